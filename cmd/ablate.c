@@ -1,7 +1,6 @@
 /* ablate.c - attn-cli ablate: does a part of the model matter. */
 #include "cmd/args/answer.h"
 #include "cmd/args/question.h"
-#include "cmd/args/selection.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
 
@@ -15,8 +14,7 @@
 
 struct ablate_args {
     struct question_args question;
-    const char *control; /* NULL: not given */
-    struct steering_args steering;
+    const char *control;      /* NULL: not given */
     const char *parts, *with; /* NULL: not given */
     const char *reference;
     struct text_list sets;
@@ -54,7 +52,6 @@ static const struct option_part parts[] = {
     {&answer_options, offsetof(struct ablate_args, question.answer)},
     {&ablate_options, 0},
     {&reference_options, offsetof(struct ablate_args, reference)},
-    {&steering_options, offsetof(struct ablate_args, steering)},
     {&control_options, offsetof(struct ablate_args, control)},
     {&question_picture_options, offsetof(struct ablate_args, question)},
     {&question_options, offsetof(struct ablate_args, question)},
@@ -164,35 +161,7 @@ struct taken {
     struct references references;
     struct named_values named;    /* of --set */
     struct attn_ablate_set *sets; /* [named.n] */
-    struct steering_args steering;
-    char **steering_files; /* [steering.steers.n] owns; the files of --steer */
-    const char **files;    /* [n_file] the files of --steer, --reference and --mask */
-    size_t n_file;
 };
-
-/* Lists the files that the options name. */
-static enum attn_status list_files(const struct ablate_args *args, struct taken *taken,
-                                   struct attn_error *err)
-{
-    const char *mask = attention_mask_file(&args->question.attention);
-    const struct text_list *steers = &taken->steering.steers;
-
-    ATTN_TRY(ALLOCATE(taken->steering_files, steers->n + 1, err));
-    ATTN_TRY(ALLOCATE(taken->files, steers->n + 2, err));
-    for (size_t i = 0; i < steers->n; i++) {
-        char *path = steering_file(steers->items[i]);
-
-        if (!path)
-            continue; /* refused when it is read */
-        taken->steering_files[taken->n_file] = path;
-        taken->files[taken->n_file++] = path;
-    }
-    if (args->reference)
-        taken->files[taken->n_file++] = args->reference;
-    if (mask)
-        taken->files[taken->n_file++] = mask;
-    return ATTN_OK;
-}
 
 /* Reads the values of --set. */
 static enum attn_status read_sets(const struct text_list *list, struct taken *taken,
@@ -212,11 +181,6 @@ static void release(struct taken *taken)
     free(taken->references.items);
     named_values_release(&taken->named);
     free(taken->sets);
-    for (size_t i = 0; taken->steering_files && taken->steering_files[i]; i++)
-        free(taken->steering_files[i]);
-    free(taken->steering_files);
-    free(taken->files);
-    steering_release(&taken->steering);
 }
 
 static enum attn_status work(struct question *question, struct attn_error *err)
@@ -235,11 +199,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     attn_ablate_grid(&how, NULL, question->words, &question->grid);
     if (args->reference)
         ATTN_TRY(references_read(args->reference, references, err));
-    ATTN_TRY(list_files(args, taken, err));
-    question->files = taken->files;
-    question->n_file = taken->n_file;
     ATTN_TRY(question_begin(question, &how.study, err));
-    ATTN_TRY(steering_fill(&taken->steering, question->host, &question->request, err));
     how.answer = answer_of(&args->question.answer, &ids);
     how.references = references->items;
     how.n_reference = references->n;
@@ -254,11 +214,12 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static enum attn_status ablate(struct call *call, struct attn_error *err)
 {
     const struct ablate_args *args = call->args;
-    struct taken taken = {.steering = args->steering};
+    struct taken taken = {.sets = NULL};
     struct question question = {.call = call,
                                 .reuse = true,
                                 .example = EXAMPLE,
                                 .answer = &args->question.answer,
+                                .file = args->reference,
                                 .own = &taken};
     const enum attn_status status = question_answer(&question, work, err);
 

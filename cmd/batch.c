@@ -170,9 +170,6 @@ struct batch {
     struct call *call;
     struct batch_args *args;
     struct restart restart;
-    const char **files;    /* that the options name */
-    char **steering_files; /* [n_steering_file] owns; those of them that steer */
-    size_t n_steering_file;
     struct attn_records_item *outputs;
     struct model_source source;
     struct attn_host *host;
@@ -220,40 +217,6 @@ static enum attn_status begin_restart(struct batch *batch, struct attn_error *er
     batch->options.asked = batch->restart.asked.data;
     batch->options.command = batch->restart.command;
     batch->options.n_command = batch->restart.n;
-    return ATTN_OK;
-}
-
-/* What the options name that is a file. */
-static enum attn_status list_files(struct batch *batch, struct attn_error *err)
-{
-    const struct batch_args *args = batch->args;
-    const char *mask = attention_mask_file(&args->attention);
-    const struct text_list *steers = &args->ablation.steering.steers;
-    const char **files = calloc(args->ablation.patches.n + steers->n + 1, sizeof *files);
-    size_t n = 0;
-
-    batch->files = files;
-    batch->steering_files = calloc(steers->n + 1, sizeof *batch->steering_files);
-    if (!files || !batch->steering_files)
-        return attn_error_no_memory(err);
-    if (mask)
-        files[n++] = mask;
-    for (size_t i = 0; i < args->ablation.patches.n; i++) {
-        const char *equals = strchr(args->ablation.patches.items[i], '=');
-
-        if (equals)
-            files[n++] = equals + 1;
-    }
-    for (size_t i = 0; i < steers->n; i++) {
-        char *path = steering_file(steers->items[i]);
-
-        if (!path)
-            continue; /* it is refused when it is read */
-        batch->steering_files[batch->n_steering_file++] = path;
-        files[n++] = path;
-    }
-    batch->options.files = files;
-    batch->options.n_file = n;
     return ATTN_OK;
 }
 
@@ -440,10 +403,13 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     struct attn_batch_options *options = &batch->options;
+    const char *const files[] = {attention_mask_file(&args->attention), NULL};
 
     ATTN_TRY(restart_read_shard(&args->restart, &options->shard, &options->n_shard, err));
     ATTN_TRY(list_outputs(batch, err));
-    ATTN_TRY(list_files(batch, err));
+    ATTN_TRY(ablation_list_files(&batch->args->ablation, files, err));
+    options->files = (const char *const *)batch->args->ablation.files;
+    options->n_file = batch->args->ablation.n_file;
     options->path = args->inputs.n > 0 ? args->inputs.items[0] : NULL;
     options->takes_texts = args->is_lines;
     options->text_key = args->text_key;
@@ -526,10 +492,6 @@ static enum attn_status run_batch(struct call *call, struct attn_error *err)
     ablation_release(&args->ablation);
     attn_mask_array_release(&batch.mask);
     free(batch.outputs);
-    for (size_t i = 0; i < batch.n_steering_file; i++)
-        free(batch.steering_files[i]);
-    free(batch.steering_files);
-    free(batch.files);
     restart_end(&batch.restart);
     return status;
 }

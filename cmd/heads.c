@@ -235,15 +235,10 @@ static enum attn_status heads(struct call *call, struct attn_error *err)
     struct question question = {.call = call,
                                 .example = EXAMPLE,
                                 .answer = args->has_effect ? &args->question.answer : NULL,
+                                .file = args->pattern,
                                 .own = &pattern};
-    const char *files[2] = {args->pattern, attention_mask_file(&args->question.attention)};
-    enum attn_status status;
-
-    if (args->pattern) {
-        question.files = files;
-        question.n_file = files[1] ? 2 : 1;
-    }
-    status = question_answer(&question, args->is_of_pairs ? compare_heads : survey, err);
+    const enum attn_status status =
+        question_answer(&question, args->is_of_pairs ? compare_heads : survey, err);
     attn_ndarray_release(&pattern);
     return status;
 }

@@ -24,8 +24,7 @@ enum patch_by { BY_PART, BY_POSITION };
 
 struct patch_args {
     struct question_args question;
-    const char *control; /* NULL: not given */
-    struct text_list places;
+    const char *control;                                       /* NULL: not given */
     const char *clean, *corrupted, *clean_ids, *corrupted_ids; /* NULL: not given */
     const char *corrupted_source, *corrupted_image;            /* NULL: not given */
     const char *site, *queries;
@@ -61,10 +60,6 @@ static const struct option piece_rows[] = {
     OPTION_TEXT("queries", "SPEC", struct patch_args, queries,
                 "copy only these positions of a head, numbers or words of the clean text; for "
                 "k and v, in layers that attend to the source, of the source"),
-    OPTION_LIST("positions", "NAME=SPEC", struct patch_args, places,
-                "copy these positions together, numbers or words of the clean text, instead of "
-                "each by itself: 'subject=keys'. May be given several times; an item may say "
-                "where they are by its pos.NAME"),
     OPTION_CHOICE("direction", "restore|noise", struct patch_args, direction,
                   "restore (default): copy from the clean run into the corrupted one; noise: the "
                   "other way round"),
@@ -179,22 +174,8 @@ static enum attn_status write_drawn(struct question *question, const struct attn
 /* The memory that the work owns. */
 struct taken {
     int32_t *ids[2];
-    struct attn_ndarray source;     /* of the corrupted text */
-    struct named_values named;      /* of --positions */
-    struct attn_item_place *places; /* [named.n] */
+    struct attn_ndarray source; /* of the corrupted text */
 };
-
-/* Reads the values of --positions. */
-static enum attn_status read_places(const struct text_list *list, struct taken *taken,
-                                    struct attn_error *err)
-{
-    ATTN_TRY(named_values_read(list, "positions", "NAME=SPEC", &taken->named, err));
-    ATTN_TRY(ALLOCATE(taken->places, taken->named.n + 1, err));
-    for (size_t i = 0; i < taken->named.n; i++)
-        taken->places[i] =
-            (struct attn_item_place){taken->named.items[i].name, taken->named.items[i].value};
-    return ATTN_OK;
-}
 
 /* Checks that there is one pair, of texts or of pictures. GIVEN is the name of an option for a
  * text, or NULL. */
@@ -306,16 +287,14 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct patch_args *args = question->call->args;
     struct attn_patch_args how = ATTN_PATCH_ARGS_DEFAULT;
-    struct taken *taken = question->own;
     struct attn_patch_sum sum = {0};
     struct answer_ids answer_ids;
 
     ATTN_TRY(read_estimate(args, &how, err));
-    ATTN_TRY(read_places(&args->places, taken, err));
-    how.places = taken->places;
-    how.n_place = taken->named.n;
+    how.n_place = args->question.ablation.places.n;
     attn_patch_grid(&how, NULL, question->words, &question->grid);
     ATTN_TRY(read_pair(question, &how, err));
+    how.places = question->edits.place.items;
     question->request.selection.queries = args->queries;
     how.answer = answer_of(&args->question.answer, &answer_ids);
     how.site = args->site;
@@ -349,7 +328,7 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
 {
     const struct patch_args *args = call->args;
     struct question_args asked = args->question;
-    struct taken taken = {.places = NULL};
+    struct taken taken = {.ids = {NULL, NULL}};
     struct question question = {.call = call,
                                 .args = &asked,
                                 .reuse = true,
@@ -366,7 +345,5 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
     attn_ndarray_release(&taken.source);
     free(taken.ids[0]);
     free(taken.ids[1]);
-    named_values_release(&taken.named);
-    free(taken.places);
     return status;
 }

@@ -52,6 +52,8 @@ static const struct option_part parts[] = {
     {&attention_options, offsetof(struct question_args, attention)},
     {&key_mask_options, offsetof(struct question_args, prompt)},
     {&dropout_options, offsetof(struct question_args, attention)},
+    {&ablation_options, offsetof(struct question_args, ablation)},
+    {&place_options, offsetof(struct question_args, ablation)},
     {&table_order_options, offsetof(struct question_args, tables)},
     {&tables_options, offsetof(struct question_args, tables.output)},
     {&running_options, offsetof(struct question_args, running)},
@@ -88,6 +90,7 @@ enum attn_status question_answer(struct question *question,
     enum attn_status status = ATTN_OK;
 
     question->args = args;
+    question->edits = args->ablation;
     if (help_is_asked(args->attention.kind))
         attention_kinds_print(question->call->out);
     else if (help_is_asked(args->tables.picture.colormap))
@@ -102,6 +105,7 @@ enum attn_status question_answer(struct question *question,
     input_release(&question->input);
     items_close(&question->items);
     attn_mask_array_release(&question->mask);
+    ablation_release(&question->edits);
     model_host_close(question->host);
     return status;
 }
@@ -140,6 +144,7 @@ enum attn_status question_open(struct question *question, struct attn_error *err
     question->request.on_progress = on_progress;
     question->request.user = question;
     ATTN_TRY(source_read(args->source, &question->input.source, &question->request.source, err));
+    ATTN_TRY(ablation_fill(&question->edits, question->host, &question->request, err));
     progress_begin(args->running.is_quiet);
     interrupt_catch();
     return ATTN_OK;
@@ -210,15 +215,19 @@ enum attn_status question_begin_items(struct question *question,
     question->items.args.sort = question->args->tables.sort;
     question->unit = "items";
     question->reuse = true;
-    if (items->each)
+    if (items->each) {
+        const char *const files[] = {question->file,
+                                     attention_mask_file(&question->args->attention)};
+
         ATTN_TRY(check_each(question, items->each, err));
+        ATTN_TRY(ablation_list_files(&question->edits, files, err));
+    }
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(
         items_ask_each(items, question->call, &question->source.source, &question->items, err));
     question->items.each.is_synced = question->args->tables.output.is_synced;
-    question->mask_file = attention_mask_file(&question->args->attention);
-    question->items.each.files = question->files ? question->files : &question->mask_file;
-    question->items.each.n_file = question->files ? question->n_file : question->mask_file != NULL;
+    question->items.each.files = (const char *const *)question->edits.files;
+    question->items.each.n_file = question->edits.n_file;
     *study = &question->items.args;
     return ATTN_OK;
 }

@@ -22,6 +22,7 @@
 #include "cmd/args/outputs.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/running.h"
+#include "cmd/args/selection.h"
 #include "cmd/line/command.h"
 
 #include "tool.h"
@@ -40,6 +41,7 @@ struct question_args {
     struct answer_args answer;
     struct model_args model;
     struct attention_args attention;
+    struct ablation_args ablation;
     struct tables_args tables;
     struct running_args running;
 };
@@ -69,9 +71,8 @@ struct question {
     void *own;                        /* data of the command for its work */
     struct attn_table_grid grid;      /* for pictures; rows NULL: the table cannot be drawn */
     char words[ATTN_GRID_WORDS_SIZE]; /* of the grid */
-    const char **files; /* [n_file] borrowed; files of options that shape rows, or NULL: --mask */
-    size_t n_file;
-    const char *mask_file; /* the file of --mask, or NULL */
+    const char *file; /* that an option of the command names and that shapes rows; or NULL */
+    struct ablation_args edits; /* owns what it makes; the interventions */
     struct model_source source;
     struct attn_host *host;
     struct attn_request request; /* the input and how to run it */

@@ -11,21 +11,21 @@ struct selection_args {
     const char *layers, *heads, *queries, *sites; /* NULL: all, or the default sites */
 };
 
-struct steering_args {
-    struct text_list steers, rescales;
-    struct attn_steering *items; /* [n] owns; made by steering_fill */
-    size_t n;
-};
-
+/* Interventions. What is owned is made by ablation_fill and ablation_list_files. */
 struct ablation_args {
     const char *z, *pattern; /* heads whose context vectors, or patterns, become zero; or NULL */
     const char *mean;        /* heads whose context vectors become their mean; or NULL */
-    struct text_list knockouts, patches;
-    struct steering_args steering;
-    struct attn_knockout
-        *knockout;            /* [n_knockout] owns; made by ablation_fill, and so are the patches */
-    struct attn_patch *patch; /* [n_patch] owns */
-    size_t n_knockout, n_patch;
+    struct text_list knockouts, patches, steers, rescales;
+    struct text_list places;        /* --positions */
+    struct attn_knockout *knockout; /* [n_knockout] owns */
+    struct attn_patch *patch;       /* [n_patch] owns */
+    struct attn_steering *steering; /* [n_steering] owns */
+    size_t n_knockout, n_patch, n_steering;
+    struct named_values named;            /* owns; of the places */
+    struct attn_item_place *named_places; /* [named.n] owns */
+    struct attn_places place;             /* these */
+    char **files;                         /* [n_file] owns, like its texts */
+    size_t n_file;
 };
 
 struct prediction_args {
@@ -36,26 +36,25 @@ struct prediction_args {
 /* Options that fill a struct selection_args. */
 extern const struct option_group selection_options;
 
-/* --steer and --rescale, which fill a struct steering_args; and with the others of an ablation a
- * struct ablation_args. */
-extern const struct option_group steering_options, ablation_options;
+/* Options that fill a struct ablation_args: the interventions; and the names of places. */
+extern const struct option_group ablation_options, place_options;
 
 /* Options that fill a struct prediction_args. */
 extern const struct option_group prediction_options;
 
-/* Sets the edits of ARGS, which it borrows, in REQUEST: reads the files of patches for the model of
- * HOST. Errors have a stage. */
+/* Whether there are any interventions. */
+bool ablation_is_given(const struct ablation_args *args);
+
+/* Sets the edits and places of ARGS, which it borrows, in REQUEST: reads the files of patches and
+ * steering for the model of HOST. Errors have a stage. */
 enum attn_status ablation_fill(struct ablation_args *args, const struct attn_host *host,
                                struct attn_request *request, struct attn_error *err);
-void ablation_release(struct ablation_args *args); /* frees the edits */
 
-/* The same for steering. */
-enum attn_status steering_fill(struct steering_args *args, const struct attn_host *host,
-                               struct attn_request *request, struct attn_error *err);
-void steering_release(struct steering_args *args);
-
-/* The file in TEXT, a value of --steer, to be freed; NULL if it names none, or without memory. */
-char *steering_file(const char *text);
+/* Lists the files that shape the rows of a command: those GIVEN by other options, or NULL, and
+ * those of edits. */
+enum attn_status ablation_list_files(struct ablation_args *args, const char *const given[2],
+                                     struct attn_error *err);
+void ablation_release(struct ablation_args *args); /* frees the edits and the list of files */
 
 /* The table for --sites help. */
 void sites_print(struct attn_sink *out);

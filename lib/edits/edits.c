@@ -1,6 +1,7 @@
 /* edits.c - see edits.h. */
 #include "edits/edits_internal.h"
 
+#include "attention/attention_internal.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
@@ -130,14 +131,6 @@ enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
     return ATTN_OK;
 }
 
-bool attn_edits_steer_every_row(const struct attn_request_edits *edits)
-{
-    for (size_t i = 0; i < edits->n_steering; i++)
-        if (edits->steerings[i].positions || !attn_steering_is_vector(&edits->steerings[i]))
-            return false;
-    return true;
-}
-
 /* --- The list --------------------------------------------------------------------------------- */
 
 /* An attn_edit_add_fn: edits that are taken as they are. */
@@ -176,6 +169,68 @@ enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct att
                                     range.end - range.first, 0);
     }
     return ATTN_OK;
+}
+
+/* Appends an edit that stands for PART, number I, in any text. */
+static enum attn_status add_sketch(const struct attn_edit_scope *scope, struct attn_edit_list *list,
+                                   size_t i, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(scope->model);
+    const struct attn_edit_part *part = &list->parts[i];
+    const struct attn_knockout *knockout = part->given;
+    struct attn_edit_place place = {.site = ATTN_SITE_ATTN_SCORES};
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+    struct attn_selection *heads = NULL;
+
+    if (part->option < ATTN_EDIT_OPTION_KNOCKOUT) {
+        const struct attn_edit_range one = {i, i + 1};
+
+        return part->given ? add_given(scope, list, one, err)
+                           : attn_edits_add_ablations(scope, list, one, err);
+    }
+    edit.op = ATTN_EDIT_MASK;
+    if (part->option == ATTN_EDIT_OPTION_KNOCKOUT && knockout->heads)
+        ATTN_TRY(attn_error_in(attn_select_heads(knockout->heads, scope->dims, &heads, err),
+                               "knockouts", err));
+    attn_selection_free(heads);
+    if (part->option != ATTN_EDIT_OPTION_KNOCKOUT) {
+        place = part->option == ATTN_EDIT_OPTION_PATCH ? attn_patch_place(part->given)
+                                                       : attn_steering_place(part->given);
+        ATTN_TRY(attn_edit_place_check(&place, config, err));
+        ATTN_TRY(attn_edits_check_values(scope, part, &place, err));
+        edit.op = ATTN_EDIT_ZERO;
+        edit.layer = place.layer;
+    }
+    edit.site = place.site;
+    return attn_edits_append(list, &edit, i, err);
+}
+
+enum attn_status attn_edits_check_model(const struct attn_request_edits *edits,
+                                        const struct attn_model *model,
+                                        const struct attn_attention *layers, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(model);
+    struct attn_dims dims = attn_config_dims(config, 1);
+    const struct attn_edit_scope scope = {.edits = edits, .model = model, .dims = &dims};
+    struct attn_edit_list list = {0};
+    enum attn_status status = attn_edits_check_given(edits, err);
+
+    layers = layers ? layers : config->attention;
+    attn_attention_set_dims(layers, &dims);
+    if (status == ATTN_OK)
+        status = attn_edit_parts_create(edits, &list.parts, &list.n_part, err);
+    for (size_t i = 0; status == ATTN_OK && i < list.n_part; i++)
+        status = add_sketch(&scope, &list, i, err);
+    for (size_t i = 0; status == ATTN_OK && i < list.n; i++) /* rows and columns differ by text */
+        list.items[i].row0 = list.items[i].col0 = 0,
+        list.items[i].row1 = list.items[i].col1 = SIZE_MAX;
+    for (size_t i = 0; status == ATTN_OK && i < list.n; i++)
+        if (list.items[i].op == ATTN_EDIT_REPLACE || list.items[i].op == ATTN_EDIT_ADD)
+            list.items[i].op = ATTN_EDIT_ZERO;
+    if (status == ATTN_OK)
+        status = attn_session_check_edits(layers, &dims, list.items, list.n, err);
+    attn_edits_release(&list);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
 void attn_edits_release(struct attn_edit_list *list)

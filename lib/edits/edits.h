@@ -82,6 +82,14 @@ enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
                                         struct attn_error *err);
 bool attn_edits_are_given(const struct attn_request_edits *edits);
 
+/* Whether EDITS may fit some text of MODEL, whose layers have the attention LAYERS: all but words,
+ * positions and lengths is checked. LAYERS NULL: the model's own. Stage ATTN_STAGE_OPTIONS, or that
+ * of the input for vectors of another width. */
+enum attn_status attn_edits_check_model(const struct attn_request_edits *edits,
+                                        const struct attn_model *model,
+                                        const struct attn_attention *layers,
+                                        struct attn_error *err);
+
 /* Finds which parts have changed nothing in sequence number SEQUENCE of SESSION, which has the
  * edits of LIST and was fed. */
 void attn_edits_find_effects(const struct attn_edit_list *list, const struct attn_session *session,
@@ -101,8 +109,5 @@ void attn_edit_parts_note_hidden(struct attn_notes notes, const struct attn_edit
                                  size_t n, size_t n_record);
 void attn_edit_parts_note_idle(struct attn_notes notes, const struct attn_edit_part *parts,
                                size_t n, size_t n_record);
-
-/* Whether all steering of EDITS is the same at all positions of any text. */
-bool attn_edits_steer_every_row(const struct attn_request_edits *edits);
 
 #endif

@@ -43,4 +43,11 @@ enum attn_status attn_edit_tensor_find(const struct attn_edit_scope *scope,
                                        struct attn_edit_tensor *tensor, struct attn_error *err);
 void attn_edit_tensor_release(struct attn_edit_tensor *tensor);
 
+/* Whether the arrays of PART, a patch or a steering of PLACE, have the width of the tensor, and
+ * whether one head is named where that is needed. */
+enum attn_status attn_edits_check_values(const struct attn_edit_scope *scope,
+                                         const struct attn_edit_part *part,
+                                         const struct attn_edit_place *place,
+                                         struct attn_error *err);
+
 #endif

@@ -185,6 +185,23 @@ static enum attn_status check_head(const struct attn_edit_tensor *tensor, struct
                           tensor->given.layer);
 }
 
+enum attn_status attn_edits_check_values(const struct attn_edit_scope *scope,
+                                         const struct attn_edit_part *part,
+                                         const struct attn_edit_place *place,
+                                         struct attn_error *err)
+{
+    struct attn_edit_tensor tensor = {.given = *place};
+    const struct attn_steering *steering = part->given;
+
+    if (part->option != ATTN_EDIT_OPTION_STEER)
+        return ATTN_OK;
+    attn_edit_tensor_size(scope->dims, &tensor);
+    ATTN_TRY(check_head(&tensor, err));
+    return tensor.is_matrix || !attn_steering_is_vector(steering)
+               ? ATTN_OK
+               : attn_error_at(check_rows(&tensor, steering, err), ATTN_STAGE_INPUT, err);
+}
+
 /* Appends an edit per run of neighbours among the rows that are meant. Without positions what is
  * the same for all of them goes on after the text. */
 static enum attn_status add_steering(struct attn_edit_list *list, size_t part,

@@ -289,14 +289,6 @@ static void check_event(struct attn_forward *f, const struct attn_trace_event *e
     }
 }
 
-atomic_bool *attn_forward_effects(const struct attn_forward *f, size_t sequence)
-{
-    const struct attn_feed_part *part = &f->parts[sequence];
-
-    return f->has_effect && part->edits == f->edits ? f->has_effect + sequence * part->n_edit
-                                                    : NULL;
-}
-
 void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited)
 {
     f->parts[sequence].n_edited += n_edited;
@@ -307,9 +299,8 @@ void attn_visit_edit(struct attn_forward *f, size_t sequence, const struct attn_
 {
     const struct attn_feed_part *part = &f->parts[sequence];
 
-    attn_visit_count(
-        f, sequence,
-        attn_edits_apply(part->edits, part->n_edit, attn_forward_effects(f, sequence), target));
+    attn_visit_count(f, sequence,
+                     attn_edits_apply(part->edits, part->n_edit, part->has_effect, target));
 }
 
 void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *event)

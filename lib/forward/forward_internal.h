@@ -52,7 +52,8 @@ struct attn_feed_part {
     bool has_usual_grid;           /* the learned positions have this grid */
     const struct attn_edit *edits; /* [n_edit] */
     size_t n_edit;
-    size_t n_edited; /* rows changed by edits */
+    atomic_bool *has_effect; /* [n_edit] set for edits that changed a value; NULL without edits */
+    size_t n_edited;         /* rows changed by edits */
 };
 
 /* The rows that go through the model now. */
@@ -115,12 +116,9 @@ struct attn_forward {
     struct attn_pending pending;
     const int32_t *key_mask, *source_mask; /* edits of the options, or NULL */
     size_t n_key_mask, n_source_mask;
-    size_t n_source;               /* rows of the source that was set */
-    size_t n_cached;               /* rows of the KV cache that may hold something */
-    size_t n_edited;               /* rows changed by edits */
-    const struct attn_edit *edits; /* edits of the session, for sequences without own edits */
-    atomic_bool *has_effect;       /* [n_sequence, n_edit] set for those that changed a value of a
-                                      sequence; NULL without edits */
+    size_t n_source;                           /* rows of the source that was set */
+    size_t n_cached;                           /* rows of the KV cache that may hold something */
+    size_t n_edited;                           /* rows changed by edits */
     const char *embeddings_name, *source_name; /* borrowed: files that a caller's rows come from, or
                                                   NULL */
 
@@ -245,9 +243,6 @@ void attn_visit_edit(struct attn_forward *f, size_t sequence,
                      const struct attn_edit_target *target);
 void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited); /* rows */
 
-/* The flags of the edits of sequence number SEQUENCE that changed a value; NULL for edits that are
- * not the session's, whose effect is not reported. */
-atomic_bool *attn_forward_effects(const struct attn_forward *f, size_t sequence);
 void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *event);
 
 #endif

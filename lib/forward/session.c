@@ -218,8 +218,6 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .model = model,
         .attention = session->attention,
         .has_own_stride = session->has_own_stride,
-        .edits = session->edits,
-        .has_effect = session->has_effect,
         .n_sequence = options->n_sequence > 1 ? options->n_sequence : 1,
         .n_feed_row = is_part ? options->n_feed : options->n_max,
         .trace = options->trace,
@@ -277,11 +275,9 @@ static enum attn_status prepare(struct attn_session *session, const struct attn_
     if (!session->edits || !session->attention || !session->has_own_stride)
         return ATTN_NO_MEMORY;
     if (options->n_edit > 0) {
-        const size_t n_sequence = options->n_sequence > 1 ? options->n_sequence : 1;
-
+        session->effect_capacity = options->n_edit;
         memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
-        session->has_effect =
-            attn_alloc(n_sequence, options->n_edit * sizeof *session->has_effect, err);
+        session->has_effect = attn_alloc(options->n_edit, sizeof *session->has_effect, err);
         if (!session->has_effect)
             return ATTN_NO_MEMORY;
     }
@@ -558,7 +554,8 @@ static void begin_feed(struct attn_session *session, size_t n, struct attn_error
                                           .n_row = n,
                                           .key_mask = f->key_mask,
                                           .edits = session->edits,
-                                          .n_edit = session->n_edit};
+                                          .n_edit = session->n_edit,
+                                          .has_effect = session->has_effect};
     attn_decoder_begin(f, 1, err);
 }
 
@@ -706,7 +703,7 @@ size_t attn_session_n_edited_row(const struct attn_session *session)
 
 bool attn_session_edit_has_effect(const struct attn_session *session, size_t sequence, size_t edit)
 {
-    return atomic_load_explicit(&session->has_effect[sequence * session->n_edit + edit],
+    return atomic_load_explicit(&session->forward.parts[sequence].has_effect[edit],
                                 memory_order_relaxed);
 }
 

@@ -11,8 +11,10 @@
 struct attn_session {
     struct attn_forward forward; /* borrows the fields below */
     struct attn_edit *edits;     /* owns; [n_edit] */
-    atomic_bool *has_effect;     /* owns; [n_sequence, n_edit]; NULL without edits */
     size_t n_edit;
+    atomic_bool *has_effect; /* owns; the flags of the sequences' edits, one sequence after the
+                                other; NULL without edits */
+    size_t effect_capacity;
     struct attn_attention *attention; /* owns; [n_layer] */
     bool *has_own_stride;             /* owns; [n_layer] */
     struct attn_arena arena;          /* owns the buffers of `forward` */

@@ -5,6 +5,7 @@
 #include "attention/keys.h"
 #include "base/escape.h"
 #include "base/given.h"
+#include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/step_internal.h"
 
@@ -76,11 +77,33 @@ static enum attn_status check_many(const struct attn_session *session, size_t fi
     return attn_session_check_feed(session, first, sequences[0].n, err);
 }
 
-static void begin_many(struct attn_session *session, const struct attn_session_sequence *sequences,
-                       size_t n, struct attn_error *err)
+/* Makes room for the flags of the edits of all sequences, and clears them. */
+static enum attn_status clear_effects(struct attn_session *session,
+                                      const struct attn_session_sequence *sequences, size_t n,
+                                      struct attn_error *err)
+{
+    void *flags = session->has_effect;
+    size_t n_edit = 0;
+
+    for (size_t i = 0; i < n; i++)
+        n_edit += sequences[i].edits ? sequences[i].n_edit : session->n_edit;
+    ATTN_TRY(
+        attn_grow(&flags, &session->effect_capacity, n_edit, sizeof *session->has_effect, err));
+    session->has_effect = flags;
+    for (size_t i = 0; i < n_edit; i++)
+        atomic_store_explicit(&session->has_effect[i], false, memory_order_relaxed);
+    return ATTN_OK;
+}
+
+static enum attn_status begin_many(struct attn_session *session,
+                                   const struct attn_session_sequence *sequences, size_t n,
+                                   struct attn_error *err)
 {
     struct attn_forward *f = &session->forward;
+    atomic_bool *has_effect;
 
+    ATTN_TRY(clear_effects(session, sequences, n, err));
+    has_effect = session->has_effect;
     for (size_t i = 0; i < n; i++) {
         const bool has_own = sequences[i].edits;
 
@@ -93,12 +116,13 @@ static void begin_many(struct attn_session *session, const struct attn_session_s
             .n_logit = sequences[i].n_logit,
             .edits = has_own ? sequences[i].edits : session->edits,
             .n_edit = has_own ? sequences[i].n_edit : session->n_edit};
-        for (size_t k = 0; !has_own && k < session->n_edit; k++)
-            atomic_store_explicit(&f->has_effect[i * session->n_edit + k], false,
-                                  memory_order_relaxed);
+        if (f->parts[i].n_edit > 0)
+            f->parts[i].has_effect = has_effect;
+        has_effect = has_effect ? has_effect + f->parts[i].n_edit : NULL;
     }
     attn_decoder_begin(f, n, err);
     f->feed.is_pack = true;
+    return ATTN_OK;
 }
 
 enum attn_status attn_session_feed_many(struct attn_session *session,
@@ -121,7 +145,7 @@ enum attn_status attn_session_feed_many(struct attn_session *session,
             attn_error_hint(err, "it is in sequence %zu of %zu", i, n);
         ATTN_TRY(status);
     }
-    begin_many(session, sequences, n, err);
+    ATTN_TRY(begin_many(session, sequences, n, err));
     for (size_t i = 0; i < n; i++)
         attn_session_gather(f, sequences[i].ids, sequences[i].n,
                             f->resid + f->parts[i].first * f->model->config.d_embed);
@@ -150,7 +174,7 @@ enum attn_status attn_session_feed_from(struct attn_session *session,
 
     ATTN_TRY(attn_session_check_layer(f, start->layer, err));
     ATTN_TRY(check_many(session, (size_t)start->layer, sequences, n, err));
-    begin_many(session, sequences, n, err);
+    ATTN_TRY(begin_many(session, sequences, n, err));
     f->feed.first_layer = start->layer;
     f->feed.has_z = start->z;
     for (size_t i = 0; i < n; i++) {

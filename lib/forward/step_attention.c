@@ -71,7 +71,7 @@ static struct attn_heads heads_of(struct attention_step *step)
                  .key_mask = attn_forward_is_cross(f) ? f->source_mask : part->key_mask,
                  .edits = part->edits,
                  .n_edit = part->n_edit,
-                 .has_effect = attn_forward_effects(f, step->sequence)},
+                 .has_effect = part->has_effect},
         .engines = &f->engines,
         .memory = &f->heads,
         .caller = {needs_head, needs_rows, is_stopped, emit, step},

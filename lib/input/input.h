@@ -40,13 +40,27 @@ struct attn_label_list {
     const char *name; /* the file that they are from, for messages */
 };
 
+/* Positions with a name, "pos.NAME" of an item. SPEC lists numbers or words (input/position.h). */
+struct attn_item_place {
+    const char *name, *spec; /* terminated */
+};
+
+/* Places by name. Wherever a position of the text is asked for, such a name stands for its SPEC,
+ * even if it is a word of the text. */
+struct attn_places {
+    const struct attn_item_place *items; /* [n] */
+    size_t n;
+    const struct attn_places *others; /* looked up for names that are not among these; or NULL */
+};
+
 /* How the inputs are read. */
 struct attn_request_reading {
     enum attn_special special;               /* how special tokens in texts are taken */
     enum attn_special_tokens special_tokens; /* whether the tokenizer adds its own to texts */
     const char *example; /* the hint of the failure when a text has no tokens; or NULL */
     struct attn_label_list queries, keys; /* of arrays; empty: rows and columns have numbers */
-    const void *later[4];
+    const struct attn_places *places;     /* or NULL */
+    const void *later[3];
 };
 
 #endif

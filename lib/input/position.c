@@ -333,15 +333,37 @@ static enum attn_status number_word(const struct text_words *words,
     return ATTN_OK;
 }
 
-static enum attn_status number_items(const char *spec, const struct attn_sequence *sequence,
-                                     struct text_words *words, struct attn_buffer *out,
-                                     struct attn_error *err)
+/* The place of PLACES, or NULL, that is called NAME [size]. */
+static const struct attn_item_place *find_named(const struct attn_places *places, const char *name,
+                                                size_t size)
+{
+    for (; places; places = places->others)
+        for (size_t i = 0; i < places->n; i++)
+            if (strlen(places->items[i].name) == size &&
+                memcmp(places->items[i].name, name, size) == 0)
+                return &places->items[i];
+    return NULL;
+}
+
+/* Appends the numbers of the list SPEC. PLACES are the names that may be in it, or NULL. */
+static enum attn_status number_items(const char *spec, const struct attn_places *places,
+                                     const struct attn_sequence *sequence, struct text_words *words,
+                                     struct attn_buffer *out, struct attn_error *err)
 {
     for (const char *at = spec;; at++) {
+        const size_t size = strcspn(at, ",");
+        const struct attn_item_place *place =
+            is_number(at, size) ? NULL : find_named(places, at, size);
         struct position_item item;
 
-        ATTN_TRY(read_item(&at, &item, err));
-        if (item.is_number) {
+        if (place)
+            at += size;
+        else
+            ATTN_TRY(read_item(&at, &item, err));
+        if (place) {
+            ATTN_TRY(attn_error_in(number_items(place->spec, NULL, sequence, words, out, err),
+                                   place->name, err));
+        } else if (item.is_number) {
             attn_buffer_append(out, item.word, item.size);
         } else {
             if (!words->text)
@@ -456,8 +478,11 @@ enum attn_status attn_positions_number(const struct attn_sequence *sequence, con
 {
     struct text_words words = {.name = sequence->role};
     struct attn_buffer out = {0};
-    enum attn_status status = sequence->pixels ? number_places(spec, sequence, &out, err)
-                                               : number_items(spec, sequence, &words, &out, err);
+    const struct attn_item_place *named =
+        sequence->pixels ? find_named(sequence->places, spec, strlen(spec)) : NULL;
+    enum attn_status status =
+        sequence->pixels ? number_places(named ? named->spec : spec, sequence, &out, err)
+                         : number_items(spec, sequence->places, sequence, &words, &out, err);
 
     if (status == ATTN_OK) {
         *numbers = attn_strndup(out.size > 0 ? out.data : "", out.size, err);

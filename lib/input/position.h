@@ -10,6 +10,9 @@
  *     it       the word, with or without the space before it      ' it'   only with that space
  *     it#2     the second time that it occurs                     "it#2"  these four characters
  *
+ * A name among the sequence's places (struct attn_places) stands for the list that it names. In
+ * quotes, with #N or with a space before it it is a word all the same.
+ *
  * In a picture a place is `row,column` of a patch, `0-2,3-4` a rectangle of them, or [CLS] or
  * [REG0]; alone a number is that of a position.
  *

@@ -44,11 +44,6 @@ enum attn_record_id {
     ATTN_RECORD_ID_INTEGER = 2, /* its digits, as they were written */
 };
 
-/* Positions with a name, "pos.NAME" of an item. SPEC lists numbers or words (input/position.h). */
-struct attn_item_place {
-    const char *name, *spec; /* terminated */
-};
-
 /* Initialize with = {0}. What it points to is its maker's. */
 struct attn_record {
     size_t number;           /* its place among all, from 0 */
@@ -65,6 +60,7 @@ struct attn_record {
     size_t n_next;
     const char *at; /* terminated: the position whose logits are asked for, a number or a word
                        (input/position.h); NULL: the last */
+    const struct attn_places *places; /* before those of the request; or NULL */
 };
 
 #endif

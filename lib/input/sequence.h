@@ -40,6 +40,7 @@ struct attn_sequence {
                                             a picture what its positions are called */
     size_t *words; /* [n] owns; the numbers of the words of its tokens (attn_words_find), or NULL */
     const volatile sig_atomic_t *cancel; /* set before a text is read; NULL: nothing can cancel */
+    const struct attn_places *places;    /* borrowed; names of positions, or NULL */
     bool is_word_level; /* white space lies between tokens, and is in none of them */
 };
 

@@ -49,8 +49,6 @@ static enum attn_status create_session(const struct attn_masked_scope *scope,
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.has_logits = true;
     options.pool = pool;
-    options.edits = scope->edits->items;
-    options.n_edit = scope->edits->n;
     options.key_mask = NULL; /* each copy has that of its text */
     options.n_key_mask = 0;
     status = attn_session_create(scope->model, &options, &masked->session, err);
@@ -103,9 +101,10 @@ void attn_masked_free(struct attn_masked *masked)
 }
 
 /* Makes copy number I: TEXT with its token AT masked. */
-static void make_copy(struct attn_masked *masked, size_t i, const struct attn_sequence *text,
+static void make_copy(struct attn_masked *masked, size_t i, const struct attn_masked_scope *scope,
                       size_t at)
 {
+    const struct attn_sequence *text = scope->text;
     int32_t *ids = masked->ids + i * text->n;
 
     memcpy(ids, text->ids, text->n * sizeof *ids);
@@ -114,6 +113,8 @@ static void make_copy(struct attn_masked *masked, size_t i, const struct attn_se
                                                           .n = text->n,
                                                           .types = text->types,
                                                           .key_mask = text->key_mask,
+                                                          .edits = scope->edits->items,
+                                                          .n_edit = scope->edits->n,
                                                           .logit0 = at,
                                                           .n_logit = 1};
     masked->positions[i] = at;
@@ -151,7 +152,7 @@ enum attn_status attn_masked_read(struct attn_masked *masked, const struct attn_
 
     for (size_t i = 0; status == ATTN_OK && i < text->n; i++) {
         if (!attn_tokenizer_is_special(scope->tokenizer, text->ids[i]))
-            make_copy(masked, n++, text, i);
+            make_copy(masked, n++, scope, i);
         if (n == n_most || (i + 1 == text->n && n > 0)) {
             status = run_copies(masked, n, on_rows, user, err);
             n = 0;

@@ -109,6 +109,7 @@ struct attn_item {
     const char *at, *from, *to, *queries; /* terminated */
     const struct attn_item_place *places; /* [n_place] */
     size_t n_place;
+    struct attn_places named; /* these, and those that the reader of the item has for all */
     const struct attn_item_label *labels; /* [n_label] in the order of the record */
     size_t n_label;
     struct attn_input corrupted_source; /* of the second of CLEAN_CORRUPTED; none: `source` */

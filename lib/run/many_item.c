@@ -96,16 +96,13 @@ static enum attn_status select_watched(const struct attn_many_task *task,
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Whether the computation depends only on the tokens of a text, so that one session serves all
- * texts: no option names positions, and no parameter depends on the length. */
+/* Whether the computation depends only on the tokens and the edits of a text, so that one session
+ * serves all texts: no other option names positions, and no parameter depends on the length. */
 static bool is_same_for_all(const struct attn_many_task *task)
 {
     const struct attn_request *request = &task->request;
-    bool is_same = !request->selection.queries && !request->edits.ablate_mean &&
-                   request->edits.n_knockout == 0 && request->edits.n_patch == 0 &&
-                   attn_edits_steer_every_row(&request->edits) && request->edits.n == 0 &&
-                   request->predict.n_next == 0 && !request->predict.answer &&
-                   !attn_derived_is_wanted(task->longest->selection) &&
+    bool is_same = !request->selection.queries && request->predict.n_next == 0 &&
+                   !request->predict.answer && !attn_derived_is_wanted(task->longest->selection) &&
                    !attn_gradient_is_wanted(task->longest->selection);
 
     for (size_t layer = 0; layer < task->n_layer; layer++) {
@@ -145,15 +142,14 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     }
     request.on_note = task->options.request ? task->options.request->on_note : NULL;
     request.selection.queries = NULL;
-    request.edits.ablate_mean = NULL;
-    request.edits.n_knockout = request.edits.n_patch = request.edits.n = 0;
-    if (!attn_edits_steer_every_row(&request.edits))
-        request.edits.n_steering = 0;
+    request.edits = (struct attn_request_edits){0};
     request.predict.n_next = 0;
     request.predict.answer = NULL;
     if (attn_model_config(task->host->model)->is_encoder)
         request.predict.top = 0; /* the masks depend on the text */
     ATTN_TRY(attn_run_prepare(task->host, &request, &task->longest, err));
+    ATTN_TRY(attn_edits_check_model(&task->request.edits, task->longest->model,
+                                    task->longest->attention.layers, err));
     task->is_packed = is_same_for_all(task);
     return select_watched(task, task->longest, &task->watched, err);
 }
@@ -379,6 +375,8 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
     if (*failure != ATTN_RECORD_FAILURE_NONE)
         return ATTN_OK;
     request.input = record->input;
+    if (record->places)
+        request.reading.places = record->places;
     if (record->next)
         request.predict.next = record->next, request.predict.n_next = record->n_next;
     if (task->has_cross)
@@ -712,8 +710,6 @@ static enum attn_status start(struct attn_many_pack *pack, struct attn_error *er
     options.has_logits =
         attn_predict_is_asked(&pack->task->request.predict) || pack->task->options.has_logits;
     options.trace = pack->task->watched ? &pack->trace : NULL;
-    options.edits = run->edits.items;
-    options.n_edit = run->edits.n;
     status = attn_session_create(run->model, &options, &pack->session, err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
@@ -830,6 +826,8 @@ static enum attn_status feed(struct attn_many_pack *pack, struct attn_error *err
         sequences[i].types = pack->items[i]->run->text.types;
         sequences[i].key_mask = pack->items[i]->run->text.key_mask;
         sequences[i].n = pack->items[i]->n_row;
+        sequences[i].edits = pack->items[i]->run->edits.items;
+        sequences[i].n_edit = pack->items[i]->run->edits.n;
     }
     attn_session_reset(pack->session);
     ATTN_TRY(attn_session_feed_many(pack->session, sequences, pack->n, err));

@@ -69,6 +69,7 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
     run->text.input = &request->input, run->text.role = "text";
     run->source.input = &request->source, run->source.role = "source";
     run->text.cancel = run->source.cancel = run->host->options.cancel;
+    run->text.places = run->source.places = request->reading.places;
     if (attn_input_is_picture(&request->input))
         ATTN_TRY(attn_image_input_read(&run->host->pictures, &request->input,
                                        attn_request_notes(request), &run->text, err));
@@ -568,7 +569,7 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
 /* Whether no part of REQUEST has fields that this version does not know. */
 static enum attn_status check_parts(const struct attn_request *request, struct attn_error *err)
 {
-    return attn_is_known(request->reading.later, "reading", err) &&
+    return attn_rest_is_known(request->reading.later, 3, "reading", err) &&
                    attn_is_known(request->attention.later, "attention", err) &&
                    (!request->attention.change ||
                     attn_is_known(request->attention.change->later, "change", err)) &&

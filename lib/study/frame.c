@@ -295,6 +295,11 @@ static enum attn_status run_items(struct asking *asking, struct attn_table **own
                                   struct attn_error *err)
 {
     ATTN_TRY(choose_host_of_items(asking, err));
+    if (attn_edits_are_given(&asking->request.edits)) {
+        ATTN_TRY(attn_host_check_model(asking->host, err));
+        ATTN_TRY(attn_edits_check_model(&asking->request.edits, attn_host_model(asking->host), NULL,
+                                        err));
+    }
     if (asking->experiment->makes_runs) {
         struct attn_frame *frame = make_frame(asking, err);
 

@@ -31,6 +31,7 @@ struct attn_study {
     const struct attn_study_args *args;
     struct attn_fold_form form;
     struct attn_study_defaults defaults;
+    const struct attn_places *places; /* of the request; or NULL */
     uint64_t untaken; /* bits of the defaults that no item has used: first keys, then places */
     struct attn_host *host;
     size_t n_row; /* of the first text */
@@ -255,6 +256,7 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
     made->form = form->fold;
     made->defaults = form->defaults;
     made->untaken = all_defaults(&form->defaults);
+    made->places = request->reading.places;
     made->host = form->host;
     made->pairs = form->pairs;
     made->on_note = request->on_note;
@@ -332,6 +334,8 @@ void attn_study_fill_request(struct attn_study *study, const struct attn_item *i
         request->input = item->record.input;
     if (item && attn_input_is_given(&item->record.source))
         request->source = item->record.source;
+    if (item && item->record.places)
+        request->reading.places = item->record.places;
 }
 
 /* Returns the name of ITEM for messages: 'k17', or its number. */
@@ -581,6 +585,8 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
     if (!*item)
         return ATTN_OK;
     attn_item_choose(*item, study->pairs);
+    (*item)->named = (struct attn_places){(*item)->places, (*item)->n_place, study->places};
+    (*item)->record.places = &(*item)->named;
     take_defaults(&study->defaults, *item, &study->untaken);
     if (study->args->lists_labels && !study->is_labeled &&
         (*item)->record.failure == ATTN_RECORD_FAILURE_NONE) {

@@ -149,6 +149,7 @@ static void fill_record(const struct packing *packing, const struct text *text,
     record->source = attn_input_is_given(&item->record.source) ? item->record.source
                                                                : packing->pack->request->source;
     record->at = item->at ? item->at : packing->pack->at;
+    record->places = item->record.places;
     record->failure = item->record.failure;
     record->err = item->record.err;
 }

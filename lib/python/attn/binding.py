@@ -533,6 +533,14 @@ class attn_label_list(Structure):
     pass
 
 
+class attn_item_place(Structure):
+    pass
+
+
+class attn_places(Structure):
+    pass
+
+
 class attn_request_reading(Structure):
     pass
 
@@ -706,10 +714,6 @@ class attn_live(Structure):
 
 
 class attn_live_args(Structure):
-    pass
-
-
-class attn_item_place(Structure):
     pass
 
 
@@ -1141,13 +1145,23 @@ attn_label_list._fields_ = [
     ("n", c_size_t),
     ("name", c_char_p),
 ]
+attn_item_place._fields_ = [
+    ("name", c_char_p),
+    ("spec", c_char_p),
+]
+attn_places._fields_ = [
+    ("items", POINTER(attn_item_place)),
+    ("n", c_size_t),
+    ("others", POINTER(attn_places)),
+]
 attn_request_reading._fields_ = [
     ("special", c_int),
     ("special_tokens", c_int),
     ("example", c_char_p),
     ("queries", attn_label_list),
     ("keys", attn_label_list),
-    ("later", c_void_p * 4),
+    ("places", POINTER(attn_places)),
+    ("later", c_void_p * 3),
 ]
 attn_edit._fields_ = [
     ("site", c_int),
@@ -1621,10 +1635,6 @@ attn_live_args._fields_ = [
     ("reading", POINTER(attn_option)),
     ("n_reading", c_size_t),
 ]
-attn_item_place._fields_ = [
-    ("name", c_char_p),
-    ("spec", c_char_p),
-]
 attn_record._fields_ = [
     ("number", c_size_t),
     ("has", c_int),
@@ -1638,6 +1648,7 @@ attn_record._fields_ = [
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
     ("at", c_char_p),
+    ("places", POINTER(attn_places)),
 ]
 attn_many_options._fields_ = [
     ("size", c_size_t),
@@ -1710,6 +1721,7 @@ attn_item._fields_ = [
     ("queries", c_char_p),
     ("places", POINTER(attn_item_place)),
     ("n_place", c_size_t),
+    ("named", attn_places),
     ("labels", POINTER(attn_item_label)),
     ("n_label", c_size_t),
     ("corrupted_source", attn_input),
