@@ -1,11 +1,13 @@
 /* run.c - attn-cli run: text in, attention out. */
 #include "cmd/args/answer.h"
 #include "cmd/args/effects.h"
+#include "cmd/args/listing.h"
 #include "cmd/args/live.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"
 #include "cmd/line/field_names.h"
+#include "cmd/line/help.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
@@ -27,12 +29,28 @@ struct run_args {
     struct gradient_args gradient;
     struct ablation_args ablation;
     struct live_args live;
+    struct items_args items;
+    const char *mean_by, *minus; /* labels of items; NULL: not given */
 };
+
+static const struct option mean_rows[] = {
+    OPTION_TEXT("mean-by", "LABEL", struct run_args, mean_by,
+                "with --items, write the mean over the items of each value of LABEL instead of a "
+                "row for each item"),
+    OPTION_TEXT("minus", "VALUE", struct run_args, minus,
+                "with --mean-by, write the mean of the other value minus that of VALUE: a vector "
+                "for --steer"),
+};
+
+static const struct option_group mean_options = OPTION_GROUP("Items", mean_rows);
 
 static const struct option_part parts[] = {
     {&prompt_all_options, offsetof(struct run_args, prompt)},
     {&prompt_image_options, offsetof(struct run_args, prompt)},
     {&source_options, offsetof(struct run_args, source)},
+    {&listing_options, offsetof(struct run_args, items)},
+    {&restart_options, offsetof(struct run_args, items.restart)},
+    {&mean_options, 0},
     {&model_all_options, offsetof(struct run_args, model)},
     {&attention_options, offsetof(struct run_args, request.attention)},
     {&key_mask_options, offsetof(struct run_args, prompt)},
@@ -65,6 +83,11 @@ const struct command command_run = {
         "--target print predictions instead, --explain the arithmetic of one row, --compare\n"
         "a comparison with exact attention. Only what the output needs is computed.\n"
         "\n"
+        "With --items many texts are run, each at one position: --at, or its own `at`, a\n"
+        "number, a word or the name of its `pos.NAME`; default: the last. --top and --next\n"
+        "give rows. --npz FILE holds an array for each of --sites, with a row for each\n"
+        "item that did not fail, and the arrays `id` and one for each label beside it.\n"
+        "\n"
         "An encoder, such as BERT, predicts the tokens at its masks, [MASK] or <mask>;\n"
         "--pair gives it a second text.\n"
         "\n"
@@ -85,11 +108,14 @@ const struct command command_run = {
                 "  attn-cli run -m fable --sites 'pattern,resid_*' --npz all.npz -f text.txt\n"
                 "  attn-cli run -m fable --heads 2.2 --queries -1 --explain \"The keys are\"\n"
                 "  attn-cli run -m fable --attention window:4 --compare -f text.txt\n"
+                "  attn-cli run -m fable --items pairs.csv --at subject --sites resid_pre \\\n"
+                "    --layers 2 --npz out.npz\n"
                 "  attn-cli run -m fable --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct run_args),
-    .defaults =
-        &(const struct run_args){.request = REQUEST_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT},
+    .defaults = &(const struct run_args){.request = REQUEST_ARGS_DEFAULT,
+                                         .answer = ANSWER_ARGS_DEFAULT,
+                                         .items = ITEMS_ARGS_DEFAULT},
     .work = run,
 };
 
@@ -182,6 +208,64 @@ static enum attn_status check_gradient(const struct run_args *args, struct attn_
                   request->is_explained ? "--explain" : "--top, --next and --label");
 }
 
+/* Runs the items of --items. */
+static enum attn_status collect(struct question *question, struct attn_error *err)
+{
+    struct run_args *args = question->call->args;
+    const struct output_args *output = &args->request.output;
+    struct listing *listing = question->own;
+    struct attn_collect_args how = ATTN_COLLECT_ARGS_DEFAULT;
+
+    if (output_path(output, "npz") && output_path(output, "npy"))
+        return refuse(err, NULL, "--npz and --npy are given, expected one of them with --items");
+    listing->array = output_path(output, output_path(output, "npz") ? "npz" : "npy");
+    if (args->answer.at && args->request.selection.queries)
+        return refuse(err, NULL, "--at and --queries are given, expected one of them with --items");
+    if (!listing->array && (args->request.selection.layers || args->request.selection.heads))
+        return refuse(err, NULL, "--layers and --heads need --npz or --npy with --items");
+    ATTN_TRY(listing_begin(question, err));
+    question->request.selection.sites = args->request.selection.sites;
+    question->request.selection.layers = args->request.selection.layers;
+    question->request.selection.heads = args->request.selection.heads;
+    question->request.predict.top = (size_t)args->prediction.top;
+    question->request.predict.next = args->prediction.next.items;
+    question->request.predict.n_next = args->prediction.next.n;
+    ATTN_TRY(ablation_fill(&args->ablation, question->host, &question->request, err));
+    how.study = &question->items.args;
+    how.at = args->answer.at ? args->answer.at : args->request.selection.queries;
+    how.array = listing->array;
+    how.mean_by = args->mean_by;
+    how.minus = args->minus;
+    ATTN_TRY(attn_collect(question->host, &question->request, &how, err));
+    return listing_end(question);
+}
+
+static enum attn_status run_items(struct call *call, struct attn_error *err)
+{
+    struct run_args *args = call->args;
+    struct listing listing = {.args = QUESTION_ARGS_DEFAULT,
+                              .output = &args->request.output,
+                              .headings = "Prediction",
+                              .names = "npy|npz|layers|heads|sites|queries|at"};
+    struct question question = {
+        .call = call, .args = &listing.args, .own = &listing, .example = EXAMPLE};
+    enum attn_status status;
+
+    listing.args.prompt = args->prompt;
+    listing.args.source = args->source;
+    listing.args.items = args->items;
+    listing.args.model = args->model;
+    listing.args.attention = args->request.attention;
+    listing.args.running = args->request.running;
+    if (help_is_asked(args->request.selection.sites)) {
+        sites_print(call->out);
+        return ATTN_OK;
+    }
+    status = question_answer(&question, collect, err);
+    ablation_release(&args->ablation);
+    return status;
+}
+
 static enum attn_status work(struct served *served, struct attn_error *err)
 {
     struct run_args *args = served->call->args;
@@ -190,6 +274,9 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     struct attn_answer_args answer;
     struct answer_ids ids;
 
+    ATTN_TRY(items_open(&args->items, NULL, false, &(struct items){0}, err));
+    if (args->mean_by || args->minus)
+        return refuse(err, NULL, "--%s needs --items", args->mean_by ? "mean-by" : "minus");
     ATTN_TRY(outputs_check_text(output, &args->prompt, err));
     ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
     if (answer_is_given(&args->answer) && !args->answer.target && args->answer.target_id < 0 &&
@@ -238,6 +325,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
 static enum attn_status run(struct call *call, struct attn_error *err)
 {
     struct run_args *args = call->args;
+    if (args->items.path)
+        return run_items(call, err);
     struct live live = {0};
     struct served served = {.call = call,
                             .own = &live,

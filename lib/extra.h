@@ -55,6 +55,7 @@
 #include "compare/comparison.h"
 #include "experiment/ablate.h"
 #include "experiment/attribute.h"
+#include "experiment/collect.h"
 #include "experiment/diff.h"
 #include "experiment/generate.h"
 #include "experiment/head_measures.h"

@@ -17,8 +17,7 @@ static const struct option items_rows[] = {
                 "its own target, foil, at and other positions; the options are for items without, "
                 "and refused where all items have their own. Print means over items, with their "
                 "standard deviations and errors"),
-    OPTION_CHOICE("items-format", "auto|jsonl|csv|tsv", struct items_args, form,
-                  "the form of FILE; default: auto, by its name, .csv, .tsv, all else JSON Lines"),
+    OPTION_ITEMS_FORMAT,
     OPTION_TEXT("group-by", "LABEL[,LABEL]", struct items_args, group_by,
                 "a table for each value of these labels, the keys of an item that mean nothing "
                 "else"),
@@ -74,9 +73,10 @@ static enum attn_status check_each(const struct items_args *args, struct attn_er
     const char *name = slash ? slash + 1 : args->each;
 
     if (args->restart.is_resumed && (!name || is_standard(name)))
-        return refuse(err, NULL, "--resume needs --each FILE, the file to continue");
-    if (!name || is_standard(name) || !strchr(name, '.') || ends_with(name, ".csv") ||
-        ends_with(name, ".jsonl") || ends_with(name, ".json"))
+        return refuse(err, NULL, "--resume needs %s FILE, the file to continue",
+                      args->is_listed ? "--csv or --jsonl" : "--each");
+    if (!name || args->is_listed || is_standard(name) || !strchr(name, '.') ||
+        ends_with(name, ".csv") || ends_with(name, ".jsonl") || ends_with(name, ".json"))
         return ATTN_OK;
     return refuse(err, NULL, "'--each' is '%s', expected a name that ends in .csv or .jsonl",
                   args->each);

@@ -17,12 +17,19 @@ struct items_args {
     double interval;               /* in percent; below 0: not given */
     const char *each;              /* NULL: not given */
     struct restart_args restart;   /* of it */
+    bool is_listed;                /* `each` is the value of another option (listing.h) */
 };
 
 #define ITEMS_ARGS_DEFAULT                                                                         \
     {                                                                                              \
         .interval = -1, .restart.n_most_failed = -1                                                \
     }
+
+/* --items-format */
+#define OPTION_ITEMS_FORMAT                                                                        \
+    OPTION_CHOICE("items-format", "auto|jsonl|csv|tsv|lines", struct items_args, form,             \
+                  "the form of FILE; default: auto, by its name, .csv, .tsv, all else JSON "       \
+                  "Lines. lines: each line is a text, without labels")
 
 /* Fills a struct items_args; the options of its `restart` come after. */
 extern const struct option_group items_options;

@@ -560,6 +560,14 @@ static enum attn_status read_item(struct attn_items *items, struct made_item *ma
     return ATTN_OK;
 }
 
+const char *attn_item_place(const struct attn_item *item, const char *name)
+{
+    for (size_t i = 0; item && name && i < item->n_place; i++)
+        if (strcmp(item->places[i].name, name) == 0)
+            return item->places[i].spec;
+    return NULL;
+}
+
 const char *const *attn_items_labels(const struct attn_items *items, size_t *n)
 {
     if (n)

@@ -133,6 +133,9 @@ ATTN_API void attn_item_free(struct attn_item *item); /* NULL is allowed */
  * failed then. */
 ATTN_API void attn_item_choose(struct attn_item *item, unsigned pairs);
 
+/* Returns the positions of the place NAME of ITEM, or NULL. */
+ATTN_API const char *attn_item_place(const struct attn_item *item, const char *name);
+
 /* Begins again with the first. ATTN_INVALID for what cannot be read twice. */
 ATTN_API enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *err);
 

@@ -377,6 +377,8 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
     request.input = record->input;
     if (record->places)
         request.reading.places = record->places;
+    if (record->queries)
+        request.selection.queries = record->queries;
     if (record->next)
         request.predict.next = record->next, request.predict.n_next = record->n_next;
     if (task->has_cross)
@@ -414,8 +416,8 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
         return ATTN_OK;
     }
     item->n_row = item->run->text.n;
-    item->can_pack =
-        task->is_packed && !record->next && item->run->text.ids && item->n_row <= task->n_longest;
+    item->can_pack = task->is_packed && !record->next && !record->queries && item->run->text.ids &&
+                     item->n_row <= task->n_longest;
     item->n_byte = count_bytes(task, item);
     return ATTN_OK;
 }

@@ -334,6 +334,7 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
                  .keeps_keys = asking->has_texts},
         .pairs =
             experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE),
+        .is_listed = experiment->is_listed,
         .host = asking->inquiry->host,
         .request = &asking->request,
         .defaults = defaults_of(asking),

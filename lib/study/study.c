@@ -36,6 +36,7 @@ struct attn_study {
     struct attn_host *host;
     size_t n_row; /* of the first text */
     bool has_begun;
+    bool is_listed;  /* no table of means is made */
     bool is_torn;    /* the fold has an item that the lines lack, so no checkpoint is possible */
     unsigned pairs;  /* ATTN_ITEM_BIT of the texts that the experiment takes */
     uint64_t hidden; /* columns that the tables of items do not have */
@@ -259,6 +260,7 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
     made->places = request->reading.places;
     made->host = form->host;
     made->pairs = form->pairs;
+    made->is_listed = form->is_listed;
     made->on_note = request->on_note;
     made->on_progress = request->on_progress;
     made->user = request->user;
@@ -474,7 +476,7 @@ static enum attn_status take_again(void *user, const struct attn_item *item,
     take_defaults(&study->defaults, item, &study->untaken);
     study->sum.n_item++;
     study->sum.n_failed += failed != NULL;
-    if (failed)
+    if (failed || study->is_listed)
         return ATTN_OK;
     rest = cut_saved(attn_each_saved(study->each), words, sizes);
     if (rest && attn_parse_uint(rest, strcspn(rest, " "), &n_more))
@@ -675,7 +677,7 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
     report(study);
     if (study->args->are_texts)
         return take_text(study, item, answer, failed, err);
-    if (!failed && attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
+    if (!failed && !study->is_listed && attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
         failed = &why;
     study->is_torn = true;
     if (failed) {
@@ -684,7 +686,8 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
         study->is_torn = false;
         return take_failure(study, item, failed, err);
     }
-    ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
+    if (!study->is_listed)
+        ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
     if (attn_spaces_describe(&answer->spaces, message))
         note_once(study, ATTN_NOTE_SPACES, message);
     if (answer->metric) {
@@ -709,7 +712,7 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
 
     if (study->each)
         ATTN_TRY(attn_each_finish(study->each, err));
-    if (!study->args->are_texts)
+    if (!study->args->are_texts && !study->is_listed)
         ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, study->hidden, table, err),
                                ATTN_STAGE_INPUT, err));
     else if (study->n_row > 0)

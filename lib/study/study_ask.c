@@ -130,6 +130,7 @@ enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host
 struct text {
     struct attn_item *item; /* owned by the last text */
     bool is_second, is_last;
+    const char *next[2]; /* continuations of the record */
 };
 
 struct packing {
@@ -140,7 +141,7 @@ struct packing {
     bool has_failed;
 };
 
-static void fill_record(const struct packing *packing, const struct text *text,
+static void fill_record(const struct packing *packing, struct text *text,
                         struct attn_record *record)
 {
     const struct attn_item *item = text->item;
@@ -152,6 +153,8 @@ static void fill_record(const struct packing *packing, const struct text *text,
     record->places = item->record.places;
     record->failure = item->record.failure;
     record->err = item->record.err;
+    if (packing->pack->fill)
+        packing->pack->fill(packing->pack->user, item, record, text->next);
 }
 
 /* An attn_next_fn. */

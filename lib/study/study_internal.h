@@ -75,6 +75,7 @@ struct attn_study_form {
     struct attn_study_defaults defaults;
     struct attn_fold_form fold;
     unsigned pairs; /* ATTN_ITEM_BIT of the texts that an item may have */
+    bool is_listed; /* items have rows, and no table of means is made of them */
     struct attn_host *host;
     const struct attn_request *request; /* hears notes and progress */
 };
@@ -131,13 +132,19 @@ typedef enum attn_status (*attn_study_find_fn)(void *user, const struct attn_ite
                                                struct attn_study_answer *answer,
                                                struct attn_error *err);
 
+/* Adds to RECORD, a text of ITEM, what else is asked about it. NEXT is room for its continuations,
+ * which is kept as long as the record. */
+typedef void (*attn_study_fill_fn)(void *user, const struct attn_item *item,
+                                   struct attn_record *record, const char *next[2]);
+
 struct attn_study_pack {
     struct attn_study *study; /* borrowed, like all else */
     struct attn_host *host;
     const struct attn_request *request; /* of every text */
     const char *at; /* the position whose logits are asked for, of items that name none; or NULL */
     attn_study_find_fn find;
-    void *user; /* for it */
+    attn_study_fill_fn fill; /* or NULL */
+    void *user;              /* for these */
 };
 
 /* Runs all items. Sets the request of OPTIONS. The result of an item does not depend on other

@@ -1,0 +1,74 @@
+/* listing.c - see listing.h. */
+#include "cmd/args/listing.h"
+
+#include "cmd/line/progress.h"
+#include "cmd/line/report.h"
+
+#include <string.h>
+
+static const struct option listing_rows[] = {
+    OPTION_TEXT("items", "FILE", struct items_args, path,
+                "instead of one text, take the items of FILE: JSON Lines, or CSV with a header, "
+                "separated by commas, semicolons or tabs; '-' is standard input. Each item has its "
+                "own rows, as CSV on standard output or in one file of --csv or --jsonl; keys that "
+                "mean nothing else are its labels"),
+    OPTION_ITEMS_FORMAT,
+};
+
+const struct option_group listing_options = OPTION_GROUP("Items", listing_rows);
+
+/* Refuses options of CALL that are for one text. */
+static enum attn_status check_options(const struct call *call, const char *headings,
+                                      const char *names, struct attn_error *err)
+{
+    static const char known_headings[] = "Items|Model|Precision|Attention|Interventions|Other";
+    static const char known_names[] =
+        "special|special-tokens|source|csv|json|jsonl|sync|max-errors|"
+        "resume|shard";
+
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
+        const char *name = walk.option.name;
+
+        if (!name || !call->given[walk.n - 1] || word_find(known_names, name) >= 0 ||
+            word_find(names, name) >= 0)
+            continue;
+        if (strcmp(name, "compare") == 0 ||
+            (word_find(known_headings, walk.heading) < 0 && word_find(headings, walk.heading) < 0))
+            return refuse(err, NULL, "--%s goes with one text, not with --items", name);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status listing_begin(struct question *question, struct attn_error *err)
+{
+    static const char *const formats[] = {"csv", "json", "jsonl"};
+    struct listing *listing = question->own;
+    const struct attn_study_args *study;
+    const char *found = NULL;
+
+    ATTN_TRY(check_options(question->call, listing->headings, listing->names, err));
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (!output_path(listing->output, formats[i]))
+            continue;
+        if (found)
+            return refuse(err, NULL, "--%s and --%s are given, expected one of them with --items",
+                          found, formats[i]);
+        found = formats[i];
+    }
+    listing->args.items.is_listed = true;
+    listing->args.items.each = found            ? output_path(listing->output, found)
+                               : listing->array ? NULL
+                                                : "-";
+    listing->args.tables.output.is_synced = listing->output->is_synced;
+    ATTN_TRY(question_begin_items(question, &study, err));
+    question->items.each.form = found && found[0] == 'j' ? ATTN_EACH_JSON_LINES : ATTN_EACH_CSV;
+    return ATTN_OK;
+}
+
+enum attn_status listing_end(const struct question *question)
+{
+    progress_clear();
+    if (question->items.sum.n_failed > 0 && question->items.args.max_failed < 0)
+        question->call->exit_code = EXIT_FAILED_RECORDS;
+    return ATTN_OK;
+}

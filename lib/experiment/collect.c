@@ -1,0 +1,266 @@
+/* collect.c - see collect.h. */
+#include "experiment/collect.h"
+
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/status_internal.h"
+#include "experiment/stack.h"
+#include "input/position.h"
+#include "study/frame.h"
+#include "trace/trace_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { POSITION, TOKEN, RANK, NEXT, LOG_PROB, N_COLUMN };
+
+static const struct attn_column columns[N_COLUMN] = {
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [RANK] = ATTN_COLUMN("rank", INTEGER),
+    [NEXT] = ATTN_COLUMN("next", TEXT),
+    [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 6, "nats", SIGNED),
+};
+
+struct collecting {
+    struct attn_frame frame;
+    const struct attn_collect_args *args;
+    struct attn_request_predict predict;
+    struct attn_stack *stack; /* owns; or NULL */
+    size_t n_row;             /* of the first item; 0: before it */
+};
+
+static enum attn_status check_args(const void *given, struct attn_error *err)
+{
+    const struct attn_collect_args *args = given;
+    const struct attn_study_args *study = args->study;
+    const size_t n = args->array ? strlen(args->array) : 0;
+
+    if (!attn_is_given(study, "items", err))
+        return ATTN_INVALID;
+    if (study->group_by || study->paired || study->n_bootstrap > 0)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`group_by`, `paired` and `bootstrap` are of means, and each item has "
+            "its own rows");
+    if (!study->each && !args->array)
+        return attn_error_set(err, ATTN_INVALID, "neither `each` nor `array` is given");
+    if (args->array && (n < 5 || (strcmp(args->array + n - 4, ".npz") != 0 &&
+                                  strcmp(args->array + n - 4, ".npy") != 0)))
+        return attn_error_set(err, ATTN_INVALID, "`array` is '%s', expected FILE.npz or FILE.npy",
+                              attn_quote_string(args->array).text);
+    if (args->array && study->each && study->each->is_resumed)
+        return attn_error_set(err, ATTN_INVALID,
+                              "an array over all items is written in one run: `is_resumed` "
+                              "continues rows alone, and shards divide a long run");
+    if ((args->mean_by && !args->array) || (args->minus && !args->mean_by))
+        return attn_error_set(err, ATTN_INVALID, "%s",
+                              args->minus ? "`minus` needs `mean_by`" : "`mean_by` needs `array`");
+    return ATTN_OK;
+}
+
+/* Fails unless the rows of one position of the selected sites have the same shape in all items. */
+static enum attn_status check_sites(const struct collecting *collecting, struct attn_error *err)
+{
+    const char *list = collecting->frame.request.selection.sites, *array = collecting->args->array;
+    attn_site_set sites = 0;
+    size_t n = 0;
+
+    if (!list != !array)
+        return attn_error_set(err, ATTN_INVALID, "%s",
+                              list ? "`sites` are for `array`" : "`array` needs `sites`");
+    if (!array)
+        return ATTN_OK;
+    ATTN_TRY(attn_sites_parse(list, &sites, err));
+    for (int site = 0; site < ATTN_N_SITE; site++) {
+        const enum attn_site_layout layout = attn_site_layout((enum attn_site)site);
+
+        if ((sites & ATTN_SITE_BIT(site)) == 0)
+            continue;
+        n++;
+        if (layout != ATTN_LAYOUT_VECTOR && layout != ATTN_LAYOUT_QUERY &&
+            layout != ATTN_LAYOUT_KEY)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' has a column for each key, and texts of different lengths "
+                                  "make no array of it",
+                                  attn_site_name((enum attn_site)site));
+    }
+    if (n > 1 && strcmp(array + strlen(array) - 4, ".npy") == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`sites` are %zu, and '%s' holds one array: FILE.npz holds several",
+                              n, attn_quote_string(array).text);
+    return ATTN_OK;
+}
+
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct collecting *collecting = state;
+    struct attn_frame *frame = &collecting->frame;
+
+    collecting->args = frame->args;
+    collecting->predict = frame->request.predict;
+    if (collecting->predict.answer || collecting->predict.n_label > 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "items have no metric here: score has it");
+    ATTN_TRY(attn_host_check_model(frame->host, err));
+    frame->config = attn_model_config(attn_host_model(frame->host));
+    ATTN_TRY(attn_error_at(check_sites(collecting, err), ATTN_STAGE_OPTIONS, err));
+    return ATTN_OK;
+}
+
+static uint64_t hidden(const void *state)
+{
+    const struct collecting *collecting = state;
+    const struct attn_request_predict *predict = &collecting->predict;
+
+    return (predict->top > 0 ? 0 : ATTN_COLUMN_BIT(RANK)) |
+           (attn_predict_is_asked(predict) ? 0 : ATTN_COLUMN_BIT(NEXT) | ATTN_COLUMN_BIT(LOG_PROB));
+}
+
+/* Where ITEM is read: its own position, or that of the arguments; NULL: the last. */
+static const char *find_spec(const struct collecting *collecting, const struct attn_item *item)
+{
+    const char *at = item->at ? item->at : item->queries ? item->queries : collecting->args->at;
+    const char *place = at ? attn_item_place(item, at) : NULL;
+
+    return place ? place : at;
+}
+
+/* An attn_study_fill_fn. */
+static void fill_record(void *user, const struct attn_item *item, struct attn_record *record,
+                        const char *next[2])
+{
+    (void)next;
+    record->queries = find_spec(user, item);
+    record->next = item->record.next;
+    record->n_next = item->record.n_next;
+}
+
+static enum attn_status append_rows(const struct collecting *collecting,
+                                    const struct attn_predictions *found, struct attn_cell *row,
+                                    const struct attn_rows *rows, struct attn_error *err)
+{
+    const size_t position = (size_t)row[POSITION].integer;
+    int64_t rank = 0;
+
+    for (size_t i = 0; i < found->n_top; i++) {
+        const struct attn_candidate *top = &found->top[i];
+
+        if (top->position != position)
+            continue;
+        row[RANK] = attn_cell_integer(++rank);
+        row[NEXT] = attn_cell_text(top->token, top->token_size);
+        row[LOG_PROB] = attn_cell_real(log(top->probability));
+        ATTN_TRY(attn_rows_append(rows, row, NULL, 0, err));
+    }
+    row[RANK] = attn_cell_missing();
+    for (size_t i = 0; i < found->n_next; i++) {
+        const struct attn_continuation *next = &found->next[i];
+
+        if (next->position != position)
+            continue;
+        row[NEXT] = attn_cell_text(next->text, strlen(next->text));
+        row[LOG_PROB] = attn_cell_real(next->log_probability);
+        ATTN_TRY(attn_rows_append(rows, row, NULL, 0, err));
+    }
+    return attn_predict_is_asked(&collecting->predict) ? ATTN_OK
+                                                       : attn_rows_append(rows, row, NULL, 0, err);
+}
+
+/* Finds the position that ITEM is read at: without one of its own the last, or an encoder's mask.
+ */
+static enum attn_status find_position(const struct collecting *collecting,
+                                      const struct attn_item *item,
+                                      const struct attn_many_result *result, size_t *position,
+                                      struct attn_error *err)
+{
+    const struct attn_predictions *found = &result->predictions;
+    const char *spec = find_spec(collecting, item);
+
+    if (spec)
+        return attn_position_find(&result->run->text, "at", spec, position, err);
+    *position = found->n_top > 0 ? found->top[0].position : result->n_token - 1;
+    if (found->n_top > 0 && found->top[found->n_top - 1].position != *position)
+        return attn_error_set(err, ATTN_INVALID, "it has several masks, and no `at` names one");
+    return ATTN_OK;
+}
+
+/* An attn_study_find_fn. */
+static enum attn_status find(void *user, const struct attn_item *item, bool is_second,
+                             const struct attn_many_result *result,
+                             struct attn_study_answer *answer, struct attn_error *err)
+{
+    struct collecting *collecting = user;
+    struct attn_rows rows = collecting->frame.rows;
+    const struct attn_labels *labels = result->labels;
+    struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
+    size_t position, n_row;
+
+    (void)is_second;
+    ATTN_TRY(find_position(collecting, item, result, &position, err));
+    row[POSITION] = attn_cell_integer((int64_t)position);
+    if (labels->tokens)
+        row[TOKEN] = attn_cell_text(labels->tokens[position], labels->token_sizes[position]);
+    ATTN_TRY(attn_rows_begin(&rows, "run", &answer->table, err));
+    ATTN_TRY(append_rows(collecting, &result->predictions, row, &rows, err));
+    n_row = attn_table_n_row(answer->table);
+    if (collecting->n_row > 0 && n_row != collecting->n_row)
+        return attn_error_set(err, ATTN_INVALID, "it has %zu rows, the first item has %zu", n_row,
+                              collecting->n_row);
+    if (collecting->stack)
+        ATTN_TRY(attn_stack_add(collecting->stack, item, result, position, err));
+    collecting->n_row = n_row;
+    return ATTN_OK;
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct collecting *collecting = state;
+    struct attn_frame *frame = &collecting->frame;
+    const struct attn_items *items = collecting->args->study->items;
+    const struct attn_study_pack pack = {.study = frame->study,
+                                         .host = frame->host,
+                                         .request = &frame->request,
+                                         .find = find,
+                                         .fill = fill_record,
+                                         .user = collecting};
+    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+
+    if (collecting->args->array)
+        ATTN_TRY(attn_stack_open(collecting->args, items, attn_request_notes(&frame->request),
+                                 &collecting->stack, err));
+    options.keeps_tensors = collecting->args->array;
+    ATTN_TRY(attn_study_pack_run(&pack, &options, err));
+    return collecting->stack ? attn_stack_finish(collecting->stack, err) : ATTN_OK;
+}
+
+static void release(void *state)
+{
+    attn_stack_free(((struct collecting *)state)->stack);
+}
+
+static const struct attn_experiment experiment = {
+    .name = "run",
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .state_size = sizeof(struct collecting),
+    .study = offsetof(struct attn_collect_args, study),
+    .makes_runs = true,
+    .is_listed = true,
+    .check = check_args,
+    .prepare = prepare,
+    .hidden = hidden,
+    .ask = ask,
+    .release = release,
+};
+
+enum attn_status attn_collect(struct attn_host *host, const struct attn_request *request,
+                              const struct attn_collect_args *given, struct attn_error *err)
+{
+    struct attn_collect_args args = ATTN_COLLECT_ARGS_DEFAULT;
+    struct attn_table *none = NULL; /* its columns without rows */
+    const struct attn_inquiry inquiry = {host, request, given, &args, &none, NULL};
+    const enum attn_status status = attn_experiment_perform(&experiment, &inquiry, err);
+
+    attn_table_free(none);
+    return status;
+}
