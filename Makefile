@@ -513,6 +513,9 @@ headers: $(BUILD)/libraries.cflags ## check that every header stands alone
 hardening: $(BUILD)/attn-cli $(BUILD)/libattn.so ## check that what is built is protected
 	@tests/tools/check_hardening.sh
 
+gallery: all ## renew the pictures of the manual's gallery, and write build/gallery.html
+	@tests/tools/make_gallery.sh
+
 links: ## check relative links of the Markdown files, and the length of the manual's
 	@tests/tools/check_links.sh
 
@@ -706,7 +709,7 @@ help: ## list the targets
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh bench bench-cold bench-wasm check-python check-ctypes binding binding-check probes translations test-threaded check \
-    compilers objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers hardening links format format-check tidy man install uninstall deps \
+    compilers objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers hardening links gallery format format-check tidy man install uninstall deps \
     deps-build deps-test deps-draw deps-pictures deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

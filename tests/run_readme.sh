@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run_readme.sh - runs the ```console blocks of the README, the manual and the models' README, so
-# that they cannot drift.
+# that they cannot drift. A picture NAME.svg that they write must equal data/pictures/NAME.svg, if that
+# exists; the gallery's commands must write each picture that it shows.
 #
 # In such a block a line that starts with `$ ` is a command, lines that start with `> ` continue it,
 # and the rest is what a terminal would show. All blocks of a file run in one folder, in order, where
@@ -10,7 +11,7 @@
 #   run_readme.sh [FILE[:LINE]]...
 #   run_readme.sh --refresh [FILE]...
 #
-# --refresh writes what was seen as what a terminal shows.
+# --refresh writes what was seen as what a terminal shows, and the pictures.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/support/part.sh
@@ -38,6 +39,21 @@ finish_command() {
     fi
 }
 
+# Compares the pictures that FILE's commands wrote, or renews those that it shows.
+finish_pictures() {
+    local picture name
+    for picture in $({ grep -oE 'data/pictures/[a-z-]+\.svg' "$file"; printf '%s\n' data/pictures/*.svg; } | sort -u); do
+        name=$(basename "$picture")
+        if [ $is_refreshing = yes ]; then
+            [ ! -e "$folder/$name" ] || cp "$folder/$name" "$picture"
+        elif [ -e "$folder/$name" ]; then
+            cmp "$folder/$name" "$picture" && pass || fail "tests/run_readme.sh $file # $picture"
+        elif [[ $file == */gallery.md ]] && grep -qF "$picture" "$file"; then
+            fail "tests/run_readme.sh $file # no command writes $name"
+        fi
+    done
+}
+
 run_file() { # FILE [LINE]
     local file=$1 only=${2-} folder line line_number=0 command_line=0
     local in_block=no command='' expected=''
@@ -63,6 +79,7 @@ run_file() { # FILE [LINE]
         printf '%s\n' "$line" >>"$scratch/refreshed"
     done <"$file"
     [ $is_refreshing = no ] || cat "$scratch/refreshed" >"$file"
+    [ -n "$only" ] || finish_pictures
 }
 
 if [ "${1-}" = --refresh ]; then
