@@ -813,6 +813,10 @@ class attn_attribute_args(Structure):
     pass
 
 
+class attn_collect_args(Structure):
+    pass
+
+
 class attn_diff_args(Structure):
     pass
 
@@ -1648,6 +1652,7 @@ attn_record._fields_ = [
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
     ("at", c_char_p),
+    ("queries", c_char_p),
     ("places", POINTER(attn_places)),
 ]
 attn_many_options._fields_ = [
@@ -1881,6 +1886,7 @@ attn_ablate_args._fields_ = [
     ("sets", POINTER(attn_ablate_set)),
     ("n_set", c_size_t),
     ("study", POINTER(attn_study_args)),
+    ("has_right", c_bool),
 ]
 attn_ablate_sum._fields_ = [
     ("n_row", c_size_t),
@@ -1898,6 +1904,14 @@ attn_attribute_args._fields_ = [
     ("baseline", c_int),
     ("given", attn_input),
     ("merges_words", c_bool),
+]
+attn_collect_args._fields_ = [
+    ("size", c_size_t),
+    ("study", POINTER(attn_study_args)),
+    ("at", c_char_p),
+    ("array", c_char_p),
+    ("mean_by", c_char_p),
+    ("minus", c_char_p),
 ]
 attn_diff_args._fields_ = [
     ("size", c_size_t),
@@ -2118,6 +2132,10 @@ def ATTN_BATCH_OPTIONS_DEFAULT():
 
 def ATTN_CATALOG_DEFAULT():
     return attn_catalog(size=sizeof(attn_catalog))
+
+
+def ATTN_COLLECT_ARGS_DEFAULT():
+    return attn_collect_args(size=sizeof(attn_collect_args))
 
 
 def ATTN_COLOR_SCALE_DEFAULT():
@@ -2356,6 +2374,7 @@ FUNCTIONS = {
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
     "attn_item_free": (None, [POINTER(attn_item)]),
     "attn_item_choose": (None, [POINTER(attn_item), c_uint]),
+    "attn_item_place": (c_char_p, [POINTER(attn_item), c_char_p]),
     "attn_items_rewind": (c_int, [c_void_p, POINTER(attn_error)]),
     "attn_items_name": (c_char_p, [c_void_p]),
     "attn_items_share": (c_double, [c_void_p]),
@@ -2370,6 +2389,7 @@ FUNCTIONS = {
     "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),
     "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_collect": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_collect_args), POINTER(attn_error)]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
     "attn_generation_table": (c_int, [c_void_p, POINTER(attn_generation), POINTER(c_void_p), POINTER(attn_error)]),
