@@ -50,6 +50,7 @@ struct attn_layer_feed {
     const struct attn_edit *edits;      /* [n_edit] edits of the sequence */
     size_t n_edit;
     atomic_bool *has_effect; /* [n_edit] set for edits that change a value; NULL: not needed */
+    size_t n_uncounted;      /* of these edits (struct attn_edit_target) */
 };
 
 /* Where watched matrices go. */

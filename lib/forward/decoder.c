@@ -129,6 +129,7 @@ static void edit_span(struct attn_forward *f, const struct logit_span *span, flo
     const size_t n_vocab = f->dims.n_vocab;
     const struct attn_edit_target target = {.site = ATTN_SITE_LOGITS,
                                             .layer = ATTN_NO_LAYER,
+                                            .n_uncounted = f->parts[span->sequence].n_uncounted,
                                             .head = ATTN_ALL_HEADS,
                                             .row0 = span->position,
                                             .n_row = span->n,

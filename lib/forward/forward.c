@@ -347,6 +347,7 @@ static void visit_heads(struct attn_forward *f, size_t sequence, enum attn_site 
     for (int head = 0; head < (int)part.n_head && f->feed.status == ATTN_OK; head++) {
         const struct attn_edit_target target = {.site = site,
                                                 .layer = f->feed.layer,
+                                                .n_uncounted = f->parts[sequence].n_uncounted,
                                                 .head = has_heads ? head : ATTN_ALL_HEADS,
                                                 .row0 = rows.row0,
                                                 .n_row = rows.n_row,

@@ -54,6 +54,7 @@ struct attn_feed_part {
     size_t n_edit;
     atomic_bool *has_effect; /* [n_edit] set for edits that changed a value; NULL without edits */
     size_t n_edited;         /* rows changed by edits */
+    size_t n_uncounted;      /* but by the first edits, so many */
 };
 
 /* The rows that go through the model now. */

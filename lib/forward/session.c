@@ -555,7 +555,8 @@ static void begin_feed(struct attn_session *session, size_t n, struct attn_error
                                           .key_mask = f->key_mask,
                                           .edits = session->edits,
                                           .n_edit = session->n_edit,
-                                          .has_effect = session->has_effect};
+                                          .has_effect = session->has_effect,
+                                          .n_uncounted = session->n_uncounted};
     attn_decoder_begin(f, 1, err);
 }
 
@@ -689,6 +690,11 @@ size_t attn_session_n_position(const struct attn_session *session)
 void attn_session_watch_from(struct attn_session *session, size_t first)
 {
     session->forward.first_watched = first;
+}
+
+void attn_session_count_edits_from(struct attn_session *session, size_t first)
+{
+    session->n_uncounted = first;
 }
 
 void attn_session_end_trace(struct attn_session *session)

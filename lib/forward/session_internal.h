@@ -15,6 +15,7 @@ struct attn_session {
     atomic_bool *has_effect; /* owns; the flags of the sequences' edits, one sequence after the
                                 other; NULL without edits */
     size_t effect_capacity;
+    size_t n_uncounted;               /* of its edits (struct attn_edit_target) */
     struct attn_attention *attention; /* owns; [n_layer] */
     bool *has_own_stride;             /* owns; [n_layer] */
     struct attn_arena arena;          /* owns the buffers of `forward` */
@@ -76,6 +77,9 @@ enum attn_status attn_session_feed_layer(struct attn_session *session, int layer
 /* In the last layer that feeds run, the trace does not need the positions before FIRST: it gets
  * them only if they are computed anyway. */
 void attn_session_watch_from(struct attn_session *session, size_t first);
+
+/* Counts rows as changed only if edit number FIRST of the session or a later one changes them. */
+void attn_session_count_edits_from(struct attn_session *session, size_t first);
 
 /* Detaches the trace: later feeds only compute predictions. */
 void attn_session_end_trace(struct attn_session *session);

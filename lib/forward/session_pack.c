@@ -116,6 +116,7 @@ static enum attn_status begin_many(struct attn_session *session,
             .n_logit = sequences[i].n_logit,
             .edits = has_own ? sequences[i].edits : session->edits,
             .n_edit = has_own ? sequences[i].n_edit : session->n_edit};
+        f->parts[i].n_uncounted = has_own ? sequences[i].n_uncounted : 0;
         if (f->parts[i].n_edit > 0)
             f->parts[i].has_effect = has_effect;
         has_effect = has_effect ? has_effect + f->parts[i].n_edit : NULL;

@@ -25,6 +25,7 @@ struct attn_session_sequence {
     size_t n;                      /* 1 .. n_ctx */
     const struct attn_edit *edits; /* [n_edit] instead of the session's; NULL: these */
     size_t n_edit;
+    size_t n_uncounted;      /* the first of its own edits whose changed rows are not counted */
     const int32_t *types;    /* [n] types of the tokens; NULL: all are 0 */
     const int32_t *key_mask; /* [n] instead of the session's; NULL: the session's */
     size_t logit0, n_logit;  /* positions of an encoder at which logits may be requested. The last

@@ -326,7 +326,7 @@ static size_t count_edited(const struct attn_forward *f, const struct attn_feed_
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < part->n_edit; i++) {
+    for (size_t i = part->n_uncounted; i < part->n_edit; i++) {
         const struct attn_edit *edit = &part->edits[i];
         const enum attn_site_layout layout = attn_site_layout(edit->site);
         const bool has_heads = layout == ATTN_LAYOUT_QUERY || layout == ATTN_LAYOUT_MATRIX;

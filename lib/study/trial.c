@@ -53,18 +53,72 @@ static bool has_pieces(const struct attn_trial *trial)
                                    &why_not) == ATTN_OK;
 }
 
+/* Where a pass begins. */
+struct beginning_place {
+    int layer;  /* ATTN_NO_LAYER: at the embeddings */
+    bool has_z; /* with z of that layer, else with its resid_pre */
+};
+
+/* Whether edits of SITE are still to come in the layer of a pass that begins at PLACE. */
+static bool is_to_come(const struct beginning_place *place, enum attn_site site)
+{
+    return attn_site_is_before(place->has_z ? ATTN_SITE_Z : ATTN_SITE_RESID_PRE, site);
+}
+
+/* Copies the edits of RUN that a pass from PLACE on still applies to EDITS, or with NULL counts
+ * them; returns their number. What the pass begins with is edited already. */
+static size_t copy_edits(const struct attn_run *run, const struct beginning_place *place,
+                         struct attn_edit *edits)
+{
+    const int n_layer = (int)attn_model_config(run->model)->n_layer;
+    size_t n = 0;
+
+    for (size_t i = 0; i < run->edits.n; i++) {
+        struct attn_edit edit = run->edits.items[i];
+        const bool is_whole = place->layer == ATTN_NO_LAYER || !attn_site_is_in_layer(edit.site);
+        const bool is_done = !is_whole && !is_to_come(place, edit.site); /* in the first layer */
+        const bool is_each = !is_whole && edit.layer == ATTN_ALL_LAYERS;
+        const int first = is_done ? place->layer + 1 : place->layer;
+        const int end = is_each && is_done ? n_layer : first + 1; /* copies, one for each layer */
+
+        if (!is_whole && !is_each && edit.layer < first)
+            continue;
+        for (int layer = first; layer < end; layer++, n++) {
+            edit.layer = is_each && is_done ? layer : edit.layer;
+            if (edits)
+                edits[n] = edit;
+        }
+    }
+    return n;
+}
+
+/* Copies the edits of RUN from PLACE on, then CHANGES [n], to EDITS; returns the number of those of
+ * the run. */
+static size_t join_edits(const struct attn_run *run, const struct beginning_place *place,
+                         const struct attn_edit *changes, size_t n, struct attn_edit *edits)
+{
+    const size_t n_run = copy_edits(run, place, edits);
+
+    if (n > 0)
+        memcpy(edits + n_run, changes, n * sizeof *edits);
+    return n_run;
+}
+
+static struct beginning_place place_of(const struct attn_trial *trial)
+{
+    return (struct beginning_place){.layer = trial->layer};
+}
+
 /* Creates *SESSION, which the caller owns also after a failure. EDITS have room for the edits of
  * run and trial. */
 static enum attn_status start(const struct attn_trial *trial, struct attn_edit *edits,
                               struct attn_session **session, struct attn_error *err)
 {
     const struct attn_run *run = trial->run;
+    const struct beginning_place place = place_of(trial);
+    const size_t n_run = join_edits(run, &place, trial->edits, trial->n_edit, edits);
     struct attn_session_options options = attn_run_session_options(run);
 
-    if (run->edits.n > 0)
-        memcpy(edits, run->edits.items, run->edits.n * sizeof *edits);
-    if (trial->n_edit > 0)
-        memcpy(edits + run->edits.n, trial->edits, trial->n_edit * sizeof *edits);
     options.n_max += trial->n_more;
     options.n_feed = has_pieces(trial) ? trial->n_feed : 0;
     options.cache = ATTN_CACHE_ALL_LAYERS; /* logits of every position can be had */
@@ -72,9 +126,11 @@ static enum attn_status start(const struct attn_trial *trial, struct attn_edit *
     options.pool = trial->pool;
     options.trace = trial->trace;
     options.edits = edits;
-    options.n_edit = run->edits.n + trial->n_edit;
+    options.n_edit = n_run + trial->n_edit;
     ATTN_TRY(attn_error_at(attn_session_create(run->model, &options, session, err),
                            ATTN_STAGE_OPTIONS, err));
+    if (trial->n_edit > 0)
+        attn_session_count_edits_from(*session, n_run);
     if (run->source.n == 0)
         return ATTN_OK;
     return attn_error_at(attn_session_set_source(*session, run->source.rows, run->source.n, err),
@@ -84,11 +140,12 @@ static enum attn_status start(const struct attn_trial *trial, struct attn_edit *
 enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_session **session,
                                   struct attn_error *err)
 {
+    const struct beginning_place place = place_of(trial);
     struct attn_edit *edits;
     struct attn_session *made = NULL;
     enum attn_status status;
 
-    ATTN_TRY(ATTN_ALLOC(edits, trial->run->edits.n + trial->n_edit, err));
+    ATTN_TRY(ATTN_ALLOC(edits, copy_edits(trial->run, &place, NULL) + trial->n_edit, err));
     status = start(trial, edits, &made, err);
     attn_free(edits); /* the session has copied them */
     if (status == ATTN_OK)
@@ -187,9 +244,12 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
     attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE);
     enum attn_status status;
 
-    /* A pass may begin at a later layer unless the run has edits, or dropout, whose random numbers
-     * are drawn layer after layer. */
-    *trials = (struct attn_trials){.run = run, .answer = answer, .can_skip = run->edits.n == 0};
+    /* A pass may begin at a later layer unless the run has edits of logits, which are made of kept
+     * rows, or dropout, whose random numbers are drawn layer after layer. */
+    *trials = (struct attn_trials){.run = run,
+                                   .answer = answer,
+                                   .can_skip = !attn_edits_touch(run->edits.items, run->edits.n,
+                                                                 ATTN_SITE_LOGITS, ATTN_NO_LAYER)};
     for (size_t layer = 0; layer < dims->n_layer; layer++)
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
     trials->has_z = trials->can_skip && !attn_site_is_before(first, ATTN_SITE_Z);
@@ -205,7 +265,6 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
     trials->n_feed++;
     ATTN_TRY(attn_trial_run(&trial, &session, err));
     attn_trial_note_idle(run, session);
-    trials->n_edited_row = attn_session_n_edited_row(session);
     reading.logits = trials->logits;
     status = attn_answer_read(answer, session, &reading, err);
     attn_session_free(session);
@@ -243,6 +302,9 @@ struct worker {
     struct attn_reply *replies;   /* [n_waiting] owns */
     float *logits;                /* [n_waiting, V] owns */
     struct attn_session_sequence *sequences; /* [n_together] owns; the runs of a pack */
+    struct attn_edit *edits; /* [n_edit] owns; those of the runs of a pack, if the unchanged run has
+                                edits */
+    size_t n_edit;
     const float **rows;      /* [2, n_together] owns; the first rows of each run: resid_pre, z */
     enum attn_status status; /* of the failed task, if any */
     struct attn_error failure;
@@ -343,9 +405,7 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
         return ATTN_NO_MEMORY;
     status = attn_trial_run(&trial, &session, err);
     if (status == ATTN_OK) {
-        outcome->n_row = attn_session_n_edited_row(session);
-        outcome->n_row -=
-            outcome->n_row < trials->n_edited_row ? outcome->n_row : trials->n_edited_row;
+        outcome->n_row = trial.n_edit > 0 ? attn_session_n_edited_row(session) : 0;
         status = attn_answer_read(trials->answer, session, &reading, err);
     }
     attn_session_free(session);
@@ -411,6 +471,30 @@ static enum attn_status read_replies(const struct work *work, struct worker *wor
     return ATTN_OK;
 }
 
+/* Puts the edits of the unchanged run from PLACE on before those of each run of PACK. */
+static enum attn_status add_edits(const struct work *work, const struct pack *pack,
+                                  const struct beginning_place *place, struct worker *worker,
+                                  struct attn_error *err)
+{
+    const struct attn_run *run = work->trials->run;
+    size_t n = copy_edits(run, place, NULL) * pack->n;
+    void *block = worker->edits;
+
+    for (size_t i = 0; i < pack->n; i++)
+        n += worker->sequences[i].n_edit;
+    ATTN_TRY(attn_grow(&block, &worker->n_edit, n, sizeof *worker->edits, err));
+    worker->edits = block;
+    for (size_t i = 0, at = 0; i < pack->n; at += worker->sequences[i++].n_edit) {
+        struct attn_session_sequence *sequence = &worker->sequences[i];
+
+        sequence->n_uncounted =
+            join_edits(run, place, sequence->edits, sequence->n_edit, worker->edits + at);
+        sequence->edits = worker->edits + at;
+        sequence->n_edit += sequence->n_uncounted;
+    }
+    return ATTN_OK;
+}
+
 /* Feeds the runs of PACK to the session of WORKER: a copy of the layer's rows for each. */
 static enum attn_status run_together(const struct work *work, const struct pack *pack,
                                      struct worker *worker, struct attn_error *err)
@@ -437,6 +521,8 @@ static enum attn_status run_together(const struct work *work, const struct pack 
                                            .logit0 = trials->answer->position,
                                            .n_logit = 1};
     }
+    if (trials->run->edits.n > 0)
+        ATTN_TRY(add_edits(work, pack, &(struct beginning_place){layer, z != NULL}, worker, err));
     attn_session_reset(worker->session);
     ATTN_TRY(attn_session_feed_from(worker->session, &start, worker->sequences, pack->n, err));
     return attn_host_check_canceled(trials->run->host, err);
@@ -570,7 +656,8 @@ enum attn_status attn_trials_perform(struct attn_trials *trials,
         attn_free(worker->changes);
         attn_free(worker->replies);
         attn_free(worker->logits);
-        attn_free(worker->sequences); /* the caller owns their edits */
+        attn_free(worker->sequences);
+        attn_free(worker->edits);
         attn_free(worker->rows);
     }
     attn_free(work.workers);

@@ -73,7 +73,6 @@ struct attn_trials {
     struct attn_capture *capture;     /* owns; of the unchanged run */
     float *logits;                    /* [n_vocab] owns; of the unchanged run at the position */
     struct attn_reply base;           /* of the unchanged run */
-    size_t n_edited_row;              /* rows that the run's own edits changed */
     size_t n_feed;                    /* runs so far */
     size_t n_expected;                /* expected number of runs, for progress; or 0 */
 };

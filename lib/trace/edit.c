@@ -164,7 +164,7 @@ size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_boo
 
             if (by_this != 0 && has_effect)
                 atomic_store_explicit(&has_effect[i], true, memory_order_relaxed);
-            changed |= by_this;
+            changed |= i < target->n_uncounted ? 0 : by_this;
         }
         n_changed += (size_t)__builtin_popcountll(changed);
     }

@@ -46,6 +46,8 @@ struct attn_edit_target {
     int layer, head;
     size_t row0, n_row, n_col, ld;
     float *data;
+    size_t
+        n_uncounted; /* rows that only the first edits, so many, change do not count as changed */
 };
 
 #endif

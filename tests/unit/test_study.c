@@ -666,5 +666,5 @@ ATTN_SUITE("study", right_is_the_share_of_items_above_0, means_are_those_of_sing
            heads_of_packs_are_those_of_single_runs, groups_are_in_the_order_of_their_first_items,
            pairs_are_differences_of_partners, intervals_are_of_the_same_resamples,
            notes_each_idle_edit_once, counts_items_that_fail,
-           a_failing_allocation_leaves_nothing_behind,
-           a_failing_allocation_leaves_nothing_of_packs, mistakes_are_said)
+           a_failing_allocation_leaves_nothing_behind, a_failing_allocation_leaves_nothing_of_packs,
+           mistakes_are_said)
