@@ -1,5 +1,6 @@
 /* generate.c - attn-cli generate: what comes next, and what it looked at. */
 #include "cmd/args/effects.h"
+#include "cmd/args/listing.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"
@@ -26,6 +27,7 @@ struct generate_args {
     double temperature, top_p, min_p; /* top_p below 0: not given */
     int64_t top_k, seed;
     struct text_list stops;
+    struct items_args items;
 };
 
 static const struct option generate_rows[] = {
@@ -55,6 +57,8 @@ static const struct option_group generate_options = OPTION_GROUP("Generation", g
 static const struct option_part parts[] = {
     {&prompt_all_options, offsetof(struct generate_args, prompt)},
     {&source_options, offsetof(struct generate_args, source)},
+    {&listing_options, offsetof(struct generate_args, items)},
+    {&restart_options, offsetof(struct generate_args, items.restart)},
     {&generate_options, 0},
     {&model_all_options, offsetof(struct generate_args, model)},
     {&attention_options, offsetof(struct generate_args, request.attention)},
@@ -79,16 +83,22 @@ const struct command command_generate = {
         "--json FILE gives ids, tokens and log-probabilities. The other outputs are those\n"
         "of `run`, for prompt and answer as one text.\n"
         "\n"
+        "With --items each item is continued: a row with its labels, prompt, text, ids and\n"
+        "log probabilities. Item i, counted from 0, is drawn with the seed S + i.\n"
+        "\n"
         "The answer is what the model finds probable. It does not say what is true, and a\n"
         "matrix of the answer says where a token looked, not why it was chosen.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli generate -m fable --temperature 0.8 --top-k 40 \"Once upon a time\"\n"
                 "  attn-cli generate -m fable --stop . --heads 2.2 --csv - \"The keys\"\n"
+                "  attn-cli generate -m fable --items prompts.csv --jsonl texts.jsonl\n"
                 "  attn-cli generate -m interpreter --source \"The cat sat on the mat\" \"\"\n",
     OPTION_PARTS(parts),
     .lacks = "types",
     .args_size = sizeof(struct generate_args),
-    .defaults = &(const struct generate_args){.request = REQUEST_ARGS_DEFAULT, .top_p = -1},
+    .defaults = &(const struct generate_args){.request = REQUEST_ARGS_DEFAULT,
+                                              .top_p = -1,
+                                              .items = ITEMS_ARGS_DEFAULT},
     .work = generate,
 };
 
@@ -219,11 +229,9 @@ static const char *take_json(struct output_args *args)
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
-static enum attn_status make_text(const struct generate_args *args, struct served *served,
-                                  struct attn_generation *made, struct attn_error *err)
+/* The arguments of the library. */
+static struct attn_generate_args draws_of(const struct generate_args *args)
 {
-    struct stream stream = {.out = served->is_standard_used ? NULL : served->call->out,
-                            .is_terminal = isatty(STDOUT_FILENO)};
     struct attn_generate_args how = ATTN_GENERATE_ARGS_DEFAULT;
 
     how.n_most = (size_t)args->n_most;
@@ -234,6 +242,16 @@ static enum attn_status make_text(const struct generate_args *args, struct serve
     how.seed = (uint64_t)args->seed;
     how.stops = args->stops.items;
     how.n_stop = args->stops.n;
+    return how;
+}
+
+static enum attn_status make_text(const struct generate_args *args, struct served *served,
+                                  struct attn_generation *made, struct attn_error *err)
+{
+    struct stream stream = {.out = served->is_standard_used ? NULL : served->call->out,
+                            .is_terminal = isatty(STDOUT_FILENO)};
+    struct attn_generate_args how = draws_of(args);
+
     how.on_token = on_token;
     how.user = &stream;
     interrupt_catch();
@@ -246,6 +264,46 @@ static enum attn_status make_text(const struct generate_args *args, struct serve
     return ATTN_OK;
 }
 
+/* Refuses options of the draws that do not go together. */
+static enum attn_status check_draws(const struct generate_args *args, struct attn_error *err)
+{
+    if (args->top_p == 0)
+        return refuse(err, NULL, "--top-p is 0, expected above 0 and at most 1");
+    if (args->seed > 0 && args->temperature == 0)
+        return refuse(err, NULL, "--seed needs --temperature: without it nothing is drawn");
+    return ATTN_OK;
+}
+
+static enum attn_status continue_items(struct question *question, struct attn_error *err)
+{
+    struct generate_args *args = question->call->args;
+    struct attn_generate_args how = draws_of(args);
+
+    ATTN_TRY(check_draws(args, err));
+    ATTN_TRY(listing_begin(question, err));
+    ATTN_TRY(ablation_fill(&args->ablation, question->host, &question->request, err));
+    how.study = &question->items.args;
+    ATTN_TRY(attn_generate_items(question->host, &question->request, &how, err));
+    return listing_end(question);
+}
+
+/* Continues the items of --items. */
+static enum attn_status generate_items(struct call *call, struct attn_error *err)
+{
+    struct generate_args *args = call->args;
+    struct listing listing = {.args = QUESTION_ARGS_DEFAULT, .headings = "Generation", .names = ""};
+    struct question question = {
+        .call = call, .args = &listing.args, .own = &listing, .example = EXAMPLE};
+    enum attn_status status;
+
+    listing_fill(&listing, &args->request, &args->model, &args->prompt);
+    listing.args.source = args->source;
+    listing.args.items = args->items;
+    status = question_answer(&question, continue_items, err);
+    ablation_release(&args->ablation);
+    return status;
+}
+
 static enum attn_status work(struct served *served, struct attn_error *err)
 {
     struct generate_args *args = served->call->args;
@@ -253,14 +311,12 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     const char *json;
     bool shows_run;
 
+    ATTN_TRY(items_open(&args->items, NULL, false, &(struct items){0}, err));
     ATTN_TRY(outputs_check_tables(&args->request.output,
                                   "--json FILE holds ids, tokens and log-probabilities", err));
     ATTN_TRY(outputs_check_text(&args->request.output, &args->prompt, err));
     ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
-    if (args->top_p == 0)
-        return refuse(err, NULL, "--top-p is 0, expected above 0 and at most 1");
-    if (args->seed > 0 && args->temperature == 0)
-        return refuse(err, NULL, "--seed needs --temperature: without it nothing is drawn");
+    ATTN_TRY(check_draws(args, err));
     ATTN_TRY(request_check(served, err));
     ATTN_TRY(request_open_model(served, &args->model, true, err));
     ATTN_TRY(input_read(&args->prompt, args->source, &served->input, &served->request, err));
@@ -288,6 +344,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
 static enum attn_status generate(struct call *call, struct attn_error *err)
 {
     struct generate_args *args = call->args;
+    if (args->items.path)
+        return generate_items(call, err);
     struct attn_generation made = {0};
     struct served served = {.call = call,
                             .args = &args->request,

@@ -244,19 +244,15 @@ static enum attn_status run_items(struct call *call, struct attn_error *err)
 {
     struct run_args *args = call->args;
     struct listing listing = {.args = QUESTION_ARGS_DEFAULT,
-                              .output = &args->request.output,
                               .headings = "Prediction",
                               .names = "npy|npz|layers|heads|sites|queries|at"};
     struct question question = {
         .call = call, .args = &listing.args, .own = &listing, .example = EXAMPLE};
     enum attn_status status;
 
-    listing.args.prompt = args->prompt;
+    listing_fill(&listing, &args->request, &args->model, &args->prompt);
     listing.args.source = args->source;
     listing.args.items = args->items;
-    listing.args.model = args->model;
-    listing.args.attention = args->request.attention;
-    listing.args.running = args->request.running;
     if (help_is_asked(args->request.selection.sites)) {
         sites_print(call->out);
         return ATTN_OK;

@@ -39,6 +39,16 @@ static enum attn_status check_options(const struct call *call, const char *headi
     return ATTN_OK;
 }
 
+void listing_fill(struct listing *listing, const struct request_args *request,
+                  const struct model_args *model, const struct prompt_args *prompt)
+{
+    listing->output = &request->output;
+    listing->args.prompt = *prompt;
+    listing->args.model = *model;
+    listing->args.attention = request->attention;
+    listing->args.running = request->running;
+}
+
 enum attn_status listing_begin(struct question *question, struct attn_error *err)
 {
     static const char *const formats[] = {"csv", "json", "jsonl"};

@@ -2,7 +2,8 @@
  * listing.h - what `run` and `generate` share for --items: each item has its own rows, which go to
  * one file or to standard output, and no table of means is made.
  *
- *     struct listing listing = {.args = QUESTION_ARGS_DEFAULT, .output = ..., .names = "top|next"};
+ *     struct listing listing = {.args = QUESTION_ARGS_DEFAULT, .names = "at"};
+ *     listing_fill(&listing, &args->request, &args->model, &args->prompt);
  *     struct question question = {.call = call, .args = &listing.args, .own = &listing};
  *     return question_answer(&question, work, err);
  *
@@ -18,6 +19,7 @@
 #define CMD_LISTING_H
 
 #include "cmd/args/question.h"
+#include "cmd/args/request.h"
 
 /* --items and --items-format, which fill a struct items_args; the options of its `restart` come
  * after. */
@@ -31,6 +33,10 @@ struct listing {
     const char *headings, *names;     /* other options that are not refused: those below these, and
                                          these, "top|next" */
 };
+
+/* Sets the arguments and the output of LISTING from those of the command. */
+void listing_fill(struct listing *listing, const struct request_args *request,
+                  const struct model_args *model, const struct prompt_args *prompt);
 
 /* Opens the items and the host. Borrows until question_answer returns. */
 enum attn_status listing_begin(struct question *question, struct attn_error *err);

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
+#include "encode/float_text.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
 #include "predict/prediction.h"
@@ -324,6 +325,83 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* --- Items ------------------------------------------------------------------------------------ */
+
+enum { PROMPT, TEXT, TOKENS, LOG_PROB, IDS, LOG_PROBS, END, N_COLUMN };
+
+static const struct attn_column item_columns[N_COLUMN] = {
+    [PROMPT] = ATTN_COLUMN("prompt", TEXT),
+    [TEXT] = ATTN_COLUMN("text", TEXT),
+    [TOKENS] = ATTN_COLUMN("tokens", INTEGER),
+    [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 4, "nats", SIGNED),
+    [IDS] = ATTN_COLUMN("ids", LIST),
+    [LOG_PROBS] = ATTN_COLUMN("log_probs", TEXT),
+    [END] = ATTN_COLUMN("end", TEXT),
+};
+
+/* Appends the row of an item. */
+static enum attn_status append_item(struct generator *generator, struct attn_error *err)
+{
+    const struct attn_generation *made = &generator->made;
+    const struct attn_input *input = &generator->frame.request.input;
+    struct attn_cell row[N_COLUMN] = {[PROMPT] = attn_cell_text(input->text, input->n_text),
+                                      [TOKENS] = attn_cell_integer((int64_t)made->n),
+                                      [END] =
+                                          attn_cell_string(attn_generation_end_text(made->end))};
+    int64_t *ids = attn_frame_alloc(&generator->frame, made->n, sizeof *ids);
+    struct attn_buffer numbers = {0};
+    double sum = 0;
+    enum attn_status status;
+
+    ATTN_TRY(attn_frame_memory(&generator->frame, err));
+    for (size_t i = 0; i < made->n; i++) {
+        ids[i] = made->ids[made->n_prompt + i];
+        sum += made->log_probabilities[i];
+        attn_buffer_append_string(&numbers, i > 0 ? " " : "");
+        attn_double_append(&numbers, made->log_probabilities[i]);
+    }
+    if (!input->text)
+        row[PROMPT] = attn_cell_missing();
+    if (generator->frame.run->tokenizer)
+        row[TEXT] = attn_cell_text(generator->text.size > 0 ? generator->text.data : "",
+                                   generator->text.size);
+    row[LOG_PROB] = attn_cell_real(sum);
+    row[IDS] = (struct attn_cell){.type = ATTN_VALUE_LIST, .list = ids, .size = made->n};
+    row[LOG_PROBS] = attn_cell_text(numbers.size > 0 ? numbers.data : "", numbers.size);
+    status = attn_buffer_check(&numbers, err);
+    if (status == ATTN_OK)
+        status = attn_frame_append(&generator->frame, row, err);
+    attn_buffer_release(&numbers);
+    return status;
+}
+
+static enum attn_status ask_item(void *state, struct attn_error *err)
+{
+    ATTN_TRY(attn_error_at(make_tokens(state, err), ATTN_STAGE_MODEL, err));
+    return append_item(state, err);
+}
+
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_generate_args *own = args;
+
+    (void)request, (void)err;
+    own->seed += item->record.number;
+    return ATTN_OK;
+}
+
+static enum attn_status check_items(const void *given, struct attn_error *err)
+{
+    const struct attn_generate_args *args = given;
+
+    if (!attn_is_given(args->study, "items", err) || !attn_is_given(args->study->each, "each", err))
+        return ATTN_INVALID;
+    if (args->on_token)
+        return attn_error_set(err, ATTN_INVALID, "`on_token` gets the tokens of one text");
+    return check_args(given, err);
+}
+
 static void release(void *state)
 {
     struct generator *generator = state;
@@ -341,6 +419,33 @@ static const struct attn_experiment experiment = {
     .ask = ask,
     .release = release,
 };
+
+static const struct attn_experiment of_items = {
+    .name = "generate",
+    .columns = item_columns,
+    .n_column = N_COLUMN,
+    .needs_output = true,
+    .state_size = sizeof(struct generator),
+    .sum_size = sizeof(struct attn_generation),
+    .study = offsetof(struct attn_generate_args, study),
+    .is_listed = true,
+    .take_item = take_item,
+    .check = check_items,
+    .prepare = prepare,
+    .ask = ask_item,
+    .release = release,
+};
+
+enum attn_status attn_generate_items(struct attn_host *host, const struct attn_request *request,
+                                     const struct attn_generate_args *given, struct attn_error *err)
+{
+    struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
+    struct attn_generation none = {0};
+    const struct attn_inquiry inquiry = {host, request, given, &args, &(struct attn_table *){NULL},
+                                         &none};
+
+    return attn_experiment_perform(&of_items, &inquiry, err);
+}
 
 enum attn_status attn_generate(struct attn_host *host, const struct attn_request *request,
                                const struct attn_generate_args *given, struct attn_generation *made,

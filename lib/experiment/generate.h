@@ -21,6 +21,8 @@
 #include "base/table.h"
 #include "run/run.h"
 
+struct attn_study_args; /* study/study.h */
+
 /* Gets each token when it is generated. TEXT [size] is the next complete text: incomplete UTF-8
  * characters and possible beginnings of a stop text are held back. A last call, with ID -1, gets
  * the text that was held back. Without a tokenizer the text is NULL. Anything but ATTN_OK ends the
@@ -38,8 +40,9 @@ struct attn_generate_args {
     uint64_t seed;            /* of the draws */
     const char *const *stops; /* [n_stop] not empty; each ends the text, and is not part of it */
     size_t n_stop;
-    attn_token_fn on_token; /* or NULL */
-    void *user;             /* for on_token */
+    attn_token_fn on_token;              /* or NULL */
+    void *user;                          /* for on_token */
+    const struct attn_study_args *study; /* items, for attn_generate_items; or NULL */
 };
 
 #define ATTN_GENERATE_ARGS_DEFAULT                                                                 \
@@ -74,6 +77,22 @@ struct attn_generation {
 ATTN_API enum attn_status attn_generate(struct attn_host *host, const struct attn_request *request,
                                         const struct attn_generate_args *args,
                                         struct attn_generation *made, struct attn_error *err);
+
+/* Continues each item of `study`, which is needed, and writes it to the study's `each`, a row for
+ * each item:
+ *
+ *     prompt, text           of the item, and its continuation
+ *     tokens, log_prob       the number of generated tokens, and the sum of their log probabilities
+ *     ids, log_probs         of each token; log_probs as text with blanks between the numbers
+ *     end                    attn_generation_end_text
+ *
+ * Item i, counted from 0, is drawn with `seed` + i, so that it is what attn_generate makes with
+ * that seed. Without on_token. */
+ATTN_API enum attn_status attn_generate_items(struct attn_host *host,
+                                              const struct attn_request *request,
+                                              const struct attn_generate_args *args,
+                                              struct attn_error *err);
+
 /* Makes a table with a row per token: position, id, token, log_probability (nats). HOST is the host
  * that generated MADE. The caller owns *table. */
 ATTN_API enum attn_status attn_generation_table(const struct attn_host *host,
