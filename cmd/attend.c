@@ -246,10 +246,10 @@ static enum attn_status check_measures(const char *list, const struct call *call
         const char *name = call->given[walk.n - 1] ? walk.option.name : NULL;
 
         if (name && (word_find(others, name) >= 0 ||
-                     (attn_format_find(name) && word_find("csv|json|jsonl", name) < 0)))
+                     (attn_format_find(name) && !attn_format_find(name)->has_tables)))
             return refuse(err, NULL,
                           "--measures and --%s do not go together: measures are text, --csv, "
-                          "--json or --jsonl",
+                          "--json, --jsonl, --latex or --markdown",
                           name);
     }
     return ATTN_OK;
@@ -271,7 +271,8 @@ static enum attn_status measure(struct served *served, attn_measure_set measures
     ATTN_TRY(attn_head_measures(served->run, measures, &table, err));
     status = tables_sort(&tables, &table, err);
     if (status == ATTN_OK)
-        status = tables_write(&tables, table, NULL, served->call->out, err);
+        status = tables_write(&tables, table, &(struct attn_table_grid){.rows = NULL},
+                              served->call->out, err);
     attn_table_free(table);
     return status;
 }

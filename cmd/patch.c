@@ -132,8 +132,19 @@ static enum attn_status check_one(const char *name, const char *text, const char
     return ATTN_OK;
 }
 
-/* Writes the table. Its pictures show both texts, and both tokens at positions where they differ.
- */
+/* Names both texts, the question's and OTHER, for captions and pictures. */
+static void name_texts(struct question *question, const struct attn_input *other)
+{
+    const struct attn_input *input = &question->request.input;
+    struct attn_table_grid *grid = &question->grid;
+
+    grid->text = other->image ? input->image : input->text;
+    grid->n_text = other->image ? strlen(input->image) : input->n_text;
+    grid->other = other->image ? other->image : other->text;
+    grid->n_other = other->image ? strlen(other->image) : other->n_text;
+}
+
+/* Writes the table. Its pictures show both tokens at positions where the texts differ. */
 static enum attn_status write_drawn(struct question *question, const struct attn_input *other,
                                     bool has_places, struct attn_error *err)
 {
@@ -142,16 +153,6 @@ static enum attn_status write_drawn(struct question *question, const struct attn
     struct attn_run *clean = NULL, *corrupted = NULL;
     enum attn_status status;
 
-    grid->text = request.input.text;
-    grid->n_text = request.input.n_text;
-    grid->other = other->text;
-    grid->n_other = other->n_text;
-    if (other->image) {
-        grid->text = request.input.image;
-        grid->n_text = strlen(grid->text);
-        grid->other = other->image;
-        grid->n_other = strlen(other->image);
-    }
     request.on_note = NULL;
     request.selection.queries = NULL;
     status = attn_run_prepare(question->host, &request, &clean, err);
@@ -304,6 +305,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     attn_patch_grid(&how, question->table, question->words, &question->grid);
     if (how.study)
         return question_write(question, err);
+    name_texts(question, &how.corrupted);
     if (tables_have_pictures(&args->question.tables))
         ATTN_TRY(write_drawn(question, &how.corrupted, how.n_place > 0, err));
     else

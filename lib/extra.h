@@ -35,6 +35,7 @@
 #include "writers/format.h"
 #include "writers/outputs.h"
 #include "figures/table_picture.h"
+#include "figures/table_caption.h"
 #include "page/page_live.h"
 #include "live/live.h"
 #include "run/page_request.h"

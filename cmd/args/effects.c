@@ -32,9 +32,9 @@ static const struct {
     {"font-size", LABELLED},
     {"font", LABELLED},
     {"figure-width", LABELLED},
-    {"width", VIEW_TABLE | VIEW_SCREEN | VIEW_COMPARISON | VIEW_HEATMAP},
+    {"width", VIEW_TABLE | VIEW_PAPER | VIEW_SCREEN | VIEW_COMPARISON | VIEW_HEATMAP},
     {"full", VIEW_TENSORS | VIEW_SCREEN},
-    {"precision", VIEW_TABLE | VIEW_DECIMAL | VIEW_ROWS},
+    {"precision", VIEW_TABLE | VIEW_DECIMAL | VIEW_ROWS | VIEW_PAPER},
     {"merge-words", ~(unsigned)(ANSWERS | VIEW_EXPLANATION)},
     {"hide-first", ~(unsigned)(ANSWERS | VIEW_EXPLANATION | VIEW_COMPARISON)},
     {"renormalize", ~(unsigned)(ANSWERS | VIEW_EXPLANATION)},
@@ -48,10 +48,11 @@ static const struct {
     const char *format;
     unsigned view;
 } formats[] = {
-    {"csv", VIEW_DECIMAL},        {"tidy", VIEW_DECIMAL}, {"json", VIEW_DECIMAL},
-    {"jsonl", VIEW_ROWS},         {"npy", VIEW_BINARY},   {"npz", VIEW_BINARY},
-    {"safetensors", VIEW_BINARY}, {"png", VIEW_PNG},      {"svg", VIEW_VECTOR},
-    {"pdf", VIEW_VECTOR},         {"html", VIEW_VIEWER},  {"heatmap", VIEW_HEATMAP},
+    {"csv", VIEW_DECIMAL}, {"tidy", VIEW_DECIMAL},    {"json", VIEW_DECIMAL},
+    {"jsonl", VIEW_ROWS},  {"latex", VIEW_PAPER},     {"markdown", VIEW_PAPER},
+    {"npy", VIEW_BINARY},  {"npz", VIEW_BINARY},      {"safetensors", VIEW_BINARY},
+    {"png", VIEW_PNG},     {"svg", VIEW_VECTOR},      {"pdf", VIEW_VECTOR},
+    {"html", VIEW_VIEWER}, {"heatmap", VIEW_HEATMAP},
 };
 enum { N_FORMAT = sizeof formats / sizeof *formats };
 
@@ -62,8 +63,11 @@ static unsigned view_of(size_t i, unsigned shown)
         return VIEW_FIGURE;
     if (formats[i].view == VIEW_ROWS && (shown & (VIEW_TABLE | VIEW_COMPARISON)) != 0)
         return VIEW_DECIMAL;
-    if (strncmp(formats[i].format, "json", 4) == 0 && (shown & VIEW_CONTINUATION) != 0)
+    if ((strncmp(formats[i].format, "json", 4) == 0 || formats[i].view == VIEW_PAPER) &&
+        (shown & VIEW_CONTINUATION) != 0)
         return VIEW_CONTINUATION;
+    if (formats[i].view == VIEW_PAPER && (shown & VIEW_TABLE) == 0)
+        return VIEW_ROWS;
     return formats[i].view;
 }
 

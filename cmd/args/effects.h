@@ -22,7 +22,8 @@ enum view {
     VIEW_VECTOR = 1 << 11, /* SVG and PDF */
     VIEW_FIGURE = 1 << 12, /* a web page that holds a figure */
     VIEW_VIEWER = 1 << 13, /* a web page that draws the patterns of a run itself */
-    VIEW_ROWS = 1 << 14    /* predictions as lines of JSON */
+    VIEW_ROWS = 1 << 14,   /* predictions as lines of JSON, LaTeX or Markdown */
+    VIEW_PAPER = 1 << 15   /* a table as LaTeX or Markdown */
 };
 
 /* Refuses an option of CALL that changes none of its outputs: those of OUTPUT, the heat map of

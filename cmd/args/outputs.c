@@ -119,20 +119,44 @@ static void note_formula(const struct attn_table *table)
     }
 }
 
+/* How tables are written. */
+struct table_style {
+    int precision;
+    const struct attn_table_grid *grid; /* words for the caption */
+    struct attn_table_fit fit;          /* without it */
+};
+
 /* Writes TABLES, except those that are NULL, to OUTPUT. */
-static enum attn_status write_tables(const struct attn_output *output, int precision,
+static enum attn_status write_tables(const struct attn_output *output,
+                                     const struct table_style *style,
                                      struct attn_table *const *tables, size_t n_table,
                                      struct attn_error *err)
 {
-    struct attn_sink *file = NULL;
+    const enum attn_table_form form = output->format->table_form;
+    const bool is_paper = form == ATTN_TABLE_LATEX || form == ATTN_TABLE_MARKDOWN;
+    struct attn_sink *file = NULL, *to = output->sink;
     enum attn_status status = output->path ? attn_output_create_file(output, &file, err) : ATTN_OK;
+    size_t n_written = 0;
 
+    to = output->path ? file : to;
     for (size_t i = 0; status == ATTN_OK && i < n_table; i++) {
-        if (tables[i] && output->format->table_form == ATTN_TABLE_CSV)
+        const char *slash = output->path ? strrchr(output->path, '/') : NULL;
+        struct attn_table_fit fit = style->fit;
+        struct attn_buffer caption = {0};
+
+        if (!tables[i])
+            continue;
+        if (form == ATTN_TABLE_CSV)
             note_formula(tables[i]);
-        if (tables[i])
-            status = attn_table_write(tables[i], output->format->table_form, precision,
-                                      output->path ? file : output->sink, err);
+        if (is_paper && n_written++ > 0)
+            attn_sink_write(to, "\n", 1);
+        if (n_table == 1)
+            fit.label = slash ? slash + 1 : output->path;
+        fit.caption = attn_table_caption(tables[i], style->grid, &caption);
+        status = attn_buffer_check(&caption, err);
+        if (status == ATTN_OK)
+            status = attn_table_write_fitted(tables[i], form, style->precision, &fit, to, err);
+        attn_buffer_release(&caption);
     }
     if (status == ATTN_OK && output->path)
         status = attn_sink_commit(file, err);
@@ -142,13 +166,15 @@ static enum attn_status write_tables(const struct attn_output *output, int preci
 
 enum attn_status outputs_write_tables(const struct output_args *args,
                                       struct attn_table *const *tables, size_t n_table,
+                                      const struct attn_table_grid *grid,
                                       struct attn_sink *standard, struct attn_error *err)
 {
+    const struct table_style style = {.precision = (int)args->precision, .grid = grid};
+
     for (struct output_walk walk = {.args = args, .standard = standard}; output_next(&walk);)
         if (!walk.output.format->tensors)
-            ATTN_TRY(at_stage(
-                ATTN_STAGE_OUTPUT,
-                write_tables(&walk.output, (int)args->precision, tables, n_table, err), err));
+            ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
+                              write_tables(&walk.output, &style, tables, n_table, err), err));
     return ATTN_OK;
 }
 
@@ -241,6 +267,11 @@ static const struct option tables_rows[] = {
     OPTION_NAMED("json", "FILE", struct output_args, formats, "write it as one JSON document"),
     OPTION_NAMED("jsonl", "FILE", struct output_args, formats,
                  "write it as one JSON object per row"),
+    OPTION_NAMED(
+        "latex", "FILE", struct output_args, formats,
+        "write it as LaTeX, for the packages booktabs and siunitx, with a caption; standard "
+        "errors are in parentheses, and standard deviations beside them left out"),
+    OPTION_NAMED("markdown", "FILE", struct output_args, formats, "write it as Markdown, likewise"),
     OPTION_SYNC(struct output_args),
     OPTION_NUMBER("precision", "N", struct output_args, precision, 0, 17,
                   "digits after the point; default in files: as many as bring back the same "
@@ -399,23 +430,30 @@ enum attn_status tables_draw(const struct tables_args *args, const struct attn_t
 enum { KEPT_SIZE = 128 }; /* of the name of a column */
 
 enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
-                              const char *kept, struct attn_sink *out, struct attn_error *err)
+                              const struct attn_table_grid *grid, struct attn_sink *out,
+                              struct attn_error *err)
 {
-    struct attn_table_fit fit = {
-        .width = terminal_room(args->picture.width), .elsewhere = "--csv -", .kept = kept};
+    struct table_style style = {.precision = (int)args->output.precision,
+                                .grid = grid,
+                                .fit = {.width = (size_t)args->picture.width,
+                                        .elsewhere = "--csv -",
+                                        .kept = grid->rows ? grid->values : NULL,
+                                        .n_group = grid->n_label}};
     char sorted[KEPT_SIZE];
-    const int precision = (int)args->output.precision;
 
-    for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
-        if (!walk.output.format->is_picture)
-            ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
-                              write_tables(&walk.output, precision, &table, 1, err), err));
-    if (outputs_are_wanted(&args->output) || args->picture.is_heatmap)
-        return ATTN_OK;
     if (args->sort) {
         snprintf(sorted, sizeof sorted, "%.*s", (int)strcspn(args->sort, ":"), args->sort);
-        fit.kept = sorted;
+        style.fit.kept = sorted;
     }
-    return at_stage(ATTN_STAGE_OUTPUT, attn_table_write_fitted(table, precision, &fit, out, err),
-                    err);
+    for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
+        if (!walk.output.format->is_picture)
+            ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, write_tables(&walk.output, &style, &table, 1, err),
+                              err));
+    if (outputs_are_wanted(&args->output) || args->picture.is_heatmap)
+        return ATTN_OK;
+    style.fit.width = terminal_room(args->picture.width);
+    return at_stage(
+        ATTN_STAGE_OUTPUT,
+        attn_table_write_fitted(table, ATTN_TABLE_ALIGNED, style.precision, &style.fit, out, err),
+        err);
 }

@@ -305,8 +305,7 @@ static enum attn_status write_table(const struct question *question, struct attn
 
     if (tables_have_pictures(tables) && grid->rows)
         ATTN_TRY(draw_table(question, grid, err));
-    return tables_write(tables, question->table, grid->rows ? grid->values : NULL,
-                        question->call->out, err);
+    return tables_write(tables, question->table, grid, question->call->out, err);
 }
 
 /* Sorts the table as the options ask. */

@@ -99,7 +99,7 @@ static enum attn_status check_comparison(const struct served *served, struct att
             strcmp(out.output.format->name, "json") == 0)
             return refuse(err, NULL,
                           "--json holds the whole comparison in the order of its heads; --sort and "
-                          "--limit go with text, --csv and --jsonl");
+                          "--limit go with text, --csv, --jsonl, --latex and --markdown");
     if (!beside)
         return ATTN_OK;
     field_names_list(is_possible, "or", formats, sizeof formats);
@@ -268,7 +268,9 @@ static enum attn_status write_heads(const struct attn_compared_run *comparison,
                  err));
     status = tables_sort(&request->tables, &heads, err);
     if (status == ATTN_OK)
-        status = outputs_write_tables(&request->output, &heads, 1, out, err);
+        status = outputs_write_tables(&request->output, &heads, 1,
+                                      &(struct attn_table_grid){.model = comparison->labels->model},
+                                      out, err);
     attn_table_free(heads);
     return status;
 }

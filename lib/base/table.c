@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MAX_DIGITS = 17 };
@@ -288,6 +289,18 @@ size_t attn_cell_word(const struct attn_cell *cell, const char *words)
         word += *word == ' ';
     }
     return SIZE_MAX;
+}
+
+bool attn_cell_is_equal(const struct attn_cell *a, const struct attn_cell *b)
+{
+    if (a->type != b->type || a->size != b->size)
+        return false;
+    if (a->type == ATTN_VALUE_TEXT)
+        return memcmp(a->text, b->text, a->size) == 0;
+    if (a->type == ATTN_VALUE_LIST)
+        return memcmp(a->list, b->list, a->size * sizeof *a->list) == 0;
+    return a->type == ATTN_VALUE_REAL ? a->real == b->real || (isnan(a->real) && isnan(b->real))
+                                      : a->integer == b->integer;
 }
 
 struct attn_cell attn_table_cell(const struct attn_table *table, size_t row, size_t column)

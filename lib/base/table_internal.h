@@ -25,6 +25,9 @@ size_t attn_table_find_role(const struct attn_table *table, enum attn_column_rol
 /* Which of the `totals` of the column of parts ROW is, from 0; SIZE_MAX: it is about a part. */
 size_t attn_table_total(const struct attn_table *table, size_t row);
 
+/* Whether A and B are one value; NaN is equal to NaN. */
+bool attn_cell_is_equal(const struct attn_cell *a, const struct attn_cell *b);
+
 /* The number of the text CELL in WORDS, separated by blanks, or NULL; SIZE_MAX if it is missing. */
 size_t attn_cell_word(const struct attn_cell *cell, const char *words);
 

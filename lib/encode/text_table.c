@@ -189,6 +189,8 @@ static void append_blanks(struct attn_buffer *line, size_t n)
 static size_t gap_before(const struct attn_text_table *table, const struct attn_text_column *column,
                          size_t c)
 {
+    if (table->between)
+        return c > 0 ? strlen(table->between) : strlen(table->begin) + strlen(table->end);
     if (c == 0)
         return table->indent;
     return column->is_sign || column[-1].is_sign ? 1 : 2;
@@ -209,16 +211,22 @@ static void append_row(struct attn_text_table *table, const struct attn_text_cel
 
         if (!attn_text_table_shows(table, c))
             continue;
-        append_blanks(&table->line, gap_before(table, &columns[c], c) + (is_left ? 0 : padding));
+        if (table->between)
+            attn_buffer_append_string(&table->line, c == 0 ? table->begin : table->between);
+        else
+            append_blanks(&table->line, gap_before(table, &columns[c], c));
+        append_blanks(&table->line, is_left ? 0 : padding);
         attn_paint_append(&table->line, cells[c].paint, table->depth, table->text.data + begin,
                           size);
         if (size > 0)
             used = table->line.size;
-        if (attn_text_is_right_to_left(table->text.data + begin, size))
+        if (!table->between && attn_text_is_right_to_left(table->text.data + begin, size))
             attn_buffer_append_string(&table->line, ATTN_LEFT_TO_RIGHT);
         append_blanks(&table->line, is_left ? padding : 0);
     }
-    if (!table->line.has_failed)
+    if (table->between)
+        attn_buffer_append_string(&table->line, table->end);
+    else if (!table->line.has_failed)
         table->line.size = used;
     attn_buffer_append_char(&table->line, '\n');
 }
@@ -263,20 +271,26 @@ void attn_text_table_hide(struct attn_text_table *table, size_t width)
         table->n_hidden++;
 }
 
+bool attn_text_table_write_row(struct attn_text_table *table, size_t row, struct attn_sink *sink)
+{
+    const struct attn_text_cell *cells = (const void *)table->cells.data;
+    const size_t first = row * table->n_column;
+
+    if (first >= table->cells.size / sizeof *cells)
+        return false;
+    append_row(table, &cells[first], first > 0 ? cells[first - 1].end : 0);
+    if (!table->line.has_failed)
+        attn_sink_write(sink, table->line.data, table->line.size);
+    return !table->line.has_failed;
+}
+
 enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,
                                        struct attn_error *err)
 {
-    const struct attn_text_cell *cells = (const void *)table->cells.data;
-    size_t begin = 0;
-
     ATTN_TRY(attn_text_table_measure(table, err));
-    for (size_t i = 0; i < table->cells.size / sizeof *cells; i += table->n_column) {
-        append_row(table, &cells[i], begin);
-        ATTN_TRY(attn_buffer_check(&table->line, err));
-        attn_sink_write(sink, table->line.data, table->line.size);
-        begin = cells[i + table->n_column - 1].end;
-    }
-    return ATTN_OK;
+    for (size_t row = 0; attn_text_table_write_row(table, row, sink);)
+        row++;
+    return attn_buffer_check(&table->line, err);
 }
 
 void attn_text_table_clear(struct attn_text_table *table)

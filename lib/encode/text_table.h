@@ -39,9 +39,12 @@ struct attn_text_table {
     struct attn_buffer cells;   /* struct attn_text_cell, row by row */
     struct attn_buffer columns; /* struct attn_text_column */
     size_t n_column;
-    size_t n_hidden;             /* columns that are hidden from the right; 0 at first */
-    size_t kept;                 /* one of them that stays; 0 at first: the first alone does */
-    size_t indent;               /* blanks before the first column */
+    size_t n_hidden; /* columns that are hidden from the right; 0 at first */
+    size_t kept;     /* one of them that stays; 0 at first: the first alone does */
+    size_t indent;   /* blanks before the first column */
+    /* Of a row in a markup language: "| ", " | " and " |". `between` NULL: two blanks, and no
+     * blanks at the end of a line; else all three are given. */
+    const char *begin, *between, *end;
     enum attn_color_depth depth; /* of painted cells */
 };
 
@@ -73,6 +76,9 @@ void attn_text_table_end_row(struct attn_text_table *table);
 /* Writes the rows, two blanks between columns. */
 enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,
                                        struct attn_error *err);
+
+/* Writes row ROW of the rows that were measured. Returns false after the last. */
+bool attn_text_table_write_row(struct attn_text_table *table, size_t row, struct attn_sink *sink);
 
 /* For tables that are made twice, row by row: rows are first measured, then written, and cleared
  * each time. */

@@ -111,7 +111,7 @@ static void push_rows(struct attn_json_writer *json, const struct attn_table *ta
 
             printable.size = 0;
             if (cell.type == ATTN_VALUE_TEXT || cell.type == ATTN_VALUE_LIST) {
-                attn_table_append_cell(&printable, column, &cell);
+                attn_table_append_cell(&printable, -1, column, &cell);
                 attn_json_string(json, printable.data ? printable.data : "", printable.size);
             } else {
                 attn_table_push_cell(json, column, &cell, -1);
@@ -275,7 +275,7 @@ static void append_table(struct attn_buffer *out, const struct attn_table *table
 
             text.size = 0;
             if (cell.type != ATTN_VALUE_MISSING)
-                attn_table_append_cell(&text, attn_table_column(table, c), &cell);
+                attn_table_append_cell(&text, -1, attn_table_column(table, c), &cell);
             attn_buffer_append_string(out, "<td>");
             attn_markup_append(out, text.data ? text.data : "", text.size, true);
             attn_buffer_append_string(out, "</td>");

@@ -91,7 +91,7 @@ void attn_document_escaped(struct attn_document *document, const char *text, siz
 void attn_document_cell(struct attn_document *document, const struct attn_column *column,
                         struct attn_cell cell)
 {
-    attn_table_append_cell(words_of(document), column, &cell);
+    attn_table_append_cell(words_of(document), -1, column, &cell);
 }
 
 struct attn_text_table *attn_document_grid(struct attn_document *document, size_t n_column,
@@ -167,7 +167,7 @@ static void put_cell(struct attn_text_table *lines, const struct attn_column *co
     } else if (style == ATTN_NUMBER_PERCENT) {
         attn_text_table_format(lines, "%.1f %%", 100 * cell->real);
     } else {
-        attn_table_append_cell(&text, column, cell);
+        attn_table_append_cell(&text, -1, column, cell);
         attn_text_table_cell(lines, text.data, text.size);
         lines->text.has_failed |= text.has_failed;
         attn_buffer_release(&text);
@@ -280,7 +280,7 @@ static enum attn_status write_table(const struct attn_document_block *block,
     if (!block->table || block->view.text == ATTN_TEXT_NOTHING)
         return ATTN_OK;
     if (block->view.text == ATTN_TEXT_ALIGNED)
-        return attn_table_write_fitted(block->table, -1, fit, sink, err);
+        return attn_table_write_fitted(block->table, ATTN_TABLE_ALIGNED, -1, fit, sink, err);
     if (block->view.text == ATTN_TEXT_COLUMNS) {
         status = write_columns(&lines, block->table, &block->view, sink, err);
     } else {

@@ -136,18 +136,6 @@ static enum attn_status read_sort(struct ordering *ordering, struct attn_error *
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-static bool are_equal(const struct attn_cell *a, const struct attn_cell *b)
-{
-    if (a->type != b->type || a->size != b->size)
-        return false;
-    if (a->type == ATTN_VALUE_TEXT)
-        return memcmp(a->text, b->text, a->size) == 0;
-    if (a->type == ATTN_VALUE_LIST)
-        return memcmp(a->list, b->list, a->size * sizeof *a->list) == 0;
-    return a->type == ATTN_VALUE_REAL ? a->real == b->real || (isnan(a->real) && isnan(b->real))
-                                      : a->integer == b->integer;
-}
-
 /* The row after the group that ROW is the first of. */
 static size_t group_end(const struct ordering *ordering, size_t row)
 {
@@ -158,7 +146,7 @@ static size_t group_end(const struct ordering *ordering, size_t row)
             const struct attn_cell a = attn_table_cell(ordering->table, first, c);
             const struct attn_cell b = attn_table_cell(ordering->table, row, c);
 
-            if (!are_equal(&a, &b))
+            if (!attn_cell_is_equal(&a, &b))
                 return row;
         }
     return row;

@@ -122,10 +122,10 @@ static void append_csv(struct attn_buffer *out, struct style style,
     attn_buffer_append_string(out, is_quoted ? "\"" : "");
 }
 
-void attn_table_append_cell(struct attn_buffer *out, const struct attn_column *column,
-                            const struct attn_cell *cell)
+void attn_table_append_cell(struct attn_buffer *out, int precision,
+                            const struct attn_column *column, const struct attn_cell *cell)
 {
-    append_plain(out, (struct style){ATTN_TABLE_ALIGNED, -1}, column, cell);
+    append_plain(out, (struct style){ATTN_TABLE_ALIGNED, precision}, column, cell);
 }
 
 void attn_table_append_csv(struct attn_buffer *out, const struct attn_column *column,
@@ -251,87 +251,26 @@ static enum attn_status write_rows(struct table_page *page, struct attn_error *e
     return flush(page, err);
 }
 
-/* Appends the name of COLUMN, which may be that of a label, from a file. */
-static void append_name(struct attn_buffer *out, const struct attn_table *table, size_t column)
-{
-    const char *name = attn_table_column(table, column)->name;
-
-    attn_escape_append(out, name, strlen(name));
-}
-
-/* Writes LINES, without the columns that do not fit. */
-static enum attn_status write_lines(struct table_page *page, struct attn_text_table *lines,
-                                    struct attn_error *err)
-{
-    const size_t n = lines->n_column;
-    const char *before = "not shown: ";
-
-    ATTN_TRY(attn_buffer_check(&page->text, err));
-    ATTN_TRY(attn_text_table_measure(lines, err));
-    for (size_t c = 0; page->fit.kept && c < n; c++)
-        if (strcmp(attn_table_column(page->table, c)->name, page->fit.kept) == 0)
-            lines->kept = c;
-    if (page->fit.width > 0)
-        attn_text_table_hide(lines, page->fit.width);
-    ATTN_TRY(attn_text_table_write(lines, page->sink, err));
-    if (lines->n_hidden == 0)
-        return ATTN_OK;
-    page->text.size = 0;
-    for (size_t c = n - lines->n_hidden; c < n; c++) {
-        if (attn_text_table_shows(lines, c))
-            continue;
-        attn_buffer_append_string(&page->text, before);
-        append_name(&page->text, page->table, c);
-        before = ", ";
-    }
-    attn_buffer_append_format(&page->text, " (%s has all columns)\n", page->fit.elsewhere);
-    return flush(page, err);
-}
-
-/* Aligned text: a line of names, then columns that line up, as wide as all rows. */
-static enum attn_status write_aligned(struct table_page *page, struct attn_error *err)
-{
-    const size_t n_column = attn_table_n_column(page->table);
-    struct attn_text_table lines = {0};
-    enum attn_status status;
-
-    attn_text_table_begin(&lines, n_column);
-    for (size_t c = 0; c < n_column; c++) {
-        const struct attn_column *column = attn_table_column(page->table, c);
-
-        if (column->type != ATTN_VALUE_INTEGER && column->type != ATTN_VALUE_REAL)
-            attn_text_table_flush_left(&lines, c);
-        attn_text_table_widen(&lines, c, column->width);
-        page->text.size = 0;
-        append_name(&page->text, page->table, c);
-        attn_text_table_cell(&lines, page->text.data, page->text.size);
-    }
-    for (size_t row = 0; row < attn_table_n_row(page->table); row++)
-        for (size_t c = 0; c < n_column; c++) {
-            const struct attn_cell cell = attn_table_cell(page->table, row, c);
-
-            page->text.size = 0;
-            append_plain(&page->text, page->style, attn_table_column(page->table, c), &cell);
-            attn_text_table_cell(&lines, page->text.data, page->text.size);
-        }
-    status = write_lines(page, &lines, err);
-    attn_text_table_release(&lines);
-    return status;
-}
-
 /* Writes all of the page, or the one row *ROW. */
 static enum attn_status write_rows_of(struct table_page *page, const size_t *row,
                                       struct attn_error *err)
 {
-    if ((unsigned)page->style.form > ATTN_TABLE_JSON_LINES)
-        return attn_error_set(err, ATTN_INVALID, "tables have no form %d", (int)page->style.form);
+    const enum attn_table_form form = page->style.form;
+    const bool is_aligned =
+        form == ATTN_TABLE_ALIGNED || form == ATTN_TABLE_LATEX || form == ATTN_TABLE_MARKDOWN;
+
+    if ((unsigned)form > ATTN_TABLE_MARKDOWN)
+        return attn_error_set(err, ATTN_INVALID, "tables have no form %d", (int)form);
     if (page->style.precision < -1 || page->style.precision > ATTN_FIXED_PRECISION_MAX)
         return attn_error_set(err, ATTN_INVALID, "precision is %d, expected 0 to %d",
                               page->style.precision, ATTN_FIXED_PRECISION_MAX);
     page->json.out = &page->text;
+    if (is_aligned && !row)
+        return attn_table_write_lines(page->table, form, page->style.precision, &page->fit,
+                                      page->sink, err);
     if (!row)
-        return (page->style.form == ATTN_TABLE_ALIGNED ? write_aligned : write_rows)(page, err);
-    if (page->style.form == ATTN_TABLE_ALIGNED)
+        return write_rows(page, err);
+    if (is_aligned)
         return attn_error_set(err, ATTN_INVALID,
                               "aligned text is written from all rows at once, not row by row");
     append_row(page, *row);
@@ -357,12 +296,12 @@ enum attn_status attn_table_write(const struct attn_table *table, enum attn_tabl
     return write_page(page, NULL, err);
 }
 
-enum attn_status attn_table_write_fitted(const struct attn_table *table, int precision,
-                                         const struct attn_table_fit *fit, struct attn_sink *sink,
-                                         struct attn_error *err)
+enum attn_status attn_table_write_fitted(const struct attn_table *table, enum attn_table_form form,
+                                         int precision, const struct attn_table_fit *fit,
+                                         struct attn_sink *sink, struct attn_error *err)
 {
     const struct table_page page = {
-        .table = table, .style = {ATTN_TABLE_ALIGNED, precision}, .sink = sink, .fit = *fit};
+        .table = table, .style = {form, precision}, .sink = sink, .fit = *fit};
 
     return write_page(page, NULL, err);
 }

@@ -10,6 +10,10 @@
  * row. A document may have more members before "rows", which hold for all rows. In both, missing
  * values, NaN and infinities are null.
  *
+ * LaTeX and Markdown have the numbers of aligned text. X_se of a column X stands in parentheses
+ * after it, and X_sd is left out. LaTeX needs the packages booktabs and siunitx, and longtable for
+ * a table that is longer than a page.
+ *
  * Texts are escaped as base/escape.h has it, and in JSON by JSON's own rules; in CSV one that
  * begins with = + - or @ begins with its code instead, \x3d, so that no spreadsheet runs it. Labels
  * of a user's file are exceptions (ATTN_NOTATION_LABEL).
@@ -31,7 +35,9 @@ enum attn_table_form {
     ATTN_TABLE_TABBED = 1,
     ATTN_TABLE_CSV = 2,
     ATTN_TABLE_JSON = 3,
-    ATTN_TABLE_JSON_LINES = 4
+    ATTN_TABLE_JSON_LINES = 4,
+    ATTN_TABLE_LATEX = 5,   /* for papers */
+    ATTN_TABLE_MARKDOWN = 6 /* as GitHub has it */
 };
 
 /* Writes all of TABLE to SINK. PRECISION 0..17 are digits after the point for reals whose notation

@@ -163,6 +163,8 @@ struct attn_writer_ops {
     X(safetensors)                                                                                 \
     X(json)                                                                                        \
     X(jsonl)                                                                                       \
+    X(latex)                                                                                       \
+    X(markdown)                                                                                    \
     X(png)                                                                                         \
     X(svg)                                                                                         \
     X(pdf)                                                                                         \

@@ -1,4 +1,5 @@
 """What a table can be made into: sorted, chosen from, a matrix, a frame, a picture."""
+import json
 import os
 import pickle
 import tempfile
@@ -34,6 +35,30 @@ class Rows(TestCase):
         self.assertEqual(str(model().ablate(KEYS, **HOW).sort("change", 5)), theirs)
         theirs = cli("score", "-q", "-m", "fable", "--csv", "-", TEXT)
         self.assertEqual(model().score(TEXT).render("csv"), theirs)
+
+    @needs_cli
+    def test_tables_for_papers_are_those_of_the_tool(self):
+        items = [dict(id=str(i), text=KEYS, target=" are", foil=" is", kind=kind)
+                 for i, kind in enumerate(["=1+1", "a\\b|c&d%e_f", "two\nlines \u00e9", "=1+1"])]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "items.jsonl")
+            with open(path, "w") as file:
+                file.writelines(json.dumps(item) + "\n" for item in items)
+            for form in "latex", "markdown":
+                option = f"--{form}"
+                ours = getattr(model().ablate(KEYS, **HOW).sort("change", 5), f"to_{form}")(precision=3)
+                theirs = cli("ablate", "-m", "fable", *ANSWER, "--sort", "change", "--limit", 5, "--precision", 3, option,
+                             "-", KEYS)
+                self.assertEqual(ours, theirs.decode())
+                self.assertIn("change of logit(are) - logit(is) without each head; fable; " + KEYS, ours)
+                ours = model().score(items=items, group_by="kind")
+                theirs = cli("score", "-m", "fable", "--items", path, "--group-by", "kind", option, "-")
+                self.assertEqual(ours.render(form), theirs)
+                written = os.path.join(folder, "table")
+                self.assertIsNone(getattr(ours, f"to_{form}")(written))
+                with open(written, "rb") as file:
+                    self.assertEqual(file.read(), theirs)
+        self.assertEqual(str(attn.models().to_markdown()).split("\n")[0], "Table: models")
 
     def test_where(self):
         t = model().ablate(KEYS, **HOW)

@@ -57,21 +57,31 @@ static struct attn_table *create_awkward(void)
     return table;
 }
 
+/* Expects what TABLE is in FORM by FIT. */
+static void expect_in(const struct attn_table *table, enum attn_table_form form,
+                      const struct attn_table_fit *fit, const char *expected)
+{
+    struct attn_sink *sink;
+    const char *bytes;
+    char *text;
+    size_t size;
+
+    ck_assert(attn_sink_create_memory(&sink, NULL) == ATTN_OK);
+    ck_assert(attn_table_write_fitted(table, form, -1, fit, sink, NULL) == ATTN_OK);
+    bytes = attn_sink_bytes(sink, &size);
+    text = strndup(bytes, size);
+    ck_assert_str_eq(text, expected);
+    free(text);
+    attn_sink_free(sink);
+}
+
 /* Expects what TABLE is in lines of WIDTH columns. */
 static void expect_fitted(const struct attn_table *table, size_t width, const char *kept,
                           const char *expected)
 {
-    const struct attn_table_fit fit = {width, "a file", kept};
-    struct attn_sink *sink;
-    const char *bytes;
-    size_t size;
+    const struct attn_table_fit fit = {.width = width, .elsewhere = "a file", .kept = kept};
 
-    ck_assert(attn_sink_create_memory(&sink, NULL) == ATTN_OK);
-    ck_assert(attn_table_write_fitted(table, -1, &fit, sink, NULL) == ATTN_OK);
-    bytes = attn_sink_bytes(sink, &size);
-    ck_assert_uint_eq(size, strlen(expected));
-    ck_assert_mem_eq(bytes, expected, size);
-    attn_sink_free(sink);
+    expect_in(table, ATTN_TABLE_ALIGNED, &fit, expected);
 }
 
 /* What TABLE is in FORM; free it with free(). */
@@ -321,8 +331,8 @@ START_TEST(an_unknown_form_or_precision_is_refused)
     ck_assert_int_eq(attn_table_write(table, ATTN_TABLE_CSV, 18, sink, &err), ATTN_INVALID);
     ck_assert_str_eq(err.message, "precision is 18, expected 0 to 17");
     err = (struct attn_error){0};
-    ck_assert_int_eq(attn_table_write(table, (enum attn_table_form)5, 0, sink, &err), ATTN_INVALID);
-    ck_assert_str_eq(err.message, "tables have no form 5");
+    ck_assert_int_eq(attn_table_write(table, (enum attn_table_form)7, 0, sink, &err), ATTN_INVALID);
+    ck_assert_str_eq(err.message, "tables have no form 7");
     attn_sink_free(sink);
     attn_table_free(table);
 }
@@ -373,7 +383,7 @@ START_TEST(failures_are_reported)
 {
     struct attn_table *table = create_awkward();
 
-    for (int form = ATTN_TABLE_ALIGNED; form <= ATTN_TABLE_JSON_LINES; form++)
+    for (int form = ATTN_TABLE_ALIGNED; form <= ATTN_TABLE_MARKDOWN; form++)
         for (long n = 0;; n++) {
             struct attn_error err = {0};
             struct attn_sink *sink;
@@ -423,6 +433,283 @@ START_TEST(columns_that_do_not_fit_are_named)
 }
 END_TEST
 
+/* --- Papers ----------------------------------------------------------------------------------- */
+
+/* A text with all that either dialect reads as a sign of its own. */
+#define SIGNS "\\ ~x^2 {#1} $y$ a&b 5% a_b|c <i> \"q\" -- ``x'' *b* `c` [d] \n\xc3\xa9"
+
+START_TEST(latex_has_the_signs_of_a_text)
+{
+    struct attn_table *table = create_empty();
+
+    append(table, 0, 0.5, SIGNS, true, 0);
+    append(table, 1, 0.5, "[1]", true, 2);
+    append(table, 2, 0.5, "*", true, 0);
+    append(table, 3, 0.5, "  a  b ", true, 0);
+    append(table, 4, 0.5, "=1+1", true, 0);
+    append(table, 5, 0.5, "?`!`,,a---b", true, 0);
+    expect(table, ATTN_TABLE_LATEX, -1,
+           "% \\usepackage{booktabs,siunitx}\n"
+           "\\begin{table}\n"
+           "\\centering\n"
+           "\\caption{heads}\n"
+           "\\label{tab:heads}\n"
+           "\\begin{tabular}{\n"
+           "  S[table-format=1.0]\n"
+           "  S[table-format=1.4]\n"
+           "  l\n"
+           "  l\n"
+           "  l\n"
+           "}\n"
+           "\\toprule\n"
+           "{head} &   {kl} & {token}                                                              "
+           "                                                                                       "
+           "                                               & {same} & {shape}    \\\\\n"
+           "\\midrule\n"
+           "     0 & 0.5000 & \\textbackslash{}\\textbackslash{} "
+           "\\textasciitilde{}x\\textasciicircum{}2 \\{\\#1\\} \\$y\\$ a\\&b 5\\% "
+           "a\\_b\\textbar{}c \\textless{}i\\textgreater{} \\char34{}q\\char34{} -{}- `{}`x'{}' "
+           "*b* `c` [d] \\textbackslash{}n\xc3\xa9 & yes    & {}[]       \\\\\n"
+           "     1 & 0.5000 & {}[1]                                                                "
+           "                                                                                       "
+           "                                               & yes    & {}[12, -1] \\\\\n"
+           "     2 & 0.5000 & {}*                                                                  "
+           "                                                                                       "
+           "                                               & yes    & {}[]       \\\\\n"
+           "     3 & 0.5000 & \\textvisiblespace{}\\textvisiblespace{}a "
+           "\\textvisiblespace{}b\\textvisiblespace{}                                              "
+           "                                                                              & yes    "
+           "& {}[]       \\\\\n"
+           "     4 & 0.5000 & =1+1                                                                 "
+           "                                                                                       "
+           "                                               & yes    & {}[]       \\\\\n"
+           "     5 & 0.5000 & ?{}`!{}`,{},a-{}-{}-b                                                "
+           "                                                                                       "
+           "                                               & yes    & {}[]       \\\\\n"
+           "\\bottomrule\n"
+           "\\end{tabular}\n"
+           "\\end{table}\n");
+}
+END_TEST
+
+START_TEST(markdown_has_the_signs_of_a_text)
+{
+    struct attn_table *table = create_empty();
+
+    append(table, 0, 0.5, SIGNS, true, 0);
+    append(table, 1, 0.5, "[1](x)", true, 2);
+    append(table, 3, 0.5, "  a  b ", true, 0);
+    append(table, 4, 0.5, "=1+1", true, 0);
+    expect(table, ATTN_TABLE_MARKDOWN, -1,
+           "Table: heads\n"
+           "\n"
+           "| head |     kl | token                                                                "
+           "             | same | shape      |\n"
+           "|  --: |    --: | :--                                                                  "
+           "             | :--  | :--        |\n"
+           "|    0 | 0.5000 | \\\\\\\\ \\~x^2 {#1} \\$y\\$ a\\&b 5% a\\_b\\|c \\<i\\> \"q\" -- "
+           "\\`\\`x'' \\*b\\* \\`c\\` \\[d\\] \\\\n\xc3\xa9 | yes  | \\[\\]       |\n"
+           "|    1 | 0.5000 | \\[1\\](x)                                                           "
+           "               | yes  | \\[12, -1\\] |\n"
+           "|    3 | 0.5000 | \xe2\x90\xa3\xe2\x90\xa3"
+           "a \xe2\x90\xa3"
+           "b\xe2\x90\xa3                                                              "
+           "             | yes  | \\[\\]       |\n"
+           "|    4 | 0.5000 | =1+1                                                                 "
+           "             | yes  | \\[\\]       |\n");
+}
+END_TEST
+
+START_TEST(latex_measures_the_numbers_of_a_column)
+{
+    expect(
+        create_awkward(), ATTN_TABLE_LATEX, -1,
+        "% \\usepackage{booktabs,siunitx}\n"
+        "\\begin{table}\n"
+        "\\centering\n"
+        "\\caption{heads}\n"
+        "\\label{tab:heads}\n"
+        "\\begin{tabular}{\n"
+        "  S[table-format=-19.0]\n"
+        "  S[table-format=1.4]\n"
+        "  l\n"
+        "  l\n"
+        "  l\n"
+        "}\n"
+        "\\toprule\n"
+        "              {head} &             {kl} & {token}                                         "
+        "                                                         & {same} & {shape}        \\\\\n"
+        "\\midrule\n"
+        "                   0 &           0.1000 & \\textvisiblespace{}eat                         "
+        "                                                          & yes    & {}[12, -1]     \\\\\n"
+        "                  -7 &            {nan} & a,\\char34{}b\\char34{}                         "
+        "                                                           & no     & {}[]           "
+        "\\\\\n"
+        " 9223372036854775807 &            {inf} & =1+1                                            "
+        "                                                         & yes    & {}[12]         \\\\\n"
+        "-9223372036854775808 &           {-inf} & -                                               "
+        "                                                         & no     & {}[12, -1, 64] \\\\\n"
+        "                   1 &  {\\num{1.0e-07}} & "
+        "\\textbackslash{}n\\textbackslash{}t\\textbackslash{}\\textbackslash{}\\textbackslash{}"
+        "x01\\textbackslash{}xff & no     & {}[]           \\\\\n"
+        "                   2 &                0 & \xe6\x97\xa5\xe6\x9c\xac                        "
+        "                    "
+        "                                                         & no     & {}[]           \\\\\n"
+        "                   3 & {\\num{-1.2e+05}} &                                                "
+        "                                                          & no     & {}[]           \\\\\n"
+        "                {--} &             {--} & -                                               "
+        "                                                         & -      & -              \\\\\n"
+        "\\bottomrule\n"
+        "\\end{tabular}\n"
+        "\\end{table}\n");
+}
+END_TEST
+
+/* Means over items in two groups, with their errors. */
+static struct attn_table *create_means(void)
+{
+    static const struct attn_column means[] = {
+        {.name = "con|dition", .type = ATTN_VALUE_TEXT, .notation = ATTN_NOTATION_LABEL},
+        {.name = "part", .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_PART, .totals = "base"},
+        {.name = "kl_m", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 2},
+        {.name = "kl_m_sd", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 2},
+        {.name = "kl_m_se", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 2},
+        {.name = "n", .type = ATTN_VALUE_INTEGER}};
+    static const char *const groups[] = {"a", "a", "a", "b", "b", "b"};
+    struct attn_table *table;
+
+    ck_assert(attn_table_create("my_means 2", means, 6, &table, NULL) == ATTN_OK);
+    for (int i = 0; i < 6; i++) {
+        const double mean = i == 4 ? -12.5 : 0.25 * i;
+        const struct attn_cell row[] = {attn_cell_text(groups[i], 1),
+                                        attn_cell_string(i % 3 == 0 ? "base" : "head"),
+                                        i == 2 ? attn_cell_missing() : attn_cell_real(mean),
+                                        attn_cell_real(0.5),
+                                        i == 2 ? attn_cell_missing()
+                                               : attn_cell_real(i == 3 ? 1e-7 : 0.125 * i),
+                                        attn_cell_integer(10 * i)};
+
+        ck_assert(attn_table_append(table, row, 6, NULL) == ATTN_OK);
+    }
+    return table;
+}
+
+START_TEST(means_have_their_errors_in_parentheses)
+{
+    const struct attn_table_fit fit = {
+        .caption = "means of 5 % & more", .label = "my_file.v2.tex", .n_group = 1};
+    struct attn_table *table = create_means();
+
+    expect_in(table, ATTN_TABLE_LATEX, &fit,
+              "% \\usepackage{booktabs,siunitx}\n"
+              "\\begin{table}\n"
+              "\\centering\n"
+              "\\caption{means of 5 \\% \\& more}\n"
+              "\\label{tab:my-file}\n"
+              "\\begin{tabular}{\n"
+              "  l\n"
+              "  l\n"
+              "  S[table-format=-2.2]\n"
+              "  @{ }r\n"
+              "  S[table-format=2.0]\n"
+              "}\n"
+              "\\toprule\n"
+              "{con\\textbar{}dition} & {part} & {kl\\_m} &            (se) & {n} \\\\\n"
+              "\\midrule\n"
+              "a                     & base   &       0 &       (\\num{0}) &   0 \\\\\n"
+              "\\midrule\n"
+              "                      & head   &    0.25 &    (\\num{0.12}) &  10 \\\\\n"
+              "                      & head   &    {--} &            (--) &  20 \\\\\n"
+              "\\midrule\n"
+              "b                     & base   &    0.75 & (\\num{1.0e-07}) &  30 \\\\\n"
+              "\\midrule\n"
+              "                      & head   &  -12.50 &    (\\num{0.50}) &  40 \\\\\n"
+              "                      & head   &    1.25 &    (\\num{0.62}) &  50 \\\\\n"
+              "\\bottomrule\n"
+              "\\end{tabular}\n"
+              "\\end{table}\n");
+    expect_in(table, ATTN_TABLE_MARKDOWN, &fit,
+              "Table: means of 5 % \\& more\n"
+              "\n"
+              "| con\\|dition | part |  kl\\_m |      (se) |   n |\n"
+              "| :--         | :--  |    --: |       --: | --: |\n"
+              "| a           | base |      0 |       (0) |   0 |\n"
+              "| a           | head |   0.25 |    (0.12) |  10 |\n"
+              "| a           | head |      - |       (-) |  20 |\n"
+              "| b           | base |   0.75 | (1.0e-07) |  30 |\n"
+              "| b           | head | -12.50 |    (0.50) |  40 |\n"
+              "| b           | head |   1.25 |    (0.62) |  50 |\n");
+    attn_table_free(table);
+}
+END_TEST
+
+START_TEST(groups_of_one_row_have_no_rules)
+{
+    const struct attn_table_fit fit = {.n_group = 6};
+    struct attn_table *table = create_means();
+    struct attn_sink *sink;
+    const char *rule;
+    size_t size;
+
+    ck_assert(attn_sink_create_memory(&sink, NULL) == ATTN_OK);
+    ck_assert(attn_table_write_fitted(table, ATTN_TABLE_LATEX, -1, &fit, sink, NULL) == ATTN_OK);
+    attn_sink_write(sink, "", 1);
+    rule = strstr(attn_sink_bytes(sink, &size), "\\midrule");
+    ck_assert_ptr_nonnull(rule); /* below the headings */
+    ck_assert_ptr_null(strstr(rule + 1, "\\midrule"));
+    attn_sink_free(sink);
+    attn_table_free(table);
+}
+END_TEST
+
+START_TEST(papers_leave_out_what_does_not_fit)
+{
+    const struct attn_table_fit narrow = {.width = 20, .elsewhere = "a file", .kept = "kl_m_sd"};
+    struct attn_table *table = create_means();
+
+    expect_in(table, ATTN_TABLE_LATEX, &narrow,
+              "% \\usepackage{booktabs,siunitx}\n"
+              "\\begin{table}\n"
+              "\\centering\n"
+              "\\caption{my\\_means 2}\n"
+              "\\label{tab:my-means-2}\n"
+              "\\begin{tabular}{\n"
+              "  l\n"
+              "  S[table-format=1.2]\n"
+              "}\n"
+              "\\toprule\n"
+              "{con\\textbar{}dition} & {kl\\_m\\_sd} \\\\\n"
+              "\\midrule\n"
+              "a                     &        0.50 \\\\\n"
+              "\\midrule\n"
+              "a                     &        0.50 \\\\\n"
+              "a                     &        0.50 \\\\\n"
+              "\\midrule\n"
+              "b                     &        0.50 \\\\\n"
+              "\\midrule\n"
+              "b                     &        0.50 \\\\\n"
+              "b                     &        0.50 \\\\\n"
+              "\\bottomrule\n"
+              "\\end{tabular}\n"
+              "\\end{table}\n"
+              "% not shown: part, kl\\_m, kl\\_m\\_se, n (a file has all columns)\n");
+    expect_in(table, ATTN_TABLE_MARKDOWN, &narrow,
+              "Table: my\\_means 2\n"
+              "\n"
+              "| con\\|dition | kl\\_m\\_sd |\n"
+              "| :--         |       --: |\n"
+              "| a           |      0.50 |\n"
+              "| a           |      0.50 |\n"
+              "| a           |      0.50 |\n"
+              "| b           |      0.50 |\n"
+              "| b           |      0.50 |\n"
+              "| b           |      0.50 |\n"
+              "\n"
+              "<!-- not shown: part, kl\\_m, kl\\_m\\_se, n (a file has all columns) -->\n");
+    attn_table_free(table);
+}
+END_TEST
+
 ATTN_SUITE("table_writer", aligned_columns_line_up, columns_that_do_not_fit_are_named,
            a_column_may_be_wider_than_its_cells, tabbed_lines_have_no_names,
            csv_quotes_what_needs_it, json_lines_are_an_object_a_row, json_is_one_document,
@@ -430,4 +717,7 @@ ATTN_SUITE("table_writer", aligned_columns_line_up, columns_that_do_not_fit_are_
            a_precision_is_for_what_has_no_digits_of_its_own, a_double_beyond_float_keeps_its_value,
            the_locale_plays_no_part, rows_are_written_alone,
            an_unknown_form_or_precision_is_refused, a_format_of_tables_takes_no_tensors,
-           a_table_may_have_many_columns, failures_are_reported)
+           a_table_may_have_many_columns, failures_are_reported, latex_has_the_signs_of_a_text,
+           markdown_has_the_signs_of_a_text, latex_measures_the_numbers_of_a_column,
+           means_have_their_errors_in_parentheses, groups_of_one_row_have_no_rules,
+           papers_leave_out_what_does_not_fit)

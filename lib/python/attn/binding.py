@@ -325,6 +325,8 @@ ATTN_TABLE_TABBED = 1
 ATTN_TABLE_CSV = 2
 ATTN_TABLE_JSON = 3
 ATTN_TABLE_JSON_LINES = 4
+ATTN_TABLE_LATEX = 5
+ATTN_TABLE_MARKDOWN = 6
 ATTN_DEPTH_NONE = 0
 ATTN_DEPTH_256 = 1
 ATTN_DEPTH_24_BIT = 2
@@ -2358,6 +2360,7 @@ FUNCTIONS = {
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
     "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
     "attn_table_picture_write": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_picture_options), POINTER(attn_output), POINTER(attn_error)]),
+    "attn_table_write_captioned": (c_int, [c_void_p, POINTER(attn_table_grid), c_int, c_int, c_void_p, POINTER(attn_error)]),
     "attn_live_open": (c_int, [POINTER(attn_live_args), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_live_of": (POINTER(attn_live), [c_void_p]),
     "attn_live_n_byte": (c_uint64, [c_void_p]),

@@ -30,7 +30,7 @@ class _Column(NamedTuple):
 
 
 _FORMS = {"text": c.ATTN_TABLE_ALIGNED, "csv": c.ATTN_TABLE_CSV, "json": c.ATTN_TABLE_JSON,
-          "jsonl": c.ATTN_TABLE_JSON_LINES}
+          "jsonl": c.ATTN_TABLE_JSON_LINES, "latex": c.ATTN_TABLE_LATEX, "markdown": c.ATTN_TABLE_MARKDOWN}
 _COUNTED = (c.ATTN_ROLE_LAYER, c.ATTN_ROLE_HEAD, c.ATTN_ROLE_KV_HEAD, c.ATTN_ROLE_POSITION)  # from 0: a grid has all
 
 
@@ -239,13 +239,10 @@ class Table:
         picture = picture_options(options, keep)
         if options:
             raise TypeError(f"unexpected keyword argument '{next(iter(options))}'")
-        grid = c.attn_table_grid()
-        for name, value in drawn.items():
-            setattr(grid, name, value.encode() if isinstance(value, str) else value)
+        grid = _native_grid(drawn)
         figure = picture.figure or grid.figure
         if figure in (c.ATTN_FIGURE_BARS, c.ATTN_FIGURE_CURVE) or self._n_groups() > 1:
             grid.n_label = self._n_group
-        grid.n_text, grid.n_other = len(grid.text or b""), len(grid.other or b"")
 
         def write(output, run=None, other_run=None):
             grid.run, grid.other_run = run, other_run
@@ -267,7 +264,8 @@ class Table:
     # --- Text ---
 
     def render(self, format: str = "text", path=None, *, precision: int = -1) -> bytes | None:
-        """This table as "text", "csv", "json" or "jsonl", as attn-cli writes it: to PATH, or returned."""
+        """This table as "text", "csv", "json", "jsonl", "latex" or "markdown", as attn-cli writes it: to PATH, or
+        returned."""
         form = _FORMS.get(format)
         if form is None:
             raise ValueError(f"format is {format!r}, expected {', '.join(map(repr, _FORMS))}")
@@ -275,7 +273,10 @@ class Table:
         sink = c_void_p()
         try:
             call("attn_sink_create_memory", byref(sink))
-            self._with_native(lambda native: call("attn_table_write", native, form, digits, sink))
+            grid = _native_grid(self._drawn)
+            grid.n_label = self._n_group
+            self._with_native(lambda native: call("attn_table_write_captioned", native, byref(grid), form, digits,
+                                                  sink))
             data = sink_bytes(sink)
         finally:
             lib.attn_sink_free(sink)
@@ -284,6 +285,17 @@ class Table:
         with open(path, "wb") as file:
             file.write(data)
         return None
+
+    def to_latex(self, path=None, *, precision: int = -1) -> str | None:
+        """This table for a paper, with the packages booktabs and siunitx: to PATH, or returned. Standard errors are in
+        parentheses; the caption says what was asked."""
+        text = self.render("latex", path, precision=precision)
+        return None if text is None else text.decode()
+
+    def to_markdown(self, path=None, *, precision: int = -1) -> str | None:
+        """The same as Markdown, as GitHub has it."""
+        text = self.render("markdown", path, precision=precision)
+        return None if text is None else text.decode()
 
     def __str__(self) -> str:
         return (self.render() or b"").decode()
@@ -325,6 +337,14 @@ class Table:
 
     def __getstate__(self):
         return {**self.__dict__, "_use_labels": None}
+
+
+def _native_grid(drawn: dict) -> c.attn_table_grid:
+    grid = c.attn_table_grid()
+    for name, value in drawn.items():
+        setattr(grid, name, value.encode() if isinstance(value, str) else value)
+    grid.n_text, grid.n_other = len(grid.text or b""), len(grid.other or b"")
+    return grid
 
 
 # --- Cells ----------------------------------------------------------------------------------------

@@ -1,0 +1,389 @@
+/*
+ * table_lines.c - tables in lines with columns that line up (tables/table_writer.h): aligned text,
+ * and LaTeX and Markdown for papers.
+ *
+ * In LaTeX a column of numbers is a column S of siunitx, whose table-format comes from its numbers;
+ * other texts in it, and powers of ten, are in braces. Standard errors are a column in parentheses.
+ */
+#include "tables/table_writer_internal.h"
+
+#include "base/escape.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
+#include "encode/text_table.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* A table that is being written. */
+struct lines {
+    const struct attn_table *table;
+    bool is_latex, is_markdown; /* neither: aligned text */
+    int precision;
+    const struct attn_table_fit *fit;
+    struct attn_text_table grid; /* owns */
+    struct attn_buffer plain;    /* owns; a text before it is escaped */
+    struct attn_buffer text;     /* owns; a cell, or words around the lines */
+};
+
+/* --- Texts ------------------------------------------------------------------------------------ */
+
+/* Whether TEXT [n] has a blank at I that LaTeX and Markdown would drop. */
+static bool is_lost_blank(const char *text, size_t n, size_t i)
+{
+    return text[i] == ' ' && (i == 0 || i + 1 == n || text[i - 1] == ' ');
+}
+
+/* An empty group keeps signs apart that TeX would join, and those that would belong to the end of
+ * the row before. */
+static void append_latex(struct attn_buffer *out, const char *text, size_t n)
+{
+    static const char *const escapes[128] = {['\\'] = "\\textbackslash{}",
+                                             ['~'] = "\\textasciitilde{}",
+                                             ['^'] = "\\textasciicircum{}",
+                                             ['<'] = "\\textless{}",
+                                             ['>'] = "\\textgreater{}",
+                                             ['|'] = "\\textbar{}",
+                                             ['{'] = "\\{",
+                                             ['}'] = "\\}",
+                                             ['$'] = "\\$",
+                                             ['&'] = "\\&",
+                                             ['#'] = "\\#",
+                                             ['_'] = "\\_",
+                                             ['%'] = "\\%",
+                                             ['"'] = "\\char34{}"};
+
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        const char before = i > 0 ? text[i - 1] : '\0';
+
+        if (i > 0 ? strchr("-'`,", c) && (before == text[i] || strchr("?!", before))
+                  : strchr("[*", c) != NULL)
+            attn_buffer_append_string(out, "{}");
+        if (is_lost_blank(text, n, i))
+            attn_buffer_append_string(out, "\\textvisiblespace{}");
+        else if (c < 128 && escapes[c])
+            attn_buffer_append_string(out, escapes[c]);
+        else
+            attn_buffer_append_char(out, text[i]);
+    }
+}
+
+static void append_markdown(struct attn_buffer *out, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        attn_buffer_append_string(out, strchr("\\`*_[]<>|~&$", text[i]) ? "\\" : "");
+        if (is_lost_blank(text, n, i))
+            attn_buffer_append_string(out, "\xe2\x90\xa3"); /* U+2423, a visible blank */
+        else
+            attn_buffer_append_char(out, text[i]);
+    }
+}
+
+/* Appends TEXT [n], which is printable. */
+static void append_text(struct lines *lines, const char *text, size_t n)
+{
+    if (lines->is_latex)
+        append_latex(&lines->text, text, n);
+    else if (lines->is_markdown)
+        append_markdown(&lines->text, text, n);
+    else
+        attn_buffer_append(&lines->text, text, n);
+}
+
+/* Appends the name of column C, which may be that of a label, from a file. */
+static void append_name(struct lines *lines, size_t c)
+{
+    const char *name = attn_table_column(lines->table, c)->name;
+
+    lines->plain.size = 0;
+    attn_escape_append(&lines->plain, name, strlen(name));
+    append_text(lines, lines->plain.data, lines->plain.size);
+}
+
+/* --- Columns ---------------------------------------------------------------------------------- */
+
+static bool is_number(const struct lines *lines, size_t c)
+{
+    const enum attn_value_type type = attn_table_column(lines->table, c)->type;
+
+    return type == ATTN_VALUE_INTEGER || type == ATTN_VALUE_REAL;
+}
+
+/* Whether column C is called as column OF with ENDING. */
+static bool has_ending(const struct lines *lines, size_t c, size_t of, const char *ending)
+{
+    const char *name = attn_table_column(lines->table, c)->name;
+    const char *other = attn_table_column(lines->table, of)->name;
+    const size_t n = strlen(other);
+
+    return strncmp(name, other, n) == 0 && strcmp(name + n, ending) == 0;
+}
+
+/* Whether column C has standard errors, in LaTeX and Markdown: X_se after X and X_sd. */
+static bool is_error(const struct lines *lines, size_t c)
+{
+    return (lines->is_latex || lines->is_markdown) && c > 1 &&
+           c < attn_table_n_column(lines->table) && has_ending(lines, c, c - 2, "_se") &&
+           has_ending(lines, c - 1, c - 2, "_sd");
+}
+
+/* Whether column C is X_sd before such a column, and not asked for. */
+static bool is_left_out(const struct lines *lines, size_t c)
+{
+    const char *kept = lines->fit->kept;
+
+    return is_error(lines, c + 1) &&
+           (!kept || strcmp(attn_table_column(lines->table, c)->name, kept) != 0);
+}
+
+/* --- Cells ------------------------------------------------------------------------------------ */
+
+/* The cell as aligned text shows it, terminated, until the next call. */
+static const char *read_cell(struct lines *lines, size_t row, size_t c)
+{
+    const struct attn_cell cell = attn_table_cell(lines->table, row, c);
+    const char *text;
+
+    lines->plain.size = 0;
+    attn_table_append_cell(&lines->plain, lines->precision, attn_table_column(lines->table, c),
+                           &cell);
+    text = attn_buffer_string(&lines->plain);
+    return text ? text : "";
+}
+
+/* Whether ROW belongs to the group of the row before. */
+static bool is_repeated(const struct lines *lines, size_t row)
+{
+    bool is_same = row > 0 && row < attn_table_n_row(lines->table);
+
+    for (size_t c = 0; is_same && c < lines->fit->n_group; c++) {
+        const struct attn_cell cell = attn_table_cell(lines->table, row, c);
+        const struct attn_cell before = attn_table_cell(lines->table, row - 1, c);
+
+        is_same = attn_cell_is_equal(&cell, &before);
+    }
+    return is_same;
+}
+
+/* Appends the heading of column C to the text, or its cell in ROW. */
+static void append_heading(struct lines *lines, size_t c)
+{
+    if (is_error(lines, c)) {
+        attn_buffer_append_string(&lines->text, "(se)");
+        return;
+    }
+    attn_buffer_append_string(&lines->text, lines->is_latex ? "{" : "");
+    append_name(lines, c);
+    attn_buffer_append_string(&lines->text, lines->is_latex ? "}" : "");
+}
+
+static void append_cell(struct lines *lines, size_t row, size_t c)
+{
+    const char *text = read_cell(lines, row, c), *before = "", *after = "";
+    const bool is_missing = strcmp(text, "-") == 0;
+    const bool is_word = lines->is_latex && (is_missing || strchr(text, 'n')); /* inf, nan */
+    const bool is_power = lines->is_latex && !is_word && strchr(text, 'e');
+
+    if (!is_number(lines, c)) {
+        if (!lines->is_latex || c >= lines->fit->n_group || !is_repeated(lines, row))
+            append_text(lines, text, strlen(text));
+        return;
+    }
+    if (is_error(lines, c) && lines->is_latex && !is_word)
+        before = "(\\num{", after = "})";
+    else if (is_error(lines, c))
+        before = "(", after = ")";
+    else if (is_word || is_power)
+        before = is_power ? "{\\num{" : "{", after = is_power ? "}}" : "}";
+    attn_buffer_append_string(&lines->text, before);
+    attn_buffer_append_string(&lines->text, is_missing && is_word ? "--" : text);
+    attn_buffer_append_string(&lines->text, after);
+}
+
+/* Appends a line to the grid: the headings, in Markdown the line below them, or a row. */
+static void add_line(struct lines *lines, size_t line)
+{
+    for (size_t c = 0; c < attn_table_n_column(lines->table); c++) {
+        if (is_left_out(lines, c))
+            continue;
+        lines->text.size = 0;
+        if (line == 0)
+            append_heading(lines, c);
+        else if (lines->is_markdown && line == 1)
+            attn_buffer_append_string(&lines->text, is_number(lines, c) ? "--:" : ":--");
+        else
+            append_cell(lines, line - 1 - lines->is_markdown, c);
+        attn_text_table_cell(&lines->grid, lines->text.data, lines->text.size);
+    }
+}
+
+/* Fills the grid, and hides the columns that do not fit. */
+static enum attn_status fill(struct lines *lines, struct attn_error *err)
+{
+    struct attn_text_table *grid = &lines->grid;
+    size_t n = 0;
+
+    for (size_t c = 0; c < attn_table_n_column(lines->table); c++)
+        n += !is_left_out(lines, c);
+    attn_text_table_begin(grid, n);
+    n = 0;
+    for (size_t c = 0; c < attn_table_n_column(lines->table); c++) {
+        const struct attn_column *column = attn_table_column(lines->table, c);
+
+        if (is_left_out(lines, c))
+            continue;
+        if (!is_number(lines, c))
+            attn_text_table_flush_left(grid, n);
+        attn_text_table_widen(grid, n, grid->between ? 0 : column->width);
+        if (lines->fit->kept && strcmp(column->name, lines->fit->kept) == 0)
+            grid->kept = n;
+        n++;
+    }
+    for (size_t line = 0; line <= attn_table_n_row(lines->table) + lines->is_markdown; line++)
+        add_line(lines, line);
+    ATTN_TRY(attn_buffer_check(&lines->plain, err));
+    ATTN_TRY(attn_buffer_check(&lines->text, err));
+    ATTN_TRY(attn_text_table_measure(grid, err));
+    if (lines->fit->width > 0)
+        attn_text_table_hide(grid, lines->fit->width);
+    return ATTN_OK;
+}
+
+/* --- Around the lines ------------------------------------------------------------------------- */
+
+/* Appends the type of column C, as wide as its numbers: "S[table-format=-1.4]". */
+static void append_type(struct lines *lines, size_t c)
+{
+    static const char digits[] = "0123456789";
+    size_t n_whole = 1, n_decimal = 0;
+    const char *sign = "";
+
+    for (size_t row = 0; row < attn_table_n_row(lines->table); row++) {
+        const char *text = read_cell(lines, row, c);
+        const size_t n = strspn(text + (*text == '-'), digits);
+        const char *point = strchr(text, '.');
+        const size_t n_after = point ? strspn(point + 1, digits) : 0;
+
+        if (n == 0 || strchr(text, 'e'))
+            continue;
+        sign = *text == '-' ? "-" : sign;
+        n_whole = n > n_whole ? n : n_whole;
+        n_decimal = n_after > n_decimal ? n_after : n_decimal;
+    }
+    attn_buffer_append_format(&lines->text, "  S[table-format=%s%zu.%zu]\n", sign, n_whole,
+                              n_decimal);
+}
+
+/* Appends the words before the headings. */
+static void append_head(struct lines *lines)
+{
+    const char *name = attn_table_name(lines->table);
+    const char *caption = lines->fit->caption ? lines->fit->caption : name;
+
+    attn_buffer_append_string(&lines->text, lines->is_latex
+                                                ? "% \\usepackage{booktabs,siunitx}\n"
+                                                  "\\begin{table}\n\\centering\n\\caption{"
+                                                : "Table: ");
+    append_text(lines, caption, strlen(caption));
+    attn_buffer_append_string(&lines->text, lines->is_latex ? "}\n\\label{tab:" : "\n\n");
+    if (!lines->is_latex)
+        return;
+    if (lines->fit->label)
+        name = lines->fit->label;
+    for (; *name != '\0' && *name != '.'; name++)
+        attn_buffer_append_char(&lines->text, isalnum((unsigned char)*name) ? *name : '-');
+    attn_buffer_append_string(&lines->text, "}\n\\begin{tabular}{\n");
+    for (size_t c = 0, n = 0; c < attn_table_n_column(lines->table); c++) {
+        if (is_left_out(lines, c) || !attn_text_table_shows(&lines->grid, n++))
+            continue;
+        if (is_number(lines, c) && !is_error(lines, c))
+            append_type(lines, c);
+        else
+            attn_buffer_append_string(&lines->text, is_number(lines, c) ? "  @{ }r\n" : "  l\n");
+    }
+    attn_buffer_append_string(&lines->text, "}\n\\toprule\n");
+}
+
+/* Appends a line with the names of the hidden columns. */
+static void append_hidden(struct lines *lines)
+{
+    const char *before = lines->is_latex      ? "% not shown: "
+                         : lines->is_markdown ? "\n<!-- not shown: "
+                                              : "not shown: ";
+
+    if (lines->grid.n_hidden == 0)
+        return;
+    for (size_t c = 0, n = 0; c < attn_table_n_column(lines->table); c++) {
+        if (is_left_out(lines, c) || attn_text_table_shows(&lines->grid, n++))
+            continue;
+        attn_buffer_append_string(&lines->text, before);
+        append_name(lines, c);
+        before = ", ";
+    }
+    attn_buffer_append_format(&lines->text, " (%s has all columns)%s\n", lines->fit->elsewhere,
+                              lines->is_markdown ? " -->" : "");
+}
+
+/* Whether LaTeX has a rule above ROW: below the headings, between groups of several rows, and
+ * between totals and the rows they are of. */
+static bool is_ruled_off(const struct lines *lines, size_t row)
+{
+    if (row == 0 || row == attn_table_n_row(lines->table))
+        return row == 0;
+    if (!is_repeated(lines, row))
+        return is_repeated(lines, row - 1) || is_repeated(lines, row + 1);
+    return (attn_table_total(lines->table, row) < SIZE_MAX) !=
+           (attn_table_total(lines->table, row - 1) < SIZE_MAX);
+}
+
+/* Writes `text`, and empties it. */
+static enum attn_status flush(struct lines *lines, struct attn_sink *sink, struct attn_error *err)
+{
+    ATTN_TRY(attn_buffer_check(&lines->text, err));
+    attn_sink_write(sink, lines->text.data, lines->text.size);
+    lines->text.size = 0;
+    return ATTN_OK;
+}
+
+static enum attn_status write(struct lines *lines, struct attn_sink *sink, struct attn_error *err)
+{
+    static const char rule[] = "\\midrule\n";
+
+    ATTN_TRY(fill(lines, err));
+    lines->text.size = 0;
+    if (lines->grid.between)
+        append_head(lines);
+    ATTN_TRY(flush(lines, sink, err));
+    for (size_t line = 0; attn_text_table_write_row(&lines->grid, line, sink); line++)
+        if (lines->is_latex && is_ruled_off(lines, line))
+            attn_sink_write(sink, rule, sizeof rule - 1);
+    ATTN_TRY(attn_buffer_check(&lines->grid.line, err));
+    if (lines->is_latex)
+        attn_buffer_append_string(&lines->text, "\\bottomrule\n\\end{tabular}\n\\end{table}\n");
+    append_hidden(lines);
+    return flush(lines, sink, err);
+}
+
+enum attn_status attn_table_write_lines(const struct attn_table *table, enum attn_table_form form,
+                                        int precision, const struct attn_table_fit *fit,
+                                        struct attn_sink *sink, struct attn_error *err)
+{
+    struct lines lines = {.table = table,
+                          .is_latex = form == ATTN_TABLE_LATEX,
+                          .is_markdown = form == ATTN_TABLE_MARKDOWN,
+                          .precision = precision,
+                          .fit = fit};
+    enum attn_status status;
+
+    if (form != ATTN_TABLE_ALIGNED) {
+        lines.grid.begin = lines.is_latex ? "" : "| ";
+        lines.grid.between = lines.is_latex ? " & " : " | ";
+        lines.grid.end = lines.is_latex ? " \\\\" : " |";
+    }
+    status = write(&lines, sink, err);
+    attn_text_table_release(&lines.grid);
+    attn_buffer_release(&lines.plain);
+    attn_buffer_release(&lines.text);
+    return status;
+}
