@@ -1192,6 +1192,7 @@ attn_edit_target._fields_ = [
     ("n_col", c_size_t),
     ("ld", c_size_t),
     ("data", POINTER(c_float)),
+    ("n_uncounted", c_size_t),
 ]
 attn_request_edits._fields_ = [
     ("ablate", c_char_p),
@@ -1938,6 +1939,7 @@ attn_generate_args._fields_ = [
     ("n_stop", c_size_t),
     ("on_token", attn_token_fn),
     ("user", c_void_p),
+    ("study", POINTER(attn_study_args)),
 ]
 attn_generation._fields_ = [
     ("ids", POINTER(c_int32)),
@@ -2027,6 +2029,7 @@ attn_session_sequence._fields_ = [
     ("n", c_size_t),
     ("edits", POINTER(attn_edit)),
     ("n_edit", c_size_t),
+    ("n_uncounted", c_size_t),
     ("types", POINTER(c_int32)),
     ("key_mask", POINTER(c_int32)),
     ("logit0", c_size_t),
@@ -2395,6 +2398,7 @@ FUNCTIONS = {
     "attn_collect": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_collect_args), POINTER(attn_error)]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
+    "attn_generate_items": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_error)]),
     "attn_generation_table": (c_int, [c_void_p, POINTER(attn_generation), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_generation_release": (None, [POINTER(attn_generation)]),
     "attn_generation_end_text": (c_char_p, [c_int]),
