@@ -213,7 +213,7 @@ static enum attn_status diff_archives(struct question *question, struct attn_err
     struct attn_archive_sum sum = {0};
     char relative[32] = "";
 
-    ATTN_TRY(tables_check(question->call, &args->question.tables, err));
+    ATTN_TRY(tables_check(question->call, &args->question.tables, ATTN_FIGURE_DEFAULT, err));
     if (tables_have_pictures(&args->question.tables))
         return refuse(
             err, "--csv and --json write it",

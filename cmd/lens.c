@@ -94,14 +94,15 @@ static enum attn_status lens(struct call *call, struct attn_error *err)
 {
     const struct lens_args *args = call->args;
     const bool has_target = args->question.answer.target || args->question.answer.target_id >= 0;
-    const struct answer_args answer = {.target = args->question.answer.target,
-                                       .target_id = args->question.answer.target_id,
-                                       .metric = args->reads_heads ? ATTN_ANSWER_LOGIT
-                                                                   : ATTN_ANSWER_PROB};
+    struct answer_args answer = args->question.answer;
     struct question question = {
         .call = call, .example = EXAMPLE, .answer = has_target ? &answer : NULL};
 
-    if (has_target && args->top > 0)
-        return refuse(err, NULL, "--top lists the most probable tokens, and --target asks for one");
+    answer.metric = answer.foil || answer.foil_id >= 0 ? ATTN_ANSWER_LOGIT_DIFF
+                    : args->reads_heads                ? ATTN_ANSWER_LOGIT
+                                                       : ATTN_ANSWER_PROB;
+    if ((has_target || args->question.items.path) && args->top > 0)
+        return refuse(err, NULL, "--top lists the most probable tokens, and %s for one",
+                      has_target ? "--target asks" : "items ask");
     return question_answer(&question, work, err);
 }

@@ -139,7 +139,7 @@ static enum attn_status list_models(struct call *call, struct attn_error *err)
     struct model_catalog catalog;
     enum attn_status status;
 
-    ATTN_TRY(tables_check(call, &args->tables, err));
+    ATTN_TRY(tables_check(call, &args->tables, ATTN_FIGURE_DEFAULT, err));
     status = model_catalog_open(&catalog, err);
     if (status == ATTN_OK)
         status = print_models(&catalog, &args->tables, call->out, err);

@@ -90,6 +90,8 @@ static enum attn_status check(const struct score_args *args, struct attn_error *
     if (args->question.items.path && (args->stride > 0 || args->merges_words))
         return refuse(err, NULL, "--%s and --items do not go together",
                       args->stride > 0 ? "stride" : "merge-words");
+    if (args->question.items.path && args->per == 0 && args->question.tables.n_most > 0)
+        return refuse(err, NULL, "--limit needs --per: a group has one row");
     if (args->question.items.path)
         return ATTN_OK;
     if (args->per > 0)

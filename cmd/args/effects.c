@@ -32,6 +32,7 @@ static const struct {
     {"font-size", LABELLED},
     {"font", LABELLED},
     {"figure-width", LABELLED},
+    {"control", VIEW_TABLE | VIEW_PAPER | VIEW_DECIMAL | VIEW_FIGURE}, /* rows of the table alone */
     {"width", VIEW_TABLE | VIEW_PAPER | VIEW_SCREEN | VIEW_COMPARISON | VIEW_HEATMAP},
     {"full", VIEW_TENSORS | VIEW_SCREEN},
     {"precision", VIEW_TABLE | VIEW_DECIMAL | VIEW_ROWS | VIEW_PAPER},
@@ -86,6 +87,21 @@ static unsigned find_views(const struct output_args *output, const struct pictur
     return views;
 }
 
+/* What a figure of KIND lacks, so that OPTION has no effect on it; or NULL. */
+static const char *find_lacking(enum attn_figure kind, const char *option)
+{
+    const bool is_plot = kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE;
+
+    if (is_plot && strcmp(option, "colormap") == 0)
+        return "colour scale";
+    if (strcmp(option, "cell") != 0 && strcmp(option, "values") != 0)
+        return NULL;
+    return is_plot || kind == ATTN_FIGURE_TOKENS || kind == ATTN_FIGURE_LINES ||
+                   kind == ATTN_FIGURE_POINTS
+               ? "cells"
+               : NULL;
+}
+
 /* Whether COMMAND has the option NAME. */
 static bool has_option(const struct command *command, const char *name)
 {
@@ -121,18 +137,28 @@ static void list_outputs(const struct command *command, unsigned views, unsigned
 
 enum attn_status effects_check(const struct call *call, const struct output_args *output,
                                const struct picture_args *picture, unsigned shown,
-                               struct attn_error *err)
+                               enum attn_figure figure, struct attn_error *err)
 {
     const unsigned views = find_views(output, picture, shown);
+    struct attn_picture_options asked = ATTN_PICTURE_OPTIONS_DEFAULT;
+    const char *lacking;
     char list[160];
 
+    if (picture->figure && attn_figure_parse(picture->figure, &asked, NULL) == ATTN_OK)
+        figure = asked.figure;
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
         for (size_t i = 0; call->given[walk.n - 1] && i < sizeof effects / sizeof *effects; i++) {
-            if ((effects[i].views & views) != 0 || strcmp(walk.option.name, effects[i].option) != 0)
+            if (strcmp(walk.option.name, effects[i].option) != 0)
                 continue;
-            list_outputs(call->command, effects[i].views, shown, list, sizeof list);
-            return refuse(err, NULL, "--%s has no effect here%s%s", effects[i].option,
-                          list[0] ? ": it needs " : "", list);
+            if ((effects[i].views & views) == 0) {
+                list_outputs(call->command, effects[i].views, shown, list, sizeof list);
+                return refuse(err, NULL, "--%s has no effect here%s%s", effects[i].option,
+                              list[0] ? ": it needs " : "", list);
+            }
+            lacking = find_lacking(figure, effects[i].option);
+            if (lacking && (effects[i].views & views & ~(unsigned)LABELLED) == 0)
+                return refuse(err, NULL, "--%s has no effect here: the figure has no %s",
+                              effects[i].option, lacking);
         }
     return ATTN_OK;
 }

@@ -28,9 +28,9 @@ enum view {
 
 /* Refuses an option of CALL that changes none of its outputs: those of OUTPUT, the heat map of
  * PICTURE, and SHOWN, views that the command has by itself. A table, tensors and the first screen
- * are only printed if there is no other output. */
+ * are only printed if there is no other output. FIGURE is the kind of figure without --figure. */
 enum attn_status effects_check(const struct call *call, const struct output_args *output,
                                const struct picture_args *picture, unsigned shown,
-                               struct attn_error *err);
+                               enum attn_figure figure, struct attn_error *err);
 
 #endif

@@ -344,12 +344,12 @@ bool tables_have_pictures(const struct tables_args *args)
 }
 
 enum attn_status tables_check(const struct call *call, const struct tables_args *args,
-                              struct attn_error *err)
+                              enum attn_figure figure, struct attn_error *err)
 {
     struct attn_picture_options picture;
     bool is_standard_used;
 
-    ATTN_TRY(effects_check(call, &args->output, &args->picture, VIEW_TABLE, err));
+    ATTN_TRY(effects_check(call, &args->output, &args->picture, VIEW_TABLE, figure, err));
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
         if (args->picture.is_heatmap && !walk.output.path)
             return refuse(err, NULL, "--heatmap and --%s both write to standard output",

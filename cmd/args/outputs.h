@@ -92,9 +92,9 @@ extern const struct option_group
 bool tables_have_pictures(const struct tables_args *args);
 
 /* Refuses options of CALL without an effect, and outputs that do not go together: at most one goes
- * to standard output, no two are one file. */
+ * to standard output, no two are one file. FIGURE is the kind of picture without --figure. */
 enum attn_status tables_check(const struct call *call, const struct tables_args *args,
-                              struct attn_error *err);
+                              enum attn_figure figure, struct attn_error *err);
 
 /* Puts the rows of *TABLE into the order of ARGS, and leaves out those that they do not want. */
 enum attn_status tables_sort(const struct tables_args *args, struct attn_table **table,

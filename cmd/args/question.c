@@ -122,7 +122,7 @@ enum attn_status question_open(struct question *question, struct attn_error *err
     const struct question_args *args = question->args;
     struct model_args model = args->model;
 
-    ATTN_TRY(tables_check(question->call, &args->tables, err));
+    ATTN_TRY(tables_check(question->call, &args->tables, question->grid.figure, err));
     if (tables_have_pictures(&args->tables) && !question->grid.rows)
         return refuse(err, "--csv and --json write it",
                       "this table cannot be drawn: a picture needs layers and heads, or layers and "

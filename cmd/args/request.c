@@ -129,7 +129,8 @@ static enum attn_status check_effects(const struct served *served, struct attn_e
         shown |= VIEW_EXPLANATION;
     if (shown == 0)
         shown = may_have_first_screen(served) ? VIEW_SCREEN : VIEW_TENSORS;
-    return effects_check(served->call, &args->output, &args->picture, shown, err);
+    return effects_check(served->call, &args->output, &args->picture, shown, ATTN_FIGURE_DEFAULT,
+                         err);
 }
 
 enum attn_status request_check(struct served *served, struct attn_error *err)

@@ -145,6 +145,7 @@ void attn_lens_grid(const struct attn_lens_args *args, const struct attn_table *
 {
     const bool is_of_many = args->study, has_items = attn_study_is_of_items(args->study);
     const bool has_target = args->answer.target || args->answer.target_id || has_items;
+    const bool has_foil = !has_items && (args->answer.foil || args->answer.foil_id);
 
     (void)table;
     *grid = (struct attn_table_grid){.rows = "layer",
@@ -166,6 +167,8 @@ void attn_lens_grid(const struct attn_lens_args *args, const struct attn_table *
         grid->columns = "site";
         grid->figure = ATTN_FIGURE_CURVE; /* one number a layer */
     }
+    if (has_foil)
+        grid->values = "logit_diff";
     snprintf(words, ATTN_GRID_WORDS_SIZE, "%s of the %s",
              args->reads_heads ? "logit" : "probability",
              has_items ? "target" : "most probable token");

@@ -30,16 +30,14 @@ declare -A exempt=(
     [sort]='pictures of a table have an order of their own; --limit shows which rows are left'
 )
 
-# What is still ignored, and should be refused or done: "COMMAND OPTION BASE" with * as in a path.
+# What changes nothing beside one line, and why it may: "COMMAND OPTION BASE" with * as in a path.
 known=(
-    'heads source *--items*' 'score source *--items*' # packed items do not get the source of the request
-    'score limit *--items*'                           # a group has one row
-    'lens top *--items*'                              # the items have a target
-    'ablate control *--svg*'                          # the random heads are rows of the table alone
-    'lens foil-id *--svg*'                            # the picture shows the probability, with a foil, too
-    'lens compute *--svg*'                            # rounding is less than a step of the colours
-    'run values *--heatmap*'                          # there is room for all digits
-    'score values *--svg*' 'score cell *--svg*'       # a figure of tokens has no cells
+    'lens compute *--svg*'   # rounding is less than a step of the colours
+    'run values *--heatmap*' # there is room for all digits
+    'attribute figure *--method|saliency*' # it is the default
+    # to be mended:
+    'attribute ablate* *--method*' 'attribute knockout *--method*' 'attribute patch *--method*' 'attribute rescale *--method*'
+    '* positions *' # without a knockout or another change that names the place
 )
 
 # Sets `value` to one for an option of a command. Names decide, then what the help calls the value.
@@ -72,15 +70,18 @@ value_of() { # COMMAND NAME ARGUMENT
     *.items) value=$in/items.jsonl ;;
     *.items-format) value=csv ;;
     *.key-mask) value=1,1,0,1,1 ;;
+    score.knockout) value='3>0' ;; # the last token predicts none that is scored
     *.keep | *.pattern) value=$in/pattern.npy ;;
     *.knockout) value='4>0' ;;
     *.labels) value=all ;;
     *.layers) value=1 ;;
     attend.mask) value=causal ;;
     *.mask) value=none ;;
+    *.mean-by) value=number ;;
     *.measures) value=max ;;
     *.method) value=saliency ;;
     *.metric) value=prob ;;
+    *.minus) value=sg ;;
     *.model) value=tiny-gpt2 ;;
     *.output) value=made ;;
     *.parts) value=mlp ;;
@@ -146,12 +147,13 @@ bases=(
     "ablate|--target| are|$text" "ablate|--target| are|--svg|a.svg|$text" "ablate|--items|IN/items.jsonl"
     "attribute|--target| are|$text" "attribute|--target| are|--svg|a.svg|$text" "attribute|--items|IN/items.jsonl"
     "attribute|--target| are|--method|ig:4|$text" "attribute|--target| are|--method|attn_x_grad|$text"
+    "attribute|--target| are|--method|saliency|--svg|a.svg|$text" "attribute|--target| are|--heatmap|--color|always|$text"
     "diff|$text|The key to the cabinet" "diff|--svg|a.svg|$text|The key to the cabinet"
     "generate|-n|20|--temperature|2|$text" "generate|-n|3|--npz|a.npz|$text"
     "lens|$text" "lens|--target| are|--svg|a.svg|$text" "lens|--items|IN/items.jsonl"
     "patch|--clean|The keys to|--corrupted|The key to|--target| are" "patch|--clean|The keys to|--corrupted|The key to|--target| are|--svg|a.svg"
     "patch|--items|IN/pairs.jsonl" "patch|--estimate|atp|--sites|z|--clean|The keys to|--corrupted|The key to|--target| are"
-    "score|$text" "score|--svg|a.svg|$text" "score|--items|IN/items.jsonl|--group-by|number"
+    "score|$text" "score|--svg|a.svg|$text" "score|--figure|bars|--svg|a.svg|$text" "score|--items|IN/items.jsonl|--group-by|number"
     "completion|bash" "help|run"
 )
 
@@ -199,8 +201,8 @@ is_known() { # LINE
     return 1
 }
 
-# Tries options of a command beside one of its lines, one in N_PART of them.
-try_base() { # NUMBER
+# Tries options of a command beside one of its lines: all, or one in N_PART of them, those after OFFSET.
+try_base() { # NUMBER N_PART OFFSET
     local folder=$scratch/$1 base command name argument value n=0 option status
     IFS='|' read -ra base <<<"${bases[$1]}"
     base=("${base[@]//IN\//$in/}") command=${base[0]}
@@ -209,7 +211,7 @@ try_base() { # NUMBER
     while read -r name argument; do
         n=$((n + 1))
         [ -z "${exempt[$name]-}${exempt[$command.$name]-}" ] && [[ "|${bases[$1]}|" != *"|--$name|"* ]] &&
-            [ $((n % n_part)) -eq $(($1 % n_part)) ] || continue
+            [ $((n % $2)) -eq "$3" ] || continue
         option=("--$name")
         [ -z "$argument" ] || { value_of "$command" "$name" "$argument" && option+=("$value"); }
         rm -rf "$folder.seen"
@@ -231,9 +233,19 @@ for command in run attend tokenize init inspect models batch heads ablate attrib
     twice=$(cut -d' ' -f1 "$scratch/$command.options" | sort | uniq -d)
     [ -s "$scratch/$command.options" ] && [ -z "$twice" ] && pass || fail "$command has twice: $twice"
 done
-n_part=24
-is_full && n_part=1
+declare -A n_base # lines of a command
 for base in "${!bases[@]}"; do
-    try_base "$base"
+    command=${bases[base]%%|*}
+    n_base[$command]=$((${n_base[$command]-0} + 1))
+done
+declare -A seen
+for base in "${!bases[@]}"; do
+    command=${bases[base]%%|*}
+    if is_full; then
+        try_base "$base" 1 0
+    else # each option of a command beside one of its lines
+        try_base "$base" "${n_base[$command]}" "${seen[$command]-0}"
+    fi
+    seen[$command]=$((${seen[$command]-0} + 1))
 done
 finish
