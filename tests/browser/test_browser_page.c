@@ -66,18 +66,9 @@ static void leave(void)
 
 static const char life[] = "Life is short, eat dessert first";
 
-static char *read_text(const char *path)
-{
-    struct attn_part part = attn_part_read(path);
-
-    part.bytes = realloc(part.bytes, part.size + 1);
-    part.bytes[part.size] = '\0';
-    return (char *)part.bytes;
-}
-
 static cJSON *read_json(void)
 {
-    char *text = read_text("j.json");
+    char *text = attn_file_text("j.json");
     cJSON *json = cJSON_Parse(text);
 
     ck_assert_ptr_nonnull(json);
@@ -1090,7 +1081,7 @@ START_TEST(views_are_kept)
     attn_browser_wait(browser, "document.getElementById('dialog').open");
     attn_browser_click_on(browser, "#keep-csv");
     wait_for_file("fable-L2H5-matrix.csv");
-    text = read_text("fable-L2H5-matrix.csv");
+    text = attn_file_text("fable-L2H5-matrix.csv");
     ck_assert_ptr_nonnull(strstr(text, "query,0|Life,1| is,2| short,\"3|,\",4| eat"));
     snprintf(expected, sizeof expected, "6| first,%.4f,%.4f,", weight_of(json, 2, 5, 6, 0),
              weight_of(json, 2, 5, 6, 1));
@@ -1098,7 +1089,7 @@ START_TEST(views_are_kept)
     free(text);
     attn_browser_click_on(browser, "#keep-svg");
     wait_for_file("fable-L2H5-matrix.svg");
-    text = read_text("fable-L2H5-matrix.svg");
+    text = attn_file_text("fable-L2H5-matrix.svg");
     ck_assert_ptr_nonnull(strstr(text, "dessert"));
     ck_assert_int_eq(strncmp(text, "<svg ", 5), 0);
     free(text);
@@ -1382,7 +1373,7 @@ START_TEST(shows_a_picture_and_a_table_without_a_script)
     assert_text("document.getElementById('app').hidden", "true");
     attn_browser_assert_quiet(browser);
 
-    text = read_text("p.html"); /* a policy of whoever serves it */
+    text = attn_file_text("p.html"); /* a policy of whoever serves it */
     file = fopen("strict.html", "w");
     with = strstr(text, "<meta name=\"viewport\"");
     fprintf(file,

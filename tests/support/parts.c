@@ -30,6 +30,17 @@ struct attn_part attn_part_read(const char *path)
     return part;
 }
 
+char *attn_file_text(const char *path)
+{
+    struct attn_part part = attn_part_read(path);
+    char *text = realloc(part.bytes, part.size + 1);
+
+    ck_assert_ptr_nonnull(text);
+    text[part.size] = '\0';
+    ck_assert_msg(strlen(text) == part.size, "'%s' has a NUL", path);
+    return text;
+}
+
 struct attn_parts attn_parts_load(const char *directory)
 {
     struct attn_parts parts;

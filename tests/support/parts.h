@@ -26,6 +26,9 @@ struct attn_parts {
 /* Fails the current test when a file cannot be read. */
 struct attn_part attn_part_read(const char *path);
 
+/* The same as text, terminated; free it. Fails the current test if the file has a NUL, too. */
+char *attn_file_text(const char *path);
+
 struct attn_parts attn_parts_load(const char *directory);
 void attn_parts_release(struct attn_parts *parts);
 

@@ -6,6 +6,7 @@
 #include "attn.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
+#include "tests/support/parts.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tool.h"
@@ -158,26 +159,15 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static char *read_file(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    struct stat info;
-    char *bytes;
-
-    ck_assert(file && stat(path, &info) == 0);
-    bytes = malloc((size_t)info.st_size + 1);
-    *size = fread(bytes, 1, (size_t)info.st_size, file);
-    fclose(file);
-    return bytes;
-}
-
 static void keep(const char *path)
 {
     struct written *file = &files[n_file++];
+    const struct attn_part part = attn_part_read(path);
 
     ck_assert_uint_lt(n_file, N_FILE_MAX);
     snprintf(file->path, sizeof file->path, "%s", path);
-    file->bytes = read_file(path, &file->size);
+    file->bytes = (char *)part.bytes;
+    file->size = part.size;
 }
 
 /* The file is one of those that the good run wrote, and the same. Removes it. */

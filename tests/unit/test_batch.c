@@ -6,6 +6,7 @@
 #include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
+#include "tests/support/parts.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -65,17 +66,6 @@ static enum attn_status run(const struct attn_batch_options *options, struct att
     return status;
 }
 
-static char *read_file(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    char *text = calloc(1 << 16, 1);
-
-    ck_assert_msg(file != NULL, "%s is not there", path);
-    ck_assert_uint_lt(fread(text, 1, (1 << 16) - 1, file), (1 << 16) - 1);
-    fclose(file);
-    return text;
-}
-
 START_TEST(shards_together_are_the_whole)
 {
     struct attn_records_item output = {.format = "jsonl", .path = "out.jsonl"};
@@ -93,14 +83,14 @@ START_TEST(shards_together_are_the_whole)
     ck_assert_uint_eq(result.n_record, N_LINE);
     ck_assert_uint_eq(result.n_failed, N_LINE / 10);
     ck_assert(result.has_failed && !result.is_complete && !result.can_resume);
-    all = read_file("out.jsonl");
+    all = attn_file_text("out.jsonl");
     options.n_shard = 3;
     for (options.shard = 0; options.shard < 3; options.shard++) {
         char *part;
 
         ck_assert_msg(run(&options, host, &result, &err) == ATTN_OK, "%s", err.message);
         snprintf(path, sizeof path, "out-%05zu-of-00003.jsonl", options.shard);
-        part = read_file(path);
+        part = attn_file_text(path);
         memcpy(parts + strlen(parts), part, strlen(part));
         free(part);
     }
@@ -140,7 +130,7 @@ START_TEST(goes_on_where_it_ended)
     write_lines();
     options = options_for(&output);
     ck_assert_int_eq(run(&options, host, &result, &err), ATTN_OK);
-    all = read_file("out.jsonl");
+    all = attn_file_text("out.jsonl");
     ck_assert(unlink("out.jsonl") == 0 && unlink("out.jsonl.run.json") == 0);
     options.max_failed = 1;
     options.on_progress = wait_once;
@@ -154,7 +144,7 @@ START_TEST(goes_on_where_it_ended)
     err = (struct attn_error){0};
     ck_assert_msg(run(&options, host, &result, &err) == ATTN_OK, "%s", err.message);
     ck_assert_str_eq(note, "'out.jsonl' continues at record 20");
-    again = read_file("out.jsonl");
+    again = attn_file_text("out.jsonl");
     ck_assert_str_eq(again, all);
     ck_assert_int_eq(run(&options, host, &result, &err), ATTN_OK);
     ck_assert_str_eq(note, "'out.jsonl' is complete");

@@ -1,6 +1,7 @@
 /* test_bench.c - what a bench measures and tells; not how fast anything is. */
 #include "bench/bench.h"
 #include "bench/processor.h"
+#include "tests/support/open.h"
 #include "tests/support/suite.h"
 #include "writers/format_internal.h"
 
@@ -40,21 +41,11 @@ static enum attn_status take(void *user, const struct attn_bench_row *row, struc
     return ATTN_OK;
 }
 
-static struct attn_model *open_model(const struct attn_source *source)
-{
-    struct attn_error err = {0};
-    struct attn_model *model;
-
-    ck_assert_msg(attn_model_open(source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK,
-                  "%s", err.message);
-    return model;
-}
-
 /* Measures PARTS as briefly as can be. */
 static enum attn_status run(const char *parts, struct seen *seen, struct attn_error *err)
 {
     const struct attn_source source = {.directory = "models/tiny-gpt2"};
-    struct attn_model *model = open_model(&source);
+    struct attn_model *model = attn_open_source(&source, NULL);
     struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
     enum attn_status status;
 
@@ -100,7 +91,7 @@ END_TEST
 START_TEST(writers_are_measured_in_a_folder_and_leave_nothing)
 {
     const struct attn_source source = {.directory = "models/tiny-gpt2"};
-    struct attn_model *model = open_model(&source);
+    struct attn_model *model = attn_open_source(&source, NULL);
     struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
     struct seen seen = {.parts = ""};
     struct attn_error err = {0};
@@ -155,7 +146,7 @@ END_TEST
 START_TEST(a_bench_can_be_canceled)
 {
     const struct attn_source source = {.directory = "models/tiny-gpt2"};
-    struct attn_model *model = open_model(&source);
+    struct attn_model *model = attn_open_source(&source, NULL);
     const volatile sig_atomic_t cancel = 1;
     struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
     struct seen seen = {.parts = ""};

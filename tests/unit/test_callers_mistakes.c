@@ -12,6 +12,7 @@
 #include "forward/session_internal.h"
 #include "host/host_internal.h"
 #include "tests/support/folder.h"
+#include "tests/support/open.h"
 #include "tests/support/suite.h"
 #include "tokenizer/tokenizer_internal.h"
 #include "trace/trace_internal.h"
@@ -35,15 +36,6 @@
 static const volatile int no_choice = 99, below_choices = -1;
 
 static const char text[] = "The keys are";
-
-static struct attn_host *open_host(void)
-{
-    struct attn_error err = {0};
-    struct attn_host *host;
-
-    ck_assert_msg(attn_host_open("fable", NULL, &host, &err) == ATTN_OK, "%s", err.message);
-    return host;
-}
 
 static struct attn_host *open_host_of_arrays(void)
 {
@@ -91,7 +83,7 @@ static enum attn_status take_nothing(void *user, const struct attn_many_result *
 
 START_TEST(null_is_named_by_what_opens_and_runs)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request request = ask();
     const struct attn_many_calls calls = {0};
     struct attn_output output = {0};
@@ -139,7 +131,7 @@ END_TEST
 START_TEST(null_is_named_by_sessions_and_tokenizers)
 {
     const struct attn_tokenizer *tokenizer;
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_encoding encoding = {0};
     struct attn_session *session;
@@ -216,7 +208,7 @@ END_TEST
 
 START_TEST(null_is_named_by_experiments)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request request = ask();
     struct attn_ablate_sum ablated;
     struct attn_table *table;
@@ -502,7 +494,7 @@ START_TEST(requests_have_no_other_choices)
     static const char *const words[] = {
         "special", "special_tokens", "kind",  "mask",  "kind", "site",      "op",
         "figure",  "theme",          "curve", "depth", "dpi",  "font_size", "figure_width"};
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     struct attn_result result = {0};
 
     for (int which = 0; which < (int)(sizeof words / sizeof *words); which++)
@@ -526,7 +518,7 @@ END_TEST
 
 START_TEST(hosts_models_and_sessions_have_no_other_choices)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_model *model = attn_host_model(host);
     struct attn_source source;
     struct attn_model *opened;
@@ -567,7 +559,7 @@ END_TEST
 
 START_TEST(experiments_have_no_other_choices)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request request = ask();
     struct attn_items_options file = ATTN_ITEMS_OPTIONS_DEFAULT;
     struct attn_items *items;
@@ -595,7 +587,7 @@ END_TEST
 
 START_TEST(structs_without_their_size_are_refused)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request good = ask();
     struct attn_request request = {0};
     struct attn_picture_options picture = {0};
@@ -645,7 +637,7 @@ END_TEST
 /* A program that was compiled with a later version may fill what this one does not know. */
 START_TEST(fields_of_later_versions_are_refused)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const size_t n_layer = attn_model_config(attn_host_model(host))->n_layer;
     struct attn_attention layers[16];
     struct attn_attention_change change = {0};
@@ -679,7 +671,7 @@ END_TEST
 
 START_TEST(lists_that_are_lacking_are_named)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request good = ask();
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_ablate_args ablate = ATTN_ABLATE_ARGS_DEFAULT;
@@ -918,7 +910,7 @@ END_TEST
 START_TEST(sizes_that_no_memory_holds_are_no_memory)
 {
     struct attn_dims dims = {.n_layer = SIZE_MAX, .n_head = SIZE_MAX, .n_position = 4};
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request request = ask();
     struct attn_run *run = prepare(host, &request);
     const struct attn_selection *selection = attn_run_labels(run)->selection;
@@ -945,7 +937,7 @@ END_TEST
 START_TEST(captures_have_no_other_places)
 {
     static const int others[] = {-1, -2, INT_MIN, INT_MAX, 1000};
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request request = ask();
     struct attn_run *run = prepare(host, &request);
     struct attn_result result = {0};
@@ -1036,7 +1028,7 @@ static enum attn_status fail_silently(void *user, const struct attn_trace_event 
 START_TEST(an_observer_that_fails_silently_fails_the_run)
 {
     static const int statuses[] = {ATTN_IO, ATTN_CANCELED, ATTN_INVALID, 99, -1};
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
 
     attn_folder_enter();
     for (size_t i = 0; i < 2 * sizeof statuses / sizeof *statuses; i++) {
@@ -1096,7 +1088,7 @@ static enum attn_status fail_to_hear(void *user, int32_t id, const char *token, 
 
 START_TEST(other_functions_that_fail_silently_fail_too)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request request = ask();
     struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
@@ -1121,7 +1113,7 @@ END_TEST
 
 START_TEST(observers_that_lack_a_part_are_refused)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request request = ask();
     struct attn_run *run = prepare(host, &request);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
@@ -1142,7 +1134,7 @@ END_TEST
 
 START_TEST(a_run_is_performed_once)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request request = ask();
     struct attn_run *run = prepare(host, &request);
     struct attn_result result = {0};
@@ -1162,7 +1154,7 @@ END_TEST
 /* The widths of one model, the room of another. */
 START_TEST(selections_of_other_models_are_refused)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_model *model = attn_host_model(host);
 
     for (int i = 0; i < 6; i++) {
@@ -1187,7 +1179,7 @@ END_TEST
 /* A selection for fewer positions than are fed: only these are kept. */
 START_TEST(captures_of_shorter_texts_keep_what_they_have_room_for)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_model *model = attn_host_model(host);
     const struct attn_dims dims = attn_config_dims(attn_model_config(model), 2);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
@@ -1241,7 +1233,7 @@ END_TEST
 
 START_TEST(outputs_without_a_format_or_a_place_are_refused)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     struct attn_request request = ask();
     struct attn_output output = {.path = "a.npz"};
     struct attn_result result = {0};
@@ -1257,7 +1249,7 @@ END_TEST
 
 START_TEST(a_file_is_not_written_to_after_its_commit)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     struct attn_request request = ask();
     struct attn_output output = {.format = attn_format_find("npz")};
     struct attn_result result = {0};
@@ -1307,7 +1299,7 @@ END_TEST
 START_TEST(a_session_that_failed_must_be_reset)
 {
     int status = ATTN_IO;
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request request = ask();
     struct attn_run *run = prepare(host, &request);
     const struct attn_trace trace = {attn_run_labels(run)->selection, fail_silently, &status};
@@ -1335,7 +1327,7 @@ END_TEST
 
 START_TEST(explanations_need_what_they_explain)
 {
-    struct attn_host *host = open_host();
+    struct attn_host *host = attn_open_host("fable", NULL);
     struct attn_request request = ask();
     struct attn_run *run;
     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;

@@ -2,6 +2,7 @@
 #include "attn.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/near.h"
+#include "tests/support/open.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 #include "trace/trace_extra.h"
@@ -13,17 +14,6 @@
 enum { N = 7 };
 
 static const int32_t ids[N] = {5, 1, 4, 1, 0, 2, 6};
-
-static struct attn_model *open_model(const char *directory)
-{
-    struct attn_source source = {.directory = directory};
-    struct attn_error err = {0};
-    struct attn_model *model;
-
-    ck_assert_msg(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK,
-                  "%s", err.message);
-    return model;
-}
 
 static struct attn_selection *select_sites(const struct attn_model *model, const char *list,
                                            const char *layers)
@@ -77,7 +67,7 @@ static void assert_holds(const struct attn_capture *capture, const struct attn_r
 
 START_TEST(holds_what_was_told_head_by_head)
 {
-    struct attn_model *model = open_model("tests/fixtures/attn-grouped");
+    struct attn_model *model = attn_open_model("tests/fixtures/attn-grouped", NULL);
     struct attn_selection *selection = select_sites(model, "q,k,v,z,resid_post,embed", "0");
     struct attn_recording expected;
     struct attn_error err = {0};
@@ -109,7 +99,7 @@ END_TEST
 
 START_TEST(keeps_only_layers_that_are_wanted)
 {
-    struct attn_model *model = open_model("tests/fixtures/attn-only-2l");
+    struct attn_model *model = attn_open_model("tests/fixtures/attn-only-2l", NULL);
     struct attn_selection *selection = select_sites(model, "z", "1");
     struct attn_capture *capture;
     struct attn_error err = {0};
@@ -153,7 +143,7 @@ static void assert_holds_matrix(const struct attn_capture *capture,
 START_TEST(holds_the_selected_part_of_matrices)
 {
     static const char *const selections[][2] = {{"all", "all"}, {"0.1,1.0", "1,4-5"}};
-    struct attn_model *model = open_model("tests/fixtures/attn-only-2l");
+    struct attn_model *model = attn_open_model("tests/fixtures/attn-only-2l", NULL);
     struct attn_recording expected;
     struct attn_error err = {0};
 
@@ -186,7 +176,7 @@ END_TEST
 
 START_TEST(cells_that_attention_leaves_out_are_masked)
 {
-    struct attn_model *model = open_model("tests/fixtures/attn-only-2l");
+    struct attn_model *model = attn_open_model("tests/fixtures/attn-only-2l", NULL);
     struct attn_selection *selection = select_sites(model, "qk,attn_scores,pattern", "1");
     const struct attn_config *config = attn_model_config(model);
     struct attn_attention attention[2] = {config->attention[0], config->attention[1]};
@@ -219,7 +209,7 @@ END_TEST
 
 START_TEST(vectors_and_keys_are_those_of_selected_heads_and_queries)
 {
-    struct attn_model *model = open_model("tests/fixtures/attn-grouped");
+    struct attn_model *model = attn_open_model("tests/fixtures/attn-grouped", NULL);
     struct attn_selection *selection = select_sites(model, "q,k,z,resid_post", "0");
     const struct attn_config *config = attn_model_config(model);
     const int head = (int)config->n_head - 1, kv_head = (int)config->n_kv_head - 1;
@@ -263,7 +253,7 @@ END_TEST
 
 START_TEST(failures_leave_nothing_behind)
 {
-    struct attn_model *model = open_model("tests/fixtures/attn-only-2l");
+    struct attn_model *model = attn_open_model("tests/fixtures/attn-only-2l", NULL);
     struct attn_selection *selection = select_sites(model, "pattern,z", "all");
     struct attn_capture *capture = NULL;
     enum attn_status status = ATTN_NO_MEMORY;

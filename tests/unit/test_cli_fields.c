@@ -6,6 +6,7 @@
 #include "cmd/line/command.h"
 #include "cmd/line/field_names.h"
 #include "cmd/line/options.h"
+#include "tests/support/parts.h"
 #include "tests/support/suite.h"
 
 #include <glob.h>
@@ -16,18 +17,6 @@
 /* Backquotes in texts of the library that hold no option: a command of another program, and a field
  * that the tool never sets so that it is refused. */
 static const char *const no_fields[] = {"`git lfs pull`", "`has_logits`"};
-
-static char *read_file(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = NULL;
-    size_t size = 0;
-
-    ck_assert_ptr_nonnull(file);
-    ck_assert_int_ne(getdelim(&text, &size, '\0', file), -1);
-    fclose(file);
-    return text;
-}
 
 /* Whether a command has the OPTION, "--heads 0.0". */
 static bool is_option(const char *option)
@@ -75,7 +64,7 @@ START_TEST(every_field_that_the_library_names_is_an_option)
     ck_assert_int_eq(glob("lib/*/*.c", 0, NULL, &found), 0);
     ck_assert_int_eq(glob("lib/*/*/*.c", GLOB_APPEND, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        char *source = read_file(found.gl_pathv[i]), *rest = source;
+        char *source = attn_file_text(found.gl_pathv[i]), *rest = source;
 
         if (strcmp(found.gl_pathv[i], "lib/kernels/block_books.c") == 0)
             *source = '\0'; /* numbers written as characters */

@@ -7,6 +7,7 @@
 #include "tests/support/csv.h"
 #include "tests/support/folder.h"
 #include "tests/support/naughty.h"
+#include "tests/support/parts.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tests/support/svg.h"
@@ -56,18 +57,6 @@ static struct attn_svg svg_of(const char *const *args)
 
     attn_ran_release(&ran);
     return svg;
-}
-
-/* The whole text of a file; free() it. */
-static char *read_file(const char *path)
-{
-    char *text = calloc(1, 1 << 20);
-    FILE *file = fopen(path, "r");
-
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_gt(fread(text, 1, (1 << 20) - 1, file), 0);
-    fclose(file);
-    return text;
 }
 
 /* The cell of row R and column C, from 0, of the numbers in CSV. */
@@ -455,7 +444,7 @@ START_TEST(an_explanation_shows_the_weights_of_its_row)
     ran = run(row, (const char *const[]){"--explain", "--svg", "e.svg", NULL});
     ck_assert_ptr_nonnull(strstr(ran.out, "layer 2, head 5"));
     attn_ran_release(&ran);
-    ran = (struct attn_ran){.out = read_file("e.svg")};
+    ran = (struct attn_ran){.out = attn_file_text("e.svg")};
     svg = attn_svg_parse(ran.out);
     for (size_t c = 0; c < 7; c++) {
         snprintf(number, sizeof number, "%.1f", 100 * strtod(cell(&csv, 0, c), NULL));

@@ -33,17 +33,6 @@ static void enter(void)
     attn_folder_enter();
 }
 
-static char *read_text(const char *path)
-{
-    struct attn_part part = attn_part_read(path);
-
-    part.bytes = realloc(part.bytes, part.size + 1);
-    ck_assert_ptr_nonnull(part.bytes);
-    part.bytes[part.size] = '\0';
-    ck_assert_uint_eq(strlen((char *)part.bytes), part.size);
-    return (char *)part.bytes;
-}
-
 /* Fails unless the folder PATH holds files of these names and the manifest, and nothing else;
  * removes it. */
 static void assert_holds(const char *path, const char *const *names, size_t n)
@@ -126,7 +115,7 @@ static void assert_label(const char *label, size_t number, const struct attn_nau
 static void assert_csv(const char *path, bool is_pattern, const struct attn_naughty *tokens,
                        size_t n)
 {
-    char *text = read_text(path);
+    char *text = attn_file_text(path);
     struct attn_csv csv = attn_csv_parse(text);
 
     attn_assert_printable(path, text, strlen(text));
@@ -143,7 +132,7 @@ static void assert_csv(const char *path, bool is_pattern, const struct attn_naug
 /* One long table: id, layer, head, query, key, query_token, key_token, weight. */
 static void assert_tidy(const char *path, const struct attn_naughty *tokens, size_t n)
 {
-    char *text = read_text(path);
+    char *text = attn_file_text(path);
     struct attn_csv csv = attn_csv_parse(text);
 
     attn_assert_printable(path, text, strlen(text));
@@ -285,7 +274,7 @@ static void check_files(const struct attn_naughty *tokens, size_t n)
     assert_csv("c/L00H00.pattern.csv", true, tokens, n);
     assert_csv("c/L00H00.z.csv", false, tokens, n);
     assert_tidy("tidy", tokens, n);
-    json = read_text("json");
+    json = attn_file_text("json");
     assert_json(json, tokens, n);
     free(json);
     assert_holds("c", csv_files, 2);
@@ -499,7 +488,7 @@ START_TEST(any_word_of_a_vocabulary_reads_back_from_every_output)
     assert_csv("c/L00H00.pattern.csv", true, words, n);
     assert_csv("c/L00H00.z.csv", false, words, n);
     assert_tidy("tidy", words, n);
-    json = read_text("json");
+    json = attn_file_text("json");
     assert_json(json, words, n);
     free(json);
     assert_members("npz", npy_files, 4);

@@ -8,6 +8,7 @@
 #include "host/host_extra.h"
 #include "image/pixels.h"
 #include "tests/support/npy.h"
+#include "tests/support/open.h"
 #include "tests/support/suite.h"
 
 #include <errno.h>
@@ -54,12 +55,9 @@ static struct attn_npy read_expected(const char *name)
 static struct attn_host *open_host(const struct attn_host_options *options)
 {
     char directory[PATH_SIZE];
-    struct attn_host *host = NULL;
-    struct attn_error err = {0};
 
     snprintf(directory, sizeof directory, "%s/clip", folder);
-    ck_assert_msg(attn_host_open(directory, options, &host, &err) == ATTN_OK, "%s", err.message);
-    return host;
+    return attn_open_host(directory, options);
 }
 
 /* X [n] is KIND of INPUT, within its bound. */

@@ -7,25 +7,15 @@
 #include "forward/session_internal.h"
 #include "model/model_internal.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/open.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 
 #include <string.h>
 
-static struct attn_model *open_model(const char *directory)
-{
-    const struct attn_source source = {.directory = directory};
-    struct attn_model *model;
-    struct attn_error err = {0};
-
-    ck_assert_msg(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK,
-                  "%s", err.message);
-    return model;
-}
-
 static struct attn_cost find_cost(const char *directory, size_t n, size_t n_source)
 {
-    struct attn_model *model = open_model(directory);
+    struct attn_model *model = attn_open_model(directory, NULL);
     struct attn_cost cost;
     struct attn_error err = {0};
 
@@ -122,7 +112,7 @@ END_TEST
 /* N tokens of DIRECTORY, and 4 rows of a source, by KIND; {0, 0}: the model cannot have it. */
 static struct attn_kind_cost find_kind(const char *directory, size_t n, const char *kind)
 {
-    struct attn_model *model = open_model(directory);
+    struct attn_model *model = attn_open_model(directory, NULL);
     struct attn_kind_cost found = {0};
     struct attn_cost cost;
     enum attn_status status = attn_cost_find(model, n, 4, &cost, NULL);
@@ -207,7 +197,7 @@ START_TEST(parameters_are_the_elements_of_the_tensors)
                                               "tests/fixtures/family-phi"};
 
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
-        struct attn_model *model = open_model(directories[i]);
+        struct attn_model *model = attn_open_model(directories[i], NULL);
         const struct attn_tensor_files *weights = attn_model_files(model);
         const struct attn_parameters parameters = attn_model_parameters(model);
         size_t n_element = 0, n_byte = 0;
@@ -233,7 +223,7 @@ END_TEST
 
 START_TEST(groups_parameters)
 {
-    struct attn_model *model = open_model("models/tiny-gpt2");
+    struct attn_model *model = attn_open_model("models/tiny-gpt2", NULL);
     const struct attn_parameters p = attn_model_parameters(model);
 
     ck_assert_uint_eq(p.embedding, 487 * 15);
@@ -248,7 +238,7 @@ END_TEST
 
 START_TEST(counts_bytes_of_half_precision)
 {
-    struct attn_model *model = open_model("tests/fixtures/gpt2-bf16");
+    struct attn_model *model = attn_open_model("tests/fixtures/gpt2-bf16", NULL);
     const struct attn_parameters p = attn_model_parameters(model);
     const size_t n_ctx = attn_model_config(model)->n_ctx;
 
@@ -259,7 +249,7 @@ END_TEST
 
 START_TEST(measures_the_memory_of_a_session)
 {
-    struct attn_model *model = open_model("models/tiny-gpt2");
+    struct attn_model *model = attn_open_model("models/tiny-gpt2", NULL);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     size_t all, one, logits;
 
@@ -281,7 +271,7 @@ END_TEST
  * with n_max. */
 START_TEST(measures_without_allocating_the_session)
 {
-    struct attn_model *model = open_model("tests/fixtures/attn-mlp");
+    struct attn_model *model = attn_open_model("tests/fixtures/attn-mlp", NULL);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_session *session;
     size_t n_byte = 0;
@@ -302,7 +292,7 @@ END_TEST
 
 START_TEST(refuses_lengths_that_do_not_fit)
 {
-    struct attn_model *model = open_model("models/tiny-gpt2");
+    struct attn_model *model = attn_open_model("models/tiny-gpt2", NULL);
     struct attn_cost cost = {.n_position = 1234};
     struct attn_error err = {0};
 
@@ -317,7 +307,7 @@ END_TEST
 
 START_TEST(reports_every_failed_allocation)
 {
-    struct attn_model *model = open_model("tests/fixtures/attn-cross");
+    struct attn_model *model = attn_open_model("tests/fixtures/attn-cross", NULL);
     enum attn_status status;
     long n = 0;
 

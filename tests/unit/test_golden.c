@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "tests/support/expected.h"
 #include "tests/support/npy.h"
+#include "tests/support/open.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 
@@ -51,17 +52,6 @@ struct tally {
     size_t n_value;
 };
 
-static struct attn_model *open_model(const char *directory)
-{
-    struct attn_source source = {.directory = directory};
-    struct attn_error err = {0};
-    struct attn_model *model = NULL;
-
-    ck_assert_msg(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK,
-                  "%s", err.message);
-    return model;
-}
-
 static bool is_hidden(const struct attn_expected_row *row, size_t column)
 {
     return row->site == ATTN_SITE_QK && column >= row->n_visible;
@@ -93,7 +83,7 @@ static struct tally check_golden(const struct golden *golden)
     struct tally tally = {.folder = golden->folder};
     struct attn_error err = {0};
     struct attn_recording recording;
-    struct attn_model *model = open_model(golden->model);
+    struct attn_model *model = attn_open_model(golden->model, NULL);
     char folder[128], path[160];
     size_t n;
     int32_t *ids;
@@ -128,7 +118,7 @@ END_TEST
 /* One text of the batch of 002's layer, with the weights that KEEP [4, 5, 5] lets stay. */
 static void check_dropout(int text, const unsigned char *keep)
 {
-    struct attn_model *model = open_model("tests/fixtures/golden-002-multi-head");
+    struct attn_model *model = attn_open_model("tests/fixtures/golden-002-multi-head", NULL);
     struct attn_attention attention = attn_model_config(model)->attention[0];
     struct attn_dims dims = attn_config_dims(attn_model_config(model), 5);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;

@@ -7,6 +7,7 @@
 #include "make/model_init.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
+#include "tests/support/open.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -150,13 +151,10 @@ static struct attn_host *open_host(const char *name, int n_thread,
                                    const volatile sig_atomic_t *cancel)
 {
     struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
-    struct attn_error err = {0};
-    struct attn_host *host;
 
     options.n_thread = n_thread;
     options.cancel = cancel;
-    ck_assert_msg(attn_host_open(name, &options, &host, &err) == ATTN_OK, "%s", err.message);
-    return host;
+    return attn_open_host(name, &options);
 }
 
 static enum attn_status run(struct attn_host *host, const struct attn_many_options *options,

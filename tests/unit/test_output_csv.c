@@ -4,6 +4,7 @@
 #include "tests/support/alloc_fail.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
+#include "tests/support/written.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -70,29 +71,6 @@ static void ck_assert_file(const char *name, const char *expected)
     ck_assert_str_eq(text, expected);
 }
 
-static char *text_of(int precision)
-{
-    struct attn_writer_options options = {.size = sizeof options, .precision = precision};
-    struct attn_error err = {0};
-    struct attn_writer *writer;
-    struct attn_sink *sink;
-    const char *bytes;
-    size_t size;
-    char *text;
-
-    ck_assert_int_eq(attn_sink_create_memory(&sink, &err), ATTN_OK);
-    ck_assert_msg(attn_writer_create_sink(attn_format_find("csv"), sink, &made.run, &options,
-                                          &writer, &err) == ATTN_OK,
-                  "%s", err.message);
-    ck_assert_int_eq(attn_made_up_run_play(&made, writer, 2, &err), ATTN_OK);
-    ck_assert_int_eq(attn_writer_finish(writer, &err), ATTN_OK);
-    bytes = attn_sink_bytes(sink, &size);
-    text = strndup(bytes, size);
-    attn_writer_free(writer);
-    attn_sink_free(sink);
-    return text;
-}
-
 /* Writes all selected matrices to FOLDER/NAME; blocks of N_ROW, or feeds of STEP when not 0. */
 static void write_directory(const char *name, size_t n_row, size_t step)
 {
@@ -115,7 +93,7 @@ START_TEST(a_matrix_has_labels_and_empty_masked_cells)
 
     set_up(&attn_made_up_small, words);
     attn_made_up_run_select(&made, "pattern", "1.0", "all");
-    text = text_of(-1);
+    text = attn_written_text(&made, "csv", &ATTN_WRITER_OPTIONS_DEFAULT);
     ck_assert_str_eq(text, "query,0|Life,\"1|a,b\",\"2|say \"\"hi\"\"\"\n"
                            "0|Life,7424,,\n"
                            "\"1|a,b\",7424.25,-7424.2344,\n"
@@ -131,7 +109,7 @@ START_TEST(vectors_have_numbered_columns)
 
     set_up(&attn_made_up_small, words);
     attn_made_up_run_select(&made, "z", "0.1", "0,2");
-    text = text_of(-1);
+    text = attn_written_text(&made, "csv", &ATTN_WRITER_OPTIONS_DEFAULT);
     ck_assert_str_eq(text, "token,0,1\n"
                            "0|Life,8256,-8255.984\n"
                            "\"2|say \"\"hi\"\"\",8256.5,-8256.484\n");
@@ -142,11 +120,12 @@ END_TEST
 
 START_TEST(precision_fixes_the_digits)
 {
+    const struct attn_writer_options options = {.size = sizeof options, .precision = 2};
     char *text;
 
     set_up(&attn_made_up_small, words);
     attn_made_up_run_select(&made, "z", "0.1", "0");
-    text = text_of(2);
+    text = attn_written_text(&made, "csv", &options);
     ck_assert_str_eq(text, "token,0,1\n0|Life,8256.00,-8255.98\n");
     free(text);
     tear_down();

@@ -9,6 +9,8 @@
 #include "tests/support/folder.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/npy.h"
+#include "tests/support/open.h"
+#include "tests/support/parts.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -403,13 +405,6 @@ static void write_text(struct attn_records *records, const char *text, size_t nu
     attn_run_free(run);
 }
 
-static void open_host(void)
-{
-    struct attn_error err = {0};
-
-    ck_assert_msg(attn_host_open("life-is-short", NULL, &host, &err) == ATTN_OK, "%s", err.message);
-}
-
 /* How many members the end of the archive PATH says it has. */
 static unsigned count_members(const char *path)
 {
@@ -437,7 +432,7 @@ START_TEST(an_archive_has_the_arrays_of_each_run)
     struct attn_records *records;
 
     set_up();
-    open_host();
+    host = attn_open_host("life-is-short", NULL);
     records = open_items(&(struct attn_records_item){"npz", "all.npz", NULL}, 1, false);
     write_text(records, "Life is short", 0);
     write_outcome(records, failure_of(1));
@@ -477,7 +472,7 @@ START_TEST(a_capture_knows_which_cells_count)
     struct attn_run *run;
 
     set_up();
-    open_host();
+    host = attn_open_host("life-is-short", NULL);
     request.selection.sites = "pattern,z";
     run = run_text(host, &request,
                    "Life is short eat dessert first Life is short eat dessert first", &capture);
@@ -529,34 +524,22 @@ static size_t note_sizes(struct attn_records *records, uint64_t *sizes)
     return n;
 }
 
-static char *slurp(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    char *bytes = malloc(1 << 20);
-
-    ck_assert_msg(file != NULL, "%s", path);
-    *size = fread(bytes, 1, 1 << 20, file);
-    fclose(file);
-    return bytes;
-}
-
 START_TEST(a_run_that_is_gone_on_with_gives_the_same_bytes)
 {
     static const char *const files[] = {
         "out", "out.csv", "edges.csv", "out.npz", "arrays/entropy.npy", "arrays/n_token.npy"};
     enum { N_FILE = sizeof files / sizeof *files, N_RECORD = 6 };
-    char *expected[N_FILE];
-    size_t expected_size[N_FILE];
+    struct attn_part expected[N_FILE];
     struct attn_records *records;
 
     set_up();
-    open_host();
+    host = attn_open_host("life-is-short", NULL);
     form.n_layer = form.n_head = 1;
     records = open_items(all_items, N_ITEM, false);
     write_some(records, 0, N_RECORD);
     finish(records);
     for (size_t i = 0; i < N_FILE; i++)
-        expected[i] = slurp(files[i], &expected_size[i]);
+        expected[i] = attn_part_read(files[i]);
     for (size_t cut = 0; cut <= N_RECORD; cut++) {
         uint64_t sizes[MOST_PARTS];
         size_t n;
@@ -573,10 +556,10 @@ START_TEST(a_run_that_is_gone_on_with_gives_the_same_bytes)
         write_some(records, cut, N_RECORD);
         finish(records);
         for (size_t i = 0; i < N_FILE; i++)
-            attn_folder_assert(files[i], expected[i], expected_size[i]);
+            attn_folder_assert(files[i], expected[i].bytes, expected[i].size);
     }
     for (size_t i = 0; i < N_FILE; i++)
-        free(expected[i]);
+        free(expected[i].bytes);
     ck_assert_int_ne(access("out.npz.members.part", F_OK), 0);
     attn_host_free(host);
     tear_down();
@@ -587,33 +570,32 @@ START_TEST(what_was_flushed_changes_only_where_a_part_says_so)
 {
     struct attn_records *records;
     struct attn_records_part part;
-    char *before[MOST_PARTS];
-    size_t size[MOST_PARTS], n = 0, n_changing = 0;
+    struct attn_part before[MOST_PARTS];
+    size_t n = 0, n_changing = 0;
 
     set_up();
-    open_host();
+    host = attn_open_host("life-is-short", NULL);
     form.n_layer = form.n_head = 1;
     records = open_items(all_items, N_ITEM, false);
     write_some(records, 0, 3);
     ck_assert_int_eq(attn_records_flush(records, false, NULL), ATTN_OK);
     for (; attn_records_part(records, n, &part); n++)
-        before[n] = slurp(part.path, &size[n]);
+        before[n] = attn_part_read(part.path);
     write_some(records, 3, 6);
     ck_assert_int_eq(attn_records_finish(records, false, NULL), ATTN_OK);
     for (size_t i = 0; i < n; i++) {
-        char *after;
-        size_t size_after;
+        struct attn_part after;
 
         ck_assert(attn_records_part(records, i, &part));
-        after = slurp(part.path, &size_after);
-        ck_assert_uint_le(size[i], size_after);
-        ck_assert_uint_le(part.n_changing, size[i]);
-        ck_assert_mem_eq(before[i] + part.n_changing, after + part.n_changing,
-                         size[i] - part.n_changing);
+        after = attn_part_read(part.path);
+        ck_assert_uint_le(before[i].size, after.size);
+        ck_assert_uint_le(part.n_changing, before[i].size);
+        ck_assert_mem_eq(before[i].bytes + part.n_changing, after.bytes + part.n_changing,
+                         before[i].size - part.n_changing);
         ck_assert_int_eq(part.n_changing > 0, strstr(part.path, ".npy.part") != NULL);
         n_changing += part.n_changing > 0;
-        free(before[i]);
-        free(after);
+        free(before[i].bytes);
+        free(after.bytes);
     }
     ck_assert_uint_eq(n_changing, 3);
     attn_records_free(records);
@@ -805,7 +787,7 @@ START_TEST(memory_that_runs_out_is_reported)
     struct attn_run *run;
 
     set_up();
-    open_host();
+    host = attn_open_host("life-is-short", NULL);
     form.n_layer = form.n_head = 1;
     form.fields = 2 * ATTN_RECORD_FIELD_BIT(TENSORS) - 1;
     run = run_text(host, &request, "Life is short", &capture);

@@ -6,6 +6,7 @@
  * text is, with a number of its own in them, which is then taken out of the text.
  */
 #include "tests/support/folder.h"
+#include "tests/support/parts.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
@@ -156,18 +157,11 @@ static struct bytes write_bytes(const char *format, struct way way)
     return bytes;
 }
 
-static struct bytes read_file(const char *path)
+static struct bytes read_bytes(const char *path)
 {
-    struct bytes bytes = {0};
-    FILE *file = fopen(path, "rb");
+    const struct attn_part part = attn_part_read(path);
 
-    ck_assert_msg(file != NULL, "there is no '%s'", path);
-    bytes.size = (size_t)lseek(fileno(file), 0, SEEK_END);
-    bytes.data = calloc(bytes.size + 1, 1);
-    ck_assert_ptr_nonnull(bytes.data);
-    ck_assert_int_eq(pread(fileno(file), bytes.data, bytes.size, 0), (ssize_t)bytes.size);
-    fclose(file);
-    return bytes;
+    return (struct bytes){(char *)part.bytes, part.size};
 }
 
 static void remove_files(const char *folder)
@@ -344,7 +338,7 @@ START_TEST(npy_files_hold_it_too)
             for (int is_dense = 0; is_dense < 2; is_dense++)
                 snprintf(path[is_dense], sizeof path[0], "%s/blocks.1.attn.hook_%s.npy",
                          is_dense ? "dense" : "sparse", names[n]);
-            ck_assert_same(read_file(path[0]), read_file(path[1]), names[n]);
+            ck_assert_same(read_bytes(path[0]), read_bytes(path[1]), names[n]);
         }
         remove_files("dense");
         remove_files("sparse");

@@ -5,6 +5,7 @@
 #include "tests/support/alloc_fail.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
+#include "tests/support/written.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,31 +13,6 @@
 #include <unistd.h>
 
 static const char *const words[ATTN_MADE_UP_MAX] = {"Life", "is", "short"};
-
-/* Plays the run in blocks of N_ROW, or in feeds of STEP when that is not 0. A copy of the text. */
-static char *text_of(const struct attn_made_up_run *made, size_t n_row, size_t step)
-{
-    struct attn_error err = {0};
-    struct attn_writer *writer;
-    struct attn_sink *sink;
-    const char *bytes;
-    size_t size;
-    char *text;
-
-    ck_assert_int_eq(attn_sink_create_memory(&sink, &err), ATTN_OK);
-    ck_assert_int_eq(attn_writer_create_sink(attn_format_find("text"), sink, &made->run,
-                                             &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
-                     ATTN_OK);
-    ck_assert_msg((step ? attn_made_up_run_play_steps(made, writer, step, &err)
-                        : attn_made_up_run_play(made, writer, n_row, &err)) == ATTN_OK,
-                  "%s", err.message);
-    ck_assert_int_eq(attn_writer_finish(writer, &err), ATTN_OK);
-    bytes = attn_sink_bytes(sink, &size);
-    text = strndup(bytes, size);
-    attn_writer_free(writer);
-    attn_sink_free(sink);
-    return text;
-}
 
 START_TEST(shows_tokens_then_each_layer)
 {
@@ -61,7 +37,7 @@ START_TEST(shows_tokens_then_each_layer)
 
     attn_made_up_run_init(&made, &attn_made_up_small, words);
     attn_made_up_run_select(&made, "pattern,z", "1.0", "all");
-    text = text_of(&made, SIZE_MAX, 0);
+    text = attn_written_in_parts(&made, "text", SIZE_MAX, 0);
     ck_assert_str_eq(text, expected);
     free(text);
     attn_made_up_run_release(&made);
@@ -81,7 +57,7 @@ START_TEST(says_which_tokens_were_added)
     attn_made_up_run_init(&made, &attn_made_up_small, words);
     attn_made_up_run_select(&made, "pattern", "1.0", "all");
     made.run.n_front = 1, made.run.n_back = 1;
-    text = text_of(&made, SIZE_MAX, 0);
+    text = attn_written_in_parts(&made, "text", SIZE_MAX, 0);
     ck_assert_msg(strncmp(text, expected, sizeof expected - 1) == 0, "%s", text);
     free(text);
     attn_made_up_run_release(&made);
@@ -113,7 +89,7 @@ START_TEST(shows_every_site_once_in_order)
 
     attn_made_up_run_init(&made, &attn_made_up_small, words);
     attn_made_up_run_select(&made, "*", "all", "all");
-    text = text_of(&made, SIZE_MAX, 0);
+    text = attn_written_in_parts(&made, "text", SIZE_MAX, 0);
     at = text;
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
         at = strstr(at, titles[i]);
@@ -134,9 +110,9 @@ START_TEST(blocks_and_feeds_give_the_same_text)
     dims.n_position = 20;
     attn_made_up_run_init(&made, &dims, NULL);
     attn_made_up_run_select(&made, "pattern,attn_scores,z,k,logits", "all", "all");
-    whole = text_of(&made, SIZE_MAX, 0);
-    blocks = text_of(&made, 3, 0);
-    steps = text_of(&made, 0, 7);
+    whole = attn_written_in_parts(&made, "text", SIZE_MAX, 0);
+    blocks = attn_written_in_parts(&made, "text", 3, 0);
+    steps = attn_written_in_parts(&made, "text", 0, 7);
     ck_assert_str_eq(blocks, whole);
     ck_assert_str_eq(steps, whole);
     free(whole), free(blocks), free(steps);
@@ -156,7 +132,7 @@ START_TEST(long_runs_are_shortened_and_say_so)
     dims.n_layer = 1, dims.n_head = 9, dims.n_kv_head = 3, dims.d_value = 11, dims.n_position = 60;
     attn_made_up_run_init(&made, &dims, NULL);
     attn_made_up_run_select(&made, "pattern,z", "all", "all");
-    text = text_of(&made, SIZE_MAX, 0);
+    text = attn_written_in_parts(&made, "text", SIZE_MAX, 0);
     ck_assert_str_eq(text + strlen(text) - strlen(last), last);
     for (const char *p = text; *p; p++)
         n_line += *p == '\n';
@@ -179,7 +155,7 @@ START_TEST(projected_keys_are_shortened_as_keys_are)
     dims.n_rank = 20;
     attn_made_up_run_init(&made, &dims, words);
     attn_made_up_run_select(&made, "pattern_lowrank", "0.0", "0");
-    text = text_of(&made, SIZE_MAX, 0);
+    text = attn_written_in_parts(&made, "text", SIZE_MAX, 0);
     title = strstr(text, "pattern_lowrank\n");
     ck_assert_ptr_nonnull(title);
     ck_assert_ptr_nonnull(strstr(title, "  7  ...  "));
@@ -198,7 +174,7 @@ START_TEST(sixteen_positions_are_not_shortened)
 
     dims.n_position = 16;
     attn_made_up_run_init(&made, &dims, NULL);
-    text = text_of(&made, SIZE_MAX, 0);
+    text = attn_written_in_parts(&made, "text", SIZE_MAX, 0);
     ck_assert_ptr_null(strstr(text, "..."));
     ck_assert_ptr_null(strstr(text, "Shortened"));
     free(text);
@@ -213,7 +189,7 @@ START_TEST(queries_keep_their_positions)
 
     attn_made_up_run_init(&made, &attn_made_up_small, words);
     attn_made_up_run_select(&made, "pattern", "0.1", "2");
-    text = text_of(&made, SIZE_MAX, 0);
+    text = attn_written_in_parts(&made, "text", SIZE_MAX, 0);
     ck_assert_ptr_nonnull(strstr(text, "   query       Life          is      short\n"
                                        "2  short  7232.5000  -7232.4844  7232.5312\n"));
     free(text);
@@ -228,7 +204,7 @@ START_TEST(qk_has_no_mask)
 
     attn_made_up_run_init(&made, &attn_made_up_small, words);
     attn_made_up_run_select(&made, "qk", "0.0", "all");
-    text = text_of(&made, SIZE_MAX, 0);
+    text = attn_written_in_parts(&made, "text", SIZE_MAX, 0);
     ck_assert_ptr_null(strstr(strstr(text, "qk"), " .")); /* no masked cell */
     free(text);
     attn_made_up_run_release(&made);
@@ -243,7 +219,7 @@ START_TEST(tokens_with_blanks_are_quoted_and_labels_trimmed)
 
     attn_made_up_run_init(&made, &attn_made_up_small, odd);
     attn_made_up_run_select(&made, "pattern", "0.0", "all");
-    text = text_of(&made, SIZE_MAX, 0);
+    text = attn_written_in_parts(&made, "text", SIZE_MAX, 0);
     ck_assert_ptr_nonnull(strstr(text, "       0  10  ' a'\n       1  11  ' '\n"
                                        "       2  12  'incomprehensible'\n"));
     ck_assert_ptr_nonnull(strstr(text, "\n0  a           7168.0000"));
@@ -266,7 +242,7 @@ START_TEST(wide_and_hostile_tokens_line_up)
 
     attn_made_up_run_init(&made, &attn_made_up_small, odd);
     attn_made_up_run_select(&made, "pattern", "0.0", "all");
-    text = text_of(&made, SIZE_MAX, 0);
+    text = attn_written_in_parts(&made, "text", SIZE_MAX, 0);
     ck_assert_ptr_null(strchr(text, 0x1b));
     line = strstr(text, "   query");
     for (int i = 0; i < 4; i++) { /* every row ends in the same column of a terminal */
@@ -290,7 +266,7 @@ START_TEST(positions_stand_for_tokens_when_there_are_none)
     attn_made_up_run_init(&made, &attn_made_up_small, words);
     attn_made_up_run_select(&made, "pattern", "0.0", "all");
     made.run.ids = NULL, made.run.tokens = NULL, made.run.token_sizes = NULL;
-    text = text_of(&made, SIZE_MAX, 0);
+    text = attn_written_in_parts(&made, "text", SIZE_MAX, 0);
     ck_assert_str_eq(text, "layer 0, head 0: pattern\n"
                            "query          0           1          2\n"
                            "    0  7168.0000           .          .\n"

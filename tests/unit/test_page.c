@@ -28,15 +28,6 @@ static void enter(void)
     attn_folder_enter();
 }
 
-static char *read_text(const char *path)
-{
-    struct attn_part part = attn_part_read(path);
-
-    part.bytes = realloc(part.bytes, part.size + 1);
-    part.bytes[part.size] = '\0';
-    return (char *)part.bytes;
-}
-
 /* Runs attn-cli with ARGS, of which `@` begins a path of the repository. */
 static void run(const char *const *args)
 {
@@ -56,7 +47,7 @@ static void run(const char *const *args)
 /* Fails unless each cell of the matrix ID of PAGE has the weight of the file PATH. */
 static void assert_is_csv(const struct attn_page *page, const char *id, const char *path)
 {
-    char *text = read_text(path);
+    char *text = attn_file_text(path);
     struct attn_csv csv = attn_csv_parse(text);
     struct attn_page_matrix m = attn_page_matrix(page, id);
 
@@ -82,7 +73,7 @@ static void assert_is_csv(const struct attn_page *page, const char *id, const ch
 /* Fails unless each matrix of the page p.html has the weights of its file in the folder `csv`. */
 static struct attn_page assert_is_folder(size_t n_head, int n_byte)
 {
-    struct attn_page page = attn_page_read(read_text("p.html"));
+    struct attn_page page = attn_page_read(attn_file_text("p.html"));
     const cJSON *heads = cJSON_GetObjectItem(page.run, "heads"), *head;
 
     ck_assert_int_eq(cJSON_GetArraySize(heads), (int)n_head);
@@ -230,7 +221,7 @@ START_TEST(blocks_hold_both_of_a_comparison)
     enter();
     run((const char *[]){"run", "-m", "@models/fable", "--compare", "--attention", "window:3",
                          "--html", "p.html", text, NULL});
-    page = attn_page_read(read_text("p.html"));
+    page = attn_page_read(attn_file_text("p.html"));
     ck_assert_uint_eq(attn_page_count(&page, "<script"), 2 * 32 + 3);
     run((const char *[]){"run", "-m", "@models/fable", "--csv", "csv", text, NULL});
     for (int i = 0; i < 32; i++) {
@@ -323,7 +314,7 @@ static void assert_stays(const char *text)
     ran = attn_command((const char *[]){"run", "-m", model, "--heads", "0.0", "--title", text,
                                         "--html", "p.html", "--json", "-", "-p", text, NULL});
     if (ran.exit == 0) {
-        page = attn_page_read(read_text("p.html"));
+        page = attn_page_read(attn_file_text("p.html"));
         json = cJSON_Parse(ran.out);
         tokens = cJSON_GetObjectItem(page.run, "tokens");
         expected = cJSON_GetObjectItem(json, "tokens");

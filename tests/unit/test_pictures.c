@@ -8,6 +8,7 @@
 #include "image/image_file_internal.h"
 #include "image/pixels.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/open.h"
 #include "tests/support/suite.h"
 
 #include <dlfcn.h>
@@ -188,14 +189,8 @@ static void write_config(const char *text, size_t size)
 /* A model of pictures whose preprocessor_config.json is TEXT. */
 static struct attn_host *open_host(const char *text)
 {
-    const struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
-    struct attn_error err = {0};
-    struct attn_host *host = NULL;
-
     write_config(text, strlen(text));
-    ck_assert_msg(attn_host_open(path_of("vit"), &options, &host, &err) == ATTN_OK, "%s: %s", text,
-                  err.message);
-    return host;
+    return attn_open_host(path_of("vit"), NULL);
 }
 
 START_TEST(pixels_are_those_of_transformers)

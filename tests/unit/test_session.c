@@ -9,6 +9,7 @@
 #include "tests/support/alloc_fail.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"
+#include "tests/support/open.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 #include "trace/trace_extra.h"
@@ -23,17 +24,6 @@ static const char *const directories[] = {
     "tests/fixtures/gpt2-wide", "models/tiny-gpt2",     "tests/fixtures/attn-grouped",
     "tests/fixtures/attn-mlp",  "models/life-is-short", ATTN_FAMILY_DIRECTORIES};
 enum { N_DIRECTORY = sizeof directories / sizeof *directories, N_ID_MAX = 70 };
-
-static struct attn_model *open_model(const char *directory, enum attn_load load)
-{
-    struct attn_source source = {.directory = directory};
-    struct attn_model_options options = {.size = sizeof options, .load = load};
-    struct attn_model *model;
-    struct attn_error err = {0};
-
-    ck_assert_msg(attn_model_open(&source, &options, &model, &err) == ATTN_OK, "%s", err.message);
-    return model;
-}
 
 /* Some ids for MODEL, as many as it takes and at most N_ID_MAX. */
 static size_t make_ids(const struct attn_model *model, int32_t ids[N_ID_MAX])
@@ -68,7 +58,7 @@ static void pair_open(struct pair *pair, const char *directory)
 {
     const struct attn_config *config;
 
-    pair->model = open_model(directory, ATTN_MAP);
+    pair->model = attn_open_model(directory, NULL);
     config = attn_model_config(pair->model);
     pair->n = make_ids(pair->model, pair->ids);
     attn_recording_init(&pair->expected, config, pair->n);
@@ -131,7 +121,7 @@ END_TEST
 
 START_TEST(room_for_fewer_rows_is_less_and_holds_no_more)
 {
-    struct attn_model *model = open_model(directories[0], ATTN_MAP);
+    struct attn_model *model = attn_open_model(directories[0], NULL);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_session *session;
     struct attn_error err = {0};
@@ -239,7 +229,9 @@ START_TEST(reading_and_mapping_give_the_same_bits)
 
         pair_open(&pair, directories[i]);
         mapped = pair.model;
-        pair.model = open_model(directories[i], ATTN_READ);
+        pair.model = attn_open_model(
+            directories[i], &(struct attn_model_options){.size = sizeof(struct attn_model_options),
+                                                         .load = ATTN_READ});
         record(&pair, &pair.actual, &ATTN_SESSION_OPTIONS_DEFAULT, pair.n);
         attn_assert_same_recording(directories[i], &pair.actual, &pair.expected);
         attn_model_free(mapped);
@@ -483,7 +475,7 @@ static enum attn_status digest_event(void *user, const struct attn_trace_event *
 START_TEST(matrices_that_do_not_fit_come_in_blocks_with_the_same_bits)
 {
     static const size_t lengths[] = {700, 2000};
-    struct attn_model *model = open_model("tests/fixtures/attn-values", ATTN_MAP);
+    struct attn_model *model = attn_open_model("tests/fixtures/attn-values", NULL);
     struct digest *whole = calloc(1, sizeof *whole), *apart = calloc(1, sizeof *apart);
     const struct attn_config *config = attn_model_config(model);
     int32_t ids[2000];
@@ -541,7 +533,7 @@ static void talk_open(struct talk *talk, const struct attn_session_options *opti
     struct attn_session_options own = *options;
 
     memset(talk, 0, sizeof *talk);
-    talk->model = open_model("models/tiny-gpt2", ATTN_MAP);
+    talk->model = attn_open_model("models/tiny-gpt2", NULL);
     talk->n = make_ids(talk->model, talk->ids);
     own.n_max = talk->n;
     own.has_logits = true;
@@ -616,7 +608,7 @@ static float *logits_one_by_one(const struct attn_model *model, const int32_t *i
 
 START_TEST(logits_after_a_rewind_are_those_of_the_position_that_is_last_then)
 {
-    struct attn_model *model = open_model("tests/fixtures/gpt2-long", ATTN_MAP);
+    struct attn_model *model = attn_open_model("tests/fixtures/gpt2-long", NULL);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     const size_t n_vocab = attn_model_config(model)->n_vocab;
     struct attn_session *session;
@@ -650,7 +642,7 @@ static enum attn_status ignore_event(void *user, const struct attn_trace_event *
 
 START_TEST(logits_of_any_position_can_be_had_when_it_was_computed_to_its_end)
 {
-    struct attn_model *model = open_model("tests/fixtures/gpt2-long", ATTN_MAP);
+    struct attn_model *model = attn_open_model("tests/fixtures/gpt2-long", NULL);
     const size_t n_vocab = attn_model_config(model)->n_vocab;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     int32_t ids[N_ID_MAX];
@@ -748,7 +740,7 @@ END_TEST
 
 START_TEST(a_model_without_a_mask_wants_its_sequence_whole)
 {
-    struct attn_model *model = open_model("tests/fixtures/attn-bidirectional", ATTN_MAP);
+    struct attn_model *model = attn_open_model("tests/fixtures/attn-bidirectional", NULL);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_session *session;
     struct attn_error err = {0};

@@ -3,6 +3,7 @@
  * for any threads, feeds and packing, and near those in float32.
  */
 #include "tests/support/families.h"
+#include "tests/support/open.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 
@@ -26,17 +27,6 @@ enum { N_DIRECTORY = sizeof directories / sizeof *directories };
 static const struct attn_model_options in_bfloat16 = {.size = sizeof in_bfloat16,
                                                       .compute = ATTN_COMPUTE_BF16};
 
-static struct attn_model *open_model(const char *directory,
-                                     const struct attn_model_options *options)
-{
-    const struct attn_source source = {.directory = directory};
-    struct attn_model *model;
-    struct attn_error err = {0};
-
-    ck_assert_msg(attn_model_open(&source, options, &model, &err) == ATTN_OK, "%s", err.message);
-    return model;
-}
-
 /* Records MODEL over some ids, STEP a feed. */
 static void record(struct attn_recording *recording, const struct attn_model *model,
                    const struct attn_session_options *options, size_t step)
@@ -59,13 +49,13 @@ static void check_same(const char *directory, const struct attn_model_options *m
                        bool needs_float32, int n_thread, size_t step)
 {
     struct attn_model_options as_it_lies = needs_float32 ? in_bfloat16 : *model_options;
-    struct attn_model *other = open_model(directory, model_options), *model;
+    struct attn_model *other = attn_open_model(directory, model_options), *model;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_recording expected, actual;
     struct attn_error err = {0};
 
     as_it_lies.reuse = false;
-    model = open_model(directory, &as_it_lies);
+    model = attn_open_model(directory, &as_it_lies);
     options.needs_float32 = needs_float32;
     record(&expected, model, &options, MOST);
     ck_assert(attn_pool_create(n_thread, &options.pool, &err) == ATTN_OK);
@@ -94,7 +84,7 @@ END_TEST
 /* Layers whose keys and values are rounded, and others, in one memory and in one each. */
 START_TEST(layers_of_several_kinds_share_a_cache)
 {
-    struct attn_model *model = open_model("models/fable", &in_bfloat16);
+    struct attn_model *model = attn_open_model("models/fable", &in_bfloat16);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_attention attention[4];
     struct attn_recording expected, actual;
@@ -146,7 +136,7 @@ static double difference(const struct attn_recording *a, const struct attn_recor
 /* Within the bounds of a product in bfloat16, and different from float32. */
 START_TEST(it_is_near_float32_and_not_it)
 {
-    struct attn_model *model = open_model("models/fable", &in_bfloat16);
+    struct attn_model *model = attn_open_model("models/fable", &in_bfloat16);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_recording exact, rounded;
 

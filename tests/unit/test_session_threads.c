@@ -5,6 +5,7 @@
  */
 #include "attn.h"
 #include "kernels/gemm_internal.h"
+#include "tests/support/open.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 #include "tokenizer/tokenizer_internal.h"
@@ -38,17 +39,6 @@ static void *call(void *argument)
     return NULL;
 }
 
-static struct attn_model *open_model(const char *directory)
-{
-    struct attn_source source = {.directory = directory};
-    struct attn_model *model;
-    struct attn_error err = {0};
-
-    ck_assert_msg(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK,
-                  "%s", err.message);
-    return model;
-}
-
 static struct attn_pool *create_pool(int n_thread)
 {
     struct attn_pool *pool;
@@ -62,7 +52,7 @@ static struct attn_pool *create_pool(int n_thread)
 static void check_callers(const char *directory, enum attn_gemm gemm, bool has_own_pools,
                           struct attn_pool *shared)
 {
-    struct attn_model *model = open_model(directory);
+    struct attn_model *model = attn_open_model(directory, NULL);
     const struct attn_config *config = attn_model_config(model);
     size_t n = config->n_ctx < N_ID_MAX ? config->n_ctx : N_ID_MAX;
     struct attn_recording expected;

@@ -5,6 +5,7 @@
 #include "attn.h"
 #include "forward/session_internal.h"
 #include "tests/support/folder.h"
+#include "tests/support/open.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 #include "tool.h"
@@ -17,22 +18,6 @@
 #include <unistd.h>
 
 enum { N_ID = 70, FEW = 3 };
-
-static struct attn_model *open_model_as(const char *directory,
-                                        const struct attn_model_options *options)
-{
-    struct attn_source source = {.directory = directory};
-    struct attn_model *model;
-    struct attn_error err = {0};
-
-    ck_assert_msg(attn_model_open(&source, options, &model, &err) == ATTN_OK, "%s", err.message);
-    return model;
-}
-
-static struct attn_model *open_model(const char *directory)
-{
-    return open_model_as(directory, &ATTN_MODEL_OPTIONS_DEFAULT);
-}
 
 /* Everything that MODEL tells, N ids STEP at a time. Release it. */
 static void record(const struct attn_model *model, const struct attn_session_options *options,
@@ -86,7 +71,7 @@ static void check_same(const char *directory, enum attn_compute compute, struct 
     } feeds[] = {{N_ID, N_ID}, {N_ID, 30}, {FEW, FEW}};
 
     model_options.compute = compute;
-    model = open_model_as(directory, &model_options);
+    model = attn_open_model(directory, &model_options);
     options.pool = pool;
     for (size_t i = 0; i < sizeof feeds / sizeof *feeds; i++) {
         struct attn_recording mapped, copied;
@@ -168,7 +153,7 @@ END_TEST
 
 START_TEST(few_heads_are_read_where_they_are_mapped)
 {
-    struct attn_model *model = open_model("models/fable");
+    struct attn_model *model = attn_open_model("models/fable", NULL);
 
     ck_assert(uses_buffer(model, "3.*"));
     ck_assert(!uses_buffer(model, "0.0"));
@@ -186,7 +171,7 @@ START_TEST(weights_are_mapped_where_no_file_may_stay_open)
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
     limit.rlim_cur = 6; /* of which a model may keep 0 to 2 */
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    model = open_model("models/fable");
+    model = attn_open_model("models/fable", NULL);
     ck_assert(!uses_buffer(model, "0-1"));
     record(model, &options, FEW, FEW, &mapped);
     options.reads_once = true;
@@ -224,7 +209,7 @@ START_TEST(only_weights_that_are_read_from_maps_take_a_buffer)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct attn_model *model = open_model_as("models/fable", &cases[i].options);
+        struct attn_model *model = attn_open_model("models/fable", &cases[i].options);
 
         ck_assert_int_eq(measure(model, true) > measure(model, false), cases[i].has_buffer);
         attn_model_free(model);
@@ -254,7 +239,7 @@ static size_t resident(const char *file)
 START_TEST(the_pages_of_packed_weights_are_given_back)
 {
     const struct attn_model_options options = {.size = sizeof options, .reuse = true};
-    struct attn_model *model = open_model_as("models/fable", &options);
+    struct attn_model *model = attn_open_model("models/fable", &options);
 
     ck_assert_uint_le(resident("fable/model.safetensors"), 128);
     attn_model_free(model);

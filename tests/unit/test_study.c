@@ -2,6 +2,7 @@
 #include "base/random.h"
 #include "extra.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/open.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -26,7 +27,7 @@ static void open_host(void)
     size_t used = 0;
 
     options.n_thread = 3;
-    ck_assert(attn_host_open("fable", &options, &host, NULL) == ATTN_OK);
+    host = attn_open_host("fable", &options);
     for (size_t i = 0; i < N_ITEM; i++)
         used += (size_t)snprintf(
             data + used, sizeof data - used,

@@ -1,0 +1,17 @@
+/*
+ * open.h - opens what many tests begin with. A failure fails the current test with its message.
+ */
+#ifndef ATTN_TESTS_OPEN_H
+#define ATTN_TESTS_OPEN_H
+
+#include "attn.h"
+
+/* The model in DIRECTORY, or SOURCE. OPTIONS may be NULL: the defaults. Free it. */
+struct attn_model *attn_open_model(const char *directory, const struct attn_model_options *options);
+struct attn_model *attn_open_source(const struct attn_source *source,
+                                    const struct attn_model_options *options);
+
+/* The host of a model by name or directory. OPTIONS may be NULL: the defaults. Free it. */
+struct attn_host *attn_open_host(const char *name, const struct attn_host_options *options);
+
+#endif
