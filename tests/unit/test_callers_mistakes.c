@@ -16,7 +16,6 @@
 #include "tests/support/suite.h"
 #include "tokenizer/tokenizer_internal.h"
 #include "trace/trace_internal.h"
-#include "writers/outputs_internal.h"
 
 #include <limits.h>
 #include <stdio.h>

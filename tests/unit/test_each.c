@@ -1,6 +1,5 @@
 /* test_each.c - a line for each item and row: what is written, and that a run which ended early,
  * and shards, come to the same bytes and hand back the same values. */
-#include "base/table_internal.h"
 #include "extra.h"
 #include "study/each_internal.h"
 #include "tests/support/alloc_fail.h"

@@ -2,7 +2,7 @@
  * test_output_figures.c - the writers of figures, and the pictures of tables: memory that runs out
  * at any place leaves an error and no leak, and how the rows come makes no difference.
  */
-#include "base/table_internal.h"
+#include "attn.h"
 #include "figures/figure_internal.h"
 #include "figures/table_picture.h"
 #include "tests/support/alloc_fail.h"

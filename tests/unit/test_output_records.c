@@ -2,7 +2,6 @@
  * test_output_records.c - what many records came to, as files: every byte of each format, runs that
  * are gone on with, and what failures leave.
  */
-#include "base/sink_internal.h"
 #include "batch/records_internal.h"
 #include "extra.h"
 #include "tests/support/alloc_fail.h"

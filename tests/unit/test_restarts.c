@@ -5,7 +5,6 @@
 #include "attention/attention_extra.h"
 #include "attn.h"
 #include "forward/session_internal.h"
-#include "host/host_internal.h"
 #include "study/trial.h"
 #include "tests/support/families.h"
 #include "tests/support/made_up_model.h"

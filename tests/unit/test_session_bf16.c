@@ -2,12 +2,12 @@
  * test_session_bf16.c - sessions that multiply in bfloat16, by one product or three: the same bits
  * for any threads, feeds and packing, and near those in float32.
  */
+#include "attn.h"
 #include "tests/support/families.h"
 #include "tests/support/open.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 
-#include "base/memory.h"
 
 #include <math.h>
 

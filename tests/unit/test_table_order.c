@@ -1,6 +1,6 @@
 /* The order of a table's rows: by value and by magnitude, equal and empty ones, fixed rows, groups.
  */
-#include "base/table_internal.h"
+#include "attn.h"
 #include "tables/table_order.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"

@@ -3,9 +3,9 @@
  * tokenizers for every style of fixtures/tokenizers and of golden/tokenizers.jsonl, and what is
  * refused.
  */
+#include "attn.h"
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 #include "formats/json.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
