@@ -499,8 +499,9 @@ lint: deps-lint ## check layers, symbols, headers, hardening, format, and run cl
 	@$(MAKE) -k -O layers symbols headers hardening links format-check binding-check fixtures-check tidy
 	@echo 'lint: nothing found'
 
-layers: $(LIB_OBJECTS) ## check which file may use what (the layers), and which defines what
+layers: $(LIB_OBJECTS) $(CMD_OBJECTS) ## check which file may use what (the layers), and which defines what
 	@tests/tools/check_layers.sh $(LIB_OBJECTS)
+	@tests/tools/check_libm.sh $(LIB_OBJECTS) $(CMD_OBJECTS)
 	@tests/tools/check_cairo.sh
 	@tests/tools/check_namesakes.sh
 

@@ -80,8 +80,8 @@ static void note_sum(const struct attn_score_sum *sum, bool is_encoder)
         return;
     }
     const double mean = sum->nats / (double)sum->n_token;
-    note("mean %.4f bits (%.4f nats), perplexity %.4f, %zu token%s", mean / M_LN2, mean, exp(mean),
-         sum->n_token, sum->n_token == 1 ? "" : "s");
+    note("mean %.4f bits (%.4f nats), perplexity %.4f, %zu token%s", mean / M_LN2, mean,
+         attn_exp(mean), sum->n_token, sum->n_token == 1 ? "" : "s");
 }
 
 /* Refuses options that need items, and options that do not go with items. */

@@ -9,6 +9,7 @@
 #include "attention/attention_internal.h"
 #include "base/clock.h"
 #include "base/edit_distance.h"
+#include "base/elementary.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/fixed_text.h"

@@ -3,6 +3,7 @@
 #include "analysis/analysis_internal.h"
 
 #include "analysis/metric.h"
+#include "base/elementary.h"
 #include "kernels/kernels.h"
 
 #include <assert.h>
@@ -73,7 +74,7 @@ static void add_key(double *terms, double a, double b)
 {
     terms[TV] += 0.5 * fabs(a - b);
     if (a > 0 && b > 0) {
-        const double log_ratio = log(a / b);
+        const double log_ratio = attn_log(a / b);
 
         terms[KL] += divergence(a, b, log_ratio);
         terms[KL_BACK] += divergence(b, a, -log_ratio);

@@ -2,9 +2,8 @@
  * query, j a key. Without another word a measure is the mean over the rows that have such keys;
  * where keys are rows of a source, none has. */
 #include "analysis/metric.h"
+#include "base/elementary.h"
 #include "kernels/kernels.h"
-
-#include <math.h>
 
 /* A measure of N_VALUES values, from N_TERMS terms that LABEL_row finds. */
 #define METRIC(label, n_values, n_terms, look_for, finish_by)                                      \
@@ -50,7 +49,7 @@ static bool entropy_row(const struct attn_metric_row *row, double *terms)
     terms[N_ROW] = 1;
     if (n_seen > 1) {
         terms[N_NORM] = 1;
-        terms[ENTROPY_NORM] = terms[ENTROPY] / log((double)n_seen);
+        terms[ENTROPY_NORM] = terms[ENTROPY] / attn_log((double)n_seen);
     }
     return cells->n > 0;
 }

@@ -3,6 +3,8 @@
  * of the result: a product in float stays one, and a mean of 0 is added too. */
 #include "base/random.h"
 
+#include "base/elementary.h"
+
 #include <assert.h>
 #include <math.h>
 
@@ -75,11 +77,11 @@ void attn_random_fill_uniform(struct attn_random *random, float *x, size_t n, fl
 static void make_block_normal(float x[BLOCK], float mean, float std)
 {
     for (int k = 0; k < BLOCK / 2; k++) {
-        float radius = sqrtf(-2 * logf(1 - x[k]));
+        float radius = sqrtf(-2 * attn_float_log(1 - x[k]));
         float angle = (float)(2 * pi * (double)x[k + BLOCK / 2]);
 
-        x[k] = radius * cosf(angle) * std + mean;
-        x[k + BLOCK / 2] = radius * sinf(angle) * std + mean;
+        x[k] = radius * attn_float_cos(angle) * std + mean;
+        x[k + BLOCK / 2] = radius * attn_float_sin(angle) * std + mean;
     }
 }
 
@@ -93,10 +95,10 @@ static double next_normal(struct attn_random *random)
         return random->normal;
     }
     angle = 2 * pi * attn_random_double(random);
-    radius = sqrt(-2 * log1p(-attn_random_double(random)));
-    random->normal = radius * sin(angle);
+    radius = sqrt(-2 * attn_log1p(-attn_random_double(random)));
+    random->normal = radius * attn_sin(angle);
     random->has_normal = true;
-    return radius * cos(angle);
+    return radius * attn_cos(angle);
 }
 
 void attn_random_fill_normal(struct attn_random *random, float *x, size_t n, float mean, float std)

@@ -2,6 +2,7 @@
 #include "encode/colormap_internal.h"
 
 #include "base/buffer.h"
+#include "base/elementary.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/number.h"
@@ -116,7 +117,7 @@ static double linear(uint8_t channel)
 {
     const double c = channel / 255.0;
 
-    return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+    return c <= 0.04045 ? c / 12.92 : attn_pow((c + 0.055) / 1.055, 2.4);
 }
 
 bool attn_rgb_takes_black(struct attn_rgb color)
@@ -249,7 +250,7 @@ static double curve_of(const struct attn_color_scale *scale, struct attn_color_r
     case ATTN_CURVE_SQRT:
         return copysign(sqrt(fabs(value)), value);
     case ATTN_CURVE_LOG:
-        return copysign(fmax(log10(fabs(value) / end) + decades, 0), value);
+        return copysign(fmax(attn_log10(fabs(value) / end) + decades, 0), value);
     default:
         return value;
     }

@@ -1,6 +1,7 @@
 /* derivative.c - see derivative.h. */
 #include "experiment/derivative.h"
 
+#include "base/elementary.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
@@ -264,7 +265,7 @@ const float *attn_derivative_stream(const struct attn_derivative *derivative)
 /* A root of a Legendre polynomial, by Newton's method. */
 double attn_derivative_point(size_t i, size_t n, double *weight)
 {
-    double x = cos(pi * ((double)i + 0.75) / ((double)n + 0.5)), slope = 1;
+    double x = attn_cos(pi * ((double)i + 0.75) / ((double)n + 0.5)), slope = 1;
 
     for (int step = 0; step < 100; step++) {
         double p = 1, before = 0, change;

@@ -2,6 +2,7 @@
  * with them when they are computed. */
 #include "experiment/diff.h"
 
+#include "base/elementary.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
@@ -175,7 +176,7 @@ static void split_row(const struct diff *diff, const float *row, size_t n, doubl
 /* a ln (a / m) */
 static double share(double a, double m)
 {
-    return a > 0 ? a * log(a / m) : 0;
+    return a > 0 ? a * attn_log(a / m) : 0;
 }
 
 static void add_row(struct diff *diff, struct head_sum *sum, size_t query)

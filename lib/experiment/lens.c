@@ -2,6 +2,7 @@
  * after its last layer, so that each reading is computed by the model's own output layer. */
 #include "experiment/lens.h"
 
+#include "base/elementary.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -14,7 +15,6 @@
 #include "study/trial.h"
 #include "trace/trace_internal.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -286,7 +286,7 @@ static void find_values(struct lens *lens)
 
     for (size_t i = 0; !has_target && i < lens->top; i++) {
         lens->values[i] =
-            reads_heads ? ranked[i].logit : exp(ranked[i].logit - ranked[0].logit) / sum;
+            reads_heads ? ranked[i].logit : attn_exp(ranked[i].logit - ranked[0].logit) / sum;
         if (reads_heads)
             lens->values[lens->top + i] = ranked[n_vocab - 1 - i].logit;
     }
@@ -297,7 +297,7 @@ static void find_values(struct lens *lens)
     if (lens->answer.has_foil)
         lens->values[VALUE_LOGIT_DIFF] = (double)logits[target] - (double)logits[lens->answer.foil];
     if (!reads_heads)
-        lens->values[VALUE_PROB] = exp((double)logits[target] - ranked[0].logit) / sum;
+        lens->values[VALUE_PROB] = attn_exp((double)logits[target] - ranked[0].logit) / sum;
 }
 
 /* Sets lens->logits to the output layer's logits for query number I of ROWS, one row per query
@@ -417,7 +417,7 @@ static void report_last(struct lens *lens)
     *lens->frame.answer = (struct attn_study_answer){
         .metric = attn_answer_metric_name(has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB),
         .row = "model",
-        .value = has_foil ? lens->values[VALUE_LOGIT_DIFF] : log(lens->values[VALUE_PROB]),
+        .value = has_foil ? lens->values[VALUE_LOGIT_DIFF] : attn_log(lens->values[VALUE_PROB]),
         .has_right = true,
         .is_right = is_right(lens, lens->values),
     };

@@ -1,5 +1,6 @@
 /* patch_estimate.c - estimates the effects of all patches (patch.h) by gradients, and checks how
  * they agree with exact patches. part_sums.c computes the sums. */
+#include "base/elementary.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -234,8 +235,8 @@ static double at_most(size_t x, size_t n, double p)
     double log_choices = 0, sum = 0;
 
     for (size_t k = 0; k <= x && k <= n; k++) {
-        sum += exp(log_choices + (double)k * log(p) + (double)(n - k) * log1p(-p));
-        log_choices += log((double)(n - k)) - log((double)k + 1);
+        sum += attn_exp(log_choices + (double)k * attn_log(p) + (double)(n - k) * attn_log1p(-p));
+        log_choices += attn_log((double)(n - k)) - attn_log((double)k + 1);
     }
     return sum;
 }

@@ -2,6 +2,7 @@
  * separate run over its ids. For many texts only sums are kept. */
 #include "experiment/score.h"
 
+#include "base/elementary.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
@@ -141,7 +142,7 @@ static void score_row(void *context, size_t task, int worker)
 
     (void)worker;
     scored.nats = total - (double)logits[id];
-    scored.top_probability = exp((double)logits[scored.top] - total);
+    scored.top_probability = attn_exp((double)logits[scored.top] - total);
     work->scoring->scored[work->positions ? work->positions[task] : work->first + task] = scored;
 }
 
@@ -684,7 +685,7 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     row[ITEM_METRIC] = attn_cell_real(answer->value);
     row[ITEM_RIGHT] = attn_cell_real(answer->is_right);
     row[ITEM_RANK] = attn_cell_real((double)rank);
-    row[ITEM_PROB] = attn_cell_real(exp((double)logits[target] - total));
+    row[ITEM_PROB] = attn_cell_real(attn_exp((double)logits[target] - total));
     return ATTN_OK;
 }
 

@@ -2,6 +2,7 @@
  * thread, in the order of rows and keys. */
 #include "experiment/similarity.h"
 
+#include "base/elementary.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/pool_internal.h"
@@ -10,7 +11,6 @@
 #include "study/frame.h"
 #include "study/trial.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static const size_t largest_size = (size_t)1 << 30; /* of patterns */
@@ -88,9 +88,9 @@ static double divergence(const float *p, const float *q, size_t n)
         const double a = (double)p[i], b = (double)q[i], m = (a + b) / 2;
 
         if (a > 0)
-            sum += a * log(a / m);
+            sum += a * attn_log(a / m);
         if (b > 0)
-            sum += b * log(b / m);
+            sum += b * attn_log(b / m);
     }
     return sum / 2;
 }

@@ -3,6 +3,7 @@
 #include "explain/explain.h"
 
 #include "attention/heads.h"
+#include "base/elementary.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -405,8 +406,8 @@ static void turn_back(struct attn_explainer *explainer)
     memcpy(explainer->normed_q, explainer->q, row->d_head * sizeof(float));
     for (size_t i = 0; i < n; i++) {
         const float angle = (float)row->query * explainer->frequencies[i];
-        const double c = cos((double)angle) / explainer->turn_factor;
-        const double s = sin((double)angle) / explainer->turn_factor;
+        const double c = attn_cos((double)angle) / explainer->turn_factor;
+        const double s = attn_sin((double)angle) / explainer->turn_factor;
         const double a = (double)explainer->q[i], b = (double)explainer->q[i + n];
 
         explainer->normed_q[i] = (float)(a * c + b * s);
@@ -426,7 +427,7 @@ static void add_exponentials(struct attn_explainer *explainer)
             row->strongest = i;
     }
     for (size_t i = 0; i < row->n_cell; i++) {
-        keys[i].exponential = exp((double)keys[i].score - (double)keys[row->largest].score);
+        keys[i].exponential = attn_exp((double)keys[i].score - (double)keys[row->largest].score);
         row->exponential_sum += keys[i].exponential;
     }
     for (size_t i = 0; i < row->n_cell; i++)
@@ -466,7 +467,7 @@ static bool are_scores_right(const struct attn_explanation *row)
     for (size_t i = 0; i < row->n_cell; i++) {
         const struct attn_explained_key *key = &row->keys[i];
         const double cap = row->attention->score_cap;
-        const double score = cap > 0 ? cap * tanh(key->scaled / cap) : key->scaled;
+        const double score = cap > 0 ? cap * attn_tanh(key->scaled / cap) : key->scaled;
         double size;
         const double fit = fit_of(row, key, &size);
         double n_rounded = (double)row->d_head * (is_cosine ? 3 : 1); /* with both lengths */
@@ -495,7 +496,7 @@ static bool are_weights_right(const struct attn_explanation *row)
     for (size_t i = 0; i < row->n_cell; i++)
         largest = fmax(largest, (double)row->keys[i].score);
     for (size_t i = 0; i < row->n_cell; i++) {
-        const double exponential = exp((double)row->keys[i].score - largest);
+        const double exponential = attn_exp((double)row->keys[i].score - largest);
 
         sum += exponential;
         visible += row->keys[i].is_visible ? exponential : 0;
@@ -505,7 +506,7 @@ static bool are_weights_right(const struct attn_explanation *row)
     for (size_t i = 0; i < row->n_cell; i++) {
         const struct attn_explained_key *key = &row->keys[i];
         const double distance = largest - (double)key->score;
-        const double weight = key->is_visible ? exp(-distance) / sum : 0;
+        const double weight = key->is_visible ? attn_exp(-distance) / sum : 0;
         const double n_rounded = fmin(distance, LARGEST_DISTANCE) + 2 * (double)row->n_cell;
 
         if (!is_same(weight, weight, n_rounded, key->weight))

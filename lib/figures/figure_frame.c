@@ -1,6 +1,7 @@
 /* figure_frame.c - see figure_internal.h: labels, heading and legend. */
 #include "figures/figure_internal.h"
 
+#include "base/elementary.h"
 #include "encode/text_table.h"
 #include "trace/trace_internal.h"
 #include "writers/picture_internal.h"
@@ -341,7 +342,7 @@ struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pe
 static double round_down(double size)
 {
     static const double steps[] = {5, 2.5, 2, 1};
-    const double power = pow(10, floor(log10(size)));
+    const double power = attn_pow(10, floor(attn_log10(size)));
 
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (steps[i] * power <= size * (1 + 1e-9))

@@ -3,6 +3,7 @@
  * each selected query; a table for each row. Weights of [CLS] and registers are written below. */
 #include "figures/figure_internal.h"
 
+#include "base/elementary.h"
 #include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
@@ -459,7 +460,7 @@ static void set_veils(struct attn_figure_pen *pen)
                               : BRIGHT + level * (ATTN_N_COLOR - 1 - BRIGHT) / (ATTN_N_COLOR - 1);
 
         shapes->palette[level] = attn_figure_color(pen, shown);
-        shapes->opacities[level] = (uint8_t)lround(255 * 0.95 * pow(share, 0.7));
+        shapes->opacities[level] = (uint8_t)lround(255 * 0.95 * attn_pow(share, 0.7));
         if (begins_white && !is_signed)
             shapes->palette[level] = veil_of(shapes->palette[level], &shapes->opacities[level]);
     }

@@ -3,6 +3,7 @@
  * origin, seen from above. A label goes to the place where it covers least. */
 #include "figures/figure_internal.h"
 
+#include "base/elementary.h"
 #include "base/memory.h"
 #include "encode/colormap_internal.h"
 #include "encode/text_table.h"
@@ -110,7 +111,8 @@ static struct tick_range range_of(const struct plot *plot, size_t a)
         return (struct tick_range){(plot->n > 0 ? range.low : 0) - 1,
                                    (plot->n > 0 ? range.low : 0) + 1, 1};
     quarter = (range.high - range.low) / 4;
-    power = pow(10, floor(log10(quarter))); /* a step is 1, 2 or 5 of it: about a quarter */
+    power =
+        attn_pow(10, floor(attn_log10(quarter))); /* a step is 1, 2 or 5 of it: about a quarter */
     range.step = (quarter / power >= 5 ? 5 : quarter / power >= 2 ? 2 : 1) * power;
     range.low = floor(range.low / range.step + 1e-9) * range.step;
     range.high = ceil(range.high / range.step - 1e-9) * range.step;
@@ -338,7 +340,7 @@ static void add_deep_ticks(struct attn_figure_pen *pen, const struct plot *plot,
 static void add_arrow(struct attn_figure_pen *pen, const double from[2], const double to[2],
                       uint32_t color)
 {
-    const double x = to[0] - from[0], y = to[1] - from[1], length = hypot(x, y);
+    const double x = to[0] - from[0], y = to[1] - from[1], length = sqrt(x * x + y * y);
     const double head = fmin(10, length / 2);
 
     attn_figure_add_line(pen, from, to, 2, color);

@@ -8,6 +8,7 @@
  */
 #include "figures/principal_axes.h"
 
+#include "base/elementary.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 
@@ -51,7 +52,8 @@ static enum attn_status open_space(struct subspace *space, size_t n, struct attn
     ATTN_TRY(ATTN_ALLOC(space->product, BLOCK * n, err));
     for (size_t v = 0; v < space->n_vector; v++) /* no two alike, and no pattern of any text */
         for (size_t i = 0; i < n; i++)
-            space->block[v * n + i] = cos((double)(v + 1) * (double)(i + 1) * 1.6180339887498949);
+            space->block[v * n + i] =
+                attn_cos((double)(v + 1) * (double)(i + 1) * 1.6180339887498949);
     return ATTN_OK;
 }
 

@@ -2,6 +2,7 @@
  * figure or the text of a format. */
 #include "figures/table_picture_internal.h"
 
+#include "base/elementary.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
@@ -1189,7 +1190,8 @@ static enum attn_status read_figure(const struct attn_table *table,
     /* the largest number gets two figures, whole numbers no decimals */
     most = fmax(fabs((double)figure->matrix.least), fabs((double)figure->matrix.most));
     if (column->type == ATTN_VALUE_REAL && isfinite(most) && most < MANY)
-        figure->digits = most > 0 && most < 1 ? (int)fmin(1 - floor(log10(most)), MOST_DIGITS) : 1;
+        figure->digits =
+            most > 0 && most < 1 ? (int)fmin(1 - floor(attn_log10(most)), MOST_DIGITS) : 1;
     if (figure->digits == 1 && most < 10 && cells->columns.axis.n_main > 0)
         figure->digits = 2; /* one part of another kind is often larger than all others */
     return find_words(column, grid, cells, err);

@@ -1,6 +1,7 @@
 /* rotary.c - see rotary.h. Frequencies follow transformers' modeling_rope_utils.py; each is a
  * function of theta^(2i/R), in its order of roundings. */
 #include "forward/rotary.h"
+#include "base/elementary.h"
 #include "base/pool_internal.h"
 
 #include <math.h>
@@ -47,8 +48,8 @@ static float stretch_llama3(const struct attn_rope *rope, float frequency)
 /* The component that turns N_TURN times within the original length. */
 static double yarn_component(const struct attn_rope *rope, double n_turn)
 {
-    return (double)rope->d_rotary * log(rope->n_original / (n_turn * 2 * pi)) /
-           (2 * log(rope->theta));
+    return (double)rope->d_rotary * attn_log(rope->n_original / (n_turn * 2 * pi)) /
+           (2 * attn_log(rope->theta));
 }
 
 /* How far component I lies between those that stay (0) and those that are interpolated (1). */

@@ -8,6 +8,7 @@
  */
 #include "image/image_file_internal.h"
 
+#include "base/elementary.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 
@@ -42,7 +43,7 @@ static double filter_support(enum attn_image_filter filter)
 
 static double sinc(double x)
 {
-    return x == 0 ? 1 : sin(x * pi) / (x * pi);
+    return x == 0 ? 1 : attn_sin(x * pi) / (x * pi);
 }
 
 static double filter_value(enum attn_image_filter filter, double x)

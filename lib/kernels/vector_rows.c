@@ -4,6 +4,7 @@
  * Sums are those of struct sums (lanes.h), so a row gives the same bits for every register width,
  * and trailing zeros change nothing.
  */
+#include "base/elementary.h"
 #include "kernels/elementary.h"
 #include "kernels/vector.h"
 
@@ -260,7 +261,7 @@ double ATTN_FOR_ISA(attn_vector_log_sum_exp)(const float *x, size_t n)
             sums.part[(i / LANES * 2 + half) % N_HALF_PART] +=
                 d_exp(d_of_floats(v, half) - (double)most);
     }
-    return log(double_sums_total(&sums)) + (double)most;
+    return attn_log(double_sums_total(&sums)) + (double)most;
 }
 
 double ATTN_FOR_ISA(attn_vector_entropy)(const float *p, size_t n)

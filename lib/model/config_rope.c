@@ -2,6 +2,7 @@
  * transformers 5 (modeling_rope_utils.py). */
 #include "model/config_internal.h"
 
+#include "base/elementary.h"
 #include "base/escape.h"
 
 #include <math.h>
@@ -158,7 +159,7 @@ static enum attn_status read_llama3(const struct rope_source *source,
 /* Peng et al. 2309.00071, eq. 22: sharpens the softmax for a context SCALE times as long. */
 static double sharpening(double scale, double mscale)
 {
-    return scale <= 1 ? 1 : 0.1 * mscale * log(scale) + 1;
+    return scale <= 1 ? 1 : 0.1 * mscale * attn_log(scale) + 1;
 }
 
 static enum attn_status read_yarn(const struct rope_source *source,

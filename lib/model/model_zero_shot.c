@@ -8,6 +8,7 @@
  */
 #include "model/model_internal.h"
 
+#include "base/elementary.h"
 #include "base/memory.h"
 #include "kernels/kernels.h"
 
@@ -63,5 +64,5 @@ double attn_model_logit_scale(const struct attn_model *model)
     float scale = 0;
 
     attn_kernels_find(ATTN_ISA_BEST)->convert(tensor->data, tensor->dtype, 1, &scale);
-    return exp((double)scale);
+    return attn_exp((double)scale);
 }

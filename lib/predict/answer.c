@@ -1,6 +1,7 @@
 /* answer.c - see answer.h. */
 #include "predict/answer_internal.h"
 
+#include "base/elementary.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/status_internal.h"
@@ -12,7 +13,6 @@
 #include "tokenizer/tokenizer_internal.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 const char *attn_answer_metric_name(enum attn_answer_metric metric)
@@ -276,7 +276,7 @@ double attn_answer_value(const struct attn_answer *answer, const float *logits, 
     case ATTN_ANSWER_LOG_PROB:
         return target - total;
     case ATTN_ANSWER_PROB:
-        return exp(target - total);
+        return attn_exp(target - total);
     default:
         return target;
     }
@@ -298,8 +298,8 @@ static void differentiate_log(const float *logits, size_t n, size_t id, double t
                               float *d)
 {
     for (size_t i = 0; i < n; i++)
-        d[i] = (float)(scale * -exp((double)logits[i] - total));
-    d[id] = (float)(scale * -expm1((double)logits[id] - total));
+        d[i] = (float)(scale * -attn_exp((double)logits[i] - total));
+    d[id] = (float)(scale * -attn_expm1((double)logits[id] - total));
 }
 
 /* As attn_backward_goal asks for it; CONTEXT is the answer. */
@@ -320,7 +320,7 @@ static void differentiate(const void *context, size_t row, const float *logits, 
     assert(logits);
     total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab);
     if (answer->metric == ATTN_ANSWER_PROB)
-        scale = exp((double)logits[id] - total);
+        scale = attn_exp((double)logits[id] - total);
     if (answer->metric == ATTN_ANSWER_CE) {
         id = (size_t)text->ids[row + 1];
         scale = -1 / (double)(text->n - 1);

@@ -1,6 +1,7 @@
 /* prediction.c - see prediction.h. */
 #include "predict/prediction.h"
 
+#include "base/elementary.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -132,7 +133,7 @@ double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranke
         sort_by_bits(other, n, shift + 8, ranked);
     }
     for (size_t i = n; i-- > 0;) /* small ones first */
-        sum += exp(ranked[i].logit - ranked[0].logit);
+        sum += attn_exp(ranked[i].logit - ranked[0].logit);
     return sum;
 }
 
@@ -182,7 +183,7 @@ static void rank(struct ranking *ranking, const struct attn_prediction_args *arg
 
         top->position = position;
         top->id = ranked[i].id;
-        top->probability = exp(ranked[i].logit - ranked[0].logit) / sum;
+        top->probability = attn_exp(ranked[i].logit - ranked[0].logit) / sum;
         top->score = ranked[i].logit;
         if (is_classifier)
             top->token = attn_class_label(args->model, (size_t)top->id);

@@ -2,6 +2,7 @@
 #include "tables/table_writer_internal.h"
 
 #include "base/buffer.h"
+#include "base/elementary.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/table_internal.h"
@@ -88,7 +89,7 @@ static void append_plain(struct attn_buffer *out, struct style style,
         append_number(out, style.precision, column, cell);
     else if (is_aligned && size == 0)
         attn_buffer_append_char(out, '0');
-    else if (is_aligned && (size < 0.5 * pow(10, -column->digits) || size >= large))
+    else if (is_aligned && (size < 0.5 * attn_pow(10, -column->digits) || size >= large))
         attn_double_append_as(out, 'e', 1, cell->real);
     else
         attn_double_append_as(out, 'f', column->digits, cell->real);
