@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -140,11 +141,8 @@ enum attn_status attn_error_errno(struct attn_error *err, const char *verb, cons
                                   int errno_value)
 {
     enum attn_status status = errno_value == ENOMEM ? ATTN_NO_MEMORY : ATTN_IO;
-    const char *reason = strerrordesc_np(errno_value); /* in English, whatever the locale */
-    struct attn_quote quote = attn_quote_string(path);
+    const locale_t english = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* takes no memory */
 
-    if (!reason)
-        return attn_error_set(err, status, "cannot %s '%s': error %d", verb, quote.text,
-                              errno_value);
-    return attn_error_set(err, status, "cannot %s '%s': %s", verb, quote.text, reason);
+    return attn_error_set(err, status, "cannot %s '%s': %s", verb, attn_quote_string(path).text,
+                          strerror_l(errno_value, english));
 }

@@ -224,8 +224,3 @@ char *realpath(const char *path, char *resolved)
     (void)resolved;
     return strdup(path);
 }
-
-const char *strerrordesc_np(int number)
-{
-    return strerror(number);
-}

@@ -38,6 +38,5 @@ int memfd_create(const char *name, unsigned flags);
 void qsort_r(void *base, size_t n, size_t size,
              int (*compare)(const void *a, const void *b, void *context), void *context);
 char *realpath(const char *path, char *resolved);
-const char *strerrordesc_np(int number);
 
 #endif
