@@ -15,6 +15,8 @@ struct items_args {
     const char *group_by, *paired; /* NULL: not given */
     const char *bootstrap;         /* N or N:SEED; NULL: not given */
     double interval;               /* in percent; below 0: not given */
+    const char *cluster, *fdr;     /* NULL: not given */
+    bool has_contrasts;
     const char *each;              /* NULL: not given */
     struct restart_args restart;   /* of it */
     bool is_listed;                /* `each` is the value of another option (listing.h) */

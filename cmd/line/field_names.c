@@ -15,6 +15,7 @@ static const struct {
     const char *field, *option;
 } others[] = {
     {"by_token", "by token"},
+    {"has_contrasts", "contrast"},
     {"has_effect", "effect"},
     {"has_gradients", "grad"},
     {"hides_first", "hide-first"},

@@ -327,6 +327,14 @@ struct attn_cell attn_table_cell(const struct attn_table *table, size_t row, siz
     return attn_cell_missing();
 }
 
+void attn_table_set_real(struct attn_table *table, size_t row, size_t column, double x)
+{
+    struct stored *stored = &table->cells[row * table->n_column + column];
+
+    stored->type = ATTN_VALUE_REAL;
+    stored->as.real = x;
+}
+
 void attn_table_free(struct attn_table *table)
 {
     if (!table)

@@ -15,6 +15,9 @@ static inline struct attn_cell attn_cell_string(const char *text)
 /* Room for N_ROW rows: as many are appended with no more memory for numbers. */
 enum attn_status attn_table_reserve(struct attn_table *table, size_t n_row, struct attn_error *err);
 
+/* Sets a cell in a column of reals to X. */
+void attn_table_set_real(struct attn_table *table, size_t row, size_t column, double x);
+
 /* Removes all rows and keeps the memory, for tables that are written part by part. */
 void attn_table_reset(struct attn_table *table);
 

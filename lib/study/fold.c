@@ -1,5 +1,6 @@
-/* fold.c - see fold.h. A group has the moments of each number in its rows, and with n_bootstrap the
- * numbers of every item. Items of `paired` wait for their partner in a hash table of ids. */
+/* fold.c - see fold.h. A group has the moments of each number in its rows, and the numbers of its
+ * units: with n_bootstrap each item is one, with `cluster` each cluster, which has their sums.
+ * Items of `paired` wait for their partner in a hash table of ids. */
 #include "study/fold.h"
 
 #include "base/escape.h"
@@ -10,6 +11,7 @@
 #include "base/status_internal.h"
 #include "encode/float_text.h"
 #include "study/rows.h"
+#include "study/significance.h"
 #include "tables/table_order.h"
 
 #include <assert.h>
@@ -18,7 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_GROUPS = 1000, MOST_LABELS = 16, N_LIST = 1 << 14, ID_SIZE = 24 };
+enum {
+    MOST_GROUPS = 1000,
+    MOST_CLUSTERS = 10000, /* of a group */
+    MOST_LABELS = 16,
+    N_LIST = 1 << 14,
+    ID_SIZE = 24
+};
 
 /* How a column is folded. */
 enum role { ROLE_KEY, ROLE_MEAN, ROLE_SHARE, ROLE_COUNT, ROLE_DERIVED };
@@ -39,12 +47,21 @@ struct label {
     size_t size;
 };
 
+/* Items that depend on each other. */
+struct cluster {
+    uint64_t hash;
+    char *text; /* [size] owns */
+    size_t size;
+};
+
 struct group {
-    struct label *labels;         /* [n_label] owns */
+    struct label *labels;         /* [n_copied] owns */
     size_t n;                     /* items */
     struct attn_moments *moments; /* [n_row, n_column] owns; for counts `mean` is the sum */
-    double *values;               /* [n, n_row * n_mean] owns; NaN: missing. With n_bootstrap */
-    size_t capacity;
+    struct cluster *clusters;     /* [n_unit] owns; or NULL: each item is a unit */
+    double *values; /* [n_unit, n_value] owns; the numbers of an item, NaN: missing; of a cluster
+                       each sum with the number of items in it */
+    size_t n_unit, cluster_capacity, capacity;
     double *more; /* [n_more] owns; means */
 };
 
@@ -53,7 +70,7 @@ struct waiting {
     char *id; /* owns */
     size_t n_id;
     bool is_b;
-    struct label *labels;     /* [n_label] owns */
+    struct label *labels;     /* [n_copied] owns */
     struct attn_table *table; /* owns */
     double *more;             /* [n_more] owns */
     struct waiting *next;
@@ -62,17 +79,17 @@ struct waiting {
 struct attn_fold {
     struct attn_fold_form form;
     const struct attn_study_args *study;
-    char *names;                     /* owns; group_by, with a NUL after each label */
-    const char *labels[MOST_LABELS]; /* [n_label] in `names` */
-    size_t n_label;
+    char *names;                         /* owns; group_by, with a NUL after each label */
+    const char *labels[MOST_LABELS + 1]; /* [n_label] in `names`, then the label of clusters */
+    size_t n_label, n_copied;            /* n_copied counts that one, too */
     char *pair;             /* owns; paired, terminated after the label and after each side */
     const char *sides[2];   /* A and B, in `pair` */
     struct waiting **lists; /* [N_LIST] owns; waiting items, the oldest of each list first */
     size_t n_pair, n_single;
 
-    struct attn_table *first;      /* owns; of the first item */
-    struct folded_column *columns; /* [n_column] owns */
-    size_t n_column, n_row, n_mean, n_more;
+    struct attn_table *first;                        /* owns; of the first item */
+    struct folded_column *columns;                   /* [n_column] owns */
+    size_t n_column, n_row, n_mean, n_more, n_value; /* n_value: numbers of a unit */
     bool *differs;        /* [n_row, n_column] owns; keys that differ between items */
     struct group *groups; /* [n_group] owns */
     size_t n_group, group_capacity;
@@ -85,6 +102,8 @@ static enum attn_status read_labels(struct attn_fold *fold, struct attn_error *e
     const char *list = fold->study->group_by;
     char *at;
 
+    if (!list && fold->study->has_contrasts)
+        return attn_error_set(err, ATTN_INVALID, "`has_contrasts` needs `group_by`");
     if (!list)
         return ATTN_OK;
     fold->names = at = attn_strndup(list, strlen(list), err);
@@ -113,6 +132,23 @@ static enum attn_status read_labels(struct attn_fold *fold, struct attn_error *e
     return ATTN_OK;
 }
 
+/* Appends the label of clusters. */
+static enum attn_status read_cluster(struct attn_fold *fold, struct attn_error *err)
+{
+    const char *name = fold->study->cluster;
+
+    fold->n_copied = fold->n_label + (name != NULL);
+    for (size_t i = 0; name && i < fold->n_label; i++)
+        if (strcmp(fold->labels[i], name) == 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' cannot be in `group_by` and in `cluster`, expected one",
+                                  attn_quote_string(name).text);
+    if (name && *name == '\0')
+        return attn_error_set(err, ATTN_INVALID, "`cluster` is empty, expected a label");
+    fold->labels[fold->n_label] = name;
+    return ATTN_OK;
+}
+
 static enum attn_status read_pair(struct attn_fold *fold, struct attn_error *err)
 {
     const char *pair = fold->study->paired;
@@ -134,11 +170,11 @@ static enum attn_status read_pair(struct attn_fold *fold, struct attn_error *err
                               attn_quote_string(pair).text);
     fold->sides[0] = a;
     fold->sides[1] = b;
-    for (size_t i = 0; i < fold->n_label; i++)
+    for (size_t i = 0; i < fold->n_copied; i++)
         if (strcmp(fold->labels[i], fold->pair) == 0)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "'%s' cannot be in `group_by` and in `paired`, expected one",
-                                  attn_quote_string(fold->pair).text);
+            return attn_error_set(
+                err, ATTN_INVALID, "'%s' cannot be in `%s` and in `paired`, expected one",
+                attn_quote_string(fold->pair).text, i < fold->n_label ? "group_by" : "cluster");
     return ATTN_OK;
 }
 
@@ -153,6 +189,8 @@ enum attn_status attn_fold_create(const struct attn_fold_form *form,
     made->form = *form;
     made->study = study;
     status = read_labels(made, err);
+    if (status == ATTN_OK)
+        status = read_cluster(made, err);
     if (status == ATTN_OK)
         status = read_pair(made, err);
     if (status == ATTN_OK)
@@ -185,10 +223,13 @@ void attn_fold_free(struct attn_fold *fold)
     for (size_t i = 0; fold->lists && i < N_LIST; i++)
         for (struct waiting *at = fold->lists[i], *next; at; at = next) {
             next = at->next;
-            free_waiting(at, fold->n_label);
+            free_waiting(at, fold->n_copied);
         }
     for (size_t i = 0; i < fold->n_group; i++) {
-        free_labels(fold->groups[i].labels, fold->n_label);
+        free_labels(fold->groups[i].labels, fold->n_copied);
+        for (size_t k = 0; fold->groups[i].clusters && k < fold->groups[i].n_unit; k++)
+            attn_free(fold->groups[i].clusters[k].text);
+        attn_free(fold->groups[i].clusters);
         attn_free(fold->groups[i].moments);
         attn_free(fold->groups[i].values);
         attn_free(fold->groups[i].more);
@@ -262,20 +303,41 @@ static enum attn_status find_type(const struct attn_item_label *label, enum attn
     return status;
 }
 
-/* Copies the labels of ITEM that name its group [n_label]; NULL if memory is short. */
+/* The id of ITEM, or its number. */
+static const char *id_of(const struct attn_item *item, char text[ID_SIZE], size_t *size)
+{
+    *size = item->record.n_id;
+    if (item->record.has != ATTN_RECORD_ID_NUMBER)
+        return item->record.id;
+    *size = (size_t)snprintf(text, ID_SIZE, "%zu", item->record.number);
+    return text;
+}
+
+/* Copies the labels of ITEM that name its group and its cluster [n_copied]; NULL if memory is
+ * short.
+ */
 static struct label *copy_labels(const struct attn_fold *fold, const struct attn_item *item,
                                  struct attn_error *err)
 {
-    struct label *copies = attn_alloc(fold->n_label, sizeof *copies, err);
+    struct label *copies = attn_alloc(fold->n_copied, sizeof *copies, err);
 
-    for (size_t i = 0; copies && i < fold->n_label; i++) {
+    for (size_t i = 0; copies && i < fold->n_copied; i++) {
         const struct attn_item_label *label = find_label(item, fold->labels[i]);
+        char number[ID_SIZE];
 
-        copies[i] = (struct label){.value = label->value,
-                                   .text = attn_strndup(label->text, size_of(label), err),
-                                   .size = size_of(label)};
+        if (!label) { /* a cluster by id */
+            const char *id = id_of(item, number, &copies[i].size);
+
+            copies[i].text = attn_strndup(id, copies[i].size, err);
+            if (copies[i].text)
+                continue;
+        } else {
+            copies[i] = (struct label){.value = label->value,
+                                       .text = attn_strndup(label->text, size_of(label), err),
+                                       .size = size_of(label)};
+        }
         if (!copies[i].text || find_type(label, &copies[i].type, err) != ATTN_OK) {
-            free_labels(copies, fold->n_label);
+            free_labels(copies, fold->n_copied);
             return NULL;
         }
     }
@@ -394,6 +456,9 @@ static enum attn_status begin(struct attn_fold *fold, const struct attn_fold_ent
     fold->n_row = n_row;
     fold->n_column = n_column;
     fold->n_more = entry->n_more;
+    fold->n_value = fold->study->cluster           ? 2 * n_row * fold->n_mean
+                    : fold->study->n_bootstrap > 0 ? n_row * fold->n_mean
+                                                   : 0;
     return ATTN_OK;
 }
 
@@ -431,8 +496,9 @@ enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn
 {
     enum attn_status status;
 
-    for (size_t i = 0; i < fold->n_label; i++)
-        ATTN_TRY(check_label(entry->item, fold->labels[i], err));
+    for (size_t i = 0; i < fold->n_copied; i++)
+        if (i < fold->n_label || strcmp(fold->labels[i], "id") != 0)
+            ATTN_TRY(check_label(entry->item, fold->labels[i], err));
     if (fold->pair)
         ATTN_TRY(check_label(entry->item, fold->pair, err));
     if (!entry->table || !fold->first)
@@ -529,19 +595,86 @@ static void add_cell(enum role role, const struct attn_cell *cell, struct attn_m
     }
 }
 
-/* Adds the rows of table A, or of the differences B - A. */
-static enum attn_status add_rows(struct attn_fold *fold, struct group *group,
-                                 const struct attn_table *a, const struct attn_table *b,
-                                 struct attn_error *err)
+/* Appends the cluster LABEL to GROUP. */
+static enum attn_status append_cluster(const struct attn_fold *fold, struct group *group,
+                                       const struct label *label, uint64_t hash,
+                                       struct attn_error *err)
 {
-    const size_t n_value = fold->study->n_bootstrap > 0 ? fold->n_row * fold->n_mean : 0;
+    struct cluster made = {.hash = hash, .size = label->size};
+
+    if (group->n_unit == MOST_CLUSTERS)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`cluster` '%s' has more than %d values%s, expected a label that "
+                              "items share",
+                              attn_quote_string(fold->study->cluster).text, MOST_CLUSTERS,
+                              fold->n_label > 0 ? " in a group" : "");
+    ATTN_TRY(attn_grow(&group->clusters, &group->cluster_capacity, group->n_unit + 1,
+                       sizeof *group->clusters, err));
+    made.text = attn_strndup(label->text, label->size, err);
+    if (!made.text)
+        return ATTN_NO_MEMORY;
+    group->clusters[group->n_unit] = made;
+    return ATTN_OK;
+}
+
+/* Returns the number of the cluster TEXT [size] in GROUP; n_unit if it is missing. */
+static size_t find_cluster(const struct group *group, uint64_t hash, const char *text, size_t size)
+{
+    size_t at = 0;
+
+    while (at < group->n_unit &&
+           (group->clusters[at].hash != hash || group->clusters[at].size != size ||
+            memcmp(group->clusters[at].text, text, size) != 0))
+        at++;
+    return at;
+}
+
+/* Finds or makes the values of the unit of an item, whose cluster has the label CLUSTER. */
+static enum attn_status find_values(struct attn_fold *fold, struct group *group,
+                                    const struct label *cluster, double **values,
+                                    struct attn_error *err)
+{
+    const bool has_cluster = fold->study->cluster;
+    const uint64_t hash = has_cluster ? attn_hash_bytes(0, cluster->text, cluster->size) : 0;
+    const size_t n = group->n_unit;
+    const size_t at = has_cluster ? find_cluster(group, hash, cluster->text, cluster->size) : n;
+
+    if (at == n) {
+        ATTN_TRY(attn_grow(&group->values, &group->capacity, (n + 1) * fold->n_value,
+                           sizeof *group->values, err));
+        if (has_cluster)
+            ATTN_TRY(append_cluster(fold, group, cluster, hash, err));
+        for (size_t i = 0; i < fold->n_value; i++)
+            group->values[n * fold->n_value + i] = 0;
+        group->n_unit++;
+    }
+    *values = group->values + at * fold->n_value;
+    return ATTN_OK;
+}
+
+/* Adds the number X of an item to the VALUES of its unit, and returns those that follow. */
+static double *add_value(const struct attn_fold *fold, double *values, double x)
+{
+    if (!fold->study->cluster) {
+        *values = x;
+        return values + 1;
+    }
+    values[0] += isnan(x) ? 0 : x;
+    values[1] += !isnan(x);
+    return values + 2;
+}
+
+/* Adds the rows of table A, or of the differences B - A, of an item of CLUSTER. */
+static enum attn_status add_rows(struct attn_fold *fold, struct group *group,
+                                 const struct label *cluster, const struct attn_table *a,
+                                 const struct attn_table *b, struct attn_error *err)
+{
     struct attn_moments *moments = group->moments;
     bool *differs = fold->differs;
-    double *value;
+    double *value = NULL;
 
-    ATTN_TRY(attn_grow(&group->values, &group->capacity, (group->n + 1) * n_value,
-                       sizeof *group->values, err));
-    value = group->values + group->n * n_value;
+    if (fold->n_value > 0)
+        ATTN_TRY(find_values(fold, group, cluster, &value, err));
     for (size_t row = 0; row < fold->n_row; row++)
         for (size_t column = 0; column < fold->n_column; column++, moments++, differs++) {
             const enum role role = fold->columns[column].role;
@@ -559,8 +692,8 @@ static enum attn_status add_rows(struct attn_fold *fold, struct group *group,
                 *differs = !fold->form.keeps_keys && !is_same_cell(&cell, &first);
                 continue;
             }
-            if (role == ROLE_MEAN && n_value > 0)
-                *value++ = number_of(&cell);
+            if (role == ROLE_MEAN && fold->n_value > 0)
+                value = add_value(fold, value, number_of(&cell));
             add_cell(role, &cell, moments);
         }
     group->n++;
@@ -568,16 +701,6 @@ static enum attn_status add_rows(struct attn_fold *fold, struct group *group,
 }
 
 /* --- Pairs ------------------------------------------------------------------------------------ */
-
-/* The id of ITEM, or its number. */
-static const char *id_of(const struct attn_item *item, char text[ID_SIZE], size_t *size)
-{
-    *size = item->record.n_id;
-    if (item->record.has != ATTN_RECORD_ID_NUMBER)
-        return item->record.id;
-    *size = (size_t)snprintf(text, ID_SIZE, "%zu", item->record.number);
-    return text;
-}
 
 /* The list of items that wait with ID. The seed is constant because attn_fold_save writes the lists
  * in order. */
@@ -640,10 +763,11 @@ static enum attn_status add(struct attn_fold *fold, struct label **labels,
                             const struct attn_fold_entry *a, const struct attn_fold_entry *b,
                             struct attn_error *err)
 {
+    const struct label *cluster = *labels + fold->n_label;
     struct group *group = NULL;
 
     ATTN_TRY(find_group(fold, labels, &group, err));
-    ATTN_TRY(add_rows(fold, group, a->table, b ? b->table : NULL, err));
+    ATTN_TRY(add_rows(fold, group, cluster, a->table, b ? b->table : NULL, err));
     if (a->more && (!b || b->more))
         add_more(fold, group, a->more, b ? b->more : NULL);
     return ATTN_OK;
@@ -663,7 +787,7 @@ static enum attn_status add_side(struct attn_fold *fold, const struct attn_fold_
     partner = take_partner(fold, entry->item, is_b);
     if (!partner) {
         status = wait_for_partner(fold, entry, is_b, &labels, err);
-        free_labels(labels, fold->n_label);
+        free_labels(labels, fold->n_copied);
         return status;
     }
     fold->n_single--;
@@ -672,8 +796,8 @@ static enum attn_status add_side(struct attn_fold *fold, const struct attn_fold_
     other.more = partner->more;
     status = is_b ? add(fold, &partner->labels, &other, entry, err)
                   : add(fold, &labels, entry, &other, err);
-    free_waiting(partner, fold->n_label);
-    free_labels(labels, fold->n_label);
+    free_waiting(partner, fold->n_copied);
+    free_labels(labels, fold->n_copied);
     return status;
 }
 
@@ -695,7 +819,7 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_en
     if (!labels)
         return ATTN_NO_MEMORY;
     status = add(fold, &labels, entry, NULL, err);
-    free_labels(labels, fold->n_label);
+    free_labels(labels, fold->n_copied);
     return status;
 }
 
@@ -774,6 +898,19 @@ struct bounds {
     struct attn_cell *low, *high; /* [n_cell] own */
 };
 
+/* The group that rows are about, or two and their difference. Units are numbered over both. */
+struct sample {
+    const struct group *groups[2]; /* the second is subtracted; or NULL */
+    size_t *units[2];              /* [n_unit of the group] own; their numbers */
+    size_t n_unit;                 /* the second group's, then others: clusters may be in both */
+    size_t *weights;               /* [n_unit] owns; how often each was drawn */
+    double *residuals;             /* [n_unit] owns; NaN: no number */
+    double *sums;                  /* [2, n_row * n_mean] owns */
+    struct attn_cell *rows[2];     /* [n_row, n_column of the form] own; of each group; first the
+                                      difference */
+    struct bounds bounds;          /* owns its arrays */
+};
+
 static size_t count_bounded(const struct attn_fold *fold)
 {
     size_t n = 0;
@@ -817,55 +954,93 @@ static enum attn_status derive(const struct attn_fold *fold, const struct group 
     return fold->form.derive ? fold->form.derive(fold->form.args, &means, err) : ATTN_OK;
 }
 
-/* Fills ROWS with the means of one resample of GROUP that has item i WEIGHTS[i] times. */
-static void resample_rows(const struct attn_fold *fold, const struct group *group,
-                          const size_t *weights, double *sums, struct attn_cell *rows)
+/* Fills the rows of group number SIDE of SAMPLE with the means of a resample: of the weights. */
+static void resample_rows(const struct attn_fold *fold, const struct sample *sample, int side)
 {
+    const struct group *group = sample->groups[side];
     const size_t n_value = fold->n_row * fold->n_mean;
-    double *counts = sums + n_value;
+    double *sums = sample->sums, *counts = sums + n_value;
     size_t at = 0;
 
     memset(sums, 0, 2 * n_value * sizeof *sums);
-    for (size_t i = 0; i < group->n; i++) {
-        const double *values = group->values + i * n_value, weight = (double)weights[i];
+    for (size_t i = 0; i < group->n_unit; i++) {
+        const double *value = group->values + i * fold->n_value;
+        const double weight = (double)sample->weights[sample->units[side][i]];
 
-        for (size_t k = 0; weights[i] > 0 && k < n_value; k++)
-            if (!isnan(values[k])) {
-                sums[k] += weight * values[k];
-                counts[k] += weight;
-            }
+        for (size_t k = 0; weight > 0 && k < n_value; k++, value += group->clusters ? 2 : 1) {
+            sums[k] += isnan(*value) ? 0 : weight * *value;
+            counts[k] += group->clusters ? weight * value[1] : isnan(*value) ? 0 : weight;
+        }
     }
     for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
         const struct folded_column *column = &fold->columns[i % fold->n_column];
 
         if (column->role != ROLE_MEAN)
             continue;
-        rows[i / fold->n_column * fold->form.n_column + column->place] =
+        sample->rows[side][i / fold->n_column * fold->form.n_column + column->place] =
             counts[at] > 0 ? attn_cell_real(sums[at] / counts[at]) : attn_cell_missing();
         at++;
     }
 }
 
-/* Computes the bounded columns of every resample of GROUP. ROWS holds the rows of its means. */
-static enum attn_status resample(const struct attn_fold *fold, const struct group *group,
-                                 struct attn_cell *rows, struct bounds *bounds,
+/* Fills the rows of SAMPLE. They must have been filled once before those of a resample. */
+static enum attn_status find_rows(const struct attn_fold *fold, const struct sample *sample,
+                                  bool is_resample, struct attn_error *err)
+{
+    struct attn_cell *rows = sample->rows[0], *others = sample->rows[1];
+
+    for (int side = 0; side < 2 && sample->groups[side]; side++) {
+        if (is_resample)
+            resample_rows(fold, sample, side);
+        else
+            fill_rows(fold, sample->groups[side], sample->rows[side]);
+        if (!is_resample || fold->form.bounded != 0)
+            ATTN_TRY(derive(fold, sample->groups[side], sample->rows[side], is_resample, err));
+    }
+    for (size_t i = 0; sample->groups[1] && i < fold->n_row * fold->n_column; i++) {
+        const struct folded_column *column = &fold->columns[i % fold->n_column];
+        const size_t at = i / fold->n_column * fold->form.n_column + column->place;
+        const bool is_kept = column->role != ROLE_DERIVED ||
+                             (fold->form.bounded & ATTN_COLUMN_BIT(column->place)) != 0;
+
+        if (column->role == ROLE_KEY)
+            continue;
+        rows[at] = is_kept && rows[at].type == ATTN_VALUE_REAL && others[at].type == rows[at].type
+                       ? attn_cell_real(rows[at].real - others[at].real)
+                       : attn_cell_missing();
+    }
+    return ATTN_OK;
+}
+
+/* Draws as many units as there are, with replacement: clusters of both groups together, items of
+ * the second group before those of the first. */
+static void draw(const struct sample *sample, struct attn_random *random)
+{
+    const struct group *other = sample->groups[1];
+    const size_t n = other && !other->clusters ? other->n_unit : 0;
+
+    memset(sample->weights, 0, sample->n_unit * sizeof *sample->weights);
+    for (size_t i = 0; i < sample->n_unit; i++)
+        if (i < n)
+            sample->weights[attn_random_u32(random) % n]++;
+        else
+            sample->weights[n + attn_random_u32(random) % (sample->n_unit - n)]++;
+}
+
+/* Computes the bounded columns of every resample of SAMPLE. */
+static enum attn_status resample(const struct attn_fold *fold, const struct sample *sample,
                                  struct attn_error *err)
 {
-    size_t *weights = attn_alloc(group->n, sizeof *weights, err);
-    double *sums = attn_alloc(fold->n_row * fold->n_mean, 2 * sizeof *sums, err);
-    enum attn_status status = weights && sums ? ATTN_OK : ATTN_NO_MEMORY;
+    const struct bounds *bounds = &sample->bounds;
     struct attn_random random;
 
     attn_random_seed(&random, fold->study->seed);
-    for (size_t r = 0; status == ATTN_OK && r < bounds->n_resample; r++) {
+    for (size_t r = 0; r < bounds->n_resample; r++) {
+        const struct attn_cell *rows = sample->rows[0];
         size_t cell = 0;
 
-        memset(weights, 0, group->n * sizeof *weights);
-        for (size_t i = 0; i < group->n; i++)
-            weights[attn_random_u32(&random) % group->n]++;
-        resample_rows(fold, group, weights, sums, rows);
-        if (fold->form.bounded != 0)
-            status = derive(fold, group, rows, true, err);
+        draw(sample, &random);
+        ATTN_TRY(find_rows(fold, sample, true, err));
         for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
             const struct folded_column *column = &fold->columns[i % fold->n_column];
 
@@ -874,9 +1049,7 @@ static enum attn_status resample(const struct attn_fold *fold, const struct grou
                     number_of(&rows[i / fold->n_column * fold->form.n_column + column->place]);
         }
     }
-    attn_free(weights);
-    attn_free(sums);
-    return status;
+    return ATTN_OK;
 }
 
 static int by_number(const void *a, const void *b)
@@ -896,19 +1069,11 @@ static struct attn_cell quantile(const double *sorted, size_t n, double q)
     return attn_cell_real(t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t));
 }
 
-static void bounds_release(struct bounds *bounds)
-{
-    attn_free(bounds->numbers);
-    attn_free(bounds->low);
-    attn_free(bounds->high);
-}
-
-/* Computes the bounds of GROUP. Release BOUNDS also after a failure. ROWS holds the rows of its
- * means and is overwritten. */
-static enum attn_status find_bounds(const struct attn_fold *fold, const struct group *group,
-                                    struct attn_cell *rows, struct bounds *bounds,
+/* Computes the rows of SAMPLE, and their bounds. */
+static enum attn_status find_bounds(const struct attn_fold *fold, struct sample *sample,
                                     struct attn_error *err)
 {
+    struct bounds *bounds = &sample->bounds;
     const double interval = fold->study->interval > 0 ? fold->study->interval : 95;
     const double tail = (100 - interval) / 200;
     const size_t n = fold->study->n_bootstrap;
@@ -920,8 +1085,11 @@ static enum attn_status find_bounds(const struct attn_fold *fold, const struct g
     bounds->high = attn_alloc(bounds->n_cell, sizeof *bounds->high, err);
     if (!bounds->numbers || !bounds->low || !bounds->high)
         return ATTN_NO_MEMORY;
-    if (bounds->n_cell > 0)
-        ATTN_TRY(resample(fold, group, rows, bounds, err));
+    ATTN_TRY(find_rows(fold, sample, false, err));
+    if (bounds->n_cell > 0) {
+        ATTN_TRY(resample(fold, sample, err));
+        ATTN_TRY(find_rows(fold, sample, false, err));
+    }
     for (size_t i = 0; i < bounds->n_cell; i++) {
         double *sorted = bounds->numbers + i * n;
 
@@ -932,7 +1100,70 @@ static enum attn_status find_bounds(const struct attn_fold *fold, const struct g
     return ATTN_OK;
 }
 
-enum { NAME_SIZE = 96, MOST_OF_COLUMN = 5 };
+/* Standard deviation and error of a mean, or of the difference of two; NaN of too few numbers. */
+struct spread {
+    double sd, se;
+    size_t n, n_cluster, df; /* items and clusters; df: of the t distribution of mean / se */
+};
+
+/* Makes the errors of SPREAD cluster-robust, for cell I of SAMPLE, which is mean number K of a
+ * unit: sqrt(G / (G - 1) sum_g (sum_{i in g} (x_i - mean))^2) / n, CR1 of Liang and Zeger 1986
+ * (Cameron and Miller 2015) for a constant. A difference is the coefficient of a regression on the
+ * group: each term is that of the group minus that of the other one, and a factor is (n - 1) / (n -
+ * 2). */
+static void find_clustered(const struct attn_fold *fold, const struct sample *sample, size_t i,
+                           size_t k, struct spread *spread)
+{
+    const double n = (double)spread->n;
+    double *residuals = sample->residuals, sum = 0, n_cluster;
+
+    for (size_t unit = 0; unit < sample->n_unit; unit++)
+        residuals[unit] = (double)NAN;
+    for (int side = 0; side < 2 && sample->groups[side]; side++)
+        for (size_t unit = 0; unit < sample->groups[side]->n_unit; unit++) {
+            const struct attn_moments *moments = &sample->groups[side]->moments[i];
+            const double *value = sample->groups[side]->values + unit * fold->n_value + 2 * k;
+            const double residual = (value[0] - value[1] * moments->mean) / (double)moments->n;
+            double *all = &residuals[sample->units[side][unit]];
+
+            if (value[1] > 0)
+                *all = (isnan(*all) ? 0 : *all) + (side == 0 ? residual : -residual);
+        }
+    for (size_t unit = 0; unit < sample->n_unit; unit++)
+        if (!isnan(residuals[unit])) {
+            spread->n_cluster++;
+            sum += residuals[unit] * residuals[unit];
+        }
+    n_cluster = (double)spread->n_cluster;
+    sum *= sample->groups[1] ? (n - 1) / (n - 2) : 1;
+    spread->df = spread->n_cluster - 1;
+    spread->se = spread->n_cluster > 1 ? sqrt(n_cluster / (n_cluster - 1) * sum) : (double)NAN;
+}
+
+/* Computes the spread of cell I of SAMPLE, which is mean number K of a unit. Two groups without
+ * clusters are independent. */
+static struct spread find_spread(const struct attn_fold *fold, const struct sample *sample,
+                                 size_t i, size_t k)
+{
+    const struct attn_moments *own = &sample->groups[0]->moments[i];
+    struct spread spread = {.sd = attn_moments_sd(own), .n = own->n, .df = own->n - 1};
+
+    spread.se = spread.sd / sqrt((double)own->n);
+    if (sample->groups[1]) {
+        const struct attn_moments *other = &sample->groups[1]->moments[i];
+        const double se = attn_moments_sd(other) / sqrt((double)other->n);
+
+        spread.sd = (double)NAN;
+        spread.se = sqrt(spread.se * spread.se + se * se);
+        spread.n += other->n;
+        spread.df = other->n < own->n ? other->n - 1 : own->n - 1;
+    }
+    if (fold->study->cluster && fold->columns[i % fold->n_column].role == ROLE_MEAN)
+        find_clustered(fold, sample, i, k, &spread);
+    return spread;
+}
+
+enum { NAME_SIZE = 96, MOST_OF_COLUMN = 5, MOST_OTHERS = 4 /* p, q, n_cluster, n */ };
 
 /* The columns of the whole table. */
 struct layout {
@@ -984,6 +1215,8 @@ static enum attn_value_type type_of_label(const struct attn_fold *fold, size_t i
     enum attn_value_type type =
         fold->n_group > 0 ? fold->groups[0].labels[i].type : ATTN_VALUE_TEXT;
 
+    if (fold->study->has_contrasts && fold->n_group > 1)
+        return ATTN_VALUE_TEXT;
     for (size_t k = 1; k < fold->n_group; k++)
         if (fold->groups[k].labels[i].type != type)
             return ATTN_VALUE_TEXT;
@@ -1001,7 +1234,10 @@ static size_t n_cells(const struct folded_column *column)
 static void lay_out(const struct attn_fold *fold, const struct folded_column *columns,
                     size_t n_column, struct layout *layout)
 {
-    struct attn_column n = ATTN_COLUMN_OF(COUNT, "n", INTEGER);
+    static const struct attn_column n = ATTN_COLUMN_OF(COUNT, "n", INTEGER);
+    static const struct attn_column n_cluster = ATTN_COLUMN_OF(COUNT, "n_cluster", INTEGER);
+    static const struct attn_column p = ATTN_COLUMN_REAL("p", 6, NULL, SHARE);
+    static const struct attn_column q = ATTN_COLUMN_REAL("q", 6, NULL, SHARE);
 
     for (size_t i = 0; i < fold->n_label; i++) {
         struct attn_column column = {.name = fold->labels[i], .notation = ATTN_NOTATION_LABEL};
@@ -1012,6 +1248,12 @@ static void lay_out(const struct attn_fold *fold, const struct folded_column *co
     }
     for (size_t i = 0; i < n_column; i++)
         add_columns(&columns[i], fold->pair != NULL, layout);
+    if (fold->study->fdr) {
+        add_column(layout, &p, "");
+        add_column(layout, &q, "");
+    }
+    if (fold->study->cluster)
+        add_column(layout, &n_cluster, "");
     add_column(layout, &n, "");
     for (size_t i = 0; i < fold->n_label; i++)
         for (size_t k = fold->n_label; k < layout->n; k++)
@@ -1027,7 +1269,7 @@ static enum attn_status make_table(const struct attn_fold *fold,
                                    const struct folded_column *columns, size_t n_column,
                                    struct attn_table **table, struct attn_error *err)
 {
-    const size_t n_most = fold->n_label + MOST_OF_COLUMN * n_column + 1;
+    const size_t n_most = fold->n_label + MOST_OF_COLUMN * n_column + MOST_OTHERS;
     struct layout layout = {.n = 0};
     enum attn_status status = ATTN_NO_MEMORY;
 
@@ -1083,6 +1325,34 @@ static enum attn_status append_filled(const struct attn_fold *fold,
     return status;
 }
 
+enum attn_status attn_fold_check_test(const struct attn_fold *fold, uint64_t hidden,
+                                      struct attn_error *err)
+{
+    struct folded_column columns[ATTN_MOST_COLUMNS];
+    const size_t n = find_columns(fold, hidden, columns);
+    char names[ATTN_QUOTE_SIZE] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; fold->study->fdr && i < n; i++) {
+        const struct attn_column *column = &columns[i].column;
+        const bool is_p = columns[i].role == ROLE_DERIVED && column->range == ATTN_RANGE_SHARE;
+
+        if (!is_p && (columns[i].role != ROLE_MEAN ||
+                      (column->range != ATTN_RANGE_SIGNED && !fold->study->paired)))
+            continue;
+        if (strcmp(column->name, fold->study->fdr) == 0)
+            return ATTN_OK;
+        attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? ", " : "",
+                               column->name);
+    }
+    if (!fold->study->fdr)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "`fdr` is '%s', expected a column of means that may be below and above 0: %s",
+                   attn_quote_string(fold->study->fdr).text, used > 0 ? names : "none here");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
 enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hidden,
                                       const char *sort, struct attn_error *err)
 {
@@ -1102,20 +1372,84 @@ enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hid
     return status;
 }
 
+/* --- Its rows --------------------------------------------------------------------------------- */
+
+/* Fills SAMPLE: the groups, then the differences of groups from the first. Release it also after a
+ * failure. */
+static enum attn_status sample_begin(const struct attn_fold *fold, size_t number,
+                                     struct sample *sample, struct attn_error *err)
+{
+    const bool is_difference = number >= fold->n_group;
+    const struct group *own = &fold->groups[is_difference ? number - fold->n_group + 1 : number];
+
+    sample->groups[0] = own;
+    sample->groups[1] = is_difference ? fold->groups : NULL;
+    for (int side = 1; side >= 0; side--) {
+        const struct group *group = sample->groups[side];
+
+        ATTN_TRY(ATTN_ALLOC(sample->rows[side], fold->n_row * fold->form.n_column, err));
+        ATTN_TRY(ATTN_ALLOC(sample->units[side], group ? group->n_unit : 0, err));
+        for (size_t i = 0; group && i < group->n_unit; i++) {
+            const struct cluster *cluster = group->clusters ? &group->clusters[i] : NULL;
+            const struct group *other = side == 0 && cluster ? sample->groups[1] : NULL;
+            const size_t known =
+                other ? find_cluster(other, cluster->hash, cluster->text, cluster->size) : 0;
+
+            sample->units[side][i] = other && known < other->n_unit ? known : sample->n_unit++;
+        }
+    }
+    ATTN_TRY(ATTN_ALLOC(sample->weights, sample->n_unit, err));
+    ATTN_TRY(ATTN_ALLOC(sample->residuals, sample->n_unit, err));
+    return ATTN_ALLOC(sample->sums, 2 * fold->n_row * fold->n_mean, err);
+}
+
+static void sample_release(struct sample *sample)
+{
+    for (int side = 0; side < 2; side++) {
+        attn_free(sample->units[side]);
+        attn_free(sample->rows[side]);
+    }
+    attn_free(sample->weights);
+    attn_free(sample->residuals);
+    attn_free(sample->sums);
+    attn_free(sample->bounds.numbers);
+    attn_free(sample->bounds.low);
+    attn_free(sample->bounds.high);
+}
+
+/* Writes the labels of SAMPLE into CELLS. The difference of two groups is "sg - pl", in NAMES. */
+static enum attn_status fill_labels(const struct attn_fold *fold, const struct sample *sample,
+                                    struct attn_buffer names[MOST_LABELS], struct attn_cell *cells,
+                                    struct attn_error *err)
+{
+    for (size_t i = 0; i < fold->n_label; i++) {
+        const struct label *own = &sample->groups[0]->labels[i];
+        const struct label *other = sample->groups[1] ? &sample->groups[1]->labels[i] : NULL;
+
+        attn_buffer_append(&names[i], own->text, own->size);
+        if (other && (own->size != other->size || memcmp(own->text, other->text, own->size) != 0)) {
+            attn_buffer_append_string(&names[i], " - ");
+            attn_buffer_append(&names[i], other->text, other->size);
+        }
+        ATTN_TRY(attn_buffer_check(&names[i], err));
+        cells[i] = type_of_label(fold, i) == ATTN_VALUE_TEXT
+                       ? attn_cell_text(attn_buffer_string(&names[i]), names[i].size)
+                       : own->value;
+    }
+    return ATTN_OK;
+}
+
 /* Writes the cells that COLUMN becomes, whose mean is CELL, and returns their number. */
 static size_t fill_cells(const struct folded_column *column, const struct attn_cell *cell,
-                         const struct attn_moments *moments, const struct bounds *bounds,
-                         size_t *bound, struct attn_cell *cells)
+                         const struct spread *spread, const struct bounds *bounds, size_t *bound,
+                         struct attn_cell *cells)
 {
     size_t n = 0;
 
     cells[n++] = *cell;
     if (column->role == ROLE_MEAN) {
-        const double sd = attn_moments_sd(moments);
-        const bool has_sd = moments->n > 1;
-
-        cells[n++] = has_sd ? attn_cell_real(sd) : attn_cell_missing();
-        cells[n++] = has_sd ? attn_cell_real(sd / sqrt((double)moments->n)) : attn_cell_missing();
+        cells[n++] = isnan(spread->sd) ? attn_cell_missing() : attn_cell_real(spread->sd);
+        cells[n++] = isnan(spread->se) ? attn_cell_missing() : attn_cell_real(spread->se);
     }
     if (column->has_bounds) {
         cells[n++] = bounds->low[*bound];
@@ -1124,66 +1458,120 @@ static size_t fill_cells(const struct folded_column *column, const struct attn_c
     return n;
 }
 
-/* Appends the rows of GROUP. CELLS have room for a row. */
-static enum attn_status append_group(const struct attn_fold *fold, const struct group *group,
-                                     struct attn_cell *rows, struct attn_cell *cells,
-                                     struct attn_table *table, struct attn_error *err)
+/* Returns the p value of a row whose tested COLUMN is CELL; missing if it does not vary. A derived
+ * share is a p value already. */
+static struct attn_cell find_p(const struct folded_column *column, const struct attn_cell *cell,
+                               const struct spread *spread)
 {
-    struct bounds bounds = {.numbers = NULL};
-    size_t bound = 0;
-    enum attn_status status;
+    double p;
 
-    fill_rows(fold, group, rows);
-    status = find_bounds(fold, group, rows, &bounds, err);
-    fill_rows(fold, group, rows);
+    if (cell->type != ATTN_VALUE_REAL || column->role == ROLE_DERIVED)
+        return *cell;
+    p = attn_student_tails(cell->real / spread->se, spread->df);
+    return isnan(p) ? attn_cell_missing() : attn_cell_real(p);
+}
+
+/* Appends ROW of SAMPLE to TABLE. CELLS have its labels, and room for the rest. */
+static enum attn_status append_row(const struct attn_fold *fold, const struct sample *sample,
+                                   size_t row, struct attn_cell *cells, struct attn_table *table,
+                                   struct attn_error *err)
+{
+    size_t n = fold->n_label, n_item = 0, n_cluster = 0, mean = row * fold->n_mean;
+    size_t bound = row * count_bounded(fold);
+    struct attn_cell p = attn_cell_missing();
+
+    for (size_t i = 0; i < fold->n_column; i++) {
+        const struct folded_column *column = &fold->columns[i];
+        const struct attn_cell *cell = &sample->rows[0][row * fold->form.n_column + column->place];
+        const struct spread spread = find_spread(fold, sample, row * fold->n_column + i, mean);
+
+        mean += column->role == ROLE_MEAN;
+        n_item = spread.n > n_item ? spread.n : n_item;
+        n_cluster = spread.n_cluster > n_cluster ? spread.n_cluster : n_cluster;
+        if (fold->study->fdr && strcmp(column->column.name, fold->study->fdr) == 0 &&
+            attn_table_total(fold->first, row) == SIZE_MAX)
+            p = find_p(column, cell, &spread);
+        n += fill_cells(column, cell, &spread, &sample->bounds, &bound, cells + n);
+    }
+    if (fold->study->fdr) {
+        cells[n++] = p;
+        cells[n++] = attn_cell_missing();
+    }
+    if (fold->study->cluster)
+        cells[n++] = attn_cell_integer((int64_t)n_cluster);
+    cells[n++] = attn_cell_integer((int64_t)n_item);
+    return attn_table_append(table, cells, n, err);
+}
+/* Appends the rows of SAMPLE, which is {0}, to TABLE. */
+static enum attn_status append_sample(const struct attn_fold *fold, size_t number,
+                                      struct sample *sample, struct attn_cell *cells,
+                                      struct attn_table *table, struct attn_error *err)
+{
+    struct attn_buffer names[MOST_LABELS] = {{0}};
+    enum attn_status status = sample_begin(fold, number, sample, err);
+
     if (status == ATTN_OK) {
-        status = derive(fold, group, rows, false, err);
+        status = find_bounds(fold, sample, err);
         if (status != ATTN_OK && fold->n_label > 0)
             attn_error_hint(err, "of the items whose '%s' is '%s'", fold->labels[0],
-                            attn_quote_string(group->labels[0].text).text);
+                            attn_quote_string(sample->groups[0]->labels[0].text).text);
     }
-    for (size_t i = 0; i < fold->n_label; i++) {
-        cells[i] = group->labels[i].value;
-        if (type_of_label(fold, i) == ATTN_VALUE_TEXT)
-            cells[i] = attn_cell_text(group->labels[i].text, group->labels[i].size);
-    }
-    for (size_t row = 0; status == ATTN_OK && row < fold->n_row; row++) {
-        size_t n = fold->n_label, n_item = 0;
+    if (status == ATTN_OK)
+        status = fill_labels(fold, sample, names, cells, err);
+    for (size_t row = 0; status == ATTN_OK && row < fold->n_row; row++)
+        status = append_row(fold, sample, row, cells, table, err);
+    for (size_t i = 0; i < fold->n_label; i++)
+        attn_buffer_release(&names[i]);
+    return status;
+}
 
-        for (size_t i = 0; i < fold->n_column; i++) {
-            const struct folded_column *column = &fold->columns[i];
-            const struct attn_moments *moments = &group->moments[row * fold->n_column + i];
+/* Fills the column q of TABLE by the column p before it. */
+static enum attn_status find_q(struct attn_table *table, struct attn_error *err)
+{
+    const size_t n = attn_table_n_row(table), column = attn_table_find(table, "q");
+    double *p = attn_alloc(n, sizeof *p, err), **order = attn_alloc(n, sizeof *order, err);
+    const enum attn_status status = p && order ? ATTN_OK : ATTN_NO_MEMORY;
 
-            n_item = moments->n > n_item ? moments->n : n_item;
-            n += fill_cells(column, &rows[row * fold->form.n_column + column->place], moments,
-                            &bounds, &bound, cells + n);
-        }
-        cells[n++] = attn_cell_integer((int64_t)n_item);
-        status = attn_table_append(table, cells, n, err);
+    for (size_t row = 0; status == ATTN_OK && row < n; row++) {
+        const struct attn_cell cell = attn_table_cell(table, row, column - 1);
+
+        p[row] = number_of(&cell);
     }
-    bounds_release(&bounds);
+    if (status == ATTN_OK)
+        attn_false_discovery(p, n, order);
+    for (size_t row = 0; status == ATTN_OK && row < n; row++)
+        if (!isnan(p[row]))
+            attn_table_set_real(table, row, column, p[row]);
+    attn_free(order);
+    attn_free(p);
     return status;
 }
 
 enum attn_status attn_fold_tabulate(const struct attn_fold *fold, uint64_t hidden,
                                     struct attn_table **table, struct attn_error *err)
 {
-    const size_t n_most = fold->n_label + MOST_OF_COLUMN * fold->n_column + 1;
+    const size_t n_most = fold->n_label + MOST_OF_COLUMN * fold->n_column + MOST_OTHERS;
+    const size_t n_sample =
+        fold->n_group + (fold->study->has_contrasts && fold->n_group > 1 ? fold->n_group - 1 : 0);
     struct attn_cell *cells = attn_alloc(n_most, sizeof *cells, err);
-    struct attn_cell *rows = attn_alloc(fold->n_row, fold->form.n_column * sizeof *rows, err);
     struct folded_column columns[ATTN_MOST_COLUMNS]; /* without items: all columns that could be
                                                         shown */
     const size_t n = find_columns(fold, hidden, columns);
     struct attn_table *made = NULL;
     enum attn_status status = ATTN_NO_MEMORY;
 
-    if (cells && rows)
+    if (cells)
         status = fold->n_group > 0 ? make_table(fold, fold->columns, fold->n_column, &made, err)
                                    : make_table(fold, columns, n, &made, err);
-    for (size_t i = 0; status == ATTN_OK && i < fold->n_group; i++)
-        status = append_group(fold, &fold->groups[i], rows, cells, made, err);
+    for (size_t i = 0; status == ATTN_OK && i < n_sample; i++) {
+        struct sample sample = {.n_unit = 0};
+
+        status = append_sample(fold, i, &sample, cells, made, err);
+        sample_release(&sample);
+    }
+    if (status == ATTN_OK && fold->study->fdr)
+        status = find_q(made, err);
     attn_free(cells);
-    attn_free(rows);
     if (status == ATTN_OK)
         *table = made;
     else

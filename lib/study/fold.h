@@ -48,7 +48,7 @@ struct attn_fold_form {
     size_t n_column;
     uint64_t counts;  /* columns of integers that are added up */
     uint64_t derived; /* columns of reals that are not means: `derive` fills them. They have no sd
-                         and se, and bounds only if they are in `bounded` */
+                         and se, and bounds only if they are in `bounded`. Shares are p values */
     uint64_t bounded;
     uint64_t names;    /* columns of texts that must be those of the first item */
     uint64_t unfilled; /* columns that stay empty in a study, so it cannot be sorted by them */
@@ -73,12 +73,16 @@ void attn_fold_free(struct attn_fold *fold); /* NULL is allowed */
 enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hidden,
                                       const char *sort, struct attn_error *err);
 
+/* Checks that such items have the column of `fdr`, and that it can be tested against 0. */
+enum attn_status attn_fold_check_test(const struct attn_fold *fold, uint64_t hidden,
+                                      struct attn_error *err);
+
 /* Fails if ENTRY cannot be added: it lacks a required label, or its rows do not match. This is the
  * item's failure. */
 enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_fold_entry *entry,
                                  struct attn_error *err);
 
-/* Adds ENTRY. ATTN_INVALID for more than 1,000 groups. */
+/* Adds ENTRY. ATTN_INVALID for more than 1,000 groups, or 10,000 clusters in one. */
 enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
                                struct attn_error *err);
 

@@ -221,9 +221,11 @@ static enum attn_status check(const struct attn_study_args *args, struct attn_er
 {
     if (!attn_is_given(args->items, "items", err))
         return ATTN_INVALID;
-    if (args->are_texts && (args->group_by || args->paired || args->n_bootstrap > 0 || args->each))
+    if (args->are_texts && (args->group_by || args->paired || args->n_bootstrap > 0 || args->each ||
+                            args->cluster || args->has_contrasts || args->fdr))
         return attn_error_set(err, ATTN_INVALID,
-                              "`group_by`, `paired`, `bootstrap` and `each` need items, not texts");
+                              "`group_by`, `paired`, `bootstrap`, `each`, `cluster`, "
+                              "`has_contrasts` and `fdr` need items, not texts");
     if (!(args->interval >= 0 && args->interval < 100))
         return attn_error_set(err, ATTN_INVALID,
                               "`interval` is %g percent, expected a number between 0 and 100",
@@ -569,6 +571,7 @@ enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, stru
     study->hidden = hidden;
     ATTN_TRY(check_labels(study, err));
     ATTN_TRY(look_for_defaults(study, err));
+    ATTN_TRY(attn_fold_check_test(study->fold, hidden, err));
     return study->args->sort ? attn_fold_check_sort(study->fold, hidden, study->args->sort, err)
                              : ATTN_OK;
 }
@@ -730,7 +733,9 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
         attn_note(forward_note, study, ATTN_NOTE_UNPAIRED, "%zu item%s no partner of the same id",
                   n_single, n_single == 1 ? " has" : "s have");
     sum->mean = study->base.mean;
-    sum->se = attn_moments_sd(&study->base) / sqrt((double)study->base.n);
+    sum->se = (double)NAN;
+    if (!study->args->cluster)
+        sum->se = attn_moments_sd(&study->base) / sqrt((double)study->base.n);
     sum->right =
         study->n_judged > 0 ? (double)study->n_right / (double)study->n_judged : (double)NAN;
     if (study->args->sum)

@@ -19,6 +19,8 @@
  *     X                      its mean over the items
  *     X_sd, X_se             standard deviation, with n - 1, and sd / sqrt n
  *     X_low, X_high          with n_bootstrap: the percentile interval of the mean
+ *     p, q                   with fdr
+ *     n_cluster              with cluster
  *
  * and last n, the items of the group that have the row. A truth value becomes the share of items
  * where it is true, a count the sum. A column that names the row is missing if items differ in it.
@@ -44,7 +46,7 @@ struct attn_study_sum {
     size_t n_pair;           /* of paired */
     const char *metric;      /* "logit_diff", of the unchanged model; or NULL */
     const char *row;         /* the row of the table that has it, "base"; or NULL */
-    double mean, se;         /* of that metric over the items */
+    double mean, se;         /* of that metric over the items; with cluster `se` is NaN */
     double right;            /* share of items with a foil whose difference is above 0, or whose
                                 target is the most probable token; NaN for other metrics */
 };
@@ -70,7 +72,14 @@ struct attn_study_args {
     bool are_texts;   /* only the input of an item counts, all else is that of the arguments: items
                          run one after the other, one that fails ends the run, and the table has
                          the columns of one text, X_sd, and `texts`, their number. Without groups,
-                         pairs, resamples and `each` */
+                         pairs, resamples, `each` and the rest below */
+    const char *cluster; /* a label: items with one value of it depend on each other. X_se is the
+                            cluster-robust one, resamples are of clusters, and the column n_cluster
+                            has their number, of which there may be 10,000 in a group; or NULL */
+    bool has_contrasts;  /* with group_by: after the groups, the difference of each group from the
+                            first */
+    const char *fdr;     /* a column: the columns p, the p value of its mean, and q, the false
+                            discovery rate over all rows of the table; or NULL */
 };
 
 #define ATTN_STUDY_ARGS_DEFAULT                                                                    \

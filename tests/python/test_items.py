@@ -39,7 +39,9 @@ class Items(TestCase):
                     (["--parts", "layers"], dict(parts="layers")),
                     (["--group-by", "number"], dict(group_by="number")),
                     (["--group-by", "number,order", "--parts", "mlp"], dict(group_by=["number", "order"], parts="mlp")),
-                    (["--bootstrap", "40:3", "--interval", "90"], dict(bootstrap=(40, 3), interval=90))):
+                    (["--bootstrap", "40:3", "--interval", "90"], dict(bootstrap=(40, 3), interval=90)),
+                    (["--cluster", "id", "--group-by", "number", "--contrast", "--fdr", "change"],
+                     dict(cluster="id", group_by="number", contrast=True, fdr="change"))):
                 theirs = cli_table("ablate", "-q", "-m", "fable", "--items", path, *arguments)
                 for items in (ITEMS, path, iter(ITEMS)):
                     ours = model().ablate(items=items, **options)

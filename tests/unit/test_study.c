@@ -441,6 +441,177 @@ START_TEST(intervals_are_of_the_same_resamples)
 }
 END_TEST
 
+/* Clusters of the items: key, dog, boy. */
+enum { N_CLUSTER = 3 };
+
+static const size_t clusters[N_ITEM] = {0, 1, 2, 0, 0};
+
+/* Asks STUDY about the items with their lemma, whose clusters these are. */
+static struct attn_table *ask_lemmas(const struct attn_study_args *study)
+{
+    static const char *const lemmas[N_CLUSTER] = {"key", "dog", "boy"};
+    struct attn_study_args asked = *study;
+    struct attn_table *table;
+    char lines[2048];
+    size_t used = 0;
+
+    for (size_t i = 0; i < N_ITEM; i++)
+        used += (size_t)snprintf(
+            lines + used, sizeof lines - used,
+            "{\"text\": \"%s\", \"target\": \"%s\", \"foil\": \"%s\", \"c\": \"%s\", "
+            "\"lemma\": \"%s\"}\n",
+            texts[i], is_plural[i] ? " are" : " is", is_plural[i] ? " is" : " are",
+            i % 2 ? "odd" : "even", lemmas[clusters[i]]);
+    asked.items = open_items(lines);
+    table = ask_ablate(&asked, 0);
+    attn_items_free(asked.items);
+    return table;
+}
+
+/* sqrt(G / (G - 1) sum_g (sum_{i in g} r_i)^2) of the residuals R, already divided by n. */
+static double clustered(const double r[N_ITEM])
+{
+    double sum = 0;
+
+    for (size_t g = 0; g < N_CLUSTER; g++) {
+        double residual = 0;
+
+        for (size_t i = 0; i < N_ITEM; i++)
+            residual += clusters[i] == g ? r[i] : 0;
+        sum += residual * residual;
+    }
+    return sqrt(N_CLUSTER / (N_CLUSTER - 1.0) * sum);
+}
+
+/* Fills MEANS [n], sorted, of resamples of whole clusters of X from seed 8. */
+static void resample_clusters(const double x[N_ITEM], double *means, size_t n)
+{
+    struct attn_random random;
+
+    attn_random_seed(&random, 8);
+    for (size_t r = 0; r < n; r++) {
+        double total = 0, count = 0;
+
+        for (size_t g = 0; g < N_CLUSTER; g++) {
+            const size_t drawn = attn_random_u32(&random) % N_CLUSTER;
+
+            for (size_t i = 0; i < N_ITEM; i++) {
+                total += clusters[i] == drawn ? x[i] : 0;
+                count += clusters[i] == drawn;
+            }
+        }
+        means[r] = total / count;
+    }
+    qsort(means, n, sizeof *means, by_size);
+}
+
+/* Standard errors and intervals go by clusters. The difference of two groups that share them is a
+ * coefficient of a regression. */
+START_TEST(clusters_are_drawn_whole)
+{
+    enum { N_RESAMPLE = 30 };
+    struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_table *tables[N_ITEM], *table, *groups;
+    struct attn_study_sum sum;
+    size_t n;
+
+    open_host();
+    study.cluster = "lemma";
+    study.n_bootstrap = N_RESAMPLE;
+    study.seed = 8;
+    study.sum = &sum;
+    table = ask_lemmas(&study);
+    ck_assert(isnan(sum.se)); /* items are not independent */
+    study.group_by = "c";
+    study.has_contrasts = true;
+    groups = ask_lemmas(&study);
+    ask_each(ask_ablate, tables);
+    n = attn_table_n_row(table);
+    ck_assert_uint_eq(attn_table_n_row(groups), 3 * n);
+    for (size_t row = 0; row < n; row++) {
+        const struct sample all = sample_of(tables, row, "change", -1),
+                            even = sample_of(tables, row, "change", 0),
+                            odd = sample_of(tables, row, "change", 1);
+        double residuals[N_ITEM], of_groups[N_ITEM], means[N_RESAMPLE];
+
+        for (size_t i = 0; i < N_ITEM; i++) {
+            residuals[i] = (all.x[i] - all.mean) / N_ITEM;
+            of_groups[i] = i % 2 ? (all.x[i] - odd.mean) / 2 : (even.mean - all.x[i]) / 3;
+        }
+        expect_near(number_at(table, row, "change"), all.mean, row, "change");
+        expect_near(number_at(table, row, "change_sd"), all.sd, row, "change_sd");
+        expect_near(number_at(table, row, "change_se"), clustered(residuals), row, "change_se");
+        ck_assert(number_at(table, row, "n_cluster") == N_CLUSTER);
+        expect_near(number_at(groups, 2 * n + row, "change"), odd.mean - even.mean, row, "odd");
+        expect_near(number_at(groups, 2 * n + row, "change_se"),
+                    sqrt((N_ITEM - 1.0) / (N_ITEM - 2.0)) * clustered(of_groups), row, "odd_se");
+        resample_clusters(all.x, means, N_RESAMPLE);
+        expect_near(number_at(table, row, "change_low"), quantile(means, N_RESAMPLE, 0.025), row,
+                    "change_low");
+        expect_near(number_at(table, row, "change_high"), quantile(means, N_RESAMPLE, 0.975), row,
+                    "change_high");
+    }
+    free_each(tables);
+    attn_table_free(groups);
+    attn_table_free(table);
+    close_host();
+}
+END_TEST
+
+/* The difference of two independent groups, its error and its interval. */
+START_TEST(groups_are_compared_with_the_first)
+{
+    enum { N_RESAMPLE = 30 };
+    struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_table *tables[N_ITEM], *table;
+    struct attn_cell label;
+    size_t n;
+
+    open_host();
+    study.group_by = "c";
+    study.has_contrasts = true;
+    study.fdr = "change";
+    study.n_bootstrap = N_RESAMPLE;
+    table = ask_items(ask_ablate, &study);
+    ask_each(ask_ablate, tables);
+    n = attn_table_n_row(tables[0]);
+    ck_assert_uint_eq(attn_table_n_row(table), 3 * n);
+    label = attn_table_cell(table, 2 * n, 0);
+    ck_assert_uint_eq(label.size, strlen("odd - even"));
+    ck_assert_mem_eq(label.text, "odd - even", label.size);
+    for (size_t row = 0; row < n; row++) {
+        const struct sample even = sample_of(tables, row, "change", 0),
+                            odd = sample_of(tables, row, "change", 1);
+        double means[N_RESAMPLE];
+        struct attn_random random;
+
+        expect_near(number_at(table, 2 * n + row, "change"), odd.mean - even.mean, row, "change");
+        expect_near(number_at(table, 2 * n + row, "change_se"),
+                    sqrt(odd.se * odd.se + even.se * even.se), row, "change_se");
+        ck_assert(isnan(number_at(table, 2 * n + row, "change_sd")));
+        ck_assert(number_at(table, 2 * n + row, "n") == N_ITEM);
+        ck_assert(isnan(number_at(table, row, "p")) == (row == 0)); /* the base is no test */
+        ck_assert(isnan(number_at(table, row, "q")) == (row == 0));
+        attn_random_seed(&random, 0);
+        for (size_t r = 0; r < N_RESAMPLE; r++) {
+            double a = 0, b = 0;
+
+            for (size_t i = 0; i < even.n; i++)
+                a += even.x[attn_random_u32(&random) % even.n];
+            for (size_t i = 0; i < odd.n; i++)
+                b += odd.x[attn_random_u32(&random) % odd.n];
+            means[r] = b / (double)odd.n - a / (double)even.n;
+        }
+        qsort(means, N_RESAMPLE, sizeof *means, by_size);
+        expect_near(number_at(table, 2 * n + row, "change_low"), quantile(means, N_RESAMPLE, 0.025),
+                    row, "change_low");
+    }
+    free_each(tables);
+    attn_table_free(table);
+    close_host();
+}
+END_TEST
+
 /* --- Failures --------------------------------------------------------------------------------- */
 
 static void count_note(void *user, enum attn_note code, const char *message)
@@ -555,6 +726,9 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
     open_host();
     study.paired = "c=a:b";
     study.group_by = "g";
+    study.cluster = "id";
+    study.has_contrasts = true;
+    study.fdr = "change";
     study.n_bootstrap = 3;
     args.study = &study;
     args.parts = ATTN_ABLATE_ATTN;
@@ -666,6 +840,6 @@ END_TEST
 ATTN_SUITE("study", right_is_the_share_of_items_above_0, means_are_those_of_single_runs,
            heads_of_packs_are_those_of_single_runs, groups_are_in_the_order_of_their_first_items,
            pairs_are_differences_of_partners, intervals_are_of_the_same_resamples,
-           notes_each_idle_edit_once, counts_items_that_fail,
-           a_failing_allocation_leaves_nothing_behind, a_failing_allocation_leaves_nothing_of_packs,
-           mistakes_are_said)
+           clusters_are_drawn_whole, groups_are_compared_with_the_first, notes_each_idle_edit_once,
+           counts_items_that_fail, a_failing_allocation_leaves_nothing_behind,
+           a_failing_allocation_leaves_nothing_of_packs, mistakes_are_said)

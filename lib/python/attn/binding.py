@@ -1836,6 +1836,9 @@ attn_study_args._fields_ = [
     ("each", POINTER(attn_each_options)),
     ("sort", c_char_p),
     ("are_texts", c_bool),
+    ("cluster", c_char_p),
+    ("has_contrasts", c_bool),
+    ("fdr", c_char_p),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),

@@ -80,7 +80,8 @@ class _Question:
 
     def __init__(self, model: Model, text, options: dict, given: dict):
         """GIVEN are the variables of the method, which are its arguments."""
-        places = ("items", "bootstrap", "interval", "max_failed", "shard", "each", "resume", "sync", "sort", "limit")
+        places = ("items", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_failed", "shard", "each", "resume",
+                  "sync", "sort", "limit")
         self.given = {name: value for name, value in {**given, **options}.items()
                       if name not in ("self", "options", *places)}
         options = dict(options)
@@ -245,6 +246,9 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     group_by      with items: labels, a table for each of their values; paired: "LABEL=A:B", the differences of items
                   with one id; bootstrap: N or (N, seed) resamples, intervals of `interval` percent; max_failed: so
                   many items may fail, default all, with a UserWarning
+    cluster       with items: a label, or "id"; items with one value of it depend on each other: errors and intervals go
+                  by clusters. contrast=True: with group_by the difference of each group from the first, too. fdr: a
+                  column: p of its means, and q, the false discovery rate over the rows
     each          with items: a file, .csv or .jsonl, for a line per item and row, beside the table. A call that ended
                   early is continued by the same with resume=True; sync=True: what is done survives a power failure.
                   shard: (i, n), part i of n of the items, 0 <= i < n

@@ -14,7 +14,8 @@ from .errors import Error, Note
 from .library import call, lib, path_bytes, terminated, warn
 from .request import whole
 
-OPTIONS = ("items", "group_by", "paired", "bootstrap", "interval", "max_failed", "shard", "each", "resume", "sync")
+OPTIONS = ("items", "group_by", "paired", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_failed", "shard", "each",
+           "resume", "sync")
 # Where pandas made 3.0 of 3, because other items have none.
 _WHOLE = ("id", "target_id", "foil_id", "at", "from", "to", "queries")
 
@@ -22,8 +23,8 @@ _WHOLE = ("id", "target_id", "foil_id", "at", "from", "to", "queries")
 class Study:
     """The items that an experiment is asked about, and a struct attn_study_args for them."""
 
-    def __init__(self, host, items, group_by=None, paired=None, bootstrap=0, interval=0, max_failed=None, shard=None,
-                 each=None, resume=False, sync=False):
+    def __init__(self, host, items, group_by=None, paired=None, bootstrap=0, interval=0, cluster=None, contrast=False,
+                 fdr=None, max_failed=None, shard=None, each=None, resume=False, sync=False):
         self.sum, self.done = c.attn_study_sum(), c.attn_each_result()
         self.args, self.items = c.ATTN_STUDY_ARGS_DEFAULT(), c_void_p()
         args = self.args
@@ -31,6 +32,9 @@ class Study:
             names = group_by if isinstance(group_by, str) else ",".join(group_by)
             args.group_by = terminated(names, "group_by")
         args.paired = None if paired is None else terminated(paired, "paired")
+        args.cluster = None if cluster is None else terminated(cluster, "cluster")
+        args.fdr = None if fdr is None else terminated(fdr, "fdr")
+        args.has_contrasts = contrast
         n_sample, seed = bootstrap if isinstance(bootstrap, tuple) else (bootstrap, 0)
         args.n_bootstrap, args.seed = whole(n_sample, "bootstrap"), whole(seed, "the seed of bootstrap")
         args.interval, args.max_failed = interval, -1 if max_failed is None else whole(max_failed, "max_failed")
