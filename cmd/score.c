@@ -13,8 +13,9 @@
 struct score_args {
     struct question_args question;
     bool merges_words;
-    int64_t stride; /* 0: not given */
-    int per;        /* enum attn_score_per */
+    int64_t stride;      /* 0: not given */
+    int per;             /* enum attn_score_per */
+    const char *regions; /* NULL: not given */
 };
 
 static const struct option score_rows[] = {
@@ -26,6 +27,11 @@ static const struct option score_rows[] = {
     OPTION_CHOICE("per", "sum|token|word", struct score_args, per,
                   "for --items without a target: the log probability of a text is the sum over its "
                   "tokens (default), their mean, or the mean over its words"),
+    OPTION_TEXT(
+        "regions", "NAME,...", struct score_args, regions,
+        "for --items: a row for each of these places of an item, its keys pos.NAME or words "
+        "between marks (--marks), with the sums over the tokens of the place. Punctuation "
+        "after a word is not in its region"),
 };
 
 static const struct option_group score_options = OPTION_GROUP("Scores", score_rows);
@@ -56,7 +62,9 @@ const struct command command_score = {
         "with a target: the metric, whether the model is right, rank and probability of\n"
         "the target. Items with good and bad, two texts: the log probability of each,\n"
         "their difference, and whether the good one is more probable. Other items: nats,\n"
-        "bits and tokens. The mean of the column right is the accuracy.\n\n"
+        "bits and tokens, or with --regions these for each region. The mean of the column\n"
+        "right is the accuracy. A target of several tokens is scored by the sum of their\n"
+        "log probabilities.\n\n"
         "The numbers say what this model expects of this text. They depend on the\n"
         "tokenizer: compare models by bits over the same text, not by perplexity.\n"
         "A low score does not say that a sentence is true, or good.\n",
@@ -64,7 +72,9 @@ const struct command command_score = {
                 "  attn-cli score -m fable --merge-words --csv words.csv -f text.txt\n"
                 "  attn-cli score -m fable --stride 64 --jsonl - -f long.txt\n"
                 "  attn-cli score -m fable --texts sentences.txt --lines\n"
-                "  attn-cli score -m fable --items blimp.jsonl --group-by UID\n",
+                "  attn-cli score -m fable --items blimp.jsonl --group-by UID\n"
+                "  attn-cli score -m fable --items npz.csv --marks --regions noun,verb \\\n"
+                "    --group-by condition\n",
     OPTION_PARTS(parts),
     .lacks = "image|embeds",
     .args_size = sizeof(struct score_args),
@@ -96,6 +106,8 @@ static enum attn_status check(const struct score_args *args, struct attn_error *
         return ATTN_OK;
     if (args->per > 0)
         return refuse(err, NULL, "--per needs --items");
+    if (args->regions)
+        return refuse(err, NULL, "--regions needs --items");
     if (answer_is_given(&args->question.answer))
         return refuse(err, "attn-cli run --target TOKEN TEXT measures one text",
                       "--target, --foil, --at and --metric need --items");
@@ -114,6 +126,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.stride = (size_t)args->stride;
     how.merges_words = args->merges_words;
     how.per = (enum attn_score_per)args->per;
+    how.regions = args->regions;
     how.answer = answer_of(&args->question.answer, &ids);
     texts.are_texts = true;
     how.study = args->question.texts.path ? &texts : NULL; /* as it will be */

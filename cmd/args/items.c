@@ -52,6 +52,7 @@ const struct option_group items_options = OPTION_GROUP("Items", items_rows);
 static enum attn_status check_alone(const struct items_args *args, struct attn_error *err)
 {
     const char *name = args->form > 0                     ? "items-format"
+                       : args->has_marks                  ? "marks"
                        : args->group_by                   ? "group-by"
                        : args->paired                     ? "paired"
                        : args->bootstrap                  ? "bootstrap"
@@ -133,6 +134,7 @@ enum attn_status items_open(const struct items_args *args, const struct prompt_a
     options.path = args->path;
     options.form = (enum attn_items_form)args->form;
     options.cancel = interrupt_flag();
+    options.has_marks = args->has_marks;
     ATTN_TRY(check_each(args, err));
     ATTN_TRY(restart_read_shard(&args->restart, &options.shard, &options.n_shard, err));
     ATTN_TRY(attn_items_open(&options, &items->items, err));

@@ -19,7 +19,8 @@ struct items_args {
     bool has_contrasts;
     const char *each;              /* NULL: not given */
     struct restart_args restart;   /* of it */
-    bool is_listed;                /* `each` is the value of another option (listing.h) */
+    bool has_marks;
+    bool is_listed; /* `each` is the value of another option (listing.h) */
 };
 
 #define ITEMS_ARGS_DEFAULT                                                                         \
@@ -27,11 +28,13 @@ struct items_args {
         .interval = -1, .restart.n_most_failed = -1                                                \
     }
 
-/* --items-format */
+/* --items-format and --marks */
 #define OPTION_ITEMS_FORMAT                                                                        \
     OPTION_CHOICE("items-format", "auto|jsonl|csv|tsv|lines", struct items_args, form,             \
                   "the form of FILE; default: auto, by its name, .csv, .tsv, all else JSON "       \
-                  "Lines. lines: each line is a text, without labels")
+                  "Lines. lines: each line is a text, without labels"),                            \
+        OPTION_FLAG("marks", struct items_args, has_marks,                                         \
+                    "in the texts `[verb are]` is `are` and its place pos.verb")
 
 /* Fills a struct items_args; the options of its `restart` come after. */
 extern const struct option_group items_options;

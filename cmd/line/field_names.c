@@ -14,6 +14,7 @@
 static const struct {
     const char *field, *option;
 } others[] = {
+    {"array", "npz"},
     {"by_token", "by token"},
     {"has_contrasts", "contrast"},
     {"has_effect", "effect"},

@@ -35,7 +35,8 @@
     X(DAMAGED, 26, "damaged")                 /* output of an earlier run was changed since */     \
     X(PAGE_OMITS, 27, "page_omits")           /* tensors that are too large for a page */          \
     X(FIGURE_SIZE, 28, "figure_size")         /* labels or pixels are not of the wanted size */    \
-    X(NO_FONT, 29, "no_font")                 /* characters of a figure that no font has */
+    X(NO_FONT, 29, "no_font")                 /* characters of a figure that no font has */        \
+    X(SEVERAL_TOKENS, 30, "several_tokens")   /* a target is scored by the sum over its tokens */
 
 enum attn_note {
 #define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),

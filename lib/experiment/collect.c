@@ -216,7 +216,6 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct collecting *collecting = state;
     struct attn_frame *frame = &collecting->frame;
-    const struct attn_items *items = collecting->args->study->items;
     const struct attn_study_pack pack = {.study = frame->study,
                                          .host = frame->host,
                                          .request = &frame->request,
@@ -226,7 +225,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
 
     if (collecting->args->array)
-        ATTN_TRY(attn_stack_open(collecting->args, items, attn_request_notes(&frame->request),
+        ATTN_TRY(attn_stack_open(collecting->args, collecting->args->study->items,
                                  &collecting->stack, err));
     options.keeps_tensors = collecting->args->array;
     ATTN_TRY(attn_study_pack_run(&pack, &options, err));

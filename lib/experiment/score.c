@@ -10,6 +10,7 @@
 #include "base/status_internal.h"
 #include "edits/intervention_internal.h"
 #include "input/image_input.h"
+#include "input/position.h"
 #include "kernels/kernels.h"
 #include "predict/masked_copies.h"
 #include "predict/prediction.h"
@@ -394,9 +395,9 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
 {
     const struct attn_score_args *args = given;
 
-    if (args->per != ATTN_SCORE_PER_SUM || is_about_token(args))
+    if (args->per != ATTN_SCORE_PER_SUM || is_about_token(args) || args->regions)
         return attn_error_set(err, ATTN_INVALID,
-                              "`per`, `target`, `foil`, `at` and `metric` need `items`");
+                              "`per`, `regions`, `target`, `foil`, `at` and `metric` need `items`");
     if (!args->study || (args->stride == 0 && !args->merges_words))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID, "`stride` and `merges_words` need one text, not many");
@@ -503,6 +504,7 @@ static const struct attn_experiment of_texts = {
 /* --- Items ------------------------------------------------------------------------------------ */
 
 enum {
+    ITEM_REGION, /* with regions */
     ITEM_METRIC, /* with a target */
     ITEM_GOOD,   /* for a pair */
     ITEM_BAD,
@@ -517,6 +519,7 @@ enum {
 };
 
 static const struct attn_column item_columns[N_ITEM_COLUMN] = {
+    [ITEM_REGION] = ATTN_COLUMN("region", TEXT),
     [ITEM_METRIC] = ATTN_COLUMN_QUANTITY("metric", 6, NULL, SIGNED, "@"),
     [ITEM_GOOD] = ATTN_COLUMN_QUANTITY("good", 4, "nats", SIGNED, "log p(good)"),
     [ITEM_BAD] = ATTN_COLUMN_QUANTITY("bad", 4, "nats", SIGNED, "log p(bad)"),
@@ -531,7 +534,7 @@ static const struct attn_column item_columns[N_ITEM_COLUMN] = {
 };
 
 /* The question about every item. */
-enum item_question { ASK_TEXT, ASK_TARGET, ASK_PAIR };
+enum item_question { ASK_TEXT, ASK_TARGET, ASK_PAIR, ASK_REGIONS };
 
 struct item_scoring {
     struct attn_frame frame;
@@ -539,6 +542,7 @@ struct item_scoring {
     const struct attn_tokenizer *tokenizer; /* or NULL */
     enum item_question question;
     double good; /* ln p of the first text of the current pair */
+    bool has_noted_tokens;
 };
 
 static bool has_target(const struct attn_item *item)
@@ -556,6 +560,13 @@ static enum attn_status choose_question(struct item_scoring *scoring, const stru
         scoring->question = ASK_PAIR;
     else if (is_about_token(args) || has_target(item))
         scoring->question = ASK_TARGET;
+    if (args->regions && (scoring->question != ASK_TEXT || args->per != ATTN_SCORE_PER_SUM))
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`regions` are sums over tokens of one text, without a target, a pair "
+            "and `per`");
+    if (args->regions)
+        scoring->question = ASK_REGIONS;
     if (scoring->question == ASK_PAIR && is_about_token(args))
         return attn_error_set(err, ATTN_INVALID,
                               "`target`, `foil`, `at` and `metric` are of one text, and the items "
@@ -579,7 +590,7 @@ static enum attn_status check_question(const struct item_scoring *scoring,
         return attn_error_set(err, ATTN_INVALID, "it has %s, and the first item %s",
                               is_pair ? "'good' and 'bad'" : "one text",
                               is_pair ? "one text" : "'good' and 'bad'");
-    if (scoring->question == ASK_TEXT && has_target(item))
+    if (scoring->question != ASK_TARGET && has_target(item))
         return attn_error_set(err, ATTN_INVALID, "it has a target, and the first item has none");
     return ATTN_OK;
 }
@@ -660,6 +671,137 @@ static enum attn_status fill_pair(const struct item_scoring *scoring,
     return ATTN_OK;
 }
 
+/* Appends a row for the region NAME of ITEM. FLAGS [n_token] are zeros; *has_it: it is there. */
+static enum attn_status append_region(const struct attn_rows *rows, const char *name,
+                                      const struct attn_item *item,
+                                      const struct attn_many_result *result, unsigned char *flags,
+                                      bool *has_it, struct attn_error *err)
+{
+    const char *spec = attn_item_place(item, name);
+    struct attn_cell row[N_ITEM_COLUMN] = {[ITEM_REGION] = attn_cell_string(name)};
+    int64_t n_token = 0;
+    double nats = 0;
+
+    if (spec)
+        ATTN_TRY(
+            attn_error_in(attn_positions_find(&result->run->text, spec, flags, err), name, err));
+    for (size_t i = 0; i < result->n_token; i++) {
+        nats += flags[i] ? result->surprisal[i] : 0;
+        n_token += flags[i];
+    }
+    *has_it = *has_it || spec;
+    if (n_token > 0 && !isnan(nats)) {
+        row[ITEM_NATS] = attn_cell_real(nats);
+        row[ITEM_BITS] = attn_cell_real(nats / M_LN2);
+        row[ITEM_TOKENS] = attn_cell_integer(n_token);
+    }
+    return attn_rows_append(rows, row, NULL, 0, err);
+}
+
+static enum attn_status append_regions(const struct item_scoring *scoring,
+                                       const struct attn_item *item,
+                                       const struct attn_many_result *result,
+                                       const struct attn_rows *rows, struct attn_error *err)
+{
+    const char *regions = scoring->args->regions;
+    enum attn_status status = ATTN_OK;
+    bool has_any = false;
+
+    for (size_t n; status == ATTN_OK; regions += n + 1) {
+        struct attn_buffer name = {0};
+        unsigned char *flags = attn_alloc(result->n_token, 1, err);
+
+        n = strcspn(regions, ",");
+        attn_buffer_append(&name, regions, n);
+        status = flags && attn_buffer_string(&name)
+                     ? append_region(rows, name.data, item, result, flags, &has_any, err)
+                     : attn_error_no_memory(err);
+        attn_free(flags);
+        attn_buffer_release(&name);
+        if (regions[n] == '\0')
+            break;
+    }
+    if (status == ATTN_OK && !has_any)
+        return attn_error_set(err, ATTN_INVALID, "it has none of the regions '%s'",
+                              attn_quote_string(scoring->args->regions).text);
+    return status;
+}
+
+/* Encodes TEXT, which follows a text. *n: its tokens; 0 if it has none, or is not known. */
+static size_t count_tokens(const struct item_scoring *scoring, const char *text)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_encoding encoding = {0};
+    size_t n = 0;
+
+    options.special = scoring->frame.request.reading.special;
+    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    options.place = ATTN_TEXT_CONTINUES;
+    if (text && attn_tokenizer_encode(scoring->tokenizer, text, strlen(text), &options, &encoding,
+                                      NULL) == ATTN_OK)
+        n = encoding.n;
+    attn_encoding_release(&encoding);
+    return n;
+}
+
+/* An attn_study_fill_fn: target and foil are continuations where one of them has several tokens. */
+static void fill_record(void *user, const struct attn_item *item, struct attn_record *record,
+                        const char *next[2])
+{
+    const struct item_scoring *scoring = user;
+    struct attn_answer_args args = scoring->args->answer;
+
+    if (scoring->question != ASK_TARGET || !scoring->tokenizer ||
+        scoring->frame.config->is_encoder || attn_item_answer(item, &args, NULL) != ATTN_OK ||
+        !args.target || args.foil_id ||
+        (count_tokens(scoring, args.target) < 2 && count_tokens(scoring, args.foil) < 2))
+        return;
+    next[0] = args.target;
+    next[1] = args.foil;
+    record->next = next;
+    record->n_next = args.foil ? 2 : 1;
+    record->queries = record->at;
+}
+
+/* Fills ROW from the log probabilities of a target and a foil of several tokens. */
+static enum attn_status fill_tokens(struct item_scoring *scoring,
+                                    const struct attn_many_result *result, struct attn_cell *row,
+                                    struct attn_study_answer *answer, struct attn_error *err)
+{
+    const struct attn_predictions *found = &result->predictions;
+    const size_t n = result->record->n_next;
+    const struct attn_continuation *last = &found->next[found->n_next - n]; /* of a word of several
+                                                                               tokens the last */
+    const double target = last[0].log_probability;
+    enum attn_answer_metric metric = scoring->args->answer.metric;
+
+    if (metric == ATTN_ANSWER_AUTO)
+        metric = n > 1 ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB;
+    if (metric == ATTN_ANSWER_LOGIT || (metric == ATTN_ANSWER_LOGIT_DIFF && n < 2))
+        return attn_error_set(err, ATTN_INVALID,
+                              "metric '%s' of a target of several tokens, expected log_prob, prob "
+                              "or, with a foil, logit_diff",
+                              attn_answer_metric_name(metric));
+    if (!scoring->has_noted_tokens)
+        attn_note(scoring->frame.request.on_note, scoring->frame.request.user,
+                  ATTN_NOTE_SEVERAL_TOKENS,
+                  "'%s' or its foil is several tokens: the sum of their log probabilities",
+                  attn_quote_string(last[0].text).text);
+    scoring->has_noted_tokens = true;
+    answer->spaces = result->run->asked.spaces;
+    answer->metric = attn_answer_metric_name(metric);
+    answer->value = metric == ATTN_ANSWER_PROB       ? exp(target)
+                    : metric == ATTN_ANSWER_LOG_PROB ? target
+                                                     : target - last[1].log_probability;
+    row[ITEM_METRIC] = attn_cell_real(answer->value);
+    row[ITEM_PROB] = attn_cell_real(exp(target));
+    answer->has_right = n > 1;
+    answer->is_right = n > 1 && target > last[1].log_probability;
+    if (n > 1)
+        row[ITEM_RIGHT] = attn_cell_real(answer->is_right);
+    return ATTN_OK;
+}
+
 static enum attn_status fill_target(const struct item_scoring *scoring,
                                     const struct attn_item *item,
                                     const struct attn_many_result *result, struct attn_cell *row,
@@ -704,10 +846,14 @@ static enum attn_status find_score(void *user, const struct attn_item *item, boo
         scoring->good = -scoring->good;
         return ATTN_OK;
     }
-    ATTN_TRY(scoring->question == ASK_PAIR ? fill_pair(scoring, result, row, answer, err)
-             : scoring->question == ASK_TARGET
-                 ? fill_target(scoring, item, result, row, answer, err)
-                 : fill_text(scoring, result, row, answer, err));
+    if (scoring->question == ASK_REGIONS) {
+        ATTN_TRY(attn_rows_begin(&rows, of_texts.name, &answer->table, err));
+        return append_regions(scoring, item, result, &rows, err);
+    }
+    ATTN_TRY(scoring->question == ASK_PAIR   ? fill_pair(scoring, result, row, answer, err)
+             : scoring->question == ASK_TEXT ? fill_text(scoring, result, row, answer, err)
+             : result->record->n_next > 0    ? fill_tokens(scoring, result, row, answer, err)
+                                          : fill_target(scoring, item, result, row, answer, err));
     ATTN_TRY(attn_rows_begin(&rows, of_texts.name, &answer->table, err));
     return attn_rows_append(&rows, row, NULL, 0, err);
 }
@@ -760,6 +906,8 @@ static uint64_t hidden_of_items(const void *state)
                        ATTN_COLUMN_BIT(ITEM_RANK) | ATTN_COLUMN_BIT(ITEM_PROB),
         [ASK_PAIR] = ATTN_COLUMN_BIT(ITEM_GOOD) | ATTN_COLUMN_BIT(ITEM_BAD) |
                      ATTN_COLUMN_BIT(ITEM_DIFFERENCE) | ATTN_COLUMN_BIT(ITEM_RIGHT),
+        [ASK_REGIONS] = ATTN_COLUMN_BIT(ITEM_REGION) | ATTN_COLUMN_BIT(ITEM_NATS) |
+                        ATTN_COLUMN_BIT(ITEM_BITS) | ATTN_COLUMN_BIT(ITEM_TOKENS),
     };
 
     return ~shown[((const struct item_scoring *)state)->question];
@@ -774,6 +922,7 @@ static enum attn_status ask_items(void *state, struct attn_error *err)
                                          .request = &frame->request,
                                          .at = scoring->args->answer.at,
                                          .find = find_score,
+                                         .fill = fill_record,
                                          .user = scoring};
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
 
@@ -792,6 +941,7 @@ static const struct attn_experiment of_items = {
     .answer = offsetof(struct attn_score_args, answer),
     .pairs = pairs_of_items,
     .counts = ATTN_COLUMN_BIT(ITEM_TOKENS),
+    .names = ATTN_COLUMN_BIT(ITEM_REGION),
     .makes_runs = true,
     .check = check_items,
     .prepare = prepare_items,

@@ -34,6 +34,18 @@
  * difference; right, 1 if the difference is above 0 neither         nats and bits of the text, by
  * `per`; tokens, the number of scored tokens
  *
+ * With `regions` an item has a row for each of them, with the sums over the tokens of that place:
+ *
+ *     region, nats, bits, tokens
+ *
+ * An item without the place, or whose first token, which has no score, is in it, has no numbers
+ * there, and does not count in n. A word is its tokens alone: a comma after it is not in its
+ * region.
+ *
+ * A target of several tokens, or one whose foil has several, is scored by the sum of the log
+ * probabilities of the tokens: logit_diff is ln p(target) - ln p(foil), which for single tokens is
+ * the same. Then there is no rank, and `right` needs a foil.
+ *
  * An item without a scored token fails: a single token for a decoder, only special tokens for an
  * encoder. A text of T tokens takes an encoder up to T runs, side by side.
  */
@@ -65,6 +77,8 @@ struct attn_score_args {
     enum attn_score_per per;             /* of items without a target */
     struct attn_answer_args answer;      /* the defaults for items without a target, foil or `at`;
                                             the metric is neither kl nor ce */
+    const char *regions; /* of items: names of their places, "subject,verb", in the order of the
+                            rows; or NULL */
 };
 
 #define ATTN_SCORE_ARGS_DEFAULT ((struct attn_score_args){.size = sizeof(struct attn_score_args)})

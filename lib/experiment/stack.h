@@ -2,7 +2,7 @@
  * stack.h - one array over all items for each selected site, with ids and labels beside it. For the
  * files of this layer.
  *
- *     attn_stack_open(&args, items, notes, &stack, &err);
+ *     attn_stack_open(&args, items, &stack, &err);
  *     attn_stack_add(stack, item, result, position, &err);   // of each item, in their order
  *     attn_stack_finish(stack, &err);                        // the file has its name
  *     attn_stack_free(stack);
@@ -15,17 +15,16 @@
 #ifndef ATTN_EXPERIMENT_STACK_H
 #define ATTN_EXPERIMENT_STACK_H
 
-#include "base/status_internal.h"
 #include "experiment/collect.h"
 #include "records/items.h"
 #include "run/many.h"
 
 struct attn_stack;
 
-/* Opens the file of ARGS. All is borrowed. */
+/* Opens the file of ARGS. All is borrowed. Labels are those of the header, or of the first item. */
 enum attn_status attn_stack_open(const struct attn_collect_args *args,
-                                 const struct attn_items *items, struct attn_notes notes,
-                                 struct attn_stack **stack, struct attn_error *err);
+                                 const struct attn_items *items, struct attn_stack **stack,
+                                 struct attn_error *err);
 
 /* Adds the tensors of ITEM at POSITION. ATTN_INVALID if it lacks the label of `mean_by`: this is
  * the item's failure. */

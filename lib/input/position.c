@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "trace/trace_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What words are looked up in. */
@@ -265,7 +266,7 @@ static enum attn_status read_item(const char **spec, struct position_item *item,
     item->is_number = is_number(at, item->size);
     if (item->is_number)
         return ATTN_OK;
-    item->size = strcspn(at, "-#,");
+    item->size = strcspn(at, *at == '\1' ? "," : "-#,");
     return read_nth(at + item->size, end, item, err);
 }
 
@@ -318,8 +319,17 @@ static enum attn_status number_word(const struct text_words *words,
                                     struct attn_error *err)
 {
     struct token_range place, found = {0};
-    size_t at = 0, n = 0;
+    size_t at = 0, n = 0, end;
 
+    if (item->size > 0 && item->word[0] == '\1' &&
+        sscanf(item->word, "\1%zu-%zu", &at, &end) == 2 && at < end && end <= words->n_text) {
+        if (!find_tokens(words, at, end, &found))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "the mark around '%s' begins or ends within a token",
+                                  attn_quote(words->text + at, end - at).text);
+        attn_buffer_append_format(out, "%zu-%zu", found.first, found.last);
+        return ATTN_OK;
+    }
     if (item->size == 0)
         return attn_error_set(err, ATTN_INVALID, "a word in quotes is empty");
     while (next_place(words, item, &at, &place)) {

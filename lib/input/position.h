@@ -16,6 +16,9 @@
  * In a picture a place is `row,column` of a patch, `0-2,3-4` a rectangle of them, or [CLS] or
  * [REG0]; alone a number is that of a position.
  *
+ * Bytes of the text that a mark has named (records/items.h) are "\x01BEGIN-END", which no user
+ * writes.
+ *
  * In double quotes a word may look like a number and hold commas, dashes and #. A word is found
  * where whole tokens make it and no letter or digit goes on with it on either side. One of several
  * tokens is all of them.

@@ -421,6 +421,61 @@ static void choose_first(struct made_item *made)
         attn_item_choose(item, (1U << ATTN_N_ITEM_PAIR) - 1);
 }
 
+/* Adds the bytes BEGIN to END of the text as the place NAME [n_name]. */
+static enum attn_status add_mark(struct made_item *made, const char *name, size_t n_name,
+                                 size_t begin, size_t end, struct attn_error *err)
+{
+    enum { RANGE_SIZE = 48 };
+    struct kept *kept = attn_alloc(1, sizeof *kept + n_name + 1 + RANGE_SIZE, err);
+    char *range;
+
+    if (!kept)
+        return ATTN_NO_MEMORY;
+    kept->next = made->kept;
+    made->kept = kept;
+    memcpy(kept->text, name, n_name);
+    range = kept->text + n_name + 1;
+    snprintf(range, RANGE_SIZE, "\1%zu-%zu", begin, end);
+    ATTN_TRY(attn_grow(&made->places, &made->place_capacity, made->item.n_place + 1,
+                       sizeof *made->places, err));
+    made->places[made->item.n_place++] = (struct attn_item_place){kept->text, range};
+    return ATTN_OK;
+}
+
+/* Takes the marks out of TEXT [*n]; IS_FIRST: they become places. */
+static enum attn_status take_marks(struct made_item *made, char *text, size_t *n, bool is_first,
+                                   struct attn_error *err)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+    struct attn_buffer name = {0}; /* of the open mark */
+    enum attn_status status = ATTN_OK;
+    size_t used = 0, begin = 0;
+
+    for (size_t at = 0; status == ATTN_OK && at < *n; at++) {
+        const size_t n_name = text[at] == '[' ? strspn(text + at + 1, letters) : 0;
+
+        if (name.size == 0 && n_name > 0 && text[at + 1 + n_name] == ' ') {
+            attn_buffer_append(&name, text + at + 1, n_name);
+            at += n_name + 1;
+            begin = used;
+        } else if (name.size > 0 && text[at] == ']') {
+            if (is_first)
+                status = add_mark(made, name.data, name.size, begin, used, err);
+            attn_buffer_reset(&name);
+        } else {
+            text[used++] = text[at];
+        }
+    }
+    text[used] = '\0';
+    *n = used;
+    if (name.size > 0)
+        fail(&made->item, ATTN_RECORD_FAILURE_BAD_TEXT, "its last mark has no ']'");
+    status = status == ATTN_OK ? attn_buffer_check(&name, err) : status;
+    attn_buffer_release(&name);
+    return status;
+}
+
 /* --- An item ---------------------------------------------------------------------------------- */
 
 void attn_item_free(struct attn_item *item)
@@ -549,6 +604,14 @@ static enum attn_status read_item(struct attn_items *items, struct made_item *ma
         why = item->record.err;
         fail(item, item->record.failure, "%s", why.message);
     }
+    for (size_t p = 0; items->options.has_marks && p < ATTN_N_ITEM_PAIR; p++)
+        for (size_t i = 0; i < 2; i++) {
+            struct attn_input *input = p == 0 ? &item->record.input : &made->inputs[p][i];
+
+            if (input->text && p + i != 1 && item->record.failure == ATTN_RECORD_FAILURE_NONE)
+                ATTN_TRY(
+                    take_marks(made, made->stores[p][i].text.data, &input->n_text, i == 0, err));
+        }
     choose_first(made);
     item->places = made->places;
     item->labels = made->labels;

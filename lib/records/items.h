@@ -28,7 +28,8 @@
  *     source, corrupted_source  the second sequence, for cross-attention; another of `corrupted`
  *     pair, types, key_mask     what goes with the text, or with both (run/request.h)
  *     next                      a continuation or a list of them
- *     pos.NAME                  a place by name
+ *     pos.NAME                  a place by name; or with has_marks words of the text between marks,
+ *                               "[subject The keys] to the cabinet [verb are]"
  *
  * Any other key whose value is a text, a number or a boolean is a label; null is no key. A field of
  * CSV that JSON would take for a number, true or false is that, and an empty one no key: the same
@@ -69,6 +70,9 @@ struct attn_items_options {
     const volatile sig_atomic_t *cancel; /* not 0 ends waiting for a pipe; or NULL */
     const struct attn_input *inputs;     /* [n_input] an item each, instead of a file; borrowed */
     size_t n_input;
+    bool has_marks; /* `[NAME words]` in a text is a place, pos.NAME, and the text has the words
+                       alone; brackets without a name and a blank stay. Of a pair the places are
+                       those of the first text */
 };
 
 #define ATTN_ITEMS_OPTIONS_DEFAULT                                                                 \
