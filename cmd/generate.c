@@ -83,8 +83,8 @@ const struct command command_generate = {
         "--json FILE gives ids, tokens and log-probabilities. The other outputs are those\n"
         "of `run`, for prompt and answer as one text.\n"
         "\n"
-        "With --items each item is continued: a row with its labels, prompt, text, ids and\n"
-        "log probabilities. Item i, counted from 0, is drawn with the seed S + i.\n"
+        "With --items each item is continued: a row with its labels, prompt, text, ids\n"
+        "and log probabilities. Item i, counted from 0, is drawn with the seed S + i.\n"
         "\n"
         "The answer is what the model finds probable. It does not say what is true, and a\n"
         "matrix of the answer says where a token looked, not why it was chosen.\n",

@@ -84,9 +84,9 @@ const struct command command_run = {
         "a comparison with exact attention. Only what the output needs is computed.\n"
         "\n"
         "With --items many texts are run, each at one position: --at, or its own `at`, a\n"
-        "number, a word or the name of its `pos.NAME`; default: the last. --top and --next\n"
-        "give rows. --npz FILE holds an array for each of --sites, with a row for each\n"
-        "item that did not fail, and the arrays `id` and one for each label beside it.\n"
+        "number, a word or the name of its `pos.NAME`; default: the last. Predictions are\n"
+        "rows. --npz FILE holds an array for each of --sites, with a row for each item\n"
+        "that did not fail, and the arrays `id` and one for each label beside it.\n"
         "\n"
         "An encoder, such as BERT, predicts the tokens at its masks, [MASK] or <mask>;\n"
         "--pair gives it a second text.\n"
@@ -222,10 +222,11 @@ static enum attn_status collect(struct question *question, struct attn_error *er
 
     if (output_path(output, "npz") && output_path(output, "npy"))
         return refuse(err, NULL, "--npz and --npy are given, expected one of them with --items");
-    listing->array = output_path(output, output_path(output, "npz") ? "npz" : "npy");
+    how.array = output_path(output, output_path(output, "npz") ? "npz" : "npy");
+    listing->has_no_rows = how.array && args->prediction.top == 0 && args->prediction.next.n == 0;
     if (args->answer.at && args->request.selection.queries)
         return refuse(err, NULL, "--at and --queries are given, expected one of them with --items");
-    if (!listing->array && (args->request.selection.layers || args->request.selection.heads))
+    if (!how.array && (args->request.selection.layers || args->request.selection.heads))
         return refuse(err, NULL, "--layers and --heads need --npz or --npy with --items");
     ATTN_TRY(listing_begin(question, err));
     question->request.selection.sites = args->request.selection.sites;
@@ -237,7 +238,6 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     ATTN_TRY(ablation_fill(&args->ablation, question->host, &question->request, err));
     how.study = &question->items.args;
     how.at = args->answer.at ? args->answer.at : args->request.selection.queries;
-    how.array = listing->array;
     how.mean_by = args->mean_by;
     how.minus = args->minus;
     ATTN_TRY(attn_collect(question->host, &question->request, &how, err));

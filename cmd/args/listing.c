@@ -66,9 +66,9 @@ enum attn_status listing_begin(struct question *question, struct attn_error *err
         found = formats[i];
     }
     listing->args.items.is_listed = true;
-    listing->args.items.each = found            ? output_path(listing->output, found)
-                               : listing->array ? NULL
-                                                : "-";
+    listing->args.items.each = found                  ? output_path(listing->output, found)
+                               : listing->has_no_rows ? NULL
+                                                      : "-";
     listing->args.tables.output.is_synced = listing->output->is_synced;
     ATTN_TRY(question_begin_items(question, &study, err));
     question->items.each.form = found && found[0] == 'j' ? ATTN_EACH_JSON_LINES : ATTN_EACH_CSV;

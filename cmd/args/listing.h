@@ -28,10 +28,9 @@ extern const struct option_group listing_options;
 struct listing {
     struct question_args args;        /* without outputs */
     const struct output_args *output; /* where rows go: --csv, --json or --jsonl, */
-    const char *array;                /* and tensors; NULL: nowhere. Without either rows are CSV on
-                                         standard output */
-    const char *headings, *names;     /* other options that are not refused: those below these, and
-                                         these, "top|next" */
+    bool has_no_rows;             /* without such a file; else they are CSV on standard output */
+    const char *headings, *names; /* other options that are not refused: those below these, and
+                                     these, "top|next" */
 };
 
 /* Sets the arguments and the output of LISTING from those of the command. */

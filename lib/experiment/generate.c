@@ -398,7 +398,8 @@ static enum attn_status check_items(const void *given, struct attn_error *err)
     if (!attn_is_given(args->study, "items", err) || !attn_is_given(args->study->each, "each", err))
         return ATTN_INVALID;
     if (args->on_token)
-        return attn_error_set(err, ATTN_INVALID, "`on_token` gets the tokens of one text");
+        return attn_error_set(err, ATTN_INVALID,
+                              "a function gets the tokens of one text, and here are items");
     return check_args(given, err);
 }
 

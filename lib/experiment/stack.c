@@ -188,16 +188,39 @@ static void append_item(struct attn_stack *stack, const struct attn_item *item)
 
 /* --- The rows -------------------------------------------------------------------------------- */
 
-/* Takes the sites of SELECTION, the first, as those of all items. */
-static enum attn_status find_sites(struct attn_stack *stack, const struct attn_selection *selection,
-                                   struct attn_error *err)
+/* Finds the layers that are wanted of the sites of layers. */
+static enum attn_status find_layers(struct attn_stack *stack,
+                                    const struct attn_selection *selection, struct attn_error *err)
 {
     const size_t n_layer = attn_selection_dims(selection)->n_layer;
 
     ATTN_TRY(ATTN_ALLOC(stack->layers, n_layer, err));
-    for (size_t layer = 0; layer < n_layer; layer++)
-        if (attn_selection_has_layer(selection, (int)layer))
+    for (size_t layer = 0; layer < n_layer; layer++) {
+        size_t n_site = 0, n_wanted = 0;
+
+        for (int site = 0; site < ATTN_N_SITE; site++) {
+            if (!attn_site_is_in_layer((enum attn_site)site) ||
+                !attn_selection_has_site(selection, (enum attn_site)site))
+                continue;
+            n_site++;
+            n_wanted += attn_selection_wants(selection, (enum attn_site)site, (int)layer);
+        }
+        if (n_wanted > 0)
             stack->layers[stack->n_layer++] = (int)layer;
+        if (n_wanted > 0 && n_wanted < n_site)
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "only some of the sites have heads in layer %zu, expected the same "
+                               "layers of all: give `layers`",
+                               layer);
+    }
+    return ATTN_OK;
+}
+
+/* Takes the sites of SELECTION, the first, as those of all items. */
+static enum attn_status find_sites(struct attn_stack *stack, const struct attn_selection *selection,
+                                   struct attn_error *err)
+{
+    ATTN_TRY(find_layers(stack, selection, err));
     for (size_t i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = attn_site_order[i];
         struct stacked *stacked = &stack->sites[stack->n_site];
@@ -206,6 +229,9 @@ static enum attn_status find_sites(struct attn_stack *stack, const struct attn_s
 
         if (!attn_selection_has_site(selection, site))
             continue;
+        if (is_in_layer && stack->n_layer == 0)
+            return attn_refuse(err, ATTN_STAGE_OPTIONS, "no layer of '%s' is selected",
+                               attn_site_name(site));
         stacked->site = site;
         stacked->rank = attn_selection_shape(selection, site,
                                              is_in_layer ? stack->layers[0] : ATTN_NO_LAYER, shape);

@@ -58,8 +58,8 @@ struct attn_record {
     const char *const *next;          /* [n_next] terminated: continuations instead of those of the
                                          request; NULL: it has none of its own */
     size_t n_next;
-    const char *at; /* terminated: the position whose logits are asked for, a number or a word
-                       (input/position.h); NULL: the last */
+    const char *at;      /* terminated: the position whose logits are asked for, a number or a word
+                            (input/position.h); NULL: the last */
     const char *queries; /* terminated: the rows that are selected, instead of those of the request;
                             or NULL */
     const struct attn_places *places; /* before those of the request; or NULL */

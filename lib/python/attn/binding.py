@@ -49,6 +49,7 @@ ATTN_NOTE_DAMAGED = 26
 ATTN_NOTE_PAGE_OMITS = 27
 ATTN_NOTE_FIGURE_SIZE = 28
 ATTN_NOTE_NO_FONT = 29
+ATTN_NOTE_SEVERAL_TOKENS = 30
 ATTN_MAP = 0
 ATTN_READ = 1
 ATTN_ISA_BASELINE = 0
@@ -1706,6 +1707,7 @@ attn_items_options._fields_ = [
     ("cancel", POINTER(c_int)),
     ("inputs", POINTER(attn_input)),
     ("n_input", c_size_t),
+    ("has_marks", c_bool),
 ]
 attn_item_label._fields_ = [
     ("name", c_char_p),
@@ -2004,6 +2006,7 @@ attn_score_args._fields_ = [
     ("study", POINTER(attn_study_args)),
     ("per", c_int),
     ("answer", attn_answer_args),
+    ("regions", c_char_p),
 ]
 attn_score_sum._fields_ = [
     ("n_token", c_size_t),
