@@ -35,7 +35,6 @@
 #include "writers/format.h"
 #include "writers/outputs.h"
 #include "figures/table_picture.h"
-#include "figures/table_caption.h"
 #include "page/page_live.h"
 #include "live/live.h"
 #include "run/page_request.h"

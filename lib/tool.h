@@ -30,7 +30,6 @@
 #include "encode/text_table.h"
 #include "explain/explain_internal.h"
 #include "extra.h"
-#include "figures/table_caption_internal.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
 #include "host/host_internal.h"

@@ -119,44 +119,32 @@ static void note_formula(const struct attn_table *table)
     }
 }
 
-/* How tables are written. */
-struct table_style {
-    int precision;
-    const struct attn_table_grid *grid; /* words for the caption */
-    struct attn_table_fit fit;          /* without it */
-};
-
-/* Writes TABLES, except those that are NULL, to OUTPUT. */
+/* Writes TABLES, except those that are NULL, to OUTPUT in its form, else as STYLE has it. GRID has
+ * the words for captions. */
 static enum attn_status write_tables(const struct attn_output *output,
-                                     const struct table_style *style,
+                                     struct attn_table_style style,
+                                     const struct attn_table_grid *grid,
                                      struct attn_table *const *tables, size_t n_table,
                                      struct attn_error *err)
 {
-    const enum attn_table_form form = output->format->table_form;
-    const bool is_paper = form == ATTN_TABLE_LATEX || form == ATTN_TABLE_MARKDOWN;
-    struct attn_sink *file = NULL, *to = output->sink;
+    const char *slash = output->path ? strrchr(output->path, '/') : NULL;
+    struct attn_sink *file = NULL;
     enum attn_status status = output->path ? attn_output_create_file(output, &file, err) : ATTN_OK;
-    size_t n_written = 0;
+    struct attn_sink *to = output->path ? file : output->sink;
+    const char *between = "";
 
-    to = output->path ? file : to;
+    style.form = output->format->table_form;
+    if (n_table == 1)
+        style.label = slash ? slash + 1 : output->path;
     for (size_t i = 0; status == ATTN_OK && i < n_table; i++) {
-        const char *slash = output->path ? strrchr(output->path, '/') : NULL;
-        struct attn_table_fit fit = style->fit;
-        struct attn_buffer caption = {0};
-
         if (!tables[i])
             continue;
-        if (form == ATTN_TABLE_CSV)
+        if (style.form == ATTN_TABLE_CSV)
             note_formula(tables[i]);
-        if (is_paper && n_written++ > 0)
-            attn_sink_write(to, "\n", 1);
-        if (n_table == 1)
-            fit.label = slash ? slash + 1 : output->path;
-        fit.caption = attn_table_caption(tables[i], style->grid, &caption);
-        status = attn_buffer_check(&caption, err);
-        if (status == ATTN_OK)
-            status = attn_table_write_fitted(tables[i], form, style->precision, &fit, to, err);
-        attn_buffer_release(&caption);
+        attn_sink_write(to, between, strlen(between));
+        status = attn_table_write_captioned(tables[i], grid, &style, to, err);
+        if (style.form == ATTN_TABLE_LATEX || style.form == ATTN_TABLE_MARKDOWN)
+            between = "\n";
     }
     if (status == ATTN_OK && output->path)
         status = attn_sink_commit(file, err);
@@ -169,12 +157,12 @@ enum attn_status outputs_write_tables(const struct output_args *args,
                                       const struct attn_table_grid *grid,
                                       struct attn_sink *standard, struct attn_error *err)
 {
-    const struct table_style style = {.precision = (int)args->precision, .grid = grid};
+    const struct attn_table_style style = {.precision = (int)args->precision};
 
     for (struct output_walk walk = {.args = args, .standard = standard}; output_next(&walk);)
         if (!walk.output.format->tensors)
             ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
-                              write_tables(&walk.output, &style, tables, n_table, err), err));
+                              write_tables(&walk.output, style, grid, tables, n_table, err), err));
     return ATTN_OK;
 }
 
@@ -433,27 +421,22 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
                               const struct attn_table_grid *grid, struct attn_sink *out,
                               struct attn_error *err)
 {
-    struct table_style style = {.precision = (int)args->output.precision,
-                                .grid = grid,
-                                .fit = {.width = (size_t)args->picture.width,
-                                        .elsewhere = "--csv -",
-                                        .kept = grid->rows ? grid->values : NULL,
-                                        .n_group = grid->n_label}};
+    struct attn_table_style style = {.precision = (int)args->output.precision,
+                                     .width = (size_t)args->picture.width,
+                                     .elsewhere = "--csv -",
+                                     .kept = grid->rows ? grid->values : NULL};
     char sorted[KEPT_SIZE];
 
     if (args->sort) {
         snprintf(sorted, sizeof sorted, "%.*s", (int)strcspn(args->sort, ":"), args->sort);
-        style.fit.kept = sorted;
+        style.kept = sorted;
     }
     for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
         if (!walk.output.format->is_picture)
-            ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, write_tables(&walk.output, &style, &table, 1, err),
-                              err));
+            ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
+                              write_tables(&walk.output, style, grid, &table, 1, err), err));
     if (outputs_are_wanted(&args->output) || args->picture.is_heatmap)
         return ATTN_OK;
-    style.fit.width = terminal_room(args->picture.width);
-    return at_stage(
-        ATTN_STAGE_OUTPUT,
-        attn_table_write_fitted(table, ATTN_TABLE_ALIGNED, style.precision, &style.fit, out, err),
-        err);
+    style.width = terminal_room(args->picture.width);
+    return at_stage(ATTN_STAGE_OUTPUT, attn_table_write_styled(table, &style, out, err), err);
 }

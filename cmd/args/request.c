@@ -300,7 +300,7 @@ static enum attn_status compare(struct served *served, struct attn_error *err)
         .attention = attn_run_attention(served->run),
         .n_recalled = N_RECALLED,
         .cancel = interrupt_flag(),
-        .fit = {.width = terminal_room(args->picture.width), .elsewhere = "--csv DIR"},
+        .style = {.width = terminal_room(args->picture.width), .elsewhere = "--csv DIR"},
         .order = ATTN_TABLE_ORDER_DEFAULT};
     struct attn_comparison *found = NULL;
     enum attn_status status;

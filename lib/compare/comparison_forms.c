@@ -228,7 +228,7 @@ static enum attn_status write_text(struct comparison_text *text, struct attn_sin
 enum attn_status attn_comparison_print(const struct attn_compared_run *comparison,
                                        struct attn_sink *out, struct attn_error *err)
 {
-    struct comparison_text text = {.comparison = comparison, .document.fit = comparison->fit};
+    struct comparison_text text = {.comparison = comparison, .document.style = comparison->style};
     const enum attn_status status = write_text(&text, out, err);
 
     attn_document_release(&text.document);

@@ -30,7 +30,7 @@ struct attn_compared_run {
     const struct attn_attention *attention; /* the chosen attention of the first layer */
     int n_recalled;                         /* K of the recall */
     const volatile sig_atomic_t *cancel;    /* not 0: stop; or NULL */
-    struct attn_table_fit fit;              /* of text */
+    struct attn_table_style style;          /* of text: its width */
     struct attn_table_order order;          /* of the heads, in text and tables */
 };
 

@@ -12,6 +12,7 @@
 #include "encode/text_table.h"
 #include "figures/clusters.h"
 #include "figures/figure_internal.h"
+#include "tables/table_writer_internal.h"
 #include "trace/site.h"
 #include "writers/format_internal.h"
 #include "writers/outputs_internal.h"
@@ -1421,4 +1422,53 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
     release_cells(&made.cells);
     attn_shapes_release(&made.shapes);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+}
+
+/* --- Captions ------------------------------------------------------------------------------ */
+
+/* Appends "; NAME: TEXT", cut. */
+static void append_sentence(struct attn_buffer *out, const char *name, const char *text, size_t n)
+{
+    enum { MOST = 200 }; /* columns */
+    struct attn_buffer printable = {0};
+
+    if (!text)
+        return;
+    attn_escape_append(&printable, text, n);
+    attn_buffer_append_format(out, "; %s%s", name ? name : "", name ? ": " : "");
+    attn_text_append_cut(out, printable.data, printable.size, MOST, ATTN_ELLIPSIS);
+    out->has_failed |= printable.has_failed;
+    attn_buffer_release(&printable);
+}
+
+enum attn_status attn_table_write_captioned(const struct attn_table *table,
+                                            const struct attn_table_grid *grid,
+                                            const struct attn_table_style *style,
+                                            struct attn_sink *sink, struct attn_error *err)
+{
+    const struct attn_column *column;
+    struct attn_table_words words = {0};
+    struct attn_table_style whole;
+    struct attn_buffer caption = {0};
+    enum attn_status status;
+
+    if (!attn_is_given(table, "table", err) || !attn_is_given(grid, "grid", err) ||
+        !attn_is_given(style, "style", err) || !attn_is_given(sink, "sink", err))
+        return ATTN_INVALID;
+    column = attn_table_column(table, attn_table_find(table, grid->values));
+    if (column)
+        attn_table_words_find(&words, column, grid);
+    attn_buffer_append_string(&caption, words.title ? words.title : attn_table_name(table));
+    append_sentence(&caption, NULL, grid->model, grid->model ? strlen(grid->model) : 0);
+    append_sentence(&caption, grid->text_name, grid->text, grid->n_text);
+    append_sentence(&caption, grid->other_name, grid->other, grid->n_other);
+    whole = *style;
+    whole.n_group = grid->n_label;
+    whole.caption = attn_buffer_string(&caption);
+    status = attn_buffer_check(words.bytes.has_failed ? &words.bytes : &caption, err);
+    if (status == ATTN_OK)
+        status = attn_table_write_styled(table, &whole, sink, err);
+    attn_table_words_release(&words);
+    attn_buffer_release(&caption);
+    return status;
 }

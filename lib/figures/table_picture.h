@@ -20,6 +20,7 @@
 #define ATTN_FIGURES_TABLE_PICTURE_H
 
 #include "base/table.h"
+#include "tables/table_writer.h"
 #include "writers/output.h"
 #include "writers/outputs.h"
 #include "writers/picture.h"
@@ -77,5 +78,13 @@ ATTN_API enum attn_status attn_table_picture_write(const struct attn_table *tabl
                                                    const struct attn_picture_options *picture,
                                                    const struct attn_output *output,
                                                    struct attn_error *err);
+
+/* Writes TABLE as STYLE has it. The caption is made of the words of GRID: what its `values` are,
+ * model and texts; its `n_label` columns name a group. */
+ATTN_API enum attn_status attn_table_write_captioned(const struct attn_table *table,
+                                                     const struct attn_table_grid *grid,
+                                                     const struct attn_table_style *style,
+                                                     struct attn_sink *sink,
+                                                     struct attn_error *err);
 
 #endif

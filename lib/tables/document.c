@@ -271,16 +271,18 @@ static enum attn_status write_columns(struct attn_text_table *lines, const struc
 }
 
 static enum attn_status write_table(const struct attn_document_block *block,
-                                    const struct attn_table_fit *fit, struct attn_sink *sink,
+                                    const struct attn_table_style *style, struct attn_sink *sink,
                                     struct attn_error *err)
 {
+    struct attn_table_style aligned = *style;
     struct attn_text_table lines = {.indent = 2};
     enum attn_status status;
 
+    aligned.precision = -1;
     if (!block->table || block->view.text == ATTN_TEXT_NOTHING)
         return ATTN_OK;
     if (block->view.text == ATTN_TEXT_ALIGNED)
-        return attn_table_write_fitted(block->table, ATTN_TABLE_ALIGNED, -1, fit, sink, err);
+        return attn_table_write_styled(block->table, &aligned, sink, err);
     if (block->view.text == ATTN_TEXT_COLUMNS) {
         status = write_columns(&lines, block->table, &block->view, sink, err);
     } else {
@@ -302,7 +304,7 @@ static enum attn_status write_text(struct attn_document *document, struct attn_s
         } else if (block->kind == GRID) {
             ATTN_TRY(attn_text_table_write(&block->grid, sink, err));
         } else if (block->kind == TABLE) {
-            ATTN_TRY(write_table(block, &document->fit, sink, err));
+            ATTN_TRY(write_table(block, &document->style, sink, err));
         }
     }
     return ATTN_OK;

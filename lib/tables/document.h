@@ -78,7 +78,7 @@ struct attn_document_view {
 struct attn_document {
     struct attn_document_block *first, *last; /* own */
     struct attn_text_table spare;             /* for tables that memory has no block for */
-    struct attn_table_fit fit;                /* of aligned tables */
+    struct attn_table_style style;            /* of aligned tables */
     bool has_failed;
 };
 

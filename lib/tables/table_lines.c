@@ -19,8 +19,7 @@
 struct lines {
     const struct attn_table *table;
     bool is_latex, is_markdown; /* neither: aligned text */
-    int precision;
-    const struct attn_table_fit *fit;
+    const struct attn_table_style *style;
     struct attn_text_table grid; /* owns */
     struct attn_buffer plain;    /* owns; a text before it is escaped */
     struct attn_buffer text;     /* owns; a cell, or words around the lines */
@@ -131,7 +130,7 @@ static bool is_error(const struct lines *lines, size_t c)
 /* Whether column C is X_sd before such a column, and not asked for. */
 static bool is_left_out(const struct lines *lines, size_t c)
 {
-    const char *kept = lines->fit->kept;
+    const char *kept = lines->style->kept;
 
     return is_error(lines, c + 1) &&
            (!kept || strcmp(attn_table_column(lines->table, c)->name, kept) != 0);
@@ -146,8 +145,8 @@ static const char *read_cell(struct lines *lines, size_t row, size_t c)
     const char *text;
 
     lines->plain.size = 0;
-    attn_table_append_cell(&lines->plain, lines->precision, attn_table_column(lines->table, c),
-                           &cell);
+    attn_table_append_cell(&lines->plain, lines->style->precision,
+                           attn_table_column(lines->table, c), &cell);
     text = attn_buffer_string(&lines->plain);
     return text ? text : "";
 }
@@ -157,7 +156,7 @@ static bool is_repeated(const struct lines *lines, size_t row)
 {
     bool is_same = row > 0 && row < attn_table_n_row(lines->table);
 
-    for (size_t c = 0; is_same && c < lines->fit->n_group; c++) {
+    for (size_t c = 0; is_same && c < lines->style->n_group; c++) {
         const struct attn_cell cell = attn_table_cell(lines->table, row, c);
         const struct attn_cell before = attn_table_cell(lines->table, row - 1, c);
 
@@ -186,7 +185,7 @@ static void append_cell(struct lines *lines, size_t row, size_t c)
     const bool is_power = lines->is_latex && !is_word && strchr(text, 'e');
 
     if (!is_number(lines, c)) {
-        if (!lines->is_latex || c >= lines->fit->n_group || !is_repeated(lines, row))
+        if (!lines->is_latex || c >= lines->style->n_group || !is_repeated(lines, row))
             append_text(lines, text, strlen(text));
         return;
     }
@@ -236,7 +235,7 @@ static enum attn_status fill(struct lines *lines, struct attn_error *err)
         if (!is_number(lines, c))
             attn_text_table_flush_left(grid, n);
         attn_text_table_widen(grid, n, grid->between ? 0 : column->width);
-        if (lines->fit->kept && strcmp(column->name, lines->fit->kept) == 0)
+        if (lines->style->kept && strcmp(column->name, lines->style->kept) == 0)
             grid->kept = n;
         n++;
     }
@@ -245,8 +244,8 @@ static enum attn_status fill(struct lines *lines, struct attn_error *err)
     ATTN_TRY(attn_buffer_check(&lines->plain, err));
     ATTN_TRY(attn_buffer_check(&lines->text, err));
     ATTN_TRY(attn_text_table_measure(grid, err));
-    if (lines->fit->width > 0)
-        attn_text_table_hide(grid, lines->fit->width);
+    if (lines->style->width > 0)
+        attn_text_table_hide(grid, lines->style->width);
     return ATTN_OK;
 }
 
@@ -279,7 +278,7 @@ static void append_type(struct lines *lines, size_t c)
 static void append_head(struct lines *lines)
 {
     const char *name = attn_table_name(lines->table);
-    const char *caption = lines->fit->caption ? lines->fit->caption : name;
+    const char *caption = lines->style->caption ? lines->style->caption : name;
 
     attn_buffer_append_string(&lines->text, lines->is_latex
                                                 ? "% \\usepackage{booktabs,siunitx}\n"
@@ -289,8 +288,8 @@ static void append_head(struct lines *lines)
     attn_buffer_append_string(&lines->text, lines->is_latex ? "}\n\\label{tab:" : "\n\n");
     if (!lines->is_latex)
         return;
-    if (lines->fit->label)
-        name = lines->fit->label;
+    if (lines->style->label)
+        name = lines->style->label;
     for (; *name != '\0' && *name != '.'; name++)
         attn_buffer_append_char(&lines->text, isalnum((unsigned char)*name) ? *name : '-');
     attn_buffer_append_string(&lines->text, "}\n\\begin{tabular}{\n");
@@ -321,7 +320,7 @@ static void append_hidden(struct lines *lines)
         append_name(lines, c);
         before = ", ";
     }
-    attn_buffer_append_format(&lines->text, " (%s has all columns)%s\n", lines->fit->elsewhere,
+    attn_buffer_append_format(&lines->text, " (%s has all columns)%s\n", lines->style->elsewhere,
                               lines->is_markdown ? " -->" : "");
 }
 
@@ -365,18 +364,17 @@ static enum attn_status write(struct lines *lines, struct attn_sink *sink, struc
     return flush(lines, sink, err);
 }
 
-enum attn_status attn_table_write_lines(const struct attn_table *table, enum attn_table_form form,
-                                        int precision, const struct attn_table_fit *fit,
+enum attn_status attn_table_write_lines(const struct attn_table *table,
+                                        const struct attn_table_style *style,
                                         struct attn_sink *sink, struct attn_error *err)
 {
     struct lines lines = {.table = table,
-                          .is_latex = form == ATTN_TABLE_LATEX,
-                          .is_markdown = form == ATTN_TABLE_MARKDOWN,
-                          .precision = precision,
-                          .fit = fit};
+                          .is_latex = style->form == ATTN_TABLE_LATEX,
+                          .is_markdown = style->form == ATTN_TABLE_MARKDOWN,
+                          .style = style};
     enum attn_status status;
 
-    if (form != ATTN_TABLE_ALIGNED) {
+    if (lines.is_latex || lines.is_markdown) {
         lines.grid.begin = lines.is_latex ? "" : "| ";
         lines.grid.between = lines.is_latex ? " & " : " | ";
         lines.grid.end = lines.is_latex ? " \\\\" : " |";

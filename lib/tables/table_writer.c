@@ -18,17 +18,10 @@
 /* From here on fixed digits give way to the magnitude in aligned text. */
 static const double large = 1e5;
 
-/* How cells are written. */
-struct style {
-    enum attn_table_form form;
-    int precision; /* as in attn_table_write */
-};
-
 /* A table that is being written. */
 struct table_page {
     const struct attn_table *table;
-    struct style style;
-    struct attn_table_fit fit;
+    struct attn_table_style style;
     struct attn_sink *sink;
     struct attn_buffer text;      /* the bytes so far; handed to the sink and emptied row by row */
     struct attn_json_writer json; /* of `text` */
@@ -71,7 +64,7 @@ static void append_number(struct attn_buffer *out, int precision, const struct a
 
 /* For a reader: of aligned text and of lines with tabs, where what is missing is empty. Reals have
  * fixed digits; in aligned text the magnitude where these say nothing, and 0 is exactly 0. */
-static void append_plain(struct attn_buffer *out, struct style style,
+static void append_plain(struct attn_buffer *out, struct attn_table_style style,
                          const struct attn_column *column, const struct attn_cell *cell)
 {
     const bool is_aligned = style.form == ATTN_TABLE_ALIGNED;
@@ -95,7 +88,7 @@ static void append_plain(struct attn_buffer *out, struct style style,
         attn_double_append_as(out, 'f', column->digits, cell->real);
 }
 
-static void append_csv(struct attn_buffer *out, struct style style,
+static void append_csv(struct attn_buffer *out, struct attn_table_style style,
                        const struct attn_column *column, const struct attn_cell *cell)
 {
     const bool is_quoted = cell->type == ATTN_VALUE_LIST && cell->size > 1; /* it holds commas */
@@ -126,13 +119,14 @@ static void append_csv(struct attn_buffer *out, struct style style,
 void attn_table_append_cell(struct attn_buffer *out, int precision,
                             const struct attn_column *column, const struct attn_cell *cell)
 {
-    append_plain(out, (struct style){ATTN_TABLE_ALIGNED, precision}, column, cell);
+    append_plain(out, (struct attn_table_style){.precision = precision}, column, cell);
 }
 
 void attn_table_append_csv(struct attn_buffer *out, const struct attn_column *column,
                            const struct attn_cell *cell)
 {
-    append_csv(out, (struct style){ATTN_TABLE_CSV, -1}, column, cell);
+    append_csv(out, (struct attn_table_style){.form = ATTN_TABLE_CSV, .precision = -1}, column,
+               cell);
 }
 
 void attn_table_push_cell(struct attn_json_writer *json, const struct attn_column *column,
@@ -267,8 +261,7 @@ static enum attn_status write_rows_of(struct table_page *page, const size_t *row
                               page->style.precision, ATTN_FIXED_PRECISION_MAX);
     page->json.out = &page->text;
     if (is_aligned && !row)
-        return attn_table_write_lines(page->table, form, page->style.precision, &page->fit,
-                                      page->sink, err);
+        return attn_table_write_lines(page->table, &page->style, page->sink, err);
     if (!row)
         return write_rows(page, err);
     if (is_aligned)
@@ -290,28 +283,28 @@ static enum attn_status write_page(struct table_page page, const size_t *row,
 enum attn_status attn_table_write(const struct attn_table *table, enum attn_table_form form,
                                   int precision, struct attn_sink *sink, struct attn_error *err)
 {
-    const struct table_page page = {.table = table, .style = {form, precision}, .sink = sink};
+    const struct table_page page = {
+        .table = table, .style = {.form = form, .precision = precision}, .sink = sink};
 
     if (!attn_is_given(table, "table", err) || !attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
     return write_page(page, NULL, err);
 }
 
-enum attn_status attn_table_write_fitted(const struct attn_table *table, enum attn_table_form form,
-                                         int precision, const struct attn_table_fit *fit,
+enum attn_status attn_table_write_styled(const struct attn_table *table,
+                                         const struct attn_table_style *style,
                                          struct attn_sink *sink, struct attn_error *err)
 {
-    const struct table_page page = {
-        .table = table, .style = {form, precision}, .sink = sink, .fit = *fit};
-
-    return write_page(page, NULL, err);
+    return write_page((struct table_page){.table = table, .style = *style, .sink = sink}, NULL,
+                      err);
 }
 
 enum attn_status attn_table_write_row(const struct attn_table *table, size_t row,
                                       enum attn_table_form form, int precision,
                                       struct attn_sink *sink, struct attn_error *err)
 {
-    const struct table_page page = {.table = table, .style = {form, precision}, .sink = sink};
+    const struct table_page page = {
+        .table = table, .style = {.form = form, .precision = precision}, .sink = sink};
 
     return write_page(page, &row, err);
 }

@@ -40,6 +40,19 @@ enum attn_table_form {
     ATTN_TABLE_MARKDOWN = 6 /* as GitHub has it */
 };
 
+/* How a table is written. All but the first two are of aligned text, LaTeX and Markdown, where
+ * columns on the right that do not fit are left out, and a last line names them. */
+struct attn_table_style {
+    enum attn_table_form form;
+    int precision;         /* as in attn_table_write */
+    size_t width;          /* columns of a terminal; 0: any */
+    const char *elsewhere; /* where all columns are, in words of the caller: "--csv -" */
+    const char *kept;      /* a column that stays, the subject of the table; or NULL */
+    const char *caption;   /* of LaTeX and Markdown, printable; NULL: the name of the table */
+    const char *label;     /* of LaTeX, up to its first '.'; NULL: the name of the table */
+    size_t n_group;        /* leading columns that name a group; LaTeX rules groups off */
+};
+
 /* Writes all of TABLE to SINK. PRECISION 0..17 are digits after the point for reals whose notation
  * is shortest or fixed; -1: as their notation has it. ATTN_INVALID for another precision; a failure
  * of the sink is the sink's to report (attn_sink_check). */

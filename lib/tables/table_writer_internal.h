@@ -14,25 +14,14 @@ enum attn_status attn_table_write_row(const struct attn_table *table, size_t row
                                       enum attn_table_form form, int precision,
                                       struct attn_sink *sink, struct attn_error *err);
 
-/* The limits of aligned text, LaTeX and Markdown, and the words around the last two. */
-struct attn_table_fit {
-    size_t width;          /* columns of a terminal; 0: any */
-    const char *elsewhere; /* where all columns are, in words of the caller: "--csv -" */
-    const char *kept;      /* a column that stays, the subject of the table; or NULL */
-    const char *caption;   /* printable; NULL: the name of the table */
-    const char *label;     /* of LaTeX, up to its first '.'; NULL: the name of the table */
-    size_t n_group;        /* leading columns that name a group; LaTeX rules groups off */
-};
-
-/* As attn_table_write in any form. FIT is of aligned text, LaTeX and Markdown: columns on the right
- * that do not fit are left out, and a last line names them and where they are. */
-enum attn_status attn_table_write_fitted(const struct attn_table *table, enum attn_table_form form,
-                                         int precision, const struct attn_table_fit *fit,
+/* Writes TABLE as STYLE has it. */
+enum attn_status attn_table_write_styled(const struct attn_table *table,
+                                         const struct attn_table_style *style,
                                          struct attn_sink *sink, struct attn_error *err);
 
-/* The same for these three forms. */
-enum attn_status attn_table_write_lines(const struct attn_table *table, enum attn_table_form form,
-                                        int precision, const struct attn_table_fit *fit,
+/* The same for aligned text, LaTeX and Markdown. */
+enum attn_status attn_table_write_lines(const struct attn_table *table,
+                                        const struct attn_table_style *style,
                                         struct attn_sink *sink, struct attn_error *err);
 
 /* Appends CELL of COLUMN to OUT as aligned text shows it: for values inside a sentence. */

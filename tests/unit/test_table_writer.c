@@ -57,9 +57,9 @@ static struct attn_table *create_awkward(void)
     return table;
 }
 
-/* Expects what TABLE is in FORM by FIT. */
-static void expect_in(const struct attn_table *table, enum attn_table_form form,
-                      const struct attn_table_fit *fit, const char *expected)
+/* Expects what TABLE is in STYLE. */
+static void expect_in(const struct attn_table *table, const struct attn_table_style *style,
+                      const char *expected)
 {
     struct attn_sink *sink;
     const char *bytes;
@@ -67,7 +67,7 @@ static void expect_in(const struct attn_table *table, enum attn_table_form form,
     size_t size;
 
     ck_assert(attn_sink_create_memory(&sink, NULL) == ATTN_OK);
-    ck_assert(attn_table_write_fitted(table, form, -1, fit, sink, NULL) == ATTN_OK);
+    ck_assert(attn_table_write_styled(table, style, sink, NULL) == ATTN_OK);
     bytes = attn_sink_bytes(sink, &size);
     text = strndup(bytes, size);
     ck_assert_str_eq(text, expected);
@@ -79,9 +79,10 @@ static void expect_in(const struct attn_table *table, enum attn_table_form form,
 static void expect_fitted(const struct attn_table *table, size_t width, const char *kept,
                           const char *expected)
 {
-    const struct attn_table_fit fit = {.width = width, .elsewhere = "a file", .kept = kept};
+    const struct attn_table_style style = {
+        .precision = -1, .width = width, .elsewhere = "a file", .kept = kept};
 
-    expect_in(table, ATTN_TABLE_ALIGNED, &fit, expected);
+    expect_in(table, &style, expected);
 }
 
 /* What TABLE is in FORM; free it with free(). */
@@ -596,11 +597,14 @@ static struct attn_table *create_means(void)
 
 START_TEST(means_have_their_errors_in_parentheses)
 {
-    const struct attn_table_fit fit = {
-        .caption = "means of 5 % & more", .label = "my_file.v2.tex", .n_group = 1};
+    struct attn_table_style style = {.form = ATTN_TABLE_LATEX,
+                                     .precision = -1,
+                                     .caption = "means of 5 % & more",
+                                     .label = "my_file.v2.tex",
+                                     .n_group = 1};
     struct attn_table *table = create_means();
 
-    expect_in(table, ATTN_TABLE_LATEX, &fit,
+    expect_in(table, &style,
               "% \\usepackage{booktabs,siunitx}\n"
               "\\begin{table}\n"
               "\\centering\n"
@@ -628,7 +632,8 @@ START_TEST(means_have_their_errors_in_parentheses)
               "\\bottomrule\n"
               "\\end{tabular}\n"
               "\\end{table}\n");
-    expect_in(table, ATTN_TABLE_MARKDOWN, &fit,
+    style.form = ATTN_TABLE_MARKDOWN;
+    expect_in(table, &style,
               "Table: means of 5 % \\& more\n"
               "\n"
               "| con\\|dition | part |  kl\\_m |      (se) |   n |\n"
@@ -645,14 +650,14 @@ END_TEST
 
 START_TEST(groups_of_one_row_have_no_rules)
 {
-    const struct attn_table_fit fit = {.n_group = 6};
+    const struct attn_table_style style = {.form = ATTN_TABLE_LATEX, .precision = -1, .n_group = 6};
     struct attn_table *table = create_means();
     struct attn_sink *sink;
     const char *rule;
     size_t size;
 
     ck_assert(attn_sink_create_memory(&sink, NULL) == ATTN_OK);
-    ck_assert(attn_table_write_fitted(table, ATTN_TABLE_LATEX, -1, &fit, sink, NULL) == ATTN_OK);
+    ck_assert(attn_table_write_styled(table, &style, sink, NULL) == ATTN_OK);
     attn_sink_write(sink, "", 1);
     rule = strstr(attn_sink_bytes(sink, &size), "\\midrule");
     ck_assert_ptr_nonnull(rule); /* below the headings */
@@ -664,10 +669,14 @@ END_TEST
 
 START_TEST(papers_leave_out_what_does_not_fit)
 {
-    const struct attn_table_fit narrow = {.width = 20, .elsewhere = "a file", .kept = "kl_m_sd"};
+    struct attn_table_style style = {.form = ATTN_TABLE_LATEX,
+                                     .precision = -1,
+                                     .width = 20,
+                                     .elsewhere = "a file",
+                                     .kept = "kl_m_sd"};
     struct attn_table *table = create_means();
 
-    expect_in(table, ATTN_TABLE_LATEX, &narrow,
+    expect_in(table, &style,
               "% \\usepackage{booktabs,siunitx}\n"
               "\\begin{table}\n"
               "\\centering\n"
@@ -693,7 +702,8 @@ START_TEST(papers_leave_out_what_does_not_fit)
               "\\end{tabular}\n"
               "\\end{table}\n"
               "% not shown: part, kl\\_m, kl\\_m\\_se, n (a file has all columns)\n");
-    expect_in(table, ATTN_TABLE_MARKDOWN, &narrow,
+    style.form = ATTN_TABLE_MARKDOWN;
+    expect_in(table, &style,
               "Table: my\\_means 2\n"
               "\n"
               "| con\\|dition | kl\\_m\\_sd |\n"

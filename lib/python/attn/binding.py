@@ -684,6 +684,10 @@ class attn_table_order(Structure):
     pass
 
 
+class attn_table_style(Structure):
+    pass
+
+
 class attn_rgb(Structure):
     pass
 
@@ -1511,6 +1515,16 @@ attn_table_order._fields_ = [
     ("n_most", c_size_t),
     ("n_group", c_size_t),
     ("is_joint", c_bool),
+]
+attn_table_style._fields_ = [
+    ("form", c_int),
+    ("precision", c_int),
+    ("width", c_size_t),
+    ("elsewhere", c_char_p),
+    ("kept", c_char_p),
+    ("caption", c_char_p),
+    ("label", c_char_p),
+    ("n_group", c_size_t),
 ]
 attn_rgb._fields_ = [
     ("r", c_ubyte),
@@ -2369,7 +2383,7 @@ FUNCTIONS = {
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
     "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
     "attn_table_picture_write": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_picture_options), POINTER(attn_output), POINTER(attn_error)]),
-    "attn_table_write_captioned": (c_int, [c_void_p, POINTER(attn_table_grid), c_int, c_int, c_void_p, POINTER(attn_error)]),
+    "attn_table_write_captioned": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_table_style), c_void_p, POINTER(attn_error)]),
     "attn_live_open": (c_int, [POINTER(attn_live_args), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_live_of": (POINTER(attn_live), [c_void_p]),
     "attn_live_n_byte": (c_uint64, [c_void_p]),

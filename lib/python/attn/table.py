@@ -273,10 +273,9 @@ class Table:
         sink = c_void_p()
         try:
             call("attn_sink_create_memory", byref(sink))
-            grid = _native_grid(self._drawn)
+            grid, style = _native_grid(self._drawn), c.attn_table_style(form=form, precision=digits)
             grid.n_label = self._n_group
-            self._with_native(lambda native: call("attn_table_write_captioned", native, byref(grid), form, digits,
-                                                  sink))
+            self._with_native(lambda native: call("attn_table_write_captioned", native, byref(grid), byref(style), sink))
             data = sink_bytes(sink)
         finally:
             lib.attn_sink_free(sink)
