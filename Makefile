@@ -24,6 +24,15 @@ override CPPFLAGS :=
 override LDFLAGS :=
 override XSMM := no
 endif
+# TARGET=x86_64-linux-gnu.2.28, for one: all is made by zig for that processor and C library, in a folder of its own.
+TARGET ?=
+ifneq ($(TARGET),)
+override BUILD := build/$(TARGET)
+override CC := build/zig/$(TARGET)/cc
+override AR := build/zig/ar
+override XSMM := no
+$(shell .packaging/zig.sh $(TARGET) >&2)
+endif
 WASM_MODULE := build/wasm/attn.wasm
 # The processor that is compiled for. libxsmm makes code for x86-64 alone.
 MACHINE := $(firstword $(subst -, ,$(or $(shell $(CC) -dumpmachine 2>/dev/null),$(shell uname -m))))
@@ -45,11 +54,11 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion 
     -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
     -Wpointer-arith -Wcast-qual -Wwrite-strings -Wformat=2 -Wundef -Wvla -Wimplicit-fallthrough \
     -Wno-enum-float-conversion # constants are enumerators, also where floats are computed
-ifneq ($(wildcard .git),)
+ifneq ($(and $(wildcard .git),$(if $(TARGET),,yes)),)
 WARNINGS += -Werror # in a checkout only: a newer compiler must not break a release
 endif
 
-LDFLAGS_static := -static-pie -Lbuild/static/libraries
+LDFLAGS_static := -static-pie
 CPPFLAGS_wasm := -include lib/base/wasi.h $(addprefix -D_WASI_EMULATED_,SIGNAL PROCESS_CLOCKS GETPID MMAN)
 LDFLAGS_wasm := -Wl,-s -Wl,-z,stack-size=1048576 $(addprefix -lwasi-emulated-,signal process-clocks getpid)
 MODE_FLAGS_wasm := -msimd128
@@ -85,15 +94,16 @@ ISA_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mpr
 FLAGS_vector_blocks := -O3 $(if $(filter x86_64,$(MACHINE)),-mprefer-vector-width=256)
 
 # gcc puts the steps of several exponentials beside each other only when it schedules early.
-FLAGS_vector_rows := $(if $(findstring clang,$(CC)),,-fschedule-insns -fsched-pressure)
+FLAGS_vector_rows := $(if $(findstring clang,$(CC))$(TARGET),,-fschedule-insns -fsched-pressure)
 
 VECTOR_SOURCES := $(wildcard lib/kernels/vector*.c)
 EXAMPLES := $(wildcard lib/examples/*.c)
 XSMM_ABSENT := lib/kernels/gemm_xsmm$(if $(filter yes,$(XSMM)),_absent).c # the other one is built
 AMX_ABSENT := lib/kernels/amx$(if $(filter x86_64,$(MACHINE)),_absent).c
-# Nothing can be opened at run time by a static program, which has a C library of its own.
-CAIRO_ABSENT := lib/figures/figure_cairo$(if $(filter static wasm,$(MODE)),,_absent).c
-IMAGE_ABSENT := $(if $(filter static wasm,$(MODE)), \
+# Nothing can be opened at run time by a static program, which has a C library of its own. For musl all are static.
+CLOSED := $(filter static wasm,$(MODE))$(findstring musl,$(TARGET))
+CAIRO_ABSENT := lib/figures/figure_cairo$(if $(CLOSED),,_absent).c
+IMAGE_ABSENT := $(if $(CLOSED), \
     lib/base/dynamic.c $(addprefix lib/image/image_file_,png.c jpeg.c),lib/image/image_file_absent.c)
 OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/base/system_linux.c cmd/line/interrupt.c, \
     $(wildcard lib/*/*_wasm.c cmd/*/*_wasm.c))
@@ -163,12 +173,14 @@ $(BUILD)/hardening.cflags: tests/tools/hardening.sh $(BUILD)/flags
 $(BUILD)/hardening.ldflags: tests/tools/hardening.sh $(BUILD)/flags
 	@$(if $(MODE_FLAGS_$(MODE)),:,tests/tools/hardening.sh link $(CFLAGS_ALL) $(LDFLAGS_ALL)) >$@
 
-# Where the libraries are is found once for each build folder and kept there.
+# Where the libraries are is found once for each build folder and kept there. What runs on other systems is linked with
+# archives that are made of pinned sources (.packaging/sources.sha256).
+PINNED := $(filter static wasm,$(MODE))$(TARGET)
 $(BUILD)/libraries.cflags: tests/tools/dependencies.sh $(BUILD)/flags
-ifeq ($(MODE),wasm)
-	@.packaging/wasm.sh $(BUILD)/libraries $(WASM_SOURCES)
-	@echo '$(BUILD)/libraries/libraries.o' >$(BUILD)/libraries.libs
-	@echo '-I$(BUILD)/libraries/include' >$@
+ifneq ($(PINNED),)
+	@CC='$(CC)' AR='$(AR)' $(if $(filter wasm,$(MODE)),LIBRARY_FLAGS='-O2 -msimd128') \
+	    .packaging/libraries.sh $(BUILD)/libraries $(LIBRARY_SOURCES)
+	@tests/tools/dependencies.sh find $(BUILD)/libraries pinned
 else
 	@tests/tools/dependencies.sh find $(BUILD)/libraries build
 endif
@@ -230,15 +242,23 @@ $(BUILD)/libattn.so: $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags $(BUILD)/attn-c
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--exclude-libs,ALL \
 	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $^ @$(BUILD)/libraries.libs -o $@
 
-# The library in the Python wheel is stripped and needs the C library alone. Where the source of cJSON cannot be had
-# it needs libcjson.so, too: such a wheel is for this machine.
-$(BUILD)/module/libraries.libs: $(BUILD)/libraries.cflags
+# The Python wheel has the library and the tool, stripped. They need the C library alone.
+WHEEL_LIBRARIES := $(if $(PINNED),$(BUILD)/libraries,$(BUILD)/module/libraries)
+ifeq ($(PINNED),)
+$(WHEEL_LIBRARIES).libs: $(BUILD)/libraries.cflags .packaging/libraries.sh .packaging/sources.sha256
 	@mkdir -p $(@D)
-	@.packaging/cjson.sh build/static/libraries || echo 'libcjson.a cannot be made: libcjson.so is used' >&2
-	@sed -e 's/-lpcre2-8/-l:libpcre2-8.a/' $(BUILD)/libraries.libs >$@
-$(BUILD)/module/libattn.so: $(LIB_OBJECTS) $(BUILD)/module/libraries.libs | $(BUILD)/hardening.ldflags
-	$(call say,LD)$(LINK) -shared -s -Wl,-soname,$(SONAME) -Wl,--exclude-libs,ALL -Wl,--as-needed \
-	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $(LIB_OBJECTS) -Lbuild/static/libraries @$(BUILD)/module/libraries.libs -o $@
+	@.packaging/libraries.sh $(WHEEL_LIBRARIES)
+	@tests/tools/dependencies.sh find $(WHEEL_LIBRARIES) pinned
+else
+$(WHEEL_LIBRARIES).libs: $(BUILD)/libraries.cflags
+endif
+$(BUILD)/module/libattn.so: $(LIB_OBJECTS) $(WHEEL_LIBRARIES).libs | $(BUILD)/hardening.ldflags
+	@mkdir -p $(@D)
+	$(call say,LD)$(LINK) -shared -s -Wl,-soname,$(SONAME) $(if $(TARGET),,-Wl,--exclude-libs,ALL) -Wl,--as-needed \
+	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $(LIB_OBJECTS) @$(WHEEL_LIBRARIES).libs -o $@
+$(BUILD)/module/attn-cli: $(CMD_OBJECTS) $(BUILD)/libattn.a $(WHEEL_LIBRARIES).libs | $(BUILD)/hardening.ldflags
+	@mkdir -p $(@D)
+	$(call say,LD)$(LINK) -pie -s -Wl,--as-needed $(CMD_OBJECTS) $(BUILD)/libattn.a @$(WHEEL_LIBRARIES).libs -o $@
 
 # It lies beside what is built and says where the sources are, whose models are found then. It is not installed.
 $(BUILD)/attn-cli.source:
@@ -393,15 +413,23 @@ check-ctypes: deps-python binding-check ## let the Python example use libattn.so
 	@LIBATTN=$(BUILD)/libattn.so $(or $(PYTHON),python3) lib/examples/one_head.py \
 	    models/tiny-gpt2 2.1 'The cat sat on the mat' | diff -u tests/install/one_head.out -
 
-wheel: wasm ## build the Python wheel in build/release/wheel and check it in an empty environment
+wheel: wasm ## build the Python wheel in build/release/wheel, or of a TARGET, and check it in an empty environment
 	@rm -rf $(BUILD)/wheel
-	@BUILD=$(BUILD) $(or $(PYTHON),python3) lib/python/build_wheel.py $(BUILD)/wheel
-	@tests/python/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(PYTHON),python3)
+	@BUILD=$(BUILD) TARGET=$(TARGET) $(or $(PYTHON),python3) lib/python/build_wheel.py $(BUILD)/wheel
+	@.packaging/licences.py check $(BUILD)/wheel/*.whl
+	@$(if $(filter aarch64% %musl,$(TARGET)),:,tests/python/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(PYTHON),python3))
+
+wheel-any: wasm ## build the wheel for other systems, in build/wheel-any: the tool as WebAssembly, run by wasmtime
+	@rm -rf build/wheel-any
+	@$(MAKE) MODE=release TARGET= man completions
+	@LICENCES=build/wasm/libraries/licences $(or $(PYTHON),python3) lib/python/build_wheel.py build/wheel-any any
+	@.packaging/licences.py check build/wheel-any/*.whl
+	@.packaging/check_any.sh build/wheel-any/*.whl $(or $(PYTHON),python3)
 
 check-wheel: wheel ## test that wheel in Debian's SUITES, default trixie: needs root and debootstrap
 	@.packaging/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(SUITES),trixie)
 
-.PHONY: wheel check-wheel check-module
+.PHONY: completions wheel wheel-any check-wheel check-module
 
 bench: all ## attn-cli beside PyTorch, ONNX Runtime, llama.cpp and numpy, as ratios (PYTHON names the python)
 	@$(or $(PYTHON),python3) tests/bench/peers.py $(BUILD)/attn-cli $(BUILD)/bench $(BENCH_ARGS)
@@ -577,6 +605,7 @@ $(error DESTDIR is '$(DESTDIR)', PREFIX '$(PREFIX)' and LIBDIR '$(LIBDIR)', expe
 endif
 endif
 
+completions: $(COMPLETIONS)
 man: $(BUILD)/attn-cli.1 ## make the manual page, build/release/attn-cli.1
 
 $(BUILD)/attn-cli.1: $(BUILD)/attn-cli
@@ -615,16 +644,23 @@ uninstall: ## remove what install has put there
 # --- Packages -----------------------------------------------------------------------------------
 
 SOURCE_ARCHIVE := build/attn-cli-$(VERSION).tar.gz
-STATIC_ARCHIVE := build/attn-cli-$(VERSION)-linux-$(shell uname -m).tar.gz
+STATIC_ARCHIVE := build/attn-cli-$(VERSION)-linux-$(MACHINE).tar.gz
 
 dist: ## make build/attn-cli-VERSION.tar.gz of what is committed: equal commits give equal bytes
 	@mkdir -p build
 	git -c tar.umask=022 archive --format=tar --prefix=attn-cli-$(VERSION)/ HEAD | gzip -n9 >$(SOURCE_ARCHIVE)
 
-static: deps-build wasm ## make one file that needs no other, in build/attn-cli-VERSION-linux-x86_64.tar.gz
-	@.packaging/cjson.sh build/static/libraries
+static: deps-build wasm ## make one file that needs no other, in build/attn-cli-VERSION-linux-x86_64.tar.gz, or of a TARGET with musl
+ifeq ($(TARGET),)
 	@$(MAKE) MODE=static build/static/attn-cli
-	@.packaging/static.sh build/static $(WASM_MODULE) $(STATIC_ARCHIVE)
+	@.packaging/static.sh build/static/attn-cli build/static/libraries/licences $(WASM_MODULE) $(STATIC_ARCHIVE) $(MACHINE)
+else
+	@$(MAKE) $(BUILD)/module/attn-cli
+	@$(MAKE) TARGET= BUILD=build/release build/release/attn-cli
+	@TOOL=build/release/attn-cli STRIP=: .packaging/static.sh $(BUILD)/module/attn-cli $(BUILD)/libraries/licences \
+	    $(WASM_MODULE) $(STATIC_ARCHIVE) $(MACHINE)
+endif
+	@.packaging/licences.py check $(STATIC_ARCHIVE)
 	@ls -l $(STATIC_ARCHIVE)
 
 check-static: ## run that file in an empty folder, and in Debian's SUITES: needs root

@@ -13,7 +13,7 @@ cd "$folder"
 cp "$archive" "attn-cli_$version.orig.tar.gz"
 tar -xzf "$archive"
 "$here/source.sh" libraries cjson pcre2 zlib
-find libraries -type f ! -name '*.[ch]' ! -name '*.generic' ! -name '*.dist' ! -path '*/debian/copyright' -delete
+find libraries -type f ! -name '*.[ch]' ! -name '*.generic' ! -name '*.dist' ! -name 'LICEN?E*' -delete
 find libraries -type d -empty -delete
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -czf "attn-cli_$version.orig-libraries.tar.gz" libraries
 mv libraries "attn-cli-$version"

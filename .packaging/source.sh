@@ -1,24 +1,58 @@
 #!/usr/bin/env bash
-# source.sh - gets the source of Debian's packages.
+# source.sh - gets the sources of the libraries that packages are linked with, the same on every system.
 #
-#   source.sh FOLDER PACKAGE...     the source of each lies in FOLDER/PACKAGE-VERSION then
+#   source.sh FOLDER PACKAGE...    unpacks the source of each into FOLDER/PACKAGE, patched by patches/PACKAGE.patch
+#   source.sh --newest             names the packages of which Debian 13 or its security updates have a newer version
 #
-# apt checks the signature of what it fetches; its own lists and settings stay as they are.
+# The files are those of sources.sha256, and are kept in build/sources. Debian keeps the archives of upstream as long as a
+# suite; its own patches it replaces with each update, so they lie here. DEBIAN_MIRROR: where the files come from.
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
+kept=$(cd "$here/.." && pwd)/build/sources
+table=$here/sources.sha256
+mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+
+fail() {
+    printf 'source.sh: %s\n' "$@" >&2
+    exit 1
+}
+
+unpack() { # FOLDER PACKAGE
+    local digest path file part
+    read -r digest _ _ path < <(grep "^[0-9a-f]* $2 " "$table") || fail "'$2' is not in .packaging/sources.sha256"
+    file=$kept/${path##*/} part=$kept/${path##*/}.$$
+    mkdir -p "$kept" "$1/$2"
+    if ! sha256sum --status --check <<<"$digest  $file" 2>/dev/null; then
+        /usr/lib/apt/apt-helper -qq -o Acquire::Retries=3 -o APT::Sandbox::User=root \
+            download-file "$mirror/pool/main/$path" "$part" "SHA256:$digest" >&2 ||
+            fail "'$mirror/pool/main/$path' is expected to have the SHA-256 $digest"
+        mv "$part" "$file"
+    fi
+    tar -C "$1/$2" --strip-components=1 -xf "$file"
+    [ ! -e "$here/patches/$2.patch" ] || patch -s -d "$1/$2" -p1 <"$here/patches/$2.patch"
+}
+
+# apt checks signatures; its own lists and settings stay as they are.
+print_newer() {
+    local settings package version newest
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    mkdir -p "$work"/lists/partial "$work"/cache/archives/partial
+    chmod 755 "$work"
+    printf 'deb-src %s main\n' "$mirror trixie" \
+        "${DEBIAN_SECURITY_MIRROR:-http://deb.debian.org/debian-security} trixie-security" >"$work/sources"
+    settings=(-qq -o "Dir::Etc::SourceList=$work/sources" -o Dir::Etc::SourceParts=/dev/null
+        -o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root)
+    apt-get "${settings[@]}" update >&2
+    while read -r _ package version _; do
+        newest=$(apt-cache "${settings[@]}" showsrc --only-source "$package" | sed -n 's/^Version: //p' | sort -V | tail -n 1)
+        [ "$newest" = "$version" ] || echo "$package: Debian has $newest, .packaging/sources.sha256 $version"
+    done < <(grep -v '^#' "$table")
+}
+
+[ "${1-}" != --newest ] || { print_newer && exit; }
+[ $# -ge 2 ] || fail 'usage: source.sh FOLDER PACKAGE..., source.sh --newest'
 folder=$1
 shift
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-mkdir -p "$folder" "$work"/lists/partial "$work"/cache/archives/partial
-chmod 755 "$work"
-suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
-cat >"$work/sources" <<END
-deb-src ${DEBIAN_MIRROR:-http://deb.debian.org/debian} $suite main
-END
-settings=(-qq -o "Dir::Etc::SourceList=$work/sources" -o Dir::Etc::SourceParts=/dev/null
-    -o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root)
-
-cd "$folder"
-apt-get "${settings[@]}" update
-apt-get "${settings[@]}" source "$@" >/dev/null
+for package; do unpack "$folder" "$package"; done

@@ -15,15 +15,26 @@ const char *attn_isa_name(enum attn_isa isa)
 }
 
 #if defined __x86_64__
+#include <cpuid.h>
 
+/* Asks the processor itself: what __builtin_cpu_supports answers depends on the compiler's library,
+ * and is always no in zig's. The system must save the registers, too. */
 enum attn_isa attn_isa_detect(void)
 {
-    bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    enum { SAVES_256_BITS = 0x06, SAVES_512_BITS = 0xe6 };
+    const unsigned avx = bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C;
+    const unsigned avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+    unsigned eax, ebx, ecx, edx, saved;
 
-    if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return ATTN_ISA_AVX512;
-    return has_avx2 ? ATTN_ISA_AVX2 : ATTN_ISA_BASELINE;
+    __cpuid(1, eax, ebx, ecx, edx);
+    if ((ecx & avx) != avx)
+        return ATTN_ISA_BASELINE;
+    __asm__("xgetbv" : "=a"(saved), "=d"(edx) : "c"(0));
+    __cpuid_count(7, 0, eax, ebx, ecx, edx); /* processors with FMA have it */
+    if ((saved & SAVES_256_BITS) != SAVES_256_BITS || !(ebx & bit_AVX2))
+        return ATTN_ISA_BASELINE;
+    return (saved & SAVES_512_BITS) == SAVES_512_BITS && (ebx & avx512) == avx512 ? ATTN_ISA_AVX512
+                                                                                  : ATTN_ISA_AVX2;
 }
 
 #elif defined __aarch64__

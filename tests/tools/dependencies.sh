@@ -3,6 +3,7 @@
 #
 #   dependencies.sh find PREFIX build|check  writes PREFIX.cflags and PREFIX.libs, arguments of the
 #                                            compiler; names what is missing and its package
+#   dependencies.sh find PREFIX pinned       the same of the archives in the folder PREFIX (.packaging/libraries.sh)
 #   dependencies.sh install GROUP...         installs what build, check, test, optional, draw,
 #                                            pictures, lint, engines, packages, fresh, python, clang,
 #                                            fuzz, browser, aarch64, wasm, node lack on Debian and
@@ -169,6 +170,11 @@ missing_of() {
 
 find_libraries() {
     local prefix=$1 group=$2 packages modules=check libs=
+    if [ "$group" = pinned ]; then
+        echo "-I$prefix/include" >"$prefix.cflags"
+        echo "-L$prefix -lcjson -lpcre2-8 -lz $xsmm_libs" >"$prefix.libs"
+        return
+    fi
     packages=$(missing_of "$group")
     [ -z "$packages" ] ||
         fail "missing Debian packages: $packages" "'make deps' installs them, or: apt-get install $packages"

@@ -14,7 +14,7 @@ from .events import Event, Listener
 from .host import Host, open_host, tower_of
 from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8, warn_of
 from .pictures import picture_options, written
-from .places import DEFAULT
+from .places import DEFAULT, live_module
 from .request import DEFAULT_SITES, SITES, SPECIALS, Request, choice, ids_of, refuse_empty, whole
 from .result import Owner, Result, places_of, predictions_of, tensors_of
 from .table import table_of
@@ -378,7 +378,7 @@ class _Live:
         self.reading = self._reading(given)
         source, name = host.found[0].source, host.found[1]
         args = c.attn_live_args(source=POINTER(c.attn_source)(source), given=name, most=limit << 20,
-                                module=os.fsencode(os.environ.get("ATTN_LIVE_MODULE", "")),
+                                module=os.fsencode(os.environ.get("ATTN_LIVE_MODULE") or live_module()),
                                 story=None if story is None else path_bytes(story, "story"),
                                 image=None if image is None else path_bytes(image, "image"),
                                 request=POINTER(c.attn_request)(request.struct),

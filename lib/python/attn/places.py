@@ -28,14 +28,28 @@ def _ollama() -> list[str]:
     return [os.path.expanduser("~/.ollama/models"), "/usr/share/ollama/.ollama/models"]
 
 
+def _shared() -> list[str]:
+    """Where a wheel puts what command and module share: above lib/python3.x/site-packages, and beside the module if pip
+    was given a folder (--target). Without a wheel: below Python's prefix."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    is_wheel = os.path.dirname(os.path.abspath(path)) == here
+    places = [os.path.join(here, "..", "..", "..", ".."), os.path.join(here, "..")] if is_wheel else []
+    return [os.path.join(place, "share", "attn-cli") for place in [*places, sys.prefix]]
+
+
+def live_module() -> str:
+    """The path of an installed attn.wasm, or '': then the library looks for it near itself."""
+    found = [os.path.join(folder, "attn.wasm") for folder in _shared()]
+    return next((os.path.realpath(file) for file in found if os.path.isfile(file)), "")
+
+
 def _folders() -> list[str]:
-    """ATTN_CLI_MODEL_PATH, the models in the wheel, those of an installation, and those of the sources, where the
-    library lies in a build folder: only there is a file that says where they are."""
+    """ATTN_CLI_MODEL_PATH, the models of an installation, and those of the sources, where the library lies in a build
+    folder: only there is a file that says where they are."""
     named = [folder for folder in os.environ.get("ATTN_CLI_MODEL_PATH", "").split(":") if folder]
     library = os.path.dirname(os.path.abspath(path)) if os.sep in path else "/usr/lib"
-    near = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "models"),
-            os.path.join(library, "..", "share", "attn-cli", "models"),
-            os.path.join(sys.prefix, "share", "attn-cli", "models")]
+    near = [os.path.join(library, "..", "share", "attn-cli", "models")]
+    near += [os.path.join(folder, "models") for folder in _shared()]
     try:
         with open(os.path.join(library, "attn-cli.source"), encoding="utf-8", errors="surrogateescape") as file:
             near.append(os.path.join(library, file.readline().rstrip("\n"), "models"))
