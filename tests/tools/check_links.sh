@@ -27,10 +27,10 @@ list_headings_and_links() {
     {
         line = $0
         gsub(/`[^`]*`/, "", line)
-        while (match(line, /\]\([^) ]+\)|(src|href)="[^"]+"/)) {
+        while (match(line, /\]\([^) ]+\)|(src|srcset|href)="[^"]+"/)) {
             target = substr(line, RSTART, RLENGTH)
             line = substr(line, RSTART + RLENGTH)
-            gsub(/^\]\(|\)$|^(src|href)="|"$/, "", target)
+            gsub(/^\]\(|\)$|^(src|srcset|href)="|"$/, "", target)
             if (target !~ /^[a-z]+:/) print "link", FILENAME, FNR, target
         }
     }' "${files[@]}"
