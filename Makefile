@@ -524,7 +524,7 @@ hooks: ## let git check the form of commit messages
 	@ln -sf "$(CURDIR)/tests/tools/commit_msg.sh" "$$(git rev-parse --git-path hooks)/commit-msg"
 
 lint: deps-lint ## check layers, symbols, headers, hardening, format, and run clang-tidy
-	@$(MAKE) -k -O layers symbols headers hardening links format-check binding-check fixtures-check tidy
+	@$(MAKE) -k -O layers symbols headers hardening links reference-check format-check binding-check fixtures-check tidy
 	@echo 'lint: nothing found'
 
 layers: $(LIB_OBJECTS) $(CMD_OBJECTS) ## check which file may use what (the layers), and which defines what
@@ -544,6 +544,15 @@ hardening: $(BUILD)/attn-cli $(BUILD)/libattn.so ## check that what is built is 
 
 gallery: all ## renew the pictures of the manual's gallery, and write build/gallery.html
 	@tests/tools/make_gallery.sh
+
+reference: $(BUILD)/attn-cli ## write the help of all commands and topics into the manual
+	@tests/tools/make_reference.sh
+
+reference-check: $(BUILD)/attn-cli
+	@tests/tools/make_reference.sh --check
+
+site: ## make build/site: the manual and all other Markdown files as HTML, with pandoc
+	@tests/tools/make_site.sh
 
 links: ## check relative links of the Markdown files, and the length of the manual's
 	@tests/tools/check_links.sh
@@ -746,7 +755,7 @@ help: ## list the targets
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh bench bench-cold bench-wasm check-python check-ctypes binding binding-check probes translations test-threaded check \
-    compilers objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers hardening links gallery format format-check tidy man install uninstall deps \
+    compilers objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers hardening links gallery reference reference-check site format format-check tidy man install uninstall deps \
     deps-build deps-test deps-draw deps-pictures deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
