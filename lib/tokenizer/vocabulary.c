@@ -267,6 +267,25 @@ int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const cha
     return -1;
 }
 
+enum attn_status attn_lookup_begin(const void *model, size_t n, void **lookup,
+                                   struct attn_error *err)
+{
+    struct attn_lookup *made;
+
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    *made = (struct attn_lookup){.model = model, .budget = attn_lookup_budget(n)};
+    *lookup = made;
+    return ATTN_OK;
+}
+
+void attn_lookup_end(void *lookup)
+{
+    struct attn_lookup *made = lookup;
+
+    attn_free(made->memory);
+    attn_free(made);
+}
+
 /* --- GPT-2's alphabet ------------------------------------------------------------------------- */
 
 void attn_alphabet_init(struct attn_alphabet *alphabet)

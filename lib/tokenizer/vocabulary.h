@@ -76,6 +76,19 @@ static inline uint64_t attn_lookup_budget(size_t n)
     return ((uint64_t)n << 12) + (UINT64_C(1) << 31);
 }
 
+/* The scratch of a stage whose model looks up parts of one text. */
+struct attn_lookup {
+    const void *model; /* borrows */
+    void *memory;      /* owns; grown by the model */
+    size_t n_memory;   /* elements of it */
+    uint64_t budget;   /* bytes that may still be looked up */
+};
+
+/* The `begin` and `end` of such a stage (pipeline.h). */
+enum attn_status attn_lookup_begin(const void *model, size_t n, void **lookup,
+                                   struct attn_error *err);
+void attn_lookup_end(void *lookup);
+
 static inline bool attn_vocabulary_has(const struct attn_vocabulary *vocabulary, int32_t id)
 {
     return id >= 0 && (size_t)id < vocabulary->n && vocabulary->entries[id].id >= 0;

@@ -30,13 +30,6 @@ struct node {
 
 #define NOWHERE SIZE_MAX
 
-struct unigram_scratch {
-    const struct attn_unigram_model *model;
-    struct node *nodes; /* owns */
-    size_t n_node;
-    uint64_t budget; /* bytes that may still be looked up */
-};
-
 void attn_unigram_model_finish(struct attn_unigram_model *model)
 {
     const struct attn_vocabulary *vocabulary = model->vocabulary;
@@ -147,10 +140,11 @@ static size_t character_size(const char *text, size_t size)
 }
 
 /* Takes all tokens that begin at AT of PIECE. */
-static enum attn_status add_edges(struct unigram_scratch *scratch, const char *piece, size_t size,
+static enum attn_status add_edges(struct attn_lookup *lookup, const char *piece, size_t size,
                                   size_t at, struct attn_error *err)
 {
-    const struct attn_unigram_model *model = scratch->model;
+    const struct attn_unigram_model *model = lookup->model;
+    struct node *nodes = lookup->memory;
     const size_t first = character_size(piece + at, size - at);
     bool has_first = false;
 
@@ -159,20 +153,20 @@ static enum attn_status add_edges(struct unigram_scratch *scratch, const char *p
         const int32_t id =
             attn_vocabulary_find_own(model->vocabulary, model->is_foreign, piece + at, end - at);
 
-        if (end - at > scratch->budget)
+        if (end - at > lookup->budget)
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "the tokenizer takes too long to find the tokens of the text");
-        scratch->budget -= end - at;
+        lookup->budget -= end - at;
         if (id >= 0) {
-            take(scratch->nodes, at, end, id, model->scores[id]);
+            take(nodes, at, end, id, model->scores[id]);
             has_first = has_first || end - at == first;
         }
         if (end == size)
             break;
     }
     if (!has_first)
-        take(scratch->nodes, at, at + first, model->unk_id, model->unk_score);
-    if (scratch->nodes[at + first].id < 0)
+        take(nodes, at, at + first, model->unk_id, model->unk_score);
+    if (nodes[at + first].id < 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the vocabulary has no token for '%s', and no unknown token",
                               attn_quote(piece + at, first).text);
@@ -180,20 +174,20 @@ static enum attn_status add_edges(struct unigram_scratch *scratch, const char *p
 }
 
 /* Finds the best way through PIECE. */
-static enum attn_status find_way(struct attn_walk *walk, struct unigram_scratch *scratch,
+static enum attn_status find_way(struct attn_walk *walk, struct attn_lookup *lookup,
                                  const char *piece, size_t size, struct attn_error *err)
 {
     struct node *nodes;
     size_t n_passed = 0;
 
-    ATTN_TRY(attn_grow((void **)&scratch->nodes, &scratch->n_node, size + 1, sizeof *nodes, err));
-    nodes = scratch->nodes;
+    ATTN_TRY(attn_grow(&lookup->memory, &lookup->n_memory, size + 1, sizeof *nodes, err));
+    nodes = lookup->memory;
     for (size_t i = 0; i <= size; i++)
         nodes[i] = (struct node){.begin = NOWHERE};
     for (size_t at = 0; at < size; at += character_size(piece + at, size - at)) {
         if (n_passed++ % CANCEL_INTERVAL == 0 && walk->options->cancel && *walk->options->cancel)
             return attn_error_set(err, ATTN_CANCELED, "canceled");
-        ATTN_TRY(add_edges(scratch, piece, size, at, err));
+        ATTN_TRY(add_edges(lookup, piece, size, at, err));
     }
     for (size_t end = size; end > 0; end = nodes[end].begin)
         nodes[nodes[end].begin].next = end;
@@ -227,13 +221,13 @@ static enum attn_status push_unknown(struct attn_walk *walk, const struct attn_u
 static enum attn_status run_unigram(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                     struct attn_error *err)
 {
-    struct unigram_scratch *scratch = walk->scratch[at];
-    const struct attn_unigram_model *model = scratch->model;
+    struct attn_lookup *lookup = walk->scratch[at];
+    const struct attn_unigram_model *model = lookup->model;
     const size_t size = attn_slice_size(slice), begin = slice.begin;
     const struct node *nodes;
 
-    ATTN_TRY(find_way(walk, scratch, attn_slice_text(slice), size, err));
-    nodes = scratch->nodes;
+    ATTN_TRY(find_way(walk, lookup, attn_slice_text(slice), size, err));
+    nodes = lookup->memory;
     for (size_t from = 0, end; from < size; from = end) {
         const int32_t id = nodes[nodes[from].next].id;
 
@@ -251,26 +245,5 @@ static enum attn_status run_unigram(struct attn_walk *walk, size_t at, struct at
     return ATTN_OK;
 }
 
-static enum attn_status begin_scratch(const void *data, size_t n, void **out,
-                                      struct attn_error *err)
-{
-    struct unigram_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
-
-    *out = scratch;
-    if (!scratch)
-        return ATTN_NO_MEMORY;
-    scratch->model = data;
-    scratch->budget = attn_lookup_budget(n);
-    return ATTN_OK;
-}
-
-static void end_scratch(void *data)
-{
-    struct unigram_scratch *scratch = data;
-
-    attn_free(scratch->nodes);
-    attn_free(scratch);
-}
-
 const struct attn_text_stage_kind attn_unigram_stage = {
-    .run = run_unigram, .begin = begin_scratch, .end = end_scratch};
+    .run = run_unigram, .begin = attn_lookup_begin, .end = attn_lookup_end};

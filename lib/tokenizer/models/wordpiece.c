@@ -7,12 +7,6 @@
 
 #include <string.h>
 
-struct wordpiece_scratch {
-    const struct attn_wordpiece_model *model;
-    struct attn_buffer key; /* the prefix and the rest of the word */
-    uint64_t budget;        /* bytes that may still be looked up */
-};
-
 void attn_wordpiece_model_finish(struct attn_wordpiece_model *model)
 {
     const struct attn_vocabulary *vocabulary = model->vocabulary;
@@ -31,27 +25,26 @@ void attn_wordpiece_model_release(struct attn_wordpiece_model *model)
     *model = (struct attn_wordpiece_model){0};
 }
 
-/* The longest token at AT of the word, which is in `key` after the room for a prefix, or -1. *END
- * is where it ends in the word. */
-static int32_t find_longest(struct wordpiece_scratch *scratch, size_t at, size_t *end)
+/* The longest token at AT of the word [n], which is in `memory` after the room for a prefix, or -1.
+ * *END is where it ends in the word. */
+static int32_t find_longest(struct attn_lookup *lookup, size_t n, size_t at, size_t *end)
 {
-    const struct attn_wordpiece_model *model = scratch->model;
-    char *data = scratch->key.data;
+    const struct attn_wordpiece_model *model = lookup->model;
     const size_t n_prefix = at > 0 ? model->n_prefix : 0;
     /* The bytes before AT were consumed already: the prefix goes there. */
-    char *key = data + model->n_prefix + at - n_prefix;
-    const size_t left = scratch->key.size - (size_t)(key - data);
+    char *key = (char *)lookup->memory + model->n_prefix + at - n_prefix;
+    const size_t left = n - at + n_prefix;
     size_t size = left < model->n_longest ? left : model->n_longest;
 
     if (n_prefix > 0)
         memcpy(key, model->prefix, n_prefix);
     while (size > 0 && size < left && ((unsigned char)key[size] & 0xc0) == 0x80)
         size--;
-    while (size > n_prefix && scratch->budget > 0) {
+    while (size > n_prefix && lookup->budget > 0) {
         const int32_t id =
             attn_vocabulary_find_own(model->vocabulary, model->is_foreign, key, size);
 
-        scratch->budget -= size < scratch->budget ? size : scratch->budget;
+        lookup->budget -= size < lookup->budget ? size : lookup->budget;
         if (id >= 0) {
             *end = at + size - n_prefix;
             return id;
@@ -93,21 +86,19 @@ static enum attn_status append_unknown(struct attn_walk *walk,
 static enum attn_status run_wordpiece(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                       struct attn_error *err)
 {
-    struct wordpiece_scratch *scratch = walk->scratch[at];
-    const struct attn_wordpiece_model *model = scratch->model;
+    struct attn_lookup *lookup = walk->scratch[at];
+    const struct attn_wordpiece_model *model = lookup->model;
     const char *word = attn_slice_text(slice);
     const size_t size = attn_slice_size(slice), first = walk->encoding->n;
 
     if (is_too_long(model, word, size))
         return append_unknown(walk, model, slice, first, err);
-    attn_buffer_reset(&scratch->key);
-    attn_buffer_append(&scratch->key, model->prefix, model->n_prefix);
-    attn_buffer_append(&scratch->key, word, size);
-    ATTN_TRY(attn_buffer_check(&scratch->key, err));
+    ATTN_TRY(attn_grow(&lookup->memory, &lookup->n_memory, model->n_prefix + size, 1, err));
+    memcpy((char *)lookup->memory + model->n_prefix, word, size);
     for (size_t from = 0, end = 0; from < size; from = end) {
-        const int32_t id = find_longest(scratch, from, &end);
+        const int32_t id = find_longest(lookup, size, from, &end);
 
-        if (scratch->budget == 0)
+        if (lookup->budget == 0)
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "the tokenizer takes too long to find the tokens of the text");
         if (id < 0)
@@ -120,26 +111,5 @@ static enum attn_status run_wordpiece(struct attn_walk *walk, size_t at, struct 
     return ATTN_OK;
 }
 
-static enum attn_status begin_scratch(const void *data, size_t n, void **out,
-                                      struct attn_error *err)
-{
-    struct wordpiece_scratch *scratch = attn_alloc(1, sizeof *scratch, err);
-
-    *out = scratch;
-    if (!scratch)
-        return ATTN_NO_MEMORY;
-    scratch->model = data;
-    scratch->budget = attn_lookup_budget(n);
-    return ATTN_OK;
-}
-
-static void end_scratch(void *data)
-{
-    struct wordpiece_scratch *scratch = data;
-
-    attn_buffer_release(&scratch->key);
-    attn_free(scratch);
-}
-
 const struct attn_text_stage_kind attn_wordpiece_stage = {
-    .run = run_wordpiece, .begin = begin_scratch, .end = end_scratch};
+    .run = run_wordpiece, .begin = attn_lookup_begin, .end = attn_lookup_end};
