@@ -28,7 +28,7 @@ struct batch_args {
     int64_t max_line, n_most;  /* 0: not given */
     int64_t n_max_token;       /* 0: not given */
     int64_t progress;          /* seconds; 0: not given */
-    struct prompt_args prompt; /* what becomes of special tokens */
+    struct prompt_args prompt; /* whether special tokens are parsed and added */
     const char *output;        /* where the lines of JSON go; NULL or "-": standard output */
     const char *fields;        /* what a line holds; NULL: the default */
     const char *measures;      /* of a head; NULL: all */

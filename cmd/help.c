@@ -34,8 +34,9 @@ static void print_roff(struct attn_sink *out, const char *text, size_t size)
     }
 }
 
-/* A line of text, SIZE bytes, broken at words: mandoc wants lines below 80 columns. After a line
- * that ends like a sentence but is none ("9.*") roff must not leave two spaces: \& prevents it. */
+/* Prints a paragraph, TEXT [size], broken at words, because mandoc wants lines below 80 columns.
+ * After a full stop at the end of a line roff sets two spaces. Where the line does not end a
+ * sentence ("9.*"), \& prevents that. */
 static void print_filled(struct attn_sink *out, const char *text, size_t size)
 {
     enum { WIDTH = 70 };

@@ -17,9 +17,10 @@ static const struct option rows[] = {
                   "number of records or items that may fail; one more ends the run. Default: any "
                   "number, and the exit code is 6"),
     OPTION_FLAG("resume", struct restart_args, is_resumed,
-                "continue the output file of a run of the same command that ended early. If there "
-                "is none, begin; if all is done, only check that input and outputs are still the "
-                "same. The table of items is that of all"),
+                "continue the output file of a run of the same command that ended early. Start "
+                "from the beginning if the file does not exist; if it is complete, only check "
+                "that input and outputs are unchanged. The table covers all items, also those of "
+                "the earlier run"),
 };
 
 const struct option_group restart_options = OPTION_GROUP(NULL, rows);

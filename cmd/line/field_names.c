@@ -73,7 +73,7 @@ static bool is_option(const char *name)
     return false;
 }
 
-/* Finds the option that fills FIELD [size], without its dashes; false if there is none. */
+/* Finds the option that fills FIELD [size], without its dashes. Returns whether one does. */
 static bool find_option(const char *field, size_t size, char option[NAME_SIZE])
 {
     if (size == 0 || size >= NAME_SIZE)
@@ -126,9 +126,9 @@ void field_names_set_arguments(char **items, int n)
 }
 
 /* Reads the field at AT, "`heads 0.0`": the option that fills it, and the size of its name with the
- * first backquote. 0 if there is none. In a quotation, which begins at QUOTE or is NULL, texts of
- * the user have backquotes of their own; the library quotes a field as the first word, and each
- * `set` of a model that is made. */
+ * first backquote. Returns 0 if AT is not a field. In a quotation, which begins at QUOTE or is
+ * NULL, texts of the user have backquotes of their own; the library quotes a field as the first
+ * word, and each `set` of a model that is made. */
 static size_t read_field(const char *at, const char *quote, char option[NAME_SIZE])
 {
     const char *end = *at == '`' ? strchr(at + 1, '`') : NULL;

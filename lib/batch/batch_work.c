@@ -194,9 +194,9 @@ static void note_text(struct attn_batch *batch, const struct attn_record *record
 
     batch->has_noted_text = true;
     attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_NOT_JSON,
-              "record %zu is no object of JSON; %s", record->number,
+              "record %zu is not a JSON object; %s", record->number,
               attn_items_separator_of(name)
-                  ? "CSV is read as `items`, by score for example, or once it is JSON Lines"
+                  ? "commands with `items` read CSV, such as score; batch reads JSON Lines"
                   : "`takes_texts` reads each line as a text");
 }
 

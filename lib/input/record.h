@@ -14,7 +14,7 @@
  * file, is no matter of one record and ends the run. */
 #define ATTN_RECORD_FAILURE_MAP(X)                                                                 \
     X(NONE, 0, "")             /* it has not failed */                                             \
-    X(BAD_JSON, 1, "bad_json") /* its line is no object of JSON */                                 \
+    X(BAD_JSON, 1, "bad_json") /* its line is not a JSON object */                                 \
     X(NO_TEXT, 2, "no_text")   /* it has no text and no ids */                                     \
     X(BAD_TEXT, 3, "bad_text") /* its text is not UTF-8, or the vocabulary lacks a word of it */   \
     X(BAD_IDS, 4, "bad_ids")   /* an id is no whole number, or not of the vocabulary */            \

@@ -17,6 +17,7 @@ declare -A exempt=(
     [verbose]='adds notes about work, and there may be none'
     [progress]='reports after some seconds'
     [max-errors]='counts failures, and there may be none'
+    [marks]='for texts that contain marks'
     [special]='for texts that contain special tokens'
     [special-tokens]='for tokenizers that add special tokens'
     [tower]='for models with two towers'
@@ -53,11 +54,19 @@ value_of() { # COMMAND NAME ARGUMENT
     *.column | *.sort) value=layer ;;
     *.compute) value=bf16 ;;
     *.config) value=$in/config.json ;;
+    *.cluster) value=number ;;
     *.decode) value='5 6' ;;
     *.draw) value=embed=randn@7 ;;
     *.drop) value=e ;;
     *.embeds) value=$in/embeds.npy ;;
     *.estimate) value=atp ;;
+    ablate.fdr) value=change ;;
+    attribute.fdr) value=logit ;;
+    diff.fdr) value=tv_mean ;;
+    heads.fdr) value=entropy ;;
+    lens.fdr) value=logit_diff ;;
+    patch.fdr) value=effect ;;
+    score.fdr) value=metric ;;
     *.fields) value=tokens ;;
     score.figure) value=curve ;;
     *.figure) value=tokens ;;
@@ -88,6 +97,7 @@ value_of() { # COMMAND NAME ARGUMENT
     *.patch) value=z:2=$in/z.npz ;;
     *.positions) value=end=-1 ;;
     *.probe) value=induction:5 ;;
+    *.regions) value=verb ;;
     *.rescale) value=z:2.5=0.5 ;;
     *.reference) value=$in/texts.txt ;;
     *.set) value=d_model=16 ;;
@@ -140,6 +150,7 @@ value_by_kind() { # OPTION ARGUMENT
 bases=(
     "run|--color|always|$text" "run|--svg|a.svg|$text" "run|--target| are|$text" "run|--heatmap|--color|always|$text" "run|--npz|a.npz|$text"
     "run|--compare|--attention|window:3|$text" "run|--explain|--heads|2.3|$text" "run|--csv|folder|$text"
+    "run|--items|IN/items.jsonl|--sites|z|--npz|a.npz" "generate|-n|3|--items|IN/items.jsonl"
     "attend|--q|IN/q.npy|--k|IN/k.npy|--v|IN/v.npy|--mask|IN/mask.npy" "attend|--svg|a.svg|--q|IN/q.npy|--k|IN/k.npy|--v|IN/v.npy"
     "tokenize|$text" "tokenize|--format|ids|$text" "init|made|--vocab-from|to be or not|--set|d_model=8|--set|n_head=2" "inspect|fable" "models"
     "models|--json|a.json" "batch|IN/texts.jsonl" "batch|IN/texts.jsonl|--csv|a.csv" "batch|IN/texts.jsonl|--output|a.jsonl"
@@ -229,7 +240,7 @@ try_base() { # NUMBER N_PART OFFSET
 
 prepare >"$scratch/out" 2>&1 || fail "prepare: $(head -c 200 "$scratch/out")"
 for command in run attend tokenize init inspect models batch heads ablate attribute diff generate lens patch score completion help; do
-    "$cli" help $command | sed -nE 's/^ {2,6}(-., )?--([a-z-]+)( [^ ]+)?(  .*|$)/\2\3/p' >"$scratch/$command.options"
+    "$cli" help $command | sed -nE 's/^( {6}|  -., )--([a-z-]+)( [^ ]+)?(  .*|$)/\2\3/p' >"$scratch/$command.options"
     twice=$(cut -d' ' -f1 "$scratch/$command.options" | sort | uniq -d)
     [ -s "$scratch/$command.options" ] && [ -z "$twice" ] && pass || fail "$command has twice: $twice"
 done
