@@ -154,6 +154,7 @@ static enum attn_status write_drawn(struct question *question, const struct attn
     enum attn_status status;
 
     request.on_note = NULL;
+    request.edits = (struct attn_request_edits){0}; /* only labels are read */
     request.selection.queries = NULL;
     status = attn_run_prepare(question->host, &request, &clean, err);
     request.input = *other;

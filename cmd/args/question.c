@@ -408,7 +408,8 @@ enum attn_status question_write_labelled(struct question *question, struct attn_
     struct attn_run *run = NULL;
     enum attn_status status;
 
-    request.on_note = NULL; /* the experiment has emitted these notes */
+    request.on_note = NULL;                         /* the experiment has emitted these notes */
+    request.edits = (struct attn_request_edits){0}; /* labels have none */
     request.selection.sites = NULL;
     ATTN_TRY(attn_run_prepare(question->host, &request, &run, err));
     question->grid.run = attn_run_labels(run);

@@ -76,6 +76,17 @@ bool attn_edits_are_given(const struct attn_request_edits *edits)
     return count_parts(edits) > 0;
 }
 
+bool attn_edits_name_positions(const struct attn_request_edits *edits)
+{
+    bool has_named = edits->n_knockout > 0;
+
+    for (size_t i = 0; i < edits->n_patch; i++)
+        has_named = has_named || edits->patches[i].positions;
+    for (size_t i = 0; i < edits->n_steering; i++)
+        has_named = has_named || edits->steerings[i].positions;
+    return has_named;
+}
+
 enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
                                         struct attn_error *err)
 {

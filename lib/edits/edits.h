@@ -82,6 +82,9 @@ enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
                                         struct attn_error *err);
 bool attn_edits_are_given(const struct attn_request_edits *edits);
 
+/* Whether some of EDITS are at positions of the text. */
+bool attn_edits_name_positions(const struct attn_request_edits *edits);
+
 /* Whether EDITS may fit some text of MODEL, whose layers have the attention LAYERS: all but words,
  * positions and lengths is checked. LAYERS NULL: the model's own. Stage ATTN_STAGE_OPTIONS, or that
  * of the input for vectors of another width. */

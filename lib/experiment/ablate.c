@@ -329,7 +329,11 @@ static enum attn_status copy_sums(const struct ablation *ablation, bool is_back,
 static enum attn_status sum_references(struct ablation *ablation, struct attn_error *err)
 {
     const struct plan *plan = ablation->frame.plan;
-    struct found *found = ablation->frame.run->source.n == 0 ? plan->found : NULL;
+    const struct attn_request *request = &ablation->frame.request;
+    const bool has_own_places = /* the edits of the references are those of this item */
+        request->reading.places && attn_edits_name_positions(&request->edits);
+    struct found *found =
+        ablation->frame.run->source.n == 0 && !has_own_places ? plan->found : NULL;
     enum attn_status status = ATTN_OK;
     bool is_short;
 

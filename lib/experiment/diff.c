@@ -66,13 +66,29 @@ static bool is_same_token(const struct diff *diff, size_t a, size_t b)
     return x->rows && y->rows && memcmp(x->rows + a * d, y->rows + b * d, d * sizeof *x->rows) == 0;
 }
 
+/* Whether both runs have the same edits at the same positions. */
+static bool has_same_edits(const struct attn_edit_list *x, const struct attn_edit_list *y)
+{
+    bool is_same = x->n == y->n;
+
+    for (size_t i = 0; is_same && i < x->n; i++) {
+        const struct attn_edit *a = &x->items[i], *b = &y->items[i];
+
+        is_same = a->site == b->site && a->layer == b->layer && a->head == b->head &&
+                  a->row0 == b->row0 && a->row1 == b->row1 && a->col0 == b->col0 &&
+                  a->col1 == b->col1 && a->op == b->op && a->factor == b->factor &&
+                  a->data == b->data && a->ld == b->ld;
+    }
+    return is_same;
+}
+
 /* Whether rows depend only on earlier tokens, and both runs compute them in the same way. */
 static bool has_causal_rows(const struct diff *diff)
 {
     const struct attn_request *x = &diff->frame.run->request, *y = &diff->frame.other->request;
     const struct attn_config *config = attn_model_config(diff->frame.run->model);
     bool is_causal = diff->frame.run->model == diff->frame.other->model &&
-                     diff->frame.run->edits.n == 0 && diff->frame.other->edits.n == 0 &&
+                     has_same_edits(&diff->frame.run->edits, &diff->frame.other->edits) &&
                      x->attention.layers == y->attention.layers &&
                      x->attention.change == y->attention.change;
 

@@ -319,7 +319,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     frame->request.input = patch->args->corrupted;
     if (attn_input_is_given(&patch->args->corrupted_source))
         frame->request.source = patch->args->corrupted_source;
-    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->other, err));
+    ATTN_TRY(attn_run_prepare_like(frame->run, &frame->request, &frame->other, err));
     ATTN_TRY(check_lengths(frame, err));
     if (!patch->is_by_head)
         ATTN_TRY(find_places(patch, err));

@@ -412,6 +412,12 @@ static enum attn_status check_windows(const struct scoring *scoring, struct attn
     if (scoring->args->merges_words && !scoring->tokenizer)
         return attn_error_set(err, ATTN_INVALID,
                               "words need the text of tokens, and these tokens have none");
+    if (scoring->text.n > scoring->n_ctx &&
+        attn_edits_name_positions(&scoring->frame.request.edits))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the text is scored in windows of %zu tokens, and `knockouts`, "
+                              "`patches` and `steer` name positions of one window",
+                              scoring->n_ctx);
     return ATTN_OK;
 }
 

@@ -341,8 +341,10 @@ static void visit_heads(struct attn_forward *f, size_t sequence, enum attn_site 
     const struct attn_site_part part = attn_forward_part(f, site);
     const struct attn_site_rows rows = attn_forward_rows(f, site, sequence);
     const size_t ld = part.n_head * part.width;
+    const bool is_edited =
+        attn_edits_touch(f->parts[sequence].edits, f->parts[sequence].n_edit, site, f->feed.layer);
 
-    if (rows.n_row == 0)
+    if (rows.n_row == 0 || (!is_edited && !is_watched))
         return;
     for (int head = 0; head < (int)part.n_head && f->feed.status == ATTN_OK; head++) {
         const struct attn_edit_target target = {.site = site,
@@ -368,7 +370,8 @@ static void visit_heads(struct attn_forward *f, size_t sequence, enum attn_site 
 
         if (!attn_forward_needs_head(f, site, head))
             continue;
-        attn_visit_edit(f, sequence, &target);
+        if (is_edited)
+            attn_visit_edit(f, sequence, &target);
         if (is_watched && watches_head(f, site, head))
             attn_visit_emit(f, &event);
     }

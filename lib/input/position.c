@@ -486,6 +486,7 @@ static enum attn_status number_places(const char *spec, const struct attn_sequen
 enum attn_status attn_positions_number(const struct attn_sequence *sequence, const char *spec,
                                        char **numbers, struct attn_error *err)
 {
+    sequence = sequence->words_of ? sequence->words_of : sequence;
     struct text_words words = {.name = sequence->role};
     struct attn_buffer out = {0};
     const struct attn_item_place *named =

@@ -39,8 +39,10 @@ struct attn_sequence {
     struct attn_token_bytes tokens;   /* of ids, where there is a tokenizer; of
                                             a picture what its positions are called */
     size_t *words; /* [n] owns; the numbers of the words of its tokens (attn_words_find), or NULL */
-    const volatile sig_atomic_t *cancel; /* set before a text is read; NULL: nothing can cancel */
-    const struct attn_places *places;    /* borrowed; names of positions, or NULL */
+    const volatile sig_atomic_t *cancel;  /* set before a text is read; NULL: nothing can cancel */
+    const struct attn_places *places;     /* borrowed; names of positions, or NULL */
+    const struct attn_sequence *words_of; /* borrowed; in whose words and places positions are
+                                             looked up, as long as this one; NULL: in its own */
     bool is_word_level; /* white space lies between tokens, and is in none of them */
 };
 

@@ -440,6 +440,10 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
                                           .session = &session,
                                           .n_more = run->asked.continuations.n_more};
 
+    if (run->like && (run->like->text.n != run->text.n || run->like->source.n != run->source.n))
+        return ATTN_OK;
+    run->text.words_of = run->like ? &run->like->text : NULL;
+    run->source.words_of = run->like ? &run->like->source : NULL;
     if (run->request.edits.ablate_mean)
         session.pool = attn_host_pool(run->host, (double)INFINITY);
     return attn_edits_find(&scope, &run->edits, err);
@@ -628,12 +632,10 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
     return prepare_sequence(run, err);
 }
 
-enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_request *given,
-                                  struct attn_run **run, struct attn_error *err)
+static enum attn_status prepare_for(struct attn_host *host, const struct attn_run *like,
+                                    const struct attn_request *given, struct attn_run **run,
+                                    struct attn_error *err)
 {
-    if (!attn_is_given(host, "host", err) || !attn_is_given(given, "request", err) ||
-        !attn_is_given(run, "run", err))
-        return ATTN_INVALID;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     enum attn_status status = attn_options_read(given, &request, err);
     struct attn_run *made;
@@ -643,6 +645,7 @@ enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_requ
         return status;
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->host = host;
+    made->like = like;
     made->request = request;
     status = prepare(made, err);
     set_labels(made);
@@ -651,6 +654,22 @@ enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_requ
     else
         attn_run_free(made);
     return status;
+}
+
+enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_request *given,
+                                  struct attn_run **run, struct attn_error *err)
+{
+    if (!attn_is_given(host, "host", err) || !attn_is_given(given, "request", err) ||
+        !attn_is_given(run, "run", err))
+        return ATTN_INVALID;
+    return prepare_for(host, NULL, given, run, err);
+}
+
+enum attn_status attn_run_prepare_like(const struct attn_run *like,
+                                       const struct attn_request *request, struct attn_run **run,
+                                       struct attn_error *err)
+{
+    return prepare_for(like->host, like, request, run, err);
 }
 
 void attn_run_free(struct attn_run *run)

@@ -25,7 +25,8 @@ struct attn_run {
     const struct attn_model *model; /* the host's; NULL for arrays */
     const struct attn_tokenizer *tokenizer; /* the host's; NULL where there is none */
     struct attn_sequence text, source;
-    char *queries; /* owns; those of the request as numbers, or NULL */
+    const struct attn_run *like; /* borrowed; whose positions the edits are at; or NULL */
+    char *queries;               /* owns; those of the request as numbers, or NULL */
     struct attn_asked asked;
     struct attn_layer_attention attention;
     const struct attn_selection *selection; /* the request's, or `chosen` */
@@ -49,6 +50,12 @@ static inline struct attn_notes attn_request_notes(const struct attn_request *re
 enum attn_status attn_choose(const struct attn_request_selection *given,
                              const struct attn_dims *dims, size_t n_batch,
                              struct attn_selection **selection, struct attn_error *err);
+
+/* As attn_run_prepare, for a second text of the same edits: they are those of the positions that
+ * LIKE, a prepared run, has. A text of another length gets no edits: the caller refuses it. */
+enum attn_status attn_run_prepare_like(const struct attn_run *like,
+                                       const struct attn_request *request, struct attn_run **run,
+                                       struct attn_error *err);
 
 /* What a session over RUN takes: its lengths, attention, host and files; no edits, and
  * nothing that is watched. */
