@@ -17,8 +17,8 @@ struct items_args {
     double interval;               /* in percent; below 0: not given */
     const char *cluster, *fdr;     /* NULL: not given */
     bool has_contrasts;
-    const char *each;              /* NULL: not given */
-    struct restart_args restart;   /* of it */
+    const char *each;            /* NULL: not given */
+    struct restart_args restart; /* of it */
     bool has_marks;
     bool is_listed; /* `each` is the value of another option (listing.h) */
 };

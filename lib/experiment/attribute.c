@@ -99,6 +99,62 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Whether the run has an edit of one of SITES in LAYER. */
+static bool has_edit(const struct logit_split *split, attn_site_set sites, int layer)
+{
+    const struct attn_edit_list *edits = &split->frame.run->edits;
+    bool is_edited = false;
+
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        is_edited =
+            is_edited || ((sites & ATTN_SITE_BIT(site)) != 0 &&
+                          attn_edits_touch(edits->items, edits->n, (enum attn_site)site, layer));
+    return is_edited;
+}
+
+/* Whether z of HEAD of LAYER is 0 at the position. */
+static bool is_switched_off(const struct logit_split *split, int layer, int head)
+{
+    const size_t width = split->frame.config->d_value;
+    const float *z = attn_capture_tensor(split->frame.capture, ATTN_SITE_Z, layer);
+    size_t i = 0;
+
+    while (i < width && z[(size_t)head * width + i] == 0)
+        i++;
+    return i == width;
+}
+
+/* Refuses edits after which the logit is not the sum of the parts. */
+static enum attn_status check_edits(const struct logit_split *split, struct attn_error *err)
+{
+    const struct attn_edit_list *edits = &split->frame.run->edits;
+    const bool by_token = split->args->by_token;
+
+    for (size_t i = 0; i < edits->n; i++) {
+        const enum attn_site site = edits->items[i].site;
+
+        if (site == ATTN_SITE_LN_FINAL || site == ATTN_SITE_LOGITS)
+            return attn_error_set(
+                err, ATTN_INVALID,
+                "'%s' is edited, and a logit is the sum of what is written before "
+                "that",
+                attn_site_name(site));
+        if (site == ATTN_SITE_RESID_PRE && edits->items[i].layer <= 0 &&
+            split->frame.config->positions == ATTN_POSITIONS_LEARNED)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' of layer 0 is edited, and cannot be told from the part of "
+                                  "the positions, which is added there",
+                                  attn_site_name(site));
+        if (by_token && (site == ATTN_SITE_ATTN_OUT ||
+                         (site == ATTN_SITE_Z && edits->items[i].op != ATTN_EDIT_ZERO)))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' is edited, and `by_token` splits what heads read before "
+                                  "that; heads can be switched off",
+                                  attn_site_name(site));
+    }
+    return ATTN_OK;
+}
+
 static enum attn_status check(const struct logit_split *split, struct attn_error *err)
 {
     const struct attn_run *run = split->frame.run;
@@ -119,7 +175,7 @@ static enum attn_status check(const struct logit_split *split, struct attn_error
     if (!split->args->answer.target && !split->args->answer.target_id)
         return attn_error_set(err, ATTN_INVALID,
                               "expected `target`, the token whose logit is split");
-    return ATTN_OK;
+    return check_edits(split, err);
 }
 
 static enum attn_status prepare(void *state, struct attn_error *err)
@@ -282,8 +338,31 @@ static enum attn_status append(struct logit_split *split, const char *part, int 
     return attn_frame_append(&split->frame, row, err);
 }
 
+/* Appends what edits of the stream, or of the sum of the heads, have written in LAYER, whose other
+ * parts are WRITTEN: the rest of the difference between the streams before and after it. */
+static enum attn_status append_edit(struct logit_split *split, int layer, double written,
+                                    struct attn_error *err)
+{
+    const attn_site_set sites =
+        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
+        ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | ATTN_SITE_BIT(ATTN_SITE_ATTN_OUT);
+    const size_t d = split->frame.config->d_model;
+    const float *before = layer > 0 ? kept(split, ATTN_SITE_RESID_POST, layer - 1)
+                          : split->frame.config->positions == ATTN_POSITIONS_LEARNED
+                              ? kept(split, ATTN_SITE_RESID_PRE, 0)
+                              : kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER);
+    const float *after = kept(split, ATTN_SITE_RESID_POST, layer);
+
+    if (!has_edit(split, sites, layer))
+        return ATTN_OK;
+    return append(split, "edit", layer, -1,
+                  dot(split->direction, after, d) - dot(split->direction, before, d) - written,
+                  err);
+}
+
 static enum attn_status append_layer(struct logit_split *split, int layer, struct attn_error *err)
 {
+    const double before = split->sum;
     const struct attn_block_weights *w = &split->weights->blocks[layer];
     const struct attn_config *config = split->frame.config;
     const float *mlp = kept(split, ATTN_SITE_MLP_OUT, layer);
@@ -303,7 +382,7 @@ static enum attn_status append_layer(struct logit_split *split, int layer, struc
                         err));
     if (mlp)
         ATTN_TRY(append(split, "mlp", layer, -1, dot(split->direction, mlp, config->d_model), err));
-    return ATTN_OK;
+    return append_edit(split, layer, split->sum - before, err);
 }
 
 /* Element ID of the bias of the output matrix, or 0. */
@@ -358,7 +437,7 @@ static void read_keys(struct logit_split *split, int layer, int head)
     const float *v = attn_capture_head(split->frame.capture, ATTN_SITE_V, layer, kv_head);
     const double *along = split->along + (size_t)head * width;
 
-    for (size_t key = 0; key < n; key++)
+    for (size_t key = 0; key < n && !is_switched_off(split, layer, head); key++)
         if (pattern[key] != 0)
             split->keys[split->n_key++] = (struct attn_found_cell){
                 .layer = layer,

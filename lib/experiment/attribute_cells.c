@@ -217,6 +217,7 @@ const struct attn_experiment attn_attribute_cells = {
     .columns = columns,
     .n_column = N_COLUMN,
     .needs_output = true,
+    .refuses_edits = true,
     .state_size = sizeof(struct attribution),
     .check = attn_attribute_check,
     .prepare = prepare,

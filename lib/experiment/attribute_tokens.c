@@ -413,6 +413,7 @@ const struct attn_experiment attn_attribute_tokens = {
     .columns = columns,
     .n_column = N_COLUMN,
     .needs_output = true,
+    .refuses_edits = true,
     .state_size = sizeof(struct attribution),
     .study = offsetof(struct attn_attribute_args, study),
     .take_item = attn_attribute_take_item,

@@ -746,6 +746,7 @@ enum attn_status attn_patch(struct attn_host *host, const struct attn_request *r
 
     (void)attn_options_read(given, &args, NULL); /* the inquiry reports its failure */
     if (args.method != ATTN_PATCH_EXACT) {
+        asked.refuses_edits = true;
         asked.bounded = 0;
         asked.unfilled = ATTN_COLUMN_BIT(VALUE) | ATTN_COLUMN_BIT(EFFECT) | ATTN_COLUMN_BIT(CHECK);
     }

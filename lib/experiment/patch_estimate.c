@@ -22,9 +22,6 @@ enum attn_status attn_patch_check_gradients(const struct attn_patching *patch,
 {
     const struct attn_run *run = patch->frame.run;
 
-    if (run->edits.n > 0)
-        return attn_error_set(err, ATTN_INVALID,
-                              "gradients are those of an unchanged run, and this one has edits");
     ATTN_TRY(attn_backward_check(run->model, run->attention.layers, err));
     if ((attn_selection_dims(run->selection)->sites & ATTN_SITE_BIT(patch->site)) == 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' has no '%s'",

@@ -432,7 +432,8 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
 {
     struct attn_session_options session = attn_run_session_options(run);
     const struct attn_edit_scope scope = {.edits = &run->request.edits,
-                                          .notes = attn_request_notes(&run->request),
+                                          .notes = run->like ? (struct attn_notes){NULL, NULL}
+                                                             : attn_request_notes(&run->request),
                                           .model = run->model,
                                           .dims = attn_selection_dims(run->selection),
                                           .text = &run->text,

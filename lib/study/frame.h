@@ -64,10 +64,11 @@ struct attn_experiment {
     uint64_t counts, derived, bounded, names, unfilled; /* columns (struct attn_fold_form) */
     attn_fold_derive_fn derive;                         /* likewise */
     const char *hint;                                   /* likewise */
-    bool is_listed;    /* its items have rows, and no table of means */
-    bool makes_runs;   /* by itself, also those of items (attn_study_pack_run). False: the frame
-                          checks the host and prepares the run of each input */
-    bool needs_output; /* the model of such a run needs an output layer */
+    bool is_listed;     /* its items have rows, and no table of means */
+    bool makes_runs;    /* by itself, also those of items (attn_study_pack_run). False: the frame
+                           checks the host and prepares the run of each input */
+    bool needs_output;  /* the model of such a run needs an output layer */
+    bool refuses_edits; /* it follows gradients, which are those of an unchanged run */
     enum attn_status (*check)(const void *args, struct attn_error *err); /* the arguments alone */
     /* Changes the frame's request before its run is prepared. NULL: attn_frame_choose_nothing. Its
      * failure counts for every item. */

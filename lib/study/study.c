@@ -16,15 +16,24 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
     MOST_NAMED = 10,
+    MOST_IDLE = 32, /* edits whose items are counted; the others are noted once */
     MOST_PEEKED = 1000,
     MOST_EDIT_NOTES = 32, /* forwarded notes about edits */
     N_ID = 1 << 16,
     N_SLOT = 1 << 17, /* twice N_ID, so that the table stays half empty */
     MOST_RESAMPLES = 10000000
+};
+
+/* An edit that changes nothing in N items, and its note. */
+struct idle_edit {
+    enum attn_note code;
+    char *message; /* owns */
+    size_t n;
 };
 
 struct attn_study {
@@ -53,6 +62,8 @@ struct attn_study {
     struct attn_study_sum sum;
     struct attn_moments base; /* of the metric */
     size_t n_right, n_judged;
+    struct idle_edit idle[MOST_IDLE]; /* [n_idle]; inside the monitor */
+    size_t n_idle;
     uint64_t seed; /* of hashes */
     uint64_t *ids; /* [N_SLOT] owns; hashes of the first N_ID ids, by hash; 0: none */
     size_t n_id;
@@ -281,6 +292,8 @@ void attn_study_free(struct attn_study *study)
     attn_each_free(study->each);
     attn_fold_free(study->fold);
     attn_monitor_free(study->monitor);
+    for (size_t i = 0; i < study->n_idle; i++)
+        attn_free(study->idle[i].message);
     attn_free(study->ids);
     attn_free(study);
 }
@@ -316,12 +329,60 @@ static bool is_new_note(struct attn_study *study, enum attn_note code, const cha
     return true;
 }
 
-/* An attn_note_fn: forwards the first note of each subject. */
+/* Counts the items in which an edit changes nothing, by the MESSAGE of its note. Returns false if
+ * there is no room. Inside the monitor. */
+static bool count_idle(struct attn_study *study, enum attn_note code, const char *message)
+{
+    size_t i = 0;
+
+    while (i < study->n_idle && strcmp(study->idle[i].message, message) != 0)
+        i++;
+    if (i == MOST_IDLE)
+        return false;
+    if (i == study->n_idle) {
+        study->idle[i] = (struct idle_edit){
+            .code = code, .message = attn_strndup(message, strlen(message), NULL)};
+        if (!study->idle[i].message)
+            return false;
+        study->n_idle++;
+    }
+    study->idle[i].n++;
+    return true;
+}
+
+static int by_message(const void *a, const void *b)
+{
+    return strcmp(((const struct idle_edit *)a)->message, ((const struct idle_edit *)b)->message);
+}
+
+/* Notes the idle edits, each with the number of its items, before the reason at the end. */
+static void note_idle(struct attn_study *study)
+{
+    qsort(study->idle, study->n_idle, sizeof *study->idle, by_message);
+    for (size_t i = 0; i < study->n_idle; i++) {
+        const char *message = study->idle[i].message, *reason = message + strlen(message);
+
+        while (reason > message && strncmp(reason, ": ", 2) != 0)
+            reason--;
+        attn_note(study->on_note, study->user, study->idle[i].code, "%.*s in %zu of %zu items%s",
+                  (int)(reason - message), message, study->idle[i].n,
+                  study->sum.n_item - study->sum.n_failed, reason);
+    }
+}
+
+/* An attn_note_fn: forwards the first note of each subject; edits without effect are counted,
+ * unless the records of a pack were. */
 static void note_once(void *user, enum attn_note code, const char *message)
 {
     struct attn_study *study = user;
+    const bool is_idle = (code == ATTN_NOTE_EDIT_IDLE || code == ATTN_NOTE_EDIT_MASKED) &&
+                         !study->args->are_texts && !strstr(message, " records: ");
 
     attn_monitor_enter(study->monitor);
+    if (is_idle && count_idle(study, code, message)) {
+        attn_monitor_leave(study->monitor);
+        return;
+    }
     if (is_new_note(study, code, message) && study->on_note)
         study->on_note(study->user, code, message);
     attn_monitor_leave(study->monitor);
@@ -720,6 +781,7 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
                                ATTN_STAGE_INPUT, err));
     else if (study->n_row > 0)
         ATTN_TRY(attn_fold_tabulate_texts(study->fold, table, err));
+    note_idle(study);
     attn_fold_count(study->fold, sum, &n_single);
     if (sum->n_failed < sum->n_item &&
         check_defaults(&study->defaults, study->untaken, &unused) != ATTN_OK)

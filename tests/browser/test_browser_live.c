@@ -1125,8 +1125,8 @@ START_TEST(shipped_page_answers)
 }
 END_TEST
 
-/* Three pictures to look at, beside the program: a sentence that was typed, a key that is knocked out,
- * and a question. */
+/* Three pictures to look at, beside the program: a sentence that was typed, a key that is knocked
+ * out, and a question. */
 START_TEST(is_seen)
 {
     static const char *const hashes[] = {

@@ -331,7 +331,8 @@ START_TEST(system_errors_name_verb_path_and_reason)
     ck_assert_int_eq(err.status, ATTN_NO_MEMORY);
     err = (struct attn_error){0};
     attn_error_errno(&err, "open", "x", 99999);
-    ck_assert_ptr_eq(strstr(err.message, "cannot open 'x': "), err.message); /* C libraries differ */
+    ck_assert_ptr_eq(strstr(err.message, "cannot open 'x': "),
+                     err.message); /* C libraries differ */
 }
 END_TEST
 

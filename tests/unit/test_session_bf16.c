@@ -8,7 +8,6 @@
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 
-
 #include <math.h>
 
 enum { MOST = 40 };
