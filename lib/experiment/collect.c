@@ -204,7 +204,8 @@ static enum attn_status find(void *user, const struct attn_item *item, bool is_s
     ATTN_TRY(append_rows(collecting, &result->predictions, row, &rows, err));
     n_row = attn_table_n_row(answer->table);
     if (collecting->n_row > 0 && n_row != collecting->n_row)
-        return attn_error_set(err, ATTN_INVALID, "it has %zu rows, the first item has %zu", n_row,
+        return attn_error_set(err, ATTN_INVALID,
+                              "the number of its rows is %zu, that of the first item %zu", n_row,
                               collecting->n_row);
     if (collecting->stack)
         ATTN_TRY(attn_stack_add(collecting->stack, item, result, position, err));

@@ -357,9 +357,10 @@ static enum attn_status append_item(struct generator *generator, struct attn_err
     for (size_t i = 0; i < made->n; i++) {
         ids[i] = made->ids[made->n_prompt + i];
         sum += made->log_probabilities[i];
-        attn_buffer_append_string(&numbers, i > 0 ? " " : "");
+        attn_buffer_append_string(&numbers, i > 0 ? ", " : "[");
         attn_double_append(&numbers, made->log_probabilities[i]);
     }
+    attn_buffer_append_string(&numbers, made->n > 0 ? "]" : "[]");
     if (!input->text)
         row[PROMPT] = attn_cell_missing();
     if (generator->frame.run->tokenizer)
@@ -367,7 +368,7 @@ static enum attn_status append_item(struct generator *generator, struct attn_err
                                    generator->text.size);
     row[LOG_PROB] = attn_cell_real(sum);
     row[IDS] = (struct attn_cell){.type = ATTN_VALUE_LIST, .list = ids, .size = made->n};
-    row[LOG_PROBS] = attn_cell_text(numbers.size > 0 ? numbers.data : "", numbers.size);
+    row[LOG_PROBS] = attn_cell_text(numbers.data, numbers.size);
     status = attn_buffer_check(&numbers, err);
     if (status == ATTN_OK)
         status = attn_frame_append(&generator->frame, row, err);

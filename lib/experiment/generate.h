@@ -83,7 +83,7 @@ ATTN_API enum attn_status attn_generate(struct attn_host *host, const struct att
  *
  *     prompt, text           of the item, and its continuation
  *     tokens, log_prob       the number of generated tokens, and the sum of their log probabilities
- *     ids, log_probs         of each token; log_probs as text with blanks between the numbers
+ *     ids, log_probs         of each token; log_probs is a text, "[-1.5, -0.25]"
  *     end                    attn_generation_end_text
  *
  * Item i, counted from 0, is drawn with `seed` + i, so that it is what attn_generate makes with

@@ -733,7 +733,7 @@ static enum attn_status append_regions(const struct item_scoring *scoring,
     return status;
 }
 
-/* Encodes TEXT, which follows a text. *n: its tokens; 0 if it has none, or is not known. */
+/* Returns the number of tokens of TEXT as a target; 0 for NULL, and if it cannot be encoded. */
 static size_t count_tokens(const struct item_scoring *scoring, const char *text)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
@@ -742,7 +742,6 @@ static size_t count_tokens(const struct item_scoring *scoring, const char *text)
 
     options.special = scoring->frame.request.reading.special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
-    options.place = ATTN_TEXT_CONTINUES;
     if (text && attn_tokenizer_encode(scoring->tokenizer, text, strlen(text), &options, &encoding,
                                       NULL) == ATTN_OK)
         n = encoding.n;

@@ -337,10 +337,11 @@ static enum attn_status make_means(struct attn_stack *stack, struct attn_error *
     }
     if (minus && (stack->n_group != 2 || taken == SIZE_MAX)) {
         attn_error_set(err, ATTN_INVALID,
-                       "`minus` '%s' is %sone of the %zu values of '%s' among the items, expected "
+                       "`minus` '%s' is %s '%s', which has %zu value%s among the items, expected "
                        "one of two",
-                       attn_quote_string(minus).text, taken == SIZE_MAX ? "not " : "",
-                       stack->n_group, attn_quote_string(stack->args->mean_by).text);
+                       attn_quote_string(minus).text, taken == SIZE_MAX ? "no value of" : "of",
+                       attn_quote_string(stack->args->mean_by).text, stack->n_group,
+                       stack->n_group == 1 ? "" : "s");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
     stack->n_row = minus ? 1 : stack->n_group;

@@ -95,8 +95,10 @@ static enum attn_status report_pieces(const struct attn_answer_scope *scope,
         attn_buffer_append_char(&pieces, '\'');
     }
     string = attn_buffer_string(&pieces);
-    attn_error_set(err, ATTN_INVALID, "`%s` '%s' is %zu tokens, %s; expected one", token->field,
-                   attn_quote_string(token->text).text, encoding->n, string ? string : "");
+    attn_error_set(err, ATTN_INVALID,
+                   "`%s` '%s' is %zu tokens, %s; expected one; items of score may have several",
+                   token->field, attn_quote_string(token->text).text, encoding->n,
+                   string ? string : "");
     attn_buffer_release(&pieces);
     return ATTN_INVALID;
 }
