@@ -13,6 +13,7 @@ from .errors import Error
 from .items import OPTIONS as STUDY_OPTIONS
 from .items import Texts, study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
+from .listing import generate_items
 from .request import (PARTS, Request, choice, fill_answer, fill_image, fill_input, fill_pair, ndarray, refuse_parts, spec,
                       texts, whole, with_points)
 from .table import Table, table_of
@@ -434,7 +435,7 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
 
 
 def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: bool = False, per: str = "sum",
-          target=None, foil=None, at=None, metric: str = "auto", **options) -> Table:
+          regions=None, target=None, foil=None, at=None, metric: str = "auto", **options) -> Table:
     """How surprising each token is: bits, nats, rank (from 1), the most probable token at its position.
 
     texts       many texts instead of one: one row, with means over the texts
@@ -442,6 +443,7 @@ def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: b
     info        n_token, nats (their sum), perplexity
     items       many items instead of a text, as of ablate: their metric and whether they are right; or of `good` and
                 `bad` the log probabilities, in which `per` is "sum", "token" or "word"; or that of the text
+    regions     of items: names of their places "pos.NAME", or "subject,verb": a row for each, the sum over its tokens
     target, foil, at, metric
                 of items that have none of their own
     """
@@ -449,6 +451,8 @@ def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: b
     if not question.study and (target is not None or foil is not None or at is not None or per != "sum"):
         raise TypeError("per, target, foil and at need items; Model.run has a target for one text")
     args.stride, args.merges_words, args.per = whole(stride, "stride"), merge_words, choice(per, _PER, "per")
+    if regions is not None:
+        args.regions = terminated(regions if isinstance(regions, str) else ",".join(regions), "regions")
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     table = question.answer("attn_score", args, found, answer=(target, foil, metric))
     if not question.study:
@@ -551,18 +555,28 @@ class Generation(NamedTuple):
     end: str
 
 
-def generate(self: Model, text, n: int = 20, *, temperature: float = 0, top_k: int = 0, top_p: float = 0,
+def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top_k: int = 0, top_p: float = 0,
              min_p: float = 0, seed: int = 0, stop=(), on_token: Callable[[int, str], Any] | None = None,
-             **options) -> Generation:
+             **options) -> Generation | list[dict]:
     """Continues a text by up to n tokens: the most probable ones, or with a temperature drawn by `seed`.
 
     on_token    is called with (id, text) as each is made; at the end perhaps with id -1 and text that had waited
+    items       many items instead of a text, as of ablate: a list with a dict for each, its id, labels, prompt, text,
+                ids and log_probs, or error. Item i, from 0, is drawn with seed + i
     """
-    request, args = Request(text, **options), c.ATTN_GENERATE_ARGS_DEFAULT()
+    given, has_items = locals(), options.get("items") is not None
+    if has_items == (text is not None):
+        raise TypeError("expected a text or items")
+    request, args = Request(text, **({} if has_items else options)), c.ATTN_GENERATE_ARGS_DEFAULT()
     args.n_most, args.temperature, args.top_p, args.min_p = whole(n, "n", 1), temperature, top_p, min_p
     args.top_k, args.seed = whole(top_k, "top_k"), whole(seed, "seed")
     if stop:
         args.stops, args.n_stop = texts(stop, "stop", request.keep)
+    if has_items:
+        if on_token:
+            raise TypeError("on_token goes with one text")
+        named = {name: given[name] for name in ("n", "temperature", "top_k", "top_p", "min_p", "seed", "stop")}
+        return generate_items(self, args, options, named)
     problems: list[BaseException] = []
 
     @c.attn_token_fn

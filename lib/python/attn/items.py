@@ -15,7 +15,7 @@ from .library import call, lib, path_bytes, terminated, warn
 from .request import whole
 
 OPTIONS = ("items", "group_by", "paired", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_failed", "shard", "each",
-           "resume", "sync")
+           "resume", "sync", "marks")
 # Where pandas made 3.0 of 3, because other items have none.
 _WHOLE = ("id", "target_id", "foil_id", "at", "from", "to", "queries")
 
@@ -24,7 +24,7 @@ class Study:
     """The items that an experiment is asked about, and a struct attn_study_args for them."""
 
     def __init__(self, host, items, group_by=None, paired=None, bootstrap=0, interval=0, cluster=None, contrast=False,
-                 fdr=None, max_failed=None, shard=None, each=None, resume=False, sync=False):
+                 fdr=None, max_failed=None, shard=None, each=None, resume=False, sync=False, marks=False):
         self.sum, self.done = c.attn_study_sum(), c.attn_each_result()
         self.args, self.items = c.ATTN_STUDY_ARGS_DEFAULT(), c_void_p()
         args = self.args
@@ -47,6 +47,7 @@ class Study:
             data = self.data = _json_lines(items)
             options.path, options.form = b"items", c.ATTN_ITEMS_JSON_LINES
             options.data, options.n_data = data, len(data)
+        options.has_marks = marks
         if shard is not None:
             options.shard, options.n_shard = shard_of(shard)
         if each is not None:

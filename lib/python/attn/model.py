@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterable, Iterator, NamedTuple, overload
 import numpy as np
 
 from . import binding as c
-from . import batch, experiments, library, many
+from . import batch, experiments, library, listing, many
 from .errors import ClosedError
 from .events import Event, Listener
 from .host import Host, open_host, tower_of
@@ -197,6 +197,13 @@ class Model:
         on_event    is called with each Event as it is computed; tensors are not kept then, so memory does not grow
         special, special_tokens
                     as of tokenize
+        items       many items instead of a text, as of ablate: a dict of arrays comes back. result["resid_pre"] [N, n],
+                    or [N, L, n] of several layers, [N, L, H, n] of sites with heads, has the rows of sites at one position
+                    of each item, `at` (a position, a word, or the name of its "pos.NAME"; default: the last); "id" and
+                    each label lie beside it, for items that did not fail, and "rows" has a dict for each prediction
+        mean_by, minus
+                    of items: a label, whose values have a mean each; one of its two values, whose mean is subtracted
+                    from that of the other
 
         In the main thread Ctrl-C ends the run: KeyboardInterrupt. It ends other runs of this model, too, which raise
         attn.CanceledError.
@@ -204,6 +211,12 @@ class Model:
         for name in ("ids", "embeddings"):
             if name in options:
                 raise TypeError(f"unexpected keyword argument '{name}': give them in place of the text, as the first argument")
+        if options.get("items") is not None:
+            if text is not None or image is not None or edits or grad or target is not None or on_event:
+                raise TypeError("items take no text, image, edits, target, grad and on_event beside them")
+            if queries is not None:
+                raise TypeError("items are read at one position, `at`, and queries are given")
+            return listing.run_items(self, sites=sites, at=at, layers=layers, heads=heads, top=top, next=next, **options)
         if text is None and image is None:
             raise TypeError("text is missing: expected a text, token ids or embeddings")
         if image is not None:

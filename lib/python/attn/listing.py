@@ -1,0 +1,69 @@
+"""Items that have rows of their own, and one array over all of them: Model.run and Model.generate with items."""
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from ctypes import POINTER, byref, c_size_t, c_void_p, string_at
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import binding as c
+from .errors import Error
+from .items import study_of
+from .library import call, interruptible, lib, terminated, warn_of
+from .request import Request
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+def _rows(model: Model, name: str, args, options: dict[str, Any], given: dict[str, Any]) -> list[dict]:
+    """Calls the experiment NAME for the items of OPTIONS, with ARGS. Returns the rows that no file of `each` gets."""
+    host, sink = model._use_for_many(), c_void_p()
+    options = dict(options)
+    study = study_of(host, options)
+    request = Request(None, **options)
+    if not study.args.each:
+        call("attn_sink_create_memory", byref(sink))
+        study.each = c.ATTN_EACH_OPTIONS_DEFAULT()
+        study.each.sink, study.each.form = sink, c.ATTN_EACH_JSON_LINES
+        study.args.each = POINTER(c.attn_each_options)(study.each)
+    study.ask(name, {**given, **options})
+    args.study = POINTER(c.attn_study_args)(study.args)
+    try:
+        interruptible(lambda: call(name, host.pointer, byref(request.struct), byref(args)), host.cancel)
+        warn_of(request.notes)
+        study.warn(request.notes)
+        size = c_size_t()
+        text = string_at(lib.attn_sink_bytes(sink, byref(size)), size.value) if sink else b""
+        return [json.loads(line) for line in text.split(b"\n") if line]
+    except Error as problem:
+        raise study.failure(problem, request.notes) from None
+    finally:
+        lib.attn_sink_free(sink)
+
+
+def run_items(model: Model, sites=None, at=None, mean_by: str | None = None, minus: str | None = None,
+              **options) -> dict[str, Any]:
+    args = c.ATTN_COLLECT_ARGS_DEFAULT()
+    args.at = None if at is None else terminated(str(at), "at")
+    args.mean_by = None if mean_by is None else terminated(mean_by, "mean_by")
+    args.minus = None if minus is None else terminated(minus, "minus")
+    given = {"sites": sites, "at": at, "mean_by": mean_by, "minus": minus}
+    with tempfile.TemporaryDirectory() as folder:
+        if not sites:
+            return {"rows": _rows(model, "attn_collect", args, {**options, "sites": None}, given)}
+        path = os.path.join(folder, "array.npz")
+        shard = options.pop("shard", None)
+        if shard is not None:
+            raise TypeError("a shard is a part of a file, and arrays come back in memory")
+        args.array = path.encode()
+        rows = _rows(model, "attn_collect", args, {**options, "sites": sites}, given)
+        with np.load(path) as arrays:
+            return {**arrays, "rows": rows}
+
+
+def generate_items(model: Model, args, options: dict[str, Any], given: dict[str, Any]) -> list[dict]:
+    return _rows(model, "attn_generate_items", args, options, given)
