@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "records/items_internal.h"
 #include "study/frame.h"
+#include "study/significance.h"
 #include "study/trial.h"
 #include "trace/trace_internal.h"
 
@@ -34,6 +35,7 @@ enum {
     RIGHT,
     CONTROL,
     CONTROL_SD,
+    CONTROL_RANK,
     N_COLUMN
 };
 
@@ -55,7 +57,11 @@ static const struct attn_column columns[N_COLUMN] = {
     [CONTROL] =
         ATTN_COLUMN_QUANTITY("control", 6, NULL, SIGNED, "change of @ without random heads"),
     [CONTROL_SD] = ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
+    [CONTROL_RANK] = ATTN_COLUMN_CONTROL_RANK,
 };
+
+#define OF_CONTROL                                                                                 \
+    (ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD) | ATTN_COLUMN_BIT(CONTROL_RANK))
 
 /* One part of the model, or a set of heads. */
 struct part {
@@ -506,15 +512,17 @@ static enum attn_status sort_parts(struct ablation *ablation, struct attn_error 
 
 /* --- Controls --------------------------------------------------------------------------------- */
 
-/* Mean and standard deviation of the change. */
+/* Mean and standard deviation of the change by random choices, and the choices [n], borrowed. */
 struct control {
     double mean, sd;
+    const double *changes;
+    size_t n;
 };
 
 /* Mean and standard deviation of the CHANGES [n] by random choices. */
 static struct control sum_control(const double *changes, size_t n)
 {
-    struct control control = {0};
+    struct control control = {.changes = changes, .n = n};
     double sum = 0, squares = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -524,6 +532,15 @@ static struct control sum_control(const double *changes, size_t n)
     control.mean = sum / (double)n;
     control.sd = n > 1 ? sqrt(fmax(0, (squares - sum * control.mean) / (double)(n - 1))) : 0;
     return control;
+}
+
+/* Fills the cells of ROW, which has its change, for CONTROL. */
+static void fill_control(const struct control *control, struct attn_cell *row)
+{
+    row[CONTROL] = attn_cell_real(control->mean);
+    row[CONTROL_SD] = attn_cell_real(control->sd);
+    row[CONTROL_RANK] =
+        attn_cell_real(attn_rank_share(control->changes, control->n, row[CHANGE].real));
 }
 
 /* Tries random choices of N_HEAD heads, and fills in their CHANGES [n_control]. */
@@ -570,8 +587,7 @@ static enum attn_status derive(const void *given, const struct attn_fold_means *
         const double *changes = means->more + (means->n_more > n ? (row - 1) * n : 0);
         const struct control control = sum_control(changes, n);
 
-        rows[row * N_COLUMN + CONTROL] = attn_cell_real(control.mean);
-        rows[row * N_COLUMN + CONTROL_SD] = attn_cell_real(control.sd);
+        fill_control(&control, rows + row * N_COLUMN);
     }
     return ATTN_OK;
 }
@@ -589,7 +605,7 @@ static uint64_t hidden(const void *state)
 
     return one | (has_right ? 0 : ATTN_COLUMN_BIT(RIGHT)) |
            ATTN_COLUMN_BIT(args->parts == ATTN_ABLATE_NEURONS ? HEAD : NEURON) |
-           (args->n_control > 0 ? 0 : ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD));
+           (args->n_control > 0 ? 0 : OF_CONTROL);
 }
 
 /* Appends a row. PART NULL: the base. CONTROL NULL: no control. */
@@ -614,10 +630,8 @@ static enum attn_status append(struct ablation *ablation, const struct part *par
         row[LAYER] = attn_cell_integer(part->layer);
     if (part && part->index >= 0)
         row[HEAD] = row[NEURON] = attn_cell_integer(part->index);
-    if (control) {
-        row[CONTROL] = attn_cell_real(control->mean);
-        row[CONTROL_SD] = attn_cell_real(control->sd);
-    }
+    if (control)
+        fill_control(control, row);
     return attn_frame_append(&ablation->frame, row, err);
 }
 
@@ -740,7 +754,7 @@ static const struct attn_experiment experiment = {
     .study = offsetof(struct attn_ablate_args, study),
     .take_item = take_item,
     .answer = offsetof(struct attn_ablate_args, answer),
-    .derived = ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD),
+    .derived = OF_CONTROL,
     .derive = derive,
     .check = check_args,
     .choose = choose,

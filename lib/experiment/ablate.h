@@ -17,6 +17,7 @@
  *     right                  over items, except for kl and ce: whether the answer is right; a share
  *     control, control_sd    with controls: mean change for random choices of as many heads, and
  *                            its standard deviation
+ *     control_rank           (1 + number of choices that change it as much) / (1 + number of them)
  *
  * With `sets` the table has a row per set, with the columns `part, set` instead of the first three.
  *

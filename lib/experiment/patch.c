@@ -9,6 +9,7 @@
 #include "base/status_internal.h"
 #include "experiment/patch_internal.h"
 #include "input/position.h"
+#include "study/significance.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -34,6 +35,7 @@ enum {
     CHECK,
     CONTROL,
     CONTROL_SD,
+    CONTROL_RANK,
     N_COLUMN
 };
 
@@ -56,7 +58,13 @@ static const struct attn_column columns[N_COLUMN] = {
     [CONTROL] =
         ATTN_COLUMN_QUANTITY("control", 6, NULL, SIGNED, "change of @ without random heads"),
     [CONTROL_SD] = ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
+    [CONTROL_RANK] = ATTN_COLUMN_CONTROL_RANK,
 };
+
+enum { N_CONTROL = 3 }; /* cells */
+
+#define OF_CONTROL                                                                                 \
+    (ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD) | ATTN_COLUMN_BIT(CONTROL_RANK))
 
 /* --- Arguments -------------------------------------------------------------------------------- */
 
@@ -471,25 +479,33 @@ static enum attn_status try_parts(struct attn_patching *patch, struct attn_error
     return ATTN_OK;
 }
 
-/* Draws N_CONTROL times one of the EFFECTS [n]. */
+/* Draws n_control times one of the EFFECTS [n], and fills the three cells of each: CELLS [n,
+ * stride].
+ */
 static enum attn_status draw_controls(const struct attn_patch_args *args, const double *effects,
-                                      size_t n, struct attn_cell controls[2],
+                                      size_t n, struct attn_cell *cells, size_t stride,
                                       struct attn_error *err)
 {
-    struct attn_moments drawn = {.n = 0};
+    struct attn_moments moments = {.n = 0};
     struct attn_random random;
-    size_t *order;
+    size_t *order = attn_alloc(n, sizeof *order, err);
+    double *drawn = attn_alloc(args->n_control, sizeof *drawn, err);
+    const enum attn_status status = order && drawn ? ATTN_OK : ATTN_NO_MEMORY;
 
-    ATTN_TRY(ATTN_ALLOC(order, n, err));
     attn_random_seed(&random, args->seed);
-    for (size_t i = 0; i < args->n_control; i++) {
+    for (size_t i = 0; status == ATTN_OK && i < args->n_control; i++) {
         attn_random_permutation(&random, order, n);
-        attn_moments_add(&drawn, effects[order[0]]);
+        drawn[i] = effects[order[0]];
+        attn_moments_add(&moments, drawn[i]);
+    }
+    for (size_t i = 0; status == ATTN_OK && i < n; i++, cells += stride) {
+        cells[0] = attn_cell_real(moments.mean);
+        cells[1] = attn_cell_real(moments.n > 1 ? attn_moments_sd(&moments) : 0);
+        cells[2] = attn_cell_real(attn_rank_share(drawn, args->n_control, effects[i]));
     }
     attn_free(order);
-    controls[0] = attn_cell_real(drawn.mean);
-    controls[1] = attn_cell_real(drawn.n > 1 ? attn_moments_sd(&drawn) : 0);
-    return ATTN_OK;
+    attn_free(drawn);
+    return status;
 }
 
 /* Fills the effects of exact patches in the means ROWS [n_row, N_COLUMN], and their controls. */
@@ -498,7 +514,7 @@ static enum attn_status derive_effects(const struct attn_patch_args *args,
                                        struct attn_error *err)
 {
     const size_t n = means->n_row - FIRST_PART;
-    struct attn_cell *rows = means->rows, controls[2];
+    struct attn_cell *rows = means->rows;
     double *effects;
     enum attn_status status;
 
@@ -511,9 +527,7 @@ static enum attn_status derive_effects(const struct attn_patch_args *args,
     ATTN_TRY(ATTN_ALLOC(effects, n, err));
     for (size_t i = 0; i < n; i++)
         effects[i] = rows[(FIRST_PART + i) * N_COLUMN + EFFECT].real;
-    status = draw_controls(args, effects, n, controls, err);
-    for (size_t i = 0; status == ATTN_OK && i < n; i++)
-        memcpy(&rows[(FIRST_PART + i) * N_COLUMN + CONTROL], controls, sizeof controls);
+    status = draw_controls(args, effects, n, &rows[FIRST_PART * N_COLUMN + CONTROL], N_COLUMN, err);
     attn_free(effects);
     return status;
 }
@@ -570,7 +584,7 @@ static uint64_t hidden(const void *state)
     if (patch->is_estimated || !item || !attn_metric_has_right(patch->args->answer.metric))
         bits |= ATTN_COLUMN_BIT(RIGHT);
     if (patch->args->n_control == 0)
-        bits |= ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD);
+        bits |= OF_CONTROL;
     return patch->is_estimated ? bits : bits | ATTN_COLUMN_BIT(ESTIMATE) | ATTN_COLUMN_BIT(CHECK);
 }
 
@@ -597,7 +611,7 @@ static enum attn_status append_run(struct attn_patching *patch, const char *name
 }
 
 static enum attn_status append_part(struct attn_patching *patch, const struct attn_patch_part *part,
-                                    const struct attn_cell controls[2], struct attn_error *err)
+                                    const struct attn_cell *controls, struct attn_error *err)
 {
     static const char *const names[] = {[ATTN_PART_TOP] = "top", [ATTN_PART_RANDOM] = "random"};
     const struct attn_cell unit = attn_cell_integer((int64_t)part->unit);
@@ -609,6 +623,7 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
         [KV_HEAD] = unit,
         [CONTROL] = controls[0],
         [CONTROL_SD] = controls[1],
+        [CONTROL_RANK] = controls[2],
         /* an item without a ratio of its own still counts */
         [ESTIMATE] = attn_cell_real(patch->can_restore ? part->estimate : (double)NAN)};
 
@@ -625,19 +640,19 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
     return attn_frame_append(&patch->frame, row, err);
 }
 
-/* Sets CONTROLS if they are wanted. */
-static enum attn_status find_controls(struct attn_patching *patch, struct attn_cell controls[2],
+/* Sets *controls [n_part, N_CONTROL], the frame's; missing if they are not wanted. */
+static enum attn_status find_controls(struct attn_patching *patch, struct attn_cell **controls,
                                       struct attn_error *err)
 {
-    double *effects;
+    double *effects = attn_frame_alloc(&patch->frame, patch->n_part, sizeof *effects);
 
+    *controls = attn_frame_alloc(&patch->frame, patch->n_part, N_CONTROL * sizeof **controls);
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
     if (patch->args->n_control == 0 || !patch->can_restore)
         return ATTN_OK;
-    effects = attn_frame_alloc(&patch->frame, patch->n_part, sizeof *effects);
-    ATTN_TRY(attn_frame_memory(&patch->frame, err));
     for (size_t i = 0; i < patch->n_part; i++)
         effects[i] = patch->parts[i].effect;
-    return draw_controls(patch->args, effects, patch->n_part, controls, err);
+    return draw_controls(patch->args, effects, patch->n_part, *controls, N_CONTROL, err);
 }
 
 /* Appends both runs and all parts; for the neurons of one text those with the largest estimates,
@@ -647,9 +662,9 @@ static enum attn_status append_rows(struct attn_patching *patch, struct attn_err
     const size_t n_most = patch->args->n_most > 0 ? patch->args->n_most : (size_t)DEFAULT_MOST;
     const bool is_ranked = attn_patch_shows_largest(patch);
     const size_t n_first = n_most > patch->n_top ? n_most : patch->n_top;
-    struct attn_cell controls[2] = {attn_cell_missing(), attn_cell_missing()};
+    struct attn_cell *controls;
 
-    ATTN_TRY(find_controls(patch, controls, err));
+    ATTN_TRY(find_controls(patch, &controls, err));
     if (!is_ranked)
         ATTN_TRY(attn_table_reserve(patch->frame.rows.table, FIRST_PART + patch->n_part, err));
     ATTN_TRY(append_run(patch, "base", &patch->base_reply, err));
@@ -658,7 +673,7 @@ static enum attn_status append_rows(struct attn_patching *patch, struct attn_err
         const struct attn_patch_part *part = &patch->parts[is_ranked ? patch->order[i] : i];
 
         if (!is_ranked || i < n_first || part->trial == ATTN_PART_RANDOM)
-            ATTN_TRY(append_part(patch, part, controls, err));
+            ATTN_TRY(append_part(patch, part, controls + N_CONTROL * (part - patch->parts), err));
     }
     return ATTN_OK;
 }
@@ -722,8 +737,7 @@ static const struct attn_experiment experiment = {
     .n_place = offsetof(struct attn_patch_args, n_place),
     .corrupted_source = offsetof(struct attn_patch_args, corrupted_source),
     .pairs = pairs,
-    .derived = ATTN_COLUMN_BIT(ESTIMATE) | ATTN_COLUMN_BIT(EFFECT) | ATTN_COLUMN_BIT(CONTROL) |
-               ATTN_COLUMN_BIT(CONTROL_SD),
+    .derived = ATTN_COLUMN_BIT(ESTIMATE) | ATTN_COLUMN_BIT(EFFECT) | OF_CONTROL,
     .bounded = ATTN_COLUMN_BIT(EFFECT),
     .names = ATTN_COLUMN_BIT(PLACE),
     .derive = derive,

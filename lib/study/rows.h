@@ -46,6 +46,11 @@ enum { ATTN_MOST_COLUMNS = 80 };
 #define ATTN_COLUMN_RIGHT                                                                          \
     ATTN_COLUMN_QUANTITY("right", 4, NULL, SHARE, "share of items that the model has right")
 
+/* The rank of a row among the random choices of its control. */
+#define ATTN_COLUMN_CONTROL_RANK                                                                   \
+    ATTN_COLUMN_QUANTITY("control_rank", 4, NULL, SHARE,                                           \
+                         "share of random heads with such an effect")
+
 #define ATTN_COLUMN_BIT(column) (UINT64_C(1) << (column))
 
 /* The text of token ID; missing where there is none. TOKENIZER may be NULL. */

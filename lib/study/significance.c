@@ -75,3 +75,12 @@ void attn_false_discovery(double *p, size_t n, double **order)
         *order[i] = q;
     }
 }
+
+double attn_rank_share(const double *drawn, size_t n, double x)
+{
+    size_t n_above = 0;
+
+    for (size_t i = 0; i < n; i++)
+        n_above += fabs(drawn[i]) >= fabs(x);
+    return (1 + (double)n_above) / (1 + (double)n);
+}

@@ -14,4 +14,8 @@ double attn_student_tails(double t, size_t df);
  * [n] is scratch. */
 void attn_false_discovery(double *p, size_t n, double **order);
 
+/* Returns the rank of X among the numbers DRAWN [n] at random, as a share: the permutation p value
+ * (1 + number of |drawn| >= |x|) / (1 + n) of Phipson and Smyth 2010. */
+double attn_rank_share(const double *drawn, size_t n, double x);
+
 #endif

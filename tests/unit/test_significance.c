@@ -95,4 +95,15 @@ START_TEST(false_discovery_is_that_of_scipy)
 }
 END_TEST
 
-ATTN_SUITE("significance", tails_are_those_of_scipy, false_discovery_is_that_of_scipy)
+START_TEST(rank_counts_what_is_as_large)
+{
+    static const double drawn[] = {-3, 0.5, 2, -1};
+
+    ck_assert(attn_rank_share(drawn, 4, 2) == 3.0 / 5); /* -3 and 2 */
+    ck_assert(attn_rank_share(drawn, 4, -4) == 1.0 / 5);
+    ck_assert(attn_rank_share(drawn, 4, 0) == 1);
+}
+END_TEST
+
+ATTN_SUITE("significance", tails_are_those_of_scipy, false_discovery_is_that_of_scipy,
+           rank_counts_what_is_as_large)
