@@ -23,6 +23,14 @@ struct attribute_args {
     bool merges_words;
     int baseline; /* enum attn_baseline */
     const char *baseline_text, *baseline_ids;
+    int64_t n_generated; /* 0: not given */
+    const char *continuation;
+};
+
+/* The memory that the work owns. */
+struct taken {
+    int32_t *baseline_ids;
+    struct attn_generation made;
 };
 
 static const struct option attribute_rows[] = {
@@ -49,6 +57,11 @@ static const struct option attribute_rows[] = {
                 "the same by the ids of its tokens"),
     OPTION_FLAG("merge-words", struct attribute_args, merges_words,
                 "for tokens: print one row per word, with the sum over its tokens"),
+    OPTION_NUMBER("generated", "N", struct attribute_args, n_generated, 1, INT32_MAX,
+                  "for tokens: instead of --target, attribute each of the N most probable tokens "
+                  "that follow the text to all tokens before it"),
+    OPTION_TEXT("continuation", "TEXT", struct attribute_args, continuation,
+                "the same for the tokens of TEXT, which follows the text"),
 };
 
 static const struct option_group attribute_options = OPTION_GROUP("Attribution", attribute_rows);
@@ -116,9 +129,37 @@ static enum attn_status read_method(const char *text, struct attn_attribute_args
                   text);
 }
 
+/* The name of the option that asks for several targets, or NULL. */
+static const char *find_continued(const struct attribute_args *args)
+{
+    return args->n_generated > 0 ? "generated" : args->continuation ? "continuation" : NULL;
+}
+
+static enum attn_status check_continued(const struct attribute_args *args,
+                                        enum attn_attribute_method method, struct attn_error *err)
+{
+    const char *option = find_continued(args);
+    const struct answer_args *answer = &args->question.answer;
+
+    if (!option)
+        return ATTN_OK;
+    if (args->n_generated > 0 && args->continuation)
+        return refuse(err, NULL, "--generated and --continuation are given, expected one of them");
+    if (answer->target || answer->target_id >= 0 || answer->at)
+        return refuse(err, NULL, "--%s has its own targets, and takes no --target and --at",
+                      option);
+    if (method == ATTN_ATTRIBUTE_ATTN_X_GRAD)
+        return refuse(err, NULL, "--%s is for tokens, and attn_x_grad has cells", option);
+    if (args->question.items.path)
+        return refuse(err, "attribute each text alone",
+                      "--%s and --items do not go together: each item has its own tokens", option);
+    return ATTN_OK;
+}
+
 static enum attn_status check_split(const struct attribute_args *args, struct attn_error *err)
 {
-    const char *option = args->merges_words                 ? "merge-words"
+    const char *option = find_continued(args)               ? find_continued(args)
+                         : args->merges_words               ? "merge-words"
                          : args->baseline > 0               ? "baseline"
                          : args->baseline_text              ? "baseline-text"
                          : args->baseline_ids               ? "baseline-ids"
@@ -146,6 +187,7 @@ static enum attn_status check_gradients(const struct attribute_args *args,
         return refuse(err, NULL, "a baseline is given twice");
     if (n_baseline > 0 && method != ATTN_ATTRIBUTE_IG)
         return refuse(err, NULL, "a baseline is for --method ig");
+    ATTN_TRY(check_continued(args, method, err));
     if (method != ATTN_ATTRIBUTE_ATTN_X_GRAD)
         return ATTN_OK;
     if (args->merges_words)
@@ -168,18 +210,37 @@ static enum attn_status read_baseline(const struct attribute_args *args,
     return text_or_ids_read(args->baseline_text, args->baseline_ids, &how->given, ids, err);
 }
 
+/* Lets the request be about the text and what follows it. */
+static enum attn_status continue_text(struct question *question, struct attn_attribute_args *how,
+                                      struct attn_generation *made, struct attn_error *err)
+{
+    const struct attribute_args *args = question->call->args;
+    struct attn_input *input = &question->request.input;
+
+    ATTN_TRY(attn_attribute_continue(question->host, &question->request, (size_t)args->n_generated,
+                                     args->continuation, made, err));
+    how->n_target = made->n;
+    input->text = NULL;
+    input->n_text = 0;
+    input->ids = made->ids;
+    input->n_id = made->n_prompt + made->n;
+    return ATTN_OK;
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct attribute_args *args = question->call->args;
     const struct tables_args *tables = &args->question.tables;
     struct attn_attribute_args how = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct answer_ids ids;
+    struct taken *taken = question->own;
+    struct attn_input text;
 
     if (args->method)
         ATTN_TRY(read_method(args->method, &how, err));
     ATTN_TRY(how.method == ATTN_ATTRIBUTE_DLA ? check_split(args, err)
                                               : check_gradients(args, how.method, err));
-    ATTN_TRY(read_baseline(args, &how, question->own, err));
+    ATTN_TRY(read_baseline(args, &how, &taken->baseline_ids, err));
     how.answer = answer_of(&args->question.answer, &ids);
     how.by_token = args->by == BY_TOKEN;
     how.merges_words = args->merges_words;
@@ -188,9 +249,14 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (tables->sort && how.by_token)
         how.n_most = SIZE_MAX; /* they are sorted before they are counted */
     ATTN_TRY(question_begin(question, &how.study, err));
+    text = question->request.input;
+    if (find_continued(args))
+        ATTN_TRY(continue_text(question, &how, &taken->made, err));
     ATTN_TRY(attn_attribute(question->host, &question->request, &how, &question->table, err));
     how.n_most = (size_t)tables->n_most;
     attn_attribute_grid(&how, question->table, question->words, &question->grid);
+    question->grid.text = text.text;
+    question->grid.n_text = text.n_text;
     return question_write(question, err);
 }
 
@@ -199,14 +265,17 @@ static enum attn_status attribute(struct call *call, struct attn_error *err)
     const struct attribute_args *args = call->args;
     const bool has_foil = args->question.answer.foil || args->question.answer.foil_id >= 0;
     struct answer_args answer = args->question.answer; /* the metric that pictures name */
-    int32_t *baseline_ids = NULL;
+    struct taken taken = {NULL, {0}};
     struct question question = {
-        .call = call, .reuse = true, .example = EXAMPLE, .answer = &answer, .own = &baseline_ids};
+        .call = call, .reuse = true, .example = EXAMPLE, .answer = &answer, .own = &taken};
     enum attn_status status;
 
     if (!is_by_gradients(args))
         answer.metric = has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOGIT;
+    if (find_continued(args))
+        answer.target = "token"; /* each in turn */
     status = question_answer(&question, work, err);
-    free(baseline_ids);
+    free(taken.baseline_ids);
+    attn_generation_release(&taken.made);
     return status;
 }

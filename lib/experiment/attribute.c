@@ -16,6 +16,7 @@
 #include "base/status_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "predict/prediction.h"
 #include "study/trial.h"
 #include "trace/trace_internal.h"
 
@@ -515,6 +516,18 @@ enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
         return attn_error_set(
             err, ATTN_INVALID,
             "`method` attn_x_grad and `items` do not go together: cells belong to one text");
+    if (args->n_target > 0 && (is_dla || args->method == ATTN_ATTRIBUTE_ATTN_X_GRAD))
+        return attn_error_set(err, ATTN_INVALID, "`n_target` needs a `method` of tokens");
+    if (args->n_target > 0 && args->study)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`n_target` and `items` do not go together: each item has its own "
+                              "tokens");
+    if (args->n_target > 0 &&
+        (args->answer.target || args->answer.target_id || args->answer.at ||
+         args->answer.metric == ATTN_ANSWER_CE || args->answer.metric == ATTN_ANSWER_KL))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`n_target` sets target and position, and needs a metric of one "
+                              "token");
     if (args->by_token && args->study)
         return attn_error_set(err, ATTN_INVALID,
                               "`by_token` and `%s` do not go together: keys belong to one text",
@@ -590,4 +603,56 @@ enum attn_status attn_attribute(struct attn_host *host, const struct attn_reques
             : args.method == ATTN_ATTRIBUTE_ATTN_X_GRAD ? &attn_attribute_cells
                                                         : &attn_attribute_tokens;
     return attn_experiment_perform(asked, &inquiry, err);
+}
+
+/* --- Several targets -------------------------------------------------------------------------- */
+
+/* Copies the ids of the text of RUN and those of CONTINUATION. */
+static enum attn_status append_continuation(const struct attn_run *run, const char *continuation,
+                                            struct attn_generation *made, struct attn_error *err)
+{
+    const struct attn_answer_scope scope = attn_run_answer_scope(run);
+    const struct attn_request_predict question = {.next = &continuation, .n_next = 1};
+    struct attn_continuations encoded = {0};
+    enum attn_status status;
+
+    if (!scope.tokenizer)
+        return attn_error_copy(err, scope.no_tokenizer);
+    if (!run->text.ids)
+        return attn_error_set(err, ATTN_INVALID, "the input has no tokens to continue");
+    status = attn_continuations_encode(&scope, &question, &encoded, err);
+    if (status == ATTN_OK) {
+        made->n_prompt = run->text.n;
+        made->n = encoded.encodings->n;
+        status = ATTN_ALLOC(made->ids, made->n_prompt + made->n, err);
+    }
+    if (status == ATTN_OK) {
+        memcpy(made->ids, run->text.ids, made->n_prompt * sizeof *made->ids);
+        memcpy(made->ids + made->n_prompt, encoded.encodings->ids, made->n * sizeof *made->ids);
+    }
+    attn_continuations_release(&encoded);
+    return status;
+}
+
+enum attn_status attn_attribute_continue(struct attn_host *host, const struct attn_request *request,
+                                         size_t n_most, const char *continuation,
+                                         struct attn_generation *made, struct attn_error *err)
+{
+    const struct attn_generate_args args = {.size = sizeof args, .n_most = n_most};
+    struct attn_run *run = NULL;
+    enum attn_status status;
+
+    if (!continuation) {
+        ATTN_TRY(attn_generate(host, request, &args, made, err));
+        if (made->n > 0 && made->n_prompt > 0)
+            return ATTN_OK;
+        attn_generation_release(made);
+        return attn_refuse(err, ATTN_STAGE_INPUT, "the text ends here: the model adds no token");
+    }
+    ATTN_TRY(attn_run_prepare(host, request, &run, err));
+    *made = (struct attn_generation){0};
+    status =
+        attn_error_at(append_continuation(run, continuation, made, err), ATTN_STAGE_INPUT, err);
+    attn_run_free(run);
+    return status;
 }

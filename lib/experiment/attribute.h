@@ -46,6 +46,9 @@
  *     model            the metric, which the sum approximates; for ig minus the metric at the
  *                      baseline. Equal for ig with many points
  *
+ * With n_target these rows follow for each target, as of its prefix alone, after the columns step,
+ * its position, and target, its text. All targets take one run, and one backward pass each.
+ *
  * attn_x_grad gives the cells with the largest |P dP|, where P is the weight of a query on a key
  * and dP the derivative of the metric with respect to it:
  *
@@ -61,6 +64,7 @@
 #define ATTN_EXPERIMENT_ATTRIBUTE_H
 
 #include "base/table.h"
+#include "experiment/generate.h"
 #include "predict/answer.h"
 #include "run/run.h"
 
@@ -104,6 +108,8 @@ struct attn_attribute_args {
     enum attn_baseline baseline; /* of ig */
     struct attn_input given;     /* the text or ids of ATTN_BASELINE_GIVEN, with as many tokens */
     bool merges_words;           /* a row per word instead of per token: the sum over its tokens */
+    size_t n_target; /* tokens at the end of the text, each of which is a target in turn,
+                        attributed to the tokens before it; 0: the answer */
 };
 
 #define ATTN_ATTRIBUTE_ARGS_DEFAULT                                                                \
@@ -116,5 +122,14 @@ struct attn_attribute_args {
 ATTN_API enum attn_status attn_attribute(struct attn_host *host, const struct attn_request *request,
                                          const struct attn_attribute_args *args,
                                          struct attn_table **table, struct attn_error *err);
+
+/* The tokens of REQUEST's text, then those of CONTINUATION, or if it is NULL, up to N_MOST greedy
+ * ones: ids, n_prompt and n of MADE, for a request of these ids with n_target = n. The caller
+ * releases MADE (experiment/generate.h). ATTN_INVALID if nothing follows. */
+ATTN_API enum attn_status attn_attribute_continue(struct attn_host *host,
+                                                  const struct attn_request *request, size_t n_most,
+                                                  const char *continuation,
+                                                  struct attn_generation *made,
+                                                  struct attn_error *err);
 
 #endif

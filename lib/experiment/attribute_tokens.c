@@ -11,13 +11,16 @@
 #include "tokenizer/words.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { DEFAULT_POINTS = 50 };
+enum { DEFAULT_POINTS = 50, KEPT_BYTES = 512 << 20, BLOCK_BYTES = 64 << 20 };
 
-enum { PART, POSITION, ID, TOKEN, ATTRIBUTION, AMOUNT, N_COLUMN };
+enum { STEP, TARGET, PART, POSITION, ID, TOKEN, ATTRIBUTION, AMOUNT, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
+    [STEP] = ATTN_COLUMN("step", INTEGER), /* these two for n_target */
+    [TARGET] = ATTN_COLUMN("target", TEXT),
     [PART] = ATTN_COLUMN_PART("sum model"),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
     [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER),
@@ -47,10 +50,14 @@ struct attribution {
     struct attn_selection *wanted;      /* owns; of the backward pass */
     struct attn_trace trace;            /* of the backward pass */
     size_t n, d;
-    float *e, *b, *x;    /* [n, d] embeddings: the text's, the baseline's, between them */
-    double *gradient;    /* [n, d] of one pass, or the mean over passes */
-    double *attribution; /* [n] */
-    double pos, model;
+    float *e, *b, *x;       /* [n, d] embeddings: the text's, the baseline's, between them */
+    size_t n_goal, n_block; /* targets, and those that are gone through together; 1 and 1 */
+    double *gradient;       /* [n_block, n, d] of one pass, or the mean over passes */
+    double *attribution;    /* [n] */
+    bool *begins;           /* [n] words */
+    double *model;          /* [n_block] the metric, of ig minus that at the baseline */
+    double *baseline;       /* [n_block] */
+    double pos;
 };
 
 /* --- Gradients -------------------------------------------------------------------------------- */
@@ -88,17 +95,36 @@ static enum attn_status choose(struct attribution *a, struct attn_error *err)
     return attn_capture_create(frame->selection, &frame->capture, err);
 }
 
-/* Adds WEIGHT times the gradient at X; *VALUE is the metric there. */
-static enum attn_status add_gradient(struct attribution *a, const float *x, double weight,
-                                     double *value, struct attn_error *err)
+/* Aims the answer at target GOAL, if there are several. */
+static void aim(struct attribution *a, size_t goal)
 {
+    const size_t position = a->n - a->n_goal + goal;
+
+    if (a->args->n_target == 0)
+        return;
+    a->answer.target = a->frame.run->text.ids[position];
+    a->answer.position = position - 1;
+}
+
+/* Adds WEIGHT, unless it is 0, times the gradients at X of the targets from FIRST on, a block;
+ * `model` becomes the metric of each there. */
+static enum attn_status add_gradients(struct attribution *a, const float *x, double weight,
+                                      size_t first, struct attn_error *err)
+{
+    const size_t size = a->n * a->d;
     const float *found;
 
-    ATTN_TRY(attn_derivative_feed(a->derivative, x, value, err));
-    ATTN_TRY(attn_derivative_backward(a->derivative, err));
-    found = attn_capture_tensor(a->frame.capture, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
-    for (size_t i = 0; i < a->n * a->d; i++)
-        a->gradient[i] += weight * (double)found[i];
+    for (size_t i = 0; i < a->n_block && first + i < a->n_goal; i++) {
+        aim(a, first + i);
+        ATTN_TRY(i == 0 ? attn_derivative_feed(a->derivative, x, &a->model[i], err)
+                        : attn_derivative_value(a->derivative, &a->model[i], err));
+        if (weight == 0)
+            continue;
+        ATTN_TRY(attn_derivative_backward(a->derivative, err));
+        found = attn_capture_tensor(a->frame.capture, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
+        for (size_t k = 0; k < size; k++)
+            a->gradient[i * size + k] += weight * (double)found[k];
+    }
     return ATTN_OK;
 }
 
@@ -164,65 +190,97 @@ static size_t n_point_of(const struct attribution *a)
     return a->args->n_point > 0 ? a->args->n_point : DEFAULT_POINTS;
 }
 
-static enum attn_status integrate(struct attribution *a, struct attn_error *err)
+/* The tokens of target I of the block: all, or those before it. */
+static size_t n_token_of(const struct attribution *a)
 {
-    const size_t n_point = n_point_of(a);
-    double at_text, at_baseline;
+    return a->args->n_target > 0 ? a->answer.position + 1 : a->n;
+}
 
-    ATTN_TRY(find_baseline(a, err));
+static enum attn_status integrate(struct attribution *a, size_t first, struct attn_error *err)
+{
+    const size_t n_point = n_point_of(a), n_all = (a->n_goal + a->n_block - 1) / a->n_block;
+
     for (size_t i = 0; i < n_point; i++) {
-        double weight, value;
+        double weight;
         const double at = attn_derivative_point(i, n_point, &weight);
 
         for (size_t j = 0; j < a->n * a->d; j++)
             a->x[j] = (float)((double)a->b[j] + at * ((double)a->e[j] - (double)a->b[j]));
-        ATTN_TRY(add_gradient(a, a->x, weight, &value, err));
-        attn_frame_report(&a->frame, i + 1, n_point + 2);
+        ATTN_TRY(add_gradients(a, a->x, weight, first, err));
+        attn_frame_report(&a->frame, first / a->n_block * (n_point + 2) + i + 1,
+                          n_all * (n_point + 2));
     }
-    ATTN_TRY(attn_derivative_feed(a->derivative, a->b, &at_baseline, err));
-    ATTN_TRY(attn_derivative_feed(a->derivative, a->e, &at_text, err));
-    a->model = at_text - at_baseline;
-    for (size_t i = 0; i < a->n; i++)
-        for (size_t j = i * a->d; j < (i + 1) * a->d; j++)
-            a->attribution[i] += ((double)a->e[j] - (double)a->b[j]) * a->gradient[j];
+    ATTN_TRY(add_gradients(a, a->b, 0, first, err));
+    memcpy(a->baseline, a->model, a->n_block * sizeof *a->model);
+    ATTN_TRY(add_gradients(a, a->e, 0, first, err));
+    for (size_t i = 0; i < a->n_block; i++)
+        a->model[i] -= a->baseline[i];
     return ATTN_OK;
 }
 
-/* One pass at the text: e . d, or the length of d. */
-static enum attn_status multiply(struct attribution *a, struct attn_error *err)
+/* The mean gradient times the way from the baseline; or one gradient times e, or its length. */
+static void multiply(struct attribution *a, const double *gradient)
 {
+    const bool is_ig = a->args->method == ATTN_ATTRIBUTE_IG;
     const bool is_length = a->args->method == ATTN_ATTRIBUTE_SALIENCY;
     const float *resid = attn_derivative_stream(a->derivative); /* into layer 0 */
 
-    ATTN_TRY(add_gradient(a, a->e, 1, &a->model, err));
-    for (size_t i = 0; i < a->n; i++) {
+    a->pos = 0;
+    for (size_t i = 0; i < n_token_of(a); i++) {
         double sum = 0;
 
         for (size_t j = i * a->d; j < (i + 1) * a->d; j++) {
-            sum += a->gradient[j] * (is_length ? a->gradient[j] : (double)a->e[j]);
-            a->pos += ((double)resid[j] - (double)a->e[j]) * a->gradient[j];
+            const double e = (double)a->e[j] - (is_ig ? (double)a->b[j] : 0);
+
+            sum += is_length ? gradient[j] * gradient[j] : e * gradient[j];
+            a->pos += ((double)resid[j] - (double)a->e[j]) * gradient[j];
         }
         a->attribution[i] = is_length ? sqrt(sum) : sum;
     }
-    return ATTN_OK;
 }
 
-static enum attn_status find_relevance(struct attribution *a, struct attn_error *err)
+/* Starts the sums of another target. */
+static enum attn_status choose_again(struct attribution *a, struct attn_error *err)
+{
+    attn_capture_free(a->frame.capture);
+    attn_selection_free(a->frame.selection);
+    attn_selection_free(a->wanted);
+    attn_relevance_free(a->relevance);
+    a->frame.capture = NULL;
+    a->frame.selection = a->wanted = NULL;
+    a->relevance = NULL;
+    return choose(a, err);
+}
+
+static enum attn_status find_relevance(struct attribution *a, size_t goal, struct attn_error *err)
 {
     const int last = (int)a->frame.config->n_layer - 1;
     const float *row;
-    double value;
 
-    ATTN_TRY(attn_derivative_feed(a->derivative, a->e, &value, err));
+    if (goal > 0) {
+        aim(a, goal);
+        ATTN_TRY(choose_again(a, err));
+        ATTN_TRY(attn_derivative_value(a->derivative, a->model, err));
+    } else {
+        ATTN_TRY(attn_derivative_feed(a->derivative, a->e, a->model, err));
+    }
     ATTN_TRY(attn_derivative_backward(a->derivative, err));
     ATTN_TRY(attn_relevance_emit(a->relevance, attn_capture_trace(a->frame.capture), err));
     row = attn_capture_tensor(a->frame.capture, ATTN_SITE_RELEVANCE, last);
-    for (size_t i = 0; i < a->n; i++) /* the identity would hide the other tokens */
+    for (size_t i = 0; i < n_token_of(a); i++) /* the identity would hide the other tokens */
         a->attribution[i] = (double)row[i] - (i == a->answer.position ? 1 : 0);
     return ATTN_OK;
 }
 
 /* --- Rows ------------------------------------------------------------------------------------- */
+
+static void name_target(const struct attribution *a, struct attn_cell row[N_COLUMN])
+{
+    if (a->args->n_target == 0)
+        return;
+    row[STEP] = attn_cell_integer((int64_t)a->answer.position + 1);
+    row[TARGET] = attn_cell_position(&a->frame.run->text.tokens, a->answer.position + 1);
+}
 
 /* Appends a row for the tokens FIRST .. LAST-1, one or a word. TEXT is empty. */
 static enum attn_status append_tokens(struct attribution *a, size_t first, size_t last,
@@ -233,6 +291,7 @@ static enum attn_status append_tokens(struct attribution *a, size_t first, size_
         [PART] = attn_cell_string("token"), [POSITION] = attn_cell_integer((int64_t)first)};
     double sum = 0;
 
+    name_target(a, row);
     for (size_t i = first; i < last; i++) {
         sum += a->attribution[i];
         if (tokens->tokens.bytes)
@@ -250,13 +309,14 @@ static enum attn_status append_tokens(struct attribution *a, size_t first, size_
 static enum attn_status append_part(struct attribution *a, const char *part, double x,
                                     struct attn_error *err)
 {
-    const struct attn_cell row[N_COLUMN] = {
+    struct attn_cell row[N_COLUMN] = {
         [PART] = attn_cell_string(part), [ATTRIBUTION] = attn_cell_real(x)};
 
+    name_target(a, row);
     return attn_frame_append(&a->frame, row, err);
 }
 
-static enum attn_status append_sums(struct attribution *a, struct attn_error *err)
+static enum attn_status append_sums(struct attribution *a, double model, struct attn_error *err)
 {
     const bool is_ig = a->args->method == ATTN_ATTRIBUTE_IG;
     const bool has_pos = !is_ig && a->frame.config->positions == ATTN_POSITIONS_LEARNED;
@@ -264,47 +324,46 @@ static enum attn_status append_sums(struct attribution *a, struct attn_error *er
 
     if (!has_sum[a->args->method])
         return ATTN_OK;
-    for (size_t i = 0; i < a->n; i++)
+    for (size_t i = 0; i < n_token_of(a); i++)
         sum += a->attribution[i];
     if (has_pos)
         ATTN_TRY(append_part(a, "pos", a->pos, err));
     ATTN_TRY(append_part(a, "sum", sum, err));
-    ATTN_TRY(append_part(a, "model", a->model, err));
-    if (a->frame.item) /* the table shows it */
+    ATTN_TRY(append_part(a, "model", model, err));
+    if (a->frame.item || a->args->n_target > 0) /* the table shows it */
         return ATTN_OK;
-    if (fabs(sum - a->model) > 0.05 * fabs(a->model) && is_ig)
+    if (fabs(sum - model) > 0.05 * fabs(model) && is_ig)
         attn_note(a->frame.request.on_note, a->frame.request.user, ATTN_NOTE_ATTRIBUTION_SUM,
                   "the attributions add up to %.4g, but the model's value is %.4g: "
                   "use more points than %zu, or another baseline",
-                  sum, a->model, n_point_of(a));
-    else if (fabs(sum - a->model) > 0.05 * fabs(a->model))
+                  sum, model, n_point_of(a));
+    else if (fabs(sum - model) > 0.05 * fabs(model))
         attn_note(a->frame.request.on_note, a->frame.request.user, ATTN_NOTE_ATTRIBUTION_SUM,
                   "the attributions add up to %.4g, but the model's value is %.4g: by "
                   "this method they agree only for a linear model",
-                  sum, a->model);
+                  sum, model);
     return ATTN_OK;
 }
 
-static enum attn_status append_all(struct attribution *a, struct attn_error *err)
+static enum attn_status append_all(struct attribution *a, double model, struct attn_error *err)
 {
     const struct attn_run *run = a->frame.run;
-    bool *begins = attn_frame_alloc(&a->frame, a->n, sizeof *begins);
+    const size_t n = n_token_of(a);
 
-    ATTN_TRY(attn_frame_memory(&a->frame, err));
     if (a->args->merges_words)
-        attn_words_mark(run->tokenizer, run->text.ids, a->n, begins);
-    for (size_t first = 0, last; first < a->n; first = last) {
+        attn_words_mark(run->tokenizer, run->text.ids, n, a->begins);
+    for (size_t first = 0, last; first < n; first = last) {
         struct attn_buffer text = {0};
         enum attn_status status;
 
         last = first + 1;
-        while (a->args->merges_words && last < a->n && !begins[last])
+        while (a->args->merges_words && last < n && !a->begins[last])
             last++;
         status = append_tokens(a, first, last, &text, err);
         attn_buffer_release(&text);
         ATTN_TRY(status);
     }
-    return append_sums(a, err);
+    return append_sums(a, model, err);
 }
 
 /* Puts the method beside the table: JSON has it. */
@@ -343,6 +402,31 @@ static enum attn_status check_metric(const struct attribution *a, struct attn_er
     return attn_answer_check_goal(&a->answer, err);
 }
 
+/* Finds the answer, with several targets the first, and how many of them are gone through at once:
+ * relevance adds up one. */
+static enum attn_status find_answer(struct attribution *a, struct attn_error *err)
+{
+    const struct attn_sequence *text = &a->frame.run->text;
+    const size_t n_target = a->args->n_target;
+    struct attn_answer_args asked = a->args->answer;
+    char at[24];
+
+    if (n_target == 0)
+        return attn_frame_find_answer(&a->frame, &asked, &a->answer, err);
+    if (!text->ids || n_target >= a->n)
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "the text has %zu token%s, expected more than the %zu targets",
+                           text->ids ? a->n : 0, a->n == 1 ? "" : "s", n_target);
+    snprintf(at, sizeof at, "%zu", a->n - n_target - 1);
+    asked.at = at;
+    asked.target_id = &text->ids[a->n - n_target];
+    a->n_goal = n_target;
+    if (a->args->method != ATTN_ATTRIBUTE_RELEVANCE)
+        a->n_block = BLOCK_BYTES / sizeof(double) / a->d / a->n;
+    a->n_block = a->n_block == 0 ? 1 : a->n_block > n_target ? n_target : a->n_block;
+    return attn_frame_find_answer(&a->frame, &asked, &a->answer, err);
+}
+
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct attribution *a = state;
@@ -353,38 +437,61 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     a->args = frame->args;
     a->n = run->text.n;
     a->d = frame->config->d_model;
-    ATTN_TRY(attn_frame_find_answer(frame, &a->args->answer, &a->answer, err));
+    a->n_goal = a->n_block = 1;
+    ATTN_TRY(find_answer(a, err));
     ATTN_TRY(attn_error_at(check_metric(a, err), ATTN_STAGE_OPTIONS, err));
     a->e = attn_frame_alloc(frame, a->n, a->d * sizeof *a->e);
     a->b = attn_frame_alloc(frame, a->n, a->d * sizeof *a->b);
     a->x = attn_frame_alloc(frame, a->n, a->d * sizeof *a->x);
-    a->gradient = attn_frame_alloc(frame, a->n, a->d * sizeof *a->gradient);
+    a->gradient = attn_frame_alloc(frame, a->n_block * a->n, a->d * sizeof *a->gradient);
+    a->model = attn_frame_alloc(frame, a->n_block, sizeof *a->model);
+    a->baseline = attn_frame_alloc(frame, a->n_block, sizeof *a->baseline);
     a->attribution = attn_frame_alloc(frame, a->n, sizeof *a->attribution);
+    a->begins = attn_frame_alloc(frame, a->n, sizeof *a->begins);
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_error_at(choose(a, err), ATTN_STAGE_MODEL, err));
     options.skips_zeros =
         a->args->method != ATTN_ATTRIBUTE_RELEVANCE; /* relevance reads patterns */
     options.rule =
         a->args->method == ATTN_ATTRIBUTE_ATTNLRP ? ATTN_BACKWARD_ATTNLRP : ATTN_BACKWARD_PLAIN;
+    options.kept_bytes = a->n_goal > 1 ? KEPT_BYTES : 0;
     ATTN_TRY(attn_derivative_create(a->frame.run, &a->answer, &options, &a->derivative, err));
     attn_derivative_embed(run, a->e);
+    return ATTN_OK;
+}
+
+/* Finds the attributions to the targets from FIRST on, a block, and appends their rows. */
+static enum attn_status ask_block(struct attribution *a, size_t first, struct attn_error *err)
+{
+    const size_t size = a->n * a->d;
+    enum attn_status status;
+
+    memset(a->gradient, 0, a->n_block * size * sizeof *a->gradient);
+    if (a->args->method == ATTN_ATTRIBUTE_IG)
+        status = integrate(a, first, err);
+    else if (a->args->method == ATTN_ATTRIBUTE_RELEVANCE)
+        status = find_relevance(a, first, err);
+    else
+        status = add_gradients(a, a->e, 1, first, err);
+    ATTN_TRY(attn_error_at(status, ATTN_STAGE_MODEL, err));
+    attn_frame_report_base(&a->frame, &a->answer, attn_derivative_reply(a->derivative));
+    for (size_t i = 0; i < a->n_block && first + i < a->n_goal; i++) {
+        aim(a, first + i);
+        if (a->args->method != ATTN_ATTRIBUTE_RELEVANCE)
+            multiply(a, &a->gradient[i * size]);
+        ATTN_TRY(append_all(a, a->model[i], err));
+    }
     return ATTN_OK;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct attribution *a = state;
-    enum attn_status status;
 
     if (a->args->method == ATTN_ATTRIBUTE_IG)
-        status = integrate(a, err);
-    else if (a->args->method == ATTN_ATTRIBUTE_RELEVANCE)
-        status = find_relevance(a, err);
-    else
-        status = multiply(a, err);
-    ATTN_TRY(attn_error_at(status, ATTN_STAGE_MODEL, err));
-    attn_frame_report_base(&a->frame, &a->answer, attn_derivative_reply(a->derivative));
-    ATTN_TRY(append_all(a, err));
+        ATTN_TRY(attn_error_at(find_baseline(a, err), ATTN_STAGE_MODEL, err));
+    for (size_t first = 0; first < a->n_goal; first += a->n_block)
+        ATTN_TRY(ask_block(a, first, err));
     return a->frame.item ? ATTN_OK : add_about(a, err);
 }
 
@@ -396,7 +503,8 @@ static uint64_t hidden(const void *state)
     const bool is_amount =
         args->method == ATTN_ATTRIBUTE_SALIENCY || args->method == ATTN_ATTRIBUTE_RELEVANCE;
 
-    return ATTN_COLUMN_BIT(is_amount ? ATTRIBUTION : AMOUNT);
+    return ATTN_COLUMN_BIT(is_amount ? ATTRIBUTION : AMOUNT) |
+           (args->n_target == 0 ? ATTN_COLUMN_BIT(STEP) | ATTN_COLUMN_BIT(TARGET) : 0);
 }
 
 static void release(void *state)

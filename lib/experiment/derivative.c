@@ -172,16 +172,23 @@ enum attn_status attn_derivative_create(const struct attn_run *run,
                      made, attn_derivative_free);
 }
 
-static enum attn_status feed(struct attn_derivative *derivative, const struct attn_answer *answer,
-                             const float *x, struct attn_reply *reply, struct attn_error *err)
+static enum attn_status read_reply(struct attn_derivative *derivative,
+                                   const struct attn_answer *answer, struct attn_reply *reply,
+                                   struct attn_error *err)
 {
     const struct attn_reading reading = {.logits = derivative->logits, .replies = reply};
 
+    return attn_answer_read(answer, derivative->session, &reading, err);
+}
+
+static enum attn_status feed(struct attn_derivative *derivative, const struct attn_answer *answer,
+                             const float *x, struct attn_reply *reply, struct attn_error *err)
+{
     attn_session_reset(derivative->session);
     ATTN_TRY(
         attn_error_at(attn_session_feed_embeddings(derivative->session, x, answer->of.text->n, err),
                       ATTN_STAGE_MODEL, err));
-    return attn_answer_read(answer, derivative->session, &reading, err);
+    return read_reply(derivative, answer, reply, err);
 }
 
 enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
@@ -189,6 +196,14 @@ enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const 
 {
     derivative->is_other = false;
     ATTN_TRY(feed(derivative, derivative->answer, x, &derivative->reply, err));
+    *value = derivative->reply.value;
+    return ATTN_OK;
+}
+
+enum attn_status attn_derivative_value(struct attn_derivative *derivative, double *value,
+                                       struct attn_error *err)
+{
+    ATTN_TRY(read_reply(derivative, derivative->answer, &derivative->reply, err));
     *value = derivative->reply.value;
     return ATTN_OK;
 }

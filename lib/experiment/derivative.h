@@ -58,6 +58,11 @@ enum attn_status attn_derivative_create(const struct attn_run *run,
 enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
                                       double *value, struct attn_error *err);
 
+/* The metric at the last of these feeds, once the answer has another token or a later position than
+ * when the derivative was created. */
+enum attn_status attn_derivative_value(struct attn_derivative *derivative, double *value,
+                                       struct attn_error *err);
+
 /* Feeds the text of OTHER, whose run has as many positions, with the embeddings X_OTHER, then X.
  * Only X gets gradients. `watched` sees both: events of OTHER have the sequence 0, events of X the
  * sequence 1. REPLIES [2] are those of OTHER and of the answer. */

@@ -238,6 +238,11 @@ static void draw_tokens(const struct attn_attribute_args *args, char words[ATTN_
         .asked = words,
         .figure = args->study ? ATTN_FIGURE_BARS /* items may differ in their tokens */
                               : ATTN_FIGURE_TOKENS};
+    if (args->n_target == 0)
+        return;
+    grid->rows = "step";
+    grid->detail = "target";
+    grid->figure = ATTN_FIGURE_DEFAULT;
 }
 
 void attn_attribute_grid(const struct attn_attribute_args *args, const struct attn_table *table,
