@@ -333,10 +333,10 @@ run: deps-build ## build, then show the attention of one sentence
 	    '  export PATH="$(CURDIR)/$(BUILD):$$PATH"' '  make install PREFIX="$$HOME/.local"' \
 	    'attn-cli -h then lists the commands; cmd/manual is the manual.'
 
-test: deps-test ## build, then run all tests
-	@$(MAKE) tests
-	@$(if $(filter asan,$(MODE)),TORTURE_PARTS=adversary) tests/run.sh unit corpora cli readme \
-	    $(if $(filter release,$(MODE)),install) $(if $(filter release asan,$(MODE)),torture)
+PARTS ?= unit corpora cli readme $(if $(filter release,$(MODE)),install) $(if $(filter release asan,$(MODE)),torture)
+test: deps-test ## build, then run all tests, or those of PARTS='cli readme install'
+	@$(MAKE) $(if $(filter unit corpora torture,$(PARTS)),tests,all)
+	@$(if $(filter asan,$(MODE)),TORTURE_PARTS=adversary) tests/run.sh $(PARTS)
 
 tests: all $(UNIT_TESTS) $(FUZZERS) $(CONFORMANCE) $(ADVERSARY) $(if $(filter release,$(MODE)),$(BUILD)/tests/torture/failing_calls.so)
 	@:

@@ -10,6 +10,7 @@
 #   space   the same user, in a folder with a space in its path
 #   bare    the same user, where /dev/pts and /dev/shm are not mounted; only when it is named
 #
+# root runs all tests, the others those that see user, path and mounts: command line, README and installation.
 # It takes a clone of what is committed. A line tells of each command how it ended; below it stands
 # what was skipped and what failed. build/fresh/SUITE-SCENARIO.log has all that was printed.
 set -u
@@ -57,6 +58,7 @@ judge() { # STATUS
 
 play() { # SUITE SCENARIO WHO FOLDER
     local command status start summary where="$1, $2"
+    [ "$2" = root ] || local parts=" PARTS='cli readme install'"
     mkdir -p "$root${4%/*}"
     cp -r "$clone" "$root$4"
     chroot "$root" chown -R "$3:$3" "${4%/*}"
@@ -66,6 +68,7 @@ play() { # SUITE SCENARIO WHO FOLDER
     fi
     for command in "${commands[@]}"; do
         start=$SECONDS
+        [[ $command != 'make test '* ]] || command="make test${parts-}"
         as "$3" "$4" "$command" >"$log" 2>&1
         status=$?
         cat "$log" >>"build/fresh/$1-$2.log"

@@ -206,7 +206,7 @@ install() {
     "${as_root[@]}" apt-get update -qq
     # shellcheck disable=SC2086
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -qq -y --no-install-recommends $packages >/dev/null
+        apt-get -o DPkg::Lock::Timeout=600 install -qq -y --no-install-recommends $packages >/dev/null
     packages=$(missing_of "$@")
     [ -z "$packages" ] || fail "installed but not usable: $packages"
 }
