@@ -438,6 +438,10 @@ ATTN_ABLATE_WITH_ZERO = 0
 ATTN_ABLATE_WITH_MEAN = 1
 ATTN_ABLATE_WITH_RESAMPLE = 2
 ATTN_ABLATE_WITH_UNIFORM = 3
+ATTN_GENERATION_LENGTH = 0
+ATTN_GENERATION_CONTEXT = 1
+ATTN_GENERATION_TEXT_END = 2
+ATTN_GENERATION_STOP = 3
 ATTN_ATTRIBUTE_DLA = 0
 ATTN_ATTRIBUTE_SALIENCY = 1
 ATTN_ATTRIBUTE_GRAD_X_INPUT = 2
@@ -449,10 +453,6 @@ ATTN_N_ATTRIBUTE_METHOD = 7
 ATTN_BASELINE_MEAN = 0
 ATTN_BASELINE_ZERO = 1
 ATTN_BASELINE_GIVEN = 2
-ATTN_GENERATION_LENGTH = 0
-ATTN_GENERATION_CONTEXT = 1
-ATTN_GENERATION_TEXT_END = 2
-ATTN_GENERATION_STOP = 3
 ATTN_PATCH_EXACT = 0
 ATTN_PATCH_ATP = 1
 ATTN_PATCH_RELP = 2
@@ -816,6 +816,14 @@ class attn_ablate_sum(Structure):
     pass
 
 
+class attn_generate_args(Structure):
+    pass
+
+
+class attn_generation(Structure):
+    pass
+
+
 class attn_attribute_args(Structure):
     pass
 
@@ -829,14 +837,6 @@ class attn_diff_args(Structure):
 
 
 class attn_diff_sum(Structure):
-    pass
-
-
-class attn_generate_args(Structure):
-    pass
-
-
-class attn_generation(Structure):
     pass
 
 
@@ -1915,37 +1915,6 @@ attn_ablate_sum._fields_ = [
     ("sites", c_char_p),
     ("n_feed", c_size_t),
 ]
-attn_attribute_args._fields_ = [
-    ("size", c_size_t),
-    ("answer", attn_answer_args),
-    ("by_token", c_bool),
-    ("n_most", c_size_t),
-    ("study", POINTER(attn_study_args)),
-    ("method", c_int),
-    ("n_point", c_size_t),
-    ("baseline", c_int),
-    ("given", attn_input),
-    ("merges_words", c_bool),
-]
-attn_collect_args._fields_ = [
-    ("size", c_size_t),
-    ("study", POINTER(attn_study_args)),
-    ("at", c_char_p),
-    ("array", c_char_p),
-    ("mean_by", c_char_p),
-    ("minus", c_char_p),
-]
-attn_diff_args._fields_ = [
-    ("size", c_size_t),
-    ("host", c_void_p),
-    ("request", POINTER(attn_request)),
-    ("study", POINTER(attn_study_args)),
-]
-attn_diff_sum._fields_ = [
-    ("n_same", c_size_t),
-    ("n_row", c_size_t),
-    ("is_aligned", c_bool),
-]
 attn_generate_args._fields_ = [
     ("size", c_size_t),
     ("n_most", c_size_t),
@@ -1968,6 +1937,38 @@ attn_generation._fields_ = [
     ("text", c_char_p),
     ("n_text", c_size_t),
     ("end", c_int),
+]
+attn_attribute_args._fields_ = [
+    ("size", c_size_t),
+    ("answer", attn_answer_args),
+    ("by_token", c_bool),
+    ("n_most", c_size_t),
+    ("study", POINTER(attn_study_args)),
+    ("method", c_int),
+    ("n_point", c_size_t),
+    ("baseline", c_int),
+    ("given", attn_input),
+    ("merges_words", c_bool),
+    ("n_target", c_size_t),
+]
+attn_collect_args._fields_ = [
+    ("size", c_size_t),
+    ("study", POINTER(attn_study_args)),
+    ("at", c_char_p),
+    ("array", c_char_p),
+    ("mean_by", c_char_p),
+    ("minus", c_char_p),
+]
+attn_diff_args._fields_ = [
+    ("size", c_size_t),
+    ("host", c_void_p),
+    ("request", POINTER(attn_request)),
+    ("study", POINTER(attn_study_args)),
+]
+attn_diff_sum._fields_ = [
+    ("n_same", c_size_t),
+    ("n_row", c_size_t),
+    ("is_aligned", c_bool),
 ]
 attn_lens_args._fields_ = [
     ("size", c_size_t),
@@ -2414,14 +2415,15 @@ FUNCTIONS = {
     "attn_comparison_free": (None, [POINTER(attn_comparison)]),
     "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),
     "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
-    "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_collect": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_collect_args), POINTER(attn_error)]),
-    "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
     "attn_generate_items": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_error)]),
     "attn_generation_table": (c_int, [c_void_p, POINTER(attn_generation), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_generation_release": (None, [POINTER(attn_generation)]),
     "attn_generation_end_text": (c_char_p, [c_int]),
+    "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_attribute_continue": (c_int, [c_void_p, POINTER(attn_request), c_size_t, c_char_p, POINTER(attn_generation), POINTER(attn_error)]),
+    "attn_collect": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_collect_args), POINTER(attn_error)]),
+    "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
