@@ -338,6 +338,7 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
         .pairs =
             experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE),
         .is_listed = experiment->is_listed,
+        .has_sum = experiment->sum_size > 0,
         .host = asking->inquiry->host,
         .request = &asking->request,
         .defaults = defaults_of(asking),

@@ -46,6 +46,7 @@ struct attn_study {
     size_t n_row; /* of the first text */
     bool has_begun;
     bool is_listed;  /* no table of means is made */
+    bool has_sum;    /* of texts */
     bool is_torn;    /* the fold has an item that the lines lack, so no checkpoint is possible */
     unsigned pairs;  /* ATTN_ITEM_BIT of the texts that the experiment takes */
     uint64_t hidden; /* columns that the tables of items do not have */
@@ -274,6 +275,7 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
     made->host = form->host;
     made->pairs = form->pairs;
     made->is_listed = form->is_listed;
+    made->has_sum = form->has_sum;
     made->on_note = request->on_note;
     made->on_progress = request->on_progress;
     made->user = request->user;
@@ -619,7 +621,7 @@ enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, 
     struct attn_items *items = study->args->items;
     struct attn_item *last = NULL;
 
-    *has_them = !study->args->are_texts;
+    *has_them = !study->args->are_texts || !study->has_sum;
     if (!*has_them || n <= 1 || isnan(attn_items_share(items)))
         return ATTN_OK;
     ATTN_TRY(attn_items_peek(items, n - 1, &last, err));
