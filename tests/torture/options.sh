@@ -31,6 +31,14 @@ declare -A exempt=(
     [sort]='pictures of a table have an order of their own; --limit shows which rows are left'
 )
 
+# Lines that show that most of them do change something: "OPTION|VALUE|LINE"; the line alone may fail.
+shown=(
+    "color|always|run|$text" "full||run|--sites|z|-f|IN/middle.txt" "invalid|replace|tokenize|-f|IN/bad.txt" "marks||score|--items|IN/marked.jsonl"
+    "max-errors|0|score|--items|IN/marked.jsonl" "quiet||score|$text" "sort|entropy|heads|$text"
+    "special|text|tokenize|-f|IN/special.txt" "special-tokens|off|tokenize|--vocab|$root/tests/fixtures/tokenizers/llama2/tokenizer.json|$text"
+    "stride|30|score|-f|IN/long.txt" "tokenize.config|IN/drop.json|tokenize|-m|life-is-short|Life is short" "verbose||score|--items|IN/marked.jsonl"
+)
+
 # What changes nothing beside one line, and why it may: "COMMAND OPTION BASE" with * as in a path.
 known=(
     'lens compute *--svg*'   # rounding is less than a step of the colours
@@ -189,6 +197,12 @@ prepare() {
     printf '{"name": "%s", "text": "%s"}\n' x 'The dogs near' y 'The cat sat on it' z 'The keys to the cabinet' >"$in/texts.jsonl"
     printf '{"id": "%s", "text": "%s", "target": " %s", "number": "%s", "pair_id": %s}\n' a 'The keys to' are pl 1 b 'The key to' is sg 1 \
         c 'The dogs near' are pl 2 d 'The dog near' is sg 2 e 'The boys on' are pl 3 >"$in/items.jsonl"
+    printf '{"text": "The [noun keys] are", "label": 1}\n{"text": ""}\n' >"$in/marked.jsonl"
+    printf 'The \xff keys' >"$in/bad.txt"
+    printf '<|endoftext|>keys' >"$in/special.txt"
+    printf 'keys %.0s' {1..40} >"$in/middle.txt"
+    printf 'keys %.0s' {1..300} >"$in/long.txt"
+    printf '{"tokenizer": {"drop": "s"}}' >"$in/drop.json"
     printf '{"clean": "The %s to", "corrupted": "The %s to", "target": " are", "number": "%s"}\n' keys key pl dogs dog pl boy boys sg >"$in/pairs.jsonl"
 }
 
@@ -238,11 +252,26 @@ try_base() { # NUMBER N_PART OFFSET
     done <"$scratch/$command.options"
 }
 
+# Tries an option that is exempt elsewhere beside a line that shows it.
+try_shown() { # "OPTION|VALUE|LINE"
+    local folder=$scratch/shown option value base
+    IFS='|' read -ra base <<<"${1//IN\//$in/}"
+    option=("--${base[0]#*.}") value=${base[1]} base=("${base[@]:2}")
+    [ -z "$value" ] || option+=("$value")
+    rm -rf "$folder" "$folder.seen"
+    run_in "$folder" "${base[@]}"
+    run_in "$folder.seen" "${base[0]}" "${option[@]}" "${base[@]:1}"
+    diff -r "$folder" "$folder.seen" >/dev/null && fail "${option[*]} changes nothing: attn-cli ${base[*]}" || pass
+}
+
 prepare >"$scratch/out" 2>&1 || fail "prepare: $(head -c 200 "$scratch/out")"
 for command in run attend tokenize init inspect models batch heads ablate attribute diff generate lens patch score completion help; do
     "$cli" help $command | sed -nE 's/^( {6}|  -., )--([a-z-]+)( [^ ]+)?(  .*|$)/\2\3/p' >"$scratch/$command.options"
     twice=$(cut -d' ' -f1 "$scratch/$command.options" | sort | uniq -d)
     [ -s "$scratch/$command.options" ] && [ -z "$twice" ] && pass || fail "$command has twice: $twice"
+done
+for line in "${shown[@]}"; do
+    try_shown "$line"
 done
 declare -A n_base # lines of a command
 for base in "${!bases[@]}"; do
