@@ -221,8 +221,11 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
     struct survey *survey = reading->survey;
     const size_t n_head = survey->frame.config->n_head;
     struct attn_trace rows = {NULL, on_rows, reading}, pairs = {NULL, on_pairs, reading};
+    struct attn_request request = survey->frame.request;
 
-    ATTN_TRY(attn_run_prepare(survey->frame.host, &survey->frame.request, &reading->run, err));
+    if (survey->args->has_effect)
+        request.on_note = NULL; /* the runs of the effects note the same */
+    ATTN_TRY(attn_run_prepare(survey->frame.host, &request, &reading->run, err));
     ATTN_TRY(start_reading(reading, err));
     rows.selection = pairs.selection = reading->run->selection;
     ATTN_TRY(attn_trial_watch(reading->run, &rows, MOST_ROWS, err));

@@ -12,6 +12,7 @@ const story = $('live-steps') && JSON.parse($('live-steps').textContent);
 
 // Options that are changed on the page, and those of the run that stay.
 const CHANGED = ['ablate', 'ablate-mean', 'knockout', 'attention', 'mask'];
+const INTERVENTIONS = ['ablate-pattern', 'patch', 'steer', 'rescale']; // that the page does not change
 const PREDICTED = [['top', '12'], ['queries', 'all']];
 const NO_MODEL = 'This page holds no model: choose the files of one.';
 const MASK = /^\s*(\[MASK\]|<mask>)\s*$/;
@@ -818,10 +819,8 @@ function suggestTargets() {
 async function askQuestion() {
   const command = $('live-question').value, [, name, needsTarget] = QUESTIONS.find(question => question[0] === command);
   const what = structuredClone(asked);
-  if (isChanged({ ...what, attention: '', mask: '' }))
-    return say(`'${command}' takes neither heads that are off nor keys that are knocked out: restore them first`, true);
   const [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
-  const options = [...optionsOf(what), ...needsTarget ? [['target', target]] : [],
+  const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ...needsTarget ? [['target', target]] : [],
     ...needsTarget && foil ? [['foil', foil]] : [], ...command === 'lens' && !isPicture ? [['queries', String(state.q)]] : [],
     ['html', 'page.html']];
   say('computing \u2026');

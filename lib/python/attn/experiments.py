@@ -14,8 +14,8 @@ from .items import OPTIONS as STUDY_OPTIONS
 from .items import Texts, study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
 from .listing import generate_items
-from .request import (PARTS, Request, choice, fill_answer, fill_image, fill_input, fill_pair, ndarray, refuse_parts, spec,
-                      texts, whole, with_points)
+from .request import (PARTS, Request, choice, fill_answer, fill_image, fill_input, fill_pair, ndarray, places_of,
+                      refuse_parts, spec, texts, whole, with_points)
 from .table import Table, table_of
 
 if TYPE_CHECKING:
@@ -253,6 +253,9 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     each          with items: a file, .csv or .jsonl, for a line per item and row, beside the table. A call that ended
                   early is continued by the same with resume=True; sync=True: what is done survives a power failure.
                   shard: (i, n), part i of n of the items, 0 <= i < n
+    edits, ablate, ablate_mean, ablate_pattern, knockout, patch, steer, rescale
+                  interventions, as of run: every run has them, the base, too. Their positions are found in the text of
+                  each item, also by the names of its keys pos.NAME, or of positions={"end": -1}
     """
     question, args = _Question(self, text, options, locals()), c.ATTN_ABLATE_ARGS_DEFAULT()
     name, _, layer = str(parts).partition(":")
@@ -275,16 +278,6 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
         question.keep.append(args.sets)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     return question.answer("attn_ablate", args, c.attn_ablate_sum(), answer=(target, foil, metric))
-
-
-def _fill_places(args, positions) -> None:
-    """The places that are patched as a whole."""
-    if positions is not None:
-        if not hasattr(positions, "items"):
-            raise TypeError(f"positions is {positions!r}, expected a dict, as {{'subject': 'keys', 'end': -1}}")
-        places = [c.attn_item_place(name=terminated(name, "positions"), spec=spec(value, "positions"))
-                  for name, value in dict(positions).items()]
-        args.places, args.n_place = (c.attn_item_place * len(places))(*places), len(places)
 
 
 def _fill_estimate(args, estimate, verify, by, limit) -> None:
@@ -327,7 +320,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
                 (n, pearson, spearman), and most_missed, the share of the rest that may have more than `least`
     items       many pairs instead, `clean` and `corrupted` of each item; as of ablate
     """
-    question, args = _Question(self, clean, options, locals()), c.ATTN_PATCH_ARGS_DEFAULT()
+    question = _Question(self, clean, {**options, "positions": positions}, locals())
+    args = c.ATTN_PATCH_ARGS_DEFAULT()
     found = c.attn_patch_sum()
     if estimate is not None and (control or corrupted_source is not None):
         raise TypeError("control and corrupted_source need estimate=None")
@@ -344,7 +338,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     args.site = terminated(site, "site")
     args.is_to_noise = bool(choice(direction, _DIRECTIONS, "direction"))
     args.n_control, args.seed = whole(control, "control"), whole(seed, "seed")
-    _fill_places(args, positions)
+    if positions is not None:
+        args.places, args.n_place = places_of(positions)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     table = question.answer("attn_patch", args, found, other=_only_text(corrupted), answer=(target, foil, metric))
     if not question.study:

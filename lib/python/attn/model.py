@@ -178,6 +178,9 @@ class Model:
         knockout    texts "QUERIES>KEYS@HEADS": these queries do not look at these keys, of the source
                     in layers that look at it
         patch       texts "SITE:LAYER.HEAD@POSITIONS=FILE.npz"
+        steer, rescale
+                    texts "SITE:LAYER.HEAD@POSITIONS=FILE.npy*FACTOR" and "SITE:LAYER.HEAD@POSITIONS=FACTOR"
+        positions   names for positions, {"subject": "keys", "end": -1}, which knockout and others may use
         attention   a kind, as "window:64"; and mask ("causal", "none" or an array of 0 and 1 [T, S] or [H, T, S]),
                     masking, scale, eps, similarity, algorithm, dropout, seed
         source      what cross-attention looks at: a text, ids or rows [S, d_source]

@@ -268,6 +268,23 @@ class Edit:
             made.append(edit)
         return made
 
+    def can_steer(self) -> bool:
+        """Whether it adds to or scales whole rows at positions that a text names: each text may have its own."""
+        return (self.words is not None and self.op in (c.ATTN_EDIT_ADD, c.ATTN_EDIT_SCALE) and
+                all(layer != c.ATTN_ALL_LAYERS for layer, _ in self.places) and self.columns[0] == 0)
+
+    def steerings(self) -> list[c.attn_steering]:
+        made = []
+        for layer, head in self.places:
+            steering = c.attn_steering(site=SITES[self.site], layer=layer, head=head, factor=self.factor,
+                                       positions=terminated(self.words, "queries"))
+            if self.data is not None:
+                steering.values.name, steering.values.rank = b"data", 2
+                steering.values.shape[:2] = self.data.shape
+                steering.values.data = cast(self.data.ctypes.data, POINTER(c_float))
+            made.append(steering)
+        return made
+
     def _parts(self, positions: list[int]):
         """Each position as rows, with its row of the data: one for all, or one each."""
         n = len(positions) if self.data is None or len(self.data) == 1 else len(self.data)
@@ -441,17 +458,27 @@ DEFAULT_SITES = "pattern,z,logits"
 SPECIALS = {"parse": c.ATTN_SPECIAL_PARSE, "text": c.ATTN_SPECIAL_TEXT}
 
 
+def places_of(positions):
+    """An array of places of a dict, and their number."""
+    if not hasattr(positions, "items"):
+        raise TypeError(f"positions is {positions!r}, expected a dict, as {{'subject': 'keys', 'end': -1}}")
+    places = [c.attn_item_place(name=terminated(name, "positions"), spec=spec(value, "positions"))
+              for name, value in dict(positions).items()]
+    return (c.attn_item_place * len(places))(*places), len(places)
+
+
 class Interventions:
-    """An array of knockouts or patches, read from texts and owned."""
+    """An array of knockouts, patches or steering, read from texts and owned."""
 
     def __init__(self, struct, name, values, what):
         items, n = texts(values, what, [])
         self.array, self.release = (struct * n)(), getattr(lib, name + "_release")
         for item, made in zip(items, self.array):
-            if struct is c.attn_patch:
-                call("attn_patch_read", item, None, byref(made))
-            else:
+            if struct is c.attn_knockout:
                 call("attn_knockout_parse", item, byref(made))
+            else:
+                call("attn_patch_read" if struct is c.attn_patch else "attn_steering_read" if what == "steer" else
+                     "attn_rescale_parse", item, None, byref(made))
 
     def __del__(self):
         for made in getattr(self, "array", ()):
@@ -462,8 +489,8 @@ class Request:
     """A struct attn_request, and what it borrows."""
 
     def __init__(self, text=None, *, image=None, source=None, sites=None, layers=None, heads=None, queries=None, edits=(),
-                 ablate=None, ablate_pattern=None, ablate_mean=None, knockout=(), patch=(), top=0, next=(), labels=(),
-                 answer=None, grad=False, special="parse", special_tokens=True, pair=None, types=None, key_mask=None,
+                 ablate=None, ablate_pattern=None, ablate_mean=None, knockout=(), patch=(), steer=(), rescale=(),
+                 positions=None, top=0, next=(), labels=(), answer=None, grad=False, special="parse", special_tokens=True, pair=None, types=None, key_mask=None,
                  host=None, **attention):
         unknown = attention.keys() - set(ATTENTION)
         if unknown:
@@ -493,7 +520,13 @@ class Request:
         patches = Interventions(c.attn_patch, "attn_patch", patch, "patches")
         edited.knockouts, edited.n_knockout = knockouts.array, len(knockouts.array)
         edited.patches, edited.n_patch = patches.array, len(patches.array)
-        self.keep += [knockouts, patches]
+        steers = [Interventions(c.attn_steering, "attn_steering", values, name)
+                  for name, values in (("steer", steer), ("rescale", rescale))]
+        self.keep += [knockouts, patches, *steers]
+        if positions is not None:
+            items, n = places_of(positions)
+            self.keep.append(c.attn_places(items=items, n=n))
+            reading.places = POINTER(c.attn_places)(self.keep[-1])
         if next:
             request.predict.next, request.predict.n_next = texts(next, "next", self.keep)
         if labels:
@@ -504,7 +537,7 @@ class Request:
             self.keep.append(asked)
             chosen.gradients_of = request.predict.answer = POINTER(c.attn_answer_args)(asked)
         chosen.has_gradients = bool(grad)
-        self._set_edits(edits, host)
+        self._set_edits(edits, host, [made for of_one in steers for made in of_one.array])
         self.notes: list[Note] = []
         request.on_note = noting(self.notes)
 
@@ -523,13 +556,20 @@ class Request:
             chosen.queries = queries
             lib.attn_run_free(run)
 
-    def _set_edits(self, edits, host):
+    def _set_edits(self, edits, host, steerings):
+        """STEERINGS come after the edits; those at words of texts that are not known yet are steering, too."""
         edits = [edits] if isinstance(edits, Edit) else list(edits)
         for edit in edits:
             if not isinstance(edit, Edit):
                 raise TypeError(f"edits holds {type(edit).__name__}, expected what attn.zero, scale, replace, add or "
                                 "mask make")
-        structs = [struct for edit in edits for struct in edit.structs(functools.partial(self._find, host))]
+        late = [edit for edit in edits if host is None and edit.can_steer()]
+        structs = [struct for edit in edits if edit not in late for struct in edit.structs(functools.partial(self._find, host))]
+        steerings = [struct for edit in late for struct in edit.steerings()] + steerings
+        if steerings:
+            array = (c.attn_steering * len(steerings))(*steerings)
+            self.keep += [array, edits]
+            self.struct.edits.steerings, self.struct.edits.n_steering = array, len(steerings)
         if structs:
             array = (c.attn_edit * len(structs))(*structs)
             self.keep += [array, edits]
