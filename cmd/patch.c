@@ -335,6 +335,7 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
     struct question question = {.call = call,
                                 .args = &asked,
                                 .reuse = true,
+                                .has_place_rows = true,
                                 .example = EXAMPLE,
                                 .answer = &args->question.answer,
                                 .own = &taken};

@@ -65,6 +65,7 @@ struct question {
     struct call *call;
     const struct question_args *args; /* NULL: the command's arguments, which begin with these */
     bool reuse;                       /* the model will run many times */
+    bool has_place_rows;              /* --positions makes rows */
     const struct answer_args *answer; /* the metric, of commands that ask for one; or NULL */
     const char *unit;                 /* of its progress, "texts"; NULL: "runs" */
     const char *example;              /* a whole command, for hints */

@@ -156,7 +156,8 @@ static enum attn_status check_site(const struct attn_patching *patch, struct att
         return attn_error_set(err, ATTN_INVALID,
                               "neurons of 'mlp_post' are estimated over all positions, not `by` "
                               "position");
-    if (args->n_place > 0 && (patch->is_by_head || is_of_neurons)) {
+    if (args->n_place > 0 && (patch->is_by_head || is_of_neurons) &&
+        !attn_edits_name_positions(&patch->frame.request.edits)) { /* which may use the names */
         attn_error_set(err, ATTN_INVALID, "`places` need a site without heads%s; '%s' is %s by %s",
                        patch->is_estimated ? " or neurons" : "", name,
                        patch->is_estimated ? "estimated" : "patched",

@@ -635,6 +635,69 @@ static void count_edit_note(void *user, enum attn_note code, const char *message
     notes->n_first += strstr(message, "'0>1'") != NULL;
 }
 
+enum { D_MODEL = 128, N_LAYER = 4, N_HEAD = 8 }; /* of fable */
+
+/* The metric of one run of text 0 with EDITS [n]. */
+static double run_edited(const struct attn_edit *edits, size_t n)
+{
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_answer_args answer = {.metric = ATTN_ANSWER_AUTO};
+    struct attn_result result = {0};
+    double value;
+
+    take_answer(&answer, 0);
+    request.input = input_of(texts[0]);
+    request.edits.items = edits;
+    request.edits.n = n;
+    request.predict.answer = &answer;
+    ck_assert(attn_run_request(host, &request, &result, NULL) == ATTN_OK);
+    value = result.predictions.metric->value;
+    attn_result_release(&result);
+    return value;
+}
+
+/* Runs that begin in a layer have the edits of the run that come after it, once: of all layers and
+ * of one, at the stream that they begin with and at z. */
+START_TEST(changed_runs_have_the_edits_of_the_run)
+{
+    enum { N_EDIT = 4 };
+    static float vector[D_MODEL];
+    struct attn_edit edits[N_EDIT + 1];
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_ablate_sum sum;
+    struct attn_table *table;
+
+    open_host();
+    for (size_t i = 0; i < D_MODEL; i++)
+        vector[i] = 0.01F * (float)(i % 7);
+    for (size_t i = 0; i <= N_EDIT; i++)
+        edits[i] = ATTN_EDIT_DEFAULT;
+    edits[0].site = ATTN_SITE_RESID_PRE, edits[0].op = ATTN_EDIT_ADD;
+    edits[0].data = vector, edits[0].col1 = D_MODEL;
+    edits[1].site = ATTN_SITE_Z, edits[1].head = 5;
+    edits[1].op = ATTN_EDIT_SCALE, edits[1].factor = 0.5F;
+    edits[2].site = ATTN_SITE_RESID_PRE, edits[2].layer = 2;
+    edits[2].op = ATTN_EDIT_SCALE, edits[2].factor = 1.25F;
+    edits[3].site = ATTN_SITE_ATTN_SCORES, edits[3].layer = 3, edits[3].row0 = 4;
+    edits[3].op = ATTN_EDIT_MASK, edits[3].col0 = 1, edits[3].col1 = 2;
+    edits[4].site = ATTN_SITE_Z, edits[4].op = ATTN_EDIT_ZERO;
+    request.input = input_of(texts[0]);
+    request.edits.items = edits;
+    request.edits.n = N_EDIT;
+    take_answer(&args.answer, 0);
+    ck_assert(attn_ablate(host, &request, &args, &table, &sum, NULL) == ATTN_OK);
+    ck_assert_uint_eq(sum.n_row, 5); /* of the first part, not of the edits */
+    expect_near(number_at(table, 0, "value"), run_edited(edits, N_EDIT), 0, "base");
+    for (size_t i = 0; i < (size_t)N_LAYER * N_HEAD; i++) {
+        edits[N_EDIT].layer = (int)(i / N_HEAD), edits[N_EDIT].head = (int)(i % N_HEAD);
+        expect_near(number_at(table, 1 + i, "value"), run_edited(edits, N_EDIT + 1), 1 + i, "head");
+    }
+    attn_table_free(table);
+    close_host();
+}
+END_TEST
+
 /* Both knockouts are of pairs that the causal mask excludes, in each of the items. */
 START_TEST(notes_each_idle_edit_once)
 {
@@ -841,5 +904,6 @@ ATTN_SUITE("study", right_is_the_share_of_items_above_0, means_are_those_of_sing
            heads_of_packs_are_those_of_single_runs, groups_are_in_the_order_of_their_first_items,
            pairs_are_differences_of_partners, intervals_are_of_the_same_resamples,
            clusters_are_drawn_whole, groups_are_compared_with_the_first, notes_each_idle_edit_once,
-           counts_items_that_fail, a_failing_allocation_leaves_nothing_behind,
-           a_failing_allocation_leaves_nothing_of_packs, mistakes_are_said)
+           changed_runs_have_the_edits_of_the_run, counts_items_that_fail,
+           a_failing_allocation_leaves_nothing_behind, a_failing_allocation_leaves_nothing_of_packs,
+           mistakes_are_said)
