@@ -51,6 +51,44 @@ class Items(TestCase):
                         "--limit", 2, "--csv", "-")
             self.assertEqual(model().ablate(items=ITEMS, group_by="number").sort("change", 2).render("csv"), shown)
 
+    def test_arrays_over_items(self):
+        items = [{**item, "pos.noun": 1} for item in ITEMS] + [{"text": "Here", "pos.noun": "there", "number": "plural"}]
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            found = model().run(items=items, sites="resid_pre,z", layers="1,2", heads="0-3", at="noun", next=[" are", " is"])
+        self.assertIn("1 of 5 items failed", str(heard[0].message))
+        self.assertEqual(list(found["id"]), ["k1", "k2", "k3", "k4"])
+        self.assertEqual(list(found["order"]), [1, 2, 3, 4])
+        self.assertEqual(list(found["layer"]), [1, 2])
+        for i, item in enumerate(ITEMS):
+            one = model().run(item["text"], sites="resid_pre,z", layers="1,2", heads="0-3", queries=1, next=[" are", " is"])
+            for k, layer in enumerate((1, 2)):
+                np.testing.assert_array_equal(found["resid_pre"][i, k], one.resid_pre[layer][0])
+                np.testing.assert_array_equal(found["z"][i, k], np.stack([one.z[layer, head][0] for head in range(4)]))
+            self.assertEqual([row["log_prob"] for row in found["rows"] if row["id"] == item["id"]],
+                             [next["logprob"] for next in one.predictions.next])
+        means = model().run(items=ITEMS, sites="resid_pre", layers=2, at=1, mean_by="number")
+        self.assertEqual((list(means["number"]), list(means["n"])), (["plural", "singular"], [2, 2]))
+        rows = found["resid_pre"][:, 1].astype(np.float64)
+        np.testing.assert_allclose(means["resid_pre"], [rows[::2].mean(0), rows[1::2].mean(0)], rtol=0, atol=1e-6)
+        one = model().run(items=ITEMS, sites="resid_pre", layers=2, at=1, mean_by="number", minus="singular")
+        np.testing.assert_allclose(one["resid_pre"], rows[::2].mean(0) - rows[1::2].mean(0), rtol=0, atol=1e-6)
+        self.assert_raises(attn.InvalidError, "a column for each key", model().run, items=ITEMS, sites="pattern")
+        self.assert_raises(TypeError, "queries are given", model().run, items=ITEMS, queries=0)
+
+    def test_continued_items_and_regions(self):
+        made = model().generate(items=ITEMS, n=4, temperature=1, seed=5)
+        for i, row in enumerate(made):
+            one = model().generate(ITEMS[i]["text"], n=4, temperature=1, seed=5 + i)
+            self.assertEqual((row["text"], row["ids"], json.loads(row["log_probs"]), row["end"], row["number"]),
+                             (one.text, list(one.ids), list(one.log_probabilities), one.end, ITEMS[i]["number"]))
+        self.assert_raises(TypeError, "a text or items", model().generate)
+        items = [{"text": "The keys [place to the cabinet] [verb are]"}, {"text": "The key [verb is]"}]
+        table = model().score(items=items, marks=True, regions=["verb", "place"])
+        bits = [model().score(text)["bits"] for text in ("The keys to the cabinet are", "The key is")]
+        self.assertEqual((list(table["region"]), list(table["n"])), (["verb", "place"], [2, 1]))
+        np.testing.assert_allclose(table["bits"], [(bits[0][5] + bits[1][2]) / 2, sum(bits[0][2:5])], rtol=1e-12)
+
     @needs_cli
     def test_every_experiment_takes_items(self):
         pairs = [{"id": item["id"], "clean": item["text"], "corrupted": other["text"], "a": item["text"],
