@@ -283,23 +283,24 @@ static enum attn_status continue_items(struct question *question, struct attn_er
     ATTN_TRY(listing_begin(question, err));
     ATTN_TRY(ablation_fill(&args->ablation, question->host, &question->request, err));
     how.study = &question->items.args;
-    ATTN_TRY(attn_generate_items(question->host, &question->request, &how, err));
-    return listing_end(question);
+    return attn_generate_items(question->host, &question->request, &how, err);
 }
 
 /* Continues the items of --items. */
 static enum attn_status generate_items(struct call *call, struct attn_error *err)
 {
     struct generate_args *args = call->args;
-    struct listing listing = {.args = QUESTION_ARGS_DEFAULT, .headings = "Generation", .names = ""};
-    struct question question = {
-        .call = call, .args = &listing.args, .own = &listing, .example = EXAMPLE};
+    struct listing listing = {.prompt = &args->prompt,
+                              .items = &args->items,
+                              .model = &args->model,
+                              .request = &args->request,
+                              .source = args->source,
+                              .example = EXAMPLE,
+                              .headings = "Generation",
+                              .names = ""};
     enum attn_status status;
 
-    listing_fill(&listing, &args->request, &args->model, &args->prompt);
-    listing.args.source = args->source;
-    listing.args.items = args->items;
-    status = question_answer(&question, continue_items, err);
+    status = listing_answer(call, &listing, continue_items, err);
     ablation_release(&args->ablation);
     return status;
 }

@@ -240,28 +240,27 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     how.at = args->answer.at ? args->answer.at : args->request.selection.queries;
     how.mean_by = args->mean_by;
     how.minus = args->minus;
-    ATTN_TRY(attn_collect(question->host, &question->request, &how, err));
-    return listing_end(question);
+    return attn_collect(question->host, &question->request, &how, err);
 }
 
 static enum attn_status run_items(struct call *call, struct attn_error *err)
 {
     struct run_args *args = call->args;
-    struct listing listing = {.args = QUESTION_ARGS_DEFAULT,
+    struct listing listing = {.prompt = &args->prompt,
+                              .items = &args->items,
+                              .model = &args->model,
+                              .request = &args->request,
+                              .source = args->source,
+                              .example = EXAMPLE,
                               .headings = "Prediction",
                               .names = "npy|npz|layers|heads|sites|queries|at"};
-    struct question question = {
-        .call = call, .args = &listing.args, .own = &listing, .example = EXAMPLE};
     enum attn_status status;
 
-    listing_fill(&listing, &args->request, &args->model, &args->prompt);
-    listing.args.source = args->source;
-    listing.args.items = args->items;
     if (help_is_asked(args->request.selection.sites)) {
         sites_print(call->out);
         return ATTN_OK;
     }
-    status = question_answer(&question, collect, err);
+    status = listing_answer(call, &listing, collect, err);
     ablation_release(&args->ablation);
     return status;
 }

@@ -39,46 +39,50 @@ static enum attn_status check_options(const struct call *call, const char *headi
     return ATTN_OK;
 }
 
-void listing_fill(struct listing *listing, const struct request_args *request,
-                  const struct model_args *model, const struct prompt_args *prompt)
-{
-    listing->output = &request->output;
-    listing->args.prompt = *prompt;
-    listing->args.model = *model;
-    listing->args.attention = request->attention;
-    listing->args.running = request->running;
-}
-
 enum attn_status listing_begin(struct question *question, struct attn_error *err)
 {
     static const char *const formats[] = {"csv", "json", "jsonl"};
-    struct listing *listing = question->own;
+    const struct listing *listing = question->own;
     const struct attn_study_args *study;
     const char *found = NULL;
 
     ATTN_TRY(check_options(question->call, listing->headings, listing->names, err));
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        if (!output_path(listing->output, formats[i]))
+        if (!output_path(&listing->request->output, formats[i]))
             continue;
         if (found)
             return refuse(err, NULL, "--%s and --%s are given, expected one of them with --items",
                           found, formats[i]);
         found = formats[i];
     }
-    listing->args.items.is_listed = true;
-    listing->args.items.each = found                  ? output_path(listing->output, found)
-                               : listing->has_no_rows ? NULL
-                                                      : "-";
-    listing->args.tables.output.is_synced = listing->output->is_synced;
+    listing->args->items.is_listed = true;
+    listing->args->items.each = found ? output_path(&listing->request->output, found)
+                                : listing->has_no_rows ? NULL
+                                                       : "-";
     ATTN_TRY(question_begin_items(question, &study, err));
     question->items.each.form = found && found[0] == 'j' ? ATTN_EACH_JSON_LINES : ATTN_EACH_CSV;
     return ATTN_OK;
 }
 
-enum attn_status listing_end(const struct question *question)
+enum attn_status listing_answer(struct call *call, struct listing *listing,
+                                enum attn_status (*ask)(struct question *, struct attn_error *),
+                                struct attn_error *err)
 {
+    struct question_args args = QUESTION_ARGS_DEFAULT;
+    struct question question = {
+        .call = call, .args = &args, .own = listing, .example = listing->example};
+
+    listing->args = &args;
+    args.prompt = *listing->prompt;
+    args.items = *listing->items;
+    args.model = *listing->model;
+    args.attention = listing->request->attention;
+    args.running = listing->request->running;
+    args.source = listing->source;
+    args.tables.output.is_synced = listing->request->output.is_synced;
+    ATTN_TRY(question_answer(&question, ask, err));
     progress_clear();
-    if (question->items.sum.n_failed > 0 && question->items.args.max_failed < 0)
-        question->call->exit_code = EXIT_FAILED_RECORDS;
+    if (question.items.sum.n_failed > 0 && question.items.args.max_failed < 0)
+        call->exit_code = EXIT_FAILED_RECORDS;
     return ATTN_OK;
 }

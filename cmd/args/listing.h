@@ -1,19 +1,6 @@
 /*
  * listing.h - what `run` and `generate` share for --items: each item has its own rows, which go to
  * one file or to standard output, and no table of means is made.
- *
- *     struct listing listing = {.args = QUESTION_ARGS_DEFAULT, .names = "at"};
- *     listing_fill(&listing, &args->request, &args->model, &args->prompt);
- *     struct question question = {.call = call, .args = &listing.args, .own = &listing};
- *     return question_answer(&question, work, err);
- *
- *     static enum attn_status work(struct question *question, struct attn_error *err)
- *     {
- *         ATTN_TRY(listing_begin(question, err));
- *         how.study = &question->items.args;
- *         ATTN_TRY(attn_collect(question->host, &question->request, &how, err));
- *         return listing_end(question);
- *     }
  */
 #ifndef CMD_LISTING_H
 #define CMD_LISTING_H
@@ -25,22 +12,26 @@
  * after. */
 extern const struct option_group listing_options;
 
+/* The arguments of the command. Borrowed. */
 struct listing {
-    struct question_args args;        /* without outputs */
-    const struct output_args *output; /* where rows go: --csv, --json or --jsonl, */
-    bool has_no_rows;             /* without such a file; else they are CSV on standard output */
-    const char *headings, *names; /* other options that are not refused: those below these, and
-                                     these, "top|next" */
+    const struct prompt_args *prompt;
+    const struct items_args *items;
+    const struct model_args *model;
+    const struct request_args *request;
+    const char *source, *example;
+    const char *headings, *names; /* the options that are taken beside those of every listing: below
+                                     these headings, and of these names, "at|sites" */
+    struct question_args *args;   /* set by listing_answer */
+    bool has_no_rows; /* without --csv, --json or --jsonl; else they are CSV on standard output */
 };
 
-/* Sets the arguments and the output of LISTING from those of the command. */
-void listing_fill(struct listing *listing, const struct request_args *request,
-                  const struct model_args *model, const struct prompt_args *prompt);
+/* Opens the items and the host, calls ASK, which finds LISTING in question->own, and sets the exit
+ * code. */
+enum attn_status listing_answer(struct call *call, struct listing *listing,
+                                enum attn_status (*ask)(struct question *, struct attn_error *),
+                                struct attn_error *err);
 
-/* Opens the items and the host. Borrows until question_answer returns. */
+/* Call it first in ASK: opens items and host. */
 enum attn_status listing_begin(struct question *question, struct attn_error *err);
-
-/* Sets the exit code. */
-enum attn_status listing_end(const struct question *question);
 
 #endif

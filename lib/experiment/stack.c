@@ -168,15 +168,13 @@ static void append_item(struct attn_stack *stack, const struct attn_item *item)
 {
     const struct attn_record *record = &item->record;
     int64_t number;
+    const bool is_number = record->has == ATTN_RECORD_ID_INTEGER &&
+                           attn_parse_int(record->id, record->n_id, INT64_MIN, INT64_MAX, &number);
 
     if (record->has == ATTN_RECORD_ID_NUMBER)
         append_number(&stack->columns[1], record->number);
     else
-        append_value(&stack->columns[1],
-                     record->has == ATTN_RECORD_ID_INTEGER &&
-                             attn_parse_int(record->id, record->n_id, INT64_MIN, INT64_MAX, &number)
-                         ? ATTN_VALUE_INTEGER
-                         : ATTN_VALUE_TEXT,
+        append_value(&stack->columns[1], is_number ? ATTN_VALUE_INTEGER : ATTN_VALUE_TEXT,
                      record->id, record->n_id);
     for (size_t i = 2; i < stack->n_column; i++) {
         const struct attn_item_label *label = find_label(item, stack->columns[i].name);
@@ -188,39 +186,14 @@ static void append_item(struct attn_stack *stack, const struct attn_item *item)
 
 /* --- The rows -------------------------------------------------------------------------------- */
 
-/* Finds the layers that are wanted of the sites of layers. */
-static enum attn_status find_layers(struct attn_stack *stack,
-                                    const struct attn_selection *selection, struct attn_error *err)
-{
-    const size_t n_layer = attn_selection_dims(selection)->n_layer;
-
-    ATTN_TRY(ATTN_ALLOC(stack->layers, n_layer, err));
-    for (size_t layer = 0; layer < n_layer; layer++) {
-        size_t n_site = 0, n_wanted = 0;
-
-        for (int site = 0; site < ATTN_N_SITE; site++) {
-            if (!attn_site_is_in_layer((enum attn_site)site) ||
-                !attn_selection_has_site(selection, (enum attn_site)site))
-                continue;
-            n_site++;
-            n_wanted += attn_selection_wants(selection, (enum attn_site)site, (int)layer);
-        }
-        if (n_wanted > 0)
-            stack->layers[stack->n_layer++] = (int)layer;
-        if (n_wanted > 0 && n_wanted < n_site)
-            return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                               "only some of the sites have heads in layer %zu, expected the same "
-                               "layers of all: give `layers`",
-                               layer);
-    }
-    return ATTN_OK;
-}
-
 /* Takes the sites of SELECTION, the first, as those of all items. */
 static enum attn_status find_sites(struct attn_stack *stack, const struct attn_selection *selection,
                                    struct attn_error *err)
 {
-    ATTN_TRY(find_layers(stack, selection, err));
+    const int n_layer = (int)attn_selection_dims(selection)->n_layer;
+    bool has_layers = false;
+
+    ATTN_TRY(ATTN_ALLOC(stack->layers, (size_t)n_layer, err));
     for (size_t i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = attn_site_order[i];
         struct stacked *stacked = &stack->sites[stack->n_site];
@@ -229,9 +202,10 @@ static enum attn_status find_sites(struct attn_stack *stack, const struct attn_s
 
         if (!attn_selection_has_site(selection, site))
             continue;
-        if (is_in_layer && stack->n_layer == 0)
-            return attn_refuse(err, ATTN_STAGE_OPTIONS, "no layer of '%s' is selected",
-                               attn_site_name(site));
+        for (int layer = 0; is_in_layer && !has_layers && layer < n_layer; layer++)
+            if (attn_selection_wants(selection, site, layer))
+                stack->layers[stack->n_layer++] = layer;
+        has_layers = has_layers || is_in_layer;
         stacked->site = site;
         stacked->rank = attn_selection_shape(selection, site,
                                              is_in_layer ? stack->layers[0] : ATTN_NO_LAYER, shape);
@@ -264,7 +238,8 @@ static enum attn_status fill_row(struct attn_stack *stack, const struct attn_man
             if (!from || rank != stacked->rank || shape[0] == 0 || shape[rank - 1] != stacked->n ||
                 (rank == 3 && shape[1] != stacked->n_head))
                 return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                                   "'%s' is not of one shape in all selected layers",
+                                   "'%s' does not have the same layers and heads as other sites "
+                                   "and layers: give `layers`",
                                    attn_site_name(stacked->site));
             at = shape[0] == result->n_token ? position : shape[0] - 1; /* all rows, or this one */
             for (size_t head = 0; head < stacked->n_head; head++, to += stacked->n)
@@ -541,7 +516,7 @@ enum attn_status attn_stack_finish(struct attn_stack *stack, struct attn_error *
 {
     enum attn_status status;
 
-    if (!stack->row) {
+    if (stack->n_row + stack->n_group == 0) {
         attn_error_set(err, ATTN_INVALID, "no item has a result, and there is nothing to write");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
