@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "experiment/stack.h"
 #include "input/position.h"
+#include "records/items_internal.h"
 #include "study/frame.h"
 #include "trace/trace_internal.h"
 
@@ -35,6 +36,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     const struct attn_collect_args *args = given;
     const struct attn_study_args *study = args->study;
     const size_t n = args->array ? strlen(args->array) : 0;
+    size_t shard, n_shard;
 
     if (!attn_is_given(study, "items", err))
         return ATTN_INVALID;
@@ -53,6 +55,11 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "an array over all items is written in one run: `is_resumed` "
                               "continues rows alone, and shards divide a long run");
+    attn_items_shard(study->items, &shard, &n_shard);
+    if (args->mean_by && n_shard > 0)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`mean_by` is of all items, and the means of shards cannot be joined");
     if ((args->mean_by && !args->array) || (args->minus && !args->mean_by))
         return attn_error_set(err, ATTN_INVALID, "%s",
                               args->minus ? "`minus` needs `mean_by`" : "`mean_by` needs `array`");
