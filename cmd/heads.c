@@ -30,7 +30,8 @@ static const struct option heads_rows[] = {
                   "make N probes with consecutive seeds, and print means and standard deviations"),
     OPTION_TEXT("measures", "LIST", struct heads_args, measures,
                 "print these measures, as in entropy,punctuation, or all; default: all but "
-                "punctuation, next, separator and the counts of these"),
+                "punctuation, next, separator and the counts of these. weight: that from --from "
+                "to --to alone, without the time for the others"),
     OPTION_TEXT("pattern", "FILE.npy", struct heads_args, pattern,
                 "compare patterns with an array P [T, T] of your own: mul, the share of the "
                 "weight that lies on P, and abs, 1 minus the mean difference of a row from P"),
@@ -138,7 +139,8 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
     if (args->threshold == 0)
         return refuse(err, NULL, "--threshold is 0, expected above 0 and at most 1");
     ATTN_TRY(read_probe(args->probe, how, err));
-    if (args->measures)
+    how->is_weight = args->measures && strcmp(args->measures, "weight") == 0;
+    if (args->measures && !how->is_weight)
         ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
                           attn_measures_parse(args->measures, &how->measures, err), err));
     if (how->has_probe + !!args->question.texts.path + !!args->question.items.path +

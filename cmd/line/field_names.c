@@ -22,6 +22,7 @@ static const struct {
     {"hides_first", "hide-first"},
     {"is_cumulative", "cumulative"},
     {"is_resumed", "resume"},
+    {"is_weight", "measures weight"},
     {"knockouts", "knockout"},
     {"max_failed", "max-errors"},
     {"merges_words", "merge-words"},

@@ -231,7 +231,7 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
     ATTN_TRY(attn_trial_watch(reading->run, &rows, MOST_ROWS, err));
     attn_edit_parts_note_idle(attn_request_notes(&reading->run->request), reading->run->edits.parts,
                               reading->run->edits.n_part, 0);
-    if (reading->pairs)
+    if (reading->pairs && !survey->args->is_weight)
         ATTN_TRY(attn_trial_watch(reading->run, &pairs, MOST_ROWS, err));
     forget_found(survey);
     for (size_t i = 0; i < n_all(survey); i++) {
@@ -403,6 +403,8 @@ static uint64_t hidden(const void *state)
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         if ((survey->shown & ATTN_MEASURE_BIT(m)) == 0)
             hidden |= ATTN_COLUMN_BIT(column_of[m]);
+    if (args->is_weight)
+        hidden |= ATTN_COLUMN_BIT(TYPE) | ATTN_COLUMN_BIT(PERCENTILE);
     if (!args->pattern)
         hidden |= ATTN_COLUMN_BIT(MUL) | ATTN_COLUMN_BIT(ABS);
     if (!survey->has_pairs)
@@ -564,7 +566,8 @@ static enum attn_status take_pairs(struct survey *survey, const struct attn_item
         double *found = survey->found + i * N_COLUMN;
 
         attn_word_pairs_add(pairs, &event);
-        attn_word_pairs_count(pairs, &event);
+        if (!survey->args->is_weight)
+            attn_word_pairs_count(pairs, &event);
         attn_word_pairs_find(pairs, event.layer, event.head, &found[WEIGHT], &found[PERCENTILE]);
     }
     attn_word_pairs_free(pairs);
@@ -646,6 +649,8 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "`from`, `pattern` and `has_effect` need one text, not %s",
                               args->has_probe ? "a probe" : "many");
+    if (args->is_weight && args->measures != 0)
+        return attn_error_set(err, ATTN_INVALID, "`is_weight` and `measures` do not go together");
     if (args->study && args->has_probe)
         return attn_error_set(err, ATTN_INVALID, "`items` and a probe are given, expected one");
     if (!(args->threshold >= 0 && args->threshold <= 1))
@@ -664,9 +669,11 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     survey->args = args;
     ATTN_TRY(attn_host_check_model(frame->host, err));
     frame->config = attn_model_config(attn_host_model(frame->host));
-    survey->shown = args->measures != 0 ? args->measures : ATTN_MEASURES_DEFAULT;
+    survey->shown = args->is_weight       ? 0
+                    : args->measures != 0 ? args->measures
+                                          : ATTN_MEASURES_DEFAULT;
     survey->measured = survey->shown;
-    for (size_t i = 0; i < N_DETECTOR; i++)
+    for (size_t i = 0; !args->is_weight && i < N_DETECTOR; i++)
         survey->measured |= ATTN_MEASURE_BIT(detectors[i]);
     frame->rows.is_of_many = args->has_probe && args->n_probe > 0;
     ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
@@ -681,7 +688,11 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     survey->has_pairs = args->from || args->to;
     survey->has_right = args->has_effect && (frame->study || frame->plan) &&
                         attn_metric_has_right(args->answer.metric);
-    return frame->study ? peek_pairs(survey, err) : ATTN_OK;
+    if (frame->study)
+        ATTN_TRY(peek_pairs(survey, err));
+    if (args->is_weight && !survey->has_pairs)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`is_weight` needs `from` and `to`");
+    return ATTN_OK;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)

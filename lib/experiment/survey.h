@@ -61,6 +61,7 @@ struct attn_survey_args {
     const char *sort;                    /* as in tables/table_order.h; NULL: by layer and head */
     size_t n_most;                       /* rows; 0: all */
     const struct attn_study_args *study; /* items instead of all inputs; or NULL */
+    bool is_weight; /* `weight` alone, without the time for measures and percentiles */
 };
 
 #define ATTN_SURVEY_ARGS_DEFAULT                                                                   \

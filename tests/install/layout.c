@@ -1046,6 +1046,7 @@ static const struct {
     {"    sort", offsetof(struct attn_survey_args, sort)},
     {"    n_most", offsetof(struct attn_survey_args, n_most)},
     {"    study", offsetof(struct attn_survey_args, study)},
+    {"    is_weight", offsetof(struct attn_survey_args, is_weight)},
     {"attn_session_sequence", sizeof(struct attn_session_sequence)},
     {"    ids", offsetof(struct attn_session_sequence, ids)},
     {"    n", offsetof(struct attn_session_sequence, n)},

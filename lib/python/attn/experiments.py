@@ -197,7 +197,8 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
 
     texts       many texts instead of one: means, with columns NAME_sd
     probe       True or a length: random tokens, repeated `repeats` times; `runs`: means over so many, from `seed` on
-    measures    these columns, "entropy,punctuation" or a list; "all"; default: all but punctuation
+    measures    these columns, "entropy,punctuation" or a list; "all"; "weight" (from from_ to to) alone; default: all
+                but punctuation
     pattern     [T, T] of one's own: columns mul and abs
     from_, to   positions or words: how much the rows of one look at the columns of the other
     effect      with target, foil, at, metric: change of the answer without the head
@@ -214,7 +215,8 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     if not effect:
         _refuse("effect=True", target=target is not None, foil=foil is not None, at=at is not None,
                 metric=metric != "auto")
-    if measures is not None:
+    args.is_weight = measures == "weight"
+    if measures is not None and not args.is_weight:
         found = c_uint64()
         call("attn_measures_parse", spec(measures, "measures"), byref(found))
         args.measures = found
