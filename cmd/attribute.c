@@ -244,7 +244,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.answer = answer_of(&args->question.answer, &ids);
     how.by_token = args->by == BY_TOKEN;
     how.merges_words = args->merges_words;
-    how.n_most = (size_t)tables->n_most;
+    how.n_most = tables_limit(question->call, tables);
     attn_attribute_grid(&how, NULL, question->words, &question->grid);
     if (tables->sort && how.by_token)
         how.n_most = SIZE_MAX; /* they are sorted before they are counted */
@@ -253,7 +253,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (find_continued(args))
         ATTN_TRY(continue_text(question, &how, &taken->made, err));
     ATTN_TRY(attn_attribute(question->host, &question->request, &how, &question->table, err));
-    how.n_most = (size_t)tables->n_most;
+    how.n_most = tables_limit(question->call, tables);
     attn_attribute_grid(&how, question->table, question->words, &question->grid);
     question->grid.text = text.text;
     question->grid.n_text = text.n_text;

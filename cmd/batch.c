@@ -63,8 +63,8 @@ static const struct option limit_rows[] = {
     OPTION_CHOICE("tower", "text|image", struct batch_args, model.tower,
                   "of a directory with two towers, as CLIP's, the one that the records are for: "
                   "text (default) or image"),
-    OPTION_NUMBER("limit", "N", struct batch_args, n_most, 1, INT64_MAX,
-                  "take only the first N records"),
+    OPTION_NUMBER("limit", "N", struct batch_args, n_most, 0, INT64_MAX,
+                  "take only the first N records; 0: all, the default"),
     OPTION_NUMBER("max-line", "BYTES", struct batch_args, max_line, 1, INT32_MAX,
                   "longest line in bytes; the record of a longer one fails, however long it is; "
                   "default: 16777216"),

@@ -13,6 +13,7 @@
 
 struct diff_args {
     struct question_args question; /* its plain arguments are the texts */
+    const char *ids; /* of the one text of `with` and `with_attention` */
     const char *a_ids, *b_ids;
     const char *with;           /* a model */
     const char *with_attention; /* a kind */
@@ -21,6 +22,8 @@ struct diff_args {
 
 static const struct option diff_rows[] = {
     OPTION_PLAIN("TEXT", struct diff_args, question.prompt.plain, NULL),
+    OPTION_TEXT("ids", "LIST", struct diff_args, ids,
+                "token ids instead of the one text of --with or --with-attention: 5,17,3"),
     OPTION_TEXT("a-ids", "LIST", struct diff_args, a_ids,
                 "token ids instead of the first text: 5,17,3"),
     OPTION_TEXT("b-ids", "LIST", struct diff_args, b_ids, "token ids instead of the second text"),
@@ -93,12 +96,18 @@ struct other {
 
 static enum attn_status check(const struct diff_args *args, struct attn_error *err)
 {
-    const size_t n = args->question.prompt.plain.n + !!args->a_ids + !!args->b_ids;
+    const size_t n =
+        args->question.prompt.plain.n + !!args->ids + !!args->a_ids + !!args->b_ids;
     const bool has_with = args->with || args->with_attention;
 
-    if (args->question.items.path && (args->a_ids || args->b_ids))
+    if (args->question.items.path && (args->ids || args->a_ids || args->b_ids))
         return refuse(err, NULL, "--%s and --items are given, expected one of them",
-                      args->a_ids ? "a-ids" : "b-ids");
+                      args->ids     ? "ids"
+                      : args->a_ids ? "a-ids"
+                                    : "b-ids");
+    if (args->ids && !has_with && !args->question.items.path)
+        return refuse(err, NULL, "--ids is one text for --with or --with-attention; --a-ids and "
+                                 "--b-ids are two");
     if (args->question.items.path)
         return ATTN_OK;
     if (n == 0)
@@ -119,11 +128,12 @@ static enum attn_status read_inputs(const struct diff_args *args, struct attn_in
                                     struct attn_error *err)
 {
     const struct text_list *texts = &args->question.prompt.plain;
-    const size_t at = !args->a_ids; /* the text of B */
-    const char *text_a = args->a_ids || texts->n == 0 ? NULL : texts->items[0];
+    const char *a_ids = args->ids ? args->ids : args->a_ids;
+    const size_t at = !a_ids; /* the text of B */
+    const char *text_a = a_ids || texts->n == 0 ? NULL : texts->items[0];
     const char *text_b = args->b_ids || at >= texts->n ? NULL : texts->items[at];
 
-    ATTN_TRY(text_or_ids_read(text_a, args->a_ids, a, &other->a_ids, err));
+    ATTN_TRY(text_or_ids_read(text_a, a_ids, a, &other->a_ids, err));
     ATTN_TRY(text_or_ids_read(text_b, args->b_ids, b, &other->b_ids, err));
     if (!a->text && !a->ids)
         *a = *b;

@@ -301,7 +301,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.answer = answer_of(&args->question.answer, &answer_ids);
     how.site = args->site;
     how.is_to_noise = args->direction == DIRECTION_NOISE;
-    how.n_most = (size_t)args->question.tables.n_most;
+    how.n_most = tables_limit(question->call, &args->question.tables);
     ATTN_TRY(attn_patch(question->host, &question->request, &how, &question->table, &sum, err));
     attn_patch_grid(&how, question->table, question->words, &question->grid);
     if (how.study)
@@ -317,14 +317,15 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
 /* Sets the limit of rows for neurons. The library limits the rows of one pair; items have a row for
  * each neuron. */
-static void choose_neurons(const struct patch_args *args, struct tables_args *tables)
+static void choose_neurons(const struct call *call, const struct patch_args *args,
+                           struct tables_args *tables)
 {
     if (!args->question.items.path) {
         tables->n_most = 0;
         return;
     }
     tables->sort = tables->sort ? tables->sort : "estimate";
-    tables->n_most = tables->n_most > 0 ? tables->n_most : DEFAULT_NEURONS;
+    tables->n_most = tables_limit(call, tables) > 0 ? tables->n_most : DEFAULT_NEURONS;
 }
 
 static enum attn_status patch(struct call *call, struct attn_error *err)
@@ -344,7 +345,7 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
     if (args->estimate && args->verify && args->verify[0] == '0')
         question.reuse = strncmp(args->estimate, "ig", 2) == 0; /* three runs are few */
     if (args->estimate && args->site && strcmp(args->site, "mlp_post") == 0)
-        choose_neurons(args, &asked.tables);
+        choose_neurons(call, args, &asked.tables);
     status = question_answer(&question, work, err);
     attn_ndarray_release(&taken.source);
     free(taken.ids[0]);

@@ -272,9 +272,14 @@ static const struct option order_rows[] = {
     OPTION_TEXT("sort", "COLUMN[:up|down]", struct tables_args, sort,
                 "sort the rows by this column, the largest first, of numbers with both signs the "
                 "largest of either; :up and :down sort by value"),
-    OPTION_NUMBER("limit", "N", struct tables_args, n_most, 1, INT32_MAX,
-                  "print only the first N rows; default: all"),
+    OPTION_NUMBER("limit", "N", struct tables_args, n_most, 0, INT32_MAX,
+                  "print only the first N rows; 0: all, the default where no other is named"),
 };
+
+size_t tables_limit(const struct call *call, const struct tables_args *args)
+{
+    return args->n_most == 0 && option_find_given(call, "limit") ? SIZE_MAX : (size_t)args->n_most;
+}
 
 const struct option_group table_order_options = OPTION_GROUP("Rows", order_rows);
 

@@ -27,8 +27,8 @@ static const struct option comparison_order_rows[] = {
     OPTION_TEXT("sort", "COLUMN[:up|down]", struct tables_args, sort,
                 "sort the heads of --compare by this column, the largest first; :up and :down "
                 "sort by value"),
-    OPTION_NUMBER("limit", "N", struct tables_args, n_most, 1, INT32_MAX,
-                  "print only the first N of them; default: all"),
+    OPTION_NUMBER("limit", "N", struct tables_args, n_most, 0, INT32_MAX,
+                  "print only the first N of them; 0: all, the default"),
 };
 
 const struct option_group comparison_order_options = OPTION_GROUP("Output", comparison_order_rows);

@@ -7,7 +7,7 @@
 # QUANTIZED `attn-cli diff` compares where the heads look, text by text, and `attn-cli score` counts
 # what that costs. In FOLDER: damage.csv has a row for each model and head, with its type in MODEL (as
 # `attn-cli heads` finds it in repeated random tokens, else in the texts), the mean over texts of
-# tv_mean and js, and the largest tv_max; scores.csv has bits a weight, bits a token and perplexity of
+# tv and js, and the largest tv_max; scores.csv has bits a weight, bits a token and perplexity of
 # each model; damage.svg shows a grid of layers and heads for each. Each text counts once.
 set -euo pipefail
 [ $# -ge 4 ] || { echo "usage: $0 MODEL TEXTS FOLDER QUANTIZED..." >&2; exit 2; }

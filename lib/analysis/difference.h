@@ -35,7 +35,7 @@
  */
 #define ATTN_DIFFERENCE_MAP(X)                                                                     \
     X(TV, 0, "tv", NULL)                                                                           \
-    X(TV_MOST, 1, "tv_most", NULL)                                                                 \
+    X(TV_MOST, 1, "tv_max", NULL)                                                                  \
     X(KL, 2, "kl", "nats")                                                                         \
     X(KL_BACK, 3, "kl_back", "nats")                                                               \
     X(RECALL, 4, "recall", NULL)                                                                   \

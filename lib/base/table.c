@@ -252,9 +252,14 @@ const struct attn_column *attn_table_column(const struct attn_table *table, size
 
 size_t attn_table_find(const struct attn_table *table, const char *name)
 {
+    static const char *const older[][2] = {{"tv_mean", "tv"}, {"tv_most", "tv_max"}};
+
     for (size_t c = 0; name && c < attn_table_n_column(table); c++)
         if (strcmp(table->columns[c].name, name) == 0)
             return c;
+    for (size_t i = 0; name && i < sizeof older / sizeof *older; i++)
+        if (strcmp(older[i][0], name) == 0)
+            return attn_table_find(table, older[i][1]);
     return SIZE_MAX;
 }
 

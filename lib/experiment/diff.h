@@ -11,7 +11,7 @@
  * The table has a row per head:
  *
  *     layer, head, rows      number of compared rows of the pattern
- *     tv_mean, tv_max, at    total variation 1/2 sum |a - b| of a row: mean, largest, its query
+ *     tv, tv_max, at         total variation 1/2 sum |a - b| of a row: mean, largest, its query
  *     js                     mean Jensen-Shannon divergence of a row, in nats, not smoothed
  *
  * In a causal model a row cannot depend on later tokens. So rows are compared from the first token

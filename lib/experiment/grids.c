@@ -187,9 +187,10 @@ static void draw_split(const struct attn_attribute_args *args, char words[ATTN_G
         grid->asked = "written by each part of the model";
         return;
     }
-    snprintf(words, ATTN_GRID_WORDS_SIZE,
-             "written by heads, by the key they read from: the %zu largest",
-             args->n_most > 0 ? args->n_most : 20);
+    snprintf(words, ATTN_GRID_WORDS_SIZE, "written by heads, by the key they read from");
+    if (args->n_most < SIZE_MAX)
+        snprintf(words + strlen(words), ATTN_GRID_WORDS_SIZE - strlen(words), ": the %zu largest",
+                 args->n_most > 0 ? args->n_most : 20);
     grid->detail = "head";
     grid->columns = "key";
     grid->texts = "token";
@@ -295,6 +296,6 @@ void attn_diff_grid(const struct attn_diff_args *args, const struct attn_table *
     (void)words;
     *grid = (struct attn_table_grid){.rows = "layer",
                                      .columns = "head",
-                                     .values = "tv_mean",
+                                     .values = "tv",
                                      .asked = "between the patterns of each head"};
 }

@@ -32,18 +32,6 @@ struct ordering {
 
 /* --- The column ------------------------------------------------------------------------------- */
 
-/* The column whose name is NAME [size], or n_column. */
-static size_t find_column(const struct attn_table *table, const char *name, size_t size)
-{
-    const size_t n = attn_table_n_column(table);
-    size_t c = 0;
-
-    while (c < n && (strlen(attn_table_column(table, c)->name) != size ||
-                     memcmp(attn_table_column(table, c)->name, name, size) != 0))
-        c++;
-    return c;
-}
-
 /* Whether ROW is one that others are compared with. */
 static bool is_fixed(const struct ordering *ordering, size_t row)
 {
@@ -107,16 +95,20 @@ static enum attn_status read_sort(struct ordering *ordering, struct attn_error *
 {
     const struct attn_table *table = ordering->table;
     const char *sort = ordering->order.sort;
-    const size_t size = sort ? strlen(sort) : 0, n = attn_table_n_column(table);
     const char *colon = sort ? strrchr(sort, ':') : NULL;
     const struct attn_column *column;
 
     if (!sort)
         return ATTN_OK;
-    ordering->column = find_column(table, sort, size);
-    if (ordering->column == n && colon &&
+    ordering->column = attn_table_find(table, sort);
+    if (ordering->column == SIZE_MAX && colon &&
         (strcmp(colon, ":up") == 0 || strcmp(colon, ":down") == 0)) {
-        ordering->column = find_column(table, sort, (size_t)(colon - sort));
+        char *name = attn_strndup(sort, (size_t)(colon - sort), err);
+
+        if (!name)
+            return ATTN_NO_MEMORY;
+        ordering->column = attn_table_find(table, name);
+        attn_free(name);
         ordering->sign = colon[1] == 'u' ? 1 : -1;
     }
     column = attn_table_column(table, ordering->column);

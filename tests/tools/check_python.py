@@ -372,7 +372,7 @@ def check_quantized(folder):
         assert json.loads(attn("inspect", "--json", folder / kind))["mixture"] == kind
         text = "Anna gave the keys to the cabinet to Tom because he didn't have them."
         table = attn("diff", "-q", "-m", "fable", "--with", folder / kind, "--csv", "-", text)
-        damage.append(pd.read_csv(io.BytesIO(table))["tv_mean"].mean())
+        damage.append(pd.read_csv(io.BytesIO(table))["tv"].mean())
     assert damage[0] == 0 and 0 < damage[1] < 0.01 < damage[2] < 0.2, damage
     print("check-python: fable as GGUF: tv of F16, Q8_0 and Q4_0 is " + ", ".join(f"{tv:.4f}" for tv in damage))
 

@@ -447,7 +447,7 @@ static void differ(struct fixture *f)
     ck_assert_msg(attn_diff(f->host, &f->request, &args, &table, &sum, &f->err) == ATTN_OK, "%s",
                   f->err.message);
     ck_assert_uint_eq(sum.n_same, 2); /* ids 2 and 5 differ */
-    compare_column(f, table, 0, "tv_mean", "diff", 0);
+    compare_column(f, table, 0, "tv", "diff", 0);
     compare_column(f, table, 0, "tv_max", "diff", 1);
     compare_column(f, table, 0, "at", "diff", 2);
     compare_column(f, table, 0, "js", "diff", 3);

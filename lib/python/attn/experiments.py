@@ -460,7 +460,7 @@ def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: b
 def diff(self: Model, a=None, b=None, *, with_model: Model | None = None, with_attention: str | None = None,
          **options) -> Table:
     """What differs between two texts, or in one text under another model or kind of attention: total variation
-    (tv_mean, tv_max, 0 to 1) and Jensen-Shannon divergence (js, nats) of the rows of each head.
+    (tv, tv_max, 0 to 1) and Jensen-Shannon divergence (js, nats) of the rows of each head.
 
     items       many pairs instead, `a` and `b` of each item, or texts under both; as of ablate
     """
