@@ -148,6 +148,9 @@ static enum attn_status check_continued(const struct attribute_args *args,
     if (answer->target || answer->target_id >= 0 || answer->at)
         return refuse(err, NULL, "--%s has its own targets, and takes no --target and --at",
                       option);
+    if (answer->metric == ATTN_ANSWER_CE)
+        return refuse(err, NULL, "--metric ce is of all tokens, and --%s takes one at a time",
+                      option);
     if (method == ATTN_ATTRIBUTE_ATTN_X_GRAD)
         return refuse(err, NULL, "--%s is for tokens, and attn_x_grad has cells", option);
     if (args->question.items.path)
@@ -257,6 +260,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     attn_attribute_grid(&how, question->table, question->words, &question->grid);
     question->grid.text = text.text;
     question->grid.n_text = text.n_text;
+    if (how.n_target > 0) {
+        question->drawn = question->table;
+        question->table = NULL;
+        ATTN_TRY(attn_attribute_matrix(question->drawn, &question->table, err));
+    }
     return question_write(question, err);
 }
 

@@ -102,6 +102,7 @@ enum attn_status question_answer(struct question *question,
         attn_error_hint(err, "with --lines each line is a text");
     attn_table_free(question->table);
     attn_table_free(question->unsorted);
+    attn_table_free(question->drawn);
     input_release(&question->input);
     items_close(&question->items);
     attn_mask_array_release(&question->mask);
@@ -286,6 +287,7 @@ static enum attn_status draw_table(const struct question *question, struct attn_
 {
     const struct tables_args *tables = &question->args->tables;
     const struct attn_input *input = &question->request.input;
+    const struct attn_table *table = question->drawn ? question->drawn : question->table;
     struct attn_buffer texts = {0}, others = {0};
     struct attn_table *joint = NULL;
     const bool is_one = question->host && (input->text || input->ids || input->image);
@@ -303,8 +305,7 @@ static enum attn_status draw_table(const struct question *question, struct attn_
     if (status == ATTN_OK && question->unsorted && grid->n_label > 0)
         status = tables_sort_copy(tables, grid->n_label, true, question->unsorted, &joint, err);
     if (status == ATTN_OK)
-        status = tables_draw(tables, joint ? joint : question->table, grid, &run,
-                             question->call->out, err);
+        status = tables_draw(tables, joint ? joint : table, grid, &run, question->call->out, err);
     attn_table_free(joint);
     attn_buffer_release(&texts);
     attn_buffer_release(&others);

@@ -82,6 +82,7 @@ struct question {
     struct attn_attention_change changed;
     struct attn_mask_array mask;
     struct attn_table *table; /* owns; the answer */
+    struct attn_table *drawn; /* owns; pictures show it instead; or NULL */
     struct attn_table
         *unsorted; /* owns; the answer before it was sorted, whose names `grid` borrows */
 };

@@ -375,3 +375,21 @@ const struct attn_table *attn_table_about(const struct attn_table *table)
 {
     return table->about;
 }
+
+enum attn_status attn_table_copy_about(const struct attn_table *table, struct attn_table *copy,
+                                       struct attn_error *err)
+{
+    const struct attn_table *about = attn_table_about(table);
+    const size_t n = about ? attn_table_n_column(about) : 0;
+    struct attn_cell *cells;
+    enum attn_status status;
+
+    if (!about)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(cells, n, err));
+    for (size_t i = 0; i < n; i++)
+        cells[i] = attn_table_cell(about, 0, i);
+    status = attn_table_set_about(copy, attn_table_column(about, 0), cells, n, err);
+    attn_free(cells);
+    return status;
+}

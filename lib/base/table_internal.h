@@ -41,4 +41,8 @@ enum attn_status attn_table_set_about(struct attn_table *table, const struct att
                                       struct attn_error *err);
 const struct attn_table *attn_table_about(const struct attn_table *table);
 
+/* Gives COPY the facts about TABLE. */
+enum attn_status attn_table_copy_about(const struct attn_table *table, struct attn_table *copy,
+                                       struct attn_error *err);
+
 #endif

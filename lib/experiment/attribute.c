@@ -656,3 +656,98 @@ enum attn_status attn_attribute_continue(struct attn_host *host, const struct at
     attn_run_free(run);
     return status;
 }
+
+/* The row after those of the target that ROW of TABLE is about. */
+static size_t end_of_target(const struct attn_table *table, size_t row)
+{
+    const int64_t step = attn_table_cell(table, row, 0).integer;
+
+    while (row < attn_table_n_row(table) && attn_table_cell(table, row, 0).integer == step)
+        row++;
+    return row;
+}
+
+static bool is_of_token(const struct attn_table *table, size_t row)
+{
+    return attn_table_cell(table, row, attn_table_find(table, "position")).type !=
+           ATTN_VALUE_MISSING;
+}
+
+/* Names the columns of a matrix by the rows of TABLE from FIRST on, those of its last target. */
+static enum attn_status create_matrix(const struct attn_table *table, size_t first,
+                                      struct attn_table **matrix, struct attn_error *err)
+{
+    const size_t n = attn_table_n_row(table) - first;
+    const size_t part = attn_table_find(table, "part"), token = attn_table_find(table, "token");
+    const size_t position = attn_table_find(table, "position");
+    struct attn_buffer names = {0};
+    struct attn_column *made = attn_alloc(n + 2, sizeof *made, err);
+    enum attn_status status = made ? ATTN_OK : ATTN_NO_MEMORY;
+
+    for (size_t i = 0; made && i < n; i++) {
+        const bool is_token = is_of_token(table, first + i);
+        const struct attn_cell text = attn_table_cell(table, first + i, is_token ? token : part);
+
+        if (is_token) {
+            attn_buffer_append_integer(&names, attn_table_cell(table, first + i, position).integer);
+            attn_buffer_append_char(&names, '|');
+        }
+        attn_escape_append(&names, text.text, text.size);
+        attn_buffer_append_char(&names, '\0');
+    }
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&names, err);
+    if (status == ATTN_OK) {
+        const char *name = names.data;
+
+        made[0] = *attn_table_column(table, 0);
+        made[1] = *attn_table_column(table, 1);
+        for (size_t i = 0; i < n; i++, name += strlen(name) + 1) {
+            made[i + 2] = *attn_table_column(table, attn_table_find(table, "attribution"));
+            made[i + 2].name = name;
+        }
+        status = attn_table_create("attribution", made, n + 2, matrix, err);
+    }
+    attn_buffer_release(&names);
+    attn_free(made);
+    return status;
+}
+
+enum attn_status attn_attribute_matrix(const struct attn_table *table, struct attn_table **matrix,
+                                       struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table), value = attn_table_find(table, "attribution");
+    size_t last = 0;
+    struct attn_table *made = NULL;
+    struct attn_cell *cells;
+    enum attn_status status;
+
+    if (!attn_is_given(matrix, "matrix", err) ||
+        !attn_is_given(n_row > 0 && attn_table_find(table, "step") == 0, "table", err))
+        return ATTN_INVALID;
+    while (end_of_target(table, last) < n_row)
+        last = end_of_target(table, last);
+    ATTN_TRY(ATTN_ALLOC(cells, n_row - last + 2, err));
+    status = create_matrix(table, last, &made, err);
+    for (size_t row = 0; status == ATTN_OK && row < n_row;) {
+        const size_t first = row, end = end_of_target(table, row);
+
+        memset(cells, 0, (n_row - last + 2) * sizeof *cells);
+        cells[0] = attn_table_cell(table, row, 0);
+        cells[1] = attn_table_cell(table, row, 1);
+        for (; row < end; row++) { /* parts stand at the end of a row */
+            const size_t at = is_of_token(table, row) ? row - first : n_row - last + row - end;
+
+            cells[at + 2] = attn_table_cell(table, row, value);
+        }
+        status = attn_table_append(made, cells, n_row - last + 2, err);
+    }
+    attn_free(cells);
+    if (status == ATTN_OK)
+        status = attn_table_copy_about(table, made, err);
+    if (status == ATTN_OK)
+        *matrix = made;
+    else
+        attn_table_free(made);
+    return status;
+}

@@ -123,6 +123,12 @@ ATTN_API enum attn_status attn_attribute(struct attn_host *host, const struct at
                                          const struct attn_attribute_args *args,
                                          struct attn_table **table, struct attn_error *err);
 
+/* Makes the rows of TABLE, of several targets, a matrix: a row for each target, after `step` and
+ * `target` a column for each token before, "3|eat", then one for each other part. The caller owns
+ * *matrix. */
+ATTN_API enum attn_status attn_attribute_matrix(const struct attn_table *table,
+                                                struct attn_table **matrix, struct attn_error *err);
+
 /* The tokens of REQUEST's text, then those of CONTINUATION, or if it is NULL, up to N_MOST greedy
  * ones: ids, n_prompt and n of MADE, for a request of these ids with n_target = n. The caller
  * releases MADE (experiment/generate.h). ATTN_INVALID if nothing follows. */

@@ -1456,6 +1456,8 @@ enum attn_status attn_table_write_captioned(const struct attn_table *table,
         !attn_is_given(style, "style", err) || !attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
     column = attn_table_column(table, attn_table_find(table, grid->values));
+    if (!column && grid->quantity) /* a matrix of them */
+        column = attn_table_column(table, 0);
     if (column)
         attn_table_words_find(&words, column, grid);
     attn_buffer_append_string(&caption, words.title ? words.title : attn_table_name(table));

@@ -263,24 +263,6 @@ static enum attn_status append_groups(const struct ordering *ordering, struct at
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
-static enum attn_status copy_about(const struct attn_table *table, struct attn_table *copy,
-                                   struct attn_error *err)
-{
-    const struct attn_table *about = attn_table_about(table);
-    const size_t n = about ? attn_table_n_column(about) : 0;
-    struct attn_cell *cells;
-    enum attn_status status;
-
-    if (!about)
-        return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(cells, n, err));
-    for (size_t i = 0; i < n; i++)
-        cells[i] = attn_table_cell(about, 0, i);
-    status = attn_table_set_about(copy, attn_table_column(about, 0), cells, n, err);
-    attn_free(cells);
-    return status;
-}
-
 static enum attn_status sort(struct ordering *ordering, struct attn_error *err)
 {
     const struct attn_table *table = ordering->table;
@@ -291,7 +273,7 @@ static enum attn_status sort(struct ordering *ordering, struct attn_error *err)
     ATTN_TRY(ATTN_ALLOC(ordering->cells, n_column, err));
     ATTN_TRY(attn_table_create(attn_table_name(table), attn_table_column(table, 0), n_column,
                                &ordering->sorted, err));
-    ATTN_TRY(copy_about(table, ordering->sorted, err));
+    ATTN_TRY(attn_table_copy_about(table, ordering->sorted, err));
     return append_groups(ordering, err);
 }
 

@@ -2044,7 +2044,6 @@ attn_survey_args._fields_ = [
     ("sort", c_char_p),
     ("n_most", c_size_t),
     ("study", POINTER(attn_study_args)),
-    ("is_weight", c_bool),
 ]
 attn_session_sequence._fields_ = [
     ("ids", POINTER(c_int32)),
@@ -2422,6 +2421,7 @@ FUNCTIONS = {
     "attn_generation_release": (None, [POINTER(attn_generation)]),
     "attn_generation_end_text": (c_char_p, [c_int]),
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_attribute_matrix": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attribute_continue": (c_int, [c_void_p, POINTER(attn_request), c_size_t, c_char_p, POINTER(attn_generation), POINTER(attn_error)]),
     "attn_collect": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_collect_args), POINTER(attn_error)]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),

@@ -393,7 +393,7 @@ def _is_ig(method) -> bool:
 
 def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, by_token: bool = False, limit: int = 0,
               method: str = "dla", metric: str = "auto", baseline: str = "mean", baseline_text=None,
-              merge_words: bool = False, **options) -> Table:
+              merge_words: bool = False, generated: int = 0, continuation: str | None = None, **options) -> Table:
     """Who wrote the logit of `target` (minus that of `foil`): direct logit attribution, one row per part of the model.
 
     texts       many texts instead of one: means, with the column logit_sd
@@ -403,7 +403,13 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
                 "attnlrp", "relevance"; of the cells of patterns "attn_x_grad", with `limit`. Items: as many tokens each
     baseline    of ig: "mean" or "zero"; or `baseline_text`, a text or ids of as many tokens
     merge_words of tokens: a row a word
+    generated, continuation
+                of tokens, instead of target: each of the n most probable tokens that follow the text, or of those of
+                another text, to all tokens before it; grid() is the matrix, a row for each
     """
+    is_continued, prompt = generated != 0 or continuation is not None, text
+    if is_continued:
+        text, n_target = _continued(self, text, whole(generated, "generated"), continuation, options)
     question, args = _Question(self, text, options, locals()), c.ATTN_ATTRIBUTE_ARGS_DEFAULT()
     if method != "dla":
         _refuse("method='dla'", by_token=by_token, texts=texts is not None)
@@ -418,7 +424,7 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
         otherwise = "log_prob"
     else:
         _refuse("a method other than 'dla'", metric=metric != "auto", merge_words=merge_words, baseline=baseline != "mean",
-                baseline_text=baseline_text is not None)
+                baseline_text=baseline_text is not None, generated=generated, continuation=continuation is not None)
         _refuse("by_token=True", limit=limit and not by_token)
         otherwise = "logit"
     args.method, args.n_point = with_points(method, _METHODS, "method")
@@ -428,7 +434,32 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
         fill_input(args.given, baseline_text, "baseline_text", question.keep)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     drawn = metric if metric != "auto" else otherwise if foil is None else "logit_diff"
+    if is_continued:
+        args.n_target = n_target
+        table = question.answer("attn_attribute", args, answer=("token", foil, drawn))
+        table._drawn["text"] = _only_text(prompt)
+        return table
     return question.answer("attn_attribute", args, answer=(target, foil, drawn))
+
+
+def _continued(model: Model, text, generated: int, continuation: str | None, options: dict) -> tuple[list[int], int]:
+    """The ids of TEXT and of what follows it, and the number of the latter."""
+    if text is None or options.get("items") is not None:
+        raise TypeError("generated and continuation follow one text")
+    if generated and continuation is not None:
+        raise TypeError("generated and continuation are given, expected one of them")
+    request, made = Request(text, **options), c.attn_generation()
+    host = model._use()
+
+    def compute():
+        call("attn_attribute_continue", host.pointer, byref(request.struct), generated,
+             None if continuation is None else terminated(continuation, "continuation"), byref(made))
+        try:
+            return list(made.ids[:made.n_prompt + made.n]), made.n
+        finally:
+            lib.attn_generation_release(byref(made))
+
+    return interruptible(compute, host.cancel)
 
 
 def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: bool = False, per: str = "sum",
