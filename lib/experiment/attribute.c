@@ -517,16 +517,16 @@ enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
             err, ATTN_INVALID,
             "`method` attn_x_grad and `items` do not go together: cells belong to one text");
     if (args->n_target > 0 && (is_dla || args->method == ATTN_ATTRIBUTE_ATTN_X_GRAD))
-        return attn_error_set(err, ATTN_INVALID, "`n_target` needs a `method` of tokens");
+        return attn_error_set(err, ATTN_INVALID, "several targets need a `method` of tokens");
     if (args->n_target > 0 && args->study)
         return attn_error_set(err, ATTN_INVALID,
-                              "`n_target` and `items` do not go together: each item has its own "
-                              "tokens");
+                              "several targets and `items` do not go together: each item has its "
+                              "own tokens");
     if (args->n_target > 0 &&
         (args->answer.target || args->answer.target_id || args->answer.at ||
          args->answer.metric == ATTN_ANSWER_CE || args->answer.metric == ATTN_ANSWER_KL))
         return attn_error_set(err, ATTN_INVALID,
-                              "`n_target` sets target and position, and needs a metric of one "
+                              "several targets set `target` and `at`, and need a `metric` of one "
                               "token");
     if (args->by_token && args->study)
         return attn_error_set(err, ATTN_INVALID,
