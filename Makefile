@@ -54,9 +54,12 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion 
     -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
     -Wpointer-arith -Wcast-qual -Wwrite-strings -Wformat=2 -Wundef -Wvla -Wimplicit-fallthrough \
     -Wno-enum-float-conversion # constants are enumerators, also where floats are computed
-ifneq ($(and $(wildcard .git),$(if $(TARGET),,yes)),)
-WARNINGS += -Werror # in a checkout only: a newer compiler must not break a release
+ifeq ($(WERROR),yes)
+WARNINGS += -Werror # in CI alone: another compiler must not break a build
 endif
+
+# FLAGS if the compiler takes them without a warning.
+accepted = $(shell $(CC) $(1) -Werror -x c -c /dev/null -o /dev/null 2>/dev/null && echo '$(1)')
 
 LDFLAGS_static := -static-pie
 CPPFLAGS_wasm := -include lib/base/wasi.h $(addprefix -D_WASI_EMULATED_,SIGNAL PROCESS_CLOCKS GETPID MMAN)
@@ -73,7 +76,8 @@ endif
 
 CPPFLAGS_ALL := -D_GNU_SOURCE -Ilib -I. $(CPPFLAGS_$(MODE)) $(CPPFLAGS)
 NATIVE_FLAGS := $(if $(filter wasm,$(MODE)),,-fPIC -pthread)
-CFLAGS_ALL := -std=c11 -ffp-contract=off -fvisibility=hidden $(NATIVE_FLAGS) $(WARNINGS) $(CFLAGS) \
+# The folder that is built in leaves no trace: equal sources give equal bytes.
+CFLAGS_ALL := -std=c11 -ffp-contract=off -fvisibility=hidden -ffile-prefix-map="$$PWD"=. $(NATIVE_FLAGS) $(WARNINGS) $(CFLAGS) \
     $(MODE_FLAGS_$(MODE))
 LDFLAGS_ALL := $(NATIVE_FLAGS) $(MODE_FLAGS_$(MODE)) $(LDFLAGS_$(MODE)) $(LDFLAGS)
 COMPILE = $(CC) $(CPPFLAGS_ALL) @$(BUILD)/libraries.cflags @$(BUILD)/hardening.cflags \
@@ -94,12 +98,12 @@ ISA_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mpr
 FLAGS_vector_blocks := -O3 $(if $(filter x86_64,$(MACHINE)),-mprefer-vector-width=256)
 
 # gcc puts the steps of several exponentials beside each other only when it schedules early.
-FLAGS_vector_rows := $(if $(findstring clang,$(CC))$(TARGET),,-fschedule-insns -fsched-pressure)
+FLAGS_vector_rows := $(call accepted,-fschedule-insns -fsched-pressure)
 
 VECTOR_SOURCES := $(wildcard lib/kernels/vector*.c)
 EXAMPLES := $(wildcard lib/examples/*.c)
 XSMM_ABSENT := lib/kernels/gemm_xsmm$(if $(filter yes,$(XSMM)),_absent).c # the other one is built
-AMX_ABSENT := lib/kernels/amx$(if $(filter x86_64,$(MACHINE)),_absent).c
+AMX_ABSENT := lib/kernels/amx$(if $(filter x86_64,$(MACHINE)),$(if $(call accepted,-mamx-bf16),_absent)).c
 # Nothing can be opened at run time by a static program, which has a C library of its own. For musl all are static.
 CLOSED := $(filter static wasm,$(MODE))$(findstring musl,$(TARGET))
 CAIRO_ABSENT := lib/figures/figure_cairo$(if $(CLOSED),,_absent).c
@@ -453,9 +457,9 @@ translations: $(BUILD)/attn-cli ## let models/interpreter translate 500 unseen s
 
 # With -flto gcc sees from one source into another, and warns of more.
 compilers: deps-clang ## compile with clang, build with -flto and without libxsmm, without a warning
-	@$(MAKE) BUILD=build/clang CC=$(CLANG) objects
-	@$(MAKE) BUILD=build/without-xsmm XSMM=no all
-	@$(MAKE) BUILD=build/lto CFLAGS='$(CFLAGS) -flto=auto' all
+	@$(MAKE) WERROR=yes BUILD=build/clang CC=$(CLANG) objects
+	@$(MAKE) WERROR=yes BUILD=build/without-xsmm XSMM=no all
+	@$(MAKE) WERROR=yes BUILD=build/lto CFLAGS='$(CFLAGS) -flto=auto' all
 
 objects: $(OBJECTS)
 	@:
@@ -643,12 +647,19 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions, m
 	@set -e; case "$$(tests/tools/wasm_age.sh)" in new) $(copy) $(WASM_MODULE) $(place)/share/attn-cli/attn.wasm ;; \
 	    old) echo '$(WASM_MODULE) is older than the sources, and left out: make wasm' >&2 ;; esac
 	@echo 'attn-cli $(VERSION) is in $(place)'
+	@$(if $(DESTDIR),,! /sbin/ldconfig -N -X -v 2>/dev/null | grep -q '^$(lib_place):' || \
+	    /sbin/ldconfig -p | grep -qF '$(lib_place)/$(SONAME)' || \
+	    echo 'for programs to find $(SONAME), run ldconfig as root')
 
 uninstall: ## remove what install has put there
 	rm -rf $(place)/include/attn $(place)/share/attn-cli
 	rm -f $(addprefix $(lib_place)/,libattn.a libattn.so $(SONAME) libattn.so.$(VERSION) \
 	    pkgconfig/attn.pc) $(addprefix $(place)/,bin/attn-cli share/man/man1/attn-cli.1 \
 	    $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
+	@! cd $(place) 2>/dev/null || rmdir -p --ignore-fail-on-non-empty bin include share/man/man1 \
+	    $(dir $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)) \
+	    $(patsubst $(place)/%,%,$(filter $(place)/%,$(lib_place)/pkgconfig)) 2>/dev/null || :
+	@rmdir --ignore-fail-on-non-empty $(place) 2>/dev/null || :
 
 # --- Packages -----------------------------------------------------------------------------------
 
@@ -747,7 +758,7 @@ deps-node:
 
 clean: ## remove everything that was made
 	@tests/tools/fixtures.sh remove
-	rm -rf build
+	rm -rf build $$(find lib/python tests/python -name __pycache__)
 
 help: ## list the targets
 	@echo 'make [MODE=release|static|asan|tsan|coverage|fuzz|wasm] [V=1] [XSMM=no] [CC= CFLAGS= LDFLAGS=] TARGET'

@@ -1,12 +1,21 @@
 /*
- * banned.h - functions that no source may call; the Makefile includes it into every source.
+ * banned.h - functions that no source may call, and systems that cannot be compiled for; the
+ * Makefile includes it into every source.
  *
  * Instead: snprintf, memcpy or struct attn_buffer for copies without a bound, the parsers of
- * base/number.h for numbers without a check; strtok keeps hidden state. A call is a warning, in a
- * checkout an error. This file includes nothing, so that a source cannot depend on it.
+ * base/number.h for numbers without a check; strtok keeps hidden state. A call is a warning, in
+ * CI an error. This file includes nothing, so that a source cannot depend on it.
  */
 #ifndef ATTN_BASE_BANNED_H
 #define ATTN_BASE_BANNED_H
+
+/* Here, since it comes before anything else that could fail. */
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "attn-cli needs a little-endian processor: files have the bytes that memory has"
+#endif
+#if defined __GNUC__ && !defined __clang__ && __GNUC__ < 10
+#error "attn-cli needs gcc 10 or newer, or clang"
+#endif
 
 #define ATTN_BANNED __attribute__((deprecated("banned, see lib/base/banned.h")))
 

@@ -254,6 +254,14 @@ static inline vf v_copy_sign(vf magnitude, vf sign)
     return (vf)((vi)magnitude | ((vi)sign & v_splat_int(INT32_MIN)));
 }
 
+/* The elements of two registers in the order of the numbers, where B's come after A's. INDEX is the
+ * type of the numbers: gcc has __builtin_shufflevector from 12 on. */
+#if defined __clang__ || __GNUC__ >= 12
+#define V_SHUFFLE(index, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define V_SHUFFLE(index, a, b, ...) __builtin_shuffle(a, b, (index){__VA_ARGS__})
+#endif
+
 /* Of each 16 bytes of two registers the first eight, of A and B by turns; and the last eight. Four
  * rounds of it turn 16 x 16 bytes round. */
 static inline vb v_low_bytes(vb a, vb b)
@@ -261,7 +269,7 @@ static inline vb v_low_bytes(vb a, vb b)
 #if defined __x86_64__
     return (vb)V_OP(unpacklo_epi8)((v_integers)a, (v_integers)b);
 #else
-    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    return V_SHUFFLE(vb, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 #endif
 }
 
@@ -270,7 +278,7 @@ static inline vb v_high_bytes(vb a, vb b)
 #if defined __x86_64__
     return (vb)V_OP(unpackhi_epi8)((v_integers)a, (v_integers)b);
 #else
-    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+    return V_SHUFFLE(vb, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
                                    31);
 #endif
 }

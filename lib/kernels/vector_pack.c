@@ -79,6 +79,8 @@ void ATTN_FOR_ISA(attn_vector_convert)(const void *src, enum attn_dtype dtype, s
         convert(src, dtype, n, y);
 }
 
+typedef int32_t quad_index __attribute__((vector_size(16)));
+
 static inline void transpose_4x4(const float *x, size_t ldx, float *y, size_t ldy)
 {
     quad a, b, c, d, low_ab, low_cd, high_ab, high_cd;
@@ -87,14 +89,14 @@ static inline void transpose_4x4(const float *x, size_t ldx, float *y, size_t ld
     memcpy(&b, x + ldx, sizeof b);
     memcpy(&c, x + 2 * ldx, sizeof c);
     memcpy(&d, x + 3 * ldx, sizeof d);
-    low_ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-    low_cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-    high_ab = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-    high_cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-    a = __builtin_shufflevector(low_ab, low_cd, 0, 1, 4, 5);
-    b = __builtin_shufflevector(low_ab, low_cd, 2, 3, 6, 7);
-    c = __builtin_shufflevector(high_ab, high_cd, 0, 1, 4, 5);
-    d = __builtin_shufflevector(high_ab, high_cd, 2, 3, 6, 7);
+    low_ab = V_SHUFFLE(quad_index, a, b, 0, 4, 1, 5);
+    low_cd = V_SHUFFLE(quad_index, c, d, 0, 4, 1, 5);
+    high_ab = V_SHUFFLE(quad_index, a, b, 2, 6, 3, 7);
+    high_cd = V_SHUFFLE(quad_index, c, d, 2, 6, 3, 7);
+    a = V_SHUFFLE(quad_index, low_ab, low_cd, 0, 1, 4, 5);
+    b = V_SHUFFLE(quad_index, low_ab, low_cd, 2, 3, 6, 7);
+    c = V_SHUFFLE(quad_index, high_ab, high_cd, 0, 1, 4, 5);
+    d = V_SHUFFLE(quad_index, high_ab, high_cd, 2, 3, 6, 7);
     memcpy(y, &a, sizeof a);
     memcpy(y + ldy, &b, sizeof b);
     memcpy(y + 2 * ldy, &c, sizeof c);

@@ -37,6 +37,7 @@ has_monospace() {
         { has_program fc-list && [ -n "$(fc-list :spacing=100 family)" ]; }
 }
 
+has_packages() { apt-get install --simulate -qq "$@" >/dev/null 2>&1; }
 has_program() { command -v "$1" >/dev/null; }
 has_module() { "$pkg_config" --exists "$1" 2>/dev/null; }
 has_for_arm() { [ -e "/usr/lib/aarch64-linux-gnu/$1" ]; }
@@ -168,16 +169,23 @@ missing_of() {
     for group; do missing "$group"; done | paste -sd ' '
 }
 
+# How to go on without the packages, where that is possible.
+way_around() {
+    [[ " $* " != *' libxsmm-dev '* ]] || echo 'libxsmm is optional: make XSMM=no ... builds without it, slower'
+}
+
 find_libraries() {
-    local prefix=$1 group=$2 packages modules=check libs=
+    local prefix=$1 group=$2 packages modules=check libs= around
     if [ "$group" = pinned ]; then
         echo "-I$prefix/include" >"$prefix.cflags"
         echo "-L$prefix -lcjson -lpcre2-8 -lz $xsmm_libs" >"$prefix.libs"
         return
     fi
     packages=$(missing_of "$group")
+    around=$(way_around "$packages")
     [ -z "$packages" ] ||
-        fail "missing Debian packages: $packages" "'make deps' installs them, or: apt-get install $packages"
+        fail "missing Debian packages: $packages" "'make deps' installs them, or: apt-get install $packages" \
+            ${around:+"$around"}
     if [ "$group" = build ]; then
         modules='libcjson libpcre2-8'
         if [ "${ATTN_ARCHIVES-}" = no ] || ! has_static_zlib; then
@@ -193,10 +201,11 @@ find_libraries() {
 }
 
 install() {
-    local packages as_root=()
+    local packages as_root=() around
     packages=$(missing_of "$@")
     [ -n "$packages" ] || return 0
-    has_program apt-get || fail "missing, by the names of Debian's packages: $packages"
+    around=$(way_around "$packages")
+    has_program apt-get || fail "missing, by the names of Debian's packages: $packages" ${around:+"$around"}
     if [ "$(id -u)" -ne 0 ]; then
         has_program sudo || fail "missing Debian packages: $packages" "as root: apt-get install $packages"
         as_root=(sudo)
@@ -204,6 +213,9 @@ install() {
     echo "installing $packages"
     [[ $packages != *:arm64* ]] || "${as_root[@]}" dpkg --add-architecture arm64
     "${as_root[@]}" apt-get update -qq
+    # shellcheck disable=SC2086
+    has_packages $packages || [ -z "$around" ] ||
+        fail "this system has no package for some of: $packages" ${around:+"$around"}
     # shellcheck disable=SC2086
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
         apt-get -o DPkg::Lock::Timeout=600 install -qq -y --no-install-recommends $packages >/dev/null
