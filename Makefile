@@ -89,7 +89,7 @@ ISAS_x86_64 := baseline avx2 avx512
 ISAS_aarch64 := baseline neon
 ISAS_wasm32 := baseline relaxed
 ISAS := $(or $(ISAS_$(MACHINE)),baseline)
-ISA_FLAGS_baseline := $(if $(filter aarch64,$(MACHINE)),-march=armv8-a+nosimd) $(if $(filter wasm,$(MODE)),-O3)
+ISA_FLAGS_baseline := $(if $(filter aarch64,$(MACHINE)),$(if $(TARGET),-mcpu=generic-neon,-march=armv8-a+nosimd)) $(if $(filter wasm,$(MODE)),-O3)
 ISA_FLAGS_relaxed := -mrelaxed-simd -O3
 ISA_FLAGS_avx2 := -mavx2 -mfma -mf16c
 ISA_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
@@ -430,10 +430,17 @@ wheel-any: wasm ## build the wheel for other systems, in build/wheel-any: the to
 	@.packaging/licences.py check build/wheel-any/*.whl
 	@.packaging/check_any.sh build/wheel-any/*.whl $(or $(PYTHON),python3)
 
+# glibc 2.28 is that of Debian 10 and RHEL 8; for musl the command is static.
+WHEEL_TARGETS := x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl
+check-targets: ## build the wheels for other systems in build/TARGET/wheel, and run each there: needs root
+	@tests/tools/dependencies.sh install wasm fresh targets
+	@set -e; for target in $(WHEEL_TARGETS); do $(MAKE) wheel TARGET=$$target; done
+	@.packaging/check_targets.sh $(foreach target,$(WHEEL_TARGETS),build/$(target)/wheel/*.whl)
+
 check-wheel: wheel ## test that wheel in Debian's SUITES, default trixie: needs root and debootstrap
 	@.packaging/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(SUITES),trixie)
 
-.PHONY: completions wheel wheel-any check-wheel check-module
+.PHONY: completions wheel wheel-any check-targets check-wheel check-module
 
 bench: all ## attn-cli beside PyTorch, ONNX Runtime, llama.cpp and numpy, as ratios (PYTHON names the python)
 	@$(or $(PYTHON),python3) tests/bench/peers.py $(BUILD)/attn-cli $(BUILD)/bench $(BENCH_ARGS)
@@ -705,11 +712,26 @@ check-wasm: deps-node ## compare what that prints and writes with the binary, by
 	@node tests/tools/check_wasm.mjs $(WASM_MODULE) $(BUILD)/attn-cli
 	@tests/tools/check_wasm_bytes.sh $(WASM_MODULE)
 
+check-reproducible: ## make PACKAGES twice in different folders and compare their bytes, default dist, wheel-any and static
+	@tests/tools/check_reproducible.sh $(or $(PACKAGES),dist wheel-any static)
+
+# STATIC_TARGETS: beside the one of this machine.
+STATIC_TARGETS := aarch64-linux-musl
+RELEASE := build/attn-cli-$(VERSION)
+release: dist static wheel-any deb ## make all packages, SHA256SUMS, an SBOM and, with MINISIGN_KEY, a signature
+	@set -e; for target in $(WHEEL_TARGETS); do $(MAKE) wheel TARGET=$$target; done
+	@set -e; for target in $(STATIC_TARGETS); do $(MAKE) static TARGET=$$target; done
+	@mkdir -p build/sdist && $(or $(PYTHON),python3) lib/python/build_wheel.py build/sdist sdist
+	@LICENCES=build/wasm/libraries/licences .packaging/release.sh $(VERSION) \
+	    $(shell sed -nE 's/^\#define ATTN_VERSION_DATE "(.*)"$$/\1/p' lib/base/version.h) $(RELEASE) \
+	    build/attn-cli-$(VERSION)*.tar.gz build/sdist/*.tar.gz build/wheel-any/*.whl build/deb/*.deb \
+	    $(foreach target,$(WHEEL_TARGETS),build/$(target)/wheel/*.whl)
+
 check-fresh: ## run README's first two commands in Debian's SUITES, default bookworm: needs root
 	@tests/tools/dependencies.sh install fresh
 	@tests/tools/check_fresh.sh $(or $(SUITES),bookworm)
 
-.PHONY: dist static check-static deb check-deb wasm check-wasm check-fresh
+.PHONY: release check-reproducible dist static check-static deb check-deb wasm check-wasm check-fresh
 
 # --- The rest -----------------------------------------------------------------------------------
 

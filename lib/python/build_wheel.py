@@ -180,9 +180,8 @@ def build_any(folder):
     """The wheel for systems without one of their own: the command, which wasmtime runs."""
     files = {f"attn_wasm/{path.name}": path.read_bytes() for path in (HERE / "attn_wasm").glob("*.py")}
     files["attn_wasm/attn.wasm"] = LIVE_MODULE.read_bytes()
-    for path in (ROOT / "models").glob("*/*.*"):
-        if path.parent.name not in BUILT_IN:
-            files[f"attn_wasm/models/{path.parent.name}/{path.name}"] = path.read_bytes()
+    for path in (ROOT / "models").glob("*/*.*"):  # attn.wasm has no built-in model
+        files[f"attn_wasm/models/{path.parent.name}/{path.name}"] = path.read_bytes()
     about = information([LIVE_MODULE], True)
     about["entry_points.txt"] = b"[console_scripts]\nattn-cli = attn_wasm:main\n"
     return write(folder, files, "any", about)

@@ -6,7 +6,7 @@
 #   dependencies.sh find PREFIX pinned       the same of the archives in the folder PREFIX (.packaging/libraries.sh)
 #   dependencies.sh install GROUP...         installs what build, check, test, optional, draw,
 #                                            pictures, lint, engines, packages, fresh, python, clang,
-#                                            fuzz, browser, aarch64, wasm, node lack on Debian and
+#                                            fuzz, browser, aarch64, targets, wasm, node lack on Debian and
 #                                            Ubuntu; does and says nothing when all is there
 #   dependencies.sh missing GROUP...         names the packages
 #
@@ -155,6 +155,12 @@ missing() {
         [ -e /usr/lib/wasm32-wasi/libc.a ] || echo wasi-libc
         [ -e /usr/lib/llvm-19/lib/clang/19/lib/wasi ] || echo libclang-rt-19-dev-wasm32
         has_program dpkg-source || echo dpkg-dev
+        ;;
+    targets) # what runs programs for other systems; has the loader of musl
+        has_program qemu-aarch64 || echo qemu-user
+        [ -e /lib/ld-musl-x86_64.so.1 ] || echo musl
+        "${PYTHON:-python3}" -m pip --version >/dev/null 2>&1 || echo python3-pip
+        "${PYTHON:-python3}" -c 'import ensurepip' 2>/dev/null || echo python3-venv
         ;;
     node) has_program node || echo nodejs ;;
     fuzz) # behind clang, whose version decides

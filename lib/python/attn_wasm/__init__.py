@@ -23,8 +23,7 @@ def _inside(path):
 
 
 def _folders(wasi):
-    """Lets the module see all files, as any command does; relative paths begin in the current folder."""
-    wasi.preopen_dir(".", ".")
+    """Lets the module see all files, as any command does."""
     if os.name != "nt":
         wasi.preopen_dir("/", "/")
         return
@@ -62,7 +61,9 @@ def main():
     wasi.argv = ["attn-cli"] + sys.argv[1:]
     names = ("HOME", "COLUMNS", "TERM", "NO_COLOR", "LANG", "LC_ALL", "LC_CTYPE")
     environment = {name: value for name, value in os.environ.items() if name in names or name.startswith("ATTN_")}
-    wasi.env = list({**environment, "ATTN_CLI_MODEL_PATH": _models()}.items())
+    environment.setdefault("ATTN_CLI_MODEL", "fable")
+    environment.update(ATTN_CLI_MODEL_PATH=_models(), ATTN_CLI_FOLDER=_inside(os.getcwd()))
+    wasi.env = list(environment.items())
     wasi.inherit_stdin()
     wasi.inherit_stdout()
     wasi.inherit_stderr()

@@ -1,0 +1,22 @@
+# Homebrew, on Linux. Untested.
+class AttnCli < Formula
+  desc "Runs GPT-style models on a CPU and shows what their attention does"
+  homepage "https://example.org/attn-cli"
+  url "https://example.org/attn-cli/attn-cli-0.3.0.tar.gz"
+  sha256 "@SHA256@"
+  license "MIT"
+
+  depends_on "pkgconf" => :build
+  depends_on "cjson"
+  depends_on :linux
+  depends_on "pcre2"
+  depends_on "zlib"
+
+  def install
+    system "make", "XSMM=no", "PREFIX=#{prefix}", "install"
+  end
+
+  test do
+    assert_match "dessert", shell_output("#{bin}/attn-cli run 'Life is short, eat dessert first'")
+  end
+end

@@ -1,0 +1,28 @@
+# nix. Untested.
+{
+  description = "Runs GPT-style models on a CPU and shows what their attention does";
+  inputs.nixpkgs.url = "github:NixOS/nixpkgs/nixos-26.05";
+  outputs = { self, nixpkgs }:
+    let
+      systems = [ "x86_64-linux" "aarch64-linux" ];
+      each = make: nixpkgs.lib.genAttrs systems (system: make nixpkgs.legacyPackages.${system});
+    in {
+      packages = each (pkgs: {
+        default = pkgs.stdenv.mkDerivation {
+          pname = "attn-cli";
+          version = "0.3.0";
+          src = ../..;
+          nativeBuildInputs = [ pkgs.pkg-config ];
+          buildInputs = [ pkgs.cjson pkgs.pcre2 pkgs.zlib ];
+          postPatch = "patchShebangs tests/tools .packaging";
+          makeFlags = [ "XSMM=no" "PREFIX=${placeholder "out"}" ];
+          meta = {
+            homepage = "https://example.org/attn-cli";
+            license = pkgs.lib.licenses.mit;
+            mainProgram = "attn-cli";
+            platforms = systems;
+          };
+        };
+      });
+    };
+}
