@@ -25,7 +25,7 @@ list_items() { # PART
     unit) for file in tests/unit/test_*.c; do echo "$build/tests/unit/$(basename "$file" .c)"; done ;;
     cli) find tests/cli -name '*.test' | LC_ALL=C sort ;;
     corpora) for file in tests/fuzz/fuzz_*.c; do file=$(basename "$file" .c) && echo "${file#fuzz_}"; done ;;
-    readme) list_readmes | xargs grep -l '^```console' ;;
+    readme) list_readmes | xargs grep -lE '^```(console|sh)$' ;;
     torture) tests/run_torture.sh --list ;;
     *) echo all ;;
     esac

@@ -8,6 +8,11 @@
 # models/, data/ and tests/ of the checkout are at hand. LINE is that of a command: those before it are run,
 # because it may need what they made, and only its own output is compared.
 #
+# In a ```sh block (of models/README.md cli/init/models.test runs them), lines that begin with attn-cli or
+# data/recipes must end with 0. They run with small models
+# under the names of published ones (tests/tools/make_stand_ins.py); what a library or attn.wasm is missing for
+# is skipped.
+#
 #   run_readme.sh [FILE[:LINE]]...
 #   run_readme.sh --refresh [FILE]...
 #
@@ -39,6 +44,33 @@ finish_command() {
     fi
 }
 
+# Makes the folder of the stand-ins, once. Returns whether python3 could.
+make_stand_ins() {
+    stand_ins=$scratch/stand_ins
+    [ ! -d "$stand_ins" ] || return 0
+    command -v python3 >/dev/null || return
+    mkdir "$stand_ins" && tests/tools/make_stand_ins.py "$stand_ins" &&
+        ln -s "$root/models" "$root/data" "$root/tests" "$stand_ins"
+}
+
+# Runs a line of a ```sh block.
+run_plain() { # COMMAND
+    [ "$line_number" -eq "${only:-$line_number}" ] && [ $is_refreshing = no ] || return
+    make_stand_ins || { echo "skipped $file:$line_number: python3 makes the models for it" && return; }
+    if (
+        cd "$stand_ins" || exit 1
+        exec env -i PATH="$tool:/usr/local/bin:/usr/bin:/bin" LC_ALL=C.UTF-8 HOME="$stand_ins/home" \
+            HF_HUB_CACHE="$stand_ins/hub" timeout 120 bash -c "$1" </dev/null >"$scratch/seen" 2>&1
+    ); then
+        pass
+    elif grep -qE "apt-get install|'make wasm' makes" "$scratch/seen"; then
+        echo "skipped $file:$line_number: $(grep -m 1 error "$scratch/seen")"
+    else
+        cat "$scratch/seen"
+        fail "tests/run_readme.sh $file:$line_number"
+    fi
+}
+
 # Compares the pictures that FILE's commands wrote, or renews those that it shows.
 finish_pictures() {
     local picture name
@@ -64,6 +96,16 @@ run_file() { # FILE [LINE]
         line_number=$((line_number + 1))
         if [ $in_block = no ]; then
             [ "$line" = '```console' ] && in_block=yes
+            [[ $line == '```sh' && $file != models/* ]] && in_block=sh
+        elif [ $in_block = sh ]; then
+            command+=$line
+            if [[ $line == *\\ ]]; then
+                command=${command%?}
+            else
+                [[ $command != 'attn-cli '* && ! $command =~ ^data/recipes/[a-z]+\.sh ]] || run_plain "$command"
+                command=''
+            fi
+            [ "$line" != '```' ] || in_block=no
         elif [ "$line" = '```' ]; then
             finish_command
             in_block=no command=''
