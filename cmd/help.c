@@ -146,7 +146,7 @@ static void print_command(struct attn_sink *out, const struct command *command)
     print_explained(out, topic, names);
 }
 
-/* Prints the text, the rows and the options of a topic. */
+/* Prints the text and the rows of a topic, and the options that commands leave to it. */
 static void print_topic(struct attn_sink *out, const struct topic *topic)
 {
     struct topic_row row;
@@ -160,7 +160,8 @@ static void print_topic(struct attn_sink *out, const struct topic *topic)
         print_line(out, row.text);
     }
     while (topic_option_next(topic, &walk))
-        print_option(out, &walk.option);
+        if (walk.option.topic)
+            print_option(out, &walk.option);
 }
 
 /* Whether COMMANDS before this one have an option that stands for the same variable. */
