@@ -193,9 +193,10 @@ const struct topic topics[] = {
                  "  attn-cli generate -n 3 --rescale z:2.5=0.5 \"The keys to the cabinet\"\n"},
     {.name = "items",
      .summary = "one question about many sentences, with means over them",
-     .text = "--items FILE asks the question of a command about each item of FILE, and prints\n"
-             "means over the items, with standard deviations (_sd) and standard errors (_se).\n"
-             "FILE is JSON Lines, or CSV or TSV with a header. A line is an item. Its keys:\n",
+     .text = "--items FILE repeats a command for each item of FILE. Questions about heads and\n"
+             "answers print means over the items, with standard deviations (_sd) and standard\n"
+             "errors (_se); `run` and `generate` write the rows of each item. FILE is JSON\n"
+             "Lines, or CSV or TSV with a header. A line is an item. Its keys:\n",
      .make_row = make_item_key,
      .column = 17,
      .heading = "Items",
@@ -225,30 +226,38 @@ const struct topic *topic_find(const char *name)
     return NULL;
 }
 
-static bool has_option(const struct command *command, const char *heading, const char *name)
+/* Whether COMMAND has LIKE, an option of that name and help, below HEADING; or any, if LIKE is
+ * NULL. */
+static bool has_option(const struct command *command, const char *heading,
+                       const struct option *like)
 {
-    for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        if (walk.option.name && strcmp(walk.heading, heading) == 0 &&
-            (!name || strcmp(walk.option.name, name) == 0))
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        const struct option *option = &walk.option;
+
+        if (option->name && strcmp(walk.heading, heading) == 0 &&
+            (!like ||
+             (strcmp(option->name, like->name) == 0 && strcmp(option->help, like->help) == 0)))
             return true;
+    }
     return false;
 }
 
-/* Appends the commands of this heading that have the option, " (run, batch)", or that lack it,
+/* Appends the commands of this heading that have OPTION, " (run, batch)", or that lack it,
  * " (not batch)", whichever are fewer; nothing if all have it. */
-static void append_commands(const char *heading, const char *name, char *text, size_t size)
+static void append_commands(const char *heading, const struct option *option, char *text,
+                            size_t size)
 {
     size_t used = strlen(text), n = 0, n_all = 0, n_listed = 0;
     bool lists_others;
 
     for (size_t i = 0; i < n_command; i++) {
-        n += has_option(commands[i], heading, name);
+        n += has_option(commands[i], heading, option);
         n_all += has_option(commands[i], heading, NULL);
     }
     lists_others = n > n_all / 2;
     for (size_t i = 0; n < n_all && i < n_command; i++)
         if (has_option(commands[i], heading, NULL) &&
-            has_option(commands[i], heading, name) != lists_others)
+            has_option(commands[i], heading, option) != lists_others)
             attn_fixed_text_append(text, size, &used, "%s%s",
                                    n_listed++ > 0 ? ", "
                                    : lists_others ? " (not "
@@ -269,11 +278,11 @@ bool topic_option_next(const struct topic *topic, struct topic_walk *walk)
             bool is_new = option->name && strcmp(walk->options.heading, topic->heading) == 0;
 
             for (size_t i = 0; is_new && i < walk->command; i++)
-                is_new = !has_option(commands[i], topic->heading, option->name);
+                is_new = !has_option(commands[i], topic->heading, option);
             if (!is_new)
                 continue;
             snprintf(walk->help, sizeof walk->help, "%s", option->help);
-            append_commands(topic->heading, option->name, walk->help, sizeof walk->help);
+            append_commands(topic->heading, option, walk->help, sizeof walk->help);
             walk->option = *option;
             walk->option.help = walk->help;
             return true;

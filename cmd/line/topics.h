@@ -31,7 +31,7 @@ struct topic {
     const char *examples;       /* lines to paste */
 };
 
-/* A walk over the options of a topic: each name once. Begin with {0}. */
+/* A walk over the options of a topic: each name and help once. Begin with {0}. */
 struct topic_walk {
     size_t command;
     struct option_walk options;
