@@ -2044,6 +2044,7 @@ attn_survey_args._fields_ = [
     ("sort", c_char_p),
     ("n_most", c_size_t),
     ("study", POINTER(attn_study_args)),
+    ("is_weight", c_bool),
 ]
 attn_session_sequence._fields_ = [
     ("ids", POINTER(c_int32)),
