@@ -44,9 +44,7 @@ known=(
     'lens compute *--svg*'   # rounding is less than a step of the colours
     'run values *--heatmap*' # there is room for all digits
     'attribute figure *--method|saliency*' # it is the default
-    # to be mended:
-    'attribute ablate* *--method*' 'attribute knockout *--method*' 'attribute patch *--method*' 'attribute rescale *--method*'
-    '* positions *' # without a knockout or another change that names the place
+    '* positions *' # without a knockout or another change that names the place: to be refused
 )
 
 # Sets `value` to one for an option of a command. Names decide, then what the help calls the value.
@@ -217,11 +215,12 @@ run_in() { # SEEN ARGUMENT...
     return $status
 }
 
+declare -A is_needed # rows of `known`
 is_known() { # LINE
     local pattern
     for pattern in "${known[@]}"; do
         # shellcheck disable=SC2053 # a pattern
-        [[ $1 != $pattern ]] || return 0
+        [[ $1 != $pattern ]] || { is_needed[$pattern]=1 && return 0; }
     done
     return 1
 }
@@ -287,5 +286,8 @@ for base in "${!bases[@]}"; do
         try_base "$base" "${n_base[$command]}" "${seen[$command]-0}"
     fi
     seen[$command]=$((${seen[$command]-0} + 1))
+done
+for line in "${known[@]}"; do
+    is_full && [ -z "${is_needed[$line]-}" ] && fail "'$line' stands in \`known\`, and nothing needs it"
 done
 finish
