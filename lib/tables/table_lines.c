@@ -56,7 +56,7 @@ static void append_latex(struct attn_buffer *out, const char *text, size_t n)
         const unsigned char c = (unsigned char)text[i];
         const char before = i > 0 ? text[i - 1] : '\0';
 
-        if (i > 0 ? strchr("-'`,", c) && (before == text[i] || strchr("?!", before))
+        if (i > 0 ? strchr("-'\x60,", c) && (before == text[i] || strchr("?!", before))
                   : strchr("[*", c) != NULL)
             attn_buffer_append_string(out, "{}");
         if (is_lost_blank(text, n, i))
@@ -71,7 +71,7 @@ static void append_latex(struct attn_buffer *out, const char *text, size_t n)
 static void append_markdown(struct attn_buffer *out, const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        attn_buffer_append_string(out, strchr("\\`*_[]<>|~&$", text[i]) ? "\\" : "");
+        attn_buffer_append_string(out, strchr("\\\x60*_[]<>|~&$", text[i]) ? "\\" : "");
         if (is_lost_blank(text, n, i))
             attn_buffer_append_string(out, "\xe2\x90\xa3"); /* U+2423, a visible blank */
         else
