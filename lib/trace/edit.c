@@ -76,16 +76,20 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
     return ATTN_OK;
 }
 
-static bool is_at(const struct attn_edit *edit, enum attn_site site, int layer)
+/* Whether EDIT is of SITE in LAYER; of a site of the model if IS_OF_MODEL. */
+static inline bool is_at(const struct attn_edit *edit, enum attn_site site, int layer,
+                         bool is_of_model)
 {
     return edit->site == site &&
-           (!attn_site_is_in_layer(site) || edit->layer == ATTN_ALL_LAYERS || edit->layer == layer);
+           (edit->layer == layer || edit->layer == ATTN_ALL_LAYERS || is_of_model);
 }
 
 bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_site site, int layer)
 {
+    const bool is_of_model = n_edit > 0 && !attn_site_is_in_layer(site);
+
     for (size_t i = 0; i < n_edit; i++)
-        if (is_at(&edits[i], site, layer))
+        if (is_at(&edits[i], site, layer, is_of_model))
             return true;
     return false;
 }
@@ -128,6 +132,15 @@ static size_t smaller(size_t a, size_t b)
 
 enum { BLOCK = 64 }; /* rows that are edited together, with a bit per changed row */
 
+/* Whether EDIT is of the head of TARGET, of its layer or of the model. */
+static inline bool is_of(const struct attn_edit *edit, const struct attn_edit_target *target,
+                         bool is_of_model)
+{
+    return is_at(edit, target->site, target->layer, is_of_model) &&
+           (edit->head == target->head || edit->head == ATTN_ALL_HEADS ||
+            target->head == ATTN_ALL_HEADS);
+}
+
 /* Applies EDIT to at most BLOCK rows of TARGET from position ROW0 on; returns which changed. */
 static uint64_t apply_edit(const struct attn_edit *edit, const struct attn_edit_target *target,
                            size_t row0)
@@ -137,10 +150,7 @@ static uint64_t apply_edit(const struct attn_edit *edit, const struct attn_edit_
     const size_t col1 = smaller(edit->col1, target->n_col);
     uint64_t changed = 0;
 
-    if (!is_at(edit, target->site, target->layer) || edit->col0 >= col1)
-        return 0;
-    if (edit->head != ATTN_ALL_HEADS && target->head != ATTN_ALL_HEADS &&
-        edit->head != target->head)
+    if (edit->col0 >= col1)
         return 0;
     for (size_t row = first; row < last; row++) {
         const float *data = edit->data ? edit->data + (row - edit->row0) * edit->ld : NULL;
@@ -154,13 +164,16 @@ static uint64_t apply_edit(const struct attn_edit *edit, const struct attn_edit_
 size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
                         const struct attn_edit_target *target)
 {
+    const bool is_of_model = !attn_site_is_in_layer(target->site);
     size_t n_changed = 0;
 
     for (size_t row = 0; row < target->n_row; row += BLOCK) {
         uint64_t changed = 0;
 
         for (size_t i = 0; i < n_edit; i++) {
-            const uint64_t by_this = apply_edit(&edits[i], target, target->row0 + row);
+            const uint64_t by_this = is_of(&edits[i], target, is_of_model)
+                                         ? apply_edit(&edits[i], target, target->row0 + row)
+                                         : 0;
 
             if (by_this != 0 && has_effect)
                 atomic_store_explicit(&has_effect[i], true, memory_order_relaxed);
