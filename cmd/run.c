@@ -16,6 +16,7 @@
 #include "tool.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define EXAMPLE "attn-cli run --sentence \"Life is short, eat dessert first\""
 
@@ -222,7 +223,10 @@ static enum attn_status collect(struct question *question, struct attn_error *er
 
     if (output_path(output, "npz") && output_path(output, "npy"))
         return refuse(err, NULL, "--npz and --npy are given, expected one of them with --items");
-    how.array = output_path(output, output_path(output, "npz") ? "npz" : "npy");
+    how.array = output_path(output, "npz");
+    if (output_path(output, "npy") && (how.array = output_path(output, "npy")) &&
+        !strstr(how.array, ".npy"))
+        return refuse(err, NULL, "--npy is '%s', expected FILE.npy with --items", how.array);
     listing->has_no_rows = how.array && args->prediction.top == 0 && args->prediction.next.n == 0;
     if (args->answer.at && args->request.selection.queries)
         return refuse(err, NULL, "--at and --queries are given, expected one of them with --items");

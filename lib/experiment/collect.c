@@ -4,10 +4,10 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/status_internal.h"
-#include "experiment/stack.h"
 #include "input/position.h"
 #include "records/items_internal.h"
 #include "study/frame.h"
+#include "study/stack.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -230,11 +230,13 @@ static enum attn_status ask(void *state, struct attn_error *err)
                                          .find = find,
                                          .fill = fill_record,
                                          .user = collecting};
+    const struct attn_stack_args stacked = {collecting->args->array, collecting->args->mean_by,
+                                            collecting->args->minus};
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
 
-    if (collecting->args->array)
-        ATTN_TRY(attn_stack_open(collecting->args, collecting->args->study->items,
-                                 &collecting->stack, err));
+    if (stacked.path)
+        ATTN_TRY(
+            attn_stack_open(&stacked, collecting->args->study->items, &collecting->stack, err));
     options.keeps_tensors = collecting->args->array;
     ATTN_TRY(attn_study_pack_run(&pack, &options, err));
     return collecting->stack ? attn_stack_finish(collecting->stack, err) : ATTN_OK;

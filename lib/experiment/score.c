@@ -14,6 +14,7 @@
 #include "kernels/kernels.h"
 #include "predict/masked_copies.h"
 #include "predict/prediction.h"
+#include "records/items_internal.h"
 #include "study/frame.h"
 #include "study/reply.h"
 #include "study/trial.h"

@@ -7,10 +7,9 @@
  *     attn_items_open(&options, &items, &err);
  *     while (attn_items_next(items, &item, &err) == ATTN_OK && item) {
  *         attn_item_choose(item, ATTN_ITEM_BIT(SINGLE));
- *         ... item->record.failure, item->record.input, item->target, item->labels[i] ...
+ *         ... item->record.failure, item->record.input, item->labels[i] ...
  *         attn_item_free(item);
- *     }
- *     attn_items_free(items);
+ *     } // attn_items_free
  *
  * JSON Lines, or CSV (RFC 4180) with a header, which shows whether commas, semicolons or tabs
  * separate fields. One record is one item. Keys:
@@ -28,8 +27,7 @@
  *     source, corrupted_source  the second sequence, for cross-attention; another of `corrupted`
  *     pair, types, key_mask     what goes with the text, or with both (run/request.h)
  *     next                      a continuation or a list of them
- *     pos.NAME                  a place by name; or with has_marks words of the text between marks,
- *                               "[subject The keys] to the cabinet [verb are]"
+ *     pos.NAME                  a place by name
  *
  * Any other key whose value is a text, a number or a boolean is a label; null is no key. A field of
  * CSV that JSON would take for a number, true or false is that, and an empty one no key: the same
@@ -70,9 +68,7 @@ struct attn_items_options {
     const volatile sig_atomic_t *cancel; /* not 0 ends waiting for a pipe; or NULL */
     const struct attn_input *inputs;     /* [n_input] an item each, instead of a file; borrowed */
     size_t n_input;
-    bool has_marks; /* `[NAME words]` in a text is a place, pos.NAME, and the text has the words
-                       alone; brackets without a name and a blank stay. Of a pair the places are
-                       those of the first text */
+    bool has_marks; /* `[verb are]` in the first text is `are`, and the place pos.verb */
 };
 
 #define ATTN_ITEMS_OPTIONS_DEFAULT                                                                 \
@@ -136,9 +132,6 @@ ATTN_API void attn_item_free(struct attn_item *item); /* NULL is allowed */
  * first of all until this is called. One that has not exactly one of PAIRS, and that whole, has
  * failed then. */
 ATTN_API void attn_item_choose(struct attn_item *item, unsigned pairs);
-
-/* Returns the positions of the place NAME of ITEM, or NULL. */
-ATTN_API const char *attn_item_place(const struct attn_item *item, const char *name);
 
 /* Begins again with the first. ATTN_INVALID for what cannot be read twice. */
 ATTN_API enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *err);

@@ -33,6 +33,9 @@ bool attn_items_have_header(const struct attn_items *items);
 enum attn_status attn_items_check_failures(const char *unit, uint64_t n_failed, uint64_t n,
                                            int64_t most, struct attn_error *err);
 
+/* Returns the positions of the place NAME of ITEM, or NULL. */
+const char *attn_item_place(const struct attn_item *item, const char *name);
+
 /* The SHA-256 of the input from its beginning to the end of ITEM, and that offset. */
 void attn_item_digest(const struct attn_item *item, char hex[ATTN_DIGEST_HEX_SIZE], uint64_t *end);
 

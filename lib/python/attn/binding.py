@@ -2402,7 +2402,6 @@ FUNCTIONS = {
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
     "attn_item_free": (None, [POINTER(attn_item)]),
     "attn_item_choose": (None, [POINTER(attn_item), c_uint]),
-    "attn_item_place": (c_char_p, [POINTER(attn_item), c_char_p]),
     "attn_items_rewind": (c_int, [c_void_p, POINTER(attn_error)]),
     "attn_items_name": (c_char_p, [c_void_p]),
     "attn_items_share": (c_double, [c_void_p]),

@@ -12,19 +12,24 @@
  * not grow with the items, but for their ids and labels. For means only the sums of the groups are
  * kept: in double precision, added in the order of the items.
  */
-#ifndef ATTN_EXPERIMENT_STACK_H
-#define ATTN_EXPERIMENT_STACK_H
+#ifndef ATTN_STUDY_STACK_H
+#define ATTN_STUDY_STACK_H
 
-#include "experiment/collect.h"
 #include "records/items.h"
 #include "run/many.h"
 
+/* Borrowed. */
+struct attn_stack_args {
+    const char *path;            /* FILE.npz or FILE.npy */
+    const char *mean_by, *minus; /* experiment/collect.h; or NULL */
+};
+
 struct attn_stack;
 
-/* Opens the file of ARGS. All is borrowed. Labels are those of the header, or of the first item. */
-enum attn_status attn_stack_open(const struct attn_collect_args *args,
-                                 const struct attn_items *items, struct attn_stack **stack,
-                                 struct attn_error *err);
+/* Opens the file of ARGS. ITEMS are borrowed. Labels are those of the header, or of the first item.
+ */
+enum attn_status attn_stack_open(const struct attn_stack_args *args, const struct attn_items *items,
+                                 struct attn_stack **stack, struct attn_error *err);
 
 /* Adds the tensors of ITEM at POSITION. ATTN_INVALID if it lacks the label of `mean_by`: this is
  * the item's failure. */

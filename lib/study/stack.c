@@ -1,5 +1,5 @@
 /* stack.c - see stack.h. */
-#include "experiment/stack.h"
+#include "study/stack.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -42,7 +42,7 @@ struct group {
 };
 
 struct attn_stack {
-    const struct attn_collect_args *args;
+    struct attn_stack_args args;
     const struct attn_items *items;
     struct attn_sink *parts[N_PART]; /* owns */
     struct stacked sites[ATTN_N_SITE];
@@ -63,9 +63,8 @@ struct attn_stack {
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
-enum attn_status attn_stack_open(const struct attn_collect_args *args,
-                                 const struct attn_items *items, struct attn_stack **stack,
-                                 struct attn_error *err)
+enum attn_status attn_stack_open(const struct attn_stack_args *args, const struct attn_items *items,
+                                 struct attn_stack **stack, struct attn_error *err)
 {
     struct attn_buffer name = {0};
     struct attn_stack *made;
@@ -73,11 +72,11 @@ enum attn_status attn_stack_open(const struct attn_collect_args *args,
     enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
-    made->args = args;
+    made->args = *args;
     made->items = items;
     attn_crc32_init(&made->crc);
     attn_items_shard(items, &shard, &n_shard);
-    attn_ledger_append_path(&name, args->array, shard, n_shard);
+    attn_ledger_append_path(&name, args->path, shard, n_shard);
     status = attn_buffer_string(&name) ? attn_part_open(name.data, false, &made->parts[TARGET], err)
                                        : attn_error_no_memory(err);
     attn_buffer_append_string(&name, ".rows");
@@ -147,7 +146,7 @@ static const struct attn_item_label *find_label(const struct attn_item *item, co
 /* Makes the columns: of ids and of all labels, or of the groups and their sizes. */
 static enum attn_status make_columns(struct attn_stack *stack, struct attn_error *err)
 {
-    const char *mean_by = stack->args->mean_by;
+    const char *mean_by = stack->args.mean_by;
     size_t n = 0;
     const char *const *names = mean_by ? NULL : attn_items_labels(stack->items, &n);
 
@@ -282,7 +281,7 @@ enum attn_status attn_stack_add(struct attn_stack *stack, const struct attn_item
                                 const struct attn_many_result *result, size_t position,
                                 struct attn_error *err)
 {
-    const char *mean_by = stack->args->mean_by;
+    const char *mean_by = stack->args.mean_by;
     const struct attn_item_label *label = mean_by ? find_label(item, mean_by) : NULL;
 
     if (mean_by && !label)
@@ -302,7 +301,7 @@ enum attn_status attn_stack_add(struct attn_stack *stack, const struct attn_item
 /* Makes the means of the groups, or the difference of two, the rows. */
 static enum attn_status make_means(struct attn_stack *stack, struct attn_error *err)
 {
-    const char *minus = stack->args->minus, *value = stack->columns[1].values.data;
+    const char *minus = stack->args.minus, *value = stack->columns[1].values.data;
     const struct group *groups = stack->groups;
     size_t taken = SIZE_MAX;
 
@@ -315,7 +314,7 @@ static enum attn_status make_means(struct attn_stack *stack, struct attn_error *
                        "`minus` '%s' is %s '%s', which has %zu value%s among the items, expected "
                        "one of two",
                        attn_quote_string(minus).text, taken == SIZE_MAX ? "no value of" : "of",
-                       attn_quote_string(stack->args->mean_by).text, stack->n_group,
+                       attn_quote_string(stack->args.mean_by).text, stack->n_group,
                        stack->n_group == 1 ? "" : "s");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
@@ -337,7 +336,7 @@ static enum attn_status make_means(struct attn_stack *stack, struct attn_error *
 
 static bool is_archive(const struct attn_stack *stack)
 {
-    return strcmp(stack->args->array + strlen(stack->args->array) - 4, ".npz") == 0;
+    return strcmp(stack->args.path + strlen(stack->args.path) - 4, ".npz") == 0;
 }
 
 /* Appends bytes of the array that is written. */
@@ -393,7 +392,7 @@ static enum attn_status write_site(struct attn_stack *stack, const struct stacke
     float *block;
 
     ATTN_TRY(ATTN_ALLOC(block, n_most * stack->n_number, err));
-    if (!stack->args->minus)
+    if (!stack->args.minus)
         shape[rank++] = stack->n_row;
     if (stacked->n_layer > 1)
         shape[rank++] = stacked->n_layer;
@@ -462,7 +461,7 @@ static void write_column(struct attn_stack *stack, size_t i)
     const enum attn_value_type kind = kind_of(column);
     const size_t width = column->width > 0 ? column->width : 1;
     const char *text = column->values.data;
-    bool is_taken = i > 1 && !stack->args->mean_by &&
+    bool is_taken = i > 1 && !stack->args.mean_by &&
                     (strcmp(column->name, "id") == 0 || strcmp(column->name, "layer") == 0);
     char name[LONGEST_NAME], dtype[24];
 
@@ -520,7 +519,7 @@ enum attn_status attn_stack_finish(struct attn_stack *stack, struct attn_error *
         attn_error_set(err, ATTN_INVALID, "no item has a result, and there is nothing to write");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
-    if (stack->args->mean_by)
+    if (stack->args.mean_by)
         ATTN_TRY(make_means(stack, err));
     status = write_arrays(stack, err);
     if (status == ATTN_OK)
