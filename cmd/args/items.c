@@ -49,22 +49,12 @@ static const struct option items_rows[] = {
 const struct option_group items_options = OPTION_GROUP("Items", items_rows);
 
 /* Refuses options that are for items where there are none. */
-static enum attn_status check_alone(const struct items_args *args, struct attn_error *err)
+static enum attn_status check_alone(const struct call *call, struct attn_error *err)
 {
-    const char *name = args->form > 0                     ? "items-format"
-                       : args->has_marks                  ? "marks"
-                       : args->group_by                   ? "group-by"
-                       : args->paired                     ? "paired"
-                       : args->bootstrap                  ? "bootstrap"
-                       : args->interval >= 0              ? "interval"
-                       : args->cluster                    ? "cluster"
-                       : args->has_contrasts              ? "contrast"
-                       : args->fdr                        ? "fdr"
-                       : args->restart.n_most_failed >= 0 ? "max-errors"
-                       : args->each                       ? "each"
-                       : args->restart.is_resumed         ? "resume"
-                       : args->restart.shard              ? "shard"
-                                                          : NULL;
+    const char *name = option_find_given(
+        call,
+        "items-format|group-by|paired|bootstrap|interval|cluster|contrast|fdr|max-errors|each|"
+        "resume|shard|marks");
 
     return name ? refuse(err, NULL, "--%s needs --items", name) : ATTN_OK;
 }
@@ -112,13 +102,14 @@ static enum attn_status read_bootstrap(const char *value, struct attn_study_args
     return ATTN_OK;
 }
 
-enum attn_status items_open(const struct items_args *args, const struct prompt_args *prompt,
-                            bool has_texts, struct items *items, struct attn_error *err)
+enum attn_status items_open(const struct call *call, const struct items_args *args,
+                            const struct prompt_args *prompt, bool has_texts, struct items *items,
+                            struct attn_error *err)
 {
     struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
 
     if (!args->path)
-        return check_alone(args, err);
+        return check_alone(call, err);
     if (has_texts || (prompt && prompt_is_given(prompt)))
         return refuse(err, NULL, "%s and --items are given, expected one of them",
                       has_texts ? "--texts" : "a text");

@@ -51,8 +51,9 @@ struct items {
 
 /* Opens what ARGS name, if they name a file; is_verbose lists the labels. PROMPT and HAS_TEXTS,
  * --texts, must not be given with it. */
-enum attn_status items_open(const struct items_args *args, const struct prompt_args *prompt,
-                            bool has_texts, struct items *items, struct attn_error *err);
+enum attn_status items_open(const struct call *call, const struct items_args *args,
+                            const struct prompt_args *prompt, bool has_texts, struct items *items,
+                            struct attn_error *err);
 void items_close(struct items *items);
 
 /* Opens the file of --texts: its lines, or JSON Lines. */

@@ -219,7 +219,8 @@ enum attn_status question_begin_items(struct question *question,
     const struct items_args *items = &question->args->items;
     const struct texts_args *texts = &question->args->texts;
 
-    ATTN_TRY(items_open(items, &question->args->prompt, texts->path, &question->items, err));
+    ATTN_TRY(items_open(question->call, items, &question->args->prompt, texts->path,
+                        &question->items, err));
     if (!items->path)
         return ATTN_OK;
     if (texts->is_lines)

@@ -143,8 +143,6 @@ static enum attn_status read_cluster(struct attn_fold *fold, struct attn_error *
             return attn_error_set(err, ATTN_INVALID,
                                   "'%s' cannot be in `group_by` and in `cluster`, expected one",
                                   attn_quote_string(name).text);
-    if (name && *name == '\0')
-        return attn_error_set(err, ATTN_INVALID, "`cluster` is empty, expected a label");
     fold->labels[fold->n_label] = name;
     return ATTN_OK;
 }
@@ -595,28 +593,6 @@ static void add_cell(enum role role, const struct attn_cell *cell, struct attn_m
     }
 }
 
-/* Appends the cluster LABEL to GROUP. */
-static enum attn_status append_cluster(const struct attn_fold *fold, struct group *group,
-                                       const struct label *label, uint64_t hash,
-                                       struct attn_error *err)
-{
-    struct cluster made = {.hash = hash, .size = label->size};
-
-    if (group->n_unit == MOST_CLUSTERS)
-        return attn_error_set(err, ATTN_INVALID,
-                              "`cluster` '%s' has more than %d values%s, expected a label that "
-                              "items share",
-                              attn_quote_string(fold->study->cluster).text, MOST_CLUSTERS,
-                              fold->n_label > 0 ? " in a group" : "");
-    ATTN_TRY(attn_grow(&group->clusters, &group->cluster_capacity, group->n_unit + 1,
-                       sizeof *group->clusters, err));
-    made.text = attn_strndup(label->text, label->size, err);
-    if (!made.text)
-        return ATTN_NO_MEMORY;
-    group->clusters[group->n_unit] = made;
-    return ATTN_OK;
-}
-
 /* Returns the number of the cluster TEXT [size] in GROUP; n_unit if it is missing. */
 static size_t find_cluster(const struct group *group, uint64_t hash, const char *text, size_t size)
 {
@@ -629,26 +605,33 @@ static size_t find_cluster(const struct group *group, uint64_t hash, const char 
     return at;
 }
 
-/* Finds or makes the values of the unit of an item, whose cluster has the label CLUSTER. */
-static enum attn_status find_values(struct attn_fold *fold, struct group *group,
-                                    const struct label *cluster, double **values,
+/* Appends a unit to GROUP, with the label of its CLUSTER, if there are clusters. */
+static enum attn_status append_unit(const struct attn_fold *fold, struct group *group,
+                                    const struct label *cluster, uint64_t hash,
                                     struct attn_error *err)
 {
-    const bool has_cluster = fold->study->cluster;
-    const uint64_t hash = has_cluster ? attn_hash_bytes(0, cluster->text, cluster->size) : 0;
     const size_t n = group->n_unit;
-    const size_t at = has_cluster ? find_cluster(group, hash, cluster->text, cluster->size) : n;
+    char *text;
 
-    if (at == n) {
-        ATTN_TRY(attn_grow(&group->values, &group->capacity, (n + 1) * fold->n_value,
-                           sizeof *group->values, err));
-        if (has_cluster)
-            ATTN_TRY(append_cluster(fold, group, cluster, hash, err));
-        for (size_t i = 0; i < fold->n_value; i++)
-            group->values[n * fold->n_value + i] = 0;
-        group->n_unit++;
+    ATTN_TRY(attn_grow(&group->values, &group->capacity, (n + 1) * fold->n_value,
+                       sizeof *group->values, err));
+    for (size_t i = 0; i < fold->n_value; i++)
+        group->values[n * fold->n_value + i] = 0;
+    if (fold->study->cluster) {
+        if (n == MOST_CLUSTERS)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "`cluster` '%s' has more than %d values%s, expected a label that "
+                                  "items share",
+                                  attn_quote_string(fold->study->cluster).text, MOST_CLUSTERS,
+                                  fold->n_label > 0 ? " in a group" : "");
+        ATTN_TRY(attn_grow(&group->clusters, &group->cluster_capacity, n + 1,
+                           sizeof *group->clusters, err));
+        text = attn_strndup(cluster->text, cluster->size, err);
+        if (!text)
+            return ATTN_NO_MEMORY;
+        group->clusters[n] = (struct cluster){hash, text, cluster->size};
     }
-    *values = group->values + at * fold->n_value;
+    group->n_unit++;
     return ATTN_OK;
 }
 
@@ -673,8 +656,16 @@ static enum attn_status add_rows(struct attn_fold *fold, struct group *group,
     bool *differs = fold->differs;
     double *value = NULL;
 
-    if (fold->n_value > 0)
-        ATTN_TRY(find_values(fold, group, cluster, &value, err));
+    if (fold->n_value > 0) {
+        const bool is_clustered = fold->study->cluster;
+        const uint64_t hash = is_clustered ? attn_hash_bytes(0, cluster->text, cluster->size) : 0;
+        const size_t unit =
+            is_clustered ? find_cluster(group, hash, cluster->text, cluster->size) : group->n_unit;
+
+        if (unit == group->n_unit)
+            ATTN_TRY(append_unit(fold, group, cluster, hash, err));
+        value = group->values + unit * fold->n_value;
+    }
     for (size_t row = 0; row < fold->n_row; row++)
         for (size_t column = 0; column < fold->n_column; column++, moments++, differs++) {
             const enum role role = fold->columns[column].role;
@@ -895,7 +886,7 @@ void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, s
 struct bounds {
     double *numbers; /* [n_cell, n_resample] owns */
     size_t n_cell, n_resample;
-    struct attn_cell *low, *high; /* [n_cell] own */
+    double tail; /* below and above the interval */
 };
 
 /* The group that rows are about, or two and their difference. Units are numbered over both. */
@@ -1057,6 +1048,11 @@ static int by_number(const void *a, const void *b)
     return attn_compare_numbers(*(const double *)a, *(const double *)b);
 }
 
+static struct attn_cell real_or_missing(double x)
+{
+    return isnan(x) ? attn_cell_missing() : attn_cell_real(x);
+}
+
 /* Returns quantile Q of SORTED [n] with linear interpolation, as numpy does. */
 static struct attn_cell quantile(const double *sorted, size_t n, double q)
 {
@@ -1074,29 +1070,21 @@ static enum attn_status find_bounds(const struct attn_fold *fold, struct sample 
                                     struct attn_error *err)
 {
     struct bounds *bounds = &sample->bounds;
-    const double interval = fold->study->interval > 0 ? fold->study->interval : 95;
-    const double tail = (100 - interval) / 200;
     const size_t n = fold->study->n_bootstrap;
 
+    bounds->tail = (100 - (fold->study->interval > 0 ? fold->study->interval : 95)) / 200;
     bounds->n_resample = n;
     bounds->n_cell = n > 0 ? fold->n_row * count_bounded(fold) : 0;
     bounds->numbers = attn_alloc(bounds->n_cell, n * sizeof *bounds->numbers, err);
-    bounds->low = attn_alloc(bounds->n_cell, sizeof *bounds->low, err);
-    bounds->high = attn_alloc(bounds->n_cell, sizeof *bounds->high, err);
-    if (!bounds->numbers || !bounds->low || !bounds->high)
+    if (!bounds->numbers)
         return ATTN_NO_MEMORY;
     ATTN_TRY(find_rows(fold, sample, false, err));
     if (bounds->n_cell > 0) {
         ATTN_TRY(resample(fold, sample, err));
         ATTN_TRY(find_rows(fold, sample, false, err));
     }
-    for (size_t i = 0; i < bounds->n_cell; i++) {
-        double *sorted = bounds->numbers + i * n;
-
-        qsort(sorted, n, sizeof *sorted, by_number);
-        bounds->low[i] = quantile(sorted, n, tail);
-        bounds->high[i] = quantile(sorted, n, 1 - tail);
-    }
+    for (size_t i = 0; i < bounds->n_cell; i++)
+        qsort(bounds->numbers + i * n, n, sizeof *bounds->numbers, by_number);
     return ATTN_OK;
 }
 
@@ -1328,28 +1316,21 @@ static enum attn_status append_filled(const struct attn_fold *fold,
 enum attn_status attn_fold_check_test(const struct attn_fold *fold, uint64_t hidden,
                                       struct attn_error *err)
 {
+    const char *name = fold->study->fdr;
     struct folded_column columns[ATTN_MOST_COLUMNS];
     const size_t n = find_columns(fold, hidden, columns);
-    char names[ATTN_QUOTE_SIZE] = "";
-    size_t used = 0;
 
-    for (size_t i = 0; fold->study->fdr && i < n; i++) {
-        const struct attn_column *column = &columns[i].column;
-        const bool is_p = columns[i].role == ROLE_DERIVED && column->range == ATTN_RANGE_SHARE;
-
-        if (!is_p && (columns[i].role != ROLE_MEAN ||
-                      (column->range != ATTN_RANGE_SIGNED && !fold->study->paired)))
-            continue;
-        if (strcmp(column->name, fold->study->fdr) == 0)
+    for (size_t i = 0; name && i < n; i++)
+        if (strcmp(columns[i].column.name, name) == 0 &&
+            (columns[i].role == ROLE_MEAN
+                 ? columns[i].column.range == ATTN_RANGE_SIGNED || fold->study->paired
+                 : columns[i].role == ROLE_DERIVED && columns[i].column.range == ATTN_RANGE_SHARE))
             return ATTN_OK;
-        attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? ", " : "",
-                               column->name);
-    }
-    if (!fold->study->fdr)
+    if (!name)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
-                   "`fdr` is '%s', expected a column of means that may be below and above 0: %s",
-                   attn_quote_string(fold->study->fdr).text, used > 0 ? names : "none here");
+                   "`fdr` is '%s', expected a column of means on both sides of 0, as change",
+                   attn_quote_string(name).text);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
@@ -1413,8 +1394,6 @@ static void sample_release(struct sample *sample)
     attn_free(sample->residuals);
     attn_free(sample->sums);
     attn_free(sample->bounds.numbers);
-    attn_free(sample->bounds.low);
-    attn_free(sample->bounds.high);
 }
 
 /* Writes the labels of SAMPLE into CELLS. The difference of two groups is "sg - pl", in NAMES. */
@@ -1439,36 +1418,14 @@ static enum attn_status fill_labels(const struct attn_fold *fold, const struct s
     return ATTN_OK;
 }
 
-/* Writes the cells that COLUMN becomes, whose mean is CELL, and returns their number. */
-static size_t fill_cells(const struct folded_column *column, const struct attn_cell *cell,
-                         const struct spread *spread, const struct bounds *bounds, size_t *bound,
-                         struct attn_cell *cells)
-{
-    size_t n = 0;
-
-    cells[n++] = *cell;
-    if (column->role == ROLE_MEAN) {
-        cells[n++] = isnan(spread->sd) ? attn_cell_missing() : attn_cell_real(spread->sd);
-        cells[n++] = isnan(spread->se) ? attn_cell_missing() : attn_cell_real(spread->se);
-    }
-    if (column->has_bounds) {
-        cells[n++] = bounds->low[*bound];
-        cells[n++] = bounds->high[(*bound)++];
-    }
-    return n;
-}
-
 /* Returns the p value of a row whose tested COLUMN is CELL; missing if it does not vary. A derived
  * share is a p value already. */
 static struct attn_cell find_p(const struct folded_column *column, const struct attn_cell *cell,
                                const struct spread *spread)
 {
-    double p;
-
     if (cell->type != ATTN_VALUE_REAL || column->role == ROLE_DERIVED)
         return *cell;
-    p = attn_student_tails(cell->real / spread->se, spread->df);
-    return isnan(p) ? attn_cell_missing() : attn_cell_real(p);
+    return real_or_missing(attn_student_tails(cell->real / spread->se, spread->df));
 }
 
 /* Appends ROW of SAMPLE to TABLE. CELLS have its labels, and room for the rest. */
@@ -1477,6 +1434,7 @@ static enum attn_status append_row(const struct attn_fold *fold, const struct sa
                                    struct attn_error *err)
 {
     size_t n = fold->n_label, n_item = 0, n_cluster = 0, mean = row * fold->n_mean;
+    const struct bounds *bounds = &sample->bounds;
     size_t bound = row * count_bounded(fold);
     struct attn_cell p = attn_cell_missing();
 
@@ -1491,7 +1449,17 @@ static enum attn_status append_row(const struct attn_fold *fold, const struct sa
         if (fold->study->fdr && strcmp(column->column.name, fold->study->fdr) == 0 &&
             attn_table_total(fold->first, row) == SIZE_MAX)
             p = find_p(column, cell, &spread);
-        n += fill_cells(column, cell, &spread, &sample->bounds, &bound, cells + n);
+        cells[n++] = *cell;
+        if (column->role == ROLE_MEAN) {
+            cells[n++] = real_or_missing(spread.sd);
+            cells[n++] = real_or_missing(spread.se);
+        }
+        if (column->has_bounds) {
+            const double *sorted = bounds->numbers + bound++ * bounds->n_resample;
+
+            cells[n++] = quantile(sorted, bounds->n_resample, bounds->tail);
+            cells[n++] = quantile(sorted, bounds->n_resample, 1 - bounds->tail);
+        }
     }
     if (fold->study->fdr) {
         cells[n++] = p;
