@@ -135,8 +135,7 @@ static const char *find_continued(const struct attribute_args *args)
     return args->n_generated > 0 ? "generated" : args->continuation ? "continuation" : NULL;
 }
 
-static enum attn_status check_continued(const struct attribute_args *args,
-                                        enum attn_attribute_method method, struct attn_error *err)
+static enum attn_status check_continued(const struct attribute_args *args, struct attn_error *err)
 {
     const char *option = find_continued(args);
     const struct answer_args *answer = &args->question.answer;
@@ -148,11 +147,6 @@ static enum attn_status check_continued(const struct attribute_args *args,
     if (answer->target || answer->target_id >= 0 || answer->at)
         return refuse(err, NULL, "--%s has its own targets, and takes no --target and --at",
                       option);
-    if (answer->metric == ATTN_ANSWER_CE)
-        return refuse(err, NULL, "--metric ce is of all tokens, and --%s takes one at a time",
-                      option);
-    if (method == ATTN_ATTRIBUTE_ATTN_X_GRAD)
-        return refuse(err, NULL, "--%s is for tokens, and attn_x_grad has cells", option);
     if (args->question.items.path)
         return refuse(err, "attribute each text alone",
                       "--%s and --items do not go together: each item has its own tokens", option);
@@ -190,7 +184,7 @@ static enum attn_status check_gradients(const struct attribute_args *args,
         return refuse(err, NULL, "a baseline is given twice");
     if (n_baseline > 0 && method != ATTN_ATTRIBUTE_IG)
         return refuse(err, NULL, "a baseline is for --method ig");
-    ATTN_TRY(check_continued(args, method, err));
+    ATTN_TRY(check_continued(args, err));
     if (method != ATTN_ATTRIBUTE_ATTN_X_GRAD)
         return ATTN_OK;
     if (args->merges_words)

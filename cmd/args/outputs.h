@@ -81,11 +81,12 @@ struct tables_args {
     struct picture_args picture;
 };
 
-extern const struct option_group tables_options;         /* fills a struct output_args */
+extern const struct option_group tables_options; /* fills a struct output_args */
 extern const struct option_group table_order_options;
 
 /* The value of --limit in CALL: SIZE_MAX for 0, which is all; 0 if it is not given. */
-size_t tables_limit(const struct call *call, const struct tables_args *args);    /* fills a struct tables_args */
+size_t tables_limit(const struct call *call,
+                    const struct tables_args *args);     /* fills a struct tables_args */
 extern const struct option_group table_pictures_options; /* fills a struct tables_args */
 extern const struct option_group table_shapes_options;   /* fills a struct picture_args */
 extern const struct option_group

@@ -1429,16 +1429,9 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
 /* Appends "; NAME: TEXT", cut. */
 static void append_sentence(struct attn_buffer *out, const char *name, const char *text, size_t n)
 {
-    enum { MOST = 200 }; /* columns */
-    struct attn_buffer printable = {0};
-
-    if (!text)
-        return;
-    attn_escape_append(&printable, text, n);
-    attn_buffer_append_format(out, "; %s%s", name ? name : "", name ? ": " : "");
-    attn_text_append_cut(out, printable.data, printable.size, MOST, ATTN_ELLIPSIS);
-    out->has_failed |= printable.has_failed;
-    attn_buffer_release(&printable);
+    if (text)
+        attn_buffer_append_format(out, "; %s%s%s", name ? name : "", name ? ": " : "",
+                                  attn_quote(text, n).text);
 }
 
 enum attn_status attn_table_write_captioned(const struct attn_table *table,

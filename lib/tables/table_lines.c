@@ -168,13 +168,12 @@ static bool is_repeated(const struct lines *lines, size_t row)
 /* Appends the heading of column C to the text, or its cell in ROW. */
 static void append_heading(struct lines *lines, size_t c)
 {
-    if (is_error(lines, c)) {
-        attn_buffer_append_string(&lines->text, "(se)");
-        return;
-    }
-    attn_buffer_append_string(&lines->text, lines->is_latex ? "{" : "");
-    append_name(lines, c);
-    attn_buffer_append_string(&lines->text, lines->is_latex ? "}" : "");
+    attn_buffer_append_string(&lines->text, is_error(lines, c) ? "(se"
+                                            : lines->is_latex  ? "{"
+                                                               : "");
+    if (!is_error(lines, c))
+        append_name(lines, c);
+    attn_buffer_append_string(&lines->text, is_error(lines, c) ? ")" : lines->is_latex ? "}" : "");
 }
 
 static void append_cell(struct lines *lines, size_t row, size_t c)
@@ -182,22 +181,21 @@ static void append_cell(struct lines *lines, size_t row, size_t c)
     const char *text = read_cell(lines, row, c), *before = "", *after = "";
     const bool is_missing = strcmp(text, "-") == 0;
     const bool is_word = lines->is_latex && (is_missing || strchr(text, 'n')); /* inf, nan */
-    const bool is_power = lines->is_latex && !is_word && strchr(text, 'e');
 
     if (!is_number(lines, c)) {
         if (!lines->is_latex || c >= lines->style->n_group || !is_repeated(lines, row))
             append_text(lines, text, strlen(text));
         return;
     }
-    if (is_error(lines, c) && lines->is_latex && !is_word)
-        before = "(\\num{", after = "})";
-    else if (is_error(lines, c))
-        before = "(", after = ")";
-    else if (is_word || is_power)
-        before = is_power ? "{\\num{" : "{", after = is_power ? "}}" : "}";
-    attn_buffer_append_string(&lines->text, before);
-    attn_buffer_append_string(&lines->text, is_missing && is_word ? "--" : text);
-    attn_buffer_append_string(&lines->text, after);
+    if (is_error(lines, c))
+        before = lines->is_latex && !is_word ? "(\\num{" : "(",
+        after = lines->is_latex && !is_word ? "})" : ")";
+    else if (is_word)
+        before = "{", after = "}";
+    else if (lines->is_latex && strchr(text, 'e'))
+        before = "{\\num{", after = "}}";
+    attn_buffer_append_format(&lines->text, "%s%s%s", before, is_missing && is_word ? "--" : text,
+                              after);
 }
 
 /* Appends a line to the grid: the headings, in Markdown the line below them, or a row. */

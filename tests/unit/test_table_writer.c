@@ -583,7 +583,7 @@ static struct attn_table *create_means(void)
     for (int i = 0; i < 6; i++) {
         const double mean = i == 4 ? -12.5 : 0.25 * i;
         const struct attn_cell row[] = {attn_cell_text(groups[i], 1),
-                                        attn_cell_string(i % 3 == 0 ? "base" : "head"),
+                                        attn_cell_text(i % 3 == 0 ? "base" : "head", 4),
                                         i == 2 ? attn_cell_missing() : attn_cell_real(mean),
                                         attn_cell_real(0.5),
                                         i == 2 ? attn_cell_missing()
