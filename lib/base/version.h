@@ -19,6 +19,9 @@
 /* The day of that version, printed in the manual page; change both together. */
 #define ATTN_VERSION_DATE "2026-11-22"
 
+/* The version of Unicode whose letters, numbers, scripts, cases and normal forms tokenizers use. */
+#define ATTN_UNICODE_VERSION "14.0.0"
+
 ATTN_API const char *attn_version(void); /* version of the running library */
 
 #endif

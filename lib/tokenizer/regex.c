@@ -6,10 +6,12 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
+#include "base/version.h"
 #include "tokenizer/regex_syntax.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
+#include <string.h>
 
 /* Limits the time of a walk. PCRE2's match limit counts branches, not the characters that a
  * repetition passes over, and no branches of a*+X|b. So a match sees a window of the text, and
@@ -82,6 +84,15 @@ struct pattern_source {
     struct attn_buffer rewritten; /* owns; what PCRE2 gets; not of a literal */
 };
 
+static bool has_our_unicode(void)
+{
+    char version[32] = "";
+
+    return pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, NULL) <= (int)sizeof version &&
+           pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, version) > 0 &&
+           strcmp(version, ATTN_UNICODE_VERSION) == 0;
+}
+
 static enum attn_status compile(struct attn_regex *pattern, struct pattern_source *source,
                                 struct attn_error *err)
 {
@@ -97,7 +108,8 @@ static enum attn_status compile(struct attn_regex *pattern, struct pattern_sourc
         if (source->is_ours)
             attn_buffer_append(rewritten, source->text, source->size);
         else
-            ATTN_TRY(attn_regex_rewrite(source->text, source->size, source->name, rewritten, err));
+            ATTN_TRY(attn_regex_rewrite(source->text, source->size, source->name,
+                                        !has_our_unicode(), rewritten, err));
         ATTN_TRY(attn_buffer_check(rewritten, err));
     }
     pattern->n_left = COMPILE_LIMIT;

@@ -9,8 +9,8 @@
  *
  * The time to compile a pattern is limited, and so is the cost of all matches of a walk, in
  * characters passed over and branches tried; that limit grows with the text. A text or pattern that
- * exhausts this is ATTN_UNSUPPORTED. Where PCRE2 compiles to machine code, the same holds. Letters
- * and numbers are those of its Unicode tables.
+ * exhausts this is ATTN_UNSUPPORTED. Where PCRE2 compiles to machine code, the same holds.
+ * Properties (\p{L}, \p{Han}) are those of Unicode ATTN_UNICODE_VERSION, whichever PCRE2 has.
  */
 #ifndef ATTN_TOKENIZER_REGEX_H
 #define ATTN_TOKENIZER_REGEX_H

@@ -12,12 +12,11 @@
  *     \xHH       a byte here, a character there: only ASCII is taken. \x alone is a NUL there
  *     \pL        a letter p and a letter L here
  *     \p{Han}    the script here, the script and its extensions there
- *     \X         other versions of Unicode have other clusters
- *     x{,2}      a repetition here, characters in old versions of PCRE2
- *     x{2}?      x{2} or nothing here, x{2} there
- *     x{1,3}+    repeats the repetition here, is possessive there
- *     (a|){2}    other rules of when a match of nothing ends it
- *     a(?i)b|c   a(?i:b|c) here, a(?i:b)|c there
+ *     \p{L}      of Unicode ATTN_UNICODE_VERSION here, of any version there: by numbers if it
+ * differs \X         other versions of Unicode have other clusters x{,2}      a repetition here,
+ * characters in old versions of PCRE2 x{2}?      x{2} or nothing here, x{2} there x{1,3}+ repeats
+ * the repetition here, is possessive there (a|){2}    other rules of when a match of nothing ends
+ * it a(?i)b|c   a(?i:b|c) here, a(?i:b)|c there
  *     (?i)ss     ß, too, here; no character for several there, and sets take the other case of
  *                \p{L} here. So only ASCII is taken, without what ligatures stand for
  *     (?m) (?x)  options but for i mean something else
@@ -27,13 +26,14 @@
 
 #include "base/escape.h"
 #include "base/utf8.h"
+#include "tokenizer/unicode/unicode_internal.h"
 
 #include <string.h>
 
 #define RANGE(first, last) "\\x{" #first "}-\\x{" #last "}"
 #define WHITE_SPACE ATTN_WHITE_SPACE_MAP(RANGE)
 #define WORD                                                                                       \
-    "\\p{L}\\p{M}\\p{Nl}\\p{Nd}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-"         \
+    "\\p{l}\\p{m}\\p{nl}\\p{nd}\\p{pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-"         \
     "\\x{1f169}\\x{1f170}-\\x{1f189}"
 /* Outside of sets Oniguruma takes small numbers and fractions of Latin-1 for parts of words. */
 #define WORD_ALONE WORD "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
@@ -70,6 +70,7 @@ struct rewriting {
     uint32_t last_letter; /* the one that ends a string where case does not matter, or 0 */
     int n_capture;
     bool has_name, has_reference;
+    bool has_numbers;                    /* properties become numbers of characters */
     struct level levels[MAX_LEVELS + 1]; /* the first is the pattern */
     int n_level;                         /* groups around */
     int n_open;                          /* these, and options */
@@ -194,26 +195,73 @@ static void rewrite_number(struct rewriting *r, bool is_in_set)
 
 /* --- Properties ------------------------------------------------------------------------------- */
 
-/* Names of properties that are no scripts, as Oniguruma compares them. */
-static const char *const properties[] = {
-    "c",          "cc",         "cf",        "cn",    "co",
-    "cs",         "l",          "lc",        "ll",    "lm",
-    "lo",         "lt",         "lu",        "m",     "mc",
-    "me",         "mn",         "n",         "nd",    "nl",
-    "no",         "p",          "pc",        "pd",    "pe",
-    "pf",         "pi",         "po",        "ps",    "s",
-    "sc",         "sk",         "sm",        "so",    "z",
-    "zl",         "zp",         "zs",        "any",   "alpha",
-    "alphabetic", "upper",      "uppercase", "lower", "lowercase",
-    "space",      "whitespace", "ascii",     "emoji", "extendedpictographic",
-};
+static void append_range(struct rewriting *r, uint32_t first, uint32_t last)
+{
+    const bool is_high = first >= 0xd800 && first <= 0xdfff; /* surrogates are no characters */
+    const bool is_low = last >= 0xd800 && last <= 0xdfff;
+
+    first = is_high ? 0xe000 : first;
+    last = is_low ? 0xd7ff : last;
+    if (first <= last)
+        attn_buffer_append_format(r->out, "\\x{%x}-\\x{%x}", (unsigned)first, (unsigned)last);
+}
+
+/* The characters that have PROPERTY, or if IS_NOT have not: by its name where PCRE2 has our version
+ * of Unicode, since it finds that faster, else by their numbers. */
+static void append_property(struct rewriting *r, const struct attn_unicode_property *property,
+                            bool is_not, bool is_in_set)
+{
+    uint32_t next = 0;
+
+    if (!r->has_numbers) {
+        attn_buffer_append_format(r->out, "\\%c{%s%s}", is_not ? 'P' : 'p',
+                                  property->is_script ? "sc:" : "", property->name);
+        return;
+    }
+    if (property->begin == property->end)
+        r->problem = "a property that no character has";
+    if (!is_in_set)
+        attn_buffer_append_string(r->out, is_not ? "[^" : "[");
+    for (uint32_t i = property->begin; i < property->end; i++) {
+        const struct attn_property_range *range = &attn_property_ranges[i];
+
+        if (!is_in_set || !is_not)
+            append_range(r, range->first, range->last);
+        else if (range->first > next)
+            append_range(r, next, range->first - 1);
+        next = range->last + 1;
+    }
+    if (is_in_set && is_not && next <= 0x10ffff)
+        append_range(r, next, 0x10ffff);
+    if (!is_in_set)
+        attn_buffer_append_string(r->out, "]");
+}
+
+/* Appends TEXT, an escape as PCRE2 has it, with its properties. */
+static void append_escape(struct rewriting *r, const char *text, bool is_in_set)
+{
+    for (const char *at = text; *at;) {
+        const char *end = at[0] == '\\' && (at[1] | 0x20) == 'p' ? strchr(at, '}') : NULL;
+        char name[4] = "";
+
+        is_in_set = *at == '[' || (is_in_set && *at != ']');
+        if (!end) {
+            attn_buffer_append(r->out, at++, 1);
+            continue;
+        }
+        memcpy(name, at + 3, (size_t)(end - at) - 3);
+        append_property(r, attn_unicode_property_find(name), at[1] == 'P', is_in_set);
+        at = end + 1;
+    }
+}
 
 /* \p{L}, \P{L}, \p{^L}, \p{Han}. A name is read in lower case and without '_', '-' and ' '. */
 static void rewrite_property(struct rewriting *r, bool is_in_set)
 {
     const bool is_not = peek(r, 2) == '{' && peek(r, 3) == '^';
     size_t at = is_not ? 4 : 3, n = 0;
-    bool is_script = true, is_name = peek(r, 2) == '{';
+    const struct attn_unicode_property *property;
+    bool is_name = peek(r, 2) == '{';
     char name[32] = "";
 
     for (; is_name && peek(r, at) != '}'; at++) {
@@ -231,11 +279,15 @@ static void rewrite_property(struct rewriting *r, bool is_in_set)
     }
     if (is_in_set && r->ignores_case)
         r->problem = cased;
-    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
-        is_script = is_script && strcmp(name, properties[i]) != 0;
+    property = attn_unicode_property_find(name);
+    if (!property) {
+        r->problem = "a property that is not known";
+        return;
+    }
     /* Oniguruma takes \p{Lu} as it is, so do only some versions of PCRE2. */
-    attn_buffer_append_format(r->out, r->ignores_case ? "(?-i:\\%c{%s%s%s})" : "\\%c{%s%s%s}",
-                              peek(r, 1), is_not ? "^" : "", is_script ? "sc:" : "", name);
+    attn_buffer_append_string(r->out, r->ignores_case ? "(?-i:" : "");
+    append_property(r, property, is_not != (peek(r, 1) == 'P'), is_in_set);
+    attn_buffer_append_string(r->out, r->ignores_case ? ")" : "");
     r->at += at + 1;
 }
 
@@ -254,8 +306,8 @@ static const struct escape escapes[] = {
     {'S', "\\S\\x{180e}", "[^" WHITE_SPACE "]", true},
     {'w', WORD, "[" WORD_ALONE "]", true},
     {'W', NULL, "[^" WORD_ALONE "]", true},
-    {'d', "\\d", "\\d", true},
-    {'D', "\\D", "\\D", true},
+    {'d', "\\p{nd}", "\\p{nd}", true},
+    {'D', "\\P{nd}", "\\P{nd}", true},
     {'h', HEXADECIMAL, "[" HEXADECIMAL "]", true},
     {'H', NULL, "[^" HEXADECIMAL "]", true},
     {'R', NULL, "(?>\\r\\n|[\\n-\\r\\x{85}\\x{2028}\\x{2029}])", true},
@@ -309,7 +361,7 @@ static void rewrite_escape(struct rewriting *r)
     const struct escape *escape = find_escape(letter);
 
     if (escape) {
-        attn_buffer_append_string(r->out, escape->alone);
+        append_escape(r, escape->alone, false);
         set_target(r, escape->is_class ? TARGET_ATOM : TARGET_PLACE, escape->is_class);
         r->last_letter = 0;
         r->at += 2;
@@ -355,7 +407,7 @@ static void rewrite_element(struct rewriting *r, bool *is_class)
         else if (r->ignores_case && strchr("SwD", escape->letter))
             r->problem = cased;
         else
-            attn_buffer_append_string(r->out, escape->in_set);
+            append_escape(r, escape->in_set, true);
         r->at += 2;
     } else if (!rewrite_common_escape(r, true)) {
         r->problem = foreign_escape;
@@ -566,9 +618,10 @@ static void rewrite_next(struct rewriting *r)
 }
 
 enum attn_status attn_regex_rewrite(const char *text, size_t size, const char *name,
-                                    struct attn_buffer *out, struct attn_error *err)
+                                    bool has_numbers, struct attn_buffer *out,
+                                    struct attn_error *err)
 {
-    struct rewriting r = {.text = text, .size = size, .out = out};
+    struct rewriting r = {.text = text, .size = size, .out = out, .has_numbers = has_numbers};
 
     if (size > MAX_BYTES)
         return attn_error_set(err, ATTN_UNSUPPORTED,

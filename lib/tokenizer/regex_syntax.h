@@ -4,9 +4,14 @@
 
 #include "base/buffer.h"
 
+#include <stdbool.h>
+
 /* Rewrites TEXT [size], a pattern of Oniguruma, for PCRE2 (UTF, UCP, multi-line), and appends it to
- * OUT. ATTN_UNSUPPORTED if there is no equivalent; NAME is the file, for messages. */
+ * OUT. ATTN_UNSUPPORTED if there is no equivalent; NAME is the file, for messages. If
+ * HAS_NUMBERS, properties are written as ranges of characters, for a PCRE2 whose Unicode is not
+ * ATTN_UNICODE_VERSION. */
 enum attn_status attn_regex_rewrite(const char *text, size_t size, const char *name,
-                                    struct attn_buffer *out, struct attn_error *err);
+                                    bool has_numbers, struct attn_buffer *out,
+                                    struct attn_error *err);
 
 #endif

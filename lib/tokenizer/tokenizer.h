@@ -14,7 +14,7 @@
  * tokenizers for that file. Otherwise it is read from vocab.json: with merges.txt byte-level BPE
  * (Radford et al. 2019), merged in the order of the library tokenizers; alone, word level: words
  * between Unicode white space, or single characters. Otherwise it is read from vocab.txt: BERT's
- * WordPiece. Letters and numbers of patterns are those of PCRE2's tables (Unicode 14 in Debian 12).
+ * WordPiece. Letters, numbers and scripts of patterns are those of Unicode ATTN_UNICODE_VERSION.
  */
 #ifndef ATTN_TOKENIZER_TOKENIZER_H
 #define ATTN_TOKENIZER_TOKENIZER_H

@@ -10,6 +10,9 @@ import struct
 import sys
 import unicodedata
 
+if unicodedata.unidata_version != "14.0.0":
+    sys.exit(f"Python has Unicode {unicodedata.unidata_version}, expected 14.0.0 (lib/base/version.h)")
+
 ALL = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
 HANGUL = range(0xAC00, 0xD7A4)
 

@@ -24,6 +24,23 @@ enum attn_character_class {
 
 bool attn_character_is(uint32_t code_point, enum attn_character_class character_class);
 
+/* --- Properties ------------------------------------------------------------------------------- */
+
+/* A property that patterns may name: a category, a script, or one of some others. */
+struct attn_unicode_property {
+    char name[24];       /* as Oniguruma compares it: lower case, without '_', '-' and ' ' */
+    uint32_t begin, end; /* of attn_property_ranges */
+    uint32_t is_script;
+};
+
+/* Ascending, without surrogates. */
+struct attn_property_range {
+    uint32_t first, last;
+};
+
+/* The property of Unicode ATTN_UNICODE_VERSION that is called NAME, or NULL. */
+const struct attn_unicode_property *attn_unicode_property_find(const char *name);
+
 /* --- Lower case ------------------------------------------------------------------------------- */
 
 /* Stores the lower case of CODE_POINT, or itself; returns the length: 1, or 2 for U+0130. */
@@ -47,10 +64,15 @@ enum attn_status attn_normal_form_apply(enum attn_normal_form form, struct attn_
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 
-/* Files of tests/tools/make_unicode_tables.py as sorted arrays, which end where NAME_end is. */
+/* Files of tests/tools/make_unicode_tables.py, and those of properties by
+ * make_unicode_properties.pl, as sorted arrays, which end where NAME_end is. */
 
 /* The value has bit C for class C. */
 extern const struct attn_character_range attn_character_classes[], attn_character_classes_end[];
+
+/* By name. */
+extern const struct attn_unicode_property attn_unicode_properties[], attn_unicode_properties_end[];
+extern const struct attn_property_range attn_property_ranges[];
 
 /* The value is twice the distance to the lower case, and is odd if only every second character of
  * the range, the first and the third, has one. */

@@ -11,3 +11,5 @@
     embed attn_nf_doubtful, "lib/tokenizer/unicode/tables/doubtful.bin"
     embed attn_nf_plain, "lib/tokenizer/unicode/tables/plain.bin"
     embed attn_nf_plain_parts, "lib/tokenizer/unicode/tables/plain_parts.bin"
+    embed attn_unicode_properties, "lib/tokenizer/unicode/tables/properties.bin"
+    embed attn_property_ranges, "lib/tokenizer/unicode/tables/property_ranges.bin"

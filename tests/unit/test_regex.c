@@ -1,0 +1,185 @@
+/*
+ * test_regex.c - properties in patterns have the characters of ATTN_UNICODE_VERSION, whatever
+ * version PCRE2 has: every code point, by the numbers that patterns get then, and by PCRE2's names
+ * where its version is ours.
+ */
+#include "base/version.h"
+#include "tests/support/suite.h"
+#include "tokenizer/regex_syntax.h"
+#include "tokenizer/unicode/unicode_internal.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { N_CODE_POINT = 0x110000 };
+
+static char text[4 * N_CODE_POINT]; /* every character, in order */
+static uint32_t owner[sizeof text]; /* the character at a byte */
+static size_t n_byte;
+
+static void fill_text(void)
+{
+    if (n_byte > 0)
+        return;
+    for (uint32_t c = 0; c < N_CODE_POINT; c++) {
+        const size_t size = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+        if (c >= 0xd800 && c < 0xe000)
+            continue;
+        for (size_t i = 0; i < size; i++) {
+            const uint32_t part = c >> 6 * (size - 1 - i);
+            const uint32_t lead = size == 1 ? part : (0xf00 >> size & 0xff) | part;
+
+            owner[n_byte] = c;
+            text[n_byte++] = (char)(i > 0 ? 0x80 | (part & 0x3f) : lead);
+        }
+    }
+}
+
+/* Sets has[c] for the characters C that PATTERN matches. */
+static void find_characters(const char *pattern, bool has_numbers, bool *has)
+{
+    struct attn_buffer rewritten = {0};
+    struct attn_error err = {0};
+    pcre2_match_data *data = pcre2_match_data_create(1, NULL);
+    int code = 0;
+    size_t at = 0;
+    pcre2_code *compiled;
+
+    ck_assert_int_eq(
+        attn_regex_rewrite(pattern, strlen(pattern), "a test", has_numbers, &rewritten, &err),
+        ATTN_OK);
+    compiled = pcre2_compile((PCRE2_SPTR)rewritten.data, rewritten.size, PCRE2_UTF | PCRE2_UCP,
+                             &code, &at, NULL);
+    ck_assert_msg(compiled != NULL, "'%s' is not compiled: %d", pattern, code);
+    (void)pcre2_jit_compile(compiled, PCRE2_JIT_COMPLETE);
+    memset(has, 0, N_CODE_POINT * sizeof *has);
+    at = 0;
+    while (pcre2_match(compiled, (PCRE2_SPTR)text, n_byte, at, PCRE2_NO_UTF_CHECK, data, NULL) >
+           0) {
+        const size_t *range = pcre2_get_ovector_pointer(data);
+
+        for (size_t i = range[0]; i < range[1]; i++)
+            has[owner[i]] = true;
+        at = range[1];
+    }
+    pcre2_code_free(compiled);
+    pcre2_match_data_free(data);
+    attn_buffer_release(&rewritten);
+}
+
+/* Fails where PATTERN matches other characters than those with has[c] == IS_SET. */
+static void assert_characters(const char *pattern, const bool *has, bool is_set)
+{
+    static bool found[N_CODE_POINT];
+    char version[32] = "";
+    bool is_ours;
+
+    (void)pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, version);
+    is_ours = strcmp(version, ATTN_UNICODE_VERSION) == 0;
+    for (int has_numbers = is_ours ? 0 : 1; has_numbers < 2; has_numbers++) {
+        find_characters(pattern, has_numbers == 1, found);
+        for (uint32_t c = 0; c < N_CODE_POINT; c++)
+            if ((c < 0xd800 || c >= 0xe000) && found[c] != (has[c] == is_set))
+                ck_abort_msg("%s%s: U+%04X is wrong", pattern, has_numbers ? " by numbers" : "",
+                             (unsigned)c);
+    }
+}
+
+static void set_property(const char *name, bool *has)
+{
+    const struct attn_unicode_property *property = attn_unicode_property_find(name);
+
+    ck_assert_msg(property != NULL, "no property '%s'", name);
+    for (uint32_t i = property->begin; i < property->end; i++)
+        for (uint32_t c = attn_property_ranges[i].first; c <= attn_property_ranges[i].last; c++)
+            has[c] = true;
+}
+
+START_TEST(properties_have_the_characters_of_the_table)
+{
+    static const char *const names[] = {"L",           "Lu",
+                                        "Ll",          "Lt",
+                                        "LC",          "Lm",
+                                        "Lo",          "M",
+                                        "Mn",          "Mc",
+                                        "Me",          "N",
+                                        "Nd",          "Nl",
+                                        "No",          "P",
+                                        "Pc",          "Pd",
+                                        "Ps",          "Pe",
+                                        "Pi",          "Pf",
+                                        "Po",          "S",
+                                        "Sm",          "Sc",
+                                        "Sk",          "So",
+                                        "Z",           "Zs",
+                                        "Zl",          "Zp",
+                                        "C",           "Cc",
+                                        "Cf",          "Co",
+                                        "Cn",          "Han",
+                                        "Hiragana",    "Latin",
+                                        "Thai",        "Alphabetic",
+                                        "Upper",       "Lower",
+                                        "Emoji",       "Extended_Pictographic",
+                                        "White_Space", "Any"};
+    static bool has[N_CODE_POINT];
+
+    fill_text();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char name[32] = "", pattern[64];
+        size_t n = 0;
+
+        for (const char *c = names[i]; *c; c++)
+            if (*c != '_')
+                name[n++] = (char)(*c | 0x20);
+        memset(has, 0, sizeof has);
+        set_property(name, has);
+        snprintf(pattern, sizeof pattern, "\\p{%s}+", names[i]);
+        assert_characters(pattern, has, true);
+        snprintf(pattern, sizeof pattern, "[\\p{^%s}]+", names[i]);
+        if (strcmp(name, "any") != 0)
+            assert_characters(pattern, has, false);
+    }
+}
+END_TEST
+
+START_TEST(escapes_have_the_characters_of_the_table)
+{
+    static const char *const word[] = {"l", "m", "nd", "nl", "pc"};
+    static bool has[N_CODE_POINT];
+
+    fill_text();
+    set_property("nd", has);
+    assert_characters("\\d+", has, true);
+    assert_characters("[\\D]+", has, false);
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        set_property(word[i], has);
+    for (uint32_t c = 0x24b6; c <= 0x24e9; c++)
+        has[c] = true;
+    for (uint32_t c = 0x1f130; c <= 0x1f189; c++)
+        has[c] = has[c] || c <= 0x1f149 || (c >= 0x1f150 && c <= 0x1f169) || c >= 0x1f170;
+    assert_characters("[\\w]+", has, true);
+    memset(has, 0, sizeof has);
+    set_property("whitespace", has);
+    assert_characters("\\s+", has, true);
+    assert_characters("[\\S]+", has, false);
+}
+END_TEST
+
+START_TEST(properties_that_are_not_known_are_refused)
+{
+    struct attn_buffer rewritten = {0};
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(attn_regex_rewrite("\\p{Klingon}", 11, "a test", false, &rewritten, &err),
+                     ATTN_UNSUPPORTED);
+    ck_assert_str_eq(err.message, "the pattern '\\\\p{Klingon}' in 'a test' has a property that is "
+                                  "not known, which is not supported");
+    attn_buffer_release(&rewritten);
+}
+END_TEST
+
+ATTN_SUITE("regex", properties_have_the_characters_of_the_table,
+           escapes_have_the_characters_of_the_table, properties_that_are_not_known_are_refused)
