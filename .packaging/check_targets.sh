@@ -18,7 +18,7 @@ failed=0
 say() { printf 'check-targets: %s\n' "$*"; }
 fail() { say "FAILED: $*" && failed=1; }
 
-arguments=(run -q --sites '*' --npz a.npz --svg a.svg 'Life is short, eat dessert first')
+arguments=(run -q --sites 'pattern,z,resid*' --npz a.npz --svg pictures/ 'Life is short, eat dessert first')
 mkdir "$work/expected" && (cd "$work/expected" && "$tool" "${arguments[@]}" >screen)
 
 # Runs the tool by COMMAND in a folder of its own; what it prints and writes must be what the tool of this machine does.
@@ -88,7 +88,7 @@ END
 
 [ "$(id -u)" -eq 0 ] || { say 'skipped, chroot needs root' && exit 0; }
 for wheel; do
-    name=$(basename "$wheel" .whl)
+    wheel=$(realpath "$wheel") name=$(basename "$wheel" .whl)
     folder=$work/$name
     mkdir "$folder" && (cd "$folder" && python3 -m zipfile -e "$wheel" . && chmod +x ./*.data/scripts/*)
     case $name in

@@ -34,7 +34,7 @@ LIBRARIES = {
     "wasi-libc": ("Apache-2.0 WITH LLVM-exception", rb"^\0asm", [DOC / "wasi-libc/copyright"]),
 }
 # A dynamic program names a version of the C library; a static one is the library.
-DYNAMIC = rb"\0libc\.so(\.6)?\0"
+DYNAMIC = rb"\0GLIBC_2[.0-9]+\0|\0libc\.so\0"
 
 
 def fail(text):
