@@ -149,17 +149,20 @@ enum attn_status attn_masked_read(struct attn_masked *masked, const struct attn_
     const size_t n_most = n_fit < masked->n_most ? n_fit : masked->n_most;
     enum attn_status status = ATTN_OK;
     size_t n = 0;
+    bool is_fed = false; /* not if all tokens are special */
 
     for (size_t i = 0; status == ATTN_OK && i < text->n; i++) {
         if (!attn_tokenizer_is_special(scope->tokenizer, text->ids[i]))
             make_copy(masked, n++, scope, i);
         if (n == n_most || (i + 1 == text->n && n > 0)) {
             status = run_copies(masked, n, on_rows, user, err);
+            is_fed = true;
             n = 0;
         }
         if (status == ATTN_OK)
             status = check_canceled(scope, err);
     }
-    attn_edits_find_effects(scope->edits, masked->session, 0);
+    if (status == ATTN_OK && is_fed)
+        attn_edits_find_effects(scope->edits, masked->session, 0);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
