@@ -13,7 +13,7 @@
 
 struct diff_args {
     struct question_args question; /* its plain arguments are the texts */
-    const char *ids; /* of the one text of `with` and `with_attention` */
+    const char *ids;               /* of the one text of `with` and `with_attention` */
     const char *a_ids, *b_ids;
     const char *with;           /* a model */
     const char *with_attention; /* a kind */
@@ -96,8 +96,7 @@ struct other {
 
 static enum attn_status check(const struct diff_args *args, struct attn_error *err)
 {
-    const size_t n =
-        args->question.prompt.plain.n + !!args->ids + !!args->a_ids + !!args->b_ids;
+    const size_t n = args->question.prompt.plain.n + !!args->ids + !!args->a_ids + !!args->b_ids;
     const bool has_with = args->with || args->with_attention;
 
     if (args->question.items.path && (args->ids || args->a_ids || args->b_ids))
@@ -106,8 +105,9 @@ static enum attn_status check(const struct diff_args *args, struct attn_error *e
                       : args->a_ids ? "a-ids"
                                     : "b-ids");
     if (args->ids && !has_with && !args->question.items.path)
-        return refuse(err, NULL, "--ids is one text for --with or --with-attention; --a-ids and "
-                                 "--b-ids are two");
+        return refuse(err, NULL,
+                      "--ids is one text for --with or --with-attention; --a-ids and "
+                      "--b-ids are two");
     if (args->question.items.path)
         return ATTN_OK;
     if (n == 0)
