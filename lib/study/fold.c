@@ -1003,12 +1003,12 @@ static enum attn_status find_rows(const struct attn_fold *fold, const struct sam
     return ATTN_OK;
 }
 
-/* Draws as many units as there are, with replacement: clusters of both groups together, items of
- * the second group before those of the first. */
+/* Draws as many units as there are, with replacement: of the second group before the first, or of
+ * both together if they share clusters. */
 static void draw(const struct sample *sample, struct attn_random *random)
 {
-    const struct group *other = sample->groups[1];
-    const size_t n = other && !other->clusters ? other->n_unit : 0;
+    const size_t n_other = sample->groups[1] ? sample->groups[1]->n_unit : 0;
+    const size_t n = sample->n_unit == n_other + sample->groups[0]->n_unit ? n_other : 0;
 
     memset(sample->weights, 0, sample->n_unit * sizeof *sample->weights);
     for (size_t i = 0; i < sample->n_unit; i++)
