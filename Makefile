@@ -489,6 +489,11 @@ check-aarch64: ## build for 64-bit ARM, run its tests under qemu-user, compare i
 test-threaded: $(THREADED_TESTS)
 	@$(if $^,tests/run_unit.sh $^,:)
 
+check-same-bits: $(BUILD)/attn-cli ## compare what the tool writes with sums that hold for every compiler and system
+	@tests/tools/same_bits.sh $(BUILD)/attn-cli
+
+.PHONY: check-same-bits
+
 check: ## what must hold before a change lands: lint, tests, both compilers, tests under sanitizers
 	@$(MAKE) lint
 	@$(MAKE) test
