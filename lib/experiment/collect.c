@@ -1,6 +1,7 @@
 /* collect.c - see collect.h. */
 #include "experiment/collect.h"
 
+#include "base/elementary.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/status_internal.h"
@@ -10,7 +11,6 @@
 #include "study/stack.h"
 #include "trace/trace_internal.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { POSITION, TOKEN, RANK, NEXT, LOG_PROB, N_COLUMN };
@@ -156,7 +156,7 @@ static enum attn_status append_rows(const struct collecting *collecting,
             continue;
         row[RANK] = attn_cell_integer(++rank);
         row[NEXT] = attn_cell_text(top->token, top->token_size);
-        row[LOG_PROB] = attn_cell_real(log(top->probability));
+        row[LOG_PROB] = attn_cell_real(attn_log(top->probability));
         ATTN_TRY(attn_rows_append(rows, row, NULL, 0, err));
     }
     row[RANK] = attn_cell_missing();

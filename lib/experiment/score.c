@@ -796,11 +796,11 @@ static enum attn_status fill_tokens(struct item_scoring *scoring,
     scoring->has_noted_tokens = true;
     answer->spaces = result->run->asked.spaces;
     answer->metric = attn_answer_metric_name(metric);
-    answer->value = metric == ATTN_ANSWER_PROB       ? exp(target)
+    answer->value = metric == ATTN_ANSWER_PROB       ? attn_exp(target)
                     : metric == ATTN_ANSWER_LOG_PROB ? target
                                                      : target - last[1].log_probability;
     row[ITEM_METRIC] = attn_cell_real(answer->value);
-    row[ITEM_PROB] = attn_cell_real(exp(target));
+    row[ITEM_PROB] = attn_cell_real(attn_exp(target));
     answer->has_right = n > 1;
     answer->is_right = n > 1 && target > last[1].log_probability;
     if (n > 1)

@@ -278,8 +278,7 @@ static inline vb v_high_bytes(vb a, vb b)
 #if defined __x86_64__
     return (vb)V_OP(unpackhi_epi8)((v_integers)a, (v_integers)b);
 #else
-    return V_SHUFFLE(vb, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
-                                   31);
+    return V_SHUFFLE(vb, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 #endif
 }
 

@@ -163,6 +163,8 @@ static void append_json(const struct attn_each *each, const struct attn_record_o
 static void append_csv(const struct attn_each *each, const struct attn_record_outcome *outcome,
                        size_t row, const struct attn_buffer *key, struct attn_buffer *out)
 {
+    static const struct attn_table_style csv = {.form = ATTN_TABLE_CSV, .precision = -1};
+
     attn_buffer_append(out, key->data, key->size);
     if (!each->has_columns)
         attn_buffer_append_char(out, MARK_COLUMNS);
@@ -172,7 +174,7 @@ static void append_csv(const struct attn_each *each, const struct attn_record_ou
             const struct attn_cell cell = attn_table_cell(outcome->rows, row, c);
             const struct attn_column column = full_column(each, c);
 
-            attn_table_append_csv(out, &column, &cell);
+            attn_table_append_styled(out, csv, &column, &cell);
         }
     }
     attn_buffer_append_char(out, ',');

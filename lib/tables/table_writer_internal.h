@@ -28,9 +28,9 @@ enum attn_status attn_table_write_lines(const struct attn_table *table,
 void attn_table_append_cell(struct attn_buffer *out, int precision,
                             const struct attn_column *column, const struct attn_cell *cell);
 
-/* Appends CELL of COLUMN to OUT as a field of CSV. */
-void attn_table_append_csv(struct attn_buffer *out, const struct attn_column *column,
-                           const struct attn_cell *cell);
+/* Appends CELL of COLUMN to OUT in the form of STYLE, which is no JSON. */
+void attn_table_append_styled(struct attn_buffer *out, struct attn_table_style style,
+                              const struct attn_column *column, const struct attn_cell *cell);
 
 /* CELL of COLUMN as a value of JSON; null if missing or not finite. */
 void attn_table_push_cell(struct attn_json_writer *json, const struct attn_column *column,

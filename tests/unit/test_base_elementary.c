@@ -27,7 +27,7 @@ static const struct {
     double x, y, near, rest;
 } values[] = {
 #define VALUE(name, x, y, near, rest) {F_##name, #name, x, y, near, rest},
-#include "tests/support/elementary_values.h"
+#include "tests/support/elementary_values.inc"
 #undef VALUE
 };
 

@@ -1,0 +1,135 @@
+/* table_cells.c - see table_writer_internal.h. */
+#include "tables/table_writer_internal.h"
+
+#include "base/elementary.h"
+#include "base/escape.h"
+#include "base/table_internal.h"
+#include "encode/float_text.h"
+#include "encode/quoting.h"
+
+#include <float.h>
+#include <math.h>
+
+/* From here on fixed digits give way to the magnitude in aligned text. */
+static const double large = 1e5;
+
+/* Appends CELL, which is no text and not missing. A real is as COLUMN's notation has it for
+ * programs, nan, inf or -inf; a boolean is 1 or 0. */
+static void append_number(struct attn_buffer *out, int precision, const struct attn_column *column,
+                          const struct attn_cell *cell)
+{
+    const double value = cell->real;
+    char *to;
+
+    if (cell->type == ATTN_VALUE_LIST) {
+        attn_buffer_append_char(out, '[');
+        for (size_t i = 0; i < cell->size; i++) {
+            attn_buffer_append_string(out, i > 0 ? ", " : "");
+            attn_buffer_append_integer(out, cell->list[i]);
+        }
+        attn_buffer_append_char(out, ']');
+    } else if (cell->type == ATTN_VALUE_BOOLEAN && column->notation == ATTN_NOTATION_LABEL) {
+        attn_buffer_append_string(out, cell->integer != 0 ? "true" : "false");
+    } else if (cell->type != ATTN_VALUE_REAL) {
+        attn_buffer_append_integer(out, cell->integer);
+    } else if (!isfinite(value)) {
+        attn_buffer_append_string(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+    } else if (column->notation == ATTN_NOTATION_FIGURES) {
+        attn_double_append_as(out, 'g', column->digits, value);
+    } else if (column->notation == ATTN_NOTATION_DOUBLE ||
+               column->notation == ATTN_NOTATION_LABEL || fabs(value) > (double)FLT_MAX) {
+        attn_double_append(out, value);
+    } else if (precision >= 0) {
+        attn_double_append_as(out, 'f', precision, value);
+    } else if ((to = attn_buffer_reserve(out, ATTN_FLOAT_TEXT_SIZE))) {
+        out->size += attn_format_float((float)value, to);
+    }
+}
+
+/* For a reader: of aligned text and of lines with tabs, where what is missing is empty. Reals have
+ * fixed digits; in aligned text the magnitude where these say nothing, and 0 is exactly 0. */
+static void append_plain(struct attn_buffer *out, struct attn_table_style style,
+                         const struct attn_column *column, const struct attn_cell *cell)
+{
+    const bool is_aligned = style.form == ATTN_TABLE_ALIGNED;
+    const double size = cell->type == ATTN_VALUE_REAL ? fabs(cell->real) : 0;
+
+    if (cell->type == ATTN_VALUE_MISSING)
+        attn_buffer_append_string(out, is_aligned ? "-" : "");
+    else if (cell->type == ATTN_VALUE_TEXT)
+        attn_escape_append(out, cell->text, cell->size);
+    else if (cell->type == ATTN_VALUE_BOOLEAN && is_aligned &&
+             column->notation != ATTN_NOTATION_LABEL)
+        attn_buffer_append_string(out, cell->integer != 0 ? "yes" : "no");
+    else if (cell->type != ATTN_VALUE_REAL || !isfinite(size) || style.precision >= 0 ||
+             column->notation != ATTN_NOTATION_FIXED)
+        append_number(out, style.precision, column, cell);
+    else if (is_aligned && size == 0)
+        attn_buffer_append_char(out, '0');
+    else if (is_aligned && (size < 0.5 * attn_pow(10, -column->digits) || size >= large))
+        attn_double_append_as(out, 'e', 1, cell->real);
+    else
+        attn_double_append_as(out, 'f', column->digits, cell->real);
+}
+
+static void append_csv(struct attn_buffer *out, struct attn_table_style style,
+                       const struct attn_column *column, const struct attn_cell *cell)
+{
+    const bool is_quoted = cell->type == ATTN_VALUE_LIST && cell->size > 1; /* it holds commas */
+    struct attn_buffer escaped = {0};
+
+    if (cell->type == ATTN_VALUE_MISSING)
+        return;
+    if (cell->type == ATTN_VALUE_TEXT && column->notation == ATTN_NOTATION_LABEL) {
+        attn_csv_field_append(out, cell->text, cell->size);
+        return;
+    }
+    if (cell->type == ATTN_VALUE_TEXT && attn_escape_plain(cell->text, cell->size) == cell->size) {
+        attn_csv_text_append(out, cell->text, cell->size);
+        return;
+    }
+    if (cell->type == ATTN_VALUE_TEXT) {
+        attn_escape_append(&escaped, cell->text, cell->size);
+        attn_csv_text_append(out, escaped.data, escaped.size);
+        out->has_failed |= escaped.has_failed;
+        attn_buffer_release(&escaped);
+        return;
+    }
+    attn_buffer_append_string(out, is_quoted ? "\"" : "");
+    append_number(out, style.precision, column, cell);
+    attn_buffer_append_string(out, is_quoted ? "\"" : "");
+}
+
+void attn_table_append_styled(struct attn_buffer *out, struct attn_table_style style,
+                              const struct attn_column *column, const struct attn_cell *cell)
+{
+    (style.form == ATTN_TABLE_CSV ? append_csv : append_plain)(out, style, column, cell);
+}
+
+void attn_table_append_cell(struct attn_buffer *out, int precision,
+                            const struct attn_column *column, const struct attn_cell *cell)
+{
+    append_plain(out, (struct attn_table_style){.precision = precision}, column, cell);
+}
+
+void attn_table_push_cell(struct attn_json_writer *json, const struct attn_column *column,
+                          const struct attn_cell *cell, int precision)
+{
+    if (cell->type == ATTN_VALUE_MISSING ||
+        (cell->type == ATTN_VALUE_REAL && !isfinite(cell->real)))
+        attn_json_null(json);
+    else if (cell->type == ATTN_VALUE_TEXT)
+        attn_json_string(json, cell->text, cell->size);
+    else if (cell->type == ATTN_VALUE_BOOLEAN)
+        attn_json_bool(json, cell->integer != 0);
+    else
+        append_number(attn_json_value(json), precision, column, cell);
+}
+
+void attn_table_push_cells(struct attn_json_writer *json, const struct attn_column *columns,
+                           const struct attn_cell *cells, size_t n, int precision)
+{
+    for (size_t c = 0; c < n; c++)
+        attn_table_push_cell(attn_json_key(json, columns[c].name), &columns[c], &cells[c],
+                             precision);
+}
