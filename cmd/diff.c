@@ -215,6 +215,17 @@ static enum attn_status compare(struct question *question, const struct attn_stu
     return ATTN_OK;
 }
 
+/* Refuses options of CALL that are about a run: dumps are compared without a model. */
+static enum attn_status check_dumps(const struct call *call, struct attn_error *err)
+{
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
+        if (call->given[walk.n - 1] && !strstr(walk.option.name, "tolerance") &&
+            word_find("Input|Items|Model|Precision|Attention|Interventions", walk.heading) >= 0)
+            return refuse(err, NULL, "--%s has no effect on two dumps, which need no model",
+                          walk.option.name);
+    return ATTN_OK;
+}
+
 static enum attn_status diff_archives(struct question *question, struct attn_error *err)
 {
     const struct diff_args *args = question->call->args;
@@ -223,6 +234,7 @@ static enum attn_status diff_archives(struct question *question, struct attn_err
     struct attn_archive_sum sum = {0};
     char relative[32] = "";
 
+    ATTN_TRY(check_dumps(question->call, err));
     ATTN_TRY(tables_check(question->call, &args->question.tables, ATTN_FIGURE_DEFAULT, err));
     if (tables_have_pictures(&args->question.tables))
         return refuse(
