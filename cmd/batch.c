@@ -129,6 +129,7 @@ static const struct option_part parts[] = {
     {&dropout_options, offsetof(struct batch_args, attention)},
     {&selection_options, offsetof(struct batch_args, selection)},
     {&ablation_options, offsetof(struct batch_args, ablation)},
+    {&place_options, offsetof(struct batch_args, ablation)},
     {&running_options, offsetof(struct batch_args, running)},
 };
 
@@ -465,6 +466,7 @@ static enum attn_status work(struct batch *batch, struct attn_error *err)
 
     ATTN_TRY(begin_restart(batch, err));
     ATTN_TRY(check(args, err));
+    ATTN_TRY(places_check(batch->call, &batch->args->ablation, false, err));
     ATTN_TRY(fill_request(batch, err));
     ATTN_TRY(open_batch(batch, err));
     ATTN_TRY(model_source_find(&args->model, &args->running, &batch->source, err));

@@ -68,6 +68,7 @@ static const struct option_part parts[] = {
     {&output_options, offsetof(struct generate_args, request.output)},
     {&picture_options, offsetof(struct generate_args, request.picture)},
     {&ablation_options, offsetof(struct generate_args, ablation)},
+    {&place_options, offsetof(struct generate_args, ablation)},
     {&running_options, offsetof(struct generate_args, request.running)},
 };
 
@@ -280,6 +281,7 @@ static enum attn_status continue_items(struct question *question, struct attn_er
     struct attn_generate_args how = draws_of(args);
 
     ATTN_TRY(check_draws(args, err));
+    ATTN_TRY(places_check(question->call, &args->ablation, false, err));
     ATTN_TRY(listing_begin(question, err));
     ATTN_TRY(ablation_fill(&args->ablation, question->host, &question->request, err));
     how.study = &question->items.args;
@@ -318,6 +320,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(outputs_check_text(&args->request.output, &args->prompt, err));
     ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
     ATTN_TRY(check_draws(args, err));
+    ATTN_TRY(places_check(served->call, &args->ablation, false, err));
     ATTN_TRY(request_check(served, err));
     ATTN_TRY(request_open_model(served, &args->model, true, err));
     ATTN_TRY(input_read(&args->prompt, args->source, &served->input, &served->request, err));

@@ -68,6 +68,7 @@ static const struct option_part parts[] = {
     {&answer_options, offsetof(struct run_args, answer)},
     {&gradient_options, offsetof(struct run_args, gradient)},
     {&ablation_options, offsetof(struct run_args, ablation)},
+    {&place_options, offsetof(struct run_args, ablation)},
     {&running_options, offsetof(struct run_args, request.running)},
 };
 
@@ -232,6 +233,7 @@ static enum attn_status collect(struct question *question, struct attn_error *er
         return refuse(err, NULL, "--at and --queries are given, expected one of them with --items");
     if (!how.array && (args->request.selection.layers || args->request.selection.heads))
         return refuse(err, NULL, "--layers and --heads need --npz or --npy with --items");
+    ATTN_TRY(places_check(question->call, &args->ablation, false, err));
     ATTN_TRY(listing_begin(question, err));
     question->request.selection.sites = args->request.selection.sites;
     question->request.selection.layers = args->request.selection.layers;
@@ -291,6 +293,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(check_gradient(args, err));
     if (is_predicting(args))
         served->shown = VIEW_PREDICTIONS;
+    ATTN_TRY(places_check(served->call, &args->ablation, false, err));
     ATTN_TRY(request_check(served, err));
     if (args->gradient.is_beside && !args->request.selection.sites) /* draw both, as if named */
         served->picture.sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);

@@ -118,18 +118,6 @@ static void on_progress(void *user, size_t done, size_t total)
     progress_show(question->unit ? question->unit : "runs", done, total);
 }
 
-/* Refuses names of places that no option may use. In `patch` each is a row. */
-static enum attn_status check_places(const struct question *question, struct attn_error *err)
-{
-    const struct ablation_args *args = &question->args->ablation;
-
-    if (args->places.n == 0 || question->has_place_rows || ablation_is_given(args) ||
-        option_find_given(question->call, "at|queries|from|to"))
-        return ATTN_OK;
-    return refuse(err, "--knockout 'end>subject' uses two such names",
-                  "--positions gives names to places, and no option uses them");
-}
-
 enum attn_status question_open(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
@@ -141,7 +129,8 @@ enum attn_status question_open(struct question *question, struct attn_error *err
                       "this table cannot be drawn: a picture needs layers and heads, or layers and "
                       "positions");
     ATTN_TRY(attention_check(&args->attention, err));
-    ATTN_TRY(check_places(question, err));
+    ATTN_TRY(
+        places_check(question->call, &question->args->ablation, question->has_place_rows, err));
     ATTN_TRY(model_source_find(&args->model, &args->running, &question->source, err));
     model.tower = args->prompt.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
     ATTN_TRY(model_host_open(&question->source.source, &model, &args->running, question->reuse,

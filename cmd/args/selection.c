@@ -97,6 +97,16 @@ static enum attn_status read_steering(struct ablation_args *args, const struct a
     return ATTN_OK;
 }
 
+enum attn_status places_check(const struct call *call, const struct ablation_args *args,
+                              bool has_rows, struct attn_error *err)
+{
+    if (args->places.n == 0 || has_rows || ablation_is_given(args) ||
+        option_find_given(call, "at|queries|from|to"))
+        return ATTN_OK;
+    return refuse(err, "--knockout 'end>subject' uses two such names",
+                  "--positions gives names to places, and no option uses them");
+}
+
 /* Reads --positions. */
 static enum attn_status read_places(struct ablation_args *args, struct attn_error *err)
 {

@@ -45,6 +45,10 @@ extern const struct option_group prediction_options;
 /* Whether there are any interventions. */
 bool ablation_is_given(const struct ablation_args *args);
 
+/* Refuses names of places that no option of CALL may use; HAS_ROWS: each is a row. */
+enum attn_status places_check(const struct call *call, const struct ablation_args *args,
+                              bool has_rows, struct attn_error *err);
+
 /* Sets the edits and places of ARGS, which it borrows, in REQUEST: reads the files of patches and
  * steering for the model of HOST. Errors have a stage. */
 enum attn_status ablation_fill(struct ablation_args *args, const struct attn_host *host,
