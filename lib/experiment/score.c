@@ -567,11 +567,11 @@ static enum attn_status choose_question(struct item_scoring *scoring, const stru
         scoring->question = ASK_PAIR;
     else if (is_about_token(args) || has_target(item))
         scoring->question = ASK_TARGET;
-    if (args->regions && (scoring->question != ASK_TEXT || args->per != ATTN_SCORE_PER_SUM))
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "`regions` are sums over tokens of one text, without a target, a pair "
-            "and `per`");
+    if (args->regions && (scoring->question == ASK_PAIR || is_about_token(args) ||
+                          args->per != ATTN_SCORE_PER_SUM))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`regions` are sums over tokens of one text, without `target`, "
+                              "`foil`, `at`, `metric`, `per` and a pair of texts");
     if (args->regions)
         scoring->question = ASK_REGIONS;
     if (scoring->question == ASK_PAIR && is_about_token(args))
@@ -597,7 +597,7 @@ static enum attn_status check_question(const struct item_scoring *scoring,
         return attn_error_set(err, ATTN_INVALID, "it has %s, and the first item %s",
                               is_pair ? "'good' and 'bad'" : "one text",
                               is_pair ? "one text" : "'good' and 'bad'");
-    if (scoring->question != ASK_TARGET && has_target(item))
+    if ((scoring->question == ASK_TEXT || is_pair) && has_target(item))
         return attn_error_set(err, ATTN_INVALID, "it has a target, and the first item has none");
     return ATTN_OK;
 }
