@@ -567,8 +567,8 @@ static enum attn_status choose_question(struct item_scoring *scoring, const stru
         scoring->question = ASK_PAIR;
     else if (is_about_token(args) || has_target(item))
         scoring->question = ASK_TARGET;
-    if (args->regions && (scoring->question == ASK_PAIR || is_about_token(args) ||
-                          args->per != ATTN_SCORE_PER_SUM))
+    if (args->regions &&
+        (scoring->question == ASK_PAIR || is_about_token(args) || args->per != ATTN_SCORE_PER_SUM))
         return attn_error_set(err, ATTN_INVALID,
                               "`regions` are sums over tokens of one text, without `target`, "
                               "`foil`, `at`, `metric`, `per` and a pair of texts");
@@ -678,13 +678,12 @@ static enum attn_status fill_pair(const struct item_scoring *scoring,
     return ATTN_OK;
 }
 
-/* Appends a row for the region NAME of ITEM. FLAGS [n_token] are zeros; *has_it: it is there. */
+/* Appends a row for the region NAME, which is at SPEC; NULL: the item lacks it. FLAGS [n_token] are
+ * zeros. */
 static enum attn_status append_region(const struct attn_rows *rows, const char *name,
-                                      const struct attn_item *item,
-                                      const struct attn_many_result *result, unsigned char *flags,
-                                      bool *has_it, struct attn_error *err)
+                                      const char *spec, const struct attn_many_result *result,
+                                      unsigned char *flags, struct attn_error *err)
 {
-    const char *spec = attn_item_place(item, name);
     struct attn_cell row[N_ITEM_COLUMN] = {[ITEM_REGION] = attn_cell_string(name)};
     int64_t n_token = 0;
     double nats = 0;
@@ -696,7 +695,6 @@ static enum attn_status append_region(const struct attn_rows *rows, const char *
         nats += flags[i] ? result->surprisal[i] : 0;
         n_token += flags[i];
     }
-    *has_it = *has_it || spec;
     if (n_token > 0 && !isnan(nats)) {
         row[ITEM_NATS] = attn_cell_real(nats);
         row[ITEM_BITS] = attn_cell_real(nats / M_LN2);
@@ -717,11 +715,14 @@ static enum attn_status append_regions(const struct item_scoring *scoring,
     for (size_t n; status == ATTN_OK; regions += n + 1) {
         struct attn_buffer name = {0};
         unsigned char *flags = attn_alloc(result->n_token, 1, err);
+        const char *spec;
 
         n = strcspn(regions, ",");
         attn_buffer_append(&name, regions, n);
-        status = flags && attn_buffer_string(&name)
-                     ? append_region(rows, name.data, item, result, flags, &has_any, err)
+        spec = attn_buffer_string(&name) ? attn_item_place(item, name.data) : NULL;
+        has_any = has_any || spec;
+        status = flags && !name.has_failed
+                     ? append_region(rows, name.data, spec, result, flags, err)
                      : attn_error_no_memory(err);
         attn_free(flags);
         attn_buffer_release(&name);

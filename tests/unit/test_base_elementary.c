@@ -78,7 +78,7 @@ START_TEST(ends_are_those_of_annex_f)
         {F_log, HUGE_VAL, 0, HUGE_VAL},
         {F_log, 0x1p-1074, 0, -0x1.74385446d71c3p9},
         {F_log1p, -1, 0, -HUGE_VAL},
-        {F_log1p, -2, 0, NAN},
+        {F_log1p, -2, 0, (double)NAN},
         {F_log1p, -0.0, 0, -0.0},
         {F_log1p, HUGE_VAL, 0, HUGE_VAL},
         {F_log10, 0, 0, -HUGE_VAL},
@@ -86,16 +86,16 @@ START_TEST(ends_are_those_of_annex_f)
         {F_tanh, HUGE_VAL, 0, 1},
         {F_tanh, -1e300, 0, -1},
         {F_sin, -0.0, 0, -0.0},
-        {F_sin, HUGE_VAL, 0, NAN},
+        {F_sin, HUGE_VAL, 0, (double)NAN},
         {F_cos, 0, 0, 1},
-        {F_cos, 0x1p32, 0, NAN},
+        {F_cos, 0x1p32, 0, (double)NAN},
         {F_pow, 0, 2, 0},
         {F_pow, 0, -1, HUGE_VAL},
         {F_pow, 0, 0, 1},
         {F_pow, 1, HUGE_VAL, 1},
         {F_pow, 2, -HUGE_VAL, 0},
         {F_pow, HUGE_VAL, 0.5, HUGE_VAL},
-        {F_pow, -2, 2, NAN},
+        {F_pow, -2, 2, (double)NAN},
         {F_pow, 0.5, 0x1p1000, 0},
         {F_pow, 2, 1023, 0x1p1023},
         {F_pow, 3, 33, 5559060566555523.0},
@@ -104,7 +104,7 @@ START_TEST(ends_are_those_of_annex_f)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         assert_same(call(ends[i].function, ends[i].x, ends[i].y), ends[i].expected);
     for (int f = 0; f <= F_pow; f++)
-        assert_same(call((enum function)f, (double)NAN, 2), NAN);
+        assert_same(call((enum function)f, (double)NAN, 2), (double)NAN);
 }
 END_TEST
 
