@@ -53,7 +53,8 @@ enum attn_column_role {
     ATTN_ROLE_OTHER_HEAD = 16,
     ATTN_ROLE_OTHER_NUMBER = 17,
     ATTN_ROLE_COUNT = 18, /* how many items or texts a row is about */
-    ATTN_ROLE_TOTAL = 19  /* the sum of the columns before it */
+    ATTN_ROLE_TOTAL = 19, /* the sum of the columns before it */
+    ATTN_ROLE_STACK = 20  /* text: "cross", whose layers the next column has */
 };
 
 struct attn_column {

@@ -36,7 +36,11 @@
     X(PAGE_OMITS, 27, "page_omits")           /* tensors that are too large for a page */          \
     X(FIGURE_SIZE, 28, "figure_size")         /* labels or pixels are not of the wanted size */    \
     X(NO_FONT, 29, "no_font")                 /* characters of a figure that no font has */        \
-    X(SEVERAL_TOKENS, 30, "several_tokens")   /* a target is scored by the sum over its tokens */
+    X(SEVERAL_TOKENS, 30, "several_tokens")   /* a target is scored by the sum over its tokens */  \
+    X(CAPTION, 31, "caption")                 /* of a figure whose words are not in it */          \
+    X(PROMPT, 32, "prompt")     /* texts of a model usually begin with another one */              \
+    X(RESIDUES, 33, "residues") /* unknown letters of a protein, or very many of them */           \
+    X(BEAMS, 34, "beams")       /* a translator is meant to search with beams */
 
 enum attn_note {
 #define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),

@@ -198,26 +198,6 @@ int memfd_create(const char *name, unsigned flags)
     return refuse();
 }
 
-static struct sorting {
-    int (*compare)(const void *a, const void *b, void *context);
-    void *context;
-} sorting;
-
-static int compare_with_context(const void *a, const void *b)
-{
-    return sorting.compare(a, b, sorting.context);
-}
-
-void qsort_r(void *base, size_t n, size_t size,
-             int (*compare)(const void *a, const void *b, void *context), void *context)
-{
-    const struct sorting outer = sorting;
-
-    sorting = (struct sorting){compare, context};
-    qsort(base, n, size, compare_with_context);
-    sorting = outer;
-}
-
 /* There are no links. */
 char *realpath(const char *path, char *resolved)
 {

@@ -35,8 +35,6 @@ int flock(int descriptor, int operation);
 int getrlimit(int resource, struct rlimit *limit);
 ssize_t getrandom(void *bytes, size_t size, unsigned flags);
 int memfd_create(const char *name, unsigned flags);
-void qsort_r(void *base, size_t n, size_t size,
-             int (*compare)(const void *a, const void *b, void *context), void *context);
 char *realpath(const char *path, char *resolved);
 
 #endif
