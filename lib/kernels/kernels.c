@@ -17,9 +17,11 @@ const char *attn_isa_name(enum attn_isa isa)
 #if defined __x86_64__
 #include <cpuid.h>
 
+#include <stdatomic.h>
+
 /* Asks the processor itself: what __builtin_cpu_supports answers depends on the compiler's library,
  * and is always no in zig's. The system must save the registers, too. */
-enum attn_isa attn_isa_detect(void)
+static enum attn_isa ask_processor(void)
 {
     enum { SAVES_256_BITS = 0x06, SAVES_512_BITS = 0xe6 };
     const unsigned avx = bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C;
@@ -35,6 +37,21 @@ enum attn_isa attn_isa_detect(void)
         return ATTN_ISA_BASELINE;
     return (saved & SAVES_512_BITS) == SAVES_512_BITS && (ebx & avx512) == avx512 ? ATTN_ISA_AVX512
                                                                                   : ATTN_ISA_AVX2;
+}
+
+/* cpuid takes 4 to 40 us in a virtual machine, and rows of attention ask. The answer never changes,
+ * so this is no state that a caller could see. */
+static atomic_int detected; /* 0: not asked yet, else the answer + 1 */
+
+enum attn_isa attn_isa_detect(void)
+{
+    int isa = atomic_load_explicit(&detected, memory_order_relaxed) - 1;
+
+    if (isa < 0) {
+        isa = (int)ask_processor();
+        atomic_store_explicit(&detected, isa + 1, memory_order_relaxed);
+    }
+    return (enum attn_isa)isa;
 }
 
 #elif defined __aarch64__

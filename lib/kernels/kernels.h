@@ -288,6 +288,11 @@ struct attn_kernels {
      * is one chain. */
     void (*dots)(const float *a, const float *b, size_t ld, size_t n_row, size_t n, float *r);
 
+    /* In double, each product and sum rounded: Y [n] += weight x and SUMS [n] += x; returns the sum
+     * of x. And y [n] += factor (a x). For matrices that are added up. */
+    double (*add_weighted)(const float *x, size_t n, double weight, double *y, double *sums);
+    void (*add_product)(double factor, double a, const double *x, size_t n, double *y);
+
     float (*sum)(const float *x, size_t n);
     bool (*is_finite)(const float *x, size_t n); /* no NaN, no infinity */
 

@@ -429,11 +429,9 @@ static void run_task(void *context, size_t task, int worker)
     const struct attn_matrix *w = &map->linear->weight;
     const struct attn_vector *b = &map->linear->bias;
     const size_t panel = panel_of_task(maps, map, index), chunk = index % map->n_chunk;
-    const size_t n_scratch = args->is_transposed ? attn_linear_scratch_transposed(map->linear)
-                                                 : attn_linear_scratch(map->linear);
-    float *packed = args->scratch[worker];
-    float *padded = packed + n_scratch - (size_t)ATTN_GEMM_MOST_ROWS * ATTN_PANEL_PADDED;
-    float *bias = padded - ATTN_PANEL;
+    float *padded = args->scratch[worker];
+    float *bias = padded + (size_t)ATTN_GEMM_MOST_ROWS * ATTN_PANEL_PADDED;
+    float *packed = bias + ATTN_PANEL; /* the last: panels that are packed do without */
     struct strip strip = {.column = attn_panel_first(&map->panels, panel),
                           .width = attn_panel_width(&map->panels, panel),
                           .n_col = attn_panel_n_col(&map->panels, panel),
@@ -442,7 +440,7 @@ static void run_task(void *context, size_t task, int worker)
     const size_t first = args->first_col + strip.column;
     size_t begin, end, step;
 
-    assert(packed);
+    assert(padded);
     strip.a = find_panel(map, panel, &strip.lda);
     if (!strip.a && !packs_pieces(map)) {
         attn_panel_pack(w, args->engine->kernels, args->compute, first, strip.n_col, packed);

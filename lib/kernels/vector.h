@@ -16,7 +16,7 @@
     X(multiply_blocks) X(convert) X(pack_keys) X(add) X(scale) X(stream) X(drain) X(activate)      \
     X(gate) X(soft_cap) X(finish) X(elu_plus_one) X(relu_plus_tiny) X(exp) X(layer_norm)           \
     X(rms_norm) X(turn) X(rotate) X(softmax) X(softmax_block) X(add_outer) X(multiply_row) X(sum)  \
-    X(is_finite) X(spin) X(log_sum_exp) X(entropy) X(divergence)           \
+    X(is_finite) X(spin) X(log_sum_exp) X(entropy) X(divergence) X(add_weighted) X(add_product) \
     X(rms_norm_back) X(layer_norm_back) X(activate_back) X(soft_cap_back) X(rotate_back)           \
     X(softmax_back) X(dots)
 /* clang-format on */

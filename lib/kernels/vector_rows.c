@@ -282,6 +282,53 @@ double ATTN_FOR_ISA(attn_vector_entropy)(const float *p, size_t n)
     return double_sums_total(&sums);
 }
 
+static vd load_doubles(const double *x)
+{
+    vd y;
+
+    memcpy(&y, x, sizeof y);
+    return y;
+}
+
+double ATTN_FOR_ISA(attn_vector_add_weighted)(const float *x, size_t n, double weight, double *y,
+                                              double *sums)
+{
+    struct double_sums total = {0};
+    size_t i = 0;
+
+    for (; n - i >= HALF; i += HALF) {
+        float part __attribute__((vector_size(4 * HALF)));
+
+        memcpy(&part, x + i, sizeof part);
+        const vd v = __builtin_convertvector(part, vd);
+        const vd new_y = load_doubles(y + i) + weight * v, new_sums = load_doubles(sums + i) + v;
+
+        memcpy(y + i, &new_y, sizeof new_y);
+        memcpy(sums + i, &new_sums, sizeof new_sums);
+        total.part[i / HALF % N_HALF_PART] += v;
+    }
+    for (; i < n; i++) {
+        y[i] += weight * (double)x[i];
+        sums[i] += (double)x[i];
+        total.part[i / HALF % N_HALF_PART][i % HALF] += (double)x[i];
+    }
+    return double_sums_total(&total);
+}
+
+void ATTN_FOR_ISA(attn_vector_add_product)(double factor, double a, const double *x, size_t n,
+                                           double *y)
+{
+    size_t i = 0;
+
+    for (; n - i >= HALF; i += HALF) {
+        const vd sum = load_doubles(y + i) + factor * (a * load_doubles(x + i));
+
+        memcpy(y + i, &sum, sizeof sum);
+    }
+    for (; i < n; i++)
+        y[i] += factor * (a * x[i]);
+}
+
 double ATTN_FOR_ISA(attn_vector_divergence)(const float *x, double x_total, const float *y,
                                             double y_total, size_t n)
 {
