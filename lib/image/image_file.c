@@ -65,13 +65,19 @@ static enum attn_status read_file(const char *path, struct attn_file *file,
         ATTN_TRY(attn_image_read_jpeg(file, image, err));
         return attn_image_turn(image, attn_image_orientation(file->data, file->size), err);
     }
+    if (begins_with(file, "RIFF", 4) && file->size >= 12 &&
+        memcmp(file->data + 8, "WEBP", 4) == 0) {
+        ATTN_TRY(attn_image_read_webp(file, image, err));
+        return attn_image_turn(image, attn_image_orientation(file->data, file->size), err);
+    }
     if (begins_with(file, "\x93NUMPY", 6))
         return read_array(path, file, image, values, err);
     if (file->size == 0)
         return attn_error_set(err, ATTN_FORMAT,
-                              "'%s' is empty, expected a PNG, a JPEG or a .npy file",
+                              "'%s' is empty, expected a PNG, a JPEG, a WebP or a .npy file",
                               attn_quote_string(path).text);
-    attn_error_set(err, ATTN_FORMAT, "'%s' begins with '%s', expected a PNG, a JPEG or a .npy file",
+    attn_error_set(err, ATTN_FORMAT,
+                   "'%s' begins with '%s', expected a PNG, a JPEG, a WebP or a .npy file",
                    attn_quote_string(path).text,
                    attn_quote((const char *)file->data, file->size < 8 ? file->size : 8).text);
     attn_error_hint(err, "of others an array: np.save('FILE.npy', "

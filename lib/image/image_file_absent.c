@@ -30,3 +30,10 @@ enum attn_status attn_image_read_jpeg(const struct attn_file *file, struct attn_
     (void)image;
     return refuse(file, "JPEG", err);
 }
+
+enum attn_status attn_image_read_webp(const struct attn_file *file, struct attn_image *image,
+                                      struct attn_error *err)
+{
+    (void)image;
+    return refuse(file, "WebP", err);
+}

@@ -5,12 +5,30 @@
 #include "base/file.h"
 #include "image/image_file.h"
 
+struct attn_dynamic_function; /* base/dynamic.h */
+
 /* Reads FILE, which begins with the signature of the format, into IMAGE, which is {0}. After a
  * failure it may own memory. */
 enum attn_status attn_image_read_png(const struct attn_file *file, struct attn_image *image,
                                      struct attn_error *err);
 enum attn_status attn_image_read_jpeg(const struct attn_file *file, struct attn_image *image,
                                       struct attn_error *err);
+enum attn_status attn_image_read_webp(const struct attn_file *file, struct attn_image *image,
+                                      struct attn_error *err);
+
+/* A library that reads one format. */
+struct attn_image_library {
+    const char *format;                            /* "PNG" */
+    const char *name;                              /* "libpng16.so.16" */
+    const char *package;                           /* of Debian */
+    const struct attn_dynamic_function *functions; /* [n] */
+    size_t n;
+};
+
+/* Opens LIBRARY, which the picture PATH needs, and fills FUNCTIONS, a struct with its functions.
+ * The caller closes *opened. ATTN_IO if it is not installed. */
+enum attn_status attn_image_library_open(const struct attn_image_library *library, const char *path,
+                                         void *functions, void **opened, struct attn_error *err);
 
 /* As attn_image_read, of FILE, which is open and may be taken over (zeroed). */
 enum attn_status attn_image_read_file(const char *path, struct attn_file *file,
@@ -20,10 +38,10 @@ enum attn_status attn_image_read_file(const char *path, struct attn_file *file,
 /* --- Orientation ------------------------------------------------------------------------------ */
 
 /* A camera writes the rows of a JPEG in the order of the sensor, and the orientation, 1 to 8, in
- * the Exif data (APP1, a small TIFF): a picture with 6 has to be rotated clockwise by 90 degrees.
- */
+ * the Exif data (a small TIFF, in APP1, or in a WebP's chunk EXIF): a picture with 6 has to be
+ * rotated clockwise by 90 degrees. */
 
-/* The orientation of the JPEG in DATA [size], 1 to 8; 1, not rotated, if it is missing or
+/* The orientation of the JPEG or WebP in DATA [size], 1 to 8; 1, not rotated, if it is missing or
  * invalid. */
 int attn_image_orientation(const unsigned char *data, size_t size);
 

@@ -13,8 +13,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const char library_name[] = "libturbojpeg.so.0";
-
 /* The functions of the library that is open. */
 struct jpeg_library {
     void *library;
@@ -40,17 +38,11 @@ static enum attn_status open_jpeg(struct jpeg_library *jpeg, const char *path,
         ATTN_JPEG_MAP(JPEG_ROW)
 #undef JPEG_ROW
     };
-    const char *failure =
-        attn_dynamic_open(library_name, RTLD_NOW | RTLD_LOCAL, functions,
-                          sizeof functions / sizeof *functions, jpeg, &jpeg->library);
+    static const struct attn_image_library library = {"JPEG", "libturbojpeg.so.0", "libturbojpeg0",
+                                                      functions,
+                                                      sizeof functions / sizeof *functions};
 
-    if (!failure)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_IO, "'%s' is a JPEG, which needs %s, %s", attn_quote_string(path).text,
-                   library_name, failure);
-    attn_error_hint(err, "apt-get install libturbojpeg0, or an array: np.save('FILE.npy', "
-                         "np.array(image.convert('RGB')))");
-    return ATTN_IO;
+    return attn_image_library_open(&library, path, jpeg, &jpeg->library, err);
 }
 
 /* Stores the failure that the library reported. */

@@ -52,17 +52,10 @@ static enum attn_status open_png(struct png_library *png, const char *path, stru
         ATTN_PNG_MAP(PNG_ROW)
 #undef PNG_ROW
     };
-    const char *failure =
-        attn_dynamic_open(library_name, RTLD_NOW | RTLD_LOCAL, functions,
-                          sizeof functions / sizeof *functions, png, &png->library);
+    static const struct attn_image_library library = {"PNG", library_name, "libpng16-16", functions,
+                                                      sizeof functions / sizeof *functions};
 
-    if (!failure)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_IO, "'%s' is a PNG, which needs %s, %s", attn_quote_string(path).text,
-                   library_name, failure);
-    attn_error_hint(err, "apt-get install libpng16-16, or an array: np.save('FILE.npy', "
-                         "np.array(image.convert('RGB')))");
-    return ATTN_IO;
+    return attn_image_library_open(&library, path, png, &png->library, err);
 }
 
 /* --- Callbacks of libpng -------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
- * image_functions.h - what image_file_png.c and image_file_jpeg.c call of libpng 1.6 and of
- * TurboJPEG, declared here so that building needs no header of theirs. They are looked up when a
- * picture is read.
+ * image_functions.h - what image_file_png.c, image_file_jpeg.c and image_file_webp.c call of libpng
+ * 1.6, of TurboJPEG and of libwebp 1, declared here so that building needs no header of theirs.
+ * They are looked up when a picture is read.
  *
  *     #define DECLARE(result, name, arguments) result name arguments;
  *     ATTN_PNG_MAP(DECLARE)
@@ -18,6 +18,7 @@
 typedef struct png_struct_def png_struct;
 typedef struct png_info_def png_info;
 typedef void *tjhandle;
+struct WebPIDecoder;
 
 enum {
     ATTN_PNG_COLOR_MASK_PALETTE = 1, /* bits of a picture's color type */
@@ -29,6 +30,11 @@ enum {
     ATTN_TJCS_YCCK = 4,
     ATTN_TJERR_WARNING = 0,
     ATTN_TJFLAG_LIMITSCANS = 32768, /* a file of thousands of scans would take hours */
+    ATTN_WEBP_RGB = 0,
+    ATTN_VP8_OK = 0, /* what came of decoding a WebP */
+    ATTN_VP8_OUT_OF_MEMORY = 1,
+    ATTN_VP8_UNSUPPORTED = 4,
+    ATTN_VP8_SUSPENDED = 5,
 };
 
 /* X(result, name, arguments) */
@@ -68,5 +74,12 @@ enum {
     X(char *, tjGetErrorStr2, (tjhandle handle))                                                   \
     X(int, tjGetErrorCode, (tjhandle handle))                                                      \
     X(int, tjDestroy, (tjhandle handle))
+
+/* Enumerations of libwebp are unsigned. */
+#define ATTN_WEBP_MAP(X)                                                                           \
+    X(int, WebPGetInfo, (const uint8_t *data, size_t size, int *width, int *height))               \
+    X(struct WebPIDecoder *, WebPINewRGB, (unsigned order, uint8_t *out, size_t size, int stride)) \
+    X(unsigned, WebPIUpdate, (struct WebPIDecoder * decoder, const uint8_t *data, size_t size))    \
+    X(void, WebPIDelete, (struct WebPIDecoder * decoder))
 
 #endif

@@ -21,6 +21,8 @@ enum {
     TYPE_LONG = 4,
 };
 
+static const char exif[] = "Exif\0"; /* and a NUL */
+
 /* Bytes that are left to read. */
 struct bytes {
     const unsigned char *data;
@@ -72,10 +74,35 @@ static int read_tiff(struct bytes tiff)
     return AS_IT_IS;
 }
 
+/* That of a WebP: chunks of a name, a size and bytes, an even number, after 12 bytes. */
+static int read_chunks(struct bytes left)
+{
+    left.is_little = true;
+    left.data += 12, left.size -= 12;
+    while (left.size >= 8) {
+        const size_t n = number_at(&left, 4, 4);
+
+        if (n > left.size - 8)
+            break;
+        if (memcmp(left.data, "EXIF", 4) == 0) {
+            const size_t skip =
+                n >= sizeof exif && memcmp(left.data + 8, exif, sizeof exif) == 0 ? sizeof exif : 0;
+
+            return read_tiff((struct bytes){left.data + 8 + skip, n - skip, false});
+        }
+        if (n + n % 2 > left.size - 8)
+            break;
+        left.data += 8 + n + n % 2, left.size -= 8 + n + n % 2;
+    }
+    return AS_IT_IS;
+}
+
 int attn_image_orientation(const unsigned char *data, size_t size)
 {
-    static const char exif[] = "Exif\0"; /* and a NUL */
     struct bytes left = {data, size, false};
+
+    if (size >= 12 && memcmp(data, "RIFF", 4) == 0 && memcmp(data + 8, "WEBP", 4) == 0)
+        return read_chunks(left);
 
     if (size < 2)
         return AS_IT_IS;
