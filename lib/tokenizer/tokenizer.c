@@ -125,6 +125,23 @@ static enum attn_status report_missing(const struct attn_source *source, struct 
     return ATTN_IO;
 }
 
+/* Whether SOURCE has T5's file of pieces; other models have files of that name. */
+static bool is_t5(const struct attn_source *source)
+{
+    static const char *const names[] = {"model_type", NULL};
+    struct attn_json *json = NULL;
+    const char *type = NULL;
+    bool is_t5 = false;
+
+    if (!attn_source_has_part(source, "spiece.model") ||
+        attn_json_read_part(source, "config.json", names, &json, NULL) != ATTN_OK)
+        return false;
+    if (attn_json_get_string(json, attn_json_root(json), "model_type", &type, NULL) == ATTN_OK)
+        is_t5 = type && (strcmp(type, "t5") == 0 || strcmp(type, "mt5") == 0);
+    attn_json_free(json);
+    return is_t5;
+}
+
 /* Sets up TOKENIZER from the files of SOURCE. */
 static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                                    const struct attn_source *source, struct attn_error *err)
@@ -146,6 +163,9 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
         return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
     }
 
+    if (!is_json_given && (attn_tokenizer_spm_is_marian(source) ||
+                           (!is_json && !is_bert && !is_vocab_given && is_t5(source))))
+        return attn_tokenizer_spm_read(tokenizer, source, err);
     /* A file that was named and is missing is reported as such. */
     if (!is_json && !is_bert && !attn_source_has_part(source, "vocab.json") && !is_vocab_given &&
         !is_json_given)
@@ -193,7 +213,7 @@ enum attn_status attn_tokenizer_open(const struct attn_source *source, struct at
     ATTN_RETURN_MADE(read_rest(tokenizer, NULL, err), out, tokenizer, attn_tokenizer_free);
 }
 
-void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
+static void free_side(struct attn_tokenizer *tokenizer)
 {
     struct attn_unread *unread = tokenizer ? tokenizer->unread : NULL;
 
@@ -208,6 +228,8 @@ void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
     attn_bpe_model_release(&tokenizer->bpe);
     attn_wordpiece_model_release(&tokenizer->wordpiece);
     attn_unigram_model_release(&tokenizer->unigram);
+    attn_vocabulary_release(&tokenizer->pieces);
+    attn_vocabulary_release(&tokenizer->users);
     attn_pipeline_release(&tokenizer->pipeline);
     attn_decode_release(&tokenizer->decoder);
     attn_free(tokenizer->is_added);
@@ -223,6 +245,18 @@ void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
         attn_free(unread);
     }
     attn_free(tokenizer);
+}
+
+void attn_tokenizer_free(struct attn_tokenizer *tokenizer)
+{
+    if (tokenizer)
+        free_side(tokenizer->target);
+    free_side(tokenizer);
+}
+
+const struct attn_tokenizer *attn_tokenizer_target(const struct attn_tokenizer *tokenizer)
+{
+    return tokenizer && tokenizer->target ? tokenizer->target : tokenizer;
 }
 
 enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer)
@@ -391,7 +425,8 @@ bool attn_tokenizer_is_unknown(const struct attn_tokenizer *tokenizer, int32_t i
     case ATTN_TOKENIZER_WORDPIECE:
         return id == tokenizer->wordpiece.unk_id;
     case ATTN_TOKENIZER_UNIGRAM:
-        return id == tokenizer->unigram.unk_id;
+        return id ==
+               (tokenizer->unigram.ids ? tokenizer->unigram.ids_unk : tokenizer->unigram.unk_id);
     case ATTN_TOKENIZER_WORD:
     case ATTN_TOKENIZER_CHARACTER:
         break;

@@ -14,7 +14,9 @@
  * tokenizers for that file. Otherwise it is read from vocab.json: with merges.txt byte-level BPE
  * (Radford et al. 2019), merged in the order of the library tokenizers; alone, word level: words
  * between Unicode white space, or single characters. Otherwise it is read from vocab.txt: BERT's
- * WordPiece. Letters, numbers and scripts of patterns are those of Unicode ATTN_UNICODE_VERSION.
+ * WordPiece; or from T5's spiece.model. Marian's source.spm, target.spm and vocab.json come before
+ * all but a tokenizer.json that was asked for. Results of .spm files equal SentencePiece's.
+ * Letters, numbers and scripts of patterns are those of Unicode ATTN_UNICODE_VERSION.
  */
 #ifndef ATTN_TOKENIZER_TOKENIZER_H
 #define ATTN_TOKENIZER_TOKENIZER_H
@@ -44,6 +46,10 @@ ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
                                               struct attn_tokenizer **tokenizer,
                                               struct attn_error *err);
 ATTN_API void attn_tokenizer_free(struct attn_tokenizer *tokenizer); /* NULL is allowed */
+
+/* The tokenizer of target texts, borrowed from TOKENIZER: for Marian that of target.spm, else
+ * TOKENIZER itself. */
+ATTN_API const struct attn_tokenizer *attn_tokenizer_target(const struct attn_tokenizer *tokenizer);
 
 ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
 

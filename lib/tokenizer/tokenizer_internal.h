@@ -94,7 +94,10 @@ struct attn_tokenizer {
     struct attn_bpe_model bpe;             /* ATTN_TOKENIZER_BPE */
     struct attn_wordpiece_model wordpiece; /* ATTN_TOKENIZER_WORDPIECE */
     struct attn_unigram_model unigram;     /* ATTN_TOKENIZER_UNIGRAM */
-    struct attn_word_level words;          /* the other kinds */
+    struct attn_vocabulary pieces,
+        users;                     /* of that, from a file of SentencePiece; those of users */
+    struct attn_tokenizer *target; /* owns; of target texts; NULL: the same */
+    struct attn_word_level words;  /* the other kinds */
     struct attn_pipeline pipeline;
     struct attn_post_process post;
     struct attn_decode_steps decoder;
@@ -147,6 +150,13 @@ enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
 enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,
                                           const struct attn_source *source, struct attn_error *err);
 
+/* The same from SentencePiece's files: source.spm, target.spm and vocab.json, or spiece.model. */
+enum attn_status attn_tokenizer_spm_read(struct attn_tokenizer *tokenizer,
+                                         const struct attn_source *source, struct attn_error *err);
+
+/* Whether one of Marian's two is there: the other is missing then, and vocab.json no vocabulary. */
+bool attn_tokenizer_spm_is_marian(const struct attn_source *source);
+
 /* A token with a role: its key in tokenizer_config.json and special_tokens_map.json. */
 struct attn_token_role {
     const char *key;   /* "mask_token" */
@@ -155,7 +165,7 @@ struct attn_token_role {
     int32_t id;        /* out; -1: absent */
 };
 
-/* Appends the tokens of the files beside vocab.txt, and those with ROLES [n], to the tokens that
+/* Appends the tokens of the files beside a vocabulary, and those with ROLES [n], to the tokens that
  * TOKENIZER finds in texts (tokenizer_added.c). CONFIG is tokenizer_config.json or NULL. Adds new
  * ones to its vocabulary, which must be finished and indexed, and must not change afterwards. */
 enum attn_status attn_tokenizer_read_added(struct attn_tokenizer *tokenizer,

@@ -1,5 +1,5 @@
 /*
- * fuzz_image.c - any bytes as a picture: PNG, JPEG or .npy.
+ * fuzz_image.c - any bytes as a picture: PNG, JPEG, WebP or .npy.
  *
  * It is read or refused in one line. One that is read has as many pixels as it may, and can be
  * resized. A picture of more is refused before it is allocated.

@@ -76,13 +76,17 @@ static void check_sites(const struct attn_selection *selection, int layer, size_
         else if (attn_site_has_heads(site))
             wants = wants && n_head > 0;
         FUZZ_CHECK(attn_selection_wants(selection, site, layer) == wants);
-        if (site == ATTN_SITE_TEXT_EMBED || site == ATTN_SITE_IMAGE_EMBED) {
+        if (site == ATTN_SITE_TEXT_EMBED || site == ATTN_SITE_IMAGE_EMBED ||
+            site == ATTN_SITE_SENTENCE_EMBED || site == ATTN_SITE_TEXT_EMBED_GRAD ||
+            site == ATTN_SITE_IMAGE_EMBED_GRAD || site == ATTN_SITE_SENTENCE_EMBED_GRAD) {
             FUZZ_CHECK(rank == 1 && shape[0] == width); /* of the whole sequence */
             continue;
         }
-        FUZZ_CHECK(rank == (attn_site_has_heads(site) ? 3 : 2));
+        FUZZ_CHECK(rank == (attn_site_has_heads(site) && layout != ATTN_LAYOUT_HEADS ? 3 : 2));
         if (layout == ATTN_LAYOUT_VECTOR)
             FUZZ_CHECK(shape[0] == n_query && shape[1] == width);
+        else if (site == ATTN_SITE_CONTACTS) /* rows without the first and the last position */
+            FUZZ_CHECK(rank == 2);
         else if (layout == ATTN_LAYOUT_PAIRS)
             FUZZ_CHECK(shape[0] == n_query && shape[1] == n_key);
         else if (layout == ATTN_LAYOUT_QUERY)
@@ -91,6 +95,8 @@ static void check_sites(const struct attn_selection *selection, int layer, size_
             FUZZ_CHECK(shape[0] == n_key && shape[1] == n_kv_head && shape[2] == width);
         else if (layout == ATTN_LAYOUT_RANK)
             FUZZ_CHECK(shape[0] == n_head && shape[1] == n_query && shape[2] == dims->n_rank);
+        else if (layout == ATTN_LAYOUT_HEADS)
+            FUZZ_CHECK(shape[0] == n_head && shape[1] == n_query);
         else
             FUZZ_CHECK(shape[0] == n_head && shape[1] == n_query && shape[2] == n_key);
     }
@@ -192,7 +198,7 @@ static void check_list(const struct attn_dims *dims, enum list list, char *spec)
 static void check_site_list(const struct attn_dims *dims, char *spec)
 {
     struct attn_selection *selection = create(dims);
-    const uint64_t known = ATTN_SITE_BIT(ATTN_N_SITE) - 1;
+    const attn_site_set known = ATTN_SITE_BIT(ATTN_N_SITE) - 1;
     attn_site_set sites = 0, joined = 0;
     struct attn_error err = {0}, set_err = {0};
     const enum attn_status status = attn_sites_parse(spec, &sites, &err);
@@ -210,7 +216,7 @@ static void check_site_list(const struct attn_dims *dims, char *spec)
     }
     check_counts(selection);
     for (char *rest = spec, *item; is_ok && (item = strsep(&rest, ",")) != NULL;) {
-        uint64_t one = 0;
+        attn_site_set one = 0;
         struct attn_error one_err = {0};
 
         is_ok = attn_sites_parse(item, &one, &one_err) == ATTN_OK;

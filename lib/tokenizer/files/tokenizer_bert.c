@@ -1,5 +1,10 @@
-/* tokenizer_bert.c - tokenizers from vocab.txt, the file of BERT: a token per line, whose number is
- * its id. tokenizer_config.json defines normalization and special tokens; defaults are BERT's. */
+/*
+ * tokenizer_bert.c - tokenizers from vocab.txt, the file of BERT: a token per line, whose number is
+ * its id. tokenizer_config.json defines normalization and special tokens; defaults are BERT's.
+ *
+ * ESM has the same file for the letters of proteins. Every line of it is found in the text as it
+ * is, the longest first; each piece of what lies between, cut at white space, is one unknown token.
+ */
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/escape.h"
@@ -19,6 +24,7 @@ enum { BOS, EOS, UNK, SEP, PAD, CLS, MASK, N_ROLE };
 struct config {
     struct attn_json *json; /* owns; or NULL */
     struct attn_bert_normalizer normalizer;
+    bool is_esm;
 };
 
 /* --- Lines ------------------------------------------------------------------------------------ */
@@ -101,11 +107,32 @@ static enum attn_status read_config(struct config *config, struct attn_error *er
     return read_flag(config, "strip_accents", &normalizer->strips_accents, err);
 }
 
+/* Stores in *is_esm whether KEY of the part NAME, a class or a type, is one of ESM. */
+static enum attn_status read_class(const struct attn_source *source, const char *name,
+                                   const char *key, bool *is_esm, struct attn_error *err)
+{
+    static const char *const none[] = {NULL};
+    struct attn_json *json = NULL;
+    const char *found = NULL;
+    enum attn_status status;
+
+    if (!attn_source_has_part(source, name))
+        return ATTN_OK;
+    ATTN_TRY(attn_json_read_part(source, name, none, &json, err));
+    status = attn_json_get_string(json, attn_json_root(json), key, &found, err);
+    if (found)
+        *is_esm = strcmp(found, "esm") == 0 || strncmp(found, "EsmTokenizer", 12) == 0;
+    attn_json_free(json);
+    return status;
+}
+
 /* Parses the file, if there is one. */
 static enum attn_status parse_config(struct config *config, const struct attn_source *source,
                                      struct attn_error *err)
 {
     config->normalizer = (struct attn_bert_normalizer){true, true, true, true};
+    ATTN_TRY(read_class(source, "config.json", "model_type", &config->is_esm, err));
+    ATTN_TRY(read_class(source, config_name, "tokenizer_class", &config->is_esm, err));
     if (!attn_source_has_part(source, config_name))
         return ATTN_OK;
     ATTN_TRY(attn_json_read_part(source, config_name, NULL, &config->json, err));
@@ -116,7 +143,8 @@ static enum attn_status parse_config(struct config *config, const struct attn_so
 
 /* Sets up the model and the post-processing. */
 static enum attn_status add_model(struct attn_tokenizer *tokenizer,
-                                  const struct attn_token_role *roles, struct attn_error *err)
+                                  const struct attn_token_role *roles, bool is_esm,
+                                  struct attn_error *err)
 {
     static const char prefix[] = "##";
     const struct attn_decode_step decode = {
@@ -125,19 +153,20 @@ static enum attn_status add_model(struct attn_tokenizer *tokenizer,
     const char *unk = attn_vocabulary_key(&tokenizer->vocabulary, roles[UNK].id, &model->n_unk);
 
     model->vocabulary = &tokenizer->vocabulary;
-    model->max_character = 100;
+    model->max_character = is_esm ? 0 : 100;
     model->prefix = attn_strndup(prefix, sizeof prefix - 1, err);
     model->n_prefix = sizeof prefix - 1;
     model->unk = attn_strndup(unk, model->n_unk, err);
     if (!model->prefix || !model->unk)
         return ATTN_NO_MEMORY;
     ATTN_TRY(attn_pipeline_add(&tokenizer->pipeline, &attn_wordpiece_stage, model, err));
-    ATTN_TRY(attn_decode_add(&tokenizer->decoder, decode, prefix, NULL, err));
-    return attn_post_process_set_ends(&tokenizer->post, roles[CLS].id, roles[SEP].id, false, err);
+    if (!is_esm)
+        ATTN_TRY(attn_decode_add(&tokenizer->decoder, decode, prefix, NULL, err));
+    return attn_post_process_set_ends(&tokenizer->post, roles[CLS].id, roles[is_esm ? EOS : SEP].id,
+                                      false, err);
 }
 
-static enum attn_status add_stages(struct attn_tokenizer *tokenizer,
-                                   const struct attn_bert_normalizer *normalizer,
+static enum attn_status add_stages(struct attn_tokenizer *tokenizer, const struct config *config,
                                    struct attn_error *err)
 {
     struct attn_pipeline *pipeline = &tokenizer->pipeline;
@@ -146,16 +175,40 @@ static enum attn_status add_stages(struct attn_tokenizer *tokenizer,
 
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
     ATTN_TRY(attn_added_add_stage(pipeline, added, false, 0, err));
+    if (config->is_esm)
+        return attn_pipeline_add(pipeline, &attn_split_letters, NULL, err);
     n_before = pipeline->n;
-    ATTN_TRY(attn_bert_add_normalizer(pipeline, normalizer, err));
+    ATTN_TRY(attn_bert_add_normalizer(pipeline, &config->normalizer, err));
     ATTN_TRY(attn_added_add_stage(pipeline, added, true, pipeline->n - n_before, err));
     return attn_pipeline_add(pipeline, &attn_split_bert, NULL, err);
+}
+
+/* Makes every token of the vocabulary one that is found in the text as it is. */
+static enum attn_status add_letters(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    struct attn_added *added = &tokenizer->added;
+
+    for (size_t i = 0; i < added->n; i++)
+        added->tokens[i].is_normalized = false;
+    for (int32_t id = 0; (size_t)id < tokenizer->vocabulary.n; id++) {
+        size_t size;
+        const char *key = attn_vocabulary_key(&tokenizer->vocabulary, id, &size);
+
+        if (!tokenizer->is_added[id])
+            ATTN_TRY(attn_added_append(added, (struct attn_added_token){.id = id}, key, size, err));
+    }
+    return ATTN_OK;
 }
 
 static enum attn_status read_all(struct attn_tokenizer *tokenizer, const struct attn_source *source,
                                  struct attn_file *file, struct config *config,
                                  struct attn_error *err)
 {
+    struct attn_token_role esm_roles[N_ROLE] = {
+        [BOS] = {"bos_token", NULL, false, -1},      [EOS] = {"eos_token", "<eos>", true, -1},
+        [UNK] = {"unk_token", "<unk>", true, -1},    [SEP] = {"sep_token", NULL, false, -1},
+        [PAD] = {"pad_token", "<pad>", false, -1},   [CLS] = {"cls_token", "<cls>", true, -1},
+        [MASK] = {"mask_token", "<mask>", false, -1}};
     struct attn_token_role roles[N_ROLE] = {
         [BOS] = {"bos_token", NULL, false, -1},      [EOS] = {"eos_token", NULL, false, -1},
         [UNK] = {"unk_token", "[UNK]", true, -1},    [SEP] = {"sep_token", "[SEP]", true, -1},
@@ -167,10 +220,14 @@ static enum attn_status read_all(struct attn_tokenizer *tokenizer, const struct 
     ATTN_TRY(read_lines(&tokenizer->vocabulary, file, err));
     ATTN_TRY(parse_config(config, source, err));
     ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, file->path, err));
+    if (config->is_esm)
+        memcpy(roles, esm_roles, sizeof roles);
     ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, config->json, roles, N_ROLE, err));
-    ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
-    ATTN_TRY(add_stages(tokenizer, &config->normalizer, err));
-    return add_model(tokenizer, roles, err);
+    ATTN_TRY(attn_tokenizer_mark(tokenizer, err)); /* the letters are not among the added tokens */
+    if (config->is_esm)
+        ATTN_TRY(add_letters(tokenizer, err));
+    ATTN_TRY(add_stages(tokenizer, config, err));
+    return add_model(tokenizer, roles, config->is_esm, err);
 }
 
 enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,

@@ -7,8 +7,9 @@
  * special_tokens_map.json names (strings, objects with "content" and flags, lists of both) when the
  * vocabulary has them.
  *
- * RoBERTa's tokenizer has the same two files; its class, `tokenizer_class` of tokenizer_config.json
- * or of config.json, else the type of the model, implies that it puts <s> and </s> around a text.
+ * The tokenizer of RoBERTa and BART has the same two files; its class, `tokenizer_class` of
+ * tokenizer_config.json or of config.json, else the type of the model, implies that it puts <s> and
+ * </s> around a text.
  */
 #include "tokenizer/tokenizer_internal.h"
 
@@ -81,7 +82,7 @@ static enum attn_status read_settings_of(struct attn_settings *settings,
     return unk && !settings->unk ? ATTN_NO_MEMORY : ATTN_OK;
 }
 
-/* Stores in *is_roberta whether KEY of JSON, a class or a type, is one of RoBERTa. */
+/* Stores in *is_roberta whether KEY of JSON, a class or a type, is one of RoBERTa, or of BART. */
 static enum attn_status read_class(const struct attn_json *json, const char *key, bool *is_roberta,
                                    struct attn_error *err)
 {
@@ -89,7 +90,8 @@ static enum attn_status read_class(const struct attn_json *json, const char *key
 
     ATTN_TRY(attn_json_get_string(json, attn_json_root(json), key, &name, err));
     if (name)
-        *is_roberta = strncmp(name, "Roberta", 7) == 0 || strcmp(name, "roberta") == 0;
+        *is_roberta = strncmp(name, "Roberta", 7) == 0 || strcmp(name, "roberta") == 0 ||
+                      strncmp(name, "Bart", 4) == 0 || strcmp(name, "bart") == 0;
     return ATTN_OK;
 }
 

@@ -311,7 +311,7 @@ static enum attn_status add_charsmap(const struct part *part, struct attn_error 
 {
     const char *text = part->values.precompiled_charsmap;
 
-    return attn_charsmap_add(&part->tokenizer->pipeline, text, strlen(text), file_name, err);
+    return attn_charsmap_add(&part->tokenizer->pipeline, NULL, text, strlen(text), file_name, err);
 }
 
 static const struct part_row normalizers[] = {

@@ -183,6 +183,10 @@ struct attn_unigram_model {
     double *scores;         /* owns; [n] by id */
     size_t n, capacity;
     int32_t unk_id; /* or -1: unknown characters are errors */
+    /* Of a file of SentencePiece: `vocabulary` has its pieces that texts are made of, and the
+     * tokens have their ids in `ids`, by their keys, others `ids_unk`; sums are float32. */
+    const struct attn_vocabulary *ids; /* borrows; NULL: `vocabulary` */
+    int32_t ids_unk;
     /* Unknown text becomes the tokens <0xHH> of its bytes, if all of them exist. */
     bool has_byte_fallback;
     double unk_score;

@@ -33,19 +33,20 @@ struct node {
 void attn_unigram_model_finish(struct attn_unigram_model *model)
 {
     const struct attn_vocabulary *vocabulary = model->vocabulary;
+    const struct attn_vocabulary *ids = model->ids ? model->ids : vocabulary;
     double least = (double)INFINITY;
 
-    for (size_t i = 0; i < model->n; i++) {
+    for (size_t i = 0; i < model->n; i++)
         least = model->scores[i] < least ? model->scores[i] : least;
+    for (size_t i = 0; i < vocabulary->n; i++) /* of .spm files these are fewer */
         if (vocabulary->entries[i].size > model->n_longest)
             model->n_longest = vocabulary->entries[i].size;
-    }
     model->unk_score = least - unk_penalty;
     for (unsigned byte = 0; byte < 256; byte++) {
         char key[8];
 
         snprintf(key, sizeof key, "<0x%02X>", byte);
-        model->fallback_ids[byte] = attn_vocabulary_find_own(vocabulary, model->is_foreign, key, 6);
+        model->fallback_ids[byte] = attn_vocabulary_find_own(ids, model->is_foreign, key, 6);
     }
 }
 
@@ -120,13 +121,17 @@ bool attn_unigram_parse_score(const char *text, size_t size, double *score)
 /* --- The best way ----------------------------------------------------------------------------- */
 
 /* Takes the way to END by token ID from BEGIN, if it is better than that which is there. */
-static void take(struct node *nodes, size_t begin, size_t end, int32_t id, double score)
+static void take(const struct attn_unigram_model *model, struct node *nodes, size_t begin,
+                 size_t end, int32_t id, double score)
 {
     struct node *node = &nodes[end];
 
-    if (node->begin != NOWHERE && !(nodes[begin].score + score > node->score))
+    score += nodes[begin].score;
+    if (model->ids) /* SentencePiece's sums are float32 */
+        score = (double)(float)score;
+    if (node->begin != NOWHERE && !(score > node->score))
         return;
-    node->score = nodes[begin].score + score;
+    node->score = score;
     node->begin = begin;
     node->id = id;
 }
@@ -158,14 +163,14 @@ static enum attn_status add_edges(struct attn_lookup *lookup, const char *piece,
                                   "the tokenizer takes too long to find the tokens of the text");
         lookup->budget -= end - at;
         if (id >= 0) {
-            take(nodes, at, end, id, model->scores[id]);
+            take(model, nodes, at, end, id, model->scores[id]);
             has_first = has_first || end - at == first;
         }
         if (end == size)
             break;
     }
     if (!has_first)
-        take(nodes, at, at + first, model->unk_id, model->unk_score);
+        take(model, nodes, at, at + first, model->unk_id, model->unk_score);
     if (nodes[at + first].id < 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the vocabulary has no token for '%s', and no unknown token",
@@ -197,24 +202,28 @@ static enum attn_status find_way(struct attn_walk *walk, struct attn_lookup *loo
 /* --- The stage -------------------------------------------------------------------------------- */
 
 /* Appends tokens for the bytes of SLICE, which are unknown: the token with exactly this text, the
- * tokens of the bytes, or the unknown token. */
+ * tokens of the bytes (SentencePiece: also if some are unknown), or the unknown token. */
 static enum attn_status push_unknown(struct attn_walk *walk, const struct attn_unigram_model *model,
                                      struct attn_slice slice, struct attn_error *err)
 {
     const unsigned char *text = (const unsigned char *)attn_slice_text(slice);
     const size_t size = attn_slice_size(slice);
-    const int32_t id = attn_vocabulary_find_own(model->vocabulary, model->is_foreign,
-                                                attn_slice_text(slice), size);
+    const int32_t id = attn_vocabulary_find_own(model->ids ? model->ids : model->vocabulary,
+                                                model->is_foreign, attn_slice_text(slice), size);
+    const int32_t unk_id = model->ids ? model->ids_unk : model->unk_id;
     bool has_all = model->has_byte_fallback && id < 0;
 
-    for (size_t i = 0; i < size && has_all; i++)
+    for (size_t i = 0; i < size && has_all && !model->ids; i++)
         has_all = model->fallback_ids[text[i]] >= 0;
     if (!has_all)
-        return attn_encoding_push(walk->encoding, id >= 0 ? id : model->unk_id, slice.begin,
-                                  slice.end, err);
-    for (size_t i = 0; i < size; i++)
-        ATTN_TRY(attn_encoding_push(walk->encoding, model->fallback_ids[text[i]], slice.begin + i,
-                                    slice.begin + i + 1, err));
+        return attn_encoding_push(walk->encoding, id >= 0 ? id : unk_id, slice.begin, slice.end,
+                                  err);
+    for (size_t i = 0; i < size; i++) {
+        const int32_t byte_id = model->fallback_ids[text[i]];
+
+        ATTN_TRY(attn_encoding_push(walk->encoding, byte_id >= 0 ? byte_id : unk_id,
+                                    slice.begin + i, slice.begin + i + 1, err));
+    }
     return ATTN_OK;
 }
 
@@ -223,17 +232,22 @@ static enum attn_status run_unigram(struct attn_walk *walk, size_t at, struct at
 {
     struct attn_lookup *lookup = walk->scratch[at];
     const struct attn_unigram_model *model = lookup->model;
+    const char *text = attn_slice_text(slice);
     const size_t size = attn_slice_size(slice), begin = slice.begin;
     const struct node *nodes;
 
-    ATTN_TRY(find_way(walk, lookup, attn_slice_text(slice), size, err));
+    ATTN_TRY(find_way(walk, lookup, text, size, err));
     nodes = lookup->memory;
     for (size_t from = 0, end; from < size; from = end) {
-        const int32_t id = nodes[nodes[from].next].id;
+        int32_t id = nodes[nodes[from].next].id;
+        const bool is_unk = id == model->unk_id;
 
         end = nodes[from].next;
-        if (id != model->unk_id) {
-            ATTN_TRY(attn_encoding_push(walk->encoding, id, begin + from, begin + end, err));
+        if (!is_unk && model->ids)
+            id = attn_vocabulary_find(model->ids, text + from, end - from);
+        if (!is_unk) {
+            ATTN_TRY(attn_encoding_push(walk->encoding, id >= 0 ? id : model->ids_unk, begin + from,
+                                        begin + end, err));
             continue;
         }
         while (end < size && nodes[nodes[end].next].id == model->unk_id)

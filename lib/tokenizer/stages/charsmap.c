@@ -1,5 +1,6 @@
 /*
- * charsmap.c - the charsmaps of SentencePiece.
+ * charsmap.c - the charsmaps of SentencePiece, as the library tokenizers applies them, and
+ * SentencePiece's own normalizer, which also turns spaces into U+2581.
  *
  * The trie is a double array of darts-clone (github.com/s-yata/darts-clone): unit u has the label
  * u & 0x800000ff, the child by byte c is the unit at its own place ^ offset ^ c if that has the
@@ -11,6 +12,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "tokenizer/regex.h"
+#include "tokenizer/vocabulary.h"
 
 #include <string.h>
 
@@ -19,43 +21,37 @@ enum { CLUSTER_MAX = 5 }; /* bytes of one that is replaced whole */
 #define VALUE_BIT UINT32_C(0x80000000)
 
 struct charsmap {
-    struct attn_regex *cluster; /* owns */
+    struct attn_regex *cluster; /* owns; NULL: SentencePiece's own normalizer */
     unsigned char *bytes;       /* owns; [n_byte] all of it */
     size_t n_byte;
     uint32_t *units; /* owns; [n_unit] */
     size_t n_unit;
     const char *strings; /* [n_string], within `bytes`; the last byte is NUL */
     size_t n_string;
+    struct attn_sentence_rule rule; /* of SentencePiece's own normalizer */
 };
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-static int sextet(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
 /* Decodes base64 TEXT [size] to OUT, which has room for SIZE; false if it is malformed. */
 static bool decode_base64(const char *text, size_t size, unsigned char *out, size_t *n)
 {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    unsigned char values[256] = {0}; /* one more than that of the digit; 0: it is none */
     size_t n_pad = 0;
     uint32_t group = 0;
 
+    for (size_t i = 0; i < 64; i++)
+        values[(unsigned char)digits[i]] = (unsigned char)(i + 1);
     while (n_pad < 2 && n_pad < size && text[size - 1 - n_pad] == '=')
         n_pad++;
     *n = 0;
     for (size_t i = 0; i < size; i++) {
-        const int value = i < size - n_pad ? sextet(text[i]) : 0;
+        const unsigned value = i < size - n_pad ? values[(unsigned char)text[i]] : 1;
 
-        if (value < 0)
+        if (value == 0)
             return false;
-        group = group << 6 | (uint32_t)value;
+        group = group << 6 | (value - 1);
         if (i % 4 < 3)
             continue;
         out[(*n)++] = (unsigned char)(group >> 16);
@@ -65,12 +61,6 @@ static bool decode_base64(const char *text, size_t size, unsigned char *out, siz
     }
     *n -= n_pad;
     return size % 4 == 0;
-}
-
-static uint32_t read_u32(const unsigned char *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
 }
 
 static size_t offset_of(uint32_t unit)
@@ -109,8 +99,10 @@ static enum attn_status read_units(struct charsmap *map, const char **problem,
                                    struct attn_error *err)
 {
     const size_t n = map->n_byte;
-    const size_t n_trie = n < 4 ? SIZE_MAX : read_u32(map->bytes);
+    uint32_t n_trie = 0;
 
+    if (n >= sizeof n_trie)
+        memcpy(&n_trie, map->bytes, sizeof n_trie);
     *problem = n < 4 ? "has no size" : "has a trie of another size than it says";
     if (n < 4 || n_trie == 0 || n_trie % 4 != 0 || n_trie > n - 4)
         return ATTN_OK;
@@ -124,22 +116,23 @@ static enum attn_status read_units(struct charsmap *map, const char **problem,
     map->units = attn_alloc_uninitialized(map->n_unit, sizeof *map->units, err);
     if (!map->units)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < map->n_unit; i++)
-        map->units[i] = read_u32(map->bytes + 4 + 4 * i);
+    memcpy(map->units, map->bytes + 4, n_trie);
     *problem = is_closed(map) ? NULL : "has a trie that leads out of it";
     return ATTN_OK;
 }
 
+/* Reads the map whose bytes are in TEXT [size], base64 unless it has a rule. */
 static enum attn_status read_map(struct charsmap *map, const char *text, size_t size,
                                  const char *name, struct attn_error *err)
 {
     const char *problem = "is not base64";
 
-    ATTN_TRY(attn_regex_create_cluster(&map->cluster, err));
     map->bytes = attn_alloc_uninitialized(size, 1, err);
     if (!map->bytes)
         return ATTN_NO_MEMORY;
-    if (decode_base64(text, size, map->bytes, &map->n_byte))
+    if (!map->cluster)
+        memcpy(map->bytes, text, map->n_byte = size);
+    if (!map->cluster || decode_base64(text, size, map->bytes, &map->n_byte))
         ATTN_TRY(read_units(map, &problem, err));
     return problem ? attn_error_set(err, ATTN_FORMAT, "the charsmap in '%s' %s",
                                     attn_quote_string(name).text, problem)
@@ -158,9 +151,11 @@ static void free_map(void *data)
 
 /* --- The stage -------------------------------------------------------------------------------- */
 
-/* The replacement of the shortest prefix of TEXT [size] in the trie, terminated; or NULL. */
-static const char *find(const struct charsmap *map, const char *text, size_t size)
+/* The replacement of the shortest prefix of TEXT [size] in the trie, or with LENGTH of the longest,
+ * whose bytes it gets; terminated; or NULL. */
+static const char *find(const struct charsmap *map, const char *text, size_t size, size_t *length)
 {
+    const char *found = NULL;
     size_t at = offset_of(map->units[0]);
 
     for (size_t i = 0; i < size && text[i] != '\0'; i++) {
@@ -168,15 +163,19 @@ static const char *find(const struct charsmap *map, const char *text, size_t siz
 
         at ^= (unsigned char)text[i];
         if (at >= map->n_unit)
-            return NULL;
+            return found;
         unit = map->units[at];
         if ((unit & (VALUE_BIT | 0xff)) != (unsigned char)text[i])
-            return NULL;
+            return found;
         at ^= offset_of(unit);
-        if (has_leaf(unit))
-            return map->strings + (map->units[at] & ~VALUE_BIT);
+        if (!has_leaf(unit))
+            continue;
+        found = map->strings + (map->units[at] & ~VALUE_BIT);
+        if (!length)
+            return found;
+        *length = i + 1;
     }
-    return NULL;
+    return found;
 }
 
 /* Characters that are not written yet: the last of them may leave out more. */
@@ -244,7 +243,7 @@ static enum attn_status find_cluster(struct attn_match_scratch *scratch, const c
 static bool write_cluster(const struct charsmap *map, struct pending *last, const char *text,
                           size_t size)
 {
-    const char *string = size <= CLUSTER_MAX ? find(map, text, size) : NULL;
+    const char *string = size <= CLUSTER_MAX ? find(map, text, size, NULL) : NULL;
     bool is_changed = string;
 
     if (string) {
@@ -255,7 +254,7 @@ static bool write_cluster(const struct charsmap *map, struct pending *last, cons
         uint32_t code_point;
 
         length = attn_utf8_decode(text + at, size - at, &code_point);
-        string = find(map, text + at, length);
+        string = find(map, text + at, length, NULL);
         is_changed = is_changed || string;
         if (string)
             replace(last, string, 1);
@@ -298,19 +297,126 @@ static enum attn_status begin_scratch(const void *data, size_t n, void **out,
     return attn_match_scratch_create(map->cluster, n, out, err);
 }
 
-static const struct attn_text_stage_kind kind = {
-    .run = run_charsmap, .begin = begin_scratch, .end = attn_match_scratch_free, .free = free_map};
+/* --- SentencePiece's own normalizer ----------------------------------------------------------- */
 
-enum attn_status attn_charsmap_add(struct attn_pipeline *pipeline, const char *text, size_t size,
-                                   const char *name, struct attn_error *err)
+/* Text that replaces some bytes of the slice, the first FROM_SIZE of those that are left. */
+struct unit {
+    const char *text; /* [size] */
+    size_t size, from_size;
+};
+
+/* The last character that was written: it covers the slice up to the next one. */
+struct held {
+    const char *text; /* [size] */
+    size_t size, from;
+};
+
+/* The first unit of TEXT [size, not 0]: a user's token, the longest match, or a character. */
+static struct unit next_unit(const struct charsmap *map, const char *text, size_t size)
 {
+    const struct attn_sentence_rule *rule = &map->rule;
+    size_t n = size < rule->n_longest ? size : rule->n_longest;
+    const char *string;
+    uint32_t code_point;
+
+    for (; n > 0; n--)
+        if (attn_vocabulary_find(rule->users, text, n) >= 0)
+            return (struct unit){text, n, n};
+    string = map->n_unit > 0 ? find(map, text, size, &n) : NULL;
+    if (string)
+        return (struct unit){string, strlen(string), n};
+    n = attn_utf8_decode(text, size, &code_point);
+    n = n > 0 ? n : 1;
+    return (struct unit){text, n, n};
+}
+
+/* Writes the character that is held, up to AT of the slice, and holds TEXT [size] then. */
+static void hold(struct attn_layer *layer, struct held *held, const char *text, size_t size,
+                 size_t at)
+{
+    if (held->size > 0)
+        attn_layer_put(layer, held->text, held->size, held->from, at - held->from);
+    *held = (struct held){text, size, at};
+}
+
+/* Writes the characters of UNIT, which begins at AT of the slice, with U+2581 for spaces. */
+static void write_unit(const struct charsmap *map, struct attn_layer *layer, struct held *held,
+                       const struct unit *unit, size_t at)
+{
+    const struct attn_sentence_rule *rule = &map->rule;
+    uint32_t code_point;
+
+    for (size_t i = 0, n; i < unit->size; i += n) {
+        n = attn_utf8_decode(unit->text + i, unit->size - i, &code_point);
+        n = n > 0 ? n : 1;
+        if (code_point == ' ')
+            hold(layer, held, rule->space, strlen(rule->space), at);
+        else
+            hold(layer, held, unit->text + i, n, at);
+    }
+}
+
+static enum attn_status run_sentence(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                     struct attn_error *err)
+{
+    const struct charsmap *map = walk->pipeline->stages[at].data;
+    const struct attn_sentence_rule *rule = &map->rule;
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice), n_space = strlen(rule->space);
+    struct attn_layer *layer = walk->scratch[at];
+    struct attn_buffer *copy = &layer->copy;
+    struct held held = {0};
+    bool is_after_space = rule->drops_spaces, has_text = false;
+
+    attn_layer_begin(layer, slice);
+    for (size_t i = 0; i < size;) {
+        struct unit unit = next_unit(map, text + i, size - i);
+
+        if (!has_text && rule->drops_spaces && unit.size == 1 && *unit.text == ' ') {
+            i += unit.from_size; /* before any text */
+            continue;
+        }
+        if (!has_text && rule->has_prefix && walk->options->place != ATTN_TEXT_CONTINUES)
+            hold(layer, &held, rule->space, n_space, i);
+        has_text = true;
+        while (is_after_space && unit.size > 0 && *unit.text == ' ')
+            unit.text++, unit.size--;
+        write_unit(map, layer, &held, &unit, i);
+        if (unit.size > 0)
+            is_after_space = rule->drops_spaces && unit.text[unit.size - 1] == ' ';
+        i += unit.from_size;
+    }
+    hold(layer, &held, "", 0, size);
+    while (rule->drops_spaces && copy->size >= n_space &&
+           memcmp(copy->data + copy->size - n_space, rule->space, n_space) == 0)
+        copy->size -= n_space;
+    return attn_walk_next_layer(walk, at, layer, err);
+}
+
+/* --- Adding a stage --------------------------------------------------------------------------- */
+
+enum attn_status attn_charsmap_add(struct attn_pipeline *pipeline,
+                                   const struct attn_sentence_rule *rule, const char *text,
+                                   size_t size, const char *name, struct attn_error *err)
+{
+    static const struct attn_text_stage_kind kinds[] = {
+        {.run = run_charsmap,
+         .begin = begin_scratch,
+         .end = attn_match_scratch_free,
+         .free = free_map},
+        {.run = run_sentence, .free = free_map, .makes_layer = true}};
     struct charsmap *map;
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
 
     ATTN_TRY(ATTN_ALLOC(map, 1, err));
-    status = read_map(map, text, size, name, err);
+    if (rule)
+        map->rule = *rule;
+    else
+        status = attn_regex_create_cluster(&map->cluster, err);
+    if (status == ATTN_OK && (size > 0 || !rule))
+        status = read_map(map, text, size, name, err);
     if (status == ATTN_OK)
-        return attn_pipeline_add(pipeline, &kind, map, err);
+        return attn_pipeline_add(pipeline, &kinds[rule != NULL], map, err);
     free_map(map);
     return status;
 }

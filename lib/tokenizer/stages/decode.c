@@ -329,3 +329,27 @@ void attn_decode_join(const struct attn_decode_step *step, const struct attn_str
     }
     end_string(out);
 }
+
+void attn_decode_runs(const struct attn_decode_step *step, const struct attn_strings *in,
+                      struct attn_strings *out)
+{
+    struct attn_buffer *bytes = &out->bytes;
+    size_t n_left = SIZE_MAX; /* spaces that the run may still lose */
+
+    for (size_t i = 0; i < in->n; i++) {
+        size_t size;
+        const char *text = string_at(in, i, &size);
+        bool is_special = false;
+
+        for (const char *a = step->a; a < step->a + step->n_a; a += strlen(a) + 1)
+            is_special = is_special || (strlen(a) == size && memcmp(a, text, size) == 0);
+        for (; n_left > 0 && size > 0 && *text == ' '; n_left--, size--)
+            text++;
+        n_left = is_special ? step->start : size > 0 ? 0 : n_left;
+        attn_buffer_append(bytes, text, size);
+        attn_buffer_append(bytes, " ", is_special ? 1 : 0);
+    }
+    while (bytes->size > 0 && bytes->data[bytes->size - 1] == ' ')
+        bytes->size--;
+    end_string(out);
+}

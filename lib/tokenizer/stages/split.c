@@ -127,8 +127,10 @@ static enum attn_status run_split(struct attn_walk *walk, size_t at, struct attn
 
 /* --- By characters ---------------------------------------------------------------------------- */
 
+enum split_by { BY_SPACE, BY_PUNCTUATION, BY_SEPARATOR };
+
 static enum attn_status split_characters(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                                         bool is_bert, struct attn_error *err)
+                                         enum split_by by, struct attn_error *err)
 {
     const char *text = slice.layer->text;
     size_t done = slice.begin;
@@ -142,8 +144,10 @@ static enum attn_status split_characters(struct attn_walk *walk, size_t at, stru
             length = 1;
             continue;
         }
-        is_blank = attn_utf8_is_white_space(code_point);
-        is_alone = !is_blank && is_bert && attn_character_is(code_point, ATTN_CLASS_PUNCTUATION);
+        is_blank = attn_utf8_is_white_space(code_point) ||
+                   (by == BY_SEPARATOR && code_point >= 0x1c && code_point <= 0x1f);
+        is_alone = !is_blank && by == BY_PUNCTUATION &&
+                   attn_character_is(code_point, ATTN_CLASS_PUNCTUATION);
         if (!is_blank && !is_alone)
             continue;
         ATTN_TRY(attn_walk_next(walk, at, (struct attn_slice){slice.layer, done, i}, err));
@@ -157,13 +161,20 @@ static enum attn_status split_characters(struct attn_walk *walk, size_t at, stru
 static enum attn_status run_white_space(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                         struct attn_error *err)
 {
-    return split_characters(walk, at, slice, false, err);
+    return split_characters(walk, at, slice, BY_SPACE, err);
 }
 
 static enum attn_status run_bert(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                  struct attn_error *err)
 {
-    return split_characters(walk, at, slice, true, err);
+    return split_characters(walk, at, slice, BY_PUNCTUATION, err);
+}
+
+/* As str.split of Python, which takes U+001C to U+001F for white space. */
+static enum attn_status run_letters(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                    struct attn_error *err)
+{
+    return split_characters(walk, at, slice, BY_SEPARATOR, err);
 }
 
 /* --- The rows --------------------------------------------------------------------------------- */
@@ -199,3 +210,4 @@ const struct attn_text_stage_kind attn_split_removed = SPLIT;
 const struct attn_text_stage_kind attn_split_matches = SPLIT;
 const struct attn_text_stage_kind attn_split_white_space = {.run = run_white_space};
 const struct attn_text_stage_kind attn_split_bert = {.run = run_bert};
+const struct attn_text_stage_kind attn_split_letters = {.run = run_letters};

@@ -93,11 +93,23 @@ extern const struct attn_text_stage_kind attn_bert_strip_marks;
  * shortest such prefix, so marks after it are lost; in other clusters each character is replaced.
  * SentencePiece itself takes the longest prefix and continues after it. */
 
+/* The normalizer of a model file of SentencePiece: the longest prefix in the charsmap is replaced,
+ * and the text goes on after it. */
+struct attn_sentence_rule {
+    const struct attn_vocabulary *users; /* borrows; tokens that stay as they are; or NULL */
+    size_t n_longest;                    /* bytes of the longest of them; 0: none */
+    const char *space;                   /* borrows; what a space becomes: U+2581 */
+    bool has_prefix;                     /* a space goes in front, unless a text continues */
+    bool drops_spaces;                   /* at both ends, and after another space */
+};
+
 /* Adds a stage of the charsmap in TEXT [size], base64: the bytes of the trie (u32), the trie, and
- * strings that end with NUL. ATTN_FORMAT, naming NAME, for malformed base64, wrong sizes, a trie
- * with offsets out of range, and strings that are not UTF-8. */
-enum attn_status attn_charsmap_add(struct attn_pipeline *pipeline, const char *text, size_t size,
-                                   const char *name, struct attn_error *err);
+ * strings that end with NUL; or with a RULE that normalizer, whose charsmap is bytes, or none where
+ * SIZE is 0. ATTN_FORMAT, naming NAME, for malformed base64, wrong sizes, a trie with offsets out
+ * of range, and strings that are not UTF-8. */
+enum attn_status attn_charsmap_add(struct attn_pipeline *pipeline,
+                                   const struct attn_sentence_rule *rule, const char *text,
+                                   size_t size, const char *name, struct attn_error *err);
 
 /* --- Texts that are rewritten character by character ------------------------------------------ */
 
@@ -153,6 +165,7 @@ extern const struct attn_text_stage_kind attn_split_white_space;
 /* The same, and each punctuation character is one by itself, as BERT has it. No
  * data. */
 extern const struct attn_text_stage_kind attn_split_bert;
+extern const struct attn_text_stage_kind attn_split_letters;
 
 /* --- Decoding --------------------------------------------------------------------------------- */
 
@@ -239,6 +252,12 @@ void attn_decode_valid(const struct attn_decode_step *step, const struct attn_st
                        struct attn_strings *out);
 /* One string of all, with A, if there is one, between. */
 void attn_decode_join(const struct attn_decode_step *step, const struct attn_strings *in,
+                      struct attn_strings *out);
+
+/* One string, as Marian joins them: A is a list of special tokens, each with a NUL after it, around
+ * which the text is in runs. A run loses at most START spaces at its begin; a special token gets
+ * one after it; the text loses those at both ends. */
+void attn_decode_runs(const struct attn_decode_step *step, const struct attn_strings *in,
                       struct attn_strings *out);
 
 /* The byte that TEXT, "<0x0A>", names, or -1. */

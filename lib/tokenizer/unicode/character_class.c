@@ -1,9 +1,10 @@
-/* character_class.c - classes of characters. */
+/* character_class.c - classes of characters, and properties by name. */
 #include "tokenizer/unicode/unicode_internal.h"
 
 #include "base/utf8.h"
 
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 bool attn_character_is(uint32_t code_point, enum attn_character_class character_class)
 {
@@ -14,4 +15,16 @@ bool attn_character_is(uint32_t code_point, enum attn_character_class character_
     found =
         attn_character_range_find(attn_character_classes, attn_character_classes_end, code_point);
     return found && (found->value >> character_class & 1) != 0;
+}
+
+static int compare_name(const void *name, const void *property)
+{
+    return strcmp(name, ((const struct attn_unicode_property *)property)->name);
+}
+
+const struct attn_unicode_property *attn_unicode_property_find(const char *name)
+{
+    return bsearch(name, attn_unicode_properties,
+                   (size_t)(attn_unicode_properties_end - attn_unicode_properties),
+                   sizeof *attn_unicode_properties, compare_name);
 }

@@ -1,0 +1,458 @@
+/*
+ * tokenizer_spm.c - tokenizers from SentencePiece's own files, which are protobufs: Marian's
+ * source.spm and target.spm, whose pieces have their ids in vocab.json, and T5's spiece.model,
+ * where the id of a piece is its number.
+ *
+ * As SentencePiece (github.com/google/sentencepiece): only normal pieces and those of users are
+ * made of a text; one of a user is not normalized, and has a score with which it is always taken.
+ */
+#include "tokenizer/tokenizer_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "tokenizer/stages/stages_internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char config_name[] = "tokenizer_config.json", space[] = "\xe2\x96\x81"; /* U+2581 */
+
+/* --- Protobufs -------------------------------------------------------------------------------- */
+
+enum wire { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
+
+/* A message, and how far it is read. */
+struct message {
+    const unsigned char *at, *end; /* in the bytes of `file` */
+    const struct attn_file *file;
+};
+
+struct field {
+    uint64_t number;
+    enum wire wire;
+    uint64_t value;             /* of a varint; of others their size in bytes */
+    const unsigned char *bytes; /* of others */
+};
+
+static enum attn_status refuse(const struct message *message, const unsigned char *at,
+                               const char *problem, struct attn_error *err)
+{
+    return attn_error_set(
+        err, ATTN_FORMAT, "'%s' is not a model of SentencePiece: the field at byte %zu %s",
+        attn_quote_string(message->file->path).text, (size_t)(at - message->file->data), problem);
+}
+
+static bool read_varint(struct message *message, uint64_t *value)
+{
+    *value = 0;
+    for (int shift = 0; shift < 64 && message->at < message->end; shift += 7) {
+        const unsigned char byte = *message->at++;
+
+        *value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return true;
+    }
+    return false;
+}
+
+/* Reads the next field of MESSAGE, which is not at its end. */
+static enum attn_status next_field(struct message *message, struct field *field,
+                                   struct attn_error *err)
+{
+    const unsigned char *begin = message->at;
+    uint64_t tag;
+    bool is_whole = read_varint(message, &tag);
+
+    *field = (struct field){.number = tag >> 3, .wire = (enum wire)(tag & 7)};
+    if (is_whole && (field->wire == WIRE_64 || field->wire == WIRE_32))
+        field->value = field->wire == WIRE_64 ? 8 : 4;
+    else if (is_whole && (field->wire == WIRE_VARINT || field->wire == WIRE_BYTES))
+        is_whole = read_varint(message, &field->value);
+    else if (is_whole)
+        return refuse(message, begin, "has an unknown type", err);
+    if (!is_whole)
+        return refuse(message, begin, "ends within a number", err);
+    if (field->wire == WIRE_VARINT)
+        return ATTN_OK;
+    if (field->value > (uint64_t)(message->end - message->at))
+        return refuse(message, begin, "is longer than what it is in", err);
+    field->bytes = message->at;
+    message->at += field->value;
+    return ATTN_OK;
+}
+
+static bool is_field(const struct field *field, uint64_t number, enum wire wire)
+{
+    return field->number == number && field->wire == wire;
+}
+
+static struct message message_of(const struct field *field, const struct attn_file *file)
+{
+    return (struct message){field->bytes, field->bytes + field->value, file};
+}
+
+/* --- Model files ------------------------------------------------------------------------------ */
+
+enum piece_type { PIECE_NORMAL = 1, PIECE_UNKNOWN, PIECE_USER = 4 };
+
+/* Settings of a model file. */
+enum { TYPE, SUFFIX, BYTES, DUMMY_PREFIX, EXTRA_SPACES, ESCAPES, N_SETTING };
+
+enum { USER_MAX = 256 }; /* bytes of a user's piece: each is looked for at each place of a text */
+
+/* One side of a tokenizer, while it is read: Marian's has two, each with its file, T5's has one. */
+struct side {
+    struct attn_tokenizer *tokenizer;
+    const struct attn_source *source;
+    const struct attn_json *config; /* tokenizer_config.json, or NULL */
+    const char *name, *vocabulary;  /* the files of pieces and of ids; NULL: numbers of pieces */
+    struct attn_file file, ids;     /* owns */
+    struct field charsmap;
+    struct attn_sentence_rule rule;
+    uint64_t settings[N_SETTING];
+    float least, most; /* scores of normal pieces */
+};
+
+struct piece {
+    const char *key; /* [size] */
+    size_t size;
+    float score;
+    uint64_t type;
+};
+
+static enum attn_status read_piece(struct message message, struct piece *piece,
+                                   struct attn_error *err)
+{
+    struct field field;
+
+    *piece = (struct piece){.key = "", .type = PIECE_NORMAL};
+    while (message.at < message.end) {
+        ATTN_TRY(next_field(&message, &field, err));
+        if (is_field(&field, 1, WIRE_BYTES)) {
+            piece->key = (const char *)field.bytes;
+            piece->size = (size_t)field.value;
+        } else if (is_field(&field, 2, WIRE_32)) {
+            memcpy(&piece->score, field.bytes, sizeof piece->score);
+        } else if (is_field(&field, 3, WIRE_VARINT)) {
+            piece->type = field.value;
+        }
+    }
+    return ATTN_OK;
+}
+
+/* The fault of PIECE, or NULL. */
+static const char *find_problem(const struct side *side, const struct piece *piece)
+{
+    if (piece->size == 0)
+        return "is empty";
+    if (memchr(piece->key, '\0', piece->size) ||
+        attn_utf8_valid_length(piece->key, piece->size) < piece->size)
+        return "is not UTF-8, or has a NUL";
+    if (!isfinite(piece->score))
+        return "has a score that is not finite";
+    if (piece->type == PIECE_UNKNOWN && side->tokenizer->unigram.unk_id >= 0)
+        return "is the second unknown one";
+    return piece->type == PIECE_USER && piece->size > USER_MAX ? "of a user has over 256 bytes"
+                                                               : NULL;
+}
+
+/* Adds PIECE. The score of a user's piece depends on all scores, and is set later. */
+static enum attn_status add_piece(struct side *side, const struct piece *piece,
+                                  struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = side->tokenizer;
+    struct attn_unigram_model *unigram = &tokenizer->unigram;
+    const char *problem = find_problem(side, piece);
+    const int32_t id = (int32_t)unigram->n;
+
+    if (problem)
+        return attn_error_set(err, ATTN_FORMAT, "piece %d of '%s', '%s', %s", (int)id,
+                              attn_quote_string(side->file.path).text,
+                              attn_quote(piece->key, piece->size).text, problem);
+    ATTN_TRY(attn_grow((void **)&unigram->scores, &unigram->capacity, unigram->n + 1,
+                       sizeof *unigram->scores, err));
+    unigram->scores[unigram->n++] = (double)piece->score;
+    if (!side->vocabulary)
+        ATTN_TRY(attn_vocabulary_add(&tokenizer->vocabulary, piece->key, piece->size, id, err));
+    if (piece->type == PIECE_UNKNOWN)
+        unigram->unk_id = id;
+    if (piece->type == PIECE_USER) {
+        if (piece->size > side->rule.n_longest)
+            side->rule.n_longest = piece->size;
+        ATTN_TRY(attn_vocabulary_add(&tokenizer->users, piece->key, piece->size, id, err));
+    } else if (piece->type != PIECE_NORMAL) {
+        return ATTN_OK;
+    } else {
+        side->least = fminf(piece->score, side->least);
+        side->most = fmaxf(piece->score, side->most);
+    }
+    return attn_vocabulary_add(&tokenizer->pieces, piece->key, piece->size, id, err);
+}
+
+/* Reads the settings of the trainer (field 2 of the file) or of the normalizer (field 3). */
+static enum attn_status read_settings(struct side *side, const struct field *of,
+                                      struct attn_error *err)
+{
+    static const unsigned numbers[N_SETTING][2] = {
+        [TYPE] = {2, 3},         [SUFFIX] = {2, 24},      [BYTES] = {2, 35},
+        [DUMMY_PREFIX] = {3, 3}, [EXTRA_SPACES] = {3, 4}, [ESCAPES] = {3, 5}};
+    struct message message = message_of(of, &side->file);
+    struct field field;
+
+    while (message.at < message.end) {
+        ATTN_TRY(next_field(&message, &field, err));
+        if (of->number == 3 && is_field(&field, 2, WIRE_BYTES))
+            side->charsmap = field;
+        for (int i = 0; i < N_SETTING; i++)
+            if (of->number == numbers[i][0] && is_field(&field, numbers[i][1], WIRE_VARINT))
+                side->settings[i] = field.value;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_message(struct side *side, struct attn_error *err)
+{
+    const struct attn_file *file = &side->file;
+    struct message message = {file->data, file->data + file->size, file};
+    struct field field;
+    struct piece piece;
+
+    while (message.at < message.end) {
+        ATTN_TRY(next_field(&message, &field, err));
+        if (is_field(&field, 1, WIRE_BYTES)) {
+            ATTN_TRY(read_piece(message_of(&field, file), &piece, err));
+            ATTN_TRY(add_piece(side, &piece, err));
+        } else if (is_field(&field, 2, WIRE_BYTES) || is_field(&field, 3, WIRE_BYTES)) {
+            ATTN_TRY(read_settings(side, &field, err));
+        }
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status check_model(const struct side *side, struct attn_error *err)
+{
+    static const char *const types[] = {"unigram", "BPE", "word", "char"};
+    const uint64_t type = side->settings[TYPE] - 1;
+
+    if (side->tokenizer->unigram.unk_id < 0)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' is not a model of SentencePiece: it has no unknown piece",
+                              attn_quote_string(side->file.path).text);
+    if (type != 0)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' is a model of SentencePiece of type '%s', expected 'unigram'",
+                              attn_quote_string(side->file.path).text,
+                              type < 4 ? types[type] : "unknown");
+    if (side->settings[SUFFIX])
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' sets treat_whitespace_as_suffix, which is not supported",
+                              attn_quote_string(side->file.path).text);
+    return ATTN_OK;
+}
+
+/* Reads the file into the model and the pieces of the tokenizer. */
+static enum attn_status read_model(struct side *side, struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = side->tokenizer;
+    struct attn_unigram_model *unigram = &tokenizer->unigram;
+    struct attn_vocabulary *users = &tokenizer->users;
+    const char *path;
+
+    ATTN_TRY(attn_file_read_part(side->source, side->name, &side->file, err));
+    path = side->file.path;
+    unigram->vocabulary = &tokenizer->pieces;
+    unigram->ids = &tokenizer->vocabulary;
+    unigram->unk_id = -1;
+    ATTN_TRY(read_message(side, err));
+    ATTN_TRY(check_model(side, err));
+    unigram->has_byte_fallback = side->settings[BYTES];
+    side->rule.has_prefix = side->settings[DUMMY_PREFIX];
+    side->rule.drops_spaces = side->settings[EXTRA_SPACES];
+    side->rule.space = side->settings[ESCAPES] ? space : " ";
+    ATTN_TRY(attn_vocabulary_finish(&tokenizer->pieces, path, true, err));
+    ATTN_TRY(attn_vocabulary_index(&tokenizer->pieces, path, err));
+    if (users->n == 0)
+        return ATTN_OK;
+    for (size_t i = 0; i < users->n; i++)
+        unigram->scores[users->entries[i].id] =
+            (double)((float)users->entries[i].size * side->most) - 0.1;
+    side->rule.users = users;
+    ATTN_TRY(attn_vocabulary_finish(users, path, true, err));
+    return attn_vocabulary_index(users, path, err);
+}
+
+/* --- Language tokens -------------------------------------------------------------------------- */
+
+/* A slice that begins with `>>fra<<` has that as one token. */
+static enum attn_status run_language(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                     struct attn_error *err)
+{
+    const struct attn_tokenizer *tokenizer = walk->pipeline->stages[at].data;
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    size_t n = 2;
+    int32_t id;
+
+    if (size < 4 || memcmp(text, ">>", 2) != 0)
+        return attn_walk_next(walk, at, slice, err);
+    while (n + 2 < size && memcmp(text + n, "<<", 2) != 0)
+        n++;
+    if (memcmp(text + n, "<<", 2) != 0)
+        return attn_walk_next(walk, at, slice, err);
+    id = attn_vocabulary_find(&tokenizer->vocabulary, text, n + 2);
+    ATTN_TRY(attn_encoding_push(walk->encoding, id >= 0 ? id : tokenizer->unigram.ids_unk,
+                                slice.begin, slice.begin + n + 2, err));
+    slice.begin += n + 2;
+    return attn_walk_next(walk, at, slice, err);
+}
+
+static const struct attn_text_stage_kind language_stage = {.run = run_language};
+
+/* --- The tokenizer ---------------------------------------------------------------------------- */
+
+/* Reads vocab.json, or adds the tokens that T5 has after the pieces. */
+static enum attn_status read_ids(struct side *side, struct attn_error *err)
+{
+    struct attn_vocabulary *vocabulary = &side->tokenizer->vocabulary;
+    const char *path = side->file.path;
+    int64_t n_extra = side->vocabulary ? 0 : 100;
+    char key[32];
+
+    if (side->vocabulary) {
+        ATTN_TRY(attn_file_read_part(side->source, side->vocabulary, &side->ids, err));
+        ATTN_TRY(attn_vocabulary_read(vocabulary, &side->ids, err));
+        path = side->ids.path;
+    } else if (side->config) {
+        ATTN_TRY(attn_json_get_int(side->config, attn_json_root(side->config), "extra_ids", 0,
+                                   100000, &n_extra, err));
+    }
+    for (; n_extra > 0; n_extra--) {
+        snprintf(key, sizeof key, "<extra_id_%d>", (int)(n_extra - 1));
+        ATTN_TRY(attn_vocabulary_add(vocabulary, key, strlen(key), (int32_t)vocabulary->n, err));
+    }
+    ATTN_TRY(attn_vocabulary_finish(vocabulary, path, true, err));
+    ATTN_TRY(attn_vocabulary_index(vocabulary, path, err));
+    ATTN_TRY(attn_tokenizer_add_unread(side->tokenizer, path, err));
+    atomic_store_explicit(&side->tokenizer->unread->is_over, true, memory_order_relaxed);
+    return ATTN_OK;
+}
+
+/* Adds the stages, and EOS after a text, or after both. */
+static enum attn_status add_stages(struct side *side, int32_t eos, struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = side->tokenizer;
+    struct attn_pipeline *pipeline = &tokenizer->pipeline;
+
+    ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
+    ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
+    if (side->vocabulary)
+        ATTN_TRY(attn_pipeline_add(pipeline, &language_stage, tokenizer, err));
+    ATTN_TRY(attn_charsmap_add(pipeline, &side->rule, (const char *)side->charsmap.bytes,
+                               (size_t)side->charsmap.value, side->file.path, err));
+    tokenizer->post = (struct attn_post_process){
+        .single = {.items = {{ATTN_TEMPLATE_TEXT, 0}, {eos, 0}}, .n = 2},
+        .pair = {.items = {{ATTN_TEMPLATE_TEXT, 0}, {eos, 0}, {ATTN_TEMPLATE_PAIR, 0}, {eos, 0}},
+                 .n = 4},
+        .takes_pair = !side->vocabulary};
+    return attn_pipeline_add(pipeline, &attn_unigram_stage, &tokenizer->unigram, err);
+}
+
+/* Adds the steps back to text: Marian joins the runs between special tokens. */
+static enum attn_status add_decoder(struct side *side, struct attn_error *err)
+{
+    static const char special[] = "<unk>\0</s>\0<pad>"; /* no published one has others */
+    struct attn_decode_steps *decoder = &side->tokenizer->decoder;
+    const struct attn_decode_step bytes = {.run = attn_decode_byte_fallback};
+    const struct attn_decode_step replace = {
+        .run = attn_decode_replace, .n_a = sizeof space - 1, .n_b = 1, .start = !side->vocabulary};
+    const struct attn_decode_step runs = {.run = attn_decode_runs,
+                                          .n_a = sizeof special,
+                                          .start = side->rule.drops_spaces ? SIZE_MAX
+                                                                           : side->rule.has_prefix};
+
+    ATTN_TRY(attn_decode_add(decoder, replace, space, " ", err));
+    if (side->tokenizer->unigram.has_byte_fallback)
+        ATTN_TRY(attn_decode_add(decoder, bytes, NULL, NULL, err));
+    return side->vocabulary ? attn_decode_add(decoder, runs, special, NULL, err) : ATTN_OK;
+}
+
+static enum attn_status read_side(struct side *side, struct attn_error *err)
+{
+    enum { UNK, EOS, PAD, N_ROLE };
+    struct attn_token_role roles[N_ROLE] = {[UNK] = {"unk_token", "<unk>", true, -1},
+                                            [EOS] = {"eos_token", "</s>", true, -1},
+                                            [PAD] = {"pad_token", "<pad>", false, -1}};
+    struct attn_tokenizer *tokenizer = side->tokenizer;
+    struct attn_unigram_model *unigram = &tokenizer->unigram;
+
+    tokenizer->kind = ATTN_TOKENIZER_UNIGRAM;
+    tokenizer->skips_unknown_ids = true;
+    ATTN_TRY(read_model(side, err));
+    ATTN_TRY(read_ids(side, err));
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, roles, N_ROLE, err));
+    for (size_t i = 0; i < tokenizer->added.n; i++) /* all are found in the text as it is */
+        tokenizer->added.tokens[i].is_normalized = false;
+    ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
+    unigram->ids_unk = roles[UNK].id;
+    attn_unigram_model_finish(unigram);
+    unigram->unk_score = (double)(side->least - 10);
+    ATTN_TRY(add_stages(side, roles[EOS].id, err));
+    ATTN_TRY(add_decoder(side, err));
+    return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
+}
+
+static enum attn_status read_sides(struct attn_tokenizer *tokenizer,
+                                   const struct attn_source *source, const struct attn_json *config,
+                                   struct attn_error *err)
+{
+    const bool is_marian = attn_tokenizer_spm_is_marian(source);
+    bool is_separate = false;
+
+    if (config)
+        ATTN_TRY(attn_json_get_bool(config, attn_json_root(config), "separate_vocabs", &is_separate,
+                                    err));
+    if (is_marian)
+        ATTN_TRY(ATTN_ALLOC(tokenizer->target, 1, err));
+    for (int i = 0; i <= is_marian; i++) {
+        struct side side = {
+            .tokenizer = i == 0 ? tokenizer : tokenizer->target,
+            .source = source,
+            .config = config,
+            .name = !is_marian ? "spiece.model"
+                    : i == 0   ? "source.spm"
+                               : "target.spm",
+            .vocabulary = !is_marian              ? NULL
+                          : i == 1 && is_separate ? "target_vocab.json"
+                                                  : "vocab.json",
+            .settings = {[TYPE] = 1, [DUMMY_PREFIX] = 1, [EXTRA_SPACES] = 1, [ESCAPES] = 1},
+            .least = INFINITY,
+            .most = FLT_MIN}; /* as there: scores are mostly negative */
+        const enum attn_status status = read_side(&side, err);
+
+        attn_file_release(&side.file);
+        attn_file_release(&side.ids);
+        ATTN_TRY(status);
+    }
+    return ATTN_OK;
+}
+
+bool attn_tokenizer_spm_is_marian(const struct attn_source *source)
+{
+    return attn_source_has_part(source, "source.spm") || attn_source_has_part(source, "target.spm");
+}
+
+enum attn_status attn_tokenizer_spm_read(struct attn_tokenizer *tokenizer,
+                                         const struct attn_source *source, struct attn_error *err)
+{
+    struct attn_json *config = NULL;
+    enum attn_status status = ATTN_OK;
+
+    if (attn_source_has_part(source, config_name))
+        ATTN_TRY(attn_json_read_part(source, config_name, NULL, &config, err));
+    status = read_sides(tokenizer, source, config, err);
+    attn_json_free(config);
+    return status;
+}
