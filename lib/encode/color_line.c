@@ -2,6 +2,7 @@
 #include "encode/color_line.h"
 #include "encode/colormap_internal.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { TERMINAL_BLACK = 16, TERMINAL_WHITE = 231, TEXT_CODE = 38, GROUND_CODE = 48 };
@@ -10,6 +11,24 @@ struct attn_ink attn_ink_of(const struct attn_colormap *map, enum attn_theme the
 {
     return (struct attn_ink){true, attn_colormap_color(map, theme, level),
                              attn_colormap_terminal(map, theme, level)};
+}
+
+struct attn_ink attn_ink_nearest(struct attn_rgb color)
+{
+    struct attn_ink ink = {true, color, TERMINAL_BLACK};
+    int least = INT_MAX;
+
+    for (int index = TERMINAL_BLACK; index < ATTN_N_COLOR; index++) {
+        const struct attn_rgb other = attn_terminal_color(index);
+        const int r = other.r - color.r, g = other.g - color.g, b = other.b - color.b;
+        const int distance = 2 * r * r + 4 * g * g + 3 * b * b; /* as eyes weigh them */
+
+        if (distance < least) {
+            least = distance;
+            ink.index = index;
+        }
+    }
+    return ink;
 }
 
 struct attn_paint attn_paint_behind(struct attn_ink ink, enum attn_color_depth depth)

@@ -33,6 +33,9 @@ struct attn_paint {
 
 struct attn_ink attn_ink_of(const struct attn_colormap *map, enum attn_theme theme, int level);
 
+/* Any colour, and the nearest of 256. */
+struct attn_ink attn_ink_nearest(struct attn_rgb color);
+
 /* The ink as ground, with readable black or white text. */
 struct attn_paint attn_paint_behind(struct attn_ink ink, enum attn_color_depth depth);
 

@@ -125,6 +125,26 @@ bool attn_rgb_takes_black(struct attn_rgb color)
     return 0.2126 * linear(color.r) + 0.7152 * linear(color.g) + 0.0722 * linear(color.b) > 0.179;
 }
 
+struct attn_rgb attn_rgb_mix(uint32_t hue, double share, enum attn_theme theme)
+{
+    const double ground = theme == ATTN_THEME_DARK ? 0 : 255;
+    uint8_t channels[3];
+
+    for (int i = 0; i < 3; i++) {
+        const double channel = hue >> (16 - 8 * i) & 255;
+
+        channels[i] = (uint8_t)lround(ground + share * (channel - ground));
+    }
+    return (struct attn_rgb){channels[0], channels[1], channels[2]};
+}
+
+struct attn_rgb attn_hue_color(uint32_t hue, double place, enum attn_theme theme)
+{
+    const double least = 0.15; /* so that it is seen to have a hue */
+
+    return attn_rgb_mix(hue, least + (1 - least) * place, theme);
+}
+
 /* --- Cells without a value ------------------------------------------------------------------- */
 
 struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme theme)

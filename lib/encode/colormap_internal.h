@@ -21,6 +21,12 @@ struct attn_rgb attn_terminal_color(int index);
  */
 bool attn_rgb_takes_black(struct attn_rgb color);
 
+/* HUE, 0xRRGGBB, mixed with the ground: SHARE of it, 0..1. */
+struct attn_rgb attn_rgb_mix(uint32_t hue, double share, enum attn_theme theme);
+
+/* HUE for a number at PLACE, 0..1, of a scale: the hue itself at 1, nearly the ground at 0. */
+struct attn_rgb attn_hue_color(uint32_t hue, double place, enum attn_theme theme);
+
 /* The kind of a cell. All but a value look the same in every map. */
 enum attn_cell_kind {
     ATTN_CELL_VALUE,     /* a number, which may be 0 */

@@ -116,12 +116,12 @@ void attn_shapes_add_box(struct attn_shapes *shapes, struct attn_shape_box box)
 
 void attn_shapes_add_line(struct attn_shapes *shapes, struct attn_shape_line line)
 {
-    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_LINE, .line = line});
+    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_LINE, .tag = shapes->tag, .line = line});
 }
 
 void attn_shapes_add_dot(struct attn_shapes *shapes, struct attn_shape_dot dot)
 {
-    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_DOT, .dot = dot});
+    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_DOT, .tag = shapes->tag, .dot = dot});
 }
 
 void attn_shapes_add_band(struct attn_shapes *shapes, struct attn_shape_band band)
@@ -251,6 +251,35 @@ enum attn_status attn_shapes_runs(const struct attn_shapes *shapes,
     *runs = made;
     *n = n_run;
     return ATTN_OK;
+}
+
+const char *attn_shapes_families(const struct attn_shapes *shapes)
+{
+    return shapes->is_proportional ? "Helvetica, Arial, DejaVu Sans, sans-serif"
+                                   : "DejaVu Sans Mono, Menlo, Consolas, monospace";
+}
+
+void attn_shapes_crop(struct attn_shapes *shapes, double n, double parts)
+{
+    /* the numbers that each kind begins with: places (x), which move, and sizes (s) */
+    static const char *const numbers[] = {
+        [ATTN_SHAPE_CELLS] = "xxss",  [ATTN_SHAPE_BOX] = "xxss", [ATTN_SHAPE_PICTURE] = "xxss",
+        [ATTN_SHAPE_LINE] = "xxxxs",  [ATTN_SHAPE_DOT] = "xxs",  [ATTN_SHAPE_TEXT] = "xxs",
+        [ATTN_SHAPE_BAND] = "xxxxxx",
+    };
+    struct attn_shape *list = (void *)shapes->shapes.data;
+
+    for (size_t i = 0; i < shapes->shapes.size / sizeof *list; i++) {
+        const char *kind = numbers[list[i].kind];
+        double *number = &list[i].box.x;
+
+        for (; *kind; kind++, number++)
+            *number = (*number - (*kind == 'x' ? n : 0)) * parts;
+    }
+    shapes->width = (shapes->width - 2 * n) * parts;
+    shapes->height = (shapes->height - 2 * n) * parts;
+    shapes->cell *= parts;
+    shapes->label *= parts;
 }
 
 double attn_shapes_pixels(const struct attn_shapes *shapes)

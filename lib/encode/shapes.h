@@ -39,6 +39,7 @@ enum attn_shape_kind {
 
 enum attn_text_anchor { ATTN_ANCHOR_START, ATTN_ANCHOR_MIDDLE, ATTN_ANCHOR_END };
 
+/* All kinds begin with numbers of attn_shapes_crop. */
 struct attn_shape_cells {
     double x, y, width, height; /* of one cell is width by height; whole numbers */
     size_t n_row, n_col;
@@ -87,6 +88,7 @@ struct attn_shape_text {
 
 struct attn_shape {
     enum attn_shape_kind kind;
+    size_t tag; /* of a line or a dot: 0, or it is drawn alone, in SVG as the element "row-TAG-1" */
     union {
         struct attn_shape_cells cells;
         struct attn_shape_box box;
@@ -114,7 +116,9 @@ struct attn_shapes {
     double cell;          /* the side of the smallest cells, which get whole pixels; or 0 */
     double label;         /* the size of the smallest labels, in units; 0: unknown */
     const char *font;     /* a family that goes before the usual ones, borrowed; or NULL */
+    bool is_proportional; /* these are proportional, and not monospaced */
     uint32_t paper;       /* the colour of the ground */
+    size_t tag;           /* of the lines and dots that are added next */
     uint32_t palette[ATTN_SHAPES_COLORS];
     uint8_t opacities[ATTN_SHAPES_COLORS]; /* of veils, 255: opaque */
     size_t n_color;
@@ -192,6 +196,12 @@ struct attn_shape_run {
 enum attn_status attn_shapes_runs(const struct attn_shapes *shapes,
                                   const struct attn_shape_cluster *cluster,
                                   struct attn_shape_run **runs, size_t *n, struct attn_error *err);
+
+/* The usual families, a list as in CSS. */
+const char *attn_shapes_families(const struct attn_shapes *shapes);
+
+/* Takes N units off each side, and divides each unit by PARTS. */
+void attn_shapes_crop(struct attn_shapes *shapes, double n, double parts);
 
 /* Pixels a unit of a PNG. */
 double attn_shapes_pixels(const struct attn_shapes *shapes);
