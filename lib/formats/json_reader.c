@@ -742,15 +742,43 @@ static int compare_strings(const struct key *a, const struct key *b, const char 
 }
 
 /* Equal keys stay in the order of the text, so that the second one is reported. */
-static int compare_keys(const void *a, const void *b, void *reader)
+static bool is_before(const struct key *a, const struct key *b, const char *text)
 {
-    const struct key *x = a, *y = b;
     int order;
 
-    if (x->hash != y->hash)
-        return x->hash < y->hash ? -1 : 1;
-    order = compare_strings(x, y, ((const struct attn_json_reader *)reader)->text);
-    return order != 0 ? order : (x->offset > y->offset) - (x->offset < y->offset);
+    if (a->hash != b->hash)
+        return a->hash < b->hash;
+    order = compare_strings(a, b, text);
+    return order != 0 ? order < 0 : a->offset < b->offset;
+}
+
+/* Moves the key at I down to its place in a heap of N keys, whose last one is on top. */
+static void sift_down(struct key *keys, size_t i, size_t n, const char *text)
+{
+    const struct key moved = keys[i];
+
+    for (size_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
+        child += child + 1 < n && is_before(&keys[child], &keys[child + 1], text);
+        if (!is_before(&moved, &keys[child], text))
+            break;
+        keys[i] = keys[child];
+        i = child;
+    }
+    keys[i] = moved;
+}
+
+/* qsort passes no text on, and qsort_r differs by C library. */
+static void sort_keys(struct key *keys, size_t n, const char *text)
+{
+    for (size_t i = n / 2; i > 0; i--)
+        sift_down(keys, i - 1, n, text);
+    for (size_t i = n - 1; i > 0; i--) {
+        const struct key last = keys[i];
+
+        keys[i] = keys[0];
+        keys[0] = last;
+        sift_down(keys, 0, i, text);
+    }
 }
 
 /* Drops the keys from FIRST on, after looking for two that are equal. */
@@ -761,7 +789,7 @@ static enum attn_status pop_keys(struct key_stack *stack, size_t first,
 
     if (stack->count <= first)
         return ATTN_OK;
-    qsort_r(keys + first, stack->count - first, sizeof *keys, compare_keys, reader);
+    sort_keys(keys + first, stack->count - first, reader->text);
     for (size_t i = first + 1; i < stack->count; i++) {
         struct attn_json_token token;
 
