@@ -60,9 +60,7 @@ static const char *const group_names[] = {
 
 static bool is_vector(const struct attn_made_weight *weight)
 {
-    return weight->spec->rule->kind == ATTN_WEIGHT_VECTOR ||
-           weight->spec->rule->kind == ATTN_WEIGHT_QKV_VECTOR ||
-           weight->spec->rule->kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
+    return weight->spec->rule->kind == ATTN_WEIGHT_VECTOR || weight->spec->rank == 1;
 }
 
 /* --- tensors ---------------------------------------------------------------------------------- */

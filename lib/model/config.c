@@ -18,19 +18,27 @@ static const char *const norms[] = {[ATTN_NORM_NONE] = "none",
                                     [ATTN_NORM_LAYERNORM] = "layernorm",
                                     [ATTN_NORM_RMSNORM] = "rmsnorm",
                                     [ATTN_NORM_RMSNORM_PLUS_ONE] = "rmsnorm_plus_one",
-                                    [ATTN_NORM_LAYERNORM_NO_BIAS] = "layernorm_no_bias"};
+                                    [ATTN_NORM_LAYERNORM_NO_BIAS] = "layernorm_no_bias",
+                                    [ATTN_NORM_LAYERNORM_NO_WEIGHT] = "layernorm_no_weight"};
 static const char *const places[] = {[ATTN_NORM_PRE] = "before",
                                      [ATTN_NORM_POST] = "after",
                                      [ATTN_NORM_AROUND] = "around",
                                      [ATTN_NORM_SUM] = "after_sum"};
 static const char *const qk_norms[] = {[ATTN_QK_NORM_NONE] = "none",
                                        [ATTN_QK_NORM_PER_HEAD] = "per_head",
-                                       [ATTN_QK_NORM_ALL_HEADS] = "all_heads"};
+                                       [ATTN_QK_NORM_ALL_HEADS] = "all_heads",
+                                       [ATTN_QK_NORM_EACH_HEAD] = "each_head"};
 static const char *const positions[] = {[ATTN_POSITIONS_NONE] = "none",
                                         [ATTN_POSITIONS_LEARNED] = "learned",
-                                        [ATTN_POSITIONS_ROTARY] = "rotary"};
+                                        [ATTN_POSITIONS_ROTARY] = "rotary",
+                                        [ATTN_POSITIONS_ALIBI] = "alibi"};
 static const char *const outputs[] = {
     [ATTN_OUTPUT_NONE] = "none", [ATTN_OUTPUT_TIED] = "tied", [ATTN_OUTPUT_OWN] = "own"};
+
+static const char *const expert_weights[] = {[ATTN_EXPERTS_SOFTMAX_ALL] = "softmax_all",
+                                             [ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED] =
+                                                 "softmax_all_normalized",
+                                             [ATTN_EXPERTS_SOFTMAX_CHOSEN] = "softmax_chosen"};
 
 static const char *const resamples[] = {[ATTN_RESAMPLE_NONE] = "none",
                                         [ATTN_RESAMPLE_CUBIC] = "cubic",
@@ -38,16 +46,25 @@ static const char *const resamples[] = {[ATTN_RESAMPLE_NONE] = "none",
 static const char *const poolings[] = {[ATTN_POOLING_NONE] = "none",
                                        [ATTN_POOLING_FIRST] = "first",
                                        [ATTN_POOLING_FIRST_AND_MEAN] = "first_and_mean",
-                                       [ATTN_POOLING_PROJECTED] = "projected"};
+                                       [ATTN_POOLING_PROJECTED] = "projected",
+                                       [ATTN_POOLING_LAST] = "last",
+                                       [ATTN_POOLING_MEAN] = "mean"};
+static const char *const tasks[] = {[ATTN_TASK_VOCABULARY] = "vocabulary",
+                                    [ATTN_TASK_SEQUENCE] = "sequence",
+                                    [ATTN_TASK_TOKENS] = "tokens",
+                                    [ATTN_TASK_SPANS] = "spans"};
 
 #define FIELD(of_type, field)                                                                      \
     .name = #field, .type = (of_type), .offset = offsetof(struct attn_config, field)
 #define SIZE(field, largest) FIELD(ATTN_CONFIG_SIZE, field), .key = #field, .max = (largest)
 #define FLAG(field, its_key) FIELD(ATTN_CONFIG_FLAG, field), .key = (its_key)
 #define ENCODER_FIELD(of_type, field) FIELD(of_type, field), .is_of_encoder = true
+#define EXPERT_FIELD(of_type, field) FIELD(of_type, field), .is_of_mixture = true
 #define IMAGE_FIELD(of_type, its_name, field)                                                      \
     .name = (its_name), .type = (of_type), .offset = offsetof(struct attn_config, field),          \
     .is_of_image = true
+#define CLASS_WORD(field, list)                                                                    \
+    FIELD(ATTN_CONFIG_WORD, field), .words = (list), .is_of_classes = true
 #define WORD(field, list) FIELD(ATTN_CONFIG_WORD, field), .words = (list)
 
 const struct attn_config_field attn_config_fields[] = {
@@ -98,6 +115,15 @@ const struct attn_config_field attn_config_fields[] = {
      .expected = "'none', 'tied' or 'own'"},
     {FLAG(has_output_bias, NULL)},
     {FIELD(ATTN_CONFIG_FACTOR, logits_cap)},
+    {FIELD(ATTN_CONFIG_FACTOR, residual_scale), .is_rare = true},
+    {FIELD(ATTN_CONFIG_FACTOR, logits_scale), .is_rare = true},
+    {FIELD(ATTN_CONFIG_FACTOR, qkv_clip), .is_rare = true},
+    {EXPERT_FIELD(ATTN_CONFIG_SIZE, n_expert)},
+    {EXPERT_FIELD(ATTN_CONFIG_SIZE, n_expert_used)},
+    {EXPERT_FIELD(ATTN_CONFIG_WORD, expert_weights), .words = expert_weights},
+    {EXPERT_FIELD(ATTN_CONFIG_SIZE, d_expert)},
+    {EXPERT_FIELD(ATTN_CONFIG_SIZE, d_shared_expert)},
+    {EXPERT_FIELD(ATTN_CONFIG_FLAG, has_sinks)},
     {IMAGE_FIELD(ATTN_CONFIG_SIZE, "n_channel", image.n_channel)},
     {IMAGE_FIELD(ATTN_CONFIG_SIZE, "image_height", image.height)},
     {IMAGE_FIELD(ATTN_CONFIG_SIZE, "image_width", image.width)},
@@ -107,6 +133,8 @@ const struct attn_config_field attn_config_fields[] = {
     {IMAGE_FIELD(ATTN_CONFIG_WORD, "resample", image.resample), .words = resamples},
     {IMAGE_FIELD(ATTN_CONFIG_WORD, "pooling", image.pooling), .words = poolings},
     {IMAGE_FIELD(ATTN_CONFIG_FLAG, "has_layer_scale", has_layer_scale)},
+    {CLASS_WORD(task, tasks)},
+    {CLASS_WORD(pooling, poolings)},
     {FIELD(ATTN_CONFIG_FLAG, has_two_towers), .is_of_tower = true},
     {FIELD(ATTN_CONFIG_SIZE, d_projected), .is_of_tower = true},
     {.name = NULL},
@@ -122,42 +150,60 @@ bool attn_config_has_cross(const struct attn_config *config)
 
 /* --- sites and sizes -------------------------------------------------------------------------- */
 
+/* The sites that a model does not have. */
+static attn_site_set find_lacking(const struct attn_config *config)
+{
+#define BIT(id) ATTN_SITE_BIT(ATTN_SITE_##id)
+    const bool is_joined =
+        config->has_out_proj || config->n_head * config->d_value == config->d_model;
+    const bool is_vocabulary = config->task == ATTN_TASK_VOCABULARY;
+    const bool has_pooled = config->task == ATTN_TASK_SEQUENCE
+                                ? config->pooling != ATTN_POOLING_PROJECTED
+                                : config->head_act_fn && !is_vocabulary;
+    const bool is_image = config->image.patch_height > 0, is_projected = config->d_projected > 0;
+    const bool is_of_sound = config->is_encoder && config->stack.n_mel > 0;
+    const struct {
+        bool has;
+        attn_site_set sites;
+    } rows[] = {
+        {config->is_sentence, BIT(SENTENCE_EMBED)},
+        {!config->is_sentence && is_projected && !is_image, BIT(TEXT_EMBED)},
+        {is_projected && is_image, BIT(IMAGE_EMBED)},
+        {config->d_out == config->d_model && is_joined, BIT(RESID_POST)},
+        {is_joined, BIT(ATTN_OUT)},
+        {config->positions == ATTN_POSITIONS_ROTARY, BIT(ROT_Q) | BIT(ROT_K)},
+        {config->d_mlp > 0, BIT(RESID_MID) | BIT(MLP_PRE) | BIT(MLP_POST) | BIT(MLP_OUT)},
+        {config->d_mlp > 0 && config->has_gated_mlp, BIT(MLP_PRE_LINEAR)},
+        {!config->has_parallel_residual, BIT(RESID_MID)},
+        {config->norm_place == ATTN_NORM_SUM,
+         BIT(NORMALIZED_RESID_MID) | BIT(NORMALIZED_RESID_POST)},
+        {config->head_act_fn && is_vocabulary, BIT(MLM_HEAD)},
+        {has_pooled, BIT(POOLED)},
+        {config->has_final_norm, BIT(LN_FINAL)},
+        {config->output != ATTN_OUTPUT_NONE, BIT(LOGITS)},
+        {!is_of_sound, BIT(EMBED)},
+        {config->n_expert > 0, BIT(ROUTER_LOGITS) | BIT(EXPERT_WEIGHTS) | BIT(EXPERT_INDICES)},
+        {config->d_shared_expert > 0, BIT(SHARED_OUT)},
+        {config->has_sinks, BIT(SINK)},
+    };
+    attn_site_set in_none = config->n_layer > 0 ? ~(attn_site_set)0 : 0;
+    attn_site_set lacking = BIT(PATTERN_DROPPED) | BIT(PATTERN_LOWRANK) | attn_sites_derived();
+
+#undef BIT
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        lacking |= rows[i].has ? 0 : rows[i].sites;
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        in_none &= config->lacking ? config->lacking[layer] : 0;
+    return lacking | in_none;
+}
+
 struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_position)
 {
     if (!config)
         return (struct attn_dims){0};
-    const bool is_joined =
-        config->has_out_proj || config->n_head * config->d_value == config->d_model;
-    attn_site_set lacking = 0;
+    const bool is_of_classes = config->task != ATTN_TASK_VOCABULARY;
+    const bool is_wide = config->pooling == ATTN_POOLING_FIRST_AND_MEAN;
 
-    if (config->d_out != config->d_model)
-        lacking |= ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
-    if (!is_joined)
-        lacking |= ATTN_SITE_BIT(ATTN_SITE_ATTN_OUT) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
-    if (config->positions != ATTN_POSITIONS_ROTARY)
-        lacking |= ATTN_SITE_BIT(ATTN_SITE_ROT_Q) | ATTN_SITE_BIT(ATTN_SITE_ROT_K);
-    if (!config->has_gated_mlp || config->d_mlp == 0)
-        lacking |= ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR);
-    if (config->has_parallel_residual)
-        lacking |= ATTN_SITE_BIT(ATTN_SITE_RESID_MID);
-    if (config->norm_place != ATTN_NORM_SUM)
-        lacking |= ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_MID) |
-                   ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_POST);
-    if (!config->head_act_fn)
-        lacking |= ATTN_SITE_BIT(ATTN_SITE_MLM_HEAD);
-    if (config->d_mlp == 0)
-        lacking |= ATTN_SITE_BIT(ATTN_SITE_RESID_MID) | ATTN_SITE_BIT(ATTN_SITE_MLP_PRE) |
-                   ATTN_SITE_BIT(ATTN_SITE_MLP_POST) | ATTN_SITE_BIT(ATTN_SITE_MLP_OUT);
-    if (!config->has_final_norm)
-        lacking |= ATTN_SITE_BIT(ATTN_SITE_LN_FINAL);
-    if (config->output == ATTN_OUTPUT_NONE)
-        lacking |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
-    if (config->d_projected == 0 || config->image.patch_height > 0)
-        lacking |= ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED);
-    if (config->d_projected == 0 || config->image.patch_height == 0)
-        lacking |= ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED);
-    lacking |= ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) |
-               attn_sites_derived();
     return (struct attn_dims){
         .n_layer = config->n_layer,
         .n_head = config->n_head,
@@ -167,22 +213,58 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .d_value = config->d_value,
         .d_mlp = config->d_mlp,
         .d_out = config->d_out,
-        .d_embed = config->d_embed,
+        .d_embed = config->has_output_map ? config->d_model : config->d_embed, /* seen mapped */
         .d_projected = config->d_projected,
         .n_vocab = config->n_vocab,
         .n_position = n_position,
         .n_front = config->image.patch_height > 0 ? 1 + config->image.n_register : 0,
-        .is_pooled = config->image.pooling != ATTN_POOLING_NONE,
+        .is_pooled = config->pooling != ATTN_POOLING_NONE,
+        .d_pooled = is_of_classes ? (is_wide ? 2 : 1) * config->d_model : 0,
         .is_cross = config->is_cross,
-        .sites = (ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~lacking,
+        .has_pairs = config->stack.has_encoder,
+        .lacking = config->lacking,
+        .n_expert = config->n_expert,
+        .n_expert_used = config->n_expert_used,
+        .sites = (ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~find_lacking(config),
     };
 }
 
 size_t attn_config_weights_layer(const struct attn_config *config, size_t layer)
 {
+    if (config->stack.has_encoder)
+        return layer / 2;
     const double n = config->n_group > 0 ? (double)config->n_layer / (double)config->n_group : 1;
 
     return (size_t)((double)layer / n);
+}
+
+size_t attn_config_pooled_row(const struct attn_config *config, const int32_t *ids, size_t n)
+{
+    size_t row = config->pooling == ATTN_POOLING_LAST ? n - 1 : 0;
+
+    while (ids && row > 0 && ids[row] == config->pad_id)
+        row--;
+    if (config->d_projected == 0 || config->image.patch_height > 0)
+        return row;
+    if (!ids)
+        return n - 1;
+    for (size_t i = 0; i < n; i++) {
+        if (config->projected_id != ATTN_LARGEST_ID && ids[i] == config->projected_id)
+            return i;
+        if (config->projected_id == ATTN_LARGEST_ID && ids[i] > ids[row])
+            row = i;
+    }
+    return row;
+}
+
+size_t attn_config_pooled_rows(const struct attn_config *config, const int32_t *ids, size_t n,
+                               size_t *first)
+{
+    const bool has_mean = config->pooling == ATTN_POOLING_MEAN ||
+                          config->pooling == ATTN_POOLING_FIRST_AND_MEAN || config->is_sentence;
+
+    *first = has_mean ? 0 : attn_config_pooled_row(config, ids, n);
+    return has_mean ? n : 1;
 }
 
 /* Parts that no family combines, so that the decoder does not either. */
@@ -213,7 +295,7 @@ static enum attn_status check_supported(const struct attn_json *json,
         if (lacking[i].is_used)
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "'%s' asks for %s, which this version does not have",
-                                  attn_quote_string(attn_json_name(json)).text, lacking[i].part);
+                                  attn_config_quote(json).text, lacking[i].part);
     return ATTN_OK;
 }
 
@@ -221,7 +303,6 @@ static enum attn_status check_supported(const struct attn_json *json,
 static enum attn_status check_sizes(const struct attn_json *json, const struct attn_config *config,
                                     struct attn_error *err)
 {
-    const char *name = attn_json_name(json);
     const size_t d_concat = config->n_head * config->d_value;
     const bool is_bare = config->n_layer == 1 && config->d_mlp == 0 && !config->has_residual &&
                          !config->has_final_norm && config->output == ATTN_OUTPUT_NONE;
@@ -233,19 +314,19 @@ static enum attn_status check_sizes(const struct attn_json *json, const struct a
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no projections, so it needs one head of the width of the "
                               "model: found n_head %zu, d_head %zu, d_value %zu, d_model %zu",
-                              attn_quote_string(name).text, config->n_head, config->d_head,
+                              attn_config_quote(json).text, config->n_head, config->d_head,
                               config->d_value, config->d_model);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         if (config->is_cross[layer] && !config->has_projections &&
             config->d_source != config->d_model)
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' has no projections, so d_source %zu must be d_model %zu",
-                                  attn_quote_string(name).text, config->d_source, config->d_model);
+                                  attn_config_quote(json).text, config->d_source, config->d_model);
     if (!config->has_out_proj && !is_bare && d_concat != config->d_model)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no out_proj, so n_head * d_value must be d_model: found "
                               "%zu * %zu and %zu",
-                              attn_quote_string(name).text, config->n_head, config->d_value,
+                              attn_config_quote(json).text, config->n_head, config->d_value,
                               config->d_model);
     return ATTN_OK;
 }
@@ -265,7 +346,7 @@ enum attn_status attn_config_check_divides(const struct attn_json *json, const c
     if (whole % n == 0)
         return ATTN_OK;
     attn_error_set(err, ATTN_FORMAT, "%s %zu does not divide %s %zu in '%s'", key, n, whole_key,
-                   whole, attn_quote_string(attn_json_name(json)).text);
+                   whole, attn_config_quote(json).text);
     attn_error_hint(err, "%s %zu divides it", key, attn_config_nearest_divisor(whole, n));
     return ATTN_FORMAT;
 }
@@ -285,7 +366,6 @@ enum attn_status attn_config_check(const struct attn_json *json, const struct at
         {config->output != ATTN_OUTPUT_NONE, "an output layer"},
     };
     const size_t n_turned = config->positions == ATTN_POSITIONS_ROTARY ? config->n_layer : 0;
-    const char *name = attn_json_name(json);
 
     ATTN_TRY(check_supported(json, config, err));
     /* Rotated components must be pairs in a head; a source has no positions. */
@@ -296,18 +376,18 @@ enum attn_status attn_config_check(const struct attn_json *json, const struct at
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "'%s' asks for rotary positions of a source, which this version "
                                   "does not have",
-                                  attn_quote_string(name).text);
-        if (d_rotary == 0 || d_rotary % 2 != 0 || d_rotary > config->d_head)
+                                  attn_config_quote(json).text);
+        if (d_rotary % 2 != 0 || d_rotary > config->d_head)
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' turns %zu of the %zu components of a head, expected an "
                                   "even number of them",
-                                  attn_quote_string(name).text, d_rotary, config->d_head);
+                                  attn_config_quote(json).text, d_rotary, config->d_head);
     }
     /* Only attention may have rows of another width than the model. */
     for (size_t i = 0; i < sizeof hindrances / sizeof *hindrances; i++)
         if (config->d_out != config->d_model && hindrances[i].is_used)
             return attn_error_set(err, ATTN_FORMAT, "'%s' has %s, so d_out %zu must be d_model %zu",
-                                  attn_quote_string(name).text, hindrances[i].what, config->d_out,
+                                  attn_config_quote(json).text, hindrances[i].what, config->d_out,
                                   config->d_model);
     return check_sizes(json, config, err);
 }
@@ -317,17 +397,40 @@ enum attn_status attn_config_allocate_layers(struct attn_config *config,
                                              const struct attn_attention *first,
                                              struct attn_error *err)
 {
-    layers->attention = attn_alloc(config->n_layer, sizeof *layers->attention, err);
-    layers->is_cross = attn_alloc(config->n_layer, sizeof *layers->is_cross, err);
+    const size_t n = config->n_layer;
+
+    ATTN_TRY(ATTN_ALLOC(layers->attention, n, err));
+    ATTN_TRY(ATTN_ALLOC(layers->is_cross, n, err));
+    ATTN_TRY(ATTN_ALLOC(layers->rope, n, err));
+    ATTN_TRY(ATTN_ALLOC(layers->lacking, n, err));
+    ATTN_TRY(ATTN_ALLOC(layers->is_dense, n, err));
     config->attention = layers->attention;
-    layers->rope = attn_alloc(config->n_layer, sizeof *layers->rope, err);
     config->is_cross = layers->is_cross;
     config->rope = layers->rope;
-    if (!layers->attention || !layers->is_cross || !layers->rope)
-        return ATTN_NO_MEMORY;
+    config->lacking = layers->lacking;
+    config->is_dense = layers->is_dense;
     for (size_t layer = 0; layer < config->n_layer; layer++)
         layers->attention[layer] = *first;
     return ATTN_OK;
+}
+
+void attn_config_lack(struct attn_config_layers *layers, size_t layer, attn_site_set sites)
+{
+    layers->lacking[layer] |= sites | attn_sites_gradients_of(sites);
+}
+
+void attn_config_pair_layers(const struct attn_config *config, struct attn_config_layers *layers)
+{
+    const attn_site_set after_mid =
+        ATTN_SITE_BIT(ATTN_SITE_MLP_PRE) | ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR) |
+        ATTN_SITE_BIT(ATTN_SITE_MLP_POST) | ATTN_SITE_BIT(ATTN_SITE_MLP_OUT) |
+        ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_POST);
+
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        layers->is_cross[layer] = layer % 2 == 1;
+        if (layer % 2 == 0)
+            attn_config_lack(layers, layer, after_mid);
+    }
 }
 
 void attn_config_release(struct attn_config *config, struct attn_config_layers *layers)
@@ -336,6 +439,10 @@ void attn_config_release(struct attn_config *config, struct attn_config_layers *
     attn_free(layers->is_cross);
     attn_free(layers->rope);
     attn_free(layers->divisors);
+    attn_free(layers->lacking);
+    attn_free(layers->buckets);
+    attn_free(layers->bias);
+    attn_free(layers->is_dense);
     attn_free((void *)layers->labels);
     attn_free(layers->label_text);
     *layers = (struct attn_config_layers){0};
@@ -352,8 +459,37 @@ enum attn_status attn_config_set_activation(const struct attn_json *json, const 
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'%s' in '%s' is '%s', this version has gelu_new, gelu, relu, silu, "
                               "tanh, quick_gelu and relu2",
-                              key, attn_quote_string(attn_json_name(json)).text,
-                              attn_quote_string(name).text);
+                              key, attn_config_quote(json).text, attn_quote_string(name).text);
     *act_fn = attn_activation_name(activation);
     return ATTN_OK;
+}
+
+const struct attn_node *attn_config_find_given(const struct attn_node *object, const char *key)
+{
+    const struct attn_node *node = object ? attn_node_find(object, key) : NULL;
+
+    return node && !attn_node_is_null(node) ? node : NULL;
+}
+
+enum attn_status attn_config_find_object(const struct attn_json *json,
+                                         const struct attn_node *object, const char *key,
+                                         const struct attn_node **found, struct attn_error *err)
+{
+    const struct attn_node *node = attn_node_find(object, key);
+
+    *found = NULL;
+    if (!node || attn_node_is_null(node))
+        return ATTN_OK;
+    if (!attn_node_is_object(node))
+        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not an object", key,
+                              attn_config_quote(json).text);
+    if (attn_node_first(node))
+        *found = node;
+    return ATTN_OK;
+}
+
+enum attn_status attn_config_get_width(const struct attn_json *json, const char *key, size_t *width,
+                                       struct attn_error *err)
+{
+    return attn_json_get_size(json, attn_json_root(json), key, 1, ATTN_MAX_WIDTH, width, err);
 }

@@ -10,47 +10,15 @@
 #include "attention/attention.h"
 #include "base/status.h"
 #include "model/image_config.h"
+#include "model/label_config.h"
+#include "model/part_config.h"
 #include "model/rope_config.h"
+#include "model/stack_config.h"
 #include "trace/site.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* All norms of a model are of one kind. RMSNorm: Zhang and Sennrich 1910.07467. */
-enum attn_norm {
-    ATTN_NORM_NONE = 0,
-    ATTN_NORM_LAYERNORM = 1,        /* (x - mean) / sqrt(variance + eps) * w + b */
-    ATTN_NORM_RMSNORM = 2,          /* x / sqrt(mean of x^2 + eps) * w */
-    ATTN_NORM_RMSNORM_PLUS_ONE = 3, /* x / sqrt(mean of x^2 + eps) * (1 + w) */
-    ATTN_NORM_LAYERNORM_NO_BIAS = 4,
-};
-
-/* Where a block normalizes. */
-enum attn_norm_place {
-    ATTN_NORM_PRE = 0,    /* the input of attention and the MLP */
-    ATTN_NORM_POST = 1,   /* their outputs */
-    ATTN_NORM_AROUND = 2, /* both */
-    ATTN_NORM_SUM = 3,    /* the stream itself, after each sum */
-};
-
-/* Which rows of q and k are normalized, before they are turned. */
-enum attn_qk_norm {
-    ATTN_QK_NORM_NONE = 0,
-    ATTN_QK_NORM_PER_HEAD = 1,  /* each head by itself, all heads with the same weights [E] */
-    ATTN_QK_NORM_ALL_HEADS = 2, /* all heads of a position at once, with weights [H*E] and [G*E] */
-};
-
-enum attn_positions {
-    ATTN_POSITIONS_NONE = 0,
-    ATTN_POSITIONS_LEARNED = 1,
-    ATTN_POSITIONS_ROTARY = 2
-};
-enum attn_output_layer {
-    ATTN_OUTPUT_NONE = 0,
-    ATTN_OUTPUT_TIED = 1, /* W_U is the transposed embedding */
-    ATTN_OUTPUT_OWN = 2
-};
 
 enum { ATTN_CONFIG_N_END = 8 };
 
@@ -63,16 +31,18 @@ struct attn_config {
     size_t d_out;        /* width of attn_out: d_model, unless the model is attention alone */
     size_t d_mlp;        /* 0: blocks have no MLP */
     size_t n_ctx;        /* longest sequence; SIZE_MAX when nothing limits it */
-    size_t n_vocab;      /* rows of the embedding; an image classifier's labels, else 0 */
+    size_t n_vocab;      /* columns of the logits: tokens, or the labels of a classifier; for
+                            pictures without one 0 */
     bool is_encoder;     /* every token sees all others: a sequence goes through in one feed, and a
                             token is predicted at its own position */
     size_t d_embed;      /* width of the embedding and of the output matrix: d_model, or less */
     bool has_embed_map;  /* resid_pre = x W + b of the embedding x, from d_embed to d_model */
     bool has_embed_norm; /* a norm of the embedding with its positions and types */
+    bool embeds_normed;  /* a norm of each row of the embedding, which `embed` shows */
     size_t n_type;       /* token types, whose rows are added to the embedding; 0: none */
-    size_t first_position; /* the first token has this learned position. Above 0, padding tokens,
-                              whose id is first_position - 1, have that position and are not
-                              counted */
+    size_t first_position; /* the first token has this learned position. Above 0, an encoder's
+                              padding tokens, whose id is first_position - 1, have that position
+                              and are not counted */
     double embed_scale;    /* embedding rows are multiplied by it, in float32; 0: they are not */
     const bool *is_cross; /* [n_layer]: keys and values come from the source, not from the stream */
     size_t d_source;      /* width of the source that such layers read */
@@ -99,9 +69,10 @@ struct attn_config {
     size_t n_group; /* layers of a group, which follow each other, have the same weights; 0: none */
     bool
         has_parallel_residual; /* resid_post = resid_pre + attn_out + mlp_out, with one resid_pre */
-    const char *head_act_fn; /* an MLM head, norm(act(x W + b)), from d_model to d_embed, before the
-                                output matrix; NULL: no MLM head */
-    bool has_head_bias;      /* b */
+    const char *head_act_fn;   /* a head, norm(act(x W + b)), before the output matrix: of an MLM to
+                                  d_embed, of classes to d_model, perhaps without the norm; NULL: no
+                                  head */
+    bool has_head_bias;        /* b */
     enum attn_output_layer output;
     bool has_output_bias; /* bias of the output layer, own or tied */
     bool has_two_towers;  /* its files hold another tower, too (enum attn_tower) */
@@ -111,13 +82,42 @@ struct attn_config {
                              ATTN_LARGEST_ID: of the first token with the largest id in the text.
                              image_embed is made of the first row */
     struct attn_image_config image;
-    const char *const *labels; /* [n_vocab] of an image classifier, from `id2label`; or NULL */
+    const char *const *labels; /* [n_vocab] of a classifier, from `id2label`; or NULL */
     double logits_cap;         /* logits become cap * tanh(logits / cap); 0: no cap */
     const struct attn_attention *attention; /* [n_layer], each layer's own: window, scale, cap */
     /* [n_end_id] the first few tokens that end a text (eos_token_id of generation_config.json, else
      * config.json) */
     int32_t end_ids[ATTN_CONFIG_N_END];
     size_t n_end_id;
+    size_t n_token; /* rows of the embedding; 0 for pictures */
+    enum attn_task task;
+    enum attn_label_kind label_kind; /* of a classifier */
+    enum attn_pooling pooling;       /* rows that one row of logits reads; none: a row each */
+    bool is_sentence;                /* sentence_embed is made of the rows after the last layer */
+    int64_t pad_id;                  /* not read by ATTN_POOLING_LAST; -1: none */
+    double residual_scale; /* attn_out and mlp_out are multiplied by it; 0: they are not */
+    double logits_scale;   /* logits are multiplied by it, before the cap; 0: they are not */
+    double qkv_clip;       /* q, k and v are kept within -qkv_clip and qkv_clip; 0: no limits */
+    struct attn_stack_config stack; /* of a model with an encoder and a decoder */
+    bool has_output_map;            /* a map from d_model to d_embed before the output matrix */
+    const attn_site_set *lacking;   /* [n_layer] sites that a layer does not have, but others do */
+    /* A mixture of experts in place of the MLP: a router chooses n_expert_used of n_expert MLPs for
+     * each token, whose weighted outputs are added. */
+    size_t n_expert, n_expert_used; /* 0: no mixture */
+    size_t d_expert;                /* width of an expert */
+    size_t d_shared_expert;         /* width of an MLP for every token, times a gate; 0: none */
+    enum attn_expert_weights expert_weights;
+    bool has_expert_bias; /* of the router, too */
+    double expert_limit;  /* experts are (u + 1) g sigmoid(alpha g) of g and u within this limit; 0:
+                             they are gated MLPs as elsewhere */
+    double expert_alpha;
+    const bool *is_dense;   /* [n_layer]: the layer has an MLP, not experts */
+    bool has_sinks;         /* each head has a score without a key (struct attn_attention) */
+    bool has_token_dropout; /* rows of mask_id are 0, the others are multiplied by 0.88 / (1 - the
+                               share of masks in the text) */
+    int64_t mask_id;        /* of such a model */
+    bool has_residues;      /* its tokens are residues of a protein, called K17 */
+    bool has_contacts;      /* a regression from its patterns to contacts of residues */
 };
 
 /* The sizes that decide the shapes of a run over N_POSITION positions, and which sites there are. A

@@ -9,73 +9,101 @@
 
 /* --- Unsupported parts ------------------------------------------------------------------------ */
 
-/* The key or type that requires an extra. */
-enum wish {
-    WHEN_PRESENT, /* any value but null */
-    WHEN_FILLED,  /* a list or object that is not empty */
-    WHEN_TRUE,
-    WHEN_FALSE,
-    WHEN_ABOVE_ZERO /* a whole number */
+static const struct attn_config_extra extras[] = {
+    {"quantization_config", ATTN_WISH_PRESENT},
+    {"compression_config", ATTN_WISH_PRESENT}, /* of older files of compressed-tensors */
+    {"pruned_heads", ATTN_WISH_FILLED},
+    {"add_cross_attention", ATTN_WISH_TRUE},
+    {"is_causal", ATTN_WISH_FALSE},
+    {"use_bidirectional_attention", ATTN_WISH_TRUE},
+    {"attention_chunk_size", ATTN_WISH_ABOVE_ZERO},
+    {.key = NULL},
+};
+static const struct attn_config_extra stacks[] = {{"is_encoder_decoder", ATTN_WISH_TRUE},
+                                                  {.key = NULL}};
+static const struct attn_config_extra encoders[] = {
+    {"is_decoder", ATTN_WISH_TRUE}, {"is_folding_model", ATTN_WISH_TRUE}, {.key = NULL}};
+/* Of families without mixtures. */
+static const struct attn_config_extra experts[] = {
+    {"num_experts", ATTN_WISH_ABOVE_ZERO},
+    {"num_local_experts", ATTN_WISH_ABOVE_ZERO},
+    {.key = NULL},
 };
 
-static const struct extra {
-    const char *key;
-    enum wish wish;
-} extras[] = {
-    {"quantization_config", WHEN_PRESENT},
-    {"compression_config", WHEN_PRESENT}, /* the same in older files of compressed-tensors */
-    {"pruned_heads", WHEN_FILLED},
-    {"add_cross_attention", WHEN_TRUE},
-    {"is_encoder_decoder", WHEN_TRUE},
-    {"is_causal", WHEN_FALSE},
-    {"use_bidirectional_attention", WHEN_TRUE},
-    {"attention_chunk_size", WHEN_ABOVE_ZERO},
-    {"num_experts", WHEN_ABOVE_ZERO},
-    {"num_local_experts", WHEN_ABOVE_ZERO},
-};
-
-enum attn_status attn_config_refuse_extras(const struct attn_json *json, struct attn_error *err)
+/* Whether the list NODE has an item 0. */
+static bool has_zero(const struct attn_node *node)
 {
-    const struct attn_node *root = attn_json_root(json);
+    int64_t value = 1;
 
-    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
-        const char *key = extras[i].key;
-        const enum wish wish = extras[i].wish;
-        const struct attn_node *node = attn_node_find(root, key);
-        bool is_wished = true, is_true = wish == WHEN_FALSE;
+    for (node = attn_node_is_array(node) ? attn_node_first(node) : NULL; node && value != 0;
+         node = attn_node_next(node))
+        value = attn_node_int(node, &value) ? value : 1;
+    return value == 0;
+}
+
+enum attn_status attn_config_refuse(const struct attn_json *json, const struct attn_node *object,
+                                    const struct attn_config_extra *list, struct attn_error *err)
+{
+    for (const struct attn_config_extra *extra = list; extra && extra->key; extra++) {
+        const enum attn_config_wish wish = extra->wish;
+        const struct attn_node *node = attn_node_find(object, extra->key);
+        bool is_wished = true, is_true = wish == ATTN_WISH_FALSE;
+        double factor = 1;
         size_t n = 0;
 
         if (!node || attn_node_is_null(node))
             continue;
-        if (wish == WHEN_FILLED) {
+        if (wish == ATTN_WISH_FILLED) {
             is_wished =
                 !(attn_node_is_array(node) || attn_node_is_object(node)) || attn_node_first(node);
-        } else if (wish == WHEN_TRUE || wish == WHEN_FALSE) {
-            ATTN_TRY(attn_json_get_bool(json, root, key, &is_true, err));
-            is_wished = is_true == (wish == WHEN_TRUE);
-        } else if (wish == WHEN_ABOVE_ZERO) {
-            ATTN_TRY(attn_json_get_size(json, root, key, 0, SIZE_MAX >> 11, &n, err));
+        } else if (wish == ATTN_WISH_TRUE || wish == ATTN_WISH_FALSE) {
+            ATTN_TRY(attn_json_get_bool(json, object, extra->key, &is_true, err));
+            is_wished = is_true == (wish == ATTN_WISH_TRUE);
+        } else if (wish == ATTN_WISH_ABOVE_ZERO) {
+            ATTN_TRY(attn_json_get_size(json, object, extra->key, 0, SIZE_MAX >> 11, &n, err));
             is_wished = n > 0;
+        } else if (wish == ATTN_WISH_FACTOR) {
+            ATTN_TRY(attn_json_get_double(json, object, extra->key, -1e30, 1e30, &factor, err));
+            is_wished = fabs(factor - 1) > 1e-6;
+        } else if (wish == ATTN_WISH_HAS_ZERO) {
+            is_wished = has_zero(node);
         }
         if (is_wished)
-            return attn_error_set(err, ATTN_UNSUPPORTED,
-                                  "'%s' in '%s' is %s, which this version does not support", key,
-                                  attn_quote_string(attn_json_name(json)).text,
-                                  wish == WHEN_FALSE ? "false" : "set");
+            return attn_error_set(
+                err, ATTN_UNSUPPORTED, "'%s' in '%s' %s", extra->key, attn_config_quote(json).text,
+                wish >= ATTN_WISH_FOREIGN
+                    ? "would change the result, and models of this type do not have it"
+                : wish == ATTN_WISH_FALSE ? "is false, which this version does not support"
+                                          : "is set, which this version does not support");
     }
     return ATTN_OK;
+}
+
+enum attn_status attn_config_refuse_extras(const struct attn_json *json,
+                                           const struct attn_config_form *form,
+                                           struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *quantization = attn_config_find_given(root, extras[0].key);
+    const char *method = "";
+
+    if (form->reads_mxfp4 && quantization && attn_node_is_object(quantization))
+        ATTN_TRY(attn_json_get_string(json, quantization, "quant_method", &method, err));
+    ATTN_TRY(attn_config_refuse(json, root, form->refused, err));
+    if (!form->is_of_two_stacks)
+        ATTN_TRY(attn_config_refuse(json, root, stacks, err));
+    if (form->defaults.is_encoder)
+        ATTN_TRY(attn_config_refuse(json, root, encoders, err));
+    if (form->defaults.n_expert == 0)
+        ATTN_TRY(attn_config_refuse(json, root, experts, err));
+    return attn_config_refuse(json, root, extras + (strcmp(method, "mxfp4") == 0), err);
 }
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
 const struct attn_config_names attn_config_usual_names = {
-    .n_vocab = {.name = "vocab_size"},
-    .d_model = {.name = "hidden_size"},
-    .d_mlp = {.name = "intermediate_size"},
-    .n_layer = {.name = "num_hidden_layers"},
-    .n_head = {.name = "num_attention_heads"},
-    .n_ctx = {.name = "max_position_embeddings"},
-};
+    "vocab_size",        "hidden_size",         "intermediate_size",
+    "num_hidden_layers", "num_attention_heads", "max_position_embeddings"};
 
 /* Heads of keys and values, and the width of a head. */
 static enum attn_status read_heads(const struct attn_json *json,
@@ -85,19 +113,21 @@ static enum attn_status read_heads(const struct attn_json *json,
 {
     const struct attn_node *root = attn_json_root(json);
 
-    if (config->n_kv_head == 0 || attn_node_find(root, "num_key_value_heads"))
+    if (config->n_kv_head == 0 ||
+        (!form->has_no_heads_keys && attn_node_find(root, "num_key_value_heads")))
         config->n_kv_head = config->n_head;
     if (!form->has_no_heads_keys) {
-        ATTN_TRY(attn_json_get_size(json, root, "num_key_value_heads", 1, ATTN_MAX_WIDTH,
-                                    &config->n_kv_head, err));
-        ATTN_TRY(
-            attn_json_get_size(json, root, "head_dim", 1, ATTN_MAX_WIDTH, &config->d_head, err));
+        ATTN_TRY(attn_config_get_width(json, "num_key_value_heads", &config->n_kv_head, err));
+        if (!form->has_no_width_key)
+            ATTN_TRY(attn_config_get_width(json, "head_dim", &config->d_head, err));
     }
+    if (form->width_key)
+        ATTN_TRY(attn_config_get_width(json, form->width_key, &config->d_head, err));
     if (config->d_head == 0 || form->is_divided)
-        ATTN_TRY(attn_config_check_divides(json, names->n_head.name, config->n_head,
-                                           names->d_model.name, config->d_model, err));
+        ATTN_TRY(attn_config_check_divides(json, names->n_head, config->n_head, names->d_model,
+                                           config->d_model, err));
     ATTN_TRY(attn_config_check_divides(json, "num_key_value_heads", config->n_kv_head,
-                                       names->n_head.name, config->n_head, err));
+                                       names->n_head, config->n_head, err));
     if (config->d_head == 0)
         config->d_head = config->d_model / config->n_head;
     config->d_value = config->d_head;
@@ -108,98 +138,115 @@ static enum attn_status read_sizes(const struct attn_json *json,
                                    const struct attn_config_form *form, struct attn_config *config,
                                    struct attn_error *err)
 {
-    const struct attn_config_names *names = form->names ? form->names : &attn_config_usual_names;
+    const struct attn_config_names *usual = &attn_config_usual_names;
+    const struct attn_config_names *names = form->names ? form->names : usual;
+    const bool has_alias = config->positions != ATTN_POSITIONS_ALIBI; /* as in transformers */
     const struct {
-        struct attn_config_key key;
-        size_t max;
-        size_t *place;
+        const char *key, *alias;
+        size_t max, *place;
     } sizes[] = {
-        {names->n_vocab, ATTN_MAX_VOCAB, &config->n_vocab},
-        {names->d_model, ATTN_MAX_WIDTH, &config->d_model},
-        {names->d_mlp, ATTN_MAX_WIDTH, &config->d_mlp},
-        {names->n_layer, ATTN_MAX_LAYER, &config->n_layer},
-        {names->n_head, ATTN_MAX_WIDTH, &config->n_head},
-        {names->n_ctx, ATTN_MAX_CTX, &config->n_ctx},
+        {names->n_vocab, usual->n_vocab, ATTN_MAX_VOCAB, &config->n_vocab},
+        {names->d_model, usual->d_model, ATTN_MAX_WIDTH, &config->d_model},
+        {names->d_mlp, NULL, ATTN_MAX_WIDTH, &config->d_mlp},
+        {names->n_layer, usual->n_layer, ATTN_MAX_LAYER, &config->n_layer},
+        {names->n_head, usual->n_head, ATTN_MAX_WIDTH, &config->n_head},
+        {names->n_ctx, has_alias ? usual->n_ctx : NULL, ATTN_MAX_CTX, &config->n_ctx},
     };
     const struct attn_node *root = attn_json_root(json);
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const struct attn_config_key *key = &sizes[i].key;
-        const struct attn_node *node = key->name ? attn_node_find(root, key->name) : NULL;
-        const bool is_absent = !node || attn_node_is_null(node);
+        const char *key = sizes[i].key;
 
-        if (key->name)
-            ATTN_TRY(attn_json_get_size(json, root,
-                                        is_absent && key->alias ? key->alias : key->name, 1,
-                                        sizes[i].max, sizes[i].place, err));
+        if (key && sizes[i].alias && !attn_config_find_given(root, key))
+            key = sizes[i].alias;
+        if (key)
+            ATTN_TRY(attn_json_get_size(json, root, key, 1, sizes[i].max, sizes[i].place, err));
     }
     if (config->d_mlp == 0)
         config->d_mlp = 4 * config->d_model;
     config->d_source = config->d_model;
+    if (config->stack.has_encoder)
+        config->n_layer *= 2; /* config.h */
     return read_heads(json, form, names, config, err);
 }
 
 /* --- windows ---------------------------------------------------------------------------------- */
 
-static void set_window(struct attn_attention *attention, size_t width)
+void attn_config_set_window(struct attn_attention *attention, size_t width)
 {
     attention->kind = ATTN_ATTENTION_WINDOW;
     attention->window = width;
 }
 
-/* Gives layers the window WIDTH according to LIST; refuses a window without a width. */
-static enum attn_status read_layer_types(const struct attn_json *json, const struct attn_node *list,
-                                         size_t width, const struct attn_config *config,
-                                         struct attn_config_layers *layers, struct attn_error *err)
+enum attn_status attn_config_read_words(const struct attn_json *json, const char *key,
+                                        const char *const *words, size_t n_layer, bool *are_second,
+                                        struct attn_error *err)
 {
-    const char *name = attn_json_name(json);
+    const struct attn_node *list = attn_config_find_given(attn_json_root(json), key);
     size_t n = 0;
 
+    if (!list)
+        return ATTN_OK;
     if (!attn_node_is_array(list))
-        return attn_error_set(err, ATTN_FORMAT, "'layer_types' in '%s' is not a list of types",
-                              attn_quote_string(name).text);
+        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not a list of types", key,
+                              attn_config_quote(json).text);
     for (const struct attn_node *node = attn_node_first(list); node;
          node = attn_node_next(node), n++) {
-        const char *type = attn_node_string(node);
-        const bool is_sliding = type && strcmp(type, "sliding_attention") == 0;
+        const char *word = attn_node_string(node);
+        const bool is_second = word && strcmp(word, words[1]) == 0;
 
-        if (!type)
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "item %zu of 'layer_types' in '%s' is not a string", n,
-                                  attn_quote_string(name).text);
-        if (!is_sliding && strcmp(type, "full_attention") != 0)
+        if (!word)
+            return attn_error_set(err, ATTN_FORMAT, "item %zu of '%s' in '%s' is not a string", n,
+                                  key, attn_config_quote(json).text);
+        if (!is_second && strcmp(word, words[0]) != 0)
             return attn_error_set(err, ATTN_UNSUPPORTED,
-                                  "item %zu of 'layer_types' in '%s' is '%s', this version reads "
-                                  "'full_attention' and 'sliding_attention'",
-                                  n, attn_quote_string(name).text, attn_quote_string(type).text);
-        if (is_sliding && width == 0)
+                                  "item %zu of '%s' in '%s' is '%s', this version reads '%s' and "
+                                  "'%s'",
+                                  n, key, attn_config_quote(json).text,
+                                  attn_quote_string(word).text, words[0], words[1]);
+        if (n < n_layer)
+            are_second[n] = is_second;
+    }
+    if (n == n_layer)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_FORMAT,
+                          "'%s' in '%s' has %zu items, expected one for each of %zu layers", key,
+                          attn_config_quote(json).text, n, n_layer);
+}
+
+/* Gives layers the window WIDTH according to `layer_types`; refuses a window without a width. */
+static enum attn_status read_layer_types(const struct attn_json *json, size_t width,
+                                         const struct attn_config *config,
+                                         struct attn_config_layers *layers, struct attn_error *err)
+{
+    static const char *const words[] = {"full_attention", "sliding_attention"};
+    bool are_sliding[ATTN_MAX_LAYER];
+
+    ATTN_TRY(attn_config_read_words(json, "layer_types", words, config->n_layer, are_sliding, err));
+    for (size_t i = 0; i < config->n_layer; i++) {
+        if (are_sliding[i] && width == 0)
             return attn_error_set(err, ATTN_FORMAT,
                                   "item %zu of 'layer_types' in '%s' is 'sliding_attention', but "
                                   "'sliding_window' is null",
-                                  n, attn_quote_string(name).text);
-        if (is_sliding && n < config->n_layer)
-            set_window(&layers->attention[n], width);
+                                  i, attn_config_quote(json).text);
+        if (are_sliding[i])
+            attn_config_set_window(&layers->attention[i], width);
     }
-    if (n == config->n_layer)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_FORMAT,
-                          "'layer_types' in '%s' has %zu items, expected one for each of %zu "
-                          "layers",
-                          attn_quote_string(name).text, n, config->n_layer);
+    return ATTN_OK;
 }
 
 static enum attn_status read_windows(const struct attn_json *json, struct attn_windows windows,
-                                     const struct attn_config *config,
+                                     bool is_of_unturned, const struct attn_config *config,
                                      struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json);
     const struct attn_node *given = attn_node_find(root, "sliding_window");
-    const struct attn_node *list = attn_node_find(root, "layer_types");
+    const struct attn_node *list = attn_config_find_given(root, "layer_types");
     bool is_on = windows.rule != ATTN_WINDOWS_SWITCHED;
 
     if (windows.rule == ATTN_WINDOWS_NONE)
         return ATTN_OK;
-    if (windows.rule != ATTN_WINDOWS_BY_LIST && given)
+    if ((windows.rule != ATTN_WINDOWS_BY_LIST || windows.may_be_null) && given)
         windows.width = 0;
     if (!is_on)
         ATTN_TRY(attn_json_get_bool(json, root, "use_sliding_window", &is_on, err));
@@ -211,33 +258,33 @@ static enum attn_status read_windows(const struct attn_json *json, struct attn_w
     if (windows.rule == ATTN_WINDOWS_SWITCHED)
         ATTN_TRY(attn_json_get_size(json, root, "max_window_layers", 0, ATTN_MAX_WIDTH,
                                     &windows.first, err));
-    if (!is_on)
+    if (!is_on && !(is_of_unturned && list)) /* SmolLM3's list counts in any case */
         return ATTN_OK;
-    if (windows.rule != ATTN_WINDOWS_IN_ALL && list && !attn_node_is_null(list))
-        return read_layer_types(json, list, windows.width, config, layers, err);
+    if (windows.rule != ATTN_WINDOWS_IN_ALL && list)
+        return read_layer_types(json, windows.width, config, layers, err);
     for (size_t i = windows.first; i < config->n_layer && windows.width > 0; i++)
-        if (windows.full_every == 0 || (i + !windows.is_centered) % windows.full_every != 0)
-            set_window(&layers->attention[i], windows.width);
+        if (is_of_unturned
+                ? layers->lacking[i] != 0
+                : windows.full_every == 0 || (i + !windows.is_centered) % windows.full_every != 0)
+            attn_config_set_window(&layers->attention[i], windows.width);
     return ATTN_OK;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* A soft cap: an absent key leaves the value unchanged, null means no cap. */
-static enum attn_status read_cap(const struct attn_json *json, const char *key, double *cap,
-                                 struct attn_error *err)
+/* A factor or a cap: an absent key leaves the value unchanged, null means none. */
+static enum attn_status read_factor(const struct attn_json *json, const struct attn_node *object,
+                                    const char *key, double *factor, struct attn_error *err)
 {
-    const struct attn_node *root = attn_json_root(json), *node = attn_node_find(root, key);
+    const struct attn_node *node = attn_node_find(object, key);
 
     if (node && attn_node_is_null(node))
-        *cap = 0;
-    return attn_json_get_double(json, root, key, 1e-6, 1e30, cap, err);
+        *factor = 0;
+    return attn_json_get_double(json, object, key, 1e-6, 1e30, factor, err);
 }
 
 /* Activation, epsilon and tying; and the lists of layers. */
-static enum attn_status read_common(const struct attn_json *json,
-                                    const struct attn_config_form *form, struct attn_config *config,
-                                    struct attn_config_layers *layers, struct attn_error *err)
+static enum attn_status read_common(ATTN_CONFIG_ARGS)
 {
     const struct attn_attention attention = {.kind = ATTN_ATTENTION_FULL,
                                              .mask = config->is_encoder ? ATTN_MASK_NONE
@@ -249,76 +296,114 @@ static enum attn_status read_common(const struct attn_json *json,
     double eps = (double)config->norm_eps;
     bool is_tied = config->output == ATTN_OUTPUT_TIED;
 
-    ATTN_TRY(attn_json_get_string(json, root, form->activation_key, &activation, err));
+    if (form->activation_key)
+        ATTN_TRY(attn_json_get_string(json, root, form->activation_key, &activation, err));
     ATTN_TRY(
         attn_config_set_activation(json, &config->act_fn, form->activation_key, activation, err));
     if (form->eps_key)
         ATTN_TRY(attn_json_get_double(json, root, form->eps_key, 0, 1, &eps, err));
     ATTN_TRY(attn_json_get_bool(json, root, "tie_word_embeddings", &is_tied, err));
+    if (form->gelu_is_tanh && strcmp(config->act_fn, "gelu") == 0)
+        config->act_fn = "gelu_new";
     config->norm_eps = (float)eps;
     config->output = is_tied ? ATTN_OUTPUT_TIED : ATTN_OUTPUT_OWN;
     return attn_config_allocate_layers(config, layers, &attention, err);
 }
 
-/* Parts of a block that some families have a key for. */
-static enum attn_status read_parts(const struct attn_json *json,
-                                   const struct attn_config_form *form, struct attn_config *config,
-                                   struct attn_config_layers *layers, struct attn_error *err)
+bool attn_config_has_switch(const struct attn_config_form *form, const char *key)
 {
-    const struct attn_node *root = attn_json_root(json);
-    bool has_qk_norm = false;
-    double query_scalar = form->query_scalar, score_cap = form->score_cap;
+    for (const struct attn_config_switch *s = form->switches; s && s->key; s++)
+        if (strcmp(s->key, key) == 0)
+            return true;
+    return false;
+}
 
-    if (form->has_parallel_key)
-        ATTN_TRY(attn_json_get_bool(json, root, "use_parallel_residual",
-                                    &config->has_parallel_residual, err));
-    if (form->has_attention_bias_key) {
-        ATTN_TRY(attn_json_get_bool(json, root, "attention_bias", &config->has_qkv_bias, err));
-        config->has_out_bias = config->has_qkv_bias;
-    }
-    if (form->has_mlp_bias_key)
-        ATTN_TRY(attn_json_get_bool(json, root, "mlp_bias", &config->has_mlp_bias, err));
-    if (form->has_qk_norm_key)
-        ATTN_TRY(attn_json_get_bool(json, root, "qk_layernorm", &has_qk_norm, err));
-    if (has_qk_norm)
-        config->qk_norm = ATTN_QK_NORM_PER_HEAD;
-    if (form->is_embedding_scaled)
-        config->embed_scale = sqrt((double)config->d_model);
-    if (form->query_scalar > 0)
-        ATTN_TRY(attn_json_get_double(json, root, "query_pre_attn_scalar", 1e-6, 1e30,
-                                      &query_scalar, err));
-    if (form->score_cap > 0)
-        ATTN_TRY(read_cap(json, "attn_logit_softcapping", &score_cap, err));
-    for (size_t layer = 0; layer < config->n_layer; layer++) {
-        struct attn_attention *attention = &layers->attention[layer];
+enum attn_status attn_config_read_switches(const struct attn_json *json,
+                                           const struct attn_node *object,
+                                           const struct attn_config_switch *switches,
+                                           struct attn_config *config, struct attn_error *err)
+{
+    for (const struct attn_config_switch *s = switches; s && s->key; s++) {
+        const struct attn_node *node = attn_node_find(object, s->key);
+        void *field = (char *)config + s->offset;
+        bool is_on = false;
+        double factor = 0;
 
-        attention->score_cap = score_cap;
-        if (form->query_scalar > 0) {
-            attention->is_scaled = false;
-            attention->factor = 1 / sqrt(query_scalar);
+        if (!node || (attn_node_is_null(node) && s->type != ATTN_CONFIG_FACTOR))
+            continue;
+        if (s->type == ATTN_CONFIG_FACTOR) {
+            ATTN_TRY(read_factor(json, object, s->key, &factor, err));
+            *(double *)field = s->divides ? 1 / factor : factor;
+            continue;
         }
+        if (s->type == ATTN_CONFIG_SIZE) {
+            ATTN_TRY(attn_json_get_size(json, object, s->key, 1, ATTN_MAX_WIDTH, field, err));
+            continue;
+        }
+        ATTN_TRY(attn_json_get_bool(json, object, s->key, &is_on, err));
+        if (s->type == ATTN_CONFIG_FLAG)
+            *(bool *)field = is_on;
+        else
+            *(int *)field = s->words[is_on];
     }
     return ATTN_OK;
 }
 
-enum attn_status attn_config_read_form(const struct attn_json *json,
-                                       const struct attn_config_form *form,
-                                       struct attn_config *config,
-                                       struct attn_config_layers *layers, struct attn_error *err)
+void attn_config_set_factor(const struct attn_config *config, struct attn_config_layers *layers,
+                            double factor)
+{
+    for (size_t layer = 0; layer < config->n_layer && factor > 0; layer++) {
+        layers->attention[layer].is_scaled = false;
+        layers->attention[layer].factor = factor;
+    }
+}
+
+/* Parts of a block that some families have a key for. */
+static enum attn_status read_parts(ATTN_CONFIG_ARGS)
+{
+    const struct attn_node *root = attn_json_root(json);
+    double query_scalar = form->query_scalar, score_cap = form->score_cap, factor = 0;
+
+    ATTN_TRY(attn_config_read_switches(json, root, form->switches, config, err));
+    if (form->is_embedding_scaled)
+        config->embed_scale = sqrt((double)config->d_model);
+    if (form->query_scalar > 0) {
+        ATTN_TRY(attn_json_get_double(json, root, "query_pre_attn_scalar", 1e-6, 1e30,
+                                      &query_scalar, err));
+        factor = 1 / sqrt(query_scalar);
+    }
+    if (form->score_cap > 0)
+        ATTN_TRY(read_factor(json, root, "attn_logit_softcapping", &score_cap, err));
+    if (form->score_factor_key) {
+        factor = 1;
+        ATTN_TRY(
+            attn_json_get_double(json, root, form->score_factor_key, 1e-6, 1e30, &factor, err));
+    }
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        layers->attention[layer].score_cap = score_cap;
+    attn_config_set_factor(config, layers, factor);
+    return ATTN_OK;
+}
+
+enum attn_status attn_config_read_form(ATTN_CONFIG_ARGS)
 {
     struct attn_windows windows = form->windows;
+    const bool is_listed =
+        windows.may_be_null && attn_config_find_given(attn_json_root(json), "layer_types");
 
-    ATTN_TRY(attn_config_refuse_extras(json, err));
+    ATTN_TRY(attn_config_refuse_extras(json, form, err));
     ATTN_TRY(read_sizes(json, form, config, err));
     ATTN_TRY(read_common(json, form, config, layers, err));
     ATTN_TRY(read_parts(json, form, config, layers, err));
-    if (windows.has_pattern || windows.is_centered)
+    if ((windows.has_pattern && !is_listed) || windows.is_centered)
         ATTN_TRY(attn_json_get_size(json, attn_json_root(json),
                                     windows.is_centered ? "global_attn_every_n_layers"
                                                         : "sliding_window_pattern",
                                     1, ATTN_MAX_LAYER, &windows.full_every, err));
-    if (form->has_logits_cap_key)
-        ATTN_TRY(read_cap(json, "final_logit_softcapping", &config->logits_cap, err));
-    ATTN_TRY(read_windows(json, windows, config, layers, err));
-    return form->rope.theta ? attn_config_read_rope(json, form, config, layers, err) : ATTN_OK;
+    ATTN_TRY(attn_config_read_unturned(json, form, config, layers, err));
+    ATTN_TRY(
+        read_windows(json, windows, form->unturned == ATTN_UNTURNED_LIST, config, layers, err));
+    return form->rope.theta || form->rope.count
+               ? attn_config_read_rope(json, form, config, layers, err)
+               : ATTN_OK;
 }

@@ -4,10 +4,12 @@
 
 #include "base/elementary.h"
 #include "base/escape.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <string.h>
 
+static const attn_site_set turned = ATTN_SITE_BIT(ATTN_SITE_ROT_Q) | ATTN_SITE_BIT(ATTN_SITE_ROT_K);
 static const double max_number = 1e30; /* so that no frequency is 0 in float32 */
 
 /* Where the rope of some layers is looked for. */
@@ -17,69 +19,53 @@ struct rope_source {
     const struct attn_node *objects[2]; /* the first that has a key counts; or NULL */
     bool has_old_type;                  /* `type` may stand for `rope_type` */
     bool is_nested;                     /* in an object by type of layer */
+    const struct attn_config *config;
+    struct attn_config_layers *layers; /* which own factors */
 };
 
 /* The object that has KEY; the first one when none has. */
 static const struct attn_node *object_with(const struct rope_source *source, const char *key)
 {
-    for (int i = 0; i < 2; i++) {
-        const struct attn_node *node =
-            source->objects[i] ? attn_node_find(source->objects[i], key) : NULL;
-
-        if (node && !attn_node_is_null(node))
+    for (int i = 0; i < 2; i++)
+        if (attn_config_find_given(source->objects[i], key))
             return source->objects[i];
-    }
     return source->objects[0];
 }
 
-/* Where a number is read: in the objects, or at the top level under TOP when they have it not. */
-struct spot {
-    const struct attn_node *object; /* NULL: nowhere */
-    const char *key;
-};
-
-static struct spot find_spot(const struct rope_source *source, const char *key, const char *top)
+/* A number above MIN and up to MOST; one that is -1 before must be there. It is read in the objects
+ * under the first of KEYS [2], or at the top level under the second, if there is one. */
+static enum attn_status get_within(const struct rope_source *source, const char *const *keys,
+                                   double min, double most, double *value, struct attn_error *err)
 {
-    const struct attn_node *object = object_with(source, key);
-    const struct attn_node *node = object ? attn_node_find(object, key) : NULL;
+    const struct attn_node *object = object_with(source, keys[0]);
+    const bool is_outside = keys[1] && !attn_config_find_given(object, keys[0]);
+    const char *key = keys[is_outside];
 
-    if (top && (!node || attn_node_is_null(node)))
-        return (struct spot){attn_json_root(source->json), top};
-    return (struct spot){object, key};
-}
-
-/* A number from 0 on of an object. */
-static enum attn_status get_number(const struct rope_source *source, const char *key, double *value,
-                                   struct attn_error *err)
-{
-    const struct attn_node *object = object_with(source, key);
-
-    return object ? attn_json_get_double(source->json, object, key, 0, max_number, value, err)
-                  : ATTN_OK;
-}
-
-/* A number that must be above MIN; one that is -1 before must be there. */
-static enum attn_status get_above(const struct rope_source *source, struct spot spot, double min,
-                                  double *value, struct attn_error *err)
-{
-    if (spot.object)
-        ATTN_TRY(
-            attn_json_get_double(source->json, spot.object, spot.key, 0, max_number, value, err));
+    if (is_outside)
+        object = attn_json_root(source->json);
+    if (object)
+        ATTN_TRY(attn_json_get_double(source->json, object, key, 0, most, value, err));
     if (*value > min)
         return ATTN_OK;
     if (*value < 0)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' of rotary positions is missing in '%s'",
-                              spot.key, attn_quote_string(attn_json_name(source->json)).text);
+        return attn_error_set(err, ATTN_FORMAT, "'%s' of rotary positions is missing in '%s'", key,
+                              attn_config_quote(source->json).text);
     return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %.15g, expected a number above %g",
-                          spot.key, attn_quote_string(attn_json_name(source->json)).text, *value,
-                          min);
+                          key, attn_config_quote(source->json).text, *value, min);
 }
 
 /* A number of an object that must be above 0. */
 static enum attn_status get_positive(const struct rope_source *source, const char *key,
                                      double *value, struct attn_error *err)
 {
-    return get_above(source, find_spot(source, key, NULL), 0, value, err);
+    return get_within(source, (const char *const[]){key, NULL}, 0, max_number, value, err);
+}
+
+/* A number from 0 on of an object. */
+static enum attn_status get_number(const struct rope_source *source, const char *key, double *value,
+                                   struct attn_error *err)
+{
+    return get_within(source, (const char *const[]){key, NULL}, -2, max_number, value, err);
 }
 
 static enum attn_status read_type(const struct rope_source *source, enum attn_rope_type *type,
@@ -101,6 +87,15 @@ static enum attn_status read_type(const struct rope_source *source, enum attn_ro
     }
     if (!name)
         return ATTN_OK;
+    if (source->keys->has_longrope && (strcmp(name, "su") == 0 || strcmp(name, "yarn") == 0))
+        name = "longrope"; /* as the same was called before */
+    if (source->keys->has_longrope ? strcmp(name, "longrope") != 0 && strcmp(name, "default") != 0
+                                   : strcmp(name, "longrope") == 0)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' of rotary positions in '%s' is '%s', which models of type "
+                              "'%s' do not have here",
+                              key, attn_config_quote(source->json).text,
+                              attn_quote_string(name).text, source->config->model_type);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i], name) == 0) {
             *type = (enum attn_rope_type)i;
@@ -109,40 +104,48 @@ static enum attn_status read_type(const struct rope_source *source, enum attn_ro
     return attn_error_set(err, ATTN_UNSUPPORTED,
                           "'%s' of rotary positions in '%s' is '%s', this version reads 'default', "
                           "'linear', 'llama3', 'yarn' and 'dynamic'",
-                          key, attn_quote_string(attn_json_name(source->json)).text,
-                          attn_quote_string(name).text);
+                          key, attn_config_quote(source->json).text, attn_quote_string(name).text);
+}
+
+static bool is_null(const struct attn_node *object, const char *key)
+{
+    const struct attn_node *node = attn_node_find(object, key);
+
+    return node && attn_node_is_null(node);
 }
 
 /* How many components of a head are turned. */
-static enum attn_status read_width(const struct rope_source *source,
-                                   const struct attn_config *config, struct attn_rope *rope,
+static enum attn_status read_width(const struct rope_source *source, struct attn_rope *rope,
                                    struct attn_error *err)
 {
-    const char *name = attn_json_name(source->json);
-    const struct spot spot = find_spot(source, "partial_rotary_factor", source->keys->partial);
+    const char *const keys[] = {"partial_rotary_factor", source->keys->partial};
     double share = source->keys->default_partial;
 
-    if (spot.object)
-        ATTN_TRY(attn_json_get_double(source->json, spot.object, spot.key, 0, 1, &share, err));
-    if (source->keys->default_partial == 1 && share != 1)
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'%s' in '%s' is %.15g, model_type '%s' turns whole heads", spot.key,
-                              attn_quote_string(name).text, share, config->model_type);
-    rope->d_rotary = (size_t)((double)config->d_head * share);
-    if (rope->d_rotary > 0 && rope->d_rotary % 2 == 0)
+    ATTN_TRY(get_within(source, keys, -1, 1, &share, err));
+    if (source->keys->default_partial == 1 && !source->keys->takes_share && share != 1)
+        return attn_error_set(
+            err, ATTN_UNSUPPORTED, "'%s' in '%s' is %.15g, model_type '%s' turns whole heads",
+            keys[0], attn_config_quote(source->json).text, share, source->config->model_type);
+    rope->d_rotary = (size_t)((double)source->config->d_head * share);
+    if (source->keys->count) {
+        rope->d_rotary = is_null(attn_json_root(source->json), source->keys->count)
+                             ? 0
+                             : source->keys->default_count;
+        ATTN_TRY(attn_config_get_width(source->json, source->keys->count, &rope->d_rotary, err));
+    }
+    if (rope->d_rotary > 0 && rope->d_rotary % 2 == 0 && rope->d_rotary <= source->config->d_head)
         return ATTN_OK;
     return attn_error_set(
         err, ATTN_FORMAT,
         "rotary positions in '%s' turn %zu of %zu components of a head, expected an even number",
-        attn_quote_string(name).text, rope->d_rotary, config->d_head);
+        attn_config_quote(source->json).text, rope->d_rotary, source->config->d_head);
 }
 
-static enum attn_status read_llama3(const struct rope_source *source,
-                                    const struct attn_config *config, struct attn_rope *rope,
+static enum attn_status read_llama3(const struct rope_source *source, struct attn_rope *rope,
                                     struct attn_error *err)
 {
     rope->factor = rope->low_freq_factor = rope->high_freq_factor = -1;
-    rope->n_original = (double)config->n_ctx;
+    rope->n_original = (double)source->config->n_ctx;
     ATTN_TRY(get_positive(source, "factor", &rope->factor, err));
     ATTN_TRY(get_positive(source, "low_freq_factor", &rope->low_freq_factor, err));
     ATTN_TRY(get_positive(source, "high_freq_factor", &rope->high_freq_factor, err));
@@ -152,8 +155,7 @@ static enum attn_status read_llama3(const struct rope_source *source,
     return attn_error_set(
         err, ATTN_FORMAT,
         "'high_freq_factor' in '%s' is %.15g, expected more than 'low_freq_factor' %.15g",
-        attn_quote_string(attn_json_name(source->json)).text, rope->high_freq_factor,
-        rope->low_freq_factor);
+        attn_config_quote(source->json).text, rope->high_freq_factor, rope->low_freq_factor);
 }
 
 /* Peng et al. 2309.00071, eq. 22: sharpens the softmax for a context SCALE times as long. */
@@ -162,17 +164,16 @@ static double sharpening(double scale, double mscale)
     return scale <= 1 ? 1 : 0.1 * mscale * attn_log(scale) + 1;
 }
 
-static enum attn_status read_yarn(const struct rope_source *source,
-                                  const struct attn_config *config, struct attn_rope *rope,
+static enum attn_status read_yarn(const struct rope_source *source, struct attn_rope *rope,
                                   struct attn_error *err)
 {
     const struct attn_node *object = object_with(source, "truncate");
     double mscale = 0, mscale_all = 0, factor = -1;
 
-    rope->n_original = (double)config->n_ctx;
+    rope->n_original = (double)source->config->n_ctx;
     rope->is_truncated = true;
     ATTN_TRY(get_positive(source, "original_max_position_embeddings", &rope->n_original, err));
-    rope->factor = (double)config->n_ctx / rope->n_original;
+    rope->factor = (double)source->config->n_ctx / rope->n_original;
     ATTN_TRY(get_positive(source, "factor", &rope->factor, err));
     ATTN_TRY(get_number(source, "beta_fast", &rope->beta_fast, err));
     ATTN_TRY(get_number(source, "beta_slow", &rope->beta_slow, err));
@@ -196,92 +197,171 @@ static enum attn_status read_yarn(const struct rope_source *source,
     return ATTN_OK;
 }
 
-static enum attn_status read_rope(const struct rope_source *source,
-                                  const struct attn_config *config, struct attn_rope *rope,
+/* The N numbers of the list KEY of OBJECT: from 0 on of layers, above 0 of frequencies. */
+static enum attn_status read_numbers(const struct attn_json *json, const struct attn_node *object,
+                                     const char *key, size_t n, float *numbers,
+                                     struct attn_error *err)
+{
+    const struct attn_node *list = attn_config_find_given(object, key);
+    const struct attn_node *node = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
+    const double least = object == attn_json_root(json) ? 0 : 1e-30;
+    size_t i = 0;
+
+    for (; node; node = attn_node_next(node), i++) {
+        double value = -1;
+
+        if (!attn_node_double(node, &value) || !(value >= least && value <= max_number))
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "item %zu of '%s' in '%s' is not a number from %g on", i, key,
+                                  attn_config_quote(json).text, least);
+        if (i < n)
+            numbers[i] = (float)value;
+    }
+    if (i == n)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' has %zu items, expected %zu", key,
+                          attn_config_quote(json).text, i, n);
+}
+
+/* Two lists of factors: of texts up to the original length, and of longer ones. Trap: the original
+ * length is read at the top level alone. */
+static enum attn_status read_longrope(const struct rope_source *source, struct attn_rope *rope,
+                                      struct attn_error *err)
+{
+    const size_t n = rope->d_rotary / 2;
+    size_t n_original = 4096;
+    double scale, factor = -1;
+    float *factors = source->layers->divisors = attn_alloc(2 * n, sizeof *factors, err);
+
+    if (!factors)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(attn_json_get_size(source->json, attn_json_root(source->json),
+                                "original_max_position_embeddings", 1, ATTN_MAX_CTX, &n_original,
+                                err));
+    ATTN_TRY(read_numbers(source->json, object_with(source, "short_factor"), "short_factor", n,
+                          factors, err));
+    ATTN_TRY(read_numbers(source->json, object_with(source, "long_factor"), "long_factor", n,
+                          factors + n, err));
+    rope->type = ATTN_ROPE_LONGROPE;
+    rope->divisors = factors, rope->long_divisors = factors + n;
+    rope->n_original = (double)n_original;
+    scale = (double)source->config->n_ctx / rope->n_original;
+    ATTN_TRY(get_positive(source, "factor", &scale, err));
+    ATTN_TRY(get_number(source, "attention_factor", &factor, err));
+    rope->factor = scale;
+    rope->attention_factor = factor >= 0  ? factor
+                             : scale <= 1 ? 1
+                                          : sqrt(1 + attn_log(scale) / attn_log(rope->n_original));
+    return ATTN_OK;
+}
+
+static enum attn_status read_rope(const struct rope_source *source, struct attn_rope *rope,
                                   struct attn_error *err)
 {
     const struct attn_node *object = object_with(source, "mrope_section");
+    const struct attn_node *root = attn_json_root(source->json);
 
+    if (source->keys->without_object && !attn_config_find_given(root, "rope_scaling") &&
+        !attn_config_find_given(root, "rope_parameters"))
+        *rope = *source->keys->without_object;
     ATTN_TRY(read_type(source, &rope->type, err));
     rope->theta = source->keys->default_theta;
     if (object && attn_node_find(object, "mrope_section"))
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'mrope_section' in '%s' is set, which this version does not support",
-                              attn_quote_string(attn_json_name(source->json)).text);
-    ATTN_TRY(get_above(source, find_spot(source, "rope_theta", source->keys->theta), 1,
-                       &rope->theta, err));
-    ATTN_TRY(read_width(source, config, rope, err));
+                              attn_config_quote(source->json).text);
+    ATTN_TRY(get_within(source, (const char *const[]){"rope_theta", source->keys->theta}, 1,
+                        max_number, &rope->theta, err));
+    ATTN_TRY(read_width(source, rope, err));
+    if (rope->factor > 0)
+        return ATTN_OK;
     rope->factor = rope->type == ATTN_ROPE_DEFAULT ? 0 : -1;
     switch (rope->type) {
     case ATTN_ROPE_DEFAULT:
         return ATTN_OK;
+    case ATTN_ROPE_LONGROPE:
+        return read_longrope(source, rope, err);
     case ATTN_ROPE_LINEAR:
     case ATTN_ROPE_DYNAMIC:
         return get_positive(source, "factor", &rope->factor, err);
     case ATTN_ROPE_LLAMA3:
-        return read_llama3(source, config, rope, err);
+        return read_llama3(source, rope, err);
     case ATTN_ROPE_YARN:
-        return read_yarn(source, config, rope, err);
+        return read_yarn(source, rope, err);
     }
     return ATTN_OK;
 }
 
-/* The member KEY of OBJECT, which must be an object; NULL when it is absent, null or empty. */
-static enum attn_status find_object(const struct attn_json *json, const struct attn_node *object,
-                                    const char *key, const struct attn_node **found,
-                                    struct attn_error *err)
+enum attn_status attn_config_read_unturned(ATTN_CONFIG_ARGS)
 {
-    const struct attn_node *node = attn_node_find(object, key);
+    const struct attn_node *root = attn_json_root(json);
+    float turns[ATTN_MAX_LAYER]; /* trap: 1 stands for a layer that turns positions */
+    size_t every = 4;
 
-    *found = NULL;
-    if (!node || attn_node_is_null(node))
+    if (form->unturned != ATTN_UNTURNED_LIST)
         return ATTN_OK;
-    if (!attn_node_is_object(node))
-        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not an object", key,
-                              attn_quote_string(attn_json_name(json)).text);
-    if (attn_node_first(node))
-        *found = node;
+    ATTN_TRY(
+        attn_json_get_size(json, root, "no_rope_layer_interval", 1, ATTN_MAX_LAYER, &every, err));
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        turns[layer] = (layer + 1) % every != 0;
+    if (attn_config_find_given(root, "no_rope_layers"))
+        ATTN_TRY(read_numbers(json, root, "no_rope_layers", config->n_layer, turns, err));
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (turns[layer] == 0)
+            attn_config_lack(layers, layer, turned);
     return ATTN_OK;
 }
 
-enum attn_status attn_config_read_rope(const struct attn_json *json,
-                                       const struct attn_config_form *form,
-                                       struct attn_config *config,
-                                       struct attn_config_layers *layers, struct attn_error *err)
+enum attn_status attn_config_read_rope(ATTN_CONFIG_ARGS)
 {
     static const char *const types[] = {"full_attention", "sliding_attention"};
     const struct attn_node *root = attn_json_root(json), *parameters;
-    const bool is_nested = form->rope_of_windows.theta;
-    struct rope_source full = {.json = json, .keys = &form->rope, .is_nested = is_nested};
-    struct rope_source sliding = {.json = json, .keys = &form->rope_of_windows, .is_nested = true};
+    const bool is_nested = form->rope_of_windows.default_theta > 0;
+    struct rope_source full = {.json = json,
+                               .keys = &form->rope,
+                               .is_nested = is_nested,
+                               .config = config,
+                               .layers = layers};
+    struct rope_source sliding = full;
     struct attn_rope ropes[2] = {{0}};
 
-    ATTN_TRY(find_object(json, root, "rope_scaling", &full.objects[0], err));
-    ATTN_TRY(find_object(json, root, "rope_parameters", &parameters, err));
+    sliding.keys = &form->rope_of_windows;
+    config->positions = ATTN_POSITIONS_ROTARY;
+    ATTN_TRY(attn_config_find_object(json, root, "rope_scaling", &full.objects[0], err));
+    ATTN_TRY(attn_config_find_object(json, root, "rope_parameters", &parameters, err));
     if (!is_nested && !full.objects[0])
         full.objects[0] = parameters;
+    if (form->unturned == ATTN_UNTURNED_FULL && !form->windows.may_be_null &&
+        is_null(root, "sliding_window"))
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'sliding_window' in '%s' is null: no layer would turn positions",
+                              attn_config_quote(json).text);
     for (size_t i = 0; !is_nested && full.objects[0] && i < 2; i++)
         if (attn_node_find(full.objects[0], types[i]))
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "rotary positions in '%s' have '%s', model_type '%s' has the "
                                   "same in all layers",
-                                  attn_quote_string(attn_json_name(json)).text, types[i],
-                                  config->model_type);
+                                  attn_config_quote(json).text, types[i], config->model_type);
+    if (form->rope.count) /* no other key is read */
+        full.objects[0] = full.objects[1] = NULL;
     if (is_nested && parameters) {
-        ATTN_TRY(find_object(json, parameters, types[0], &full.objects[1], err));
-        ATTN_TRY(find_object(json, parameters, types[1], &sliding.objects[0], err));
+        ATTN_TRY(attn_config_find_object(json, parameters, types[0], &full.objects[1], err));
+        ATTN_TRY(attn_config_find_object(json, parameters, types[1], &sliding.objects[0], err));
     }
     /* Without a separate object a layer begins with rope_type "default", which is before type */
     full.has_old_type = !is_nested || full.objects[1];
     sliding.has_old_type = true;
-    ATTN_TRY(read_rope(&full, config, &ropes[0], err));
+    ATTN_TRY(read_rope(&full, &ropes[0], err));
     if (is_nested)
-        ATTN_TRY(read_rope(&sliding, config, &ropes[1], err));
-    config->positions = ATTN_POSITIONS_ROTARY;
+        ATTN_TRY(read_rope(&sliding, &ropes[1], err));
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         const bool is_window = layers->attention[layer].kind == ATTN_ATTENTION_WINDOW;
 
-        layers->rope[layer] = ropes[is_nested && is_window];
+        if (form->unturned == ATTN_UNTURNED_FULL && !is_window && !is_null(root, "sliding_window"))
+            attn_config_lack(layers, layer, turned);
+        if ((layers->lacking[layer] & turned) == 0)
+            layers->rope[layer] = ropes[is_nested && is_window];
+        layers->rope[layer].turns_neighbours = form->turns_neighbours;
     }
     return ATTN_OK;
 }

@@ -1,30 +1,16 @@
 /* family.c - see family.h: the list of families, and reading a config of any of them. */
 #include "model/family.h"
 
-#include "base/fixed_text.h"
+#include "base/edit_distance.h"
+#include "base/status_internal.h"
 
 #include <string.h>
-
-enum { TYPES_SIZE = 700 };
 
 #define FAMILY_ROW(name) &attn_family_##name,
 static const struct attn_family *const families[] = {ATTN_FAMILY_MAP(FAMILY_ROW)};
 #undef FAMILY_ROW
 
 static const size_t n_family = sizeof families / sizeof *families;
-
-/* "'gpt2', ... WORD 'attn'": the supported values of model_type. */
-static void list_types(const char *word, char types[TYPES_SIZE])
-{
-    size_t used = 0;
-
-    for (size_t i = 0; i < n_family; i++) {
-        const char *between = i == 0 ? "" : i + 1 < n_family ? ", " : word;
-
-        attn_fixed_text_append(types, TYPES_SIZE, &used, "%s'%s'", between,
-                               families[i]->model_type);
-    }
-}
 
 const struct attn_family *attn_family_find(const char *model_type)
 {
@@ -47,7 +33,6 @@ static enum attn_status find_type(const struct attn_json *json, const char **typ
     const struct attn_node *list = attn_node_find(root, "architectures");
     const struct attn_node *item = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
     const char *first = item ? attn_node_string(item) : NULL;
-    char types[TYPES_SIZE];
 
     ATTN_TRY(attn_json_get_string(json, root, "model_type", type, err));
     if (*type)
@@ -58,9 +43,10 @@ static enum attn_status find_type(const struct attn_json *json, const char **typ
             *type = families[i]->model_type;
             return ATTN_OK;
         }
-    list_types(" or ", types);
-    return attn_error_set(err, ATTN_FORMAT, "'model_type' is missing in '%s', expected %s",
-                          attn_quote_string(attn_json_name(json)).text, types);
+    return attn_error_set(
+        err, ATTN_FORMAT,
+        "'model_type' is missing in '%s', expected a type that is read, as 'gpt2'",
+        attn_config_quote(json).text);
 }
 
 /* eos_token_id is an id or a list of ids. Ids that are not tokens of the model are ignored. */
@@ -76,82 +62,147 @@ void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *
     for (node = is_list ? attn_node_first(node) : node; node;
          node = is_list ? attn_node_next(node) : NULL)
         if (config->n_end_id < ATTN_CONFIG_N_END && attn_node_int(node, &id) && id >= 0 &&
-            (uint64_t)id < config->n_vocab)
+            (uint64_t)id < config->n_token)
             config->end_ids[config->n_end_id++] = (int32_t)id;
 }
 
-const char *const attn_family_config_keys[] = {
-    "architectures", "attention_layers",    "attention_types",
-    "blocks",        "eos_token_id",        "id2label",
-    "image_size",    "layer_types",         "patch_size",
-    "pruned_heads",  "quantization_config", "rope_parameters",
-    "rope_scaling",  "text_config",         "text_config_dict",
-    "vision_config", "vision_config_dict",  NULL};
-
-/* The unsupported feature of models of TYPE, or NULL. */
-static const char *missing_part(const char *type)
+/* The number at KEY if that is 0 to MOST, else OTHERWISE. */
+static int64_t find_number(const struct attn_json *json, const char *key, int64_t most,
+                           int64_t otherwise)
 {
-    static const struct {
-        const char *type, *what;
-    } types[] = {
-        {"t5", "two stacks are not read yet"},
-        {"mt5", "two stacks are not read yet"},
-        {"bart", "two stacks are not read yet"},
-        {"mbart", "two stacks are not read yet"},
-        {"marian", "two stacks are not read yet"},
-        {"m2m_100", "two stacks are not read yet"},
-        {"pegasus", "two stacks are not read yet"},
-        {"whisper", "two stacks are not read yet"},
-        {"longt5", "it has two stacks, with a table of biases in each layer"},
-        {"umt5", "it has two stacks, with a table of biases in each layer"},
-        {"switch_transformers", "it has two stacks and experts"},
-        {"led", "it has two stacks, and attention of its own"},
-        {"encoder-decoder", "it is made of two models"},
-        {"vision-encoder-decoder", "it is made of two models"},
-        {"deberta", "its scores have terms of positions"},
-        {"deberta-v2", "its scores have terms of positions"},
-        {"mpnet", "its scores have a bias of positions"},
-        {"xlnet", "its scores have terms of positions"},
-        {"xlm", "its blocks are not read"},
-        {"longformer", "it has attention of its own"},
-        {"big_bird", "it has attention of its own"},
-        {"reformer", "it has attention of its own"},
-        {"funnel", "it has attention of its own"},
-        {"convbert", "it has attention of its own"},
-        {"roberta-prelayernorm", "its norms stand before attention and MLP"},
-        {"xlm-roberta-xl", "its norms stand before attention and MLP"},
-        {"nomic_bert", "its blocks are not read"},
-        {"esm", "its blocks are not read"},
-        {"squeezebert", "its blocks are not read"},
-        {"layoutlm", "it has positions on a page"},
-        {"deit", "it has a token of distillation beside [CLS]"},
-        {"vit_mae", "it reads a part of the patches"},
-        {"siglip", "its picture has no [CLS]"},
-        {"siglip_vision_model", "its picture has no [CLS]"},
-        {"dinov3_vit", "it turns positions of patches"},
-        {"swin", "its scores have a bias of positions"},
-        {"beit", "its scores have a bias of positions"},
-        {"hubert", "encoders of sound are not read"},
-        {"wav2vec2", "encoders of sound are not read"},
-    };
+    const struct attn_node *node = attn_node_find(attn_json_root(json), key);
+    int64_t value;
 
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i].type, type) == 0)
-            return types[i].what;
+    return node && attn_node_int(node, &value) && value >= 0 && value <= most ? value : otherwise;
+}
+
+/* A list of tokens, or of lists, of which those with one token count. IS_FIRST: it forbids them at
+ * the begin. */
+static void read_bad_ids(const struct attn_json *json, const char *key, bool is_first,
+                         struct attn_stack_config *stack, size_t n_token)
+{
+    const struct attn_node *list = attn_node_find(attn_json_root(json), key);
+    size_t *n = is_first ? &stack->n_bad_first_id : &stack->n_bad_id;
+    int64_t id;
+
+    list = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
+    for (; list; list = attn_node_next(list)) {
+        const struct attn_node *node = attn_node_is_array(list) ? attn_node_first(list) : list;
+
+        if (!node || (node != list && attn_node_next(node)) || !attn_node_int(node, &id) ||
+            id < 0 || (uint64_t)id >= n_token)
+            continue;
+        if (stack->n_bad_id + stack->n_bad_first_id < ATTN_CONFIG_N_BAD)
+            stack->bad_ids[is_first ? ATTN_CONFIG_N_BAD - 1 - *n : *n] = (int32_t)id;
+        ++*n;
+    }
+}
+
+void attn_family_read_generation(const struct attn_json *json, struct attn_config *config)
+{
+    struct attn_stack_config *stack = &config->stack;
+    const int64_t last = (int64_t)config->n_token - 1, most = ATTN_MAX_WIDTH;
+
+    stack->n_beam = (size_t)find_number(json, "num_beams", most, (int64_t)stack->n_beam);
+    stack->n_no_repeat =
+        (size_t)find_number(json, "no_repeat_ngram_size", most, (int64_t)stack->n_no_repeat);
+    stack->n_least = (size_t)find_number(json, "min_length", most, (int64_t)stack->n_least);
+    stack->start_id = (int32_t)find_number(json, "decoder_start_token_id", last, stack->start_id);
+    stack->forced_begin_id =
+        (int32_t)find_number(json, "forced_bos_token_id", last, stack->forced_begin_id);
+    read_bad_ids(json, "bad_words_ids", false, stack, config->n_token);
+    read_bad_ids(json, "suppress_tokens", false, stack, config->n_token);
+    read_bad_ids(json, "begin_suppress_tokens", true, stack, config->n_token);
+}
+
+const char *const attn_family_config_keys[] = {
+    "architectures",         "attn_config",     "attention_layers",   "attention_types",
+    "begin_suppress_tokens", "suppress_tokens", "bad_words_ids",      "blocks",
+    "eos_token_id",          "id2label",        "image_size",         "layer_types",
+    "mlp_only_layers",       "no_rope_layers",  "patch_size",         "pruned_heads",
+    "quantization_config",   "rope_parameters", "rope_scaling",       "text_config",
+    "text_config_dict",      "vision_config",   "vision_config_dict", NULL};
+
+/* Types of models that are not read, for a reason, and the nearest ones that are. */
+static const struct refused_type {
+    const char *types; /* separated by spaces */
+    const char *reason, *nearest;
+} refused_types[] = {
+    {"mt5", "its two stacks are not read", "t5"},
+    {"mbart pegasus", "its two stacks are not read", "bart"},
+    {"longt5 umt5", "it has two stacks, with a table of biases in each layer", NULL},
+    {"switch_transformers", "it has two stacks and experts", NULL},
+    {"led", "it has two stacks, and attention of its own", NULL},
+    {"encoder-decoder vision-encoder-decoder", "it is made of two models", NULL},
+    {"deberta deberta-v2 xlnet", "its scores have terms of positions", NULL},
+    {"mpnet swin beit", "its scores have a bias of positions", NULL},
+    {"xlm nomic_bert squeezebert", "its blocks are not read", NULL},
+    {"esmc esm3 evolla", "its blocks are not read", "esm"},
+    {"longformer big_bird reformer funnel convbert", "it has attention of its own", NULL},
+    {"roberta-prelayernorm xlm-roberta-xl", "its norms stand before attention and MLP", NULL},
+    {"layoutlm", "it has positions on a page", NULL},
+    {"deit", "it has a token of distillation beside [CLS]", NULL},
+    {"vit_mae", "it reads a part of the patches", NULL},
+    {"siglip siglip_vision_model", "its picture has no [CLS]", NULL},
+    {"dinov3_vit", "it turns positions of patches", NULL},
+    {"hubert wav2vec2", "encoders of sound are not read", NULL},
+    {"qwen3_next qwen3_5 qwen3_5_text", "layers without attention maps (Gated DeltaNet)", "qwen3"},
+    {"mamba mamba2 falcon_mamba", "layers without attention maps (a state space)", NULL},
+    {"rwkv", "layers without attention maps (a recurrence)", NULL},
+    {"jamba falcon_h1 lfm2 bamba zamba2 nemotron_h recurrent_gemma granitemoehybrid",
+     "layers without attention maps, between others", "llama"},
+    {"deepseek_v2 deepseek_v3", "keys and values from a smaller vector (MLA)", "qwen3"},
+    {"phimoe minimax llama4 dbrx ernie4_5_moe glm4_moe dots1 hunyuan_v1_moe lfm2_moe",
+     "mixture of experts of a kind that is not read", "mixtral"},
+    {"granitemoeshared", "mixture of experts of a kind that is not read", "granitemoe"},
+    {"gemma3n gemma4", "its blocks have further parts", "gemma3_text"},
+    {"xglm", "its positions are sines, added to the embedding", "opt"},
+    {"apertus", "its activation is xIELU", "llama"},
+    {"nemotron", "its norms are LayerNorms with weights 1 + w", "stablelm"},
+    {"minicpm", "its config needs code of its own", "granite"},
+    {"internlm2 baichuan", "its config needs code of its own", "llama"},
+    {"chatglm", "its config needs code of its own", "glm4"},
+    {"qwen", "its config needs code of its own", "qwen2"},
+    {"stablelm_epoch", "a form of 2023", "stablelm"},
+    {"RefinedWeb RefinedWebModel", "a form of 2023", "falcon"},
+    {"mistral3 mllama llava llava_next smolvlm", "it reads pictures and text", "llama"},
+    {"gemma3 paligemma", "it reads pictures and text", "gemma3_text"},
+    {"qwen2_vl qwen2_5_vl qwen3_vl", "it reads pictures and text", "qwen3"},
+};
+
+static const struct refused_type *find_refused(const char *type)
+{
+    const size_t size = strlen(type);
+
+    for (size_t i = 0; i < sizeof refused_types / sizeof *refused_types; i++)
+        for (const char *at = refused_types[i].types; *at; at += strspn(at, " ")) {
+            const size_t n = strcspn(at, " ");
+
+            if (n == size && memcmp(at, type, n) == 0)
+                return &refused_types[i];
+            at += n;
+        }
     return NULL;
 }
 
 static enum attn_status refuse_type(const struct attn_json *json, const char *type,
                                     struct attn_error *err)
 {
-    const char *missing = missing_part(type);
-    char types[TYPES_SIZE];
+    const struct refused_type *refused = find_refused(type);
+    struct attn_typo typo = {.typed = type, .size = strlen(type)};
+    const bool needs_code = attn_node_find(attn_json_root(json), "auto_map");
+    struct refused_type made = {.reason = needs_code ? "its config needs code of its own" : ""};
 
-    list_types(" and ", types);
-    return attn_error_set(err, ATTN_UNSUPPORTED, "'model_type' in '%s' is '%s'%s%s%s %s",
-                          attn_quote_string(attn_json_name(json)).text,
-                          attn_quote_string(type).text, missing ? ": " : ", this version reads",
-                          missing ? missing : "", missing ? "; this version reads" : "", types);
+    for (size_t i = 0; !refused && i < n_family; i++)
+        attn_typo_try(&typo, families[i]->model_type);
+    if (!refused)
+        made.nearest = attn_typo_meant(&typo), refused = &made;
+    attn_error_set(err, ATTN_UNSUPPORTED, "'model_type' in '%s' is '%s', which is not read%s%s",
+                   attn_config_quote(json).text, attn_quote_string(type).text,
+                   refused->reason[0] ? ": " : "", refused->reason);
+    if (refused->nearest)
+        attn_error_hint(err, "the nearest type that is read is '%s'", refused->nearest);
+    return ATTN_UNSUPPORTED;
 }
 
 /* Reads a config of FAMILY, which is one tower. */
@@ -164,7 +215,12 @@ static enum attn_status read_tower(const struct attn_json *json, const struct at
     config->model_type = family->model_type;
     ATTN_TRY((family->read_config ? family->read_config : attn_config_read_form)(
         json, &family->form, config, layers, err));
-    attn_family_read_end_ids(json, config);
+    if (config->image.patch_height == 0) {
+        config->n_token = config->n_vocab;
+        attn_family_read_end_ids(json, config);
+        attn_family_read_generation(json, config);
+        ATTN_TRY(attn_config_read_classes(json, &family->heads, config, layers, err));
+    }
     if (config->d_out == 0)
         config->d_out = config->d_model;
     if (config->d_embed == 0)
@@ -188,10 +244,10 @@ static enum attn_status find_section(const struct attn_json *json, enum attn_tow
         node = old;
     if (!node || attn_node_is_null(node))
         return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", key,
-                              attn_quote_string(attn_json_name(json)).text);
+                              attn_config_quote(json).text);
     if (!attn_node_is_object(node))
         return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not an object", key,
-                              attn_quote_string(attn_json_name(json)).text);
+                              attn_config_quote(json).text);
     *section = node;
     return ATTN_OK;
 }
@@ -202,16 +258,15 @@ static enum attn_status read_of_two(struct attn_json *json, const struct attn_fa
                                     enum attn_tower tower, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)
 {
-    const struct attn_node *root = attn_json_root(json), *section = NULL;
+    const struct attn_node *section = NULL;
     const struct attn_family *its = attn_family_find(family->towers[tower]);
     size_t d_projected = 512;
     enum attn_status status;
 
     if (!its)
         return refuse_type(json, family->towers[tower], err);
-    ATTN_TRY(attn_config_refuse_extras(json, err));
-    ATTN_TRY(
-        attn_json_get_size(json, root, "projection_dim", 1, ATTN_MAX_WIDTH, &d_projected, err));
+    ATTN_TRY(attn_config_refuse_extras(json, &family->form, err));
+    ATTN_TRY(attn_config_get_width(json, "projection_dim", &d_projected, err));
     ATTN_TRY(find_section(json, tower, &section, err));
     attn_json_enter(json, section);
     status = read_tower(json, its, config, layers, err);
@@ -219,6 +274,14 @@ static enum attn_status read_of_two(struct attn_json *json, const struct attn_fa
     config->d_projected = d_projected;
     config->has_two_towers = true;
     return status;
+}
+
+enum attn_status attn_family_read_encoder(const struct attn_json *json,
+                                          const struct attn_family *family,
+                                          struct attn_config *config,
+                                          struct attn_config_layers *layers, struct attn_error *err)
+{
+    return read_tower(json, family->encoder, config, layers, err);
 }
 
 enum attn_status attn_family_read_config(struct attn_json *json, enum attn_tower tower,

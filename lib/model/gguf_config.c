@@ -7,13 +7,16 @@
 #include "model/gguf_config.h"
 
 #include "base/dtype_internal.h"
+#include "base/elementary.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "encode/float_text.h"
 #include "model/family.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +52,17 @@ static bool has_key(const struct writing *w, const char *key)
     return attn_gguf_find_pair(w->gguf, full_key(w, key).text, NULL);
 }
 
+static bool has_tensor(const struct writing *w, const char *name)
+{
+    return attn_tensor_files_find(attn_gguf_files(w->gguf), name, NULL);
+}
+
+/* Whether rotary positions have lists of factors, or one of the two. */
+static bool has_lists(const struct writing *w)
+{
+    return has_tensor(w, ATTN_ROPE_LONG) || has_tensor(w, ATTN_ROPE_SHORT);
+}
+
 static enum attn_status refuse_missing(const struct writing *w, const char *key)
 {
     return attn_error_set(w->err, ATTN_FORMAT, "'%s' is missing in '%s'", full_key(w, key).text,
@@ -65,6 +79,11 @@ static enum attn_status get_size(const struct writing *w, const char *key, size_
         return attn_error_set(w->err, ATTN_FORMAT, "'%s' in '%s' is %zu, expected 1 to %zu",
                               full_key(w, key).text, w->path, *size, max);
     return ATTN_OK;
+}
+
+static enum attn_status get_bool(const struct writing *w, const char *key, bool *value)
+{
+    return attn_gguf_get_bool(w->gguf, full_key(w, key).text, value, w->err);
 }
 
 /* A number; absent it stays. */
@@ -87,62 +106,72 @@ static enum attn_status get_within(const struct writing *w, const char *key, dou
 
 /* --- Refused keys ----------------------------------------------------------------------------- */
 
-static enum attn_status refuse_value(const struct writing *w, const char *key, const char *what)
+/* Refuses the value of KEY, which FORMAT says. */
+static ATTN_PRINTF(3, 4) enum attn_status
+    refuse_value(const struct writing *w, const char *key, const char *format, ...)
 {
+    char text[60];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     return attn_error_set(w->err, ATTN_UNSUPPORTED,
                           "'%s' in '%s' is %s, which this version does not support",
-                          full_key(w, key).text, w->path, what);
+                          full_key(w, key).text, w->path, text);
 }
 
 /* Keys of whole numbers that may only be 0, and of others that may only have one value. */
 static enum attn_status refuse_extras(const struct writing *w)
 {
-    static const char *const counts[] = {"expert_count", "nextn_predict_layers"};
-    static const struct {
+    const bool is_mixture = w->family->form.defaults.n_expert > 0;
+    const char *const counts[] = {"nextn_predict_layers", "expert_group_count",
+                                  "leading_dense_block_count", is_mixture ? NULL : "expert_count"};
+    const struct {
         const char *key;
         double usual;
     } numbers[] = {
-        {"attention.clamp_kqv", 0},
-        {"attention.max_alibi_bias", 0},
-        {"attention.scale", 0},
-        {"logit_scale", 0},
-        {"residual_scale", 0},
-        {"embedding_scale", 0},
-        {"rope.scaling.attn_factor", 1},
+        {"rope.scaling.attn_factor", 1}, /* but not if the file has lists of factors */
+        {"attention.max_alibi_bias", w->family->gguf.alibi_bias},
+        {"expert_weights_scale", 1},
         {"rope.scaling.yarn_attn_factor", 1},
         {"rope.scaling.yarn_ext_factor", 1},
         {"rope.scaling.yarn_log_multiplier", 0},
     };
-    char text[40];
+    size_t gating = 1;
     bool is_causal = true;
 
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && counts[i]; i++) {
         size_t n = 0;
 
         ATTN_TRY(attn_gguf_get_size(w->gguf, full_key(w, counts[i]).text, &n, w->err));
-        snprintf(text, sizeof text, "%zu", n);
         if (n > 0)
-            return refuse_value(w, counts[i], text);
+            return refuse_value(w, counts[i], "%zu", n);
     }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         double value = numbers[i].usual;
 
         ATTN_TRY(get_real(w, numbers[i].key, &value));
-        snprintf(text, sizeof text, "%g", value);
-        if (value < numbers[i].usual || value > numbers[i].usual)
-            return refuse_value(w, numbers[i].key, text);
+        if ((value < numbers[i].usual || value > numbers[i].usual) && (i > 0 || !has_lists(w)))
+            return refuse_value(w, numbers[i].key, "%g", value);
     }
-    ATTN_TRY(attn_gguf_get_bool(w->gguf, full_key(w, "attention.causal").text, &is_causal, w->err));
+    if (w->family->gguf.alibi_bias > 0 && !has_key(w, numbers[1].key))
+        return refuse_missing(w, numbers[1].key);
+    ATTN_TRY(attn_gguf_get_size(w->gguf, full_key(w, "expert_gating_func").text, &gating, w->err));
+    if (gating != 1)
+        return refuse_value(w, "expert_gating_func", "another one than softmax");
+    if (is_mixture && has_tensor(w, "blk.0.ffn_gate.0.weight"))
+        return attn_error_set(w->err, ATTN_UNSUPPORTED,
+                              "'%s' has a tensor for each expert, as files of 2023: convert the "
+                              "model anew",
+                              w->path);
+    ATTN_TRY(get_bool(w, "attention.causal", &is_causal));
     if (!is_causal)
         return refuse_value(w, "attention.causal", "false");
-    for (int i = 0; i < 2; i++) {
-        const char *name = i == 0 ? "rope_factors_long.weight" : "rope_factors_short.weight";
-
-        if (attn_tensor_files_find(attn_gguf_files(w->gguf), name, NULL))
-            return attn_error_set(w->err, ATTN_UNSUPPORTED,
-                                  "'%s' has a tensor '%s', which this version does not support",
-                                  w->path, name);
-    }
+    if (!w->family->form.rope.has_longrope && has_lists(w))
+        return attn_error_set(
+            w->err, ATTN_UNSUPPORTED, "'%s' has a tensor '%s', which this version does not support",
+            w->path, has_tensor(w, ATTN_ROPE_LONG) ? ATTN_ROPE_LONG : ATTN_ROPE_SHORT);
     return ATTN_OK;
 }
 
@@ -183,25 +212,36 @@ static enum attn_status read_sizes(struct writing *w)
         ATTN_TRY(get_size(w, "attention.key_length", ATTN_MAX_WIDTH, &w->d_head));
     d_value = w->d_head;
     ATTN_TRY(get_size(w, "attention.value_length", ATTN_MAX_WIDTH, &d_value));
-    if (d_value != w->d_head) {
-        char text[40];
-
-        snprintf(text, sizeof text, "%zu beside keys of %zu", d_value, w->d_head);
-        return refuse_value(w, "attention.value_length", text);
-    }
+    if (d_value != w->d_head)
+        return refuse_value(w, "attention.value_length", "%zu beside keys of %zu", d_value,
+                            w->d_head);
     return ATTN_OK;
 }
 
 /* --- Members of the config -------------------------------------------------------------------- */
 
+/* KEY NULL: the config has no such key. */
 static void put_size(const struct writing *w, const char *key, size_t n)
 {
-    attn_buffer_append_format(w->json, ",\n\"%s\": %zu", key, n);
+    if (key)
+        attn_buffer_append_format(w->json, ",\n\"%s\": %zu", key, n);
 }
 
+static void put_bool(const struct writing *w, const char *key, bool value)
+{
+    attn_buffer_append_format(w->json, ",\n\"%s\": %s", key, value ? "true" : "false");
+}
+
+/* The number that a config.json has: a float32 is its shortest decimal there, 0.1 for example. */
 static void put_real(const struct writing *w, const char *key, double value)
 {
-    attn_buffer_append_format(w->json, ",\n\"%s\": %.17g", key, value);
+    const bool is_float = value == (double)(float)value;
+    char text[ATTN_FLOAT_TEXT_SIZE];
+    int size = (int)attn_format_float((float)value, text);
+
+    if (!is_float)
+        size = snprintf(text, sizeof text, "%.17g", value);
+    attn_buffer_append_format(w->json, ",\n\"%s\": %.*s", key, size, text);
 }
 
 static void put_sizes(const struct writing *w, size_t n_vocab)
@@ -209,12 +249,17 @@ static void put_sizes(const struct writing *w, size_t n_vocab)
     const struct attn_config_names *names =
         w->family->form.names ? w->family->form.names : &attn_config_usual_names;
 
-    put_size(w, names->n_vocab.name, n_vocab);
-    put_size(w, names->d_model.name, w->d_model);
-    put_size(w, names->d_mlp.name, w->d_mlp);
-    put_size(w, names->n_layer.name, w->n_layer);
-    put_size(w, names->n_head.name, w->n_head);
-    put_size(w, names->n_ctx.name, w->n_ctx);
+    put_size(w, names->n_vocab, n_vocab);
+    put_size(w, names->d_model, w->d_model);
+    put_size(w, names->d_mlp, w->d_mlp);
+    put_size(w, names->n_layer, w->n_layer);
+    put_size(w, names->n_head, w->n_head);
+    put_size(w, names->n_ctx, w->n_ctx);
+    if (w->family->gguf.members) {
+        attn_buffer_append_format(w->json, ",\n%s", w->family->gguf.members);
+        put_size(w, "num_kv_heads", w->n_kv_head);
+        put_size(w, "num_ln_in_parallel_attn", has_tensor(w, "blk.0.attn_norm_2.weight") ? 2 : 1);
+    }
     if (!w->family->form.has_no_heads_keys) {
         put_size(w, "num_key_value_heads", w->n_kv_head);
         put_size(w, "head_dim", w->d_head);
@@ -224,14 +269,41 @@ static void put_sizes(const struct writing *w, size_t n_vocab)
 /* The family's epsilon, which has another name where norms subtract the mean. */
 static enum attn_status put_eps(const struct writing *w)
 {
-    const bool is_rms = w->family->form.defaults.norm != ATTN_NORM_LAYERNORM;
+    const enum attn_norm norm = w->family->form.defaults.norm;
+    const bool is_rms = norm == ATTN_NORM_RMSNORM || norm == ATTN_NORM_RMSNORM_PLUS_ONE;
     const char *key = is_rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
     double eps = -1;
 
     ATTN_TRY(get_within(w, key, 0, 1, &eps));
     if (eps < 0 && !has_key(w, key))
         return refuse_missing(w, key);
-    put_real(w, w->family->form.eps_key, eps);
+    if (w->family->form.eps_key)
+        put_real(w, w->family->form.eps_key, eps);
+    return ATTN_OK;
+}
+
+/* The experts of a mixture. Where experts and MLPs have different widths, keys are Qwen's. */
+static enum attn_status put_experts(struct writing *w)
+{
+    const struct attn_config *defaults = &w->family->form.defaults;
+    size_t n = 0, n_used = 0, d_expert = defaults->d_expert > 0 ? 0 : w->d_mlp, d_shared = 0;
+    bool is_normalized = w->family->gguf.normalizes_experts;
+
+    ATTN_TRY(get_size(w, "expert_count", ATTN_MAX_LAYER, &n));
+    ATTN_TRY(get_size(w, "expert_used_count", ATTN_MAX_LAYER, &n_used));
+    ATTN_TRY(get_size(w, "expert_feed_forward_length", ATTN_MAX_WIDTH, &d_expert));
+    put_size(w, "num_experts", n);
+    put_size(w, "num_experts_per_tok", n_used);
+    if (defaults->d_expert > 0)
+        put_size(w, "moe_intermediate_size", d_expert);
+    else
+        w->d_mlp = d_expert;
+    if (defaults->d_shared_expert > 0) {
+        ATTN_TRY(get_size(w, "expert_shared_feed_forward_length", ATTN_MAX_WIDTH, &d_shared));
+        put_size(w, "shared_expert_intermediate_size", d_shared);
+    }
+    ATTN_TRY(get_bool(w, "expert_weights_norm", &is_normalized));
+    put_bool(w, "norm_topk_prob", is_normalized);
     return ATTN_OK;
 }
 
@@ -243,6 +315,69 @@ static double share_of(size_t d_rotary, size_t d_head)
     return (size_t)(share * (double)d_head) < d_rotary ? nextafter(share, 1) : share;
 }
 
+/* The vector NAME of factors of frequencies, which are above 0. */
+static enum attn_status find_factors(const struct attn_gguf *gguf, const char *name,
+                                     struct attn_tensor_entry *entry, struct attn_error *err)
+{
+    const struct attn_quote path =
+        attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0));
+    float factor;
+
+    if (!attn_tensor_files_find(attn_gguf_files(gguf), name, entry) ||
+        entry->tensor.dtype != ATTN_DTYPE_F32 || entry->tensor.rank != 1)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has no vector '%s' of F32", path.text, name);
+    for (size_t i = 0; i < entry->tensor.shape[0]; i++) {
+        memcpy(&factor, (const char *)entry->tensor.data + i * sizeof factor, sizeof factor);
+        if (!(factor > 0 && (double)factor < max_number))
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' in '%s' holds %g at element %zu, expected a number above 0",
+                                  name, path.text, (double)factor, i);
+    }
+    return ATTN_OK;
+}
+
+/* The tensor NAME, a factor for each pair of components, as the list KEY. */
+static enum attn_status put_list(const struct writing *w, const char *key, const char *name)
+{
+    struct attn_tensor_entry entry;
+
+    ATTN_TRY(find_factors(w->gguf, name, &entry, w->err));
+    attn_buffer_append_format(w->json, "\"%s\": [", key);
+    for (size_t i = 0; i < entry.tensor.shape[0]; i++) {
+        char text[ATTN_FLOAT_TEXT_SIZE];
+        float factor;
+
+        memcpy(&factor, (const char *)entry.tensor.data + i * sizeof factor, sizeof factor);
+        attn_buffer_append_format(w->json, "%s%.*s", i == 0 ? "" : ", ",
+                                  (int)attn_format_float(factor, text), text);
+    }
+    attn_buffer_append_string(w->json, "], ");
+    return ATTN_OK;
+}
+
+/* Lists for short and long texts. Trap: llama.cpp's converter writes YaRN's factor of cosines and
+ * sines for type "yarn", but Hugging Face has longrope's. */
+static enum attn_status put_longrope(const struct writing *w)
+{
+    size_t n = w->n_ctx;
+    double factor = 1, scale;
+
+    ATTN_TRY(get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, &n));
+    ATTN_TRY(get_within(w, "rope.scaling.attn_factor", 0, max_number, &factor));
+    put_size(w, "original_max_position_embeddings", n);
+    attn_buffer_append_string(w->json, ",\n\"rope_scaling\": {");
+    ATTN_TRY(put_list(w, "short_factor", ATTN_ROPE_SHORT));
+    ATTN_TRY(put_list(w, "long_factor", ATTN_ROPE_LONG));
+    scale = (double)w->n_ctx / (double)n;
+    scale = scale > 1 ? attn_log(scale) : 0;
+    if (has_key(w, "rope.scaling.attn_factor") &&
+        fabs(factor - sqrt(1 + scale / attn_log((double)n))) > 1e-5 &&
+        fabs(factor - 1 - 0.1 * scale) > 1e-5)
+        attn_buffer_append_format(w->json, "\"attention_factor\": %.9g, ", factor);
+    attn_buffer_append_string(w->json, "\"rope_type\": \"longrope\"}");
+    return ATTN_OK;
+}
+
 /* Linear and YaRN scaling, as `rope_scaling` has it; nothing if the file has none. */
 static enum attn_status put_scaling(const struct writing *w)
 {
@@ -250,14 +385,19 @@ static enum attn_status put_scaling(const struct writing *w)
     size_t size = 4, n_original = w->n_ctx;
     double factor = 0, fast = 32, slow = 1;
 
+    if (has_lists(w))
+        return put_longrope(w);
     if (has_key(w, "rope.scaling.factor") || has_key(w, "rope.scale_linear"))
         type = "linear", size = 6;
     ATTN_TRY(
         attn_gguf_get_text(w->gguf, full_key(w, "rope.scaling.type").text, &type, &size, w->err));
     ATTN_TRY(get_within(w, "rope.scale_linear", 0, max_number, &factor));
     ATTN_TRY(get_within(w, "rope.scaling.factor", 0, max_number, &factor));
-    if (size == 4 && memcmp(type, "none", 4) == 0)
+    if (size == 4 && memcmp(type, "none", 4) == 0) {
+        if (w->family->gguf.yarn_is_exact) /* without an object it would be YaRN */
+            attn_buffer_append_string(w->json, ",\n\"rope_scaling\": {\"rope_type\": \"default\"}");
         return ATTN_OK;
+    }
     factor = factor > 0 ? factor : 1;
     if (size == 6 && memcmp(type, "linear", 6) == 0) {
         attn_buffer_append_format(
@@ -275,16 +415,18 @@ static enum attn_status put_scaling(const struct writing *w)
     attn_buffer_append_format(w->json,
                               ",\n\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": %.17g, "
                               "\"original_max_position_embeddings\": %zu, \"beta_fast\": %.17g, "
-                              "\"beta_slow\": %.17g}",
-                              factor, n_original, fast, slow);
+                              "\"beta_slow\": %.17g%s}",
+                              factor, n_original, fast, slow,
+                              w->family->gguf.yarn_is_exact ? ", \"truncate\": false" : "");
     return ATTN_OK;
 }
 
 static enum attn_status put_rope(const struct writing *w)
 {
     const struct attn_config_form *form = &w->family->form;
-    const bool turns_whole_heads = form->rope.default_partial == 1;
-    double theta = 10000, local = form->rope_of_windows.default_theta;
+    const bool turns_whole_heads = form->rope.default_partial == 1 && !form->rope.takes_share;
+    const struct attn_rope_keys *windows = &form->rope_of_windows;
+    double theta = 10000, local;
     size_t d_rotary = w->d_head;
 
     if (!form->rope.theta)
@@ -292,18 +434,18 @@ static enum attn_status put_rope(const struct writing *w)
     ATTN_TRY(get_within(w, "rope.global.freq_base", 1, max_number, &theta)); /* Ollama's name */
     ATTN_TRY(get_within(w, "rope.freq_base", 1, max_number, &theta));
     put_real(w, form->rope.theta, theta);
-    if (form->rope_of_windows.theta) {
-        ATTN_TRY(get_within(w, "rope.local.freq_base", 1, max_number, &local));
-        ATTN_TRY(get_within(w, "rope.freq_base_swa", 1, max_number, &local));
-        put_real(w, form->rope_of_windows.theta, local);
-    }
+    local = windows->theta ? windows->default_theta : theta;
+    ATTN_TRY(get_within(w, "rope.local.freq_base", 1, max_number, &local));
+    ATTN_TRY(get_within(w, "rope.freq_base_swa", 1, max_number, &local));
+    if (windows->theta)
+        put_real(w, windows->theta, local);
+    else if (windows->default_theta > 0)
+        attn_buffer_append_format(
+            w->json, ",\n\"rope_parameters\": {\"sliding_attention\": {\"rope_theta\": %.17g}}",
+            local);
     ATTN_TRY(get_size(w, "rope.dimension_count", ATTN_MAX_WIDTH, &d_rotary));
-    if (d_rotary > w->d_head || (turns_whole_heads && d_rotary != w->d_head)) {
-        char text[60];
-
-        snprintf(text, sizeof text, "%zu, of heads of %zu", d_rotary, w->d_head);
-        return refuse_value(w, "rope.dimension_count", text);
-    }
+    if (d_rotary > w->d_head || (turns_whole_heads && d_rotary != w->d_head))
+        return refuse_value(w, "rope.dimension_count", "%zu, of heads of %zu", d_rotary, w->d_head);
     if (!turns_whole_heads)
         put_real(w, form->rope.partial, share_of(d_rotary, w->d_head));
     return put_scaling(w);
@@ -329,19 +471,21 @@ static enum attn_status find_pattern(const struct writing *w, size_t *n,
 
 static enum attn_status put_windows(const struct writing *w)
 {
-    const struct attn_gguf_form *form = &w->family->gguf;
-    size_t width = form->default_window, n = 0;
+    const enum attn_window_rule rule = w->family->form.windows.rule;
+    size_t width = w->family->gguf.default_window, n = 0;
     struct attn_gguf_pair list;
 
-    if (w->family->form.windows.rule != ATTN_WINDOWS_BY_LIST && !form->refuses_windows)
+    if (rule != ATTN_WINDOWS_BY_LIST && rule != ATTN_WINDOWS_IN_ALL)
         return ATTN_OK;
     ATTN_TRY(
         attn_gguf_get_size(w->gguf, full_key(w, "attention.sliding_window").text, &width, w->err));
-    if (form->refuses_windows)
-        return width == 0 ? ATTN_OK : refuse_value(w, "attention.sliding_window", "set");
-    ATTN_TRY(find_pattern(w, &n, &list));
     if (width > 0)
         put_size(w, "sliding_window", width);
+    else
+        attn_buffer_append_string(w->json, ",\n\"sliding_window\": null");
+    if (rule == ATTN_WINDOWS_IN_ALL)
+        return ATTN_OK;
+    ATTN_TRY(find_pattern(w, &n, &list));
     attn_buffer_append_string(w->json, ",\n\"layer_types\": [");
     for (size_t layer = 0; layer < w->n_layer; layer++) {
         int64_t has_window = layer % n < n - 1;
@@ -355,55 +499,75 @@ static enum attn_status put_windows(const struct writing *w)
     return ATTN_OK;
 }
 
-/* Keys of Gemma alone. */
-static enum attn_status put_gemma(const struct writing *w)
+/* Whether configs of the family have KEY, which is a number. */
+static bool has_number(const struct attn_config_form *form, const char *key)
+{
+    return attn_config_has_switch(form, key) ||
+           (form->score_factor_key && strcmp(form->score_factor_key, key) == 0) ||
+           (form->score_cap > 0 && strcmp(key, "attn_logit_softcapping") == 0);
+}
+
+/* Factors, and limits of scores and logits; 0 stands for none. Only Gemma's are ignored in files of
+ * other families. */
+static enum attn_status put_factors(const struct writing *w)
 {
     const struct attn_config_form *form = &w->family->form;
-    const bool is_large = w->n_layer == w->family->gguf.n_layer_large;
-    double score_cap = form->score_cap, logits_cap = form->defaults.logits_cap;
+    const struct {
+        const char *key, *names[2];
+        double usual;
+        bool is_needed, is_ignored;
+    } rows[] = {
+        {.key = "attention.clamp_kqv", .names = {"clip_qkv"}},
+        {.key = "attention.scale", .names = {"attention_multiplier"}, .is_needed = true},
+        {.key = "embedding_scale", .names = {"embedding_multiplier"}},
+        {.key = "residual_scale", .names = {"residual_multiplier"}},
+        {.key = "logit_scale", .names = {"logit_scale", "logits_scaling"}, .is_needed = true},
+        {.key = "attn_logit_softcapping", .usual = form->score_cap, .is_ignored = true},
+        {.key = "final_logit_softcapping", .usual = form->defaults.logits_cap, .is_ignored = true},
+    };
 
-    if (form->query_scalar > 0)
-        put_real(w, "query_pre_attn_scalar",
-                 is_large ? (double)w->d_model / (double)w->n_head : (double)w->d_head);
-    ATTN_TRY(get_within(w, "attn_logit_softcapping", 0, max_number, &score_cap));
-    ATTN_TRY(get_within(w, "final_logit_softcapping", 0, max_number, &logits_cap));
-    if (form->score_cap > 0 && score_cap > 0)
-        put_real(w, "attn_logit_softcapping", score_cap);
-    else if (form->score_cap > 0)
-        attn_buffer_append_string(w->json, ",\n\"attn_logit_softcapping\": null");
-    if (form->has_logits_cap_key && logits_cap > 0)
-        put_real(w, "final_logit_softcapping", logits_cap);
-    else if (form->has_logits_cap_key)
-        attn_buffer_append_string(w->json, ",\n\"final_logit_softcapping\": null");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const bool has_second = rows[i].names[1] && has_number(form, rows[i].names[1]);
+        const char *name = rows[i].names[0] ? rows[i].names[has_second] : rows[i].key;
+        const char *section = i == 0 ? w->family->gguf.clip_section : NULL;
+        const bool is_read = section || has_number(form, name);
+        const bool is_needed = is_read && rows[i].is_needed;
+        double value = rows[i].usual;
+
+        if (is_needed && !has_key(w, rows[i].key))
+            return refuse_missing(w, rows[i].key);
+        ATTN_TRY(get_within(w, rows[i].key, 0, max_number, &value));
+        if (is_read ? is_needed && value == 0 : value > 0 && !rows[i].is_ignored)
+            return refuse_value(w, rows[i].key, "%g", value);
+        if (section && value > 0)
+            attn_buffer_append_format(w->json, ",\n\"%s\": {\"%s\": %.9g}", section, name, value);
+        else if (is_read && value > 0)
+            put_real(w, name, value);
+        else if (is_read)
+            attn_buffer_append_format(w->json, ",\n\"%s\": null", name);
+    }
     return ATTN_OK;
 }
 
-static bool has_tensor(const struct writing *w, const char *name)
-{
-    return attn_tensor_files_find(attn_gguf_files(w->gguf), name, NULL);
-}
-
-/* Parts that are there when their tensors are. */
+/* Parts that are there when their tensors are; biases are found when tensors are bound. */
 static enum attn_status put_parts(const struct writing *w)
 {
-    const struct attn_config_form *form = &w->family->form;
-    bool is_parallel = false;
+    static const char *const keys[] = {"qk_layernorm", "use_qk_norm", "use_parallel_residual"};
+    const struct attn_gguf_form *form = &w->family->gguf;
+    bool is_there[] = {has_tensor(w, "blk.0.attn_q_norm.weight"),
+                       has_tensor(w, "blk.0.attn_q_norm.weight"),
+                       !has_tensor(w, "blk.0.ffn_norm.weight")};
 
-    attn_buffer_append_format(w->json, ",\n\"tie_word_embeddings\": %s",
-                              has_tensor(w, "output.weight") ? "false" : "true");
-    if (form->has_attention_bias_key &&
-        (has_tensor(w, "blk.0.attn_q.bias") || has_tensor(w, "blk.0.attn_qkv.bias")))
-        attn_buffer_append_string(w->json, ",\n\"attention_bias\": true");
-    if (form->has_mlp_bias_key && has_tensor(w, "blk.0.ffn_up.bias"))
-        attn_buffer_append_string(w->json, ",\n\"mlp_bias\": true");
-    if (!form->has_parallel_key)
-        return ATTN_OK;
-    if (!has_key(w, "use_parallel_residual"))
-        return refuse_missing(w, "use_parallel_residual");
-    ATTN_TRY(attn_gguf_get_bool(w->gguf, full_key(w, "use_parallel_residual").text, &is_parallel,
-                                w->err));
-    attn_buffer_append_format(w->json, ",\n\"use_parallel_residual\": %s",
-                              is_parallel ? "true" : "false");
+    put_bool(w, "tie_word_embeddings", !has_tensor(w, "output.weight"));
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (!attn_config_has_switch(&w->family->form, keys[i]))
+            continue;
+        if (i == 2 && !form->lacks_norm_if_parallel && !has_key(w, keys[i]))
+            return refuse_missing(w, keys[i]);
+        if (i == 2 && !form->lacks_norm_if_parallel)
+            ATTN_TRY(get_bool(w, keys[i], &is_there[i]));
+        put_bool(w, keys[i], is_there[i]);
+    }
     return ATTN_OK;
 }
 
@@ -413,7 +577,8 @@ static enum attn_status find_architecture(struct writing *w)
 {
     const char *name = NULL;
     size_t size = 0, used = 0;
-    char names[200];
+    const struct attn_family *found = NULL;
+    char names[400];
 
     ATTN_TRY(attn_gguf_get_text(w->gguf, "general.architecture", &name, &size, w->err));
     if (!name) {
@@ -421,14 +586,24 @@ static enum attn_status find_architecture(struct writing *w)
         return ATTN_FORMAT;
     }
     for (size_t i = 0; (w->family = attn_family_at(i)); i++) {
-        const char *known = w->family->gguf.architecture;
+        const struct attn_gguf_form *form = &w->family->gguf;
+        size_t n = 0;
 
-        if (!known)
+        if (!form->architecture)
             continue;
-        if (strlen(known) == size && memcmp(known, name, size) == 0)
-            return ATTN_OK;
-        attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? ", " : "", known);
+        if (!form->marker)
+            attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? ", " : "",
+                                   form->architecture);
+        if (strlen(form->architecture) != size || memcmp(form->architecture, name, size) != 0)
+            continue;
+        if (form->marker)
+            ATTN_TRY(attn_gguf_get_size(w->gguf, full_key(w, form->marker).text, &n, w->err));
+        if (!form->marker || n > 0)
+            found = w->family;
     }
+    w->family = found;
+    if (found)
+        return ATTN_OK;
     attn_error_set(w->err, ATTN_UNSUPPORTED,
                    "'general.architecture' in '%s' is '%s', which is not read", w->path,
                    attn_quote(name, size).text);
@@ -453,13 +628,20 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
                               "'%s' has no matrix 'token_embd.weight', expected the embedding",
                               path.text);
     attn_buffer_append_format(json, "{\"model_type\": \"%s\"", w.family->model_type);
+    if (w.family->form.defaults.n_expert > 0)
+        ATTN_TRY(put_experts(&w));
     put_sizes(&w, embed.tensor.shape[0]);
-    attn_buffer_append_format(json, ",\n\"%s\": \"%s\"", w.family->form.activation_key,
-                              w.family->form.defaults.act_fn);
+    if (w.family->form.activation_key)
+        attn_buffer_append_format(json, ",\n\"%s\": \"%s\"", w.family->form.activation_key,
+                                  w.family->form.defaults.act_fn);
     ATTN_TRY(put_eps(&w));
     ATTN_TRY(put_rope(&w));
     ATTN_TRY(put_windows(&w));
-    ATTN_TRY(put_gemma(&w));
+    if (w.family->form.query_scalar > 0)
+        put_real(&w, "query_pre_attn_scalar",
+                 w.n_layer == w.family->gguf.n_layer_large ? (double)w.d_model / (double)w.n_head
+                                                           : (double)w.d_head);
+    ATTN_TRY(put_factors(&w));
     ATTN_TRY(put_parts(&w));
     attn_buffer_append_string(json, "}\n");
     return attn_buffer_check(json, err);
@@ -492,33 +674,24 @@ static void read_end_ids(const struct attn_gguf *gguf, struct attn_config *confi
 enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err)
 {
-    const struct attn_quote path =
-        attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0));
     struct attn_tensor_entry entry;
     size_t n;
 
     if (config->norm == ATTN_NORM_RMSNORM_PLUS_ONE)
         config->norm = ATTN_NORM_RMSNORM;
     read_end_ids(gguf, config);
-    if (!attn_family_find(config->model_type)->gguf.has_interleaved_heads ||
+    if (!attn_family_find(config->model_type)->gguf.has_divisors ||
         !attn_tensor_files_find(attn_gguf_files(gguf), ATTN_ROPE_FREQS, &entry))
         return ATTN_OK;
+    ATTN_TRY(find_factors(gguf, ATTN_ROPE_FREQS, &entry, err));
     n = layers->rope[0].d_rotary / 2;
-    if (entry.tensor.dtype != ATTN_DTYPE_F32 || attn_tensor_n_element(&entry.tensor) != n)
+    if (entry.tensor.shape[0] != n)
         return attn_error_set(
-            err, ATTN_FORMAT,
-            "'rope_freqs.weight' in '%s' has %zu elements of type %s, expected %zu "
-            "of F32",
-            path.text, attn_tensor_n_element(&entry.tensor), attn_dtype_name(entry.tensor.dtype),
-            n);
+            err, ATTN_FORMAT, "'rope_freqs.weight' in '%s' has %zu elements, expected %zu",
+            attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0)).text,
+            entry.tensor.shape[0], n);
     ATTN_TRY(ATTN_ALLOC(layers->divisors, n, err));
     memcpy(layers->divisors, entry.tensor.data, n * sizeof *layers->divisors);
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(layers->divisors[i]) || layers->divisors[i] <= 0)
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'rope_freqs.weight' in '%s' holds %g at element %zu, expected a "
-                                  "number above 0",
-                                  path.text, (double)layers->divisors[i], i);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         layers->rope[layer].divisors = layers->divisors;
     return ATTN_OK;

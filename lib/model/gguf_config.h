@@ -15,6 +15,8 @@
 #include "model/config_internal.h"
 
 /* The tensor of the numbers that divide the frequencies of rotary positions. */
+#define ATTN_ROPE_SHORT "rope_factors_short.weight"
+#define ATTN_ROPE_LONG "rope_factors_long.weight"
 #define ATTN_ROPE_FREQS "rope_freqs.weight"
 
 /* Writes the text of a config.json for GGUF. ATTN_UNSUPPORTED names an architecture, or a key that

@@ -11,12 +11,14 @@ enum attn_resample {
     ATTN_RESAMPLE_ANTIALIAS = 2, /* as wide as the grid shrinks, a = -0.5 */
 };
 
-/* The input of the output matrix, from the last stream: one row for all positions. */
+/* The input of a classifier, from the last stream: one row for all positions. */
 enum attn_pooling {
     ATTN_POOLING_NONE = 0,           /* it reads every position */
     ATTN_POOLING_FIRST = 1,          /* [CLS] */
     ATTN_POOLING_FIRST_AND_MEAN = 2, /* [CLS] beside the mean of the patches, 2 d_model wide */
-    ATTN_POOLING_PROJECTED = 3,      /* image_embed, divided by its length */
+    ATTN_POOLING_PROJECTED = 3,      /* image_embed or the like, divided by its length */
+    ATTN_POOLING_LAST = 4,           /* the last position whose token is not the padding; else 0 */
+    ATTN_POOLING_MEAN = 5,           /* the mean of all positions */
 };
 
 /* The pictures that an image encoder reads. Its positions are [CLS], the registers, and the patches
@@ -27,8 +29,8 @@ struct attn_image_config {
     size_t patch_height, patch_width; /* above 0 only in image encoders */
     size_t n_register;                /* positions between [CLS] and the patches */
     enum attn_resample resample;
-    enum attn_pooling pooling;
-    const void *later[4]; /* NULL: room for fields of later versions */
+    enum attn_pooling pooling; /* as of the config, where pictures are read */
+    const void *later[4];      /* NULL: room for fields of later versions */
 };
 
 /* Two models of one directory, whose texts and pictures become vectors that can be compared: CLIP,

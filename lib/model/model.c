@@ -1,6 +1,7 @@
 /* model.c - opens a model: config, tensor directory, binding. */
 #include "model/model.h"
 
+#include "attention/attention_internal.h"
 #include "base/dtype_internal.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
@@ -14,6 +15,7 @@
 #include "model/image_patches.h"
 #include "model/model_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,12 +37,24 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
                              "of a tokenizer");
     ATTN_TRY(status);
     ATTN_TRY(attn_family_read_config(json[0], tower, &model->config, &model->layers, err));
+    if (model->config.stack.has_encoder) {
+        struct attn_model *encoder = attn_alloc(1, sizeof *encoder, err);
+
+        model->encoder = encoder;
+        if (!encoder)
+            return ATTN_NO_MEMORY;
+        encoder->naming = attn_family_find(model->config.model_type)->encoder;
+        ATTN_TRY(attn_family_read_encoder(json[0], attn_family_find(model->config.model_type),
+                                          &encoder->config, &encoder->layers, err));
+        model->config.n_source = encoder->config.n_ctx == SIZE_MAX ? 0 : encoder->config.n_ctx;
+    }
     if (!attn_source_has_part(source, generation))
         return ATTN_OK;
     /* The tokens that end a text are read from generation_config.json if it exists: Hugging Face
      * puts the end of a turn there. Its other keys are not read. */
     ATTN_TRY(attn_json_read_part(source, generation, attn_family_config_keys, &json[1], err));
     attn_family_read_end_ids(json[1], &model->config);
+    attn_family_read_generation(json[1], &model->config);
     return ATTN_OK;
 }
 
@@ -83,7 +97,7 @@ static enum attn_status read_gguf(struct attn_model *m, struct attn_file *file, 
     attn_json_free(parsed);
     attn_buffer_release(&json);
     ATTN_TRY(status);
-    m->naming = attn_family_of_gguf(attn_family_find(m->config.model_type));
+    m->naming = attn_gguf_naming(m->st);
     return ATTN_OK;
 }
 
@@ -115,7 +129,7 @@ static void report_unused(const struct attn_model *model, const struct attn_mode
     for (size_t i = 0; i < attn_tensor_files_count(model->st); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(model->st, i);
 
-        if (attn_weights_know(model->naming, entry.name))
+        if (attn_weights_know(model->naming, &model->config, entry.name))
             continue;
         if (n++ < 3)
             attn_fixed_text_append(names, sizeof names, &size, "%s'%s'", size == 0 ? "" : ", ",
@@ -128,15 +142,90 @@ static void report_unused(const struct attn_model *model, const struct attn_mode
               n == 1 ? "is" : "are", names, n > 3 ? ", ..." : "");
 }
 
+/* Gives all layers of M the frequencies of rotary positions that its file has. */
+static enum attn_status read_frequencies(struct attn_model *m, struct attn_error *err)
+{
+    const struct attn_vector *found = &m->weights.frequencies;
+
+    if (found->n == 0 || m->config.positions != ATTN_POSITIONS_ROTARY)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(m->layers.divisors, found->n, err));
+    attn_kernels_find(ATTN_ISA_BEST)
+        ->convert(found->data, found->dtype, found->n, m->layers.divisors);
+    for (size_t i = 0; i < found->n; i++)
+        if (!isfinite(m->layers.divisors[i]))
+            return attn_error_set(
+                err, ATTN_FORMAT,
+                "a frequency of rotary positions in '%s' is %g, expected a finite "
+                "number",
+                attn_quote_string(attn_tensor_files_path(m->st, 0)).text,
+                (double)m->layers.divisors[i]);
+    for (size_t layer = 0; layer < m->config.n_layer; layer++)
+        m->layers.rope[layer].frequencies = m->layers.divisors;
+    return ATTN_OK;
+}
+
+/* Reads the biases of buckets, which are float32 in the config of M. */
+static enum attn_status read_biases(struct attn_model *m, struct attn_error *err)
+{
+    const struct attn_tensor *table = &m->weights.relative_bias;
+    struct attn_score_bias *bias = m->layers.bias;
+    const size_t n = m->config.stack.n_bucket * m->config.n_head;
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+
+    if (!table->data)
+        return ATTN_OK;
+    kernels->convert(table->data, table->dtype, n, bias->slopes);
+    if (kernels->is_finite(bias->slopes, n))
+        return ATTN_OK;
+    return attn_error_set(
+        err, ATTN_FORMAT,
+        "the relative biases of '%s' hold NaN or infinity, expected finite values",
+        attn_quote_string(m->name).text);
+}
+
+/* Binds the weights of M, and packs them if they are used again and again. */
+static enum attn_status bind(struct attn_model *m, const struct attn_model_options *options,
+                             struct attn_error *err)
+{
+    const struct attn_packing packing = {.compute = options->compute,
+                                         .most_of_blocks = attn_memory_of_machine() / 4,
+                                         .most_of_experts = attn_memory_of_machine() / 4 * 3,
+                                         .pool = options->pool};
+
+    ATTN_TRY(attn_weights_bind(&m->weights, &m->config, m->naming, m->st, err));
+    ATTN_TRY(read_frequencies(m, err));
+    for (size_t layer = 0; layer < m->config.n_layer && m->weights.sinks; layer++)
+        m->layers.attention[layer].sinks = m->weights.sinks + layer * m->config.n_head;
+    ATTN_TRY(read_biases(m, err));
+    if (m->gguf)
+        ATTN_TRY(attn_weights_check_unused(m->naming, &m->config, m->st, err));
+    return options->reuse ? attn_weights_pack(&m->weights, &m->config, m->st, &packing, err)
+                          : ATTN_OK;
+}
+
+/* Completes the encoder of M, whose config is read. */
+static enum attn_status open_encoder(const struct attn_model *m,
+                                     const struct attn_model_options *options,
+                                     struct attn_error *err)
+{
+    struct attn_model *encoder = m->encoder;
+
+    encoder->compute = m->compute;
+    encoder->st = m->st;
+    encoder->name = attn_strndup(m->name, strlen(m->name), err);
+    encoder->work = attn_alloc(1, sizeof *encoder->work, err);
+    if (!encoder->name || !encoder->work)
+        return ATTN_NO_MEMORY;
+    return bind(encoder, options, err);
+}
+
 /* Fills M, which is closed also after a failure. */
 static enum attn_status open_files(const struct attn_source *source,
                                    const struct attn_model_options *options, struct attn_model *m,
                                    struct attn_error *err)
 {
     const char *name = source->name ? source->name : source->directory;
-    const struct attn_packing packing = {.compute = options->compute,
-                                         .most_of_blocks = attn_memory_of_machine() / 4,
-                                         .pool = options->pool};
     struct attn_file file = {0};
     enum attn_status status;
 
@@ -159,11 +248,14 @@ static enum attn_status open_files(const struct attn_source *source,
         m->st = m->files;
         m->naming = attn_family_find(m->config.model_type);
     }
-    ATTN_TRY(attn_weights_bind(&m->weights, &m->config, m->naming, m->st, err));
-    if (m->gguf)
-        ATTN_TRY(attn_weights_check_unused(m->naming, &m->config, m->st, err));
-    if (options->reuse)
-        ATTN_TRY(attn_weights_pack(&m->weights, &m->config, m->st, &packing, err));
+    ATTN_TRY(bind(m, options, err));
+    if (m->encoder)
+        ATTN_TRY(open_encoder(m, options, err));
+    ATTN_TRY(attn_sentence_read(source, m, err));
+    if (m->sentence.prompt[0])
+        attn_note(options->on_note, options->user, ATTN_NOTE_PROMPT,
+                  "texts of this model usually begin with '%s', which is not put in front",
+                  attn_quote_string(m->sentence.prompt).text);
     if (options->on_note)
         report_unused(m, options);
     return ATTN_OK;
@@ -197,7 +289,10 @@ void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum
 
     if (!model->weights.is_reused)
         return;
-    work = n_row * (double)model->config.n_layer * attn_weights_work_of_block(&model->weights);
+    if (model->encoder)
+        attn_model_start_engine(model->encoder, gemm, isa);
+    work = n_row * (double)model->config.n_layer *
+           attn_weights_work_of_block(&model->weights, &model->config);
     model->engine = attn_gemm_engine_start_for(model->compute, gemm, isa, work);
     model->has_engine = !model->engine.lacks_memory;
     model->gemm = gemm;
@@ -215,11 +310,14 @@ void attn_model_free(struct attn_model *model)
         return;
     if (model->label_rows) {
         attn_free(model->label_rows);
+        attn_free((void *)model->label_names);
         attn_free(model);
         return;
     }
+    attn_model_free(model->encoder);
     attn_free(model->work);
     attn_weights_release(&model->weights);
+    attn_sentence_release(&model->sentence);
     attn_tensor_files_free(model->files);
     attn_gguf_free(model->gguf);
     attn_config_release(&model->config, &model->layers);
@@ -245,16 +343,16 @@ const char *attn_model_name(const struct attn_model *model)
 enum attn_status attn_model_check_ids(const struct attn_model *model, const int32_t *ids, size_t n,
                                       size_t first, struct attn_error *err)
 {
-    const size_t n_vocab = model->config.n_vocab;
+    const size_t n_token = model->config.n_token;
 
     if (model->config.image.patch_height > 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' reads pictures, not tokens",
                               attn_quote_string(model->name).text);
     for (size_t i = 0; i < n; i++)
-        if (ids[i] < 0 || (size_t)ids[i] >= n_vocab)
+        if (ids[i] < 0 || (size_t)ids[i] >= n_token)
             return attn_error_set(err, ATTN_INVALID,
                                   "token id %d at position %zu is out of range, expected 0 to %zu",
-                                  ids[i], first + i, n_vocab - 1);
+                                  ids[i], first + i, n_token - 1);
     return ATTN_OK;
 }
 
@@ -275,19 +373,37 @@ enum attn_status attn_model_check_types(const struct attn_model *model, const in
     return ATTN_OK;
 }
 
-void attn_model_gather(const struct attn_model *model, const struct attn_kernels *kernels,
-                       const int32_t *ids, size_t n, float *x)
+void attn_model_row(const struct attn_model *model, const struct attn_kernels *kernels, int32_t id,
+                    float *x)
 {
     const struct attn_tensor *table = &model->weights.embed;
     const size_t d = model->config.d_embed, row_bytes = attn_dtype_n_byte(table->dtype, d);
-    const float scale = (float)model->config.embed_scale;
+    const float *norm = model->weights.row_norm;
 
-    for (size_t i = 0; i < n; i++) {
-        kernels->convert((const char *)table->data + (size_t)ids[i] * row_bytes, table->dtype, d,
-                         x + i * d);
-        if (scale > 0)
-            kernels->scale(x + i * d, scale, d, x + i * d);
-    }
+    kernels->convert((const char *)table->data + (size_t)id * row_bytes, table->dtype, d, x);
+    if (model->config.embed_scale > 0)
+        kernels->scale(x, (float)model->config.embed_scale, d, x);
+    if (norm)
+        kernels->layer_norm(x, norm, norm + d, d, model->config.norm_eps, x);
+}
+
+void attn_model_gather(const struct attn_model *model, const struct attn_kernels *kernels,
+                       const int32_t *ids, size_t n, float *x)
+{
+    const size_t d = model->config.d_embed;
+    size_t n_mask = 0;
+
+    for (size_t i = 0; i < n; i++)
+        attn_model_row(model, kernels, ids[i], x + i * d);
+    if (!model->config.has_token_dropout)
+        return;
+    for (size_t i = 0; i < n; i++)
+        n_mask += ids[i] == model->config.mask_id;
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] == model->config.mask_id)
+            memset(x + i * d, 0, d * sizeof *x);
+        else
+            kernels->scale(x + i * d, 0.88F / (1 - (float)n_mask / (float)n), d, x + i * d);
 }
 
 enum attn_status attn_model_embed(const struct attn_model *model, const int32_t *ids, size_t n,

@@ -1,7 +1,9 @@
 /*
- * model_zero_shot.c - a tower of pictures as a classifier: its labels are texts.
+ * model_zero_shot.c - a tower, or a model of sentences, as a classifier: its labels are texts or
+ * pictures.
  *
  *     logits[i] = exp(logit_scale) * cos(image_embed, text_embed of label i)
+ *     logits[i] = cos(sentence_embed, that of label i)
  *
  * image_embed is divided by its length when the output layer reads it. The rest, the lengths of
  * the texts and the scale, is in the rows of the output matrix.
@@ -13,6 +15,7 @@
 #include "kernels/kernels.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ROW [d] = SCALE * EMBED / its length; a vector of zeros stays as it is. */
 static void fill_row(const float *embed, size_t d, double scale, float *row)
@@ -36,17 +39,26 @@ enum attn_status attn_model_zero_shot(const struct attn_model *model,
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     *made = *model;
     made->label_rows = attn_alloc(labels->n, d * sizeof *made->label_rows, err);
-    if (!made->label_rows) {
+    made->label_names = attn_alloc(labels->n, sizeof *made->label_names, err);
+    if (!made->label_rows || !made->label_names) {
+        attn_free(made->label_rows);
+        attn_free((void *)made->label_names);
         attn_free(made);
         return ATTN_NO_MEMORY;
     }
+    memcpy(made->label_names, labels->names, labels->n * sizeof *made->label_names);
     for (size_t i = 0; i < labels->n; i++)
         fill_row(labels->embeds + i * d, d, labels->scale, made->label_rows + i * d);
     config = &made->config;
     config->n_vocab = labels->n;
-    config->labels = labels->names;
+    config->labels = made->label_names;
     config->output = ATTN_OUTPUT_OWN;
-    config->image.pooling = ATTN_POOLING_PROJECTED;
+    config->task = ATTN_TASK_SEQUENCE;
+    config->pooling = ATTN_POOLING_PROJECTED;
+    if (config->image.patch_height > 0)
+        config->image.pooling = ATTN_POOLING_PROJECTED;
+    if (config->is_sentence)
+        config->label_kind = ATTN_LABELS_VALUE;
     made->weights.unembed.weight = (struct attn_matrix){.data = made->label_rows,
                                                         .dtype = ATTN_DTYPE_F32,
                                                         .n_row = d,

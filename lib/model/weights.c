@@ -11,12 +11,19 @@
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "base/thread.h"
 #include "model/elements.h"
 #include "model/image_patches.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+
+/* The file of a tensor, for messages. */
+static struct attn_quote path_of(const struct attn_tensor_files *st, int shard)
+{
+    return attn_quote_string(attn_tensor_files_path(st, shard));
+}
 
 /* The state of binding. */
 struct binder {
@@ -26,20 +33,26 @@ struct binder {
     const struct attn_family *family;
     const char *prefix; /* "" or the family's */
     bool is_fused;      /* q, k and v are one tensor, in a GGUF file */
+    bool is_joined;     /* the same of the gate and mlp_in */
+    int layer;          /* that is bound */
+    struct attn_error *err;
 };
 
 /* The family of a model that was opened. */
-static const struct attn_family *family_of(const char *model_type)
+static const struct attn_family *family_of(const struct attn_config *config)
 {
-    const struct attn_family *family = attn_family_find(model_type);
+    const struct attn_family *family = attn_family_find(config->model_type);
 
     assert(family);
-    return family;
+    return config->is_encoder && family->encoder ? family->encoder : family;
 }
+
+/* What stands for the number of a layer (family.h). */
+static const char layer_signs[] = "#<>", ends[] = "#<>|";
 
 static bool is_in_layer(const struct attn_weight_rule *rule)
 {
-    return strchr(rule->name, '#');
+    return strpbrk(rule->name, layer_signs);
 }
 
 /* The spelling after SPELLING in the name of a rule, or NULL. */
@@ -55,7 +68,7 @@ static void write_name(char name[ATTN_WEIGHT_NAME_SIZE], const char *prefix, con
 {
     const bool has_prefix = spelling[0] != '/';
     const char *pattern = has_prefix ? spelling : spelling + 1;
-    const int size = (int)strcspn(pattern, "|"), before = (int)strcspn(pattern, "#|");
+    const int size = (int)strcspn(pattern, "|"), before = (int)strcspn(pattern, ends);
 
     if (!has_prefix)
         prefix = "";
@@ -68,8 +81,17 @@ static void write_name(char name[ATTN_WEIGHT_NAME_SIZE], const char *prefix, con
 
 bool attn_weights_are_shared(const struct attn_config *config, size_t layer)
 {
-    return layer > 0 &&
+    return layer > 0 && config->n_group > 0 &&
            attn_config_weights_layer(config, layer) == attn_config_weights_layer(config, layer - 1);
+}
+
+/* Whether LAYER may have a tensor of RULE. */
+static bool is_of_layer(const struct attn_weight_rule *rule, const struct attn_config *config,
+                        int layer)
+{
+    const bool is_first = strchr(rule->name, '<'), is_second = strchr(rule->name, '>');
+
+    return !(is_first || is_second) || config->is_cross[layer] == is_second;
 }
 
 /* The size that LETTER stands for in a shape of LAYER (family.h). */
@@ -81,12 +103,16 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         char letter;
         size_t n;
     } sizes[] = {
-        {'V', config->n_vocab},
+        {'V', config->n_token},
+        {'Y', config->n_vocab},
         {'D', config->d_model},
         {'O', config->d_out},
         {'P', config->first_position + config->n_ctx},
         {'B', config->d_embed},
         {'T', config->n_type},
+        {'b', config->stack.n_bucket},
+        {'m', config->stack.n_mel},
+        {'3', 3},
         {'J', 2 * config->d_mlp},
         {'M', config->d_projected},
         {'H', config->n_head},
@@ -102,14 +128,20 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'X', config->d_source},
         {'S', config->is_cross[layer] ? config->d_source : config->d_model},
         {'A', d_q + d_k + d_v},
+        {'n', config->n_expert},
+        {'f', config->d_expert},
+        {'j', 2 * config->d_expert},
+        {'s', config->d_shared_expert},
         {'1', 1},
+        {'c', config->n_layer * config->n_head},
+        {'e', config->d_head / 2},
         {'I', 1 + attn_image_n_patch(&config->image)},
         {'R', config->image.n_register},
         {'C', config->image.n_channel},
         {'h', config->image.patch_height},
         {'w', config->image.patch_width},
-        {'L', config->image.pooling == ATTN_POOLING_FIRST_AND_MEAN ? 2 * config->d_model
-                                                                   : config->d_model},
+        {'L',
+         config->pooling == ATTN_POOLING_FIRST_AND_MEAN ? 2 * config->d_model : config->d_model},
     };
     size_t i = 0;
 
@@ -122,21 +154,31 @@ enum need { NOT_NEEDED, NEEDED, USED_IF_FOUND, REFUSED };
 
 static enum need find_need(enum attn_weight_part part, const struct attn_config *config, int layer)
 {
-    const bool has_positions = config->positions == ATTN_POSITIONS_LEARNED;
+    const bool has_positions =
+        config->positions == ATTN_POSITIONS_LEARNED && !config->stack.makes_positions;
     const bool has_source_positions = config->source_positions == ATTN_POSITIONS_LEARNED;
-    const bool has_norm = config->norm != ATTN_NORM_NONE;
+    const bool has_norm =
+        config->norm != ATTN_NORM_NONE && config->norm != ATTN_NORM_LAYERNORM_NO_WEIGHT;
+    const bool has_final = config->has_final_norm && config->norm != ATTN_NORM_LAYERNORM_NO_WEIGHT;
     const bool is_sum = has_norm && config->norm_place == ATTN_NORM_SUM;
     const bool is_pre = has_norm && config->norm_place != ATTN_NORM_POST && !is_sum;
     const bool is_post = has_norm && config->norm_place != ATTN_NORM_PRE && !is_sum;
     const bool is_bare = layer == 0 && config->begins_without_norm;
-    const bool has_head = config->head_act_fn;
-    const bool has_mlp = config->d_mlp > 0, has_gate = has_mlp && config->has_gated_mlp;
-    const bool is_mlp_pre = is_pre && has_mlp && !config->has_single_norm;
-    const bool is_mlp_post = is_post && has_mlp;
+    const bool is_vocabulary = config->task == ATTN_TASK_VOCABULARY;
+    const bool has_head = config->head_act_fn && is_vocabulary;
+    const bool has_class_head = config->head_act_fn && !is_vocabulary;
+    const bool has_experts =
+        config->n_expert > 0 && layer != ATTN_NO_LAYER && !config->is_dense[layer];
+    const bool has_mlp = config->d_mlp > 0 && !has_experts;
+    const bool has_gate = has_mlp && config->has_gated_mlp;
+    const bool is_mlp_pre = is_pre && config->d_mlp > 0 && !config->has_single_norm;
+    const bool is_mlp_post = is_post && config->d_mlp > 0;
     const bool is_layer_norm = config->norm == ATTN_NORM_LAYERNORM;
     const bool has_plain = has_mlp && !has_gate;
-    const bool has_own = config->output == ATTN_OUTPUT_OWN;
+    const bool has_own = config->output == ATTN_OUTPUT_OWN && is_vocabulary;
     const bool has_output = config->output != ATTN_OUTPUT_NONE;
+    /* false: the head is missing, or another one is used */
+    const bool may_have_own = has_head || (is_vocabulary && !config->is_encoder);
     enum { PART, BIAS, FOUND, OUTPUT };
     const struct {
         unsigned char kind;
@@ -151,12 +193,6 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
                                          [FOUND] = {NOT_NEEDED, USED_IF_FOUND},
                                          [OUTPUT] = {USED_IF_FOUND, NEEDED}};
 
-    if (config->is_encoder && !has_head &&
-        (part == ATTN_PART_OUTPUT_FOUND || part == ATTN_PART_HEAD_BIAS ||
-         part == ATTN_PART_HEAD_NORM_BIAS))
-        return NOT_NEEDED; /* the head is missing, or belongs to a classifier */
-    if (!has_output && part == ATTN_PART_OUTPUT_BIAS)
-        return NOT_NEEDED; /* name of a matrix that is missing */
     return needs[rows[part].kind][rows[part].is_so];
 }
 
@@ -177,13 +213,26 @@ static bool is_readable(const struct attn_family *naming, enum attn_dtype dtype)
            (naming->is_gguf && (dtype == ATTN_DTYPE_F64 || attn_dtype_block(dtype) > 1));
 }
 
+/* The shape of RULE; y and z are that of the norm of q and of k, of any kind. */
+static const char *shape_of(const struct attn_weight_rule *rule, const struct attn_config *config)
+{
+    const bool is_k = rule->shape[0] == 'z';
+
+    if (!is_k && rule->shape[0] != 'y')
+        return rule->shape;
+    if (config->qk_norm == ATTN_QK_NORM_ALL_HEADS)
+        return is_k ? "K" : "Q";
+    return config->qk_norm != ATTN_QK_NORM_EACH_HEAD ? "E" : is_k ? "GE" : "HE";
+}
+
 static enum attn_status check_tensor(const struct binder *binder,
-                                     const struct attn_weight_rule *rule, int layer,
-                                     const struct attn_tensor_entry *entry, struct attn_error *err)
+                                     const struct attn_weight_rule *rule,
+                                     const struct attn_tensor_entry *entry)
 {
     const struct attn_tensor *tensor = &entry->tensor;
-    const size_t rank = strlen(rule->shape);
-    const char *path = attn_tensor_files_path(binder->st, entry->shard);
+    const char *whole = shape_of(rule, binder->config);
+    const char *shape = tensor->rank == 1 && strcmp(whole, "1D") == 0 ? "D" : whole; /* in GGUF */
+    const size_t rank = strlen(shape);
     size_t expected[4];
     /* A size has at most 20 digits; ", " and brackets come to it. */
     char found_text[ATTN_MAX_RANK * 22 + 3], expected_text[4 * 22 + 3];
@@ -191,20 +240,20 @@ static enum attn_status check_tensor(const struct binder *binder,
 
     if (!is_readable(binder->family, tensor->dtype))
         return attn_error_set(
-            err, ATTN_UNSUPPORTED, "'%s' in '%s' has type %s, expected F32, F16 or BF16%s",
-            attn_quote_string(entry->name).text, attn_quote_string(path).text,
+            binder->err, ATTN_UNSUPPORTED, "'%s' in '%s' has type %s, expected F32, F16 or BF16%s",
+            attn_quote_string(entry->name).text, path_of(binder->st, entry->shard).text,
             attn_dtype_name(tensor->dtype), binder->family->is_gguf ? ", or a type of blocks" : "");
     for (size_t i = 0; i < rank; i++) {
-        expected[i] = dimension(rule->shape[i], binder->config, layer);
+        expected[i] = dimension(shape[i], binder->config, binder->layer);
         is_same = is_same && tensor->shape[i] == expected[i];
     }
     if (is_same)
         return ATTN_OK;
     write_shape(found_text, sizeof found_text, tensor->shape, (size_t)tensor->rank);
     write_shape(expected_text, sizeof expected_text, expected, rank);
-    return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' has shape %s, expected %s",
-                          attn_quote_string(entry->name).text, attn_quote_string(path).text,
-                          found_text, expected_text);
+    return attn_error_set(binder->err, ATTN_FORMAT, "'%s' in '%s' has shape %s, expected %s",
+                          attn_quote_string(entry->name).text,
+                          path_of(binder->st, entry->shard).text, found_text, expected_text);
 }
 
 /* Elements first .. first+n-1 of a tensor, in file order. */
@@ -221,7 +270,7 @@ static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_
 {
     struct attn_matrix m = {.data = tensor->data, .dtype = tensor->dtype, .col_stride = 1};
     const size_t *shape = tensor->shape;
-    size_t n_in = shape[1];
+    size_t n_in = tensor->rank > 1 ? shape[1] : shape[0];
 
     if (kind == ATTN_WEIGHT_HEADS) {
         m.n_row = shape[1];
@@ -232,7 +281,7 @@ static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_
         for (int i = 2; i < tensor->rank; i++) /* sizes of a patch: channel, row and column */
             n_in *= shape[i];
         m.n_row = m.col_stride = n_in;
-        m.n_col = m.group = shape[0];
+        m.n_col = m.group = tensor->rank > 1 ? shape[0] : 1; /* a vector gives one column */
         m.row_stride = 1;
     } else {
         m.n_row = tensor->rank == 3 ? shape[0] * shape[1] : shape[0];
@@ -241,69 +290,65 @@ static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_
     return m;
 }
 
-/* q, k and v in one tensor: side by side in a matrix [D, A] or a vector [A], or one after the other
- * in a matrix [A, D]; or head by head, 3E rows each of a matrix [A, D] or of a vector [A]. */
-static void store_qkv(struct attn_block_weights *block, const struct attn_config *config,
-                      enum attn_weight_kind kind, const struct attn_tensor *tensor)
+/* A tensor that holds q, k and v, or the gate and mlp_in: a matrix [in, out], a matrix [out, in] or
+ * their biases [out]. Its outputs are groups of equal size, in each a share of every map. */
+static void store_fused(struct attn_block_weights *block, const struct attn_config *config,
+                        enum attn_weight_kind kind, const struct attn_tensor *tensor)
 {
-    const size_t widths[] = {config->d_head, config->d_head, config->d_value};
-    const size_t n_heads[] = {config->n_head, config->n_kv_head, config->n_kv_head};
-    const bool is_vector = kind == ATTN_WEIGHT_QKV_VECTOR || kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
-    const bool is_by_head = kind == ATTN_WEIGHT_QKV_HEADS || kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
-    const size_t stride = is_by_head ? 2 * config->d_head + config->d_value : 0;
-    const bool is_rows = kind == ATTN_WEIGHT_QKV_HEADS || kind == ATTN_WEIGHT_QKV_ROWS;
-    const size_t n_in = is_rows ? tensor->shape[1] : 1; /* elements of a row */
-    struct attn_linear *const parts[] = {&block->q, &block->k, &block->v};
+    const bool is_vector = tensor->rank == 1;
+    const bool is_columns =
+        !is_vector && (kind == ATTN_WEIGHT_QKV_MATRIX || kind == ATTN_WEIGHT_ALTERNATE_MATRIX);
+    const bool is_rows = !is_vector && !is_columns;
+    const bool alternates =
+        kind == ATTN_WEIGHT_ALTERNATE_MATRIX || kind == ATTN_WEIGHT_ALTERNATE_ROWS;
+    const bool is_mlp = alternates || kind == ATTN_WEIGHT_GATED_ROWS;
+    const bool is_v_first = kind == ATTN_WEIGHT_QVK_QUARTERS;
+    const size_t n_out = tensor->shape[is_columns], n_in = is_rows ? tensor->shape[1] : 1;
+    const size_t n_group = is_v_first                      ? 4
+                           : kind == ATTN_WEIGHT_QKV_HEADS ? config->n_kv_head
+                           : alternates                    ? n_out / 2
+                                                           : 1;
+    const size_t stride = n_group == 1 ? 0 : n_out / n_group;
+    struct attn_linear *const maps[] = {&block->q, &block->k, &block->v, &block->mlp_gate,
+                                        &block->mlp_in};
+    const size_t n_outs[] = {config->n_head * config->d_head, config->n_kv_head * config->d_head,
+                             config->n_kv_head * config->d_value, n_out / 2, n_out / 2};
     size_t first = 0;
 
-    for (int i = 0; i < 3; i++) {
-        const size_t n = n_heads[i] * widths[i], group = is_by_head ? widths[i] : n;
+    for (int at = is_mlp ? 3 : 0; at < (is_mlp ? 5 : 3); at++) {
+        const int i = is_v_first && at > 0 ? 3 - at : at;
+        const size_t n = n_outs[i], share = n / n_group;
         struct attn_vector slice = vector_of(tensor, first * n_in, n);
 
-        slice.group = group;
+        slice.group = share;
         slice.group_stride = stride;
         if (is_vector)
-            parts[i]->bias = slice;
+            maps[i]->bias = slice;
         else
-            parts[i]->weight = (struct attn_matrix){.data = slice.data,
-                                                    .dtype = tensor->dtype,
-                                                    .n_row = is_rows ? n_in : tensor->shape[0],
-                                                    .n_col = n,
-                                                    .row_stride = is_rows ? 1 : tensor->shape[1],
-                                                    .col_stride = n_in,
-                                                    .group = group,
-                                                    .group_stride = stride * n_in};
-        first += group;
+            maps[i]->weight = (struct attn_matrix){.data = slice.data,
+                                                   .dtype = tensor->dtype,
+                                                   .n_row = is_rows ? n_in : tensor->shape[0],
+                                                   .n_col = n,
+                                                   .row_stride = is_rows ? 1 : tensor->shape[1],
+                                                   .col_stride = alternates ? stride * n_in : n_in,
+                                                   .group = alternates ? n : share,
+                                                   .group_stride = alternates ? 0 : stride * n_in};
+        first += share;
     }
 }
 
-/* The gate and mlp_in one after the other in a matrix [2F, D] or a vector [2F]. */
-static void store_gated(struct attn_block_weights *block, const struct attn_tensor *tensor)
-{
-    struct attn_linear *const maps[] = {&block->mlp_gate, &block->mlp_in};
-    const size_t n = tensor->shape[0] / 2;
-
-    for (size_t i = 0; i < 2; i++) {
-        if (tensor->rank == 1) {
-            maps[i]->bias = vector_of(tensor, i * n, n);
-            continue;
-        }
-        maps[i]->weight = matrix_of(tensor, ATTN_WEIGHT_OUT_IN);
-        maps[i]->weight.data = vector_of(tensor, i * n * tensor->shape[1], n).data;
-        maps[i]->weight.n_col = maps[i]->weight.group = n;
-    }
-}
-
-static void store(const struct binder *binder, const struct attn_weight_rule *rule, int layer,
+static void store(const struct binder *binder, const struct attn_weight_rule *rule,
                   const struct attn_tensor *tensor)
 {
-    struct attn_block_weights *block = &binder->weights->blocks[layer];
+    struct attn_block_weights *block = &binder->weights->blocks[binder->layer];
     char *place = (is_in_layer(rule) ? (char *)block : (char *)binder->weights) + rule->offset;
     size_t n = 1;
 
     switch (rule->kind) {
     case ATTN_WEIGHT_TENSOR:
         memcpy(place, tensor, sizeof *tensor);
+        break;
+    case ATTN_WEIGHT_VECTOR_OF_HEADS: /* make_vector stores it */
         break;
     case ATTN_WEIGHT_VECTOR:
         for (int i = 0; i < tensor->rank; i++)
@@ -315,27 +360,19 @@ static void store(const struct binder *binder, const struct attn_weight_rule *ru
     case ATTN_WEIGHT_HEADS:
         *(struct attn_matrix *)(void *)place = matrix_of(tensor, rule->kind);
         break;
-    case ATTN_WEIGHT_QKV_MATRIX:
-    case ATTN_WEIGHT_QKV_VECTOR:
-    case ATTN_WEIGHT_QKV_HEADS:
-    case ATTN_WEIGHT_QKV_HEADS_VECTOR:
-    case ATTN_WEIGHT_QKV_ROWS:
-        store_qkv(block, binder->config, rule->kind, tensor);
-        break;
-    case ATTN_WEIGHT_GATED_ROWS:
-    case ATTN_WEIGHT_GATED_VECTOR:
-        store_gated(block, tensor);
+    default:
+        store_fused(block, binder->config, rule->kind, tensor);
         break;
     }
 }
 
 /* The tensor of RULE in any spelling. NAME is the spelling that was found, or the first one. */
-static bool find_tensor(const struct binder *binder, const struct attn_weight_rule *rule, int layer,
+static bool find_tensor(const struct binder *binder, const struct attn_weight_rule *rule,
                         char name[ATTN_WEIGHT_NAME_SIZE], struct attn_tensor_entry *entry)
 {
     const char *spelling = rule->name;
+    const int layer = (int)attn_config_weights_layer(binder->config, (size_t)binder->layer);
 
-    layer = (int)attn_config_weights_layer(binder->config, (size_t)layer);
     do {
         write_name(name, binder->prefix, spelling, layer);
         if (attn_tensor_files_find(binder->st, name, entry))
@@ -346,6 +383,12 @@ static bool find_tensor(const struct binder *binder, const struct attn_weight_ru
     return false;
 }
 
+static enum attn_status refuse_missing(const struct binder *binder, const char *name)
+{
+    return attn_error_set(binder->err, ATTN_FORMAT, "'%s' is missing in '%s'", name,
+                          path_of(binder->st, 0).text);
+}
+
 /* A tied output matrix is the embedding as well: a file may hold it under that name alone. */
 static bool find_tied_output(const struct binder *binder, struct attn_tensor_entry *entry)
 {
@@ -354,37 +397,241 @@ static bool find_tied_output(const struct binder *binder, struct attn_tensor_ent
 
     for (size_t i = 0; i < family->n_rule && binder->config->output == ATTN_OUTPUT_TIED; i++)
         if (family->rules[i].part == ATTN_PART_OUTPUT_FOUND &&
-            find_tensor(binder, &family->rules[i], 0, name, entry))
+            find_tensor(binder, &family->rules[i], name, entry))
             return true;
     return false;
 }
 
-/* Whether a tensor of KIND has q, k and v. */
-static bool is_of_all(enum attn_weight_kind kind)
+/* --- weights that are made -------------------------------------------------------------------- */
+
+/* Room for the ones of a norm, the norms of each head and the sinks of all layers, and the norm of
+ * rows of the embedding. */
+static enum attn_status allocate_made(struct attn_weights *weights,
+                                      const struct attn_config *config, struct attn_error *err)
 {
-    return kind == ATTN_WEIGHT_QKV_ROWS || kind == ATTN_WEIGHT_QKV_VECTOR;
+    const size_t d = config->norm == ATTN_NORM_LAYERNORM_NO_WEIGHT ? config->d_model : 0;
+    const size_t n_head = config->n_layer * config->n_head,
+                 n_kv = config->n_layer * config->n_kv_head;
+    const size_t n_norm = config->qk_norm == ATTN_QK_NORM_EACH_HEAD ? n_head + n_kv : 0;
+    const size_t n_sink = config->has_sinks ? n_head : 0;
+    const size_t d_row = config->embeds_normed ? 2 * config->d_embed : 0;
+
+    weights->made =
+        attn_alloc(d + attn_size_mul(n_norm, config->d_head) + n_sink + d_row, sizeof(float), err);
+    if (!weights->made)
+        return ATTN_NO_MEMORY;
+    for (; weights->n_made < d; weights->n_made++)
+        weights->made[weights->n_made] = 1;
+    return ATTN_OK;
 }
 
-static enum attn_status bind_rule(const struct binder *binder, const struct attn_weight_rule *rule,
-                                  int layer, struct attn_error *err)
+static struct attn_vector made_vector(const float *values, size_t n)
 {
-    const enum need need = find_need(rule->part, binder->config, layer);
+    return (struct attn_vector){.data = values, .dtype = ATTN_DTYPE_F32, .n = n, .group = n};
+}
+
+/* Gives each norm that CONFIG has the weights 1, which no file holds. */
+static void make_ones(struct attn_weights *weights, const struct attn_config *config)
+{
+    const struct attn_norm_weights ones = {.w = made_vector(weights->made, config->d_model)};
+    const bool is_sum = config->norm_place == ATTN_NORM_SUM;
+
+    if (config->norm != ATTN_NORM_LAYERNORM_NO_WEIGHT)
+        return;
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        struct attn_block_weights *block = &weights->blocks[layer];
+
+        *(is_sum ? &block->mid_norm : &block->ln1) = ones;
+        *(is_sum ? &block->end_norm : &block->ln2) = ones;
+    }
+    if (config->has_final_norm)
+        weights->ln_final = ones;
+}
+
+/* The tensor NUMBER of RULE, whose name has "@" for a number, in SHAPE. */
+static enum attn_status find_numbered(const struct binder *binder,
+                                      const struct attn_weight_rule *rule, size_t number,
+                                      struct attn_tensor_entry *entry)
+{
+    struct attn_weight_rule one = *rule;
+    char names[2 * ATTN_WEIGHT_NAME_SIZE], name[ATTN_WEIGHT_NAME_SIZE];
+    size_t used = 0;
+
+    for (const char *c = rule->name; *c; c++)
+        attn_fixed_text_append(names, sizeof names, &used, *c == '@' ? "%.0s%zu" : "%.1s", c,
+                               number);
+    one.name = names;
+    if (rule->kind == ATTN_WEIGHT_VECTOR_OF_HEADS)
+        one.shape++; /* after the number of heads */
+    if (!find_tensor(binder, &one, name, entry))
+        return refuse_missing(binder, name);
+    return check_tensor(binder, &one, entry);
+}
+
+/* Joins the tensors of RULE, one a head, in `made`. */
+static enum attn_status make_vector(const struct binder *binder,
+                                    const struct attn_weight_rule *rule)
+{
+    const size_t n_head = dimension(rule->shape[0], binder->config, binder->layer);
+    const size_t n = binder->config->d_head;
+    struct attn_weights *weights = binder->weights;
+    struct attn_tensor_entry entry;
+    float *values = weights->made + weights->n_made;
+
+    for (size_t head = 0; head < n_head; head++) {
+        ATTN_TRY(find_numbered(binder, rule, head, &entry));
+        attn_kernels_find(ATTN_ISA_BEST)
+            ->convert(entry.tensor.data, entry.tensor.dtype, n, values + head * n);
+    }
+    weights->n_made += n_head * n;
+    *(struct attn_vector *)(void *)((char *)&weights->blocks[binder->layer] + rule->offset) =
+        made_vector(values, n_head * n);
+    return ATTN_OK;
+}
+
+/* Whether RULE is of one tensor for several maps where BINDER's GGUF file has one for each, or the
+ * other way round. */
+static bool is_of_other_form(const struct binder *binder, const struct attn_weight_rule *rule)
+{
+    const bool is_up = rule->part == ATTN_PART_MLP &&
+                       rule->offset == offsetof(struct attn_block_weights, mlp_in.weight);
+
+    if (rule->part == ATTN_PART_PROJECTIONS || rule->part == ATTN_PART_QKV_BIAS)
+        return (rule->kind == ATTN_WEIGHT_QKV_ROWS) != binder->is_fused;
+    return (rule->part == ATTN_PART_MLP_GATE || (is_up && binder->config->has_gated_mlp)) &&
+           (rule->kind == ATTN_WEIGHT_GATED_ROWS) != binder->is_joined;
+}
+
+/* A tensor of expert NUMBER of LAYER: stored as of an MLP, which is then the expert's. */
+static void store_expert(const struct binder *binder, const struct attn_weight_rule *rule,
+                         size_t number, const struct attn_tensor *tensor)
+{
+    struct attn_block_weights *block = &binder->weights->blocks[binder->layer];
+    struct attn_expert *mlp = (struct attn_expert *)(void *)&block->mlp_gate;
+
+    *mlp = block->experts[number];
+    store(binder, rule, tensor);
+    block->experts[number] = *mlp;
+    *mlp = (struct attn_expert){0};
+}
+
+/* TENSOR holds a map of all experts. */
+static void store_experts(const struct binder *binder, const struct attn_weight_rule *rule,
+                          const struct attn_tensor *tensor)
+{
+    struct attn_tensor one = *tensor;
+    size_t n = 1;
+
+    one.rank--;
+    for (int i = 0; i < one.rank; i++)
+        n *= one.shape[i] = tensor->shape[i + 1];
+    for (size_t e = 0; e < tensor->shape[0]; e++) {
+        one.data = vector_of(tensor, e * n, n).data;
+        store_expert(binder, rule, e, &one);
+    }
+}
+
+static enum attn_status create_lazy(struct attn_block_weights *block, size_t n_expert,
+                                    struct attn_error *err)
+{
+    block->lazy = attn_alloc(1, sizeof *block->lazy + n_expert * sizeof *block->lazy->is_made, err);
+    if (!block->lazy)
+        return ATTN_NO_MEMORY;
+    block->lazy->n_expert = n_expert;
+    return attn_monitor_create(1, &block->lazy->monitor, err);
+}
+
+static bool are_bytes(const struct attn_tensor *tensor, const size_t *shape, int rank)
+{
+    return tensor->dtype == ATTN_DTYPE_U8 && tensor->rank == rank &&
+           memcmp(tensor->shape, shape, (size_t)rank * sizeof *shape) == 0;
+}
+
+/* Blocks of MXFP4 and their scales, bytes [N, out, in / 32, 16] and [N, out, in / 32], become those
+ * of GGUF files when an expert is first used: the scale, then value i and value 16 + i of a block
+ * in byte i. */
+static enum attn_status bind_mxfp4(const struct binder *binder, const struct attn_weight_rule *rule,
+                                   const struct attn_tensor_entry *blocks,
+                                   const struct attn_tensor_entry *scales)
+{
+    const size_t n = dimension('n', binder->config, binder->layer);
+    const size_t n_in = dimension(rule->shape[1], binder->config, binder->layer);
+    const size_t n_out = dimension(rule->shape[2], binder->config, binder->layer);
+    const size_t shape[] = {n, n_out, n_in / 32, 16};
+    struct attn_tensor made = {.dtype = ATTN_DTYPE_MXFP4, .rank = 3, .shape = {n, n_out, n_in}};
+    struct attn_weight_rule own = *rule;
+    struct attn_block_weights *block = &binder->weights->blocks[binder->layer];
+    const size_t m = rule->offset != 0, n_block = attn_size_mul(n_out, n_in / 32);
+
+    if (n_in % 32 != 0 || !are_bytes(&blocks->tensor, shape, 4) ||
+        !are_bytes(&scales->tensor, shape, 3))
+        return attn_error_set(binder->err, ATTN_FORMAT,
+                              "'%s' in '%s' and its scales are not bytes [%zu, %zu, %zu, 16]",
+                              attn_quote_string(blocks->name).text, path_of(binder->st, 0).text, n,
+                              n_out, n_in / 32);
+    if (!block->lazy)
+        ATTN_TRY(create_lazy(block, n, binder->err));
+    block->lazy->mxfp4[m].blocks = blocks->tensor.data;
+    block->lazy->mxfp4[m].scales = scales->tensor.data;
+    block->lazy->mxfp4[m].n = n_block;
+    block->lazy->mxfp4[m].made =
+        attn_alloc_uninitialized(n, attn_size_mul(n_block, 17), binder->err);
+    if (!block->lazy->mxfp4[m].made)
+        return ATTN_NO_MEMORY;
+    made.data = block->lazy->mxfp4[m].made;
+    own.kind = rule->offset == 0 ? ATTN_WEIGHT_ALTERNATE_ROWS : ATTN_WEIGHT_OUT_IN;
+    store_experts(binder, &own, &made);
+    return ATTN_OK;
+}
+
+/* A map that has a tensor for each expert, unless one tensor has held all. */
+static enum attn_status bind_experts(const struct binder *binder,
+                                     const struct attn_weight_rule *rule)
+{
+    const char *experts = (const char *)binder->weights->blocks[binder->layer].experts;
+    const size_t offset = rule->offset - offsetof(struct attn_block_weights, mlp_gate);
+    const struct attn_matrix *of_first = (const void *)(experts + offset);
+    struct attn_tensor_entry entry;
+
+    for (size_t e = 0; e < binder->config->n_expert && (e > 0 || !of_first->data); e++) {
+        ATTN_TRY(find_numbered(binder, rule, e, &entry));
+        store_expert(binder, rule, e, &entry.tensor);
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status bind_rule(const struct binder *binder, const struct attn_weight_rule *rule)
+{
+    const enum need need = find_need(rule->part, binder->config, binder->layer);
     struct attn_tensor_entry entry;
     const enum attn_weight_part part = rule->part;
     bool is_found;
     char name[ATTN_WEIGHT_NAME_SIZE];
 
-    if (need == NOT_NEEDED ||
-        (binder->family->is_gguf && (part == ATTN_PART_PROJECTIONS || part == ATTN_PART_QKV_BIAS) &&
-         is_of_all(rule->kind) != binder->is_fused))
+    if (need == NOT_NEEDED || !is_of_layer(rule, binder->config, binder->layer) ||
+        (binder->family->is_gguf && is_of_other_form(binder, rule)))
         return ATTN_OK;
-    is_found = find_tensor(binder, rule, layer, name, &entry);
+    if (rule->kind == ATTN_WEIGHT_VECTOR_OF_HEADS)
+        return make_vector(binder, rule);
+    if (part == ATTN_PART_EXPERTS && strchr(rule->name, '@'))
+        return bind_experts(binder, rule);
+    is_found = find_tensor(binder, rule, name, &entry);
+    if (part == ATTN_PART_EXPERTS && !is_found) {
+        struct attn_tensor_entry scales;
+        char blocks[ATTN_WEIGHT_NAME_SIZE + 8], its_scales[ATTN_WEIGHT_NAME_SIZE + 8];
+
+        snprintf(blocks, sizeof blocks, "%s_blocks", name);
+        snprintf(its_scales, sizeof its_scales, "%s_scales", name);
+        if (attn_tensor_files_find(binder->st, blocks, &entry) &&
+            attn_tensor_files_find(binder->st, its_scales, &scales))
+            return bind_mxfp4(binder, rule, &entry, &scales);
+    }
     if (need == REFUSED && is_found)
-        return attn_error_set(
-            err, ATTN_FORMAT, "'%s' is in '%s', but %s", name,
-            attn_quote_string(attn_tensor_files_path(binder->st, entry.shard)).text,
-            binder->family->is_gguf ? "its architecture has no such bias"
-                                    : "'config.json' says that the map has no bias");
+        return attn_error_set(binder->err, ATTN_FORMAT, "'%s' is in '%s', but %s", name,
+                              path_of(binder->st, entry.shard).text,
+                              binder->family->is_gguf
+                                  ? "its architecture has no such bias"
+                                  : "'config.json' says that the map has no bias");
     if (need == REFUSED)
         return ATTN_OK;
     if (!is_found && part == ATTN_PART_EMBEDDING)
@@ -392,16 +639,21 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     if (!is_found && need == USED_IF_FOUND)
         return ATTN_OK;
     if (!is_found)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", name,
-                              attn_quote_string(attn_tensor_files_path(binder->st, 0)).text);
-    ATTN_TRY(check_tensor(binder, rule, layer, &entry, err));
+        return refuse_missing(binder, name);
+    ATTN_TRY(check_tensor(binder, rule, &entry));
     if (part == ATTN_PART_OUTPUT_FOUND && entry.tensor.data != binder->weights->embed.data)
         binder->config->output = ATTN_OUTPUT_OWN;
     if (part == ATTN_PART_MLP_BIAS_FOUND)
         binder->config->has_mlp_bias = true;
-    if (part == ATTN_PART_OUTPUT_BIAS_FOUND)
+    if (part == ATTN_PART_OUTPUT_BIAS_FOUND || part == ATTN_PART_LOGITS_BIAS_FOUND)
         binder->config->has_output_bias = true;
-    store(binder, rule, layer, &entry.tensor);
+    if (part == ATTN_PART_CONTACTS)
+        binder->config->has_contacts = true;
+    if (part == ATTN_PART_EXPERTS || part == ATTN_PART_EXPERTS_FOUND ||
+        part == ATTN_PART_EXPERT_BIASES)
+        store_experts(binder, rule, &entry.tensor);
+    else
+        store(binder, rule, &entry.tensor);
     return ATTN_OK;
 }
 
@@ -411,18 +663,21 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
 static bool describe(const struct attn_config *config, bool with_biases,
                      const struct attn_weight_rule *rule, int layer, struct attn_weight_spec *spec)
 {
-    const char *prefix = family_of(config->model_type)->prefix;
+    const char *prefix = family_of(config)->prefix;
     const bool is_bias =
         rule->part == ATTN_PART_MLP_BIAS_FOUND || rule->part == ATTN_PART_OUTPUT_BIAS_FOUND;
     const enum need need = find_need(rule->part, config, layer);
+    const char *shape = shape_of(rule, config);
 
+    if (!is_of_layer(rule, config, layer))
+        return false;
     if (need != NEEDED && !(need == USED_IF_FOUND && is_bias && with_biases))
         return false;
-    *spec = (struct attn_weight_spec){.rule = rule, .rank = (int)strlen(rule->shape)};
+    *spec = (struct attn_weight_spec){.rule = rule, .rank = (int)strlen(shape)};
     write_name(spec->name, prefix ? prefix : "", rule->name,
                (int)attn_config_weights_layer(config, (size_t)layer));
     for (int i = 0; i < spec->rank; i++)
-        spec->shape[i] = dimension(rule->shape[i], config, layer);
+        spec->shape[i] = dimension(shape[i], config, layer);
     return true;
 }
 
@@ -430,7 +685,7 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
                                        struct attn_weight_spec **specs, size_t *n,
                                        struct attn_error *err)
 {
-    const struct attn_family *family = family_of(config->model_type);
+    const struct attn_family *family = family_of(config);
     const struct attn_weight_rule *rules = family->rules, *end = rules + family->n_rule;
     const struct attn_weight_rule *first = rules,
                                   *last; /* number of tensors in a layer; after them */
@@ -467,7 +722,16 @@ static bool has_tensor(const struct attn_family *family, const struct attn_weigh
     const struct binder binder = {.config = &config, .st = st, .family = family, .prefix = prefix};
     char name[ATTN_WEIGHT_NAME_SIZE];
 
-    return find_tensor(&binder, rule, 0, name, NULL);
+    return find_tensor(&binder, rule, name, NULL);
+}
+
+/* Another prefix than PREFIX. Older files of a model of several parts have "decoder." where newer
+ * ones have "model.decoder."; those for answers to questions have "transformer." for "model.". */
+static const char *other_prefix(const char *prefix)
+{
+    const char *rest = strchr(prefix, '.') + 1;
+
+    return *rest ? rest : "transformer.";
 }
 
 /* The prefix is in front of every name or of none: the first tensor that is there decides. */
@@ -478,18 +742,20 @@ static enum attn_status find_prefix(const struct attn_family *family,
     *prefix = "";
     for (size_t i = 0; i < family->n_rule && family->prefix; i++) {
         const struct attn_weight_rule *rule = &family->rules[i];
+        const char *shorter = other_prefix(family->prefix);
+        const char *other = has_tensor(family, rule, family->prefix, st) ? family->prefix : shorter;
         const bool has_without = has_tensor(family, rule, "", st);
         char with[ATTN_WEIGHT_NAME_SIZE], without[ATTN_WEIGHT_NAME_SIZE];
 
-        if (rule->name[0] == '/' || !(has_without || has_tensor(family, rule, family->prefix, st)))
+        if (rule->name[0] == '/' || !(has_without || has_tensor(family, rule, other, st)))
             continue;
-        *prefix = has_without ? "" : family->prefix;
-        if (!has_without || !has_tensor(family, rule, family->prefix, st))
+        *prefix = has_without ? "" : other;
+        if (!has_without || !has_tensor(family, rule, other, st))
             return ATTN_OK;
-        write_name(with, family->prefix, rule->name, 0);
+        write_name(with, other, rule->name, 0);
         write_name(without, "", rule->name, 0);
         return attn_error_set(err, ATTN_FORMAT, "'%s' has both '%s' and '%s', expected one of them",
-                              attn_quote_string(attn_tensor_files_path(st, 0)).text, with, without);
+                              path_of(st, 0).text, with, without);
     }
     return ATTN_OK;
 }
@@ -501,15 +767,19 @@ static void find_biases(struct binder *binder)
     struct attn_config *config = binder->config;
 
     binder->is_fused = attn_tensor_files_find(binder->st, "blk.0.attn_qkv.weight", NULL);
+    binder->is_joined = !attn_tensor_files_find(binder->st, "blk.0.ffn_gate.weight", NULL);
     config->has_qkv_bias = attn_tensor_files_find(binder->st, q[binder->is_fused], NULL);
     config->has_out_bias = attn_tensor_files_find(binder->st, "blk.0.attn_output.bias", NULL);
     config->has_mlp_bias = attn_tensor_files_find(binder->st, "blk.0.ffn_up.bias", NULL);
     config->has_output_bias = attn_tensor_files_find(binder->st, "output.bias", NULL);
+    config->has_expert_bias = attn_tensor_files_find(binder->st, "blk.0.ffn_gate_inp.bias", NULL);
 }
 
 /* Puts the heads of q and k in the order of Hugging Face, in which halves are turned. */
 static void interleave_heads(const struct attn_weights *weights, const struct attn_config *config)
 {
+    const struct attn_gguf_form *form = &family_of(config)->gguf;
+
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         struct attn_linear *const maps[] = {&weights->blocks[layer].q, &weights->blocks[layer].k};
 
@@ -519,8 +789,89 @@ static void interleave_heads(const struct attn_weights *weights, const struct at
 
             w->group = config->d_head, w->group_stride = config->d_head * w->col_stride;
             b->group = b->group_stride = config->d_head;
-            w->is_interleaved = b->is_interleaved = true;
+            w->is_interleaved = form->has_interleaved_heads;
+            b->is_interleaved = form->has_interleaved_biases;
         }
+    }
+}
+
+/* A file that lacks the output matrix, or an encoder's head before it, has no logits: it was saved
+ * without them, or with a head that is not read. */
+static void find_output(const struct binder *binder)
+{
+    static const enum attn_weight_part matrices[] = {[ATTN_TASK_SEQUENCE] = ATTN_PART_CLASS,
+                                                     [ATTN_TASK_TOKENS] = ATTN_PART_TOKEN_CLASS,
+                                                     [ATTN_TASK_SPANS] = ATTN_PART_SPAN_CLASS};
+    const struct attn_family *family = binder->family;
+    struct attn_config *config = binder->config;
+    const bool is_vocabulary = config->task == ATTN_TASK_VOCABULARY;
+    bool has_matrix = false, has_head = true;
+
+    for (size_t i = 0; i < family->n_rule; i++) {
+        const enum attn_weight_part part = family->rules[i].part;
+        const bool is_there = has_tensor(family, &family->rules[i], "", binder->st);
+
+        if (is_vocabulary ? part == ATTN_PART_OUTPUT_FOUND || part == ATTN_PART_OUTPUT
+                          : part == matrices[config->task])
+            has_matrix = has_matrix || is_there;
+        if (is_vocabulary && ((part == ATTN_PART_TASK && is_there) ||
+                              (part == ATTN_PART_HEAD && config->head_act_fn && !is_there)))
+            has_head = false;
+    }
+    if (is_vocabulary && has_head) {
+        if (family->prefix && config->output == ATTN_OUTPUT_OWN && !has_matrix)
+            config->output = ATTN_OUTPUT_NONE;
+        return;
+    }
+    if (has_matrix && !is_vocabulary)
+        return;
+    config->head_act_fn = NULL;
+    config->n_vocab = config->n_token;
+    config->task = ATTN_TASK_VOCABULARY;
+    config->pooling = config->image.pooling = ATTN_POOLING_NONE;
+    config->labels = NULL;
+    config->output = ATTN_OUTPUT_NONE;
+    config->has_output_bias = false;
+}
+
+/* The blocks, with the places of their experts. */
+static enum attn_status allocate_blocks(struct attn_weights *weights,
+                                        const struct attn_config *config, struct attn_error *err)
+{
+    size_t n = 0;
+
+    ATTN_TRY(ATTN_ALLOC(weights->blocks, config->n_layer, err));
+    weights->n_block = config->n_layer;
+    if (config->n_expert == 0)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(weights->experts, attn_size_mul(config->n_layer, config->n_expert), err));
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (!config->is_dense[layer])
+            weights->blocks[layer].experts = weights->experts + n++ * config->n_expert;
+    return ATTN_OK;
+}
+
+/* The numbers of VECTOR, made. */
+static float *read_vector(struct attn_weights *weights, const struct attn_vector *vector)
+{
+    float *values = weights->made + weights->n_made;
+
+    attn_kernels_find(ATTN_ISA_BEST)->convert(vector->data, vector->dtype, vector->n, values);
+    weights->n_made += vector->n;
+    return values;
+}
+
+/* Reads the sinks, and the norm of rows of the embedding. */
+static void read_vectors(struct attn_weights *weights, const struct attn_config *config)
+{
+    for (size_t layer = 0; layer < config->n_layer && config->has_sinks; layer++) {
+        const float *sinks = read_vector(weights, &weights->blocks[layer].sinks);
+
+        weights->sinks = layer == 0 ? sinks : weights->sinks;
+    }
+    if (config->embeds_normed) {
+        weights->row_norm = read_vector(weights, &weights->ln_row.w);
+        read_vector(weights, &weights->ln_row.b);
     }
 }
 
@@ -528,50 +879,32 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
                                    const struct attn_family *family,
                                    const struct attn_tensor_files *st, struct attn_error *err)
 {
-    struct binder binder = {weights, config, st, family, "", false};
-    bool has_output = false;
+    struct binder binder = {
+        .weights = weights, .config = config, .st = st, .family = family, .prefix = "", .err = err};
 
     if (family->is_gguf)
         find_biases(&binder);
 
     ATTN_TRY(find_prefix(family, st, &binder.prefix, err));
-    for (size_t i = 0; i < family->n_rule; i++)
-        has_output = has_output || ((family->rules[i].part == ATTN_PART_OUTPUT_FOUND ||
-                                     family->rules[i].part == ATTN_PART_OUTPUT) &&
-                                    has_tensor(family, &family->rules[i], "", st));
-    /* The file of a model that was saved without a head, or with one that is not read. */
-    if (family->prefix && config->output == ATTN_OUTPUT_OWN && !has_output)
-        config->output = ATTN_OUTPUT_NONE;
-    /* An encoder has no logits when its file lacks the head before the output matrix, or the matrix
-     * of a classifier, or when its head belongs to a classifier. */
-    for (size_t i = 0; i < family->n_rule; i++) {
-        const enum attn_weight_part part = family->rules[i].part;
-
-        if ((part == ATTN_PART_TASK || (part == ATTN_PART_HEAD && config->head_act_fn) ||
-             (part == ATTN_PART_OUTPUT && config->image.pooling != ATTN_POOLING_NONE)) &&
-            has_tensor(family, &family->rules[i], "", st) == (part == ATTN_PART_TASK)) {
-            config->head_act_fn = NULL;
-            config->n_vocab = part == ATTN_PART_OUTPUT ? 0 : config->n_vocab;
-            config->image.pooling = ATTN_POOLING_NONE;
-            config->labels = NULL;
-            config->output = ATTN_OUTPUT_NONE;
-            config->has_output_bias = false;
-        }
-    }
+    find_output(&binder);
     /* A tower by itself has no projection when its file lacks it. */
     for (size_t i = 0; i < family->n_rule; i++)
         if (family->rules[i].part == ATTN_PART_PROJECTION && !config->has_two_towers &&
             !has_tensor(family, &family->rules[i], "", st))
             config->d_projected = 0;
-    ATTN_TRY(ATTN_ALLOC(weights->blocks, config->n_layer, err));
+    ATTN_TRY(allocate_blocks(weights, config, err));
+    ATTN_TRY(allocate_made(weights, config, err));
+    ATTN_TRY(ATTN_ALLOC(weights->turned, 1, err));
+    ATTN_TRY(attn_monitor_create(1, &weights->turning, err));
     for (size_t i = 0; i < family->n_rule; i++) {
-        const struct attn_weight_rule *rule = &family->rules[i];
-        const size_t n = is_in_layer(rule) ? config->n_layer : 1;
+        const int n = is_in_layer(&family->rules[i]) ? (int)config->n_layer : 1;
 
-        for (size_t layer = 0; layer < n; layer++)
-            ATTN_TRY(bind_rule(&binder, rule, (int)layer, err));
+        for (binder.layer = 0; binder.layer < n; binder.layer++)
+            ATTN_TRY(bind_rule(&binder, &family->rules[i]));
     }
-    if (family->is_gguf && family->gguf.has_interleaved_heads)
+    make_ones(weights, config);
+    read_vectors(weights, config);
+    if (family->is_gguf && family_of(config)->gguf.has_interleaved_heads)
         interleave_heads(weights, config);
     if (config->output == ATTN_OUTPUT_TIED)
         weights->unembed.weight = matrix_of(&weights->embed, ATTN_WEIGHT_OUT_IN);
@@ -642,6 +975,78 @@ static void pack_linears(const struct attn_linear *linears, size_t n,
                 attn_matrix_extent(&linears[i].weight, linears[i].weight.n_col));
 }
 
+static void pack_expert(const struct attn_lazy_experts *lazy, struct attn_expert *expert,
+                        struct attn_pool *pool)
+{
+    for (size_t i = 0; i < 3; i++) {
+        struct attn_linear *map = &expert->gate + i;
+        struct attn_error unused;
+
+        if (is_of_blocks(map))
+            continue;
+        map->packed_for = lazy->compute;
+        map->packed =
+            attn_alloc_uninitialized(1, attn_linear_packed_size(map, lazy->compute), &unused);
+    }
+    pack_linears(&expert->gate, 3, lazy->st, pool);
+}
+
+/* Puts the blocks of EXPERT in the order of GGUF files. */
+static void order_blocks(const struct attn_lazy_experts *lazy, size_t expert)
+{
+    for (size_t m = 0; m < 2; m++) {
+        const size_t n = lazy->mxfp4[m].n;
+        const unsigned char *from = lazy->mxfp4[m].blocks + expert * n * 16;
+        unsigned char *to = lazy->mxfp4[m].made + expert * n * 17;
+
+        for (size_t i = 0; i < n; i++, from += 16, to += 17) {
+            to[0] = lazy->mxfp4[m].scales[expert * n + i];
+            for (size_t k = 0; k < 16; k++)
+                to[1 + k] = (unsigned char)((from[k / 2] >> k % 2 * 4 & 15) |
+                                            (from[8 + k / 2] >> k % 2 * 4 & 15) << 4);
+        }
+    }
+}
+
+void attn_weights_make_expert(const struct attn_block_weights *block, size_t expert,
+                              struct attn_pool *pool)
+{
+    struct attn_lazy_experts *lazy = block->lazy;
+
+    if (!lazy || atomic_load_explicit(&lazy->is_made[expert], memory_order_acquire))
+        return;
+    attn_monitor_enter(lazy->monitor);
+    if (!lazy->is_made[expert] && lazy->mxfp4[0].blocks)
+        order_blocks(lazy, expert);
+    else if (!lazy->is_made[expert])
+        pack_expert(lazy, &block->experts[expert], pool);
+    atomic_store_explicit(&lazy->is_made[expert], true, memory_order_release);
+    attn_monitor_leave(lazy->monitor);
+}
+
+/* Lets the experts be packed when they are chosen, if panels of all of them are not too large. */
+static enum attn_status plan_experts(struct attn_weights *weights, const struct attn_config *config,
+                                     const struct attn_tensor_files *st,
+                                     const struct attn_packing *packing, struct attn_error *err)
+{
+    const size_t n = attn_size_mul(config->n_layer, config->n_expert);
+    const size_t size =
+        attn_size_mul(3 * sizeof(float), attn_size_mul(config->d_model, config->d_expert));
+
+    if (attn_size_mul(n, size) > packing->most_of_experts)
+        return ATTN_OK;
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        struct attn_block_weights *block = &weights->blocks[layer];
+
+        if (!block->experts || block->lazy)
+            continue;
+        ATTN_TRY(create_lazy(block, config->n_expert, err));
+        block->lazy->st = st;
+        block->lazy->compute = packing->compute;
+    }
+    return ATTN_OK;
+}
+
 enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
                                    const struct attn_tensor_files *st,
                                    const struct attn_packing *packing, struct attn_error *err)
@@ -662,10 +1067,57 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
         else
             pack_linears(weights->blocks[layer].linears, ATTN_BLOCK_N_LINEAR, st, packing->pool);
     weights->is_reused = true;
-    return ATTN_OK;
+    return plan_experts(weights, config, st, packing, err);
 }
 
-double attn_weights_work_of_block(const struct attn_weights *weights)
+/* Transposes the maps of BLOCK whose columns lie at one distance. */
+static void turn_block(const struct attn_block_weights *block, struct attn_block_weights *turned)
+{
+    for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
+        const struct attn_matrix *w = &block->linears[i].weight;
+        struct attn_matrix *to = &turned->linears[i].weight;
+
+        if (w->is_interleaved || w->group != w->n_col)
+            continue;
+        *to = *w;
+        to->n_row = w->n_col;
+        to->n_col = to->group = w->n_row;
+        to->row_stride = w->col_stride;
+        to->col_stride = w->row_stride;
+    }
+}
+
+static enum attn_status make_turned(const struct attn_weights *weights,
+                                    const struct attn_config *config,
+                                    const struct attn_tensor_files *st, struct attn_pool *pool,
+                                    struct attn_error *err)
+{
+    const struct attn_packing packing = {.compute = ATTN_COMPUTE_F32, .pool = pool};
+
+    attn_weights_release(weights->turned); /* what a failure left */
+    ATTN_TRY(ATTN_ALLOC(weights->turned->blocks, weights->n_block, err));
+    weights->turned->n_block = weights->n_block;
+    for (size_t layer = 0; layer < weights->n_block; layer++)
+        turn_block(&weights->blocks[layer], &weights->turned->blocks[layer]);
+    return attn_weights_pack(weights->turned, config, st, &packing, err);
+}
+
+enum attn_status attn_weights_turn(const struct attn_weights *weights,
+                                   const struct attn_config *config,
+                                   const struct attn_tensor_files *st, struct attn_pool *pool,
+                                   struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    attn_monitor_enter(weights->turning);
+    if (!weights->turned->is_reused)
+        status = make_turned(weights, config, st, pool, err);
+    attn_monitor_leave(weights->turning);
+    return status;
+}
+
+double attn_weights_work_of_block(const struct attn_weights *weights,
+                                  const struct attn_config *config)
 {
     double work = 0;
 
@@ -675,13 +1127,34 @@ double attn_weights_work_of_block(const struct attn_weights *weights)
         if (weight->data)
             work += (double)weight->n_row * (double)weight->n_col;
     }
+    if (weights->blocks[0].experts)
+        work +=
+            3 * (double)config->n_expert_used * (double)config->d_model * (double)config->d_expert;
     return work;
 }
 
 void attn_weights_release(struct attn_weights *weights)
 {
+    for (size_t layer = 0; layer < weights->n_block; layer++) {
+        struct attn_lazy_experts *lazy = weights->blocks[layer].lazy;
+
+        if (!lazy)
+            continue;
+        for (size_t i = 0; i < 3 * lazy->n_expert; i++)
+            attn_free((&weights->blocks[layer].experts->gate)[i].packed);
+        attn_free(lazy->mxfp4[0].made);
+        attn_free(lazy->mxfp4[1].made);
+        attn_monitor_free(lazy->monitor);
+        attn_free(lazy);
+    }
     attn_free(weights->blocks);
+    attn_free(weights->made);
+    attn_free(weights->experts);
     attn_arena_release(&weights->packed);
+    if (weights->turned)
+        attn_weights_release(weights->turned);
+    attn_free(weights->turned);
+    attn_monitor_free(weights->turning);
     *weights = (struct attn_weights){0};
 }
 
@@ -691,8 +1164,9 @@ void attn_weights_release(struct attn_weights *weights)
 static bool is_spelled(const char *spelling, const char *prefix, const char *name, int *layer)
 {
     const char *pattern = spelling[0] == '/' ? spelling + 1 : spelling;
-    const size_t size = strcspn(pattern, "|"), before = strcspn(pattern, "#|");
+    const size_t size = strcspn(pattern, "|"), before = strcspn(pattern, ends);
     const size_t n_prefix = strlen(prefix);
+    size_t left;
     int used = 0, value;
 
     *layer = ATTN_NO_LAYER;
@@ -710,8 +1184,10 @@ static bool is_spelled(const char *spelling, const char *prefix, const char *nam
         return false;
     *layer = value;
     name += used;
-    return strlen(name) == size - before - 1 &&
-           strncmp(name, pattern + before + 1, strlen(name)) == 0;
+    pattern += before + 1, left = size - before - 1;
+    if (memchr(pattern, '@', left)) /* the number of a head */
+        return strncmp(name, pattern, strcspn(pattern, "@")) == 0;
+    return strlen(name) == left && strncmp(name, pattern, left) == 0;
 }
 
 static bool is_named(const struct attn_weight_rule *rule, const char *prefix, const char *name,
@@ -730,18 +1206,25 @@ static const struct attn_weight_rule *find_rule(const struct attn_family *family
 {
     for (size_t i = 0; i < family->n_rule; i++)
         if (is_named(&family->rules[i], "", name, layer) ||
-            (family->prefix && is_named(&family->rules[i], family->prefix, name, layer)))
+            (family->prefix && is_named(&family->rules[i], family->prefix, name, layer)) ||
+            (family->prefix &&
+             is_named(&family->rules[i], other_prefix(family->prefix), name, layer)))
             return &family->rules[i];
     return NULL;
 }
 
-bool attn_weights_know(const struct attn_family *naming, const char *name)
+bool attn_weights_know(const struct attn_family *naming, const struct attn_config *config,
+                       const char *name)
 {
     const struct attn_family *other =
-        naming->other_tower ? attn_family_find(naming->other_tower) : NULL;
+        naming->other_tower ? attn_family_find(naming->other_tower) : naming->encoder;
     int layer;
+    const struct attn_weight_rule *rule = find_rule(naming, name, &layer);
 
-    return find_rule(naming, name, &layer) || (other && find_rule(other, name, &layer));
+    /* Llama's names include norms that not all of its descendants have. */
+    if (rule && (rule->part == ATTN_PART_QK_NORM || rule->part == ATTN_PART_MLP_POST_NORM))
+        return find_need(rule->part, config, layer) != NOT_NEEDED;
+    return rule || (other && find_rule(other, name, &layer));
 }
 
 enum attn_status attn_weights_check_unused(const struct attn_family *naming,
@@ -750,7 +1233,11 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
                                            struct attn_error *err)
 {
     static const char *const others[] = {"cls.", "dense_", "v.", "mm."}; /* heads; images */
-    const bool is_fused = attn_tensor_files_find(st, "blk.0.attn_qkv.weight", NULL);
+    struct attn_config known = *config;
+    const struct binder binder = {
+        .config = &known,
+        .is_fused = attn_tensor_files_find(st, "blk.0.attn_qkv.weight", NULL),
+        .is_joined = !attn_tensor_files_find(st, "blk.0.ffn_gate.weight", NULL)};
 
     for (size_t i = 0; i < attn_tensor_files_count(st); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(st, i);
@@ -761,15 +1248,14 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
             (rule->part == ATTN_PART_IGNORED || find_need(rule->part, config, layer) != NOT_NEEDED);
 
         if (rule && (rule->part == ATTN_PART_PROJECTIONS || rule->part == ATTN_PART_QKV_BIAS))
-            is_expected = is_expected && is_of_all(rule->kind) == is_fused;
+            is_expected = is_expected && !is_of_other_form(&binder, rule);
         for (size_t j = 0; j < sizeof others / sizeof *others; j++)
             is_expected = is_expected || strncmp(entry.name, others[j], strlen(others[j])) == 0;
         if (is_expected)
             continue;
         attn_error_set(err, ATTN_UNSUPPORTED,
                        "tensor '%s' in '%s' is of a part that models of type '%s' do not have here",
-                       attn_quote_string(entry.name).text,
-                       attn_quote_string(attn_tensor_files_path(st, entry.shard)).text,
+                       attn_quote_string(entry.name).text, path_of(st, entry.shard).text,
                        config->model_type);
         if (strlen(entry.name) > 5 && strcmp(entry.name + strlen(entry.name) - 5, "scale") == 0)
             attn_error_hint(err, "factors of NVFP4 are not multiplied in; take a file of another "
@@ -796,8 +1282,7 @@ enum attn_status attn_weights_find_non_finite(const struct attn_family *naming,
         if (found.n_nan + found.n_infinite > 0)
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' in '%s' holds %g at element %zu, expected finite values",
-                                  attn_quote_string(entry.name).text,
-                                  attn_quote_string(attn_tensor_files_path(st, entry.shard)).text,
+                                  attn_quote_string(entry.name).text, path_of(st, entry.shard).text,
                                   found.value, found.first);
     }
     return ATTN_OK;

@@ -32,9 +32,9 @@ static enum attn_status check_keys(const struct attn_json *json, struct attn_err
         for (size_t i = 0; i < sizeof other_keys / sizeof *other_keys; i++)
             is_known = is_known || strcmp(other_keys[i], key) == 0;
         if (!is_known)
-            return attn_error_set(
-                err, ATTN_FORMAT, "'%s' in '%s' is not a key of model_type 'attn'",
-                attn_quote_string(key).text, attn_quote_string(attn_json_name(json)).text);
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' in '%s' is not a key of model_type 'attn'",
+                                  attn_quote_string(key).text, attn_config_quote(json).text);
     }
     return ATTN_OK;
 }
@@ -55,8 +55,8 @@ static enum attn_status get_word(const struct attn_json *json,
             return ATTN_OK;
         }
     return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', expected %s", field->key,
-                          attn_quote_string(attn_json_name(json)).text,
-                          attn_quote_string(text).text, field->expected);
+                          attn_config_quote(json).text, attn_quote_string(text).text,
+                          field->expected);
 }
 
 /* Reads words or switches: the fields of TYPE that have a key. */
@@ -95,7 +95,7 @@ static enum attn_status read_some_sizes(const struct attn_json *json, struct att
         if (*size == before && (is_basic || (size == &config->n_ctx && needs_ctx) ||
                                 (size == &config->n_source && needs_source)))
             return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", field->key,
-                                  attn_quote_string(attn_json_name(json)).text);
+                                  attn_config_quote(json).text);
     }
     return ATTN_OK;
 }
@@ -108,8 +108,7 @@ static enum attn_status read_sizes(const struct attn_json *json, struct attn_con
     if (config->d_head == 0 && config->d_model % config->n_head != 0) {
         attn_error_set(err, ATTN_FORMAT,
                        "n_head %zu does not divide d_model %zu in '%s', and there is no d_head",
-                       config->n_head, config->d_model,
-                       attn_quote_string(attn_json_name(json)).text);
+                       config->n_head, config->d_model, attn_config_quote(json).text);
         attn_error_hint(err, "n_head %zu divides it; with d_head any n_head will do",
                         attn_config_nearest_divisor(config->d_model, config->n_head));
         return ATTN_FORMAT;
@@ -146,40 +145,6 @@ static enum attn_status read_switches(const struct attn_json *json, struct attn_
     return ATTN_OK;
 }
 
-/* Which blocks read the source: a list of "self" and "cross", one a layer. */
-static enum attn_status read_blocks(const struct attn_json *json, const struct attn_config *config,
-                                    struct attn_config_layers *layers, struct attn_error *err)
-{
-    const struct attn_node *blocks = attn_node_find(attn_json_root(json), "blocks");
-    const char *name = attn_json_name(json);
-    const struct attn_node *node;
-    size_t n = 0;
-
-    if (!blocks || attn_node_is_null(blocks))
-        return ATTN_OK;
-    if (!attn_node_is_array(blocks))
-        return attn_error_set(err, ATTN_FORMAT,
-                              "'blocks' in '%s' is not a list of 'self' and 'cross'",
-                              attn_quote_string(name).text);
-    for (node = attn_node_first(blocks); node; node = attn_node_next(node), n++) {
-        const char *text = attn_node_string(node);
-        const bool is_cross = text && strcmp(text, "cross") == 0;
-
-        if (!is_cross && (!text || strcmp(text, "self") != 0))
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "item %zu of 'blocks' in '%s' is neither 'self' nor 'cross'", n,
-                                  attn_quote_string(name).text);
-        if (n < config->n_layer)
-            layers->is_cross[n] = is_cross;
-    }
-    if (n != config->n_layer)
-        return attn_error_set(
-            err, ATTN_FORMAT,
-            "'blocks' in '%s' has %zu items, expected one for each of n_layer %zu",
-            attn_quote_string(name).text, n, config->n_layer);
-    return ATTN_OK;
-}
-
 /* Parts that the decoder has, and our own names of tensors have not. */
 static enum attn_status refuse_parts(const struct attn_json *json, const struct attn_config *config,
                                      struct attn_error *err)
@@ -199,13 +164,11 @@ static enum attn_status refuse_parts(const struct attn_json *json, const struct 
         if (lacking[i].is_used)
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "'%s' asks for %s, which model_type 'attn' does not have",
-                                  attn_quote_string(attn_json_name(json)).text, lacking[i].part);
+                                  attn_config_quote(json).text, lacking[i].part);
     return ATTN_OK;
 }
 
-static enum attn_status read_config(const struct attn_json *json,
-                                    const struct attn_config_form *form, struct attn_config *config,
-                                    struct attn_config_layers *layers, struct attn_error *err)
+static enum attn_status read_config(ATTN_CONFIG_ARGS)
 {
     static const char *const words[] = {"none", "qkv"};
     static const struct attn_config_field projections = {
@@ -228,12 +191,13 @@ static enum attn_status read_config(const struct attn_json *json,
     ATTN_TRY(attn_json_get_double(json, root, "eps", 0, 1, &norm_eps, err));
     config->norm_eps = (float)norm_eps;
     ATTN_TRY(attn_config_allocate_layers(config, layers, &attention, err));
-    ATTN_TRY(read_blocks(json, config, layers, err));
+    ATTN_TRY(attn_config_read_words(json, "blocks", (const char *const[]){"self", "cross"},
+                                    config->n_layer, layers->is_cross, err));
     if (config->source_positions == ATTN_POSITIONS_NONE || attn_config_has_cross(config))
         return ATTN_OK;
     attn_error_set(err, ATTN_FORMAT,
                    "'source_positions' in '%s' is 'learned', but no block attends to a source",
-                   attn_quote_string(attn_json_name(json)).text);
+                   attn_config_quote(json).text);
     attn_error_hint(err, "'blocks' says which do: [\"self\", \"cross\"]");
     return ATTN_FORMAT;
 }

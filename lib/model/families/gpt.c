@@ -25,23 +25,16 @@
 /* --- tensors ---------------------------------------------------------------------------------- */
 
 #define EMBEDDINGS                                                                                 \
-    {"wte.weight", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, MODEL(embed)},                   \
-    {                                                                                              \
-        "wpe.weight", "PD", ATTN_PART_POSITIONS, ATTN_WEIGHT_TENSOR, MODEL(positions)              \
-    }
+    EMBEDDING_OF("wte.weight"), TABLE("wpe.weight", "PD", ATTN_PART_POSITIONS, positions)
 #define NORM_1 LAYER_NORM("h.#.ln_1", ATTN_PART_NORM, ln1)
 #define NORM_2 LAYER_NORM("h.#.ln_2", ATTN_PART_MLP_NORM, ln2)
-#define END                                                                                        \
-    FINAL_LAYER_NORM("ln_f"),                                                                      \
-    {                                                                                              \
-        "/lm_head.weight", "VD", ATTN_PART_OUTPUT_FOUND, ATTN_WEIGHT_OUT_IN, MODEL(unembed.weight) \
-    }
+#define END FINAL_LAYER_NORM("ln_f"), SCORE, OUTPUT_OF("/lm_head.weight")
 
 static const struct attn_weight_rule gpt2_rules[] = {
     EMBEDDINGS,
     NORM_1,
-    {"h.#.attn.c_attn.weight", "DA", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_QKV_MATRIX, 0},
-    {"h.#.attn.c_attn.bias", "A", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_QKV_VECTOR, 0},
+    FUSED("h.#.attn.c_attn.weight", "DA", ATTN_PART_PROJECTIONS, QKV_MATRIX),
+    FUSED("h.#.attn.c_attn.bias", "A", ATTN_PART_QKV_BIAS, QKV_ROWS),
     CONV1D("h.#.attn.c_proj", "DD", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),
     NORM_2,
     CONV1D("h.#.mlp.c_fc", "DF", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),
@@ -51,19 +44,13 @@ static const struct attn_weight_rule gpt2_rules[] = {
     IGNORED("h.#.attn.masked_bias"),
 };
 
-#define HEADS(name, shape, part, bias_shape, bias_part, map)                                       \
-    LINEAR("h.#.attn.attention." name, shape, part, bias_shape, bias_part, map)
-
 static const struct attn_weight_rule neo_rules[] = {
     EMBEDDINGS,
     NORM_1,
-    HEADS("q_proj", "QD", ATTN_PART_PROJECTIONS, "Q", ATTN_PART_QKV_BIAS, q),
-    HEADS("k_proj", "KD", ATTN_PART_PROJECTIONS, "K", ATTN_PART_QKV_BIAS, k),
-    HEADS("v_proj", "WD", ATTN_PART_PROJECTIONS, "W", ATTN_PART_QKV_BIAS, v),
-    HEADS("out_proj", "DZ", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),
+    THREE_MAPS("h.#.attn.attention.", "_proj"),
+    OUT_MAP("h.#.attn.attention.out_proj"),
     NORM_2,
-    LINEAR("h.#.mlp.c_fc", "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),
-    LINEAR("h.#.mlp.c_proj", "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out),
+    PLAIN_MLP("h.#.mlp.", "c_fc", "c_proj"),
     END,
     IGNORED("h.#.attn.attention.bias"),
     IGNORED("h.#.attn.attention.masked_bias"),
@@ -72,25 +59,16 @@ static const struct attn_weight_rule neo_rules[] = {
 /* --- GPT-2 ------------------------------------------------------------------------------------ */
 
 #define BLOCK_OF_GPT2                                                                              \
-    .norm = ATTN_NORM_LAYERNORM, .norm_eps = 1e-5F, .positions = ATTN_POSITIONS_LEARNED,           \
-    .has_final_norm = true, .has_projections = true, .has_out_proj = true, .has_out_bias = true,   \
-    .has_mlp_bias = true, .has_residual = true, .act_fn = "gelu_new", .output = ATTN_OUTPUT_TIED
+    ATTN_BLOCK, .norm = ATTN_NORM_LAYERNORM, .positions = ATTN_POSITIONS_LEARNED,                  \
+                .has_out_bias = true, .has_mlp_bias = true, .output = ATTN_OUTPUT_TIED
 #define FORM_OF_GPT2                                                                               \
     .activation_key = "activation_function", .eps_key = "layer_norm_epsilon",                      \
     .has_no_heads_keys = true
 
-static const struct attn_config_names gpt2_names = {
-    .n_vocab = {.name = "vocab_size"},
-    .d_model = {"n_embd", "hidden_size"},
-    .d_mlp = {.name = "n_inner"},
-    .n_layer = {"n_layer", "num_hidden_layers"},
-    .n_head = {"n_head", "num_attention_heads"},
-    .n_ctx = {"n_positions", "max_position_embeddings"},
-};
+static const struct attn_config_names gpt2_names = {"vocab_size", "n_embd", "n_inner",
+                                                    "n_layer",    "n_head", "n_positions"};
 
-static enum attn_status read_gpt2(const struct attn_json *json, const struct attn_config_form *form,
-                                  struct attn_config *config, struct attn_config_layers *layers,
-                                  struct attn_error *err)
+static enum attn_status read_gpt2(ATTN_CONFIG_ARGS)
 {
     const struct attn_node *root = attn_json_root(json);
     bool is_scaled = true, is_by_layer = false;
@@ -108,153 +86,99 @@ static enum attn_status read_gpt2(const struct attn_json *json, const struct att
 }
 
 const struct attn_family attn_family_gpt2 = {
-    FAMILY("gpt2", "GPT2", "transformer.", gpt2_rules), .read_config = read_gpt2,
+    FAMILY("gpt2", "GPT2", "transformer.", gpt2_rules), SCORES, .read_config = read_gpt2,
     .gguf = {"gpt2", .part = "matrices",
              .difference = "[out, in], where Hugging Face's are [in, out]"},
     .form = {FORM_OF_GPT2, .names = &gpt2_names,
-             .defaults = {BLOCK_OF_GPT2, .has_qkv_bias = true, .n_vocab = 50257, .d_model = 768,
-                          .n_layer = 12, .n_head = 12, .n_ctx = 1024}}};
+             .defaults = {BLOCK_OF_GPT2, .act_fn = "gelu_new", .has_qkv_bias = true,
+                          SIZES(50257, 768, 0, 12, 12, 0, 0, 1024, 1e-5F)}}};
 
 /* --- GPT-Neo ---------------------------------------------------------------------------------- */
 
-static const struct attn_config_names neo_names = {
-    .n_vocab = {.name = "vocab_size"},
-    .d_model = {.name = "hidden_size"},
-    .d_mlp = {.name = "intermediate_size"},
-    .n_layer = {"num_layers", "num_hidden_layers"},
-    .n_head = {"num_heads", "num_attention_heads"},
-    .n_ctx = {.name = "max_position_embeddings"},
-};
+static const struct attn_config_names neo_names = {"vocab_size",        "hidden_size",
+                                                   "intermediate_size", "num_layers",
+                                                   "num_heads",         "max_position_embeddings"};
 
-/* The types that a list has named so far. */
-struct layer_types {
-    const struct attn_json *json;
-    const char *key;
-    struct attn_attention *attention; /* [n_layer] */
-    size_t n_layer, n;
-    size_t window;     /* of local layers */
-    bool is_comparing; /* with another list, for has_differed */
-    bool has_differed;
-};
-
-static enum attn_status refuse_types(const struct layer_types *types, const char *expected,
-                                     struct attn_error *err)
+/* Adds the types that LIST names to the N of the layers before; false: it holds something else. */
+static bool add_names(const struct attn_node *list, size_t n_layer, bool *are_local, size_t *n)
 {
-    return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' does not hold %s", types->key,
-                          attn_quote_string(attn_json_name(types->json)).text, expected);
-}
-
-/* The next layers have the types that LIST names. */
-static enum attn_status add_list(struct layer_types *types, const struct attn_node *list,
-                                 struct attn_error *err)
-{
-    if (!attn_node_is_array(list))
-        return refuse_types(types, "a list of types", err);
+    if (!attn_node_is_array(list) || !attn_node_first(list))
+        return false;
     for (const struct attn_node *node = attn_node_first(list); node;
-         node = attn_node_next(node), types->n++) {
+         node = attn_node_next(node), (*n)++) {
         const char *name = attn_node_string(node);
         const bool is_local = name && strcmp(name, "local") == 0;
-        struct attn_attention *attention = NULL;
 
         if (!is_local && (!name || strcmp(name, "global") != 0))
-            return refuse_types(types, "the types 'global' and 'local' alone", err);
-        if (types->n >= types->n_layer)
-            continue;
-        attention = &types->attention[types->n];
-        if (types->is_comparing)
-            types->has_differed |= is_local != (attention->kind == ATTN_ATTENTION_WINDOW);
-        else if (is_local)
-            attention->kind = ATTN_ATTENTION_WINDOW, attention->window = types->window;
+            return false;
+        if (*n < n_layer)
+            are_local[*n] = is_local;
     }
-    return ATTN_OK;
+    return true;
 }
 
-/* ITEM is [[name, ...], times]. */
-static enum attn_status add_item(struct layer_types *types, const struct attn_node *item,
-                                 struct attn_error *err)
+/* The same of LIST, which is [[[name, ...], times], ...]. */
+static bool add_items(const struct attn_node *list, size_t n_layer, bool *are_local, size_t *n)
 {
-    const struct attn_node *list = attn_node_is_array(item) ? attn_node_first(item) : NULL;
-    const struct attn_node *times = list ? attn_node_next(list) : NULL;
-    int64_t n;
+    if (!attn_node_is_array(list))
+        return false;
+    for (const struct attn_node *item = attn_node_first(list); item; item = attn_node_next(item)) {
+        const struct attn_node *names = attn_node_is_array(item) ? attn_node_first(item) : NULL;
+        const struct attn_node *times = names ? attn_node_next(names) : NULL;
+        int64_t left;
 
-    if (!times || attn_node_next(times) || !attn_node_int(times, &n) || n < 1 ||
-        !attn_node_is_array(list) || !attn_node_first(list))
-        return refuse_types(types, "items such as [[\"global\", \"local\"], 12]", err);
-    for (int64_t i = 0; i < n && types->n <= types->n_layer; i++)
-        ATTN_TRY(add_list(types, list, err));
-    return ATTN_OK;
+        if (!times || attn_node_next(times) || !attn_node_int(times, &left) || left < 1)
+            return false;
+        for (; left > 0 && *n <= n_layer; left--)
+            if (!add_names(names, n_layer, are_local, n))
+                return false;
+    }
+    return true;
 }
 
-static enum attn_status check_count(const struct layer_types *types, struct attn_error *err)
+static enum attn_status read_neo(ATTN_CONFIG_ARGS)
 {
-    if (types->n == types->n_layer)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_FORMAT,
-                          "'%s' in '%s' names the types of %s layers than num_layers %zu",
-                          types->key, attn_quote_string(attn_json_name(types->json)).text,
-                          types->n < types->n_layer ? "fewer" : "more", types->n_layer);
-}
-
-/* The member KEY of the config; NULL where it is null, too. */
-static const struct attn_node *find_given(const struct layer_types *types, const char *key)
-{
-    const struct attn_node *node = attn_node_find(attn_json_root(types->json), key);
-
-    return node && !attn_node_is_null(node) ? node : NULL;
-}
-
-static enum attn_status read_types(struct layer_types *types, struct attn_error *err)
-{
-    const struct attn_node *list = find_given(types, "attention_types");
-    const struct attn_node *expanded = find_given(types, "attention_layers");
-
-    types->key = "attention_types";
-    if (list && !attn_node_is_array(list))
-        return refuse_types(types, "a list of items", err);
-    for (const struct attn_node *node = list ? attn_node_first(list) : NULL; node;
-         node = attn_node_next(node))
-        ATTN_TRY(add_item(types, node, err));
-    /* Without a list, layers are global and local in turn; there are 24 then. */
-    for (; !list && !expanded && types->n < 24 && types->n < types->n_layer; types->n++)
-        if (types->n % 2 == 1) {
-            types->attention[types->n].kind = ATTN_ATTENTION_WINDOW;
-            types->attention[types->n].window = types->window;
-        }
-    if (list || !expanded)
-        ATTN_TRY(check_count(types, err));
-    if (!expanded)
-        return ATTN_OK;
-    types->key = "attention_layers", types->n = 0, types->is_comparing = list;
-    ATTN_TRY(add_list(types, expanded, err));
-    ATTN_TRY(check_count(types, err));
-    if (!types->has_differed)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_FORMAT,
-                          "'attention_layers' in '%s' differs from 'attention_types'",
-                          attn_quote_string(attn_json_name(types->json)).text);
-}
-
-static enum attn_status read_neo(const struct attn_json *json, const struct attn_config_form *form,
-                                 struct attn_config *config, struct attn_config_layers *layers,
-                                 struct attn_error *err)
-{
-    struct layer_types types = {.json = json, .window = 256};
+    static const char *const words[] = {"global", "local"};
+    const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *items = attn_config_find_given(root, "attention_types");
+    const bool has_names = attn_config_find_given(root, "attention_layers");
+    bool are_local[ATTN_MAX_LAYER], are_named[ATTN_MAX_LAYER];
+    size_t window = 256, n = 0;
 
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
-    ATTN_TRY(attn_json_get_size(json, attn_json_root(json), "window_size", 1, ATTN_MAX_CTX,
-                                &types.window, err));
-    types.attention = layers->attention;
-    types.n_layer = config->n_layer;
-    for (size_t layer = 0; layer < config->n_layer; layer++)
+    ATTN_TRY(attn_json_get_size(json, root, "window_size", 1, ATTN_MAX_CTX, &window, err));
+    if (items && !add_items(items, config->n_layer, are_local, &n))
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'attention_types' in '%s' does not hold items such as [[\"global\", "
+                              "\"local\"], 12], of the types 'global' and 'local' alone",
+                              attn_config_quote(json).text);
+    /* Without a list, layers are global and local in turn; there are 24 then. */
+    for (; !items && !has_names && n < 24 && n < config->n_layer; n++)
+        are_local[n] = n % 2 == 1;
+    if ((items || !has_names) && n != config->n_layer)
+        return attn_error_set(
+            err, ATTN_FORMAT,
+            "'attention_types' in '%s' names the types of %s layers than num_layers %zu",
+            attn_config_quote(json).text, n < config->n_layer ? "fewer" : "more", config->n_layer);
+    ATTN_TRY(
+        attn_config_read_words(json, "attention_layers", words, config->n_layer, are_named, err));
+    if (items && has_names && memcmp(are_local, are_named, n) != 0)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'attention_layers' in '%s' differs from 'attention_types'",
+                              attn_config_quote(json).text);
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
         layers->attention[layer].is_scaled = false;
-    return read_types(&types, err);
+        if (has_names ? are_named[layer] : are_local[layer])
+            attn_config_set_window(&layers->attention[layer], window);
+    }
+    return ATTN_OK;
 }
 
 const struct attn_family attn_family_gpt_neo = {
     FAMILY("gpt_neo", "GPTNeoFor", "transformer.", neo_rules), .read_config = read_neo,
     .form = {FORM_OF_GPT2, .names = &neo_names,
-             .defaults = {BLOCK_OF_GPT2, .n_vocab = 50257, .d_model = 2048, .n_layer = 24,
-                          .n_head = 16, .n_ctx = 2048}}};
+             .defaults = {BLOCK_OF_GPT2, .act_fn = "gelu_new",
+                          SIZES(50257, 2048, 0, 24, 16, 0, 0, 2048, 1e-5F)}}};
 
 /* --- GPT-NeoX --------------------------------------------------------------------------------- */
 
@@ -268,20 +192,15 @@ const struct attn_family attn_family_gpt_neo = {
  * embed_out.
  */
 static const struct attn_weight_rule neox_rules[] = {
-    {"embed_in.weight", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, MODEL(embed)},
+    EMBEDDING_OF("embed_in.weight"),
     LAYER_NORM("layers.#.input_layernorm", ATTN_PART_NORM, ln1),
-    {"layers.#.attention.query_key_value.weight", "AD", ATTN_PART_PROJECTIONS,
-     ATTN_WEIGHT_QKV_HEADS, 0},
-    {"layers.#.attention.query_key_value.bias", "A", ATTN_PART_QKV_BIAS,
-     ATTN_WEIGHT_QKV_HEADS_VECTOR, 0},
-    LINEAR("layers.#.attention.dense", "DZ", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),
+    QKV_BY_HEADS("layers.#.attention.query_key_value"),
+    OUT_MAP("layers.#.attention.dense"),
     LAYER_NORM("layers.#.post_attention_layernorm", ATTN_PART_MLP_NORM, ln2),
-    LINEAR("layers.#.mlp.dense_h_to_4h", "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),
-    LINEAR("layers.#.mlp.dense_4h_to_h", "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out),
+    PLAIN_MLP("layers.#.mlp.", "dense_h_to_4h", "dense_4h_to_h"),
     FINAL_LAYER_NORM("final_layer_norm"),
-    {"/lm_head.weight|/embed_out.weight", "VD", ATTN_PART_OUTPUT_FOUND, ATTN_WEIGHT_OUT_IN,
-     MODEL(unembed.weight)},
-    VECTOR("/lm_head.bias|/embed_out.bias", "V", ATTN_PART_OUTPUT_BIAS, MODEL(unembed.bias)),
+    OUTPUT_OF("/lm_head.weight|/embed_out.weight"),
+    OUTPUT_BIAS_OF("/lm_head.bias|/embed_out.bias"),
     IGNORED("layers.#.attention.bias"),
     IGNORED("layers.#.attention.masked_bias"),
     IGNORED("layers.#.attention.rotary_emb.inv_freq"),
@@ -290,17 +209,155 @@ static const struct attn_weight_rule neox_rules[] = {
 
 #define FORM_OF_NEOX                                                                               \
     .has_no_heads_keys = true, .is_divided = true, .activation_key = "hidden_act",                 \
-    .eps_key = "layer_norm_eps", .has_parallel_key = true, .has_attention_bias_key = true,         \
-    .rope = {"rotary_emb_base", 10000, "rotary_pct", 0.25}
+    .eps_key = "layer_norm_eps", ATTN_SWITCHES(ATTN_PARALLEL, ATTN_ATTENTION_BIAS),                \
+    .rope = {.theta = "rotary_emb_base",                                                           \
+             .default_theta = 10000,                                                               \
+             .partial = "rotary_pct",                                                              \
+             .default_partial = 0.25}
 #define BLOCK_OF_NEOX                                                                              \
-    .norm = ATTN_NORM_LAYERNORM, .has_final_norm = true, .has_projections = true,                  \
-    .has_out_proj = true, .has_residual = true, .has_parallel_residual = true,                     \
-    .has_qkv_bias = true, .has_mlp_bias = true, .act_fn = "gelu", .output = ATTN_OUTPUT_OWN
+    ATTN_BLOCK, .norm = ATTN_NORM_LAYERNORM, .has_parallel_residual = true, .has_qkv_bias = true,  \
+                .has_out_bias = true, .has_mlp_bias = true, .act_fn = "gelu",                      \
+                .output = ATTN_OUTPUT_OWN
 
 const struct attn_family attn_family_gpt_neox = {
-    FAMILY("gpt_neox", NULL, "gpt_neox.", neox_rules),
-    .gguf = {"gptneox", .part = "q, k and v",
-             .difference = "all of q, all of k, all of v, where Hugging Face goes head by head"},
+    FAMILY("gpt_neox", NULL, "gpt_neox.", neox_rules), .gguf = {"gptneox", QKV_APART},
     .form = {FORM_OF_NEOX,
-             .defaults = {BLOCK_OF_NEOX, .n_vocab = 50432, .d_model = 6144, .d_mlp = 24576,
-                          .n_layer = 44, .n_head = 64, .n_ctx = 2048, .norm_eps = 1e-5F}}};
+             .defaults = {BLOCK_OF_NEOX, SIZES(50432, 6144, 24576, 44, 64, 0, 0, 2048, 1e-5F)}}};
+
+/* --- GPT-J and CodeGen ------------------------------------------------------------------------ */
+
+/*
+ *     n    = ln(pre)
+ *     post = (attention(n) + mlp(n)) + pre
+ *
+ * Neighbouring components are turned, the first rotary_dim of each head. Trap: CodeGen has q, v and
+ * k in this order, in four parts of a quarter of the heads.
+ */
+#define IGNORED_MASKS                                                                              \
+    IGNORED("h.#.attn.bias"), IGNORED("h.#.attn.masked_bias"), IGNORED("h.#.attn.causal_mask")
+#define REST_OF_J                                                                                  \
+    OUT_MAP("h.#.attn.out_proj"), PLAIN_MLP("h.#.mlp.", "fc_in", "fc_out"), END,                   \
+        OUTPUT_BIAS_OF("/lm_head.bias"), IGNORED_MASKS
+
+#define WORDS EMBEDDING_OF("wte.weight"), NORM_1
+
+static const struct attn_weight_rule gptj_rules[] = {WORDS, THREE_MAPS("h.#.attn.", "_proj"),
+                                                     REST_OF_J};
+static const struct attn_weight_rule codegen_rules[] = {
+    WORDS, FUSED("h.#.attn.qkv_proj.weight", "AD", ATTN_PART_PROJECTIONS, QVK_QUARTERS), REST_OF_J};
+
+static enum attn_status read_codegen(ATTN_CONFIG_ARGS)
+{
+    ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
+    return attn_config_check_divides(json, "4, the number of parts of qkv_proj,", 4, "n_head",
+                                     config->n_head, err);
+}
+
+#define FORM_OF_J                                                                                  \
+    FORM_OF_GPT2, .names = &gpt2_names, .turns_neighbours = true,                                  \
+                  .rope = {.default_theta = 10000, .count = "rotary_dim", .default_count = 64}
+#define BLOCK_OF_J                                                                                 \
+    ATTN_BLOCK, .norm = ATTN_NORM_LAYERNORM, .has_single_norm = true,                              \
+                .has_parallel_residual = true, .has_mlp_bias = true, .act_fn = "gelu_new",         \
+                .output = ATTN_OUTPUT_OWN, .has_output_bias = true, .n_vocab = 50400,              \
+                .d_model = 4096, .n_layer = 28, .n_head = 16, .n_ctx = 2048
+
+const struct attn_family attn_family_gptj = {FAMILY("gptj", "GPTJ", "transformer.", gptj_rules),
+                                             .form = {FORM_OF_J, .defaults = {BLOCK_OF_J}}};
+const struct attn_family attn_family_codegen = {
+    FAMILY("codegen", "CodeGen", "transformer.", codegen_rules), .read_config = read_codegen,
+    .form = {FORM_OF_J, .defaults = {BLOCK_OF_J}}};
+
+/* --- GPTBigCode ------------------------------------------------------------------------------- */
+
+/* StarCoder 1 and SantaCoder (configuration_gpt_bigcode.py): GPT-2 whose heads share one key and
+ * value, and whose maps are nn.Linear. With multi_query false q, k and v go head by head. */
+static const struct attn_weight_rule bigcode_rules[] = {
+    EMBEDDINGS,
+    NORM_1,
+    QKV_BY_HEADS("h.#.attn.c_attn"),
+    OUT_MAP("h.#.attn.c_proj"),
+    NORM_2,
+    PLAIN_MLP("h.#.mlp.", "c_fc", "c_proj"),
+    END,
+    IGNORED_MASKS,
+};
+
+static enum attn_status read_bigcode(ATTN_CONFIG_ARGS)
+{
+    bool is_multi_query = true;
+
+    ATTN_TRY(read_gpt2(json, form, config, layers, err));
+    ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), "multi_query", &is_multi_query, err));
+    config->n_kv_head = is_multi_query ? 1 : config->n_head;
+    return ATTN_OK;
+}
+
+const struct attn_family attn_family_gpt_bigcode = {
+    FAMILY("gpt_bigcode", "GPTBigCode", "transformer.", bigcode_rules), .read_config = read_bigcode,
+    .gguf = {.architecture = "starcoder"},
+    .form = {FORM_OF_GPT2, .names = &gpt2_names,
+             .defaults = {BLOCK_OF_GPT2, .has_qkv_bias = true, .act_fn = "gelu_pytorch_tanh",
+                          SIZES(50257, 768, 0, 12, 12, 0, 0, 1024, 1e-5F)}}};
+
+/* --- OPT -------------------------------------------------------------------------------------- */
+
+/*
+ * OPT and Galactica (configuration_opt.py, modeling_opt.py): GPT-2's block. Position p has row p +
+ * 2. In the model of 350M the norms are those of the sums, and two maps are around the blocks:
+ *
+ *     pre    = project_in(embed[id]) + W_pos[p + 2]
+ *     mid    = ln1(pre + attention(pre)), post = ln2(mid + mlp(mid))
+ *     logits = project_out(post) W_U
+ *
+ * Trap: a layer's norm of the MLP is called final_layer_norm, as is the norm after the layers.
+ */
+static const struct attn_weight_rule opt_rules[] = {
+    TABLE("embed_tokens.weight", "VB", ATTN_PART_EMBEDDING, embed),
+    TABLE("embed_positions.weight", "PD", ATTN_PART_POSITIONS, positions),
+    MATRIX("project_in.weight", "DB", ATTN_PART_EMBED_MAP, embed_map),
+    LAYER_NORM("layers.#.self_attn_layer_norm", ATTN_PART_NORM, ln1),
+    LAYER_NORM("layers.#.self_attn_layer_norm", ATTN_PART_MID_NORM, mid_norm),
+    THREE_MAPS("layers.#.self_attn.", "_proj"),
+    OUT_MAP("layers.#.self_attn.out_proj"),
+    LAYER_NORM("layers.#.final_layer_norm", ATTN_PART_MLP_NORM, ln2),
+    LAYER_NORM("layers.#.final_layer_norm", ATTN_PART_END_NORM, end_norm),
+    PLAIN_MLP("layers.#.", "fc1", "fc2"),
+    FINAL_LAYER_NORM("final_layer_norm"),
+    MATRIX("project_out.weight", "BD", ATTN_PART_OUTPUT_MAP, head),
+    MATRIX("/lm_head.weight", "VB", ATTN_PART_OUTPUT_FOUND, unembed),
+};
+
+static const struct attn_config_names opt_names = {
+    "vocab_size",        "hidden_size",         "ffn_dim",
+    "num_hidden_layers", "num_attention_heads", "max_position_embeddings"};
+
+static enum attn_status read_opt(ATTN_CONFIG_ARGS)
+{
+    const struct attn_node *root = attn_json_root(json);
+    bool lacks_final_norm = false;
+
+    ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
+    if (config->d_embed == 0)
+        config->d_embed = config->d_model;
+    ATTN_TRY(attn_json_get_bool(json, root, "_remove_final_layer_norm", &lacks_final_norm, err));
+    config->has_final_norm = config->norm_place == ATTN_NORM_PRE && !lacks_final_norm;
+    config->has_embed_map = config->has_output_map = config->d_embed != config->d_model;
+    return ATTN_OK;
+}
+
+#define NORM_KEYS                                                                                  \
+    ATTN_CHOICE("do_layer_norm_before", norm_place, ATTN_NORM_SUM, ATTN_NORM_PRE),                 \
+        ATTN_CHOICE("layer_norm_elementwise_affine", norm, ATTN_NORM_LAYERNORM_NO_WEIGHT,          \
+                    ATTN_NORM_LAYERNORM)
+
+const struct attn_family attn_family_opt = {
+    FAMILY("opt", "OPT", "model.decoder.", opt_rules), .read_config = read_opt,
+    .form = {.activation_key = "activation_function",
+             .has_no_heads_keys = true,
+             .names = &opt_names,
+             ATTN_SWITCHES(ATTN_QKV_OUT_BIAS("enable_bias"), ATTN_MLP_BIAS("enable_bias"),
+                           NORM_KEYS, ATTN_WIDTH("word_embed_proj_dim", d_embed)),
+             .defaults = {BLOCK_OF_GPT2, .has_qkv_bias = true, .act_fn = "relu",
+                          .first_position = 2,
+                          SIZES(50272, 768, 3072, 12, 12, 0, 0, 2048, 1e-5F)}}};

@@ -9,155 +9,87 @@
  * q and k are turned by their positions. Linear maps are nn.Linear, [out, in]. Where heads lie is
  * as everywhere: row h*E + e.
  */
-#include "model/families/families_internal.h"
+#include "model/families/llama_internal.h"
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-#define NORM(name, part, norm) VECTOR("layers.#." name ".weight", "D", part, NORM_W(norm))
+#define JOINED_QKV                                                                                 \
+    FUSED("layers.#.self_attn.qkv_proj.weight", "AD", ATTN_PART_PROJECTIONS, QKV_ROWS)
+#define JOINED_MLP FUSED("layers.#.mlp.gate_up_proj.weight", "JD", ATTN_PART_MLP, GATED_ROWS), DOWN
+#define NORM_OF_HEADS(name, shape, norm)                                                           \
+    TENSOR("layers.#.self_attn." name ".norms.@.weight", shape, ATTN_PART_QK_NORM,                 \
+           ATTN_WEIGHT_VECTOR_OF_HEADS, NORM_W(norm))
+#define NORMS_OF_GEMMA                                                                             \
+    NORMS("pre_feedforward_layernorm", "post_attention_layernorm", "post_feedforward_layernorm")
+#define NORMS_OF_GLM                                                                               \
+    NORMS("post_attention_layernorm", "post_self_attn_layernorm", "post_mlp_layernorm")
+#define LAYER_NORMS                                                                                \
+    LAYER_NORM("layers.#.input_layernorm", ATTN_PART_NORM, ln1),                                   \
+        LAYER_NORM("layers.#.post_attention_layernorm", ATTN_PART_MLP_NORM, ln2),                  \
+        FINAL_LAYER_NORM("norm")
 
-#define EMBEDDING                                                                                  \
-    {                                                                                              \
-        "embed_tokens.weight", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, MODEL(embed)         \
-    }
-#define QKV                                                                                        \
-    LINEAR("layers.#.self_attn.q_proj", "QD", ATTN_PART_PROJECTIONS, "Q", ATTN_PART_QKV_BIAS, q),  \
-        LINEAR("layers.#.self_attn.k_proj", "KD", ATTN_PART_PROJECTIONS, "K", ATTN_PART_QKV_BIAS,  \
-               k),                                                                                 \
-        LINEAR("layers.#.self_attn.v_proj", "WD", ATTN_PART_PROJECTIONS, "W", ATTN_PART_QKV_BIAS,  \
-               v)
-#define QK_NORM(q_shape, k_shape)                                                                  \
-    VECTOR("layers.#.self_attn.q_norm.weight", q_shape, ATTN_PART_QK_NORM, NORM_W(q_norm)),        \
-        VECTOR("layers.#.self_attn.k_norm.weight", k_shape, ATTN_PART_QK_NORM, NORM_W(k_norm))
-#define OUT                                                                                        \
-    LINEAR("layers.#.self_attn.o_proj", "DZ", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out)
-#define GATED_MLP                                                                                  \
-    LINEAR("layers.#.mlp.gate_proj", "FD", ATTN_PART_MLP_GATE, "F", ATTN_PART_MLP_GATE_BIAS,       \
-           mlp_gate),                                                                              \
-        LINEAR("layers.#.mlp.up_proj", "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),      \
-        LINEAR("layers.#.mlp.down_proj", "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out)
-/* After the layers. Frequencies in a file are not read: they are computed. */
-#define OUTPUT                                                                                     \
-    {"/lm_head.weight", "VD", ATTN_PART_OUTPUT_FOUND, ATTN_WEIGHT_OUT_IN, MODEL(unembed.weight)},  \
-        VECTOR("/lm_head.bias", "V", ATTN_PART_OUTPUT_BIAS, MODEL(unembed.bias)),                  \
-        IGNORED("layers.#.self_attn.rotary_emb.inv_freq"), IGNORED("rotary_emb.inv_freq")
-#define FINAL_NORM VECTOR("norm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w))
+static const struct attn_weight_rule
+    llama_rules[] = {RULES(QKV, QK_NORM, GATED_MLP, NORMS_OF_LLAMA)},
+    gemma_rules[] = {RULES(QKV, QK_NORM, GATED_MLP, NORMS_OF_GEMMA)},
+    glm_rules[] = {RULES(QKV, QK_NORM, JOINED_MLP, NORMS_OF_GLM)},
+    phi3_rules[] = {RULES(JOINED_QKV, QK_NORM, JOINED_MLP, NORMS_OF_LLAMA)},
+    starcoder2_rules[] = {
+        RULES(QKV, QK_NORM, PLAIN_MLP("layers.#.mlp.", "c_fc", "c_proj"), LAYER_NORMS)};
 
-static const struct attn_weight_rule llama_rules[] = {
-    EMBEDDING,
-    NORM("input_layernorm", ATTN_PART_NORM, ln1),
-    QKV,
-    OUT,
-    NORM("post_attention_layernorm", ATTN_PART_MLP_NORM, ln2),
-    GATED_MLP,
-    FINAL_NORM,
-    OUTPUT,
-};
-
-static const struct attn_weight_rule qwen3_rules[] = {
-    EMBEDDING, NORM("input_layernorm", ATTN_PART_NORM, ln1),
-    QKV,       QK_NORM("E", "E"),
-    OUT,       NORM("post_attention_layernorm", ATTN_PART_MLP_NORM, ln2),
-    GATED_MLP, FINAL_NORM,
-    OUTPUT,
-};
-
-static const struct attn_weight_rule olmo2_rules[] = {
-    EMBEDDING,
-    QKV,
-    QK_NORM("Q", "K"),
-    OUT,
-    NORM("post_attention_layernorm", ATTN_PART_POST_NORM, ln1_post),
-    GATED_MLP,
-    NORM("post_feedforward_layernorm", ATTN_PART_MLP_POST_NORM, ln2_post),
-    FINAL_NORM,
-    OUTPUT,
-};
-
-static const struct attn_weight_rule gemma2_rules[] = {
-    EMBEDDING,
-    NORM("input_layernorm", ATTN_PART_NORM, ln1),
-    QKV,
-    OUT,
-    NORM("post_attention_layernorm", ATTN_PART_POST_NORM, ln1_post),
-    NORM("pre_feedforward_layernorm", ATTN_PART_MLP_NORM, ln2),
-    GATED_MLP,
-    NORM("post_feedforward_layernorm", ATTN_PART_MLP_POST_NORM, ln2_post),
-    FINAL_NORM,
-    OUTPUT,
-};
-
-static const struct attn_weight_rule gemma3_rules[] = {
-    EMBEDDING,
-    NORM("input_layernorm", ATTN_PART_NORM, ln1),
-    QKV,
-    QK_NORM("E", "E"),
-    OUT,
-    NORM("post_attention_layernorm", ATTN_PART_POST_NORM, ln1_post),
-    NORM("pre_feedforward_layernorm", ATTN_PART_MLP_NORM, ln2),
-    GATED_MLP,
-    NORM("post_feedforward_layernorm", ATTN_PART_MLP_POST_NORM, ln2_post),
-    FINAL_NORM,
-    OUTPUT,
-};
+#define NORMS_OF_HEADS                                                                             \
+    NORM_OF_HEADS("q_layernorm", "HE", q_norm), NORM_OF_HEADS("k_layernorm", "GE", k_norm)
+static const struct attn_weight_rule stablelm_rules[] = {
+    RULES(QKV, NORMS_OF_HEADS, GATED_MLP, LAYER_NORMS)};
 
 #define QK_LAYER_NORM(name, norm)                                                                  \
     VECTOR("layers.#.self_attn." name ".weight", "E", ATTN_PART_QK_NORM, NORM_W(norm)),            \
         VECTOR("layers.#.self_attn." name ".bias", "E", ATTN_PART_QK_NORM, NORM_B(norm))
 
 static const struct attn_weight_rule phi_rules[] = {
-    EMBEDDING,
+    EMBEDDING_OF("embed_tokens.weight"),
     LAYER_NORM("layers.#.input_layernorm", ATTN_PART_NORM, ln1),
     QKV,
     QK_LAYER_NORM("q_layernorm", q_norm),
     QK_LAYER_NORM("k_layernorm", k_norm),
-    LINEAR("layers.#.self_attn.dense", "DZ", ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out),
-    LINEAR("layers.#.mlp.fc1", "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),
-    LINEAR("layers.#.mlp.fc2", "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out),
+    OUT_MAP("layers.#.self_attn.dense"),
+    PLAIN_MLP("layers.#.mlp.", "fc1", "fc2"),
     FINAL_LAYER_NORM("final_layernorm"),
-    OUTPUT,
+    END,
 };
 
 /* --- configs ---------------------------------------------------------------------------------- */
 
-#define KEYS .activation_key = "hidden_act", .eps_key = "rms_norm_eps", .rope = WHOLE_HEADS
-#define WHOLE_HEADS                                                                                \
-    {                                                                                              \
-        "rope_theta", 10000, "partial_rotary_factor", 1                                            \
-    }
-#define BLOCK_OF_LLAMA                                                                             \
-    .norm = ATTN_NORM_RMSNORM, .has_final_norm = true, .has_projections = true,                    \
-    .has_out_proj = true, .has_residual = true, .has_gated_mlp = true, .act_fn = "silu",           \
-    .output = ATTN_OUTPUT_OWN
+/* Where these would have an effect, the model is of another family. */
+static const struct attn_config_extra of_granite_and_smollm3[] = {
+    {"embedding_multiplier", ATTN_WISH_FACTOR}, {"residual_multiplier", ATTN_WISH_FACTOR},
+    {"logits_scaling", ATTN_WISH_FACTOR},       {"attention_multiplier", ATTN_WISH_FOREIGN},
+    {"no_rope_layers", ATTN_WISH_HAS_ZERO},     {.key = NULL},
+};
 
 /* Traps: head_dim may be given, and H*E need not be D then; attention_bias is for q, k, v and o,
  * mlp_bias for all three maps. */
 const struct attn_family attn_family_llama = {
-    FAMILY("llama", "LlamaFor", "model.", llama_rules),
-    .gguf = {"llama", .has_interleaved_heads = true, .part = "q and k",
-             .difference = "read in Hugging Face's order: in the file the halves of each head "
-                           "alternate"},
-    .form = {KEYS, .has_attention_bias_key = true, .has_mlp_bias_key = true, .is_divided = true,
-             .defaults = {BLOCK_OF_LLAMA, .n_vocab = 32000, .d_model = 4096, .d_mlp = 11008,
-                          .n_layer = 32, .n_head = 32, .n_ctx = 2048, .norm_eps = 1e-6F}}};
+    FAMILY("llama", "LlamaFor", "model.", llama_rules), SCORES,
+    .gguf = {"llama", HALVES_ALTERNATE, .has_interleaved_biases = true, .has_divisors = true},
+    .form = {KEYS, ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_MLP_BIAS("mlp_bias")),
+             .is_divided = true, .refused = of_granite_and_smollm3,
+             .defaults = {BLOCK_OF_LLAMA, SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
 
 /* Mistral (configuration_mistral.py): no biases, and in all layers a window. Traps: an absent
  * sliding_window is 4096, null means no window; an absent num_key_value_heads is 8. */
 const struct attn_family attn_family_mistral = {
-    FAMILY("mistral", "MistralFor", "model.", llama_rules),
+    FAMILY("mistral", "MistralFor", "model.", llama_rules), SCORES,
     .form = {KEYS, .windows = {ATTN_WINDOWS_IN_ALL, .width = 4096},
-             .defaults = {BLOCK_OF_LLAMA, .n_vocab = 32000, .d_model = 4096, .d_mlp = 14336,
-                          .n_layer = 32, .n_head = 32, .n_kv_head = 8, .n_ctx = 131072,
-                          .norm_eps = 1e-6F}}};
+             .defaults = {BLOCK_OF_LLAMA, SIZES(32000, 4096, 14336, 32, 32, 8, 0, 131072, 1e-6F)}}};
 
 /* Qwen2 and 2.5 (configuration_qwen2.py): biases on q, k and v, always, and on no other map. Traps:
  * an absent num_key_value_heads is 32 whatever num_attention_heads is; all published files have a
  * sliding_window, but use_sliding_window false, so the window is not used. */
 const struct attn_family attn_family_qwen2 = {
-    FAMILY("qwen2", "Qwen2For", "model.", llama_rules), .gguf = {.architecture = "qwen2"},
+    FAMILY("qwen2", "Qwen2For", "model.", llama_rules), SCORES, .gguf = {.architecture = "qwen2"},
     .form = {KEYS, .windows = {ATTN_WINDOWS_SWITCHED, .width = 4096, .first = 28},
-             .defaults = {BLOCK_OF_LLAMA, .has_qkv_bias = true, .n_vocab = 151936, .d_model = 4096,
-                          .d_mlp = 22016, .n_layer = 32, .n_head = 32, .n_kv_head = 32,
-                          .n_ctx = 32768, .norm_eps = 1e-6F}}};
+             .defaults = {BLOCK_OF_LLAMA, .has_qkv_bias = true,
+                          SIZES(151936, 4096, 22016, 32, 32, 32, 0, 32768, 1e-6F)}}};
 
 /*
  * Qwen3 (configuration_qwen3.py): before they are turned, q and k of each head are normalized by
@@ -169,12 +101,11 @@ const struct attn_family attn_family_qwen2 = {
  * a sliding_window counts only with use_sliding_window.
  */
 const struct attn_family attn_family_qwen3 = {
-    FAMILY("qwen3", "Qwen3For", "model.", qwen3_rules), .gguf = {.architecture = "qwen3"},
-    .form = {KEYS, .has_attention_bias_key = true,
+    FAMILY("qwen3", "Qwen3For", "model.", llama_rules), SCORES, .gguf = {.architecture = "qwen3"},
+    .form = {KEYS, ATTN_SWITCHES(ATTN_ATTENTION_BIAS),
              .windows = {ATTN_WINDOWS_SWITCHED, .width = 4096, .first = 28},
-             .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_PER_HEAD, .n_vocab = 151936,
-                          .d_model = 4096, .d_mlp = 22016, .n_layer = 32, .n_head = 32,
-                          .n_kv_head = 32, .d_head = 128, .n_ctx = 32768, .norm_eps = 1e-6F}}};
+             .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_PER_HEAD,
+                          SIZES(151936, 4096, 22016, 32, 32, 32, 128, 32768, 1e-6F)}}};
 
 /*
  * OLMo 2 (configuration_olmo2.py, modeling_olmo2.py): norms after attention and MLP instead of
@@ -184,26 +115,57 @@ const struct attn_family attn_family_qwen3 = {
  *     mid  = pre + rms(o(attention(pre)))
  *     post = mid + rms(down(act(gate(mid)) * up(mid)))
  */
+#define SIZES_OF_OLMO SIZES(50304, 4096, 11008, 32, 32, 0, 0, 2048, 1e-5F)
+#define BLOCK_OF_OLMO2                                                                             \
+    BLOCK_OF_LLAMA, .norm_place = ATTN_NORM_POST, .qk_norm = ATTN_QK_NORM_ALL_HEADS, SIZES_OF_OLMO
+
 const struct attn_family attn_family_olmo2 = {
-    FAMILY("olmo2", "Olmo2For", "model.", olmo2_rules), .gguf = {"olmo2", .refuses_windows = true},
-    .form = {KEYS, .has_attention_bias_key = true,
-             .defaults = {BLOCK_OF_LLAMA, .norm_place = ATTN_NORM_POST,
-                          .qk_norm = ATTN_QK_NORM_ALL_HEADS, .n_vocab = 50304, .d_model = 4096,
-                          .d_mlp = 11008, .n_layer = 32, .n_head = 32, .n_ctx = 2048,
-                          .norm_eps = 1e-5F}}};
+    FAMILY("olmo2", "Olmo2For", "model.", llama_rules), .gguf = {.architecture = "olmo2"},
+    .form = {KEYS, ATTN_SWITCHES(ATTN_ATTENTION_BIAS), .defaults = {BLOCK_OF_OLMO2}}};
+
+/*
+ * OLMo 3 (configuration_olmo3.py): OLMo 2's block, and windows in three of four layers, which have
+ * rotary positions of their own. Traps: rope_scaling and a theta at the top level are for layers
+ * without a window alone.
+ */
+const struct attn_family attn_family_olmo3 = {
+    FAMILY("olmo3", "Olmo3For", "model.", llama_rules),
+    .gguf = {"olmo2", .marker = "attention.sliding_window"},
+    .form = {KEYS_BUT_ROPE, ATTN_SWITCHES(ATTN_ATTENTION_BIAS), ROPE(5e5, 1),
+             .rope_of_windows = {.default_theta = 5e5, .default_partial = 1},
+             .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .full_every = 4},
+             .defaults = {BLOCK_OF_OLMO2}}};
+
+/* OLMo 1 (configuration_olmo.py): norms have no weights, and no key for their epsilon. */
+const struct attn_family attn_family_olmo = {
+    FAMILY("olmo", "OlmoFor", "model.", llama_rules), .gguf = {"olmo", HALVES_ALTERNATE},
+    .form = {
+        .activation_key = "hidden_act",
+        ROPE(10000, 1),
+        ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_FACTOR("clip_qkv", qkv_clip)),
+        .defaults = {BLOCK_WITHOUT_NORM, .norm = ATTN_NORM_LAYERNORM_NO_WEIGHT, SIZES_OF_OLMO}}};
 
 /* --- Gemma ------------------------------------------------------------------------------------ */
 
 #define KEYS_OF_GEMMA                                                                              \
     .activation_key = "hidden_activation", .eps_key = "rms_norm_eps", .is_divided = true,          \
-    .has_attention_bias_key = true, .query_scalar = 256, .has_logits_cap_key = true,               \
-    .is_embedding_scaled = true
-#define BLOCK_OF_GEMMA                                                                             \
-    .norm = ATTN_NORM_RMSNORM_PLUS_ONE, .norm_place = ATTN_NORM_AROUND, .has_final_norm = true,    \
-    .has_projections = true, .has_out_proj = true, .has_residual = true, .has_gated_mlp = true,    \
-    .act_fn = "gelu_pytorch_tanh", .output = ATTN_OUTPUT_TIED
+    .query_scalar = 256, .is_embedding_scaled = true,                                              \
+    ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_FACTOR("final_logit_softcapping", logits_cap))
+#define BLOCK_OF_GEMMA .norm_place = ATTN_NORM_AROUND, BLOCK_OF_GEMMA_1
+#define BLOCK_OF_GEMMA_1                                                                           \
+    GATED_BLOCK, .norm = ATTN_NORM_RMSNORM_PLUS_ONE, .act_fn = "gelu_pytorch_tanh",                \
+                 .output = ATTN_OUTPUT_TIED
 #define GGUF_NORMS                                                                                 \
     .part = "norms", .difference = "weights have their 1 in them: 1 + w of Hugging Face's w"
+
+/* Gemma 1 (configuration_gemma.py): Gemma 2 without norms after its parts, windows and caps. */
+const struct attn_family attn_family_gemma = {
+    FAMILY("gemma", "GemmaFor", "model.", llama_rules),
+    .gguf = {.architecture = "gemma", GGUF_NORMS},
+    .form = {
+        KEYS, ATTN_SWITCHES(ATTN_ATTENTION_BIAS), .is_embedding_scaled = true, .is_divided = true,
+        .gelu_is_tanh = true,
+        .defaults = {BLOCK_OF_GEMMA_1, SIZES(256000, 3072, 24576, 28, 16, 16, 256, 8192, 1e-6F)}}};
 
 /*
  * Gemma 2 (configuration_gemma2.py, modeling_gemma2.py): norms before and after attention and MLP.
@@ -217,13 +179,12 @@ const struct attn_family attn_family_olmo2 = {
  * Every norm multiplies by 1 + w. Every second layer, beginning with the first, has a window.
  */
 const struct attn_family attn_family_gemma2 = {
-    FAMILY("gemma2", "Gemma2For", "model.", gemma2_rules),
+    FAMILY("gemma2", "Gemma2For", "model.", gemma_rules), SCORES,
     .gguf = {"gemma2", .default_window = 4096, .n_layer_large = 46, GGUF_NORMS},
     .form = {KEYS_OF_GEMMA, .score_cap = 50,
-             .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .full_every = 2}, .rope = WHOLE_HEADS,
-             .defaults = {BLOCK_OF_GEMMA, .logits_cap = 30, .n_vocab = 256000, .d_model = 2304,
-                          .d_mlp = 9216, .n_layer = 26, .n_head = 8, .n_kv_head = 4, .d_head = 256,
-                          .n_ctx = 8192, .norm_eps = 1e-6F}}};
+             .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .full_every = 2}, ROPE(10000, 1),
+             .defaults = {BLOCK_OF_GEMMA, .logits_cap = 30,
+                          SIZES(256000, 2304, 9216, 26, 8, 4, 256, 8192, 1e-6F)}}};
 
 /*
  * Gemma 3 of 270M and 1B, which have no images (configuration_gemma3.py, modeling_gemma3.py): Gemma
@@ -235,26 +196,24 @@ const struct attn_family attn_family_gemma2 = {
  * to layers without a window.
  */
 const struct attn_family attn_family_gemma3_text = {
-    FAMILY("gemma3_text", "Gemma3ForCausalLM", "model.", gemma3_rules),
+    FAMILY("gemma3_text", "Gemma3ForCausalLM", "model.", gemma_rules), SCORES,
     .gguf = {"gemma3", .n_layer_large = 62, GGUF_NORMS},
     .form = {KEYS_OF_GEMMA,
              .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .full_every = 6, .has_pattern = true},
-             .rope = {"rope_theta", 1e6, "partial_rotary_factor", 1},
-             .rope_of_windows = {"rope_local_base_freq", 1e4, "partial_rotary_factor", 1},
-             .defaults = {BLOCK_OF_GEMMA, .qk_norm = ATTN_QK_NORM_PER_HEAD, .n_vocab = 262208,
-                          .d_model = 2304, .d_mlp = 9216, .n_layer = 26, .n_head = 8,
-                          .n_kv_head = 4, .d_head = 256, .n_ctx = 131072, .norm_eps = 1e-6F}}};
+             ROPE(1e6, 1), .rope_of_windows = {TURNS("rope_local_base_freq", 1e4, 1)},
+             .defaults = {BLOCK_OF_GEMMA, .qk_norm = ATTN_QK_NORM_PER_HEAD,
+                          SIZES(262208, 2304, 9216, 26, 8, 4, 256, 131072, 1e-6F)}}};
 
 /* --- Phi -------------------------------------------------------------------------------------- */
 
 #define BLOCK_OF_PHI                                                                               \
-    .norm = ATTN_NORM_LAYERNORM, .has_single_norm = true, .has_parallel_residual = true,           \
-    .has_residual = true, .has_final_norm = true, .has_projections = true, .has_out_proj = true,   \
-    .has_qkv_bias = true, .has_out_bias = true, .has_mlp_bias = true, .act_fn = "gelu_new",        \
-    .output = ATTN_OUTPUT_OWN, .has_output_bias = true
+    ATTN_BLOCK, .norm = ATTN_NORM_LAYERNORM, .has_single_norm = true,                              \
+                .has_parallel_residual = true, .has_qkv_bias = true, .has_out_bias = true,         \
+                .has_mlp_bias = true, .act_fn = "gelu_new", .output = ATTN_OUTPUT_OWN,             \
+                .has_output_bias = true
 #define KEYS_OF_PHI                                                                                \
-    .activation_key = "hidden_act", .eps_key = "layer_norm_eps", .has_qk_norm_key = true,          \
-    .rope = {"rope_theta", 10000, "partial_rotary_factor", 0.5}
+    KEYS_OF("layer_norm_eps"), ROPE(10000, 0.5),                                                   \
+        ATTN_SWITCHES(QK_NORM_KEY("qk_layernorm", ATTN_QK_NORM_PER_HEAD))
 
 /*
  * phi-1, 1.5 and 2 (configuration_phi.py, modeling_phi.py). Attention and MLP read the same
@@ -267,7 +226,127 @@ const struct attn_family attn_family_gemma3_text = {
  * each head are normalized separately before that.
  */
 const struct attn_family attn_family_phi = {
-    FAMILY("phi", "PhiFor", "model.", phi_rules), .gguf = {.architecture = "phi2"},
+    FAMILY("phi", "PhiFor", "model.", phi_rules), SCORES, .gguf = {.architecture = "phi2"},
     .form = {KEYS_OF_PHI,
-             .defaults = {BLOCK_OF_PHI, .n_vocab = 51200, .d_model = 2048, .d_mlp = 8192,
-                          .n_layer = 24, .n_head = 32, .n_ctx = 2048, .norm_eps = 1e-5F}}};
+             .defaults = {BLOCK_OF_PHI, SIZES(51200, 2048, 8192, 24, 32, 0, 0, 2048, 1e-5F)}}};
+
+/* Phi-3, 3.5, 4 (configuration_phi3.py): Llama's block with q, k and v in one matrix, gate and up
+ * in another. Positions may have two lists of factors, for short and for long texts. */
+const struct attn_family attn_family_phi3 = {
+    FAMILY("phi3", "Phi3For", "model.", phi3_rules), .gguf = {.architecture = "phi3"},
+    .form = {KEYS_BUT_ROPE, .windows = {.rule = ATTN_WINDOWS_IN_ALL},
+             .rope = {TURNS("rope_theta", 10000, 1), .takes_share = true, .has_longrope = true},
+             .defaults = {BLOCK_OF_LLAMA, SIZES(32064, 3072, 8192, 32, 32, 0, 0, 4096, 1e-5F)}}};
+
+/* --- Other descendants ------------------------------------------------------------------------ */
+
+/* Ministral 8B: Mistral with layers of two kinds (configuration_ministral.py). */
+const struct attn_family attn_family_ministral = {
+    FAMILY("ministral", "MinistralFor", "model.", llama_rules),
+    .form = {KEYS, .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .may_be_null = true},
+             .defaults = {BLOCK_OF_LLAMA, SIZES(32000, 4096, 14336, 32, 32, 8, 0, 131072, 1e-6F)}}};
+
+/* SmolLM3 (configuration_smollm3.py): every fourth layer turns no positions. */
+const struct attn_family attn_family_smollm3 = {
+    FAMILY("smollm3", "SmolLM3For", "model.", llama_rules),
+    .gguf = {"smollm3", HALVES_ALTERNATE, .has_interleaved_biases = true},
+    .form = {KEYS_BUT_ROPE, ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_MLP_BIAS("mlp_bias")),
+             .windows = {.rule = ATTN_WINDOWS_SWITCHED}, .unturned = ATTN_UNTURNED_LIST,
+             ROPE(2e6, 1),
+             .defaults = {GATED_BLOCK, .act_fn = "silu", .norm = ATTN_NORM_RMSNORM,
+                          .output = ATTN_OUTPUT_TIED,
+                          SIZES(128256, 2048, 11008, 36, 16, 4, 0, 32768, 1e-6F)}}};
+
+/* Granite 3 (configuration_granite.py): Llama with four factors. Trap: without
+ * attention_multiplier scores are not scaled at all. */
+const struct attn_family attn_family_granite = {
+    FAMILY("granite", "GraniteFor", "model.", llama_rules),
+    .gguf = {"granite", HALVES_ALTERNATE, .has_interleaved_biases = true, .has_divisors = true},
+    .form = {KEYS, .score_factor_key = "attention_multiplier",
+             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_MLP_BIAS("mlp_bias"), FACTORS_OF_GRANITE),
+             .defaults = {BLOCK_OF_LLAMA, SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
+
+/*
+ * StableLM 2 (configuration_stablelm.py): LayerNorm and a gated MLP. With use_parallel_residual a
+ * block has one norm. With qk_layernorm each head of q and k has a norm of its own.
+ */
+const struct attn_family attn_family_stablelm = {
+    FAMILY("stablelm", "StableLmFor", "model.", stablelm_rules),
+    .gguf = {"stablelm", .lacks_norm_if_parallel = true},
+    .form = {KEYS_OF("layer_norm_eps"), .has_no_width_key = true, ROPE(10000, 0.25),
+             ATTN_SWITCHES(ATTN_QKV_BIAS("use_qkv_bias"), ATTN_PARALLEL,
+                           ATTN_FLAG("use_parallel_residual", has_single_norm),
+                           QK_NORM_KEY("qk_layernorm", ATTN_QK_NORM_EACH_HEAD)),
+             .defaults = {BLOCK_WITHOUT_NORM, .norm = ATTN_NORM_LAYERNORM,
+                          SIZES(50304, 2560, 6912, 32, 32, 32, 0, 4096, 1e-5F)}}};
+
+#define BLOCK_OF_STARCODER2                                                                        \
+    ATTN_BLOCK, .norm = ATTN_NORM_LAYERNORM, .has_qkv_bias = true, .has_out_bias = true,           \
+                .has_mlp_bias = true, .act_fn = "gelu_pytorch_tanh", .output = ATTN_OUTPUT_TIED
+
+/* StarCoder 2 (configuration_starcoder2.py): LayerNorm, biases everywhere, no gate. */
+const struct attn_family attn_family_starcoder2 = {
+    FAMILY("starcoder2", "Starcoder2For", "model.", starcoder2_rules),
+    .gguf = {.architecture = "starcoder2"},
+    .form = {
+        KEYS_OF("norm_epsilon"), ROPE(10000, 1), .windows = {.rule = ATTN_WINDOWS_IN_ALL},
+        ATTN_SWITCHES(ATTN_QKV_OUT_BIAS("use_bias"), ATTN_MLP_BIAS("use_bias")),
+        .defaults = {BLOCK_OF_STARCODER2, SIZES(49152, 3072, 12288, 30, 24, 2, 0, 4096, 1e-5F)}}};
+
+#define KEYS_OF_COHERE KEYS_OF("layer_norm_eps"), .turns_neighbours = true
+#define LOGIT_SCALE ATTN_FACTOR("logit_scale", logits_scale)
+#define BLOCK_OF_COHERE                                                                            \
+    GATED_BLOCK, .act_fn = "silu", .norm = ATTN_NORM_LAYERNORM_NO_BIAS, .has_single_norm = true,   \
+                 .has_parallel_residual = true, .output = ATTN_OUTPUT_TIED,                        \
+                 .logits_scale = 0.0625, SIZES(256000, 8192, 22528, 40, 64, 0, 0, 8192, 1e-5F)
+
+/* Command R and Aya (configuration_cohere.py): attention and MLP read the same normalized rows. */
+const struct attn_family attn_family_cohere = {
+    FAMILY("cohere", "CohereFor", "model.", llama_rules), .gguf = {.architecture = "command-r"},
+    .form = {KEYS_OF_COHERE, ROPE(5e5, 1),
+             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, LOGIT_SCALE,
+                           QK_NORM_KEY("use_qk_norm", ATTN_QK_NORM_EACH_HEAD)),
+             .defaults = {BLOCK_OF_COHERE}}};
+
+/* Command R7B (configuration_cohere2.py): only layers with a window turn positions. */
+const struct attn_family attn_family_cohere2 = {
+    FAMILY("cohere2", "Cohere2For", "model.", llama_rules), .gguf = {.architecture = "cohere2"},
+    .form = {KEYS_OF_COHERE, ROPE(10000, 1), .has_no_width_key = true,
+             .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .full_every = 4, .has_pattern = true},
+             .unturned = ATTN_UNTURNED_FULL, ATTN_SWITCHES(ATTN_ATTENTION_BIAS, LOGIT_SCALE),
+             .defaults = {BLOCK_OF_COHERE}}};
+
+#define FORM_OF_GLM                                                                                \
+    KEYS_BUT_ROPE, ROPE(10000, 0.5), .turns_neighbours = true,                                     \
+                                     ATTN_SWITCHES(ATTN_QKV_BIAS("attention_bias"))
+#define SIZES_OF_GLM                                                                               \
+    SIZES(151552, 4096, 13696, 40, 32, 2, 128, 131072, 1.5625e-7F), .has_qkv_bias = true
+
+/* GLM-4 of 2024 (configuration_glm.py), and of 2025 with norms around attention and MLP. */
+const struct attn_family attn_family_glm = {
+    FAMILY("glm", "GlmFor", "model.", glm_rules),
+    .form = {FORM_OF_GLM, .defaults = {BLOCK_OF_LLAMA, SIZES_OF_GLM}}};
+const struct attn_family attn_family_glm4 = {
+    FAMILY("glm4", "Glm4For", "model.", glm_rules), .gguf = {.architecture = "glm4"},
+    .form = {FORM_OF_GLM,
+             .defaults = {BLOCK_OF_LLAMA, SIZES_OF_GLM, .norm_place = ATTN_NORM_AROUND}}};
+
+/* Helium 2B (configuration_helium.py): Llama with rotary positions of neighbours. */
+const struct attn_family attn_family_helium = {
+    FAMILY("helium", "HeliumFor", "model.", llama_rules),
+    .form = {KEYS_BUT_ROPE, ROPE(1e5, 1), .turns_neighbours = true,
+             ATTN_SWITCHES(ATTN_QKV_BIAS("attention_bias"), ATTN_MLP_BIAS("mlp_bias")),
+             .defaults = {BLOCK_OF_LLAMA, SIZES(48000, 2560, 7040, 24, 20, 20, 128, 4096, 1e-8F)}}};
+
+/* EXAONE 4 (configuration_exaone4.py): norms after attention and MLP, q and k of each head are
+ * normalized, and where some layers have windows only these turn positions. */
+const struct attn_family attn_family_exaone4 = {
+    FAMILY("exaone4", "Exaone4For", "model.", llama_rules),
+    .gguf = {"exaone4", .has_divisors = true},
+    .form = {KEYS,
+             .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .full_every = 4, .has_pattern = true,
+                         .may_be_null = true},
+             .unturned = ATTN_UNTURNED_FULL,
+             .defaults = {BLOCK_OF_LLAMA, .norm_place = ATTN_NORM_POST,
+                          .qk_norm = ATTN_QK_NORM_PER_HEAD,
+                          SIZES(102400, 4096, 16384, 32, 32, 32, 0, 2048, 1e-5F)}}};

@@ -1,0 +1,201 @@
+/*
+ * bart.c - BART, Marian (opus-mt), M2M100 with NLLB, and Whisper as Hugging Face writes them
+ * (configuration_bart.py, modeling_bart.py, modeling_marian.py, modeling_m2m_100.py,
+ * modeling_whisper.py): an encoder, and a decoder whose
+ * layers also attend to the encoder's final rows.
+ *
+ *     x   = ln(scale * word[id] + position[p]); Marian and Whisper have no norm there
+ *     n   = ln(x + self(x)), c = ln(n + cross(n, encoder)), y = ln(c + fc2 act(fc1 c))
+ *     logits = y U^T + final_logits_bias
+ *
+ * The norms of M2M100 and Whisper stand before attention and MLP; Whisper's encoder reads sound.
+ *
+ * Traps: `final_layer_norm` is the norm of the MLP. BART's positions begin with row 2. Marian's are
+ * sines, then cosines, which new files lack. Whisper's k_proj has no bias, and its scale_embedding
+ * has no effect.
+ */
+#include "model/families/families_internal.h"
+
+#include <math.h>
+
+/* --- tensors ---------------------------------------------------------------------------------- */
+
+#define WORDS(stack)                                                                               \
+    EMBEDDING_OF("shared.weight|" stack ".embed_tokens.weight"),                                   \
+        TABLE(stack ".embed_tokens.weight", "VD", ATTN_PART_STACK_EMBEDDING, embed)
+#define PLACES(stack, part) TABLE(stack ".embed_positions.weight", "PD", part, positions)
+#define EMBED_NORM(stack)                                                                          \
+    VECTOR(stack ".layernorm_embedding.weight", "D", ATTN_PART_EMBED_NORM, MODEL(ln_embed.w)),     \
+        VECTOR(stack ".layernorm_embedding.bias", "D", ATTN_PART_EMBED_NORM_BIAS,                  \
+               MODEL(ln_embed.b))
+#define Q_V_OUT(name, kv)                                                                          \
+    LINEAR(name ".q_proj", "QD", ATTN_PART_PROJECTIONS, "Q", ATTN_PART_QKV_BIAS, q),               \
+        LINEAR(name ".v_proj", "W" kv, ATTN_PART_PROJECTIONS, "W", ATTN_PART_QKV_BIAS, v),         \
+        OUT_MAP(name ".out_proj")
+#define ATTENTION(name, kv)                                                                        \
+    LINEAR(name ".k_proj", "K" kv, ATTN_PART_PROJECTIONS, "K", ATTN_PART_QKV_BIAS, k),             \
+        Q_V_OUT(name, kv)
+#define UNBIASED_K(name, kv)                                                                       \
+    TENSOR(name ".k_proj.weight", "K" kv, ATTN_PART_PROJECTIONS, ATTN_WEIGHT_OUT_IN,               \
+           WEIGHT_OF(k)),                                                                          \
+        Q_V_OUT(name, kv)
+#define MLP(name) PLAIN_MLP(name, "fc1", "fc2")
+
+#define ENCODER_LAYERS                                                                             \
+    ATTENTION("encoder.layers.#.self_attn", "D"),                                                  \
+        LAYER_NORM("encoder.layers.#.self_attn_layer_norm", ATTN_PART_MID_NORM, mid_norm),         \
+        MLP("encoder.layers.#."),                                                                  \
+        LAYER_NORM("encoder.layers.#.final_layer_norm", ATTN_PART_END_NORM, end_norm)
+#define DECODER_LAYERS                                                                             \
+    ATTENTION("decoder.layers.<.self_attn", "D"),                                                  \
+        LAYER_NORM("decoder.layers.<.self_attn_layer_norm", ATTN_PART_MID_NORM, mid_norm),         \
+        ATTENTION("decoder.layers.>.encoder_attn", "S"),                                           \
+        LAYER_NORM("decoder.layers.>.encoder_attn_layer_norm", ATTN_PART_MID_NORM, mid_norm),      \
+        MLP("decoder.layers.>."),                                                                  \
+        LAYER_NORM("decoder.layers.>.final_layer_norm", ATTN_PART_END_NORM, end_norm)
+#define OUTPUT(name)                                                                               \
+    OUTPUT_OF(name ".weight"),                                                                     \
+        VECTOR("/final_logits_bias", "1V", ATTN_PART_LOGITS_BIAS_FOUND, MODEL(unembed.bias)),      \
+        IGNORED("encoder.version"), IGNORED("decoder.version")
+
+static const struct attn_weight_rule bart_decoder[] = {
+    WORDS("decoder"), PLACES("decoder", ATTN_PART_POSITIONS), EMBED_NORM("decoder"), DECODER_LAYERS,
+    OUTPUT("/lm_head")};
+static const struct attn_weight_rule bart_encoder[] = {WORDS("encoder"),
+                                                       PLACES("encoder", ATTN_PART_POSITIONS),
+                                                       EMBED_NORM("encoder"), ENCODER_LAYERS};
+
+static const struct attn_weight_rule marian_decoder[] = {
+    WORDS("decoder"), PLACES("decoder", ATTN_PART_SINES), DECODER_LAYERS, OUTPUT("/lm_head")};
+static const struct attn_weight_rule marian_encoder[] = {
+    WORDS("encoder"), PLACES("encoder", ATTN_PART_SINES), ENCODER_LAYERS};
+
+/* The norms stand before attention and MLP. ATTENTION is the form of its projections. */
+#define PRE_ENCODER_LAYERS(attention)                                                              \
+    LAYER_NORM("encoder.layers.#.self_attn_layer_norm", ATTN_PART_NORM, ln1),                      \
+        attention("encoder.layers.#.self_attn", "D"),                                              \
+        LAYER_NORM("encoder.layers.#.final_layer_norm", ATTN_PART_MLP_NORM, ln2),                  \
+        MLP("encoder.layers.#."), FINAL_LAYER_NORM("encoder.layer_norm")
+#define PRE_DECODER_LAYERS(attention)                                                              \
+    LAYER_NORM("decoder.layers.<.self_attn_layer_norm", ATTN_PART_NORM, ln1),                      \
+        attention("decoder.layers.<.self_attn", "D"),                                              \
+        LAYER_NORM("decoder.layers.>.encoder_attn_layer_norm", ATTN_PART_NORM, ln1),               \
+        attention("decoder.layers.>.encoder_attn", "S"),                                           \
+        LAYER_NORM("decoder.layers.>.final_layer_norm", ATTN_PART_MLP_NORM, ln2),                  \
+        MLP("decoder.layers.>."), FINAL_LAYER_NORM("decoder.layer_norm")
+
+static const struct attn_weight_rule m2m_100_decoder[] = {
+    WORDS("decoder"), PRE_DECODER_LAYERS(ATTENTION), OUTPUT("/lm_head"),
+    IGNORED("encoder.embed_positions.weights"), IGNORED("decoder.embed_positions.weights")};
+static const struct attn_weight_rule m2m_100_encoder[] = {WORDS("encoder"),
+                                                          PRE_ENCODER_LAYERS(ATTENTION)};
+
+static const struct attn_weight_rule whisper_decoder[] = {
+    EMBEDDING_OF("decoder.embed_tokens.weight"),
+    PLACES("decoder", ATTN_PART_POSITIONS),
+    PRE_DECODER_LAYERS(UNBIASED_K),
+    OUTPUT_OF("/proj_out.weight"),
+};
+static const struct attn_weight_rule whisper_encoder[] = {
+    MATRIX("encoder.conv1.weight", "Dm3", ATTN_PART_SOUND, sound[0]),
+    VECTOR("encoder.conv1.bias", "D", ATTN_PART_SOUND, MODEL(sound[0].bias)),
+    MATRIX("encoder.conv2.weight", "DD3", ATTN_PART_SOUND, sound[1]),
+    VECTOR("encoder.conv2.bias", "D", ATTN_PART_SOUND, MODEL(sound[1].bias)),
+    PLACES("encoder", ATTN_PART_POSITIONS),
+    PRE_ENCODER_LAYERS(UNBIASED_K),
+};
+
+/* --- configs ---------------------------------------------------------------------------------- */
+
+static enum attn_status read_stack(ATTN_CONFIG_ARGS)
+{
+    const bool is_m2m = form->defaults.stack.makes_positions == ATTN_SINES_M2M100;
+    bool is_scaled = is_m2m;
+    size_t pad = 1;
+
+    ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
+    config->stack.has_own_embeddings = config->output == ATTN_OUTPUT_OWN;
+    if (is_m2m) {
+        ATTN_TRY(attn_json_get_size(json, attn_json_root(json), "pad_token_id", 0,
+                                    config->n_vocab - 1, &pad, err));
+        config->first_position = pad + 1;
+    }
+    if (config->stack.n_mel == 0)
+        ATTN_TRY(
+            attn_json_get_bool(json, attn_json_root(json), "scale_embedding", &is_scaled, err));
+    if (is_scaled)
+        config->embed_scale = sqrt((double)config->d_model);
+    if (config->stack.has_encoder)
+        attn_config_pair_layers(config, layers);
+    else
+        config->output = ATTN_OUTPUT_NONE;
+    return ATTN_OK;
+}
+
+static enum attn_status read_whisper(ATTN_CONFIG_ARGS)
+{
+    ATTN_TRY(attn_config_get_width(json, "num_mel_bins", &config->stack.n_mel, err));
+    return read_stack(json, form, config, layers, err);
+}
+
+#define NAMES(stack, vocabulary, positions)                                                        \
+    .n_vocab = (vocabulary), .d_model = "d_model", .d_mlp = stack "_ffn_dim",                      \
+    .n_layer = stack "_layers", .n_head = stack "_attention_heads", .n_ctx = (positions)
+
+static const struct attn_config_names decoder_names = {
+    NAMES("decoder", "decoder_vocab_size", "max_position_embeddings")};
+static const struct attn_config_names encoder_names = {
+    NAMES("encoder", "vocab_size", "max_position_embeddings")};
+static const struct attn_config_names whisper_decoder_names = {
+    NAMES("decoder", "vocab_size", "max_target_positions")};
+static const struct attn_config_names whisper_encoder_names = {
+    NAMES("encoder", "vocab_size", "max_source_positions")};
+
+#define PARTS_WITH(activation)                                                                     \
+    .norm = ATTN_NORM_LAYERNORM, .norm_eps = 1e-5F, .positions = ATTN_POSITIONS_LEARNED,           \
+    .has_projections = true, .has_qkv_bias = true, .has_out_proj = true, .has_out_bias = true,     \
+    .has_mlp_bias = true, .has_residual = true, .act_fn = (activation), .output = ATTN_OUTPUT_TIED
+#define PARTS PARTS_WITH("gelu")
+#define LARGE                                                                                      \
+    PARTS, .norm_place = ATTN_NORM_SUM, .d_model = 1024, .d_mlp = 4096, .n_layer = 12,             \
+           .n_head = 16, .stack.counts_padding = true
+#define KEYS                                                                                       \
+    .is_of_two_stacks = true, .has_no_heads_keys = true, .activation_key = "activation_function"
+#define BART LARGE, .n_vocab = 50265, .has_embed_norm = true, .first_position = 2
+
+/* A family: the keys of both stacks, what they share, the encoder's length, and what else the
+ * decoder has. */
+#define STACKS(id, what, reads, encoder_keys, decoder_keys, parts, length, ...)                    \
+    static const struct attn_family id##_stack = {                                                 \
+        FAMILY(#id, NULL, "model.", id##_encoder), .read_config = (reads),                         \
+        .form = {KEYS, .names = &(encoder_keys),                                                   \
+                 .defaults = {parts, .n_ctx = (length), .is_encoder = true}}};                     \
+    const struct attn_family attn_family_##id = {                                                  \
+        FAMILY(#id, what, "model.", id##_decoder), .read_config = (reads), .encoder = &id##_stack, \
+        .form = {KEYS, .names = &(decoder_keys),                                                   \
+                 .defaults = {parts, .stack.has_encoder = true, .stack.forced_begin_id = -1,       \
+                              __VA_ARGS__}}}
+
+STACKS(bart, "BartFor", read_stack, encoder_names, decoder_names, BART, 1024, .n_ctx = 1024,
+       .stack.start_id = 2);
+
+#define MARIAN LARGE, .n_vocab = 58101, .stack.makes_positions = ATTN_SINES_MARIAN
+
+STACKS(marian, "Marian", read_stack, encoder_names, decoder_names, MARIAN, 1024, .n_ctx = 1024,
+       .stack.start_id = 58100);
+
+/* M2M100 and NLLB. Padding has no position. */
+#define M2M                                                                                        \
+    PARTS_WITH("relu"), .d_model = 1024, .d_mlp = 4096, .n_layer = 12, .n_head = 16,               \
+                        .n_vocab = 128112, .has_final_norm = true,                                 \
+                        .stack.makes_positions = ATTN_SINES_M2M100
+
+STACKS(m2m_100, "M2M100For", read_stack, encoder_names, decoder_names, M2M, 1024, .n_ctx = 1024,
+       .stack.start_id = 2, .stack.replaces_front = true);
+
+#define WHISPER                                                                                    \
+    PARTS, .stack.n_mel = 80, .has_final_norm = true, .n_vocab = 51865, .d_model = 384,            \
+           .d_mlp = 1536, .n_layer = 4, .n_head = 6
+
+STACKS(whisper, "WhisperFor", read_whisper, whisper_encoder_names, whisper_decoder_names, WHISPER,
+       1500, .n_ctx = 448, .stack.start_id = 50257);

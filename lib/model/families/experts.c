@@ -1,0 +1,215 @@
+/*
+ * experts.c - decoders of Llama's kind whose MLPs are mixtures of experts: Mixtral, Qwen2-MoE,
+ * Qwen3-MoE, OLMoE and gpt-oss (the configuration and modeling files of transformers).
+ *
+ *     mid  = pre + o(attention(rms(pre)))
+ *     post = mid + the sum of weight_e * expert_e(n) over the chosen experts, n = rms(mid)
+ *
+ * Traps: num_experts and num_local_experts are two names of one key; the weights add to 1 in some
+ * families only; some layers of Qwen's may be dense. Files since transformers 5 may hold all
+ * experts in one tensor. gpt-oss: columns of the gate and of up alternate, and each head has a
+ * sink.
+ */
+#include "base/escape.h"
+#include "model/families/llama_internal.h"
+
+#include <string.h>
+
+/* --- tensors ---------------------------------------------------------------------------------- */
+
+#define MLP "layers.#.mlp."
+#define MOE "|layers.#.block_sparse_moe."
+#define WEIGHT(name, shape, part, map) TENSOR(name, shape, part, ATTN_WEIGHT_OUT_IN, WEIGHT_OF(map))
+#define EACH(name, old, shape, map)                                                                \
+    WEIGHT(MLP "experts.@." name ".weight" MOE "experts.@." old ".weight", shape,                  \
+           ATTN_PART_EXPERTS, map)
+#define SHARED(name, in, out, map)                                                                 \
+    LINEAR(MLP "shared_expert." name, out in, ATTN_PART_SHARED_EXPERT, out, ATTN_PART_SHARED_BIAS, \
+           map)
+
+/* The router; all experts in one tensor, or each in its own; the shared one; the MLP of others. */
+#define EXPERTS                                                                                    \
+    WEIGHT(MLP "gate.weight" MOE "gate.weight" MOE "router.layer.weight", "nD", ATTN_PART_ROUTER,  \
+           router),                                                                                \
+        FUSED(MLP "experts.gate_up_proj" MOE "input_linear.weight", "njD",                         \
+              ATTN_PART_EXPERTS_FOUND, GATED_ROWS),                                                \
+        WEIGHT(MLP "experts.down_proj" MOE "output_linear.weight", "nDf", ATTN_PART_EXPERTS_FOUND, \
+               mlp_out),                                                                           \
+        EACH("gate_proj", "w1", "fD", mlp_gate), EACH("up_proj", "w3", "fD", mlp_in),              \
+        EACH("down_proj", "w2", "Df", mlp_out),                                                    \
+        WEIGHT(MLP "shared_expert_gate.weight", "1D", ATTN_PART_SHARED_EXPERT, shared_router),     \
+        SHARED("gate_proj", "D", "s", shared.gate), SHARED("up_proj", "D", "s", shared.in),        \
+        SHARED("down_proj", "s", "D", shared.out), GATED_MLP
+
+/* Experts of the second form are blocks of MXFP4 (bind_mxfp4). */
+#define BIASED_EXPERTS                                                                             \
+    LINEAR(MLP "router", "nD", ATTN_PART_ROUTER, "n", ATTN_PART_EXPERT_BIAS, router),              \
+        FUSED(MLP "experts.gate_up_proj", "nDj", ATTN_PART_EXPERTS, ALTERNATE_MATRIX),             \
+        FUSED(MLP "experts.gate_up_proj_bias", "nj", ATTN_PART_EXPERT_BIASES, ALTERNATE_MATRIX),   \
+        TENSOR(MLP "experts.down_proj", "nfD", ATTN_PART_EXPERTS, ATTN_WEIGHT_IN_OUT,              \
+               WEIGHT_OF(mlp_out)),                                                                \
+        VECTOR(MLP "experts.down_proj_bias", "nD", ATTN_PART_EXPERT_BIASES, BIAS_OF(mlp_out)),     \
+        IGNORED(MLP "experts.gate_up_proj_blocks"), IGNORED(MLP "experts.gate_up_proj_scales"),    \
+        IGNORED(MLP "experts.down_proj_blocks"), IGNORED(MLP "experts.down_proj_scales"),          \
+        VECTOR("layers.#.self_attn.sinks", "H", ATTN_PART_SINKS, BLOCK(sinks))
+
+static const struct attn_weight_rule rules[] = {RULES(QKV, QK_NORM, EXPERTS, NORMS_OF_LLAMA)};
+static const struct attn_weight_rule gpt_oss_rules[] = {
+    RULES(QKV, QK_NORM, BIASED_EXPERTS, NORMS_OF_LLAMA)};
+
+/* --- configs ---------------------------------------------------------------------------------- */
+
+/* The number of experts, by both names of its key. */
+static enum attn_status read_count(const struct attn_json *json, struct attn_config *config,
+                                   struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    size_t n;
+
+    ATTN_TRY(
+        attn_json_get_size(json, root, "num_experts", 1, ATTN_MAX_LAYER, &config->n_expert, err));
+    n = config->n_expert;
+    ATTN_TRY(attn_json_get_size(json, root, "num_local_experts", 1, ATTN_MAX_LAYER, &n, err));
+    if (attn_node_find(root, "num_experts") && n != config->n_expert)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'num_experts' %zu and 'num_local_experts' %zu in '%s' differ",
+                              config->n_expert, n, attn_config_quote(json).text);
+    config->n_expert = n;
+    ATTN_TRY(attn_json_get_size(json, root, "num_experts_per_tok", 1, ATTN_MAX_LAYER,
+                                &config->n_expert_used, err));
+    if (config->n_expert_used <= config->n_expert)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_FORMAT, "'num_experts_per_tok' in '%s' is %zu of %zu experts",
+                          attn_config_quote(json).text, config->n_expert_used, config->n_expert);
+}
+
+/* Qwen's layers without experts. */
+static enum attn_status read_dense(const struct attn_json *json, const struct attn_config *config,
+                                   struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *list = attn_config_find_given(root, "mlp_only_layers");
+    size_t step = 1;
+    int64_t layer;
+
+    ATTN_TRY(attn_json_get_size(json, root, "decoder_sparse_step", 1, ATTN_MAX_LAYER, &step, err));
+    for (size_t i = 0; i < config->n_layer; i++)
+        layers->is_dense[i] = (i + 1) % step != 0;
+    if (!list)
+        return ATTN_OK;
+    for (const struct attn_node *node = attn_node_is_array(list) ? attn_node_first(list) : list;
+         node; node = attn_node_next(node)) {
+        if (!attn_node_is_array(list) || !attn_node_int(node, &layer) || layer < 0)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'mlp_only_layers' in '%s' is not a list of layers",
+                                  attn_config_quote(json).text);
+        if ((size_t)layer < config->n_layer)
+            layers->is_dense[layer] = true;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_mixture(ATTN_CONFIG_ARGS)
+{
+    static const attn_site_set of_experts =
+        ATTN_SITE_BIT(ATTN_SITE_ROUTER_LOGITS) | ATTN_SITE_BIT(ATTN_SITE_EXPERT_WEIGHTS) |
+        ATTN_SITE_BIT(ATTN_SITE_EXPERT_INDICES) | ATTN_SITE_BIT(ATTN_SITE_SHARED_OUT);
+    static const attn_site_set of_mlp = ATTN_SITE_BIT(ATTN_SITE_MLP_PRE) |
+                                        ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR) |
+                                        ATTN_SITE_BIT(ATTN_SITE_MLP_POST);
+
+    const bool is_of_qwen = form->defaults.d_expert > 0; /* experts and MLPs have own widths */
+
+    ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
+    ATTN_TRY(read_count(json, config, err));
+    if (is_of_qwen)
+        ATTN_TRY(read_dense(json, config, layers, err));
+    else
+        config->d_expert = config->d_mlp;
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        attn_config_lack(layers, layer, layers->is_dense[layer] ? of_experts : of_mlp);
+    return ATTN_OK;
+}
+
+#define NORM_TOPK_PROB                                                                             \
+    ATTN_CHOICE("norm_topk_prob", expert_weights, ATTN_EXPERTS_SOFTMAX_ALL,                        \
+                ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED)
+/* Trap: transformers lets other layers slide than in Qwen2. */
+static const struct attn_config_extra windows[] = {{"use_sliding_window", ATTN_WISH_TRUE},
+                                                   {.key = NULL}};
+#define KEYS_OF_QWEN KEYS, .refused = windows
+#define SWITCHES_OF_QWEN NORM_TOPK_PROB, ATTN_WIDTH("moe_intermediate_size", d_expert)
+
+/* Mixtral: an absent sliding_window is none. */
+const struct attn_family attn_family_mixtral = {
+    FAMILY("mixtral", "MixtralFor", "model.", rules), .read_config = read_mixture,
+    .gguf = {"llama", HALVES_ALTERNATE, .has_interleaved_biases = true, .has_divisors = true,
+             .marker = "expert_count"},
+    .form = {KEYS_BUT_ROPE, ROPE(1e6, 1), .windows = {ATTN_WINDOWS_IN_ALL, .width = 0},
+             .defaults = {BLOCK_OF_LLAMA, .expert_weights = ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED,
+                          .n_expert = 8, .n_expert_used = 2,
+                          SIZES(32000, 4096, 14336, 32, 32, 8, 0, 131072, 1e-5F)}}};
+
+const struct attn_family attn_family_qwen2_moe = {
+    FAMILY("qwen2_moe", "Qwen2MoeFor", "model.", rules), .read_config = read_mixture,
+    .gguf = {.architecture = "qwen2moe"},
+    .form = {KEYS_OF_QWEN,
+             ATTN_SWITCHES(ATTN_QKV_BIAS("qkv_bias"), SWITCHES_OF_QWEN,
+                           ATTN_WIDTH("shared_expert_intermediate_size", d_shared_expert)),
+             .defaults = {BLOCK_OF_LLAMA, .has_qkv_bias = true, .n_expert = 60, .n_expert_used = 4,
+                          .d_expert = 1408, .d_shared_expert = 5632,
+                          SIZES(151936, 2048, 5632, 24, 16, 16, 0, 32768, 1e-6F)}}};
+
+const struct attn_family attn_family_qwen3_moe = {
+    FAMILY("qwen3_moe", "Qwen3MoeFor", "model.", rules), .read_config = read_mixture,
+    .gguf = {"qwen3moe", .normalizes_experts = true},
+    .form = {KEYS_OF_QWEN, ATTN_SWITCHES(ATTN_ATTENTION_BIAS, SWITCHES_OF_QWEN),
+             .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_PER_HEAD, .n_expert = 128,
+                          .n_expert_used = 8, .d_expert = 768,
+                          SIZES(151936, 2048, 6144, 24, 32, 4, 0, 32768, 1e-6F)}}};
+
+/* OLMoE: OLMo2's norms over all heads, norms before attention and experts. */
+const struct attn_family attn_family_olmoe = {
+    FAMILY("olmoe", "OlmoeFor", "model.", rules), .read_config = read_mixture,
+    .gguf = {.architecture = "olmoe"},
+    .form = {
+        KEYS, ATTN_SWITCHES(ATTN_ATTENTION_BIAS, NORM_TOPK_PROB, ATTN_FACTOR("clip_qkv", qkv_clip)),
+        .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_ALL_HEADS, .n_expert = 64,
+                     .n_expert_used = 8, SIZES(50304, 2048, 2048, 16, 16, 0, 0, 4096, 1e-5F)}}};
+
+/* Granite: without attention_multiplier scores are not scaled at all. */
+const struct attn_family attn_family_granitemoe = {
+    FAMILY("granitemoe", "GraniteMoeFor", "model.", rules), .read_config = read_mixture,
+    .gguf = {"granitemoe", HALVES_ALTERNATE, .has_interleaved_biases = true, .has_divisors = true},
+    .form = {KEYS, .score_factor_key = "attention_multiplier",
+             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, FACTORS_OF_GRANITE),
+             .defaults = {BLOCK_OF_LLAMA, .expert_weights = ATTN_EXPERTS_SOFTMAX_CHOSEN,
+                          .n_expert = 8, .n_expert_used = 2,
+                          SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
+
+/* --- gpt-oss ---------------------------------------------------------------------------------- */
+
+/* gpt-oss: attention with biases, windows in every second layer, a sink of each head; experts with
+ * biases and limits. */
+static const struct attn_rope yarn = {.type = ATTN_ROPE_YARN,
+                                      .factor = 32,
+                                      .n_original = 4096,
+                                      .beta_fast = 32,
+                                      .beta_slow = 1,
+                                      .attention_factor = 1.3465735902799727}; /* 0.1 ln(32) + 1 */
+
+const struct attn_family attn_family_gpt_oss = {
+    FAMILY("gpt_oss", "GptOssFor", "model.", gpt_oss_rules), .read_config = read_mixture,
+    .gguf = {"gpt-oss", .default_window = 128, .yarn_is_exact = true, .part = "experts",
+             .difference = "gate and up apart, where Hugging Face's columns alternate"},
+    .form = {.eps_key = "rms_norm_eps",
+             .reads_mxfp4 = true,
+             .rope = {TURNS("rope_theta", 150000, 1), .without_object = &yarn},
+             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_FACTOR("swiglu_limit", expert_limit),
+                           ATTN_FACTOR("swiglu_alpha", expert_alpha)),
+             .windows = {ATTN_WINDOWS_BY_LIST, .width = 128, .full_every = 2},
+             .defaults = {BLOCK_OF_LLAMA, .has_qkv_bias = true, .has_out_bias = true,
+                          .has_sinks = true, .expert_weights = ATTN_EXPERTS_SOFTMAX_CHOSEN,
+                          .has_expert_bias = true, .expert_limit = 7, .expert_alpha = 1.702,
+                          .n_expert = 128, .n_expert_used = 4,
+                          SIZES(201088, 2880, 2880, 36, 64, 8, 64, 131072, 1e-5F)}}};

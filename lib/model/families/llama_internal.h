@@ -1,0 +1,45 @@
+/* llama_internal.h - rows of families with Llama's names of tensors and keys. */
+#ifndef ATTN_MODEL_FAMILIES_LLAMA_INTERNAL_H
+#define ATTN_MODEL_FAMILIES_LLAMA_INTERNAL_H
+
+#include "model/families/families_internal.h"
+
+/* A table of Llama's names: the maps of q, k and v, the norms of q and k, the MLP, other norms.
+ * Frequencies in a file are not read: they are computed. */
+#define RULES(qkv, qk_norms, mlp, norms)                                                           \
+    EMBEDDING_OF("embed_tokens.weight"), qkv, qk_norms, OUT_MAP("layers.#.self_attn.o_proj"), mlp, \
+        norms, END
+#define END                                                                                        \
+    OUTPUT_OF("/lm_head.weight"), OUTPUT_BIAS_OF("/lm_head.bias"), SCORE,                          \
+        IGNORED("layers.#.self_attn.rotary_emb.inv_freq"), IGNORED("rotary_emb.inv_freq")
+
+#define QKV THREE_MAPS("layers.#.self_attn.", "_proj")
+/* Norms of q and k, by the kind that the config has, or of each head. */
+#define QK_NORM                                                                                    \
+    VECTOR("layers.#.self_attn.q_norm.weight", "y", ATTN_PART_QK_NORM, NORM_W(q_norm)),            \
+        VECTOR("layers.#.self_attn.k_norm.weight", "z", ATTN_PART_QK_NORM, NORM_W(k_norm))
+#define DOWN LINEAR("layers.#.mlp.down_proj", "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out)
+#define GATED_MLP                                                                                  \
+    LINEAR("layers.#.mlp.gate_proj", "FD", ATTN_PART_MLP_GATE, "F", ATTN_PART_MLP_GATE_BIAS,       \
+           mlp_gate),                                                                              \
+        LINEAR("layers.#.mlp.up_proj", "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in), DOWN
+/* Norms before attention and MLP or after them, those that the config has: the names of the norms
+ * of the MLP, after attention, after the MLP. */
+#define NORM(name, part, norm) VECTOR("layers.#." name ".weight", "D", part, NORM_W(norm))
+#define NORMS(of_mlp, post, mlp_post)                                                              \
+    NORM("input_layernorm", ATTN_PART_NORM, ln1), NORM(of_mlp, ATTN_PART_MLP_NORM, ln2),           \
+        NORM(post, ATTN_PART_POST_NORM, ln1_post),                                                 \
+        NORM(mlp_post, ATTN_PART_MLP_POST_NORM, ln2_post),                                         \
+        VECTOR("norm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w))
+#define NORMS_OF_LLAMA                                                                             \
+    NORMS("post_attention_layernorm", "post_attention_layernorm", "post_feedforward_layernorm")
+
+#define KEYS_OF(eps) .activation_key = "hidden_act", .eps_key = (eps)
+#define KEYS_BUT_ROPE KEYS_OF("rms_norm_eps")
+#define KEYS KEYS_BUT_ROPE, ROPE(10000, 1)
+#define QK_NORM_KEY(name, kind) ATTN_CHOICE(name, qk_norm, ATTN_QK_NORM_NONE, kind)
+#define GATED_BLOCK ATTN_BLOCK, .has_gated_mlp = true
+#define BLOCK_WITHOUT_NORM GATED_BLOCK, .act_fn = "silu", .output = ATTN_OUTPUT_OWN
+#define BLOCK_OF_LLAMA .norm = ATTN_NORM_RMSNORM, BLOCK_WITHOUT_NORM
+
+#endif

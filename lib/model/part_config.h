@@ -1,0 +1,51 @@
+/* part_config.h - the kinds of norms, positions, mixtures and output layers (config.h). */
+#ifndef ATTN_MODEL_PART_CONFIG_H
+#define ATTN_MODEL_PART_CONFIG_H
+
+/* All norms of a model are of one kind. RMSNorm: Zhang and Sennrich 1910.07467. */
+enum attn_norm {
+    ATTN_NORM_NONE = 0,
+    ATTN_NORM_LAYERNORM = 1,        /* (x - mean) / sqrt(variance + eps) * w + b */
+    ATTN_NORM_RMSNORM = 2,          /* x / sqrt(mean of x^2 + eps) * w */
+    ATTN_NORM_RMSNORM_PLUS_ONE = 3, /* x / sqrt(mean of x^2 + eps) * (1 + w) */
+    ATTN_NORM_LAYERNORM_NO_BIAS = 4,
+    ATTN_NORM_LAYERNORM_NO_WEIGHT = 5, /* (x - mean) / sqrt(variance + eps) */
+};
+
+/* Where a block normalizes. */
+enum attn_norm_place {
+    ATTN_NORM_PRE = 0,    /* the input of attention and the MLP */
+    ATTN_NORM_POST = 1,   /* their outputs */
+    ATTN_NORM_AROUND = 2, /* both */
+    ATTN_NORM_SUM = 3,    /* the stream itself, after each sum */
+};
+
+/* Which rows of q and k are normalized, before they are turned. */
+enum attn_qk_norm {
+    ATTN_QK_NORM_NONE = 0,
+    ATTN_QK_NORM_PER_HEAD = 1,  /* each head by itself, all heads with the same weights [E] */
+    ATTN_QK_NORM_ALL_HEADS = 2, /* all heads of a position at once, with weights [H*E] and [G*E] */
+    ATTN_QK_NORM_EACH_HEAD = 3, /* each head by itself, with its own weights: [H, E] and [G, E] */
+};
+
+enum attn_positions {
+    ATTN_POSITIONS_NONE = 0,
+    ATTN_POSITIONS_LEARNED = 1,
+    ATTN_POSITIONS_ROTARY = 2,
+    ATTN_POSITIONS_ALIBI = 3 /* a bias of the scores (struct attn_score_bias) */
+};
+
+/* The softmax over router_logits whose values are the weights of the chosen experts. */
+enum attn_expert_weights {
+    ATTN_EXPERTS_SOFTMAX_ALL = 0,            /* over all experts: weights add to less than 1 */
+    ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED = 1, /* the same, divided by the sum of the chosen */
+    ATTN_EXPERTS_SOFTMAX_CHOSEN = 2,
+};
+
+enum attn_output_layer {
+    ATTN_OUTPUT_NONE = 0,
+    ATTN_OUTPUT_TIED = 1, /* W_U is the transposed embedding */
+    ATTN_OUTPUT_OWN = 2
+};
+
+#endif

@@ -1,0 +1,307 @@
+/*
+ * sentence.c - the modules that make a vector of a text, as sentence-transformers saves them:
+ * modules.json lists a Transformer, which is the model, a Pooling, and Dense and Normalize modules.
+ *
+ *     x = [cls; max; mean; last] of the rows, those that are chosen, side by side
+ *     x = act(x W + b), or x / |x|, for each further module
+ *
+ * Traps: the mean has [CLS] and [SEP]; max_seq_length there is the limit of a text.
+ */
+#include "model/model_internal.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/status_internal.h"
+#include "formats/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct reading {
+    const struct attn_source *source;
+    struct attn_model *model;
+    size_t width; /* of the vector so far */
+};
+
+static enum attn_status refuse(const struct attn_json *json, const char *key, const char *value,
+                               struct attn_error *err)
+{
+    return attn_error_set(
+        err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', which this version does not read", key,
+        attn_quote_string(attn_json_name(json)).text, attn_quote_string(value).text);
+}
+
+/* Refuses settings of JSON that change the vector. */
+static enum attn_status refuse_settings(const struct attn_json *json, struct attn_error *err)
+{
+    static const struct {
+        const char *key;
+        bool value;
+    } settings[] = {{"pooling_mode_mean_sqrt_len_tokens", true},
+                    {"pooling_mode_weightedmean_tokens", true},
+                    {"include_prompt", false},
+                    {"use_residual", true},
+                    {"do_lower_case", true}};
+
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        bool value = !settings[i].value;
+
+        ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), settings[i].key, &value, err));
+        if (value == settings[i].value)
+            return refuse(json, settings[i].key, value ? "true" : "false", err);
+    }
+    return ATTN_OK;
+}
+
+/* --- modules ---------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *mode, *key;
+} pools[] = {{"cls", "pooling_mode_cls_token"},
+             {"max", "pooling_mode_max_tokens"},
+             {"mean", "pooling_mode_mean_tokens"},
+             {"lasttoken", "pooling_mode_lasttoken"}};
+
+enum { N_POOL = sizeof pools / sizeof *pools, MOST_POOLS = 8 };
+
+static enum attn_status read_pooling(struct reading *reading, const struct attn_json *json,
+                                     struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json),
+                           *mode = attn_node_find(root, "pooling_mode");
+    const bool has_modes = mode, is_list = mode && attn_node_is_array(mode);
+    struct attn_sentence *sentence = &reading->model->sentence;
+    unsigned n_pool = 0;
+
+    for (mode = is_list ? attn_node_first(mode) : mode; mode;
+         mode = is_list ? attn_node_next(mode) : NULL) {
+        const char *name = attn_node_string(mode);
+        unsigned i = 0;
+
+        while (i < N_POOL && (!name || strcmp(name, pools[i].mode) != 0))
+            i++;
+        if (i == N_POOL || n_pool == MOST_POOLS)
+            return refuse(json, "pooling_mode", name ? name : "no text", err);
+        sentence->pools |= 1U << (i + 4 * n_pool++);
+    }
+    for (unsigned i = 0; i < N_POOL && !has_modes; i++) {
+        bool is_chosen = false;
+
+        ATTN_TRY(attn_json_get_bool(json, root, pools[i].key, &is_chosen, err));
+        if (is_chosen)
+            sentence->pools |= 1U << (i + 4 * n_pool++);
+    }
+    reading->width = n_pool * reading->model->config.d_model;
+    return reading->width > 0 ? ATTN_OK : refuse(json, "pooling_mode", "none", err);
+}
+
+/* The tensor NAME of FILES: of RANK, its last size LAST, unless that is 0. */
+static enum attn_status find_tensor(const struct attn_tensor_files *files, const char *name,
+                                    int rank, size_t last, struct attn_tensor *tensor,
+                                    struct attn_error *err)
+{
+    struct attn_tensor_entry entry = {.tensor = {.rank = 0}};
+    const bool is_there = attn_tensor_files_find(files, name, &entry);
+
+    *tensor = entry.tensor;
+    if (is_there && tensor->rank == rank && tensor->shape[0] > 0 &&
+        tensor->shape[rank - 1] == last &&
+        (tensor->dtype == ATTN_DTYPE_F32 || tensor->dtype == ATTN_DTYPE_F16 ||
+         tensor->dtype == ATTN_DTYPE_BF16))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_FORMAT,
+                          "'%s' in '%s' is %s, expected F32, F16 or BF16 of %d dimension%s, the "
+                          "last of %zu",
+                          name, attn_quote_string(attn_tensor_files_path(files, 0)).text,
+                          is_there ? "another array" : "missing", rank, rank == 1 ? "" : "s", last);
+}
+
+static enum attn_status read_dense(struct reading *reading, const struct attn_source *folder,
+                                   const struct attn_json *json, struct attn_sentence_step *step,
+                                   struct attn_error *err)
+{
+    static const char *const acts[][2] = {
+        {"Tanh", "tanh"}, {"Identity", NULL}, {"ReLU", "relu"}, {"GELU", "gelu"}};
+    const struct attn_node *root = attn_json_root(json);
+    const char *name = "Tanh";
+    size_t i = 0;
+    bool has_bias = true;
+    struct attn_tensor w, b;
+
+    ATTN_TRY(attn_json_get_bool(json, root, "bias", &has_bias, err));
+    ATTN_TRY(attn_json_get_string(json, root, "activation_function", &name, err));
+    name = strrchr(name, '.') ? strrchr(name, '.') + 1 : name;
+    while (i < sizeof acts / sizeof *acts && strcmp(name, acts[i][0]) != 0)
+        i++;
+    if (i == sizeof acts / sizeof *acts)
+        return refuse(json, "activation_function", name, err);
+    step->has_activation = acts[i][1];
+    if (step->has_activation)
+        step->activation = attn_activation_find(acts[i][1]);
+    ATTN_TRY(attn_safetensors_open(folder, ATTN_MAP, &step->files, err));
+    ATTN_TRY(find_tensor(step->files, "linear.weight", 2, reading->width, &w, err));
+    reading->width = w.shape[0];
+    step->map.weight = (struct attn_matrix){.data = w.data,
+                                            .dtype = w.dtype,
+                                            .n_row = w.shape[1],
+                                            .n_col = w.shape[0],
+                                            .row_stride = 1,
+                                            .col_stride = w.shape[1],
+                                            .group = w.shape[0]};
+    if (!has_bias)
+        return ATTN_OK;
+    ATTN_TRY(find_tensor(step->files, "linear.bias", 1, reading->width, &b, err));
+    step->map.bias = (struct attn_vector){
+        .data = b.data, .dtype = b.dtype, .n = reading->width, .group = reading->width};
+    return ATTN_OK;
+}
+
+/* Reads module number I, a node of modules.json. */
+static enum attn_status read_module(struct reading *reading, const struct attn_json *modules,
+                                    const struct attn_node *node, size_t i, struct attn_error *err)
+{
+    struct attn_sentence *sentence = &reading->model->sentence;
+    const bool is_full = sentence->n_step == ATTN_SENTENCE_MOST;
+    const char *path = "", *type = "", *kind;
+    struct attn_json *json = NULL;
+    struct attn_buffer folder = {0};
+    struct attn_source source = {.directory = NULL};
+    enum attn_status status;
+
+    ATTN_TRY(attn_json_get_string(modules, node, "type", &type, err));
+    ATTN_TRY(attn_json_get_string(modules, node, "path", &path, err));
+    kind = strrchr(type, '.') ? strrchr(type, '.') + 1 : type;
+    if (i == 0 && strcmp(kind, "Transformer") == 0)
+        return path[0] == '\0' ? ATTN_OK : refuse(modules, "path", path, err);
+    if (i > 1 && strcmp(kind, "Normalize") == 0 && !is_full) {
+        sentence->n_step++;
+        return ATTN_OK;
+    }
+    if (i == 0 || strcmp(kind, i == 1 ? "Pooling" : "Dense") != 0 || is_full)
+        return refuse(modules, "type", type, err);
+    if (path[0] == '/' || strstr(path, ".."))
+        return refuse(modules, "path", path, err);
+    attn_buffer_append_format(&folder, "%s/%s", reading->source->directory, path);
+    source.directory = attn_buffer_string(&folder);
+    status = source.directory ? attn_json_read_part(&source, "config.json", NULL, &json, err)
+                              : attn_error_no_memory(err);
+    if (status == ATTN_OK)
+        status = refuse_settings(json, err);
+    if (status == ATTN_OK && i == 1)
+        status = read_pooling(reading, json, err);
+    else if (status == ATTN_OK)
+        status = read_dense(reading, &source, json, &sentence->steps[sentence->n_step++], err);
+    attn_json_free(json);
+    attn_buffer_release(&folder);
+    sentence->most = reading->width > sentence->most ? reading->width : sentence->most;
+    return status;
+}
+
+static enum attn_status read_modules(struct reading *reading, const struct attn_json *json,
+                                     struct attn_error *err)
+{
+    const struct attn_node *root = attn_node_find(attn_json_root(json), "modules"), *node;
+
+    for (size_t i = 0; root && attn_node_is_array(root); i++) { /* in the order of idx */
+        int64_t idx = -1;
+
+        for (node = attn_node_first(root); node && idx != (int64_t)i;)
+            if (attn_json_get_int(json, node, "idx", 0, ATTN_MAX_LAYER, &idx, err) != ATTN_OK)
+                return ATTN_FORMAT;
+            else if (idx != (int64_t)i)
+                node = attn_node_next(node);
+        if (!node && i > 1)
+            return ATTN_OK;
+        if (!node)
+            break;
+        ATTN_TRY(read_module(reading, json, node, i, err));
+    }
+    return attn_error_set(
+        err, ATTN_FORMAT,
+        "'%s' is no list of modules, expected a Transformer, a Pooling and others",
+        attn_quote_string(attn_json_name(json)).text);
+}
+
+/* --- other settings --------------------------------------------------------------------------- */
+
+/* Reads the settings of texts: the longest, the prompt, and how vectors are compared. */
+static enum attn_status read_settings(struct reading *reading, const struct attn_json *json,
+                                      struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json), *prompts = attn_node_find(root, "prompts");
+    const char *similarity = "cosine", *name = NULL, *text = NULL;
+    size_t most = reading->model->config.n_ctx;
+
+    ATTN_TRY(refuse_settings(json, err));
+    ATTN_TRY(attn_json_get_size(json, root, "max_seq_length", 1, SIZE_MAX >> 11, &most, err));
+    ATTN_TRY(attn_json_get_string(json, root, "similarity_fn_name", &similarity, err));
+    ATTN_TRY(attn_json_get_string(json, root, "default_prompt_name", &name, err));
+    if (most < reading->model->config.n_ctx)
+        reading->model->config.n_ctx = most;
+    if (strcmp(similarity, "cosine") != 0)
+        return refuse(json, "similarity_fn_name", similarity, err);
+    if (name && prompts && attn_node_is_object(prompts))
+        ATTN_TRY(attn_json_get_string(json, prompts, name, &text, err));
+    if (text)
+        snprintf(reading->model->sentence.prompt, ATTN_SENTENCE_PROMPT, "%s", text);
+    return ATTN_OK;
+}
+
+/* Reads part NAME; a list becomes {"modules": list}, since trees begin with an object. */
+static enum attn_status read_part(const struct attn_source *source, const char *name, bool is_list,
+                                  struct attn_json **json, struct attn_error *err)
+{
+    struct attn_buffer text = {0};
+    struct attn_file file = {0}, whole = {.storage = ATTN_FILE_BORROWED};
+    enum attn_status status;
+
+    ATTN_TRY(attn_file_read_part(source, name, &file, err));
+    attn_buffer_append_string(&text, is_list ? "{\"modules\":" : "");
+    attn_buffer_append(&text, (const char *)file.data, file.size);
+    attn_buffer_append_string(&text, is_list ? "}" : "");
+    whole.data = (const unsigned char *)text.data, whole.size = text.size, whole.path = file.path;
+    status = attn_buffer_check(&text, err);
+    if (status == ATTN_OK)
+        status = attn_json_parse(&whole, json, err);
+    attn_buffer_release(&text);
+    attn_file_release(&file);
+    return status;
+}
+
+enum attn_status attn_sentence_read(const struct attn_source *source, struct attn_model *model,
+                                    struct attn_error *err)
+{
+    static const char *const names[] = {"modules.json", "sentence_bert_config.json",
+                                        "config_sentence_transformers.json"};
+    struct attn_config *config = &model->config;
+    struct reading reading = {.source = source, .model = model};
+
+    if (!source->directory || config->n_token == 0 || config->task != ATTN_TASK_VOCABULARY ||
+        !attn_source_has_part(source, names[0]))
+        return ATTN_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct attn_json *json = NULL;
+        enum attn_status status;
+
+        if (!attn_source_has_part(source, names[i]))
+            continue;
+        ATTN_TRY(read_part(source, names[i], i == 0, &json, err));
+        status = (i == 0 ? read_modules : read_settings)(&reading, json, err);
+        attn_json_free(json);
+        ATTN_TRY(status);
+    }
+    config->d_projected = reading.width;
+    config->is_sentence = true;
+    config->output = ATTN_OUTPUT_NONE; /* its vectors are the answer */
+    config->head_act_fn = NULL;
+    model->weights.head = model->weights.unembed = (struct attn_linear){.packed = NULL};
+    model->weights.ln_head = (struct attn_norm_weights){.w = {.data = NULL}};
+    return ATTN_OK;
+}
+
+void attn_sentence_release(struct attn_sentence *sentence)
+{
+    for (size_t i = 0; i < sentence->n_step; i++)
+        attn_tensor_files_free(sentence->steps[i].files);
+}
