@@ -5,6 +5,7 @@
 #include "base/given.h"
 
 #include <math.h>
+#include <string.h>
 
 /* In the order of their enums. */
 static const char *const maskings[] = {"inf", "renormalize", "zero"};
@@ -20,7 +21,7 @@ static enum attn_status check_numbers(const struct attn_attention *attention,
 {
     const struct attn_kind_param *param = attn_kind_find(attention)->params;
 
-    if (!attn_is_known(attention->later, "attention", err) ||
+    if (!attn_rest_is_known(attention->later, 2, "attention", err) ||
         !attn_is_choice(attention->mask, ATTN_MASK_MATRIX + 1, "mask", err) ||
         !attn_is_choice(attention->masking, ATTN_MASKING_ZERO + 1, "masking", err) ||
         !attn_is_choice(attention->similarity, ATTN_SIMILARITY_COSINE + 1, "similarity", err) ||
@@ -66,6 +67,8 @@ static enum attn_status check_kind(const struct attn_attention *attention, bool 
         {has_dropout(attention), kind->no_dropout, "dropout"},
         {attention->similarity == ATTN_SIMILARITY_COSINE, kind->no_cosine, "cosine similarity"},
         {attention->eps > 0, kind->no_eps, "eps"},
+        {attention->bias, kind->no_scores, "biases of distances"},
+        {attention->sinks, kind->no_scores, "sinks"},
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -119,6 +122,27 @@ enum attn_status attn_attention_check_keys(const struct attn_attention *attentio
     return attn_error_set(err, ATTN_INVALID,
                           "'%s' makes %zu mixtures of %zu keys, expected at most as many as keys",
                           attn_attention_kind_name(attention->kind), attention->count, n_key);
+}
+
+float attn_score_bias_at(const struct attn_score_bias *bias, size_t head, size_t i, size_t j)
+{
+    float slope, product;
+    uint32_t bits;
+
+    if (bias->buckets) {
+        const size_t far = bias->farthest;
+        const size_t at = j + far < i ? 0 : j > i + far ? 2 * far : j + far - i;
+
+        return bias->slopes[bias->buckets[at] * bias->n_head + head];
+    }
+    slope = bias->slopes[head];
+    product = slope * (float)j;
+    if (!bias->is_of_key)
+        return slope * ((float)j - (float)i);
+    memcpy(&bits, &product, sizeof bits);
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000; /* to nearest, ties to even */
+    memcpy(&product, &bits, sizeof bits);
+    return product;
 }
 
 void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_key)
@@ -179,6 +203,7 @@ void attn_attention_set_dims(const struct attn_attention *attention, struct attn
         ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) |
         ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
     attn_site_set given = 0;
+    bool has_sinks = false;
 
     if (!attention || !dims)
         return;
@@ -189,10 +214,13 @@ void attn_attention_set_dims(const struct attn_attention *attention, struct attn
         if ((unsigned)one->kind >= ATTN_N_ATTENTION_KIND) /* attn_attention_check reports it */
             continue;
         given |= attn_attention_sites(one);
+        has_sinks = has_sinks || one->sinks;
         if (one->kind == ATTN_ATTENTION_LOWRANK && one->count > dims->n_rank)
             dims->n_rank = one->count;
     }
     dims->sites = (dims->sites & ~matrices) | (given & matrices);
+    if (!has_sinks)
+        dims->sites &= ~ATTN_SITE_BIT(ATTN_SITE_SINK);
 }
 
 uint64_t attn_attention_n_pair(const struct attn_attention *attention, size_t n_query, size_t n_key,

@@ -61,6 +61,8 @@ enum attn_feature {
     ATTN_FEATURE_EXP = 2,  /* exp(x) */
 };
 
+struct attn_score_bias; /* numbers that are added to scores; the library's own */
+
 /* One layer's attention. */
 struct attn_attention {
     enum attn_attention_kind kind;
@@ -87,7 +89,12 @@ struct attn_attention {
     uint64_t dropout_seed; /* torch's stream over all weights [H, T, S], layer after layer */
     /* cells NULL: drawn from that seed; else 1: this weight stays */
     struct attn_mask_matrix dropout_mask;
-    const void *later[4]; /* NULL: room for fields of later versions */
+    const struct attn_score_bias *bias; /* borrowed; NULL: nothing is added to scores */
+    /* [n_head] a score of each head that takes part in the softmax of every row, and has no key:
+     * the weights of a row add to less than 1. Borrowed; NULL: no sinks. */
+    const float *sinks;
+    size_t first_head;    /* of bias and sinks: that of head 0 */
+    const void *later[2]; /* NULL: room for fields of later versions */
 };
 
 #define ATTN_ATTENTION_DEFAULT                                                                     \

@@ -9,6 +9,21 @@
 /* Gives `strided` the stride for N_KEY keys, where none was given: sqrt(N_KEY), rounded up. */
 void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_key);
 
+/* Numbers that are added to scores: ALiBi (Press et al. 2108.12409), slope * (j - i) of each head;
+ * or the relative biases of T5 (Raffel et al. 1910.10683), one number for each bucket of distances.
+ */
+struct attn_score_bias {
+    bool is_of_key; /* bfloat16(slope * j) instead, and before the scale, not after it */
+    /* [2 * farthest + 1] the bucket of distance j - i, from -farthest on; farther keys have the
+     * bucket of the farthest. NULL: slopes. */
+    uint16_t *buckets;
+    size_t farthest, n_head;
+    float slopes[]; /* [n_head], or [buckets, n_head] the bias of each bucket */
+};
+
+/* The number that BIAS adds to the score of query i and key j in HEAD. */
+float attn_score_bias_at(const struct attn_score_bias *bias, size_t head, size_t i, size_t j);
+
 enum attn_gives {
     ATTN_GIVES_NOT,
     ATTN_GIVES_DIRECTLY,  /* it is a step on the way */
@@ -66,7 +81,7 @@ struct attn_kind {
     enum attn_gives scores, pattern, pattern_lowrank;       /* scores: of qk and attn_scores */
 
     /* Why it cannot be had together with a part of the attention; NULL: it can. */
-    const char *no_causal, *no_matrix, *no_dropout, *no_cosine, *no_eps;
+    const char *no_causal, *no_matrix, *no_dropout, *no_cosine, *no_eps, *no_scores;
 
     /*
      * Of kinds that keep pairs, else NULL. The n_key of ROW counts the visible keys, with a causal

@@ -24,6 +24,7 @@ struct blockwise_work {
     size_t ld_value;
     float scale; /* attn_tile_scale */
     struct attn_running_softmax softmax[ATTN_QUERY_TILE];
+    float sink[ATTN_QUERY_TILE]; /* the exponential of the sink, like those of the block */
 };
 
 /* Keys that row I of the tile may look at in the block that begins with key FIRST. */
@@ -80,23 +81,21 @@ static void compute_product(const struct blockwise_work *work, size_t first, siz
 static void compute_weights(struct blockwise_work *work, size_t first, size_t n_panel)
 {
     const struct attn_kernels *kernels = work->engine->kernels;
-    const float cap = attn_tile_score_cap(work->tile);
-    const bool is_scored = cap > 0 || work->tile->feed->key_mask;
+    const bool is_scored = attn_tile_is_scored(work->tile);
 
     for (size_t i = 0; i < work->tile->n_row; i++) {
         const size_t n = n_visible_in_block(work->tile, i, first);
+        const struct attn_tile_span span = {.i = i, .first = first, .n = n};
         float *x = work->x + i * LD_SCORES, *sum = work->sum + i * work->ld_value, factor;
 
         if (n == 0)
             continue;
         if (is_scored)
-            kernels->scale(x, work->scale, n, x);
-        if (cap > 0)
-            kernels->soft_cap(x, n, cap);
-        attn_tile_hide(work->tile, NULL, first, n, x);
+            attn_tile_score(work->tile, kernels, &span, x, NULL);
         factor = kernels->softmax_block(x, n, n_panel * ATTN_PANEL, is_scored ? 1 : work->scale,
                                         &work->softmax[i]);
         kernels->scale(sum, factor, work->shape->d_value, sum);
+        work->sink[i] *= factor;
     }
 }
 
@@ -124,6 +123,9 @@ void attn_blockwise_run(const struct attn_gemm_engine *engine, const struct attn
 {
     const struct attn_head_shape *shape = tile->feed->shape;
     const size_t ld_value = attn_kv_ld_value(shape);
+    const struct attn_attention *attention = tile->feed->attention;
+    const float *sink =
+        attention->sinks ? &attention->sinks[attention->first_head + (size_t)tile->head] : NULL;
     struct blockwise_work work = {.engine = engine,
                                   .shape = shape,
                                   .tile = tile,
@@ -135,8 +137,11 @@ void attn_blockwise_run(const struct attn_gemm_engine *engine, const struct attn
 
     assert(tile->n_row >= 1 && tile->n_row <= ATTN_QUERY_TILE);
     memset(work.sum, 0, tile->n_row * ld_value * sizeof *work.sum);
-    for (size_t i = 0; i < tile->n_row; i++)
-        work.softmax[i] = ATTN_RUNNING_SOFTMAX_START;
+    for (size_t i = 0; i < tile->n_row; i++) {
+        work.sink[i] = sink ? 1 : 0;
+        work.softmax[i] =
+            sink ? (struct attn_running_softmax){*sink, 1} : ATTN_RUNNING_SOFTMAX_START;
+    }
     for (size_t first = 0; first < attn_tile_n_visible(tile, tile->n_row - 1);
          first += ATTN_BLOCKWISE_N_KEY)
         run_block(&work, first);
@@ -147,6 +152,8 @@ void attn_blockwise_run(const struct attn_gemm_engine *engine, const struct attn
         const float total = work.softmax[i].sum, reciprocal = total == 0 ? 0 : 1 / total;
         float *z = tile->z + i * tile->feed->ldz;
 
+        if (tile->sink_weights)
+            tile->sink_weights[i * tile->ld_sink] = work.sink[i] * reciprocal;
         for (size_t j = 0; j < shape->d_value; j++)
             z[j] = isnan(total) ? NAN : sum[j] * reciprocal + 0.0F;
     }

@@ -189,30 +189,26 @@ static void compute_products(struct dense_work *work)
     visit(work, ATTN_SITE_QK, 0);
 }
 
-/* attn_scores = cap(qk * scale), -inf where masked before the softmax. Returns whether that was
- * done: if no trace wants the scores, no key is hidden and there is no cap, the softmax scales. */
+/* attn_scores = cap(qk * scale + bias), -inf where masked before the softmax. Returns whether that
+ * was done: if no trace wants the scores, and they are only scaled, the softmax does it. */
 static bool compute_scores(struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;
     const bool is_masked = tile->feed->attention->masking == ATTN_MASKING_INF;
-    const float cap = attn_tile_score_cap(tile);
-    const bool is_seen = cap > 0 || tile->feed->key_mask ||
+    const bool is_seen = attn_tile_is_scored(tile) ||
                          attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) ||
                          attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
-    const size_t last = work->cells.last < tile->n_key ? work->cells.last : tile->n_key;
 
     for (size_t i = 0; i < tile->n_row; i++) {
         float *row = work->x + i * work->ld + work->cells.first;
 
+        const struct attn_tile_span span = {
+            .i = i, .first = work->cells.first, .n = work->cells.last - work->cells.first};
+
         if (is_seen)
-            work->dense->engine->kernels->scale(row, work->scale,
-                                                work->cells.last - work->cells.first, row);
-        if (cap > 0)
-            work->dense->engine->kernels->soft_cap(row, work->cells.last - work->cells.first, cap);
+            attn_tile_score(tile, work->dense->engine->kernels, &span, row, NULL);
         if (is_masked && (is_seen || work->cells.keys))
             fill_masked(work, i, -INFINITY);
-        if (tile->feed->key_mask && last > work->cells.first)
-            attn_tile_hide(tile, NULL, work->cells.first, last - work->cells.first, row);
     }
     if (is_seen)
         visit(work, ATTN_SITE_ATTN_SCORES, -INFINITY);
@@ -233,14 +229,18 @@ static void compute_pattern(struct dense_work *work, bool is_scored)
     const struct attn_kernels *kernels = work->dense->engine->kernels;
 
     for (size_t i = 0; i < tile->n_row; i++) {
-        float *row = work->x + i * work->ld, sum = 0;
+        float *row = work->x + i * work->ld, sum = 0, sink;
         const bool is_prefix = !is_listed && !is_after && !is_opened;
 
         if (is_listed && !is_after && is_scored)
             fill_masked(work, i, -INFINITY); /* edits do not reach cells that are not listed */
-        kernels->softmax(row + work->cells.first,
-                         is_prefix ? work->cells.n[i] : last - work->cells.first,
-                         work->cells.last - work->cells.first, is_scored ? 1.0F : work->scale);
+        sink = attn_tile_softmax(
+            tile, kernels,
+            (struct attn_softmax_row){
+                row + work->cells.first, is_prefix ? work->cells.n[i] : last - work->cells.first,
+                work->cells.last - work->cells.first, is_scored ? 1.0F : work->scale});
+        if (tile->sink_weights)
+            tile->sink_weights[i * tile->ld_sink] = sink;
         /* The second and third way of masking: weights become 0 after the softmax, and are divided
          * by the sum of the remaining weights. */
         if (is_after)

@@ -153,21 +153,23 @@ static void run_row(struct gather_work *work)
 {
     const struct attn_tile *tile = work->tile;
     const struct attn_kernels *kernels = work->gather->kernels;
-    const float cap = attn_tile_score_cap(tile);
-    const bool is_scored = cap > 0 || tile->feed->key_mask ||
+    const struct attn_tile_span span = {.i = work->i, .keys = work->keys, .n = work->n};
+    const bool is_scored = attn_tile_is_scored(tile) ||
                            attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) ||
                            attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
+    float sink;
 
     compute_products(work);
     visit(work, ATTN_SITE_QK, 0);
     if (is_scored) {
-        kernels->scale(work->row.x, work->scale, work->n, work->row.x);
-        if (cap > 0)
-            kernels->soft_cap(work->row.x, work->n, cap);
-        attn_tile_hide(tile, work->keys, 0, work->n, work->row.x);
+        attn_tile_score(tile, kernels, &span, work->row.x, NULL);
         visit(work, ATTN_SITE_ATTN_SCORES, -INFINITY);
     }
-    kernels->softmax(work->row.x, work->n, work->n, is_scored ? 1.0F : work->scale);
+    sink = attn_tile_softmax(
+        tile, kernels,
+        (struct attn_softmax_row){work->row.x, work->n, work->n, is_scored ? 1.0F : work->scale});
+    if (tile->sink_weights)
+        tile->sink_weights[work->i * tile->ld_sink] = sink;
     visit(work, ATTN_SITE_PATTERN, 0);
     if (tile->feed->dropout) {
         attn_tile_drop(tile, tile->row0 + work->i, work->keys, work->n, work->row.x);

@@ -18,6 +18,7 @@ enum {
     /* Watched matrices of a wave from so many bytes on are stored past the caches: by the time that
      * the trace reads them, the first of them would have left anyway. */
     STREAM_BYTES = 16 << 20,
+    ROWS_TAKEN = 64, /* of all heads at a time, if the trace takes them in this order */
 };
 
 enum attn_engine attn_attention_engine(const struct attn_attention *attention)
@@ -308,6 +309,9 @@ static struct attn_tile make_tile(const struct wave *wave, size_t index, size_t 
         tile.given = heads->given + (head * heads->feed.n_row + row) * heads->feed.n_key;
     if (heads->z)
         tile.z = heads->z + head * heads->z_step + row * heads->feed.ldz;
+    if (heads->sink_weights)
+        tile.sink_weights = heads->sink_weights + row * heads->n_head + head;
+    tile.ld_sink = heads->n_head;
     for (int i = 0; i < ATTN_N_MATRIX_SITE; i++)
         if (wave->sites[i])
             tile.watched.sites[i] = wave->sites[i] + at * wave->ld;
@@ -419,6 +423,8 @@ static size_t place_matrices(struct wave *wave)
 
     if (n > 0)
         n_fit = heads->memory->n_watched / (n * wave->n_head * wave->ld);
+    if (heads->takes_rows && n_fit > ROWS_TAKEN)
+        n_fit = ROWS_TAKEN;
     if (n_fit < wave->n_row)
         n_fit = n_fit / ATTN_QUERY_TILE * ATTN_QUERY_TILE;
     size = (n_fit < wave->n_row ? n_fit : wave->n_row) * wave->n_head * wave->ld;
@@ -438,23 +444,19 @@ static size_t place_matrices(struct wave *wave)
     return n_fit;
 }
 
-/* The heads in LIST one by one, each in as many waves as its watched matrices need. */
-static void run_heads_apart(struct wave *wave, const int *list, size_t n)
+/* The heads of WAVE in as many waves of rows as their watched matrices need. */
+static void run_rows(struct wave *wave)
 {
     const size_t n_row = wave->heads->feed.n_row;
 
-    wave->n_head = 1;
-    for (size_t i = 0; i < n; i++) {
-        wave->list = &list[i];
-        for (wave->first = 0; wave->first < n_row; wave->first += wave->n_row) {
-            size_t n_fit;
+    for (wave->first = 0; wave->first < n_row; wave->first += wave->n_row) {
+        size_t n_fit;
 
-            wave->n_row = n_row - wave->first;
-            n_fit = place_matrices(wave);
-            if (n_fit < wave->n_row)
-                wave->n_row = n_fit;
-            run_wave(wave);
-        }
+        wave->n_row = n_row - wave->first;
+        n_fit = place_matrices(wave);
+        if (n_fit < wave->n_row)
+            wave->n_row = n_fit;
+        run_wave(wave);
     }
 }
 
@@ -487,10 +489,15 @@ size_t attn_heads_run(const struct attn_heads *heads)
     if (n_watched > 0) {
         wave.list = watched;
         wave.n_head = n_watched;
-        if (place_matrices(&wave) >= wave.n_row)
+        if (heads->takes_rows && place_matrices(&wave) > 0) {
+            run_rows(&wave);
+        } else if (place_matrices(&wave) >= wave.n_row) {
             run_wave(&wave);
-        else
-            run_heads_apart(&wave, watched, n_watched);
+        } else {
+            wave.n_head = 1;
+            for (; wave.list < watched + n_watched; wave.list++)
+                run_rows(&wave);
+        }
     }
     for (int i = 0; i < heads->n_worker; i++)
         n_edited += heads->memory->edited[i];

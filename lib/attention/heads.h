@@ -117,6 +117,8 @@ struct attn_heads {
     struct attn_kv *kv; /* [n_kv_head] */
     float *z;           /* row r of head h at z + h * z_step + r * ldz; NULL: it is not needed */
     size_t z_step;
+    float *sink_weights; /* [n_row, n_head] of the sinks; NULL: not needed */
+    bool takes_rows;     /* watched rows may come for all heads before the next rows come */
 };
 
 /* Packs keys and values of HEADS' key/value head G the way its engine reads them, on the thread of

@@ -37,9 +37,59 @@ float attn_tile_scale(const struct attn_tile *tile)
     return (float)(attention->factor / (sqrt((double)tile->feed->shape->d_head) + attention->eps));
 }
 
-float attn_tile_score_cap(const struct attn_tile *tile)
+bool attn_tile_is_scored(const struct attn_tile *tile)
 {
-    return (float)tile->feed->attention->score_cap;
+    const struct attn_attention *attention = tile->feed->attention;
+
+    return attention->score_cap > 0 || attention->bias || tile->feed->key_mask;
+}
+
+static void add_bias(const struct attn_tile *tile, const struct attn_tile_span *span, float *x)
+{
+    const struct attn_score_bias *bias = tile->feed->attention->bias;
+    const size_t position = tile->row0 + span->i + tile->feed->ahead;
+    const size_t head = tile->feed->attention->first_head + (size_t)tile->head;
+
+    for (size_t j = 0; j < span->n; j++)
+        x[j] += attn_score_bias_at(bias, head, position,
+                                   span->keys ? (size_t)span->keys[j] : span->first + j);
+}
+
+void attn_tile_score(const struct attn_tile *tile, const struct attn_kernels *kernels,
+                     const struct attn_tile_span *span, float *x, float *uncapped)
+{
+    const struct attn_attention *attention = tile->feed->attention;
+    const int32_t *mask = tile->feed->key_mask, *keys = span->keys;
+
+    if (attention->bias && attention->bias->is_of_key)
+        add_bias(tile, span, x);
+    kernels->scale(x, attn_tile_scale(tile), span->n, x);
+    if (attention->bias && !attention->bias->is_of_key)
+        add_bias(tile, span, x);
+    if (uncapped)
+        memcpy(uncapped, x, span->n * sizeof *x);
+    if (attention->score_cap > 0)
+        kernels->soft_cap(x, span->n, (float)attention->score_cap);
+    for (size_t j = 0; mask && j < span->n && (keys || span->first + j < tile->n_key); j++)
+        if (mask[keys ? (size_t)keys[j] : span->first + j] == 0)
+            x[j] = -INFINITY;
+}
+
+float attn_tile_softmax(const struct attn_tile *tile, const struct attn_kernels *kernels,
+                        struct attn_softmax_row row)
+{
+    const float *sinks = tile->feed->attention->sinks;
+    struct attn_running_softmax running = {.sum = 1};
+    float weight;
+
+    if (!sinks) {
+        kernels->softmax(row.x, row.n_valid, row.n, row.scale);
+        return 0;
+    }
+    running.max = sinks[tile->feed->attention->first_head + (size_t)tile->head];
+    weight = kernels->softmax_block(row.x, row.n_valid, row.n, row.scale, &running);
+    kernels->scale(row.x, 1 / running.sum, row.n_valid, row.x);
+    return weight / running.sum;
 }
 
 size_t attn_tile_list_size(const struct attn_attention *attention, size_t n_key)
@@ -111,16 +161,6 @@ void attn_tile_fill_masked(const struct attn_tile_cells *cells, size_t i, float 
             row[column] = value;
     for (; column < cells->last; column++)
         row[column] = value;
-}
-
-void attn_tile_hide(const struct attn_tile *tile, const int32_t *keys, size_t first, size_t n,
-                    float *x)
-{
-    const int32_t *mask = tile->feed->key_mask;
-
-    for (size_t j = 0; mask && j < n; j++)
-        if (mask[keys ? (size_t)keys[j] : first + j] == 0)
-            x[j] = -INFINITY;
 }
 
 bool attn_tile_is_edited(const struct attn_tile *tile, enum attn_site site)

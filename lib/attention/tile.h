@@ -71,7 +71,9 @@ struct attn_tile {
     const float *given; /* [n_row, n_key] scores instead of products; NULL: none */
     const struct attn_kv *kv;
     struct attn_watched_rows watched;
-    float *z; /* [n_row, d_value], stride ldz of the feed; NULL: not needed */
+    float *z;            /* [n_row, d_value], stride ldz of the feed; NULL: not needed */
+    float *sink_weights; /* [n_row], stride ld_sink; NULL: not needed */
+    size_t ld_sink;
 };
 
 /* Whether the cells that count are listed, for this attention. */
@@ -87,8 +89,30 @@ enum attn_site attn_attention_pattern_site(const struct attn_attention *attentio
 /* The scale of the scores of TILE: factor / (sqrt(d_head) + eps), or factor if not scaled. */
 float attn_tile_scale(const struct attn_tile *tile);
 
-/* The soft cap of the scores of TILE; 0: no cap. */
-float attn_tile_score_cap(const struct attn_tile *tile);
+/* Cells of row I: n KEYS, or NULL: keys first .. first+n-1, which may pass the last one. */
+struct attn_tile_span {
+    size_t i;
+    const int32_t *keys;
+    size_t first, n;
+};
+
+/* Whether scores are more than scaled products. */
+bool attn_tile_is_scored(const struct attn_tile *tile);
+
+/* X [n] of SPAN: from products to scores, scaled, biased, capped; masked keys get -inf. UNCAPPED
+ * keeps those before the cap; NULL: not needed. */
+void attn_tile_score(const struct attn_tile *tile, const struct attn_kernels *kernels,
+                     const struct attn_tile_span *span, float *x, float *uncapped);
+
+/* The softmax of scores: of the first n_valid of X [n] times SCALE, and the sink. Returns the
+ * weight of the sink, 0 without sinks. */
+struct attn_softmax_row {
+    float *x;
+    size_t n_valid, n;
+    float scale;
+};
+float attn_tile_softmax(const struct attn_tile *tile, const struct attn_kernels *kernels,
+                        struct attn_softmax_row row);
 
 /* The cells that count in each row of a tile. */
 struct attn_tile_cells {
@@ -128,10 +152,6 @@ void attn_tile_find_cells(const struct attn_tile *tile, int32_t *scratch,
 
 /* Keys that row I of the tile may look at, for attention whose cells are not listed: a prefix. */
 size_t attn_tile_n_visible(const struct attn_tile *tile, size_t i);
-
-/* Makes scores x[j] of masked keys -inf, n cells of a row: KEYS, or keys first .. first+n-1. */
-void attn_tile_hide(const struct attn_tile *tile, const int32_t *keys, size_t first, size_t n,
-                    float *x);
 
 bool attn_tile_is_edited(const struct attn_tile *tile, enum attn_site site);
 

@@ -26,6 +26,7 @@ const struct attn_kind attn_kind_linear = {
     .no_dropout = "it computes no weights that could be dropped",
     .no_cosine = "phi takes queries and keys as they are",
     .no_eps = "it divides no scores by sqrt(d_head)",
+    .no_scores = "it has no scores",
 };
 
 struct attn_linear_attention attn_linear_attention_make(const struct attn_attention *attention,

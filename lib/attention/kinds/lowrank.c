@@ -16,6 +16,7 @@ const struct attn_kind attn_kind_lowrank = {
     .no_causal = "each of its keys is a mixture of all keys, those after the query too",
     .no_matrix = "each of its keys is a mixture of all keys",
     .no_dropout = "its weights are those of mixtures, not of keys",
+    .no_scores = "its scores are those of mixtures, not of keys",
 };
 
 void attn_lowrank_draw(uint64_t seed, size_t n_rank, size_t n_key, float *e, float *f)
