@@ -1,9 +1,9 @@
 /*
  * block.c - one block of a model: its equations in their order, one a line.
  *
- *     q, k, v      = norm1(resid_pre) W_Q + b_Q, ...
+ *     q, k, v      = clip(norm1(resid_pre) W_Q + b_Q), ...
  *     rot_q, rot_k = rotate(norm(q)), rotate(norm(k))
- *     z[h]         = softmax(cap(rot_q[h] rot_k[g]^T * scale)) v[g]
+ *     z[h]         = softmax(cap(rot_q[h] rot_k[g]^T * scale + bias)) v[g]
  *     attn_out     = scale1 * post_norm1(concat(z) W_O + b_O)
  *     resid_mid    = resid_pre + attn_out
  *     mlp_post     = act(norm2(resid_mid) W_gate + b_gate) * (norm2(resid_mid) W_in + b_in)
@@ -18,14 +18,18 @@
  * A line computes a tensor and visits its site (step_internal.h). Where a config leaves a part out,
  * its line does nothing or copies: a norm without weights, a linear map without weights, a sum
  * without a residual stream. An MLP without a gate is act(norm2(resid_mid) W_in + b_in) W_out +
- * b_out.
+ * b_out. A layer with experts has the equations of step_experts.c instead.
  */
 #include "forward/step_internal.h"
+
+#include "model/config_internal.h"
 
 /* The MLP of the rows in f->normed, into OUT. */
 static void run_mlp(struct attn_forward *f, const struct attn_block_weights *w, float *out)
 {
-    if (f->model->config.has_gated_mlp) {
+    if (w->experts) {
+        attn_experts_step(f, w, out);
+    } else if (f->model->config.has_gated_mlp) {
         attn_linear_step(f, ATTN_SITE_MLP_PRE, &w->mlp_gate, f->normed, f->mlp);
         attn_linear_step(f, ATTN_SITE_MLP_PRE_LINEAR, &w->mlp_in, f->normed, f->mlp_linear);
         attn_gate_step(f, ATTN_SITE_MLP_POST, f->mlp, f->mlp_linear);
@@ -33,7 +37,8 @@ static void run_mlp(struct attn_forward *f, const struct attn_block_weights *w, 
         attn_linear_step(f, ATTN_SITE_MLP_PRE, &w->mlp_in, f->normed, f->mlp);
         attn_activation_step(f, ATTN_SITE_MLP_POST, f->mlp);
     }
-    attn_linear_step(f, ATTN_SITE_MLP_OUT, &w->mlp_out, f->mlp, out);
+    if (!w->experts)
+        attn_linear_step(f, ATTN_SITE_MLP_OUT, &w->mlp_out, f->mlp, out);
     attn_post_norm_step(f, ATTN_SITE_MLP_OUT, &w->ln2_post, out);
     attn_scale_step(f, ATTN_SITE_MLP_OUT, &w->mlp_scale, out);
 }
@@ -56,8 +61,9 @@ static void run_sequential(struct attn_forward *f, const struct attn_block_weigh
     const bool has_mlp = f->model->config.d_mlp > 0;
 
     attn_residual_step(f, has_mlp ? ATTN_SITE_RESID_MID : ATTN_SITE_RESID_POST, f->resid, f->out);
-    if (has_mlp) {
+    if (has_mlp)
         attn_sum_norm_step(f, ATTN_SITE_NORMALIZED_RESID_MID, &w->mid_norm, f->resid);
+    if (attn_config_has_mlp(&f->model->config, (size_t)f->feed.layer)) {
         attn_norm_step(f, &w->ln2, f->resid, f->normed);
         run_mlp(f, w, f->out);
         attn_residual_step(f, ATTN_SITE_RESID_POST, f->resid, f->out);

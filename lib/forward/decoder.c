@@ -3,22 +3,25 @@
  *
  *     resid_pre = embed[id] + W_type[type] + W_pos[p], then normalized and mapped to d_model
  *     resid_pre = [cls + W_pos[0]; registers; patches W + b + W_pos[1 + p]] of a picture
- *     logits    = ln_final(resid) W_U + b_U
- *     mlm_head  = norm(act(ln_final(resid) W + b)), which W_U reads if there is such a head; in an
- *                 image classifier it reads [CLS], or that beside the mean of the patches
+ *     logits    = ln_final(resid) W_U + b_U; a map to d_embed may come before W_U
+ *     mlm_head  = norm(act(ln_final(resid) W + b)), which W_U reads if there is such a head
+ *     pooled    = the same of one row for all positions, of a classifier: [CLS], for DINOv2 beside
+ *                 the mean of the patches, the mean of a text or its last row; perhaps without W
  *     text_embed, image_embed = ln_final(resid)[row] W, of one row
+ *     sentence_embed = the modules of a sentence (model/sentence.c) of all rows
  *
  * Parts that a config leaves out are skipped.
  *
  * Watched logits are computed a few rows at a time, since a row is as wide as the vocabulary; the
  * logits of the last position when attn_session_logits is called. Either way a logit is the same
- * chain of products, then the bias, then the soft cap.
+ * chain of products, then the bias, then the factor and the soft cap.
  */
 #include "forward/step_internal.h"
 
-#include "base/dtype_internal.h"
 #include "base/pool_internal.h"
-#include "model/image_patches.h"
+#include "model/config_internal.h"
+#include "model/embedding.h"
+#include "model/model_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,53 +61,49 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
             const size_t at = part->first * (f->rotaries[i].rope->d_rotary / 2);
             struct attn_rotary rows = f->rotaries[i];
 
+            f->n_turned = part->row0 + part->n_row;
+            f->n_turned = f->n_turned > f->n_text ? f->n_turned : f->n_text;
             rows.cosines += at;
             rows.sines += at;
-            attn_rotary_fill(&rows, f->engine.kernels, part->row0, part->n_row, feed->pool);
+            attn_rotary_fill(&rows, f->engine.kernels, part->row0, part->n_row, f->n_turned,
+                             feed->pool);
         }
 }
 
 /* --- the output ------------------------------------------------------------------------------- */
 
 /* Rows of logits, on the pool. */
-struct cap_work {
+struct finish_work {
     const struct attn_forward *f;
     float *logits;
 };
 
-static void cap_row(void *context, size_t row, int worker)
+/* The factor and the soft cap of a row. */
+static void finish_row(void *context, size_t row, int worker)
 {
-    const struct cap_work *work = context;
+    const struct finish_work *work = context;
     const size_t n_vocab = work->f->dims.n_vocab;
+    const struct attn_config *config = &work->f->model->config;
+    float *logits = work->logits + row * n_vocab;
 
     (void)worker;
-    work->f->engine.kernels->soft_cap(work->logits + row * n_vocab, n_vocab,
-                                      (float)work->f->model->config.logits_cap);
+    if (config->logits_scale > 0)
+        work->f->engine.kernels->scale(logits, (float)config->logits_scale, n_vocab, logits);
+    if (config->logits_cap > 0)
+        work->f->engine.kernels->soft_cap(logits, n_vocab, (float)config->logits_cap);
 }
 
 void attn_decoder_unembed(struct attn_forward *f, const float *x, size_t n_row, float *logits)
 {
-    const size_t n_vocab = f->dims.n_vocab;
-    const struct attn_linear_args map = {
-        .linear = &f->model->weights.unembed,
-        .engine = &f->engine,
-        .scratch = f->heads.scratch,
-        .x = x,
-        .ldx = f->model->weights.unembed.weight.n_row,
-        .n_row = n_row,
-        .compute = f->compute,
-        .rounded = f->rounded,
-        .y = logits,
-        .ldy = n_vocab,
-        .last_col = n_vocab,
-    };
+    const struct attn_linear_args map =
+        attn_map_of(f, &f->model->weights.unembed, x, n_row, logits);
 
     if (f->n_logit_row > 0 && f->n_logit_row < f->feed.n_row)
         attn_linear_run(&map, 1, f->feed.pool); /* the matrix is read several times */
     else
         attn_weight_buffer_run_linear(&f->weight_buffer, &map, 1, f->feed.pool);
-    if (f->model->config.logits_cap > 0)
-        attn_pool_run(f->feed.pool, n_row, cap_row, &(struct cap_work){f, logits});
+    if (f->model->config.logits_scale > 0 || f->model->config.logits_cap > 0)
+        attn_pool_run(f->feed.pool, n_row, finish_row, &(struct finish_work){f, logits});
 }
 
 /* Rows of logits of one sequence; a classifier has one row, number 0. */
@@ -195,56 +194,6 @@ static void emit_logits(struct attn_forward *f, const float *x)
     }
 }
 
-/* The row of PART, a whole sequence, from which text_embed or image_embed is made: [CLS] for
- * pictures; the end token of a text or, as in transformers, its first token if it has no end token;
- * the last row of embeddings. */
-static size_t find_projected(const struct attn_config *config, const struct attn_feed_part *part)
-{
-    size_t row = 0;
-
-    if (config->image.patch_height > 0)
-        return 0;
-    if (!part->ids)
-        return part->n_row - 1;
-    for (size_t i = 0; i < part->n_row; i++) {
-        if (config->projected_id != ATTN_LARGEST_ID && part->ids[i] == config->projected_id)
-            return i;
-        if (config->projected_id == ATTN_LARGEST_ID && part->ids[i] > part->ids[row])
-            row = i;
-    }
-    return row;
-}
-
-/* text_embed or image_embed of each sequence, from its rows of X [n_row, D]. */
-static void run_projection(struct attn_forward *f, const float *x)
-{
-    const struct attn_config *config = &f->model->config;
-    const size_t n = f->feed.n_part, d = f->dims.d_model;
-    float *projected = f->projected + n * d;
-    const struct attn_linear_args map = {.linear = &f->model->weights.projection,
-                                         .engine = &f->engine,
-                                         .scratch = f->heads.scratch,
-                                         .x = f->projected,
-                                         .ldx = d,
-                                         .n_row = n,
-                                         .compute = f->compute,
-                                         .rounded = f->rounded,
-                                         .y = projected,
-                                         .ldy = f->dims.d_projected,
-                                         .last_col = f->dims.d_projected};
-
-    for (size_t i = 0; i < n; i++) {
-        const struct attn_feed_part *part = &f->parts[i];
-        const size_t row = part->left + find_projected(config, part);
-
-        memcpy(f->projected + i * d, x + row * d, d * sizeof *x);
-    }
-    attn_weight_buffer_run_linear(&f->weight_buffer, &map, 1, f->feed.pool);
-    attn_forward_check_finite(f, projected, n * f->dims.d_projected);
-    attn_visit(f, config->image.patch_height > 0 ? ATTN_SITE_IMAGE_EMBED : ATTN_SITE_TEXT_EMBED,
-               projected);
-}
-
 /* Y [n] = X / its length; a vector of zeros stays as it is. */
 static void divide_by_length(const float *x, size_t n, float *y)
 {
@@ -256,37 +205,143 @@ static void divide_by_length(const float *x, size_t n, float *y)
         y[i] = sum > 0 ? (float)((double)x[i] / sqrt(sum)) : 0;
 }
 
-/* The input of a classifier, from the rows X [n_row, D] of each sequence: one row each. */
-static void pool_rows(struct attn_forward *f, const float *x)
+/* Y [d] = the mean of ROWS [n, d]. */
+static void find_mean(const float *rows, size_t n, size_t d, float *y)
 {
-    const struct attn_image_config *image = &f->model->config.image;
-    const size_t d = f->dims.d_model, n_front = 1 + image->n_register;
+    for (size_t k = 0; k < d; k++) {
+        double sum = 0;
+
+        for (size_t row = 0; row < n; row++)
+            sum += (double)rows[row * d + k];
+        y[k] = (float)(sum / (double)n);
+    }
+}
+
+/* The ROWS of one text [n, d] as one, Y: those parts that POOLS has, side by side. */
+static void pool_rows(const float *rows, size_t n, size_t d, unsigned pools, float *y)
+{
+    for (; pools > 0; pools >>= 4) {
+        const unsigned part = pools & 15;
+
+        memcpy(y, part == POOL_LAST ? rows + (n - 1) * d : rows, d * sizeof *y);
+        for (size_t i = d; i < n * d && part == POOL_MAX; i++)
+            y[i % d] = rows[i] > y[i % d] ? rows[i] : y[i % d];
+        if (part == POOL_MEAN)
+            find_mean(rows, n, d, y);
+        y += d;
+    }
+}
+
+/* sentence_embed of each sequence, of its pooled rows in f->gathered, where what each module reads
+ * stays, one after the other. */
+static void run_modules(struct attn_forward *f)
+{
+    const struct attn_sentence *sentence = &f->model->sentence;
+    float *x = f->gathered;
+    size_t width = f->dims.d_model * attn_sentence_n_pool(sentence);
+
+    for (size_t i = 0; i < sentence->n_step; i++) {
+        const struct attn_sentence_step *step = &sentence->steps[i];
+        float *y = x + f->feed.n_part * sentence->most;
+
+        for (size_t k = 0; k < f->feed.n_part && !step->map.weight.data; k++)
+            divide_by_length(x + k * width, width, y + k * width);
+        if (step->map.weight.data) {
+            attn_map_step(f, &step->map, step->has_activation ? &step->activation : NULL, x,
+                          f->feed.n_part, y);
+            width = step->map.weight.n_col;
+        }
+        x = y;
+    }
+    memcpy(f->projected, x, f->feed.n_part * width * sizeof *x);
+}
+
+/* The row of PART that is pooled among the rows X [n_left, D]. */
+static const float *find_pooled(const struct attn_forward *f, const struct attn_feed_part *part,
+                                const float *x)
+{
+    const size_t row = attn_config_pooled_row(&f->model->config, part->ids, part->n_row);
+
+    return x + (part->left + row - part->n_dropped) * f->dims.d_model;
+}
+
+/* text_embed, image_embed or sentence_embed of each sequence, from its rows of X [n_row, D]. */
+static void run_projection(struct attn_forward *f, const float *x)
+{
+    const struct attn_config *config = &f->model->config;
+    const struct attn_sentence *sentence = &f->model->sentence;
+    const size_t n = f->feed.n_part, d = f->dims.d_model;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_feed_part *part = &f->parts[i];
+
+        if (config->is_sentence)
+            pool_rows(x + part->left * d, part->n_row, d, sentence->pools,
+                      f->gathered + i * d * attn_sentence_n_pool(sentence));
+        else
+            memcpy(f->gathered + i * d, find_pooled(f, part, x), d * sizeof *x);
+    }
+    if (config->is_sentence)
+        run_modules(f);
+    else
+        attn_map_step(f, &f->model->weights.projection, NULL, f->gathered, n, f->projected);
+    if (config->is_sentence)
+        attn_forward_check_finite(f, f->projected, n * f->dims.d_projected);
+    attn_visit(f,
+               config->is_sentence              ? ATTN_SITE_SENTENCE_EMBED
+               : config->image.patch_height > 0 ? ATTN_SITE_IMAGE_EMBED
+                                                : ATTN_SITE_TEXT_EMBED,
+               f->projected);
+}
+
+void attn_decoder_pool(struct attn_forward *f, const float *x)
+{
+    const struct attn_config *config = &f->model->config;
+    const size_t d = f->dims.d_model, n_front = 1 + config->image.n_register;
 
     for (size_t i = 0; i < f->feed.n_part; i++) {
         const struct attn_feed_part *part = &f->parts[i];
         const float *rows = x + part->left * d;
         float *y = f->final + i * f->model->weights.unembed.weight.n_row;
 
-        if (image->pooling == ATTN_POOLING_PROJECTED) {
-            divide_by_length(f->projected + f->feed.n_part * d + i * f->dims.d_projected,
-                             f->dims.d_projected, y);
-            continue;
-        }
-        memcpy(y, rows, d * sizeof *y);
-        for (size_t k = 0; k < d && image->pooling == ATTN_POOLING_FIRST_AND_MEAN; k++) {
-            double sum = 0;
-
-            for (size_t row = n_front; row < part->n_row; row++)
-                sum += (double)rows[row * d + k];
-            y[d + k] = (float)(sum / (double)(part->n_row - n_front));
-        }
+        if (config->pooling == ATTN_POOLING_PROJECTED)
+            divide_by_length(f->projected + i * f->dims.d_projected, f->dims.d_projected, y);
+        else if (config->pooling == ATTN_POOLING_MEAN)
+            pool_rows(rows, part->n_row, d, POOL_MEAN, y);
+        else
+            memcpy(y, find_pooled(f, part, x), d * sizeof *y);
+        if (config->pooling == ATTN_POOLING_FIRST_AND_MEAN)
+            pool_rows(rows + n_front * d, part->n_row - n_front, d, POOL_MEAN, y + d);
     }
+}
+
+/* What a classifier's matrix reads, from the rows X [n_row, D], into f->final. */
+static void run_pooled(struct attn_forward *f, const float *x)
+{
+    const struct attn_weights *weights = &f->model->weights;
+    const size_t n = f->feed.n_part, d = weights->unembed.weight.n_row;
+
+    attn_decoder_pool(f, x);
+    if (weights->head.weight.data) {
+        attn_map_step(f, &weights->head, &f->head_activation, f->final, n, f->out);
+        if (attn_forward_is_over(f))
+            return;
+        memcpy(f->final, f->out, n * d * sizeof *f->final);
+    }
+    if (weights->ln_head.w.data) {
+        attn_norm_read(f, &weights->ln_head);
+        for (size_t i = 0; i < n; i++)
+            attn_norm_row(f, f->out + i * d, d, f->final + i * d);
+    }
+    if (f->model->config.pooling != ATTN_POOLING_PROJECTED)
+        attn_visit(f, ATTN_SITE_POOLED, f->final);
 }
 
 /* The input of the output layer for the rows of the feed, kept for later, and watched logits. */
 static void run_output(struct attn_forward *f)
 {
     const bool has_norm = f->model->config.has_final_norm;
+    const bool is_vocabulary = f->model->config.task == ATTN_TASK_VOCABULARY;
     const struct attn_weights *weights = &f->model->weights;
     const float *x = has_norm ? f->normed : f->resid;
     const size_t d = weights->unembed.weight.n_row;
@@ -297,17 +352,20 @@ static void run_output(struct attn_forward *f)
         attn_norm_step(f, &weights->ln_final, f->resid, f->normed);
         attn_visit(f, ATTN_SITE_LN_FINAL, f->normed);
     }
-    if (weights->head.weight.data) {
-        attn_map_step(f, &weights->head, &f->head_activation, x, f->out);
-        attn_norm_step(f, &weights->ln_head, f->out, f->out);
-        attn_visit(f, ATTN_SITE_MLM_HEAD, f->out);
+    if (f->model->config.has_output_map) {
+        attn_map_step(f, &weights->head, NULL, x, f->feed.n_left, f->out);
+        x = f->out;
+    } else if (weights->head.weight.data && !f->dims.is_pooled) {
+        attn_map_step(f, &weights->head, &f->head_activation, x, f->feed.n_left, f->out);
+        if (weights->ln_head.w.data)
+            attn_norm_step(f, &weights->ln_head, f->out, f->out);
+        attn_visit(f, is_vocabulary ? ATTN_SITE_MLM_HEAD : ATTN_SITE_POOLED, f->out);
         x = f->out;
     }
     if (f->is_projected && !attn_forward_is_over(f))
         run_projection(f, x);
-    if (f->dims.is_pooled && (f->has_logits || attn_forward_watches(f, ATTN_SITE_LOGITS)) &&
-        !attn_forward_is_over(f)) {
-        pool_rows(f, x);
+    if (attn_forward_pools(f) && !attn_forward_is_over(f)) {
+        run_pooled(f, x);
         x = f->final;
     }
     for (size_t i = 0; i < f->feed.n_part && f->has_logits && !f->dims.is_pooled; i++) {
@@ -317,105 +375,63 @@ static void run_output(struct attn_forward *f)
 
         memcpy(f->final + row * d, x + left.first * d, left.n_row * d * sizeof *x);
     }
-    if (attn_forward_watches(f, ATTN_SITE_LOGITS))
+    if (attn_forward_watches(f, ATTN_SITE_LOGITS) && !attn_forward_is_over(f))
         emit_logits(f, x);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* resid[i] = resid[i] + TABLE[row], [n, De] */
-static void add_row(struct attn_forward *f, const struct attn_tensor *table, size_t row, size_t i)
-{
-    const size_t d = f->model->config.d_embed;
-    float *x = f->resid + i * d;
-
-    f->engine.kernels->convert((const char *)table->data + row * attn_dtype_n_byte(table->dtype, d),
-                               table->dtype, d, f->vectors);
-    f->engine.kernels->add(x, f->vectors, d, x);
-}
-
-/* resid[i] = embed[i] + W_type[types[i]] + W_pos[p], for one sequence; p is row0 + i, unless tokens
- * that pad are not counted. */
-static void add_rows(struct attn_forward *f, const struct attn_feed_part *part)
-{
-    const struct attn_weights *weights = &f->model->weights;
-    const size_t first = f->model->config.first_position;
-    size_t next = first + part->row0;
-
-    for (size_t i = 0; i < part->n_row; i++) {
-        const bool is_pad = first > 0 && part->ids && (size_t)part->ids[i] == first - 1;
-
-        if (weights->types.data)
-            add_row(f, &weights->types, part->types ? (size_t)part->types[i] : 0, part->first + i);
-        if (weights->positions.data)
-            add_row(f, &weights->positions, is_pad ? first - 1 : next, part->first + i);
-        next += !is_pad;
-    }
-}
-
-/* The rows of a picture: resid = patches W + b, but for [CLS] and registers. */
+/* The rows of a picture: resid = patches W + b, but for [CLS] and registers; unless all rows were
+ * given. */
 static void embed_patches(struct attn_forward *f, const struct attn_feed_part *part)
 {
-    const struct attn_weights *weights = &f->model->weights;
-    const struct attn_kernels *kernels = f->engine.kernels;
-    const size_t d = f->model->config.d_embed;
-
-    attn_map_step(f, &weights->patches, NULL, f->patches, f->resid);
-    kernels->convert(weights->cls.data, weights->cls.dtype, d, f->resid);
-    if (part->grid.n_front > 1)
-        kernels->convert(weights->registers.data, weights->registers.dtype,
-                         (part->grid.n_front - 1) * d, f->resid + d);
+    if (part->has_embeddings)
+        return;
+    attn_map_step(f, &f->model->weights.patches, NULL, f->patches, f->feed.n_left, f->resid);
+    attn_model_fill_front(f->model, f->engine.kernels, part->grid.n_front, f->resid);
 }
 
-/* resid[i] += W_pos[p] of [CLS] and of the patches, resampled where the grid is another. */
-static void add_places(struct attn_forward *f, const struct attn_feed_part *part)
+/* resid = resid W + b, from d_embed to d_model. */
+static void map_embedding(struct attn_forward *f)
 {
-    const struct attn_image_grid *grid = &part->grid;
-    const struct attn_image_config *image = &f->model->config.image;
-    const size_t d = f->model->config.d_embed;
-    const struct attn_resampling resampling = {.resample = image->resample,
-                                               .table = &f->model->weights.positions,
-                                               .n = attn_image_side(image),
-                                               .d = d,
-                                               .grid = grid,
-                                               .kernels = f->engine.kernels,
-                                               .row = f->vectors};
+    const struct attn_linear *map = &f->model->weights.embed_map;
 
-    add_row(f, &f->model->weights.positions, 0, 0);
-    for (size_t i = 0; i < grid->n_row * grid->n_col; i++) {
-        float *x = f->resid + (grid->n_front + i) * d;
-
-        if (part->has_usual_grid) {
-            add_row(f, &f->model->weights.positions, 1 + i, grid->n_front + i);
-            continue;
-        }
-        attn_image_resample(&resampling, i / grid->n_col, i % grid->n_col, f->vectors + d);
-        f->engine.kernels->add(x, f->vectors + d, d, x);
-    }
+    if (!map->weight.data || attn_forward_is_over(f))
+        return;
+    memcpy(f->normed, f->resid, f->feed.n_row * map->weight.n_row * sizeof *f->normed);
+    attn_map_step(f, map, NULL, f->normed, f->feed.n_left, f->resid);
 }
 
-/* From the embedding to the stream into layer 0. */
+/* From the embedding to the stream into layer 0. Positions of decoders that are as wide as the
+ * stream come after the map of the embedding; encoders map the sum. */
 static void run_embedding(struct attn_forward *f)
 {
     const struct attn_weights *weights = &f->model->weights;
-    const size_t d = f->model->config.d_embed;
-    const bool is_image = f->parts[0].grid.n_row > 0;
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const bool is_mapped_first =
+        !f->model->config.is_encoder && weights->embed_map.weight.data && weights->positions.data &&
+        weights->positions.shape[weights->positions.rank - 1] == weights->embed_map.weight.n_col;
+    const size_t d = is_mapped_first ? f->dims.d_model : f->model->config.d_embed;
 
-    if (is_image)
+    if (f->parts[0].grid.n_row > 0)
         embed_patches(f, &f->parts[0]);
+    if (is_mapped_first)
+        map_embedding(f);
     attn_visit(f, ATTN_SITE_EMBED, f->resid);
-    if (is_image && !attn_forward_is_over(f))
-        add_places(f, &f->parts[0]);
-    for (size_t i = 0;
-         i < f->feed.n_part && !is_image && (weights->types.data || weights->positions.data); i++)
-        add_rows(f, &f->parts[i]);
+    for (size_t i = 0; i < f->feed.n_part && !attn_forward_is_over(f); i++) {
+        const struct attn_feed_part *part = &f->parts[i];
+        const struct attn_embedding_rows rows = {part->row0,  part->n_row, part->ids,
+                                                 part->types, part->grid,  part->has_usual_grid};
+        float *x = f->resid + part->first * d;
+
+        attn_model_add_types(f->model, kernels, &rows, f->vectors, x);
+        attn_model_add_positions(f->model, kernels, &rows, f->vectors, x);
+    }
     attn_forward_check_finite(f, f->resid, f->feed.n_row * d);
     if (weights->ln_embed.w.data)
         attn_norm_step(f, &weights->ln_embed, f->resid, f->resid);
-    if (weights->embed_map.weight.data && !attn_forward_is_over(f)) {
-        memcpy(f->normed, f->resid, f->feed.n_row * d * sizeof *f->normed);
-        attn_map_step(f, &weights->embed_map, NULL, f->normed, f->resid);
-    }
+    if (!is_mapped_first)
+        map_embedding(f);
 }
 
 enum attn_status attn_decoder_run(struct attn_forward *f)

@@ -5,6 +5,7 @@
 #include "base/given.h"
 #include "base/pool_internal.h"
 #include "base/thread.h"
+#include "model/config_internal.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
@@ -31,7 +32,7 @@ struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_
     struct attn_site_part part = {
         .n_row = f->feed.n_left, .n_head = 1, .width = attn_site_width(site, &f->dims)};
 
-    if (layout == ATTN_LAYOUT_QUERY)
+    if (layout == ATTN_LAYOUT_QUERY || layout == ATTN_LAYOUT_HEADS)
         part.n_head = config->n_head;
     if (layout == ATTN_LAYOUT_KEY) {
         part.n_head = config->n_kv_head;
@@ -130,7 +131,7 @@ bool attn_forward_watches(const struct attn_forward *f, enum attn_site site)
 
 bool attn_forward_watches_row(const struct attn_forward *f, size_t position)
 {
-    return f->trace && position >= f->first_watched &&
+    return f->trace && position >= f->first_watched && position < f->end_watched &&
            position < attn_selection_dims(f->trace->selection)->n_position &&
            attn_selection_has_query(f->trace->selection, position);
 }
@@ -141,19 +142,33 @@ bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_fee
     const size_t last = part->row0 + part->n_row - 1;
     const int n_layer = (int)f->dims.n_layer;
     const int last_layer = f->end.layer < n_layer ? f->end.layer : n_layer - 1;
+    const bool is_pooled = f->is_projected || f->dims.is_pooled;
+    const struct attn_config *config = &f->model->config;
 
-    if (f->feed.layer != last_layer || f->is_projected)
+    if (f->feed.layer != last_layer)
         return true;
-    if (f->dims.is_pooled && (f->has_logits || attn_forward_watches(f, ATTN_SITE_LOGITS)))
-        return true;
+    if (f->is_projected || attn_forward_pools(f)) {
+        size_t first, n = attn_config_pooled_rows(config, part->ids, part->n_row, &first);
+
+        first += part->row0;
+        if (row0 < first + n && first < row0 + n_row)
+            return true;
+    }
     /* A rewind may make any position the last, unless only a reset is possible. */
-    if (f->has_logits && (f->model->config.is_encoder ? attn_feed_part_has_logits(part, row0, n_row)
-                                                      : f->is_rewindable || row0 + n_row > last))
+    if (f->has_logits && !is_pooled &&
+        (config->is_encoder ? attn_feed_part_has_logits(part, row0, n_row)
+                            : f->is_rewindable || row0 + n_row > last))
         return true;
     for (size_t row = row0; row < row0 + n_row; row++)
         if (attn_forward_watches_row(f, row))
             return true;
     return false;
+}
+
+bool attn_forward_pools(const struct attn_forward *f)
+{
+    return f->dims.is_pooled && (f->has_logits || attn_forward_watches(f, ATTN_SITE_LOGITS) ||
+                                 attn_forward_watches(f, ATTN_SITE_POOLED));
 }
 
 bool attn_forward_takes_steps(const struct attn_forward *f, size_t layer)
@@ -342,6 +357,7 @@ static void visit_heads(struct attn_forward *f, size_t sequence, enum attn_site 
     const struct attn_site_rows rows = attn_forward_rows(f, site, sequence);
     const size_t ld = part.n_head * part.width;
     const bool is_edited =
+        !attn_site_is_lacking(&f->dims, site, f->feed.layer) &&
         attn_edits_touch(f->parts[sequence].edits, f->parts[sequence].n_edit, site, f->feed.layer);
 
     if (rows.n_row == 0 || (!is_edited && !is_watched))

@@ -50,6 +50,7 @@ struct attn_feed_part {
     const int32_t *key_mask;       /* [n_row] of a whole sequence; NULL: all are seen */
     struct attn_image_grid grid;   /* n_row 0: no picture, or begun at a layer */
     bool has_usual_grid;           /* the learned positions have this grid */
+    bool has_embeddings;           /* all rows of a picture were given, not its patches */
     const struct attn_edit *edits; /* [n_edit] */
     size_t n_edit;
     atomic_bool *has_effect; /* [n_edit] set for edits that changed a value; NULL without edits */
@@ -90,14 +91,16 @@ struct attn_forward {
     const struct attn_attention *attention; /* [n_layer], as each layer runs */
     const bool
         *has_own_stride; /* [n_layer]; a sequence of a pack has the attention of its length */
-    const struct attn_trace *trace; /* NULL: no tensor is watched */
-    bool is_trace_over;             /* it wants no later tensor */
-    size_t first_watched; /* in the last layer that runs, positions before it are not watched */
-    struct attn_step_place end; /* the last tensor that anything wanted depends on */
-    bool has_logits;            /* rows that the output layer reads are kept for later */
+    const struct attn_trace *trace;    /* NULL: no tensor is watched */
+    bool is_trace_over;                /* it wants no later tensor */
+    size_t first_watched, end_watched; /* in the last layer that runs, only positions from the first
+                                          up to the end are watched */
+    struct attn_step_place end;        /* the last tensor that anything wanted depends on */
+    bool has_logits;                   /* rows that the output layer reads are kept for later */
     bool keeps_layer;  /* q, k, v, z and the MLP's rows of the last layer that ran stay, each in its
                           own place, for a backward pass (backward.h) */
-    bool is_projected; /* text_embed or image_embed is watched or needed, for all rows */
+    bool is_projected; /* text_embed, image_embed or sentence_embed is watched or needed, for all
+                          rows */
     bool is_rewindable;    /* keys and values of all layers stay after a feed, not of one layer */
     struct attn_dims dims; /* n_position, n_source: the largest numbers at any time */
     const volatile sig_atomic_t *cancel; /* NULL: never */
@@ -117,9 +120,14 @@ struct attn_forward {
     struct attn_pending pending;
     const int32_t *key_mask, *source_mask; /* edits of the options, or NULL */
     size_t n_key_mask, n_source_mask;
-    size_t n_source;                           /* rows of the source that was set */
-    size_t n_cached;                           /* rows of the KV cache that may hold something */
-    size_t n_edited;                           /* rows changed by edits */
+    size_t n_source; /* rows of the source that was set */
+    size_t n_cached; /* rows of the KV cache that may hold something */
+    size_t n_text;   /* positions that the text will have, if more than those that were fed */
+    size_t n_turned; /* positions of the text by whose length the keys in the cache were turned */
+    size_t n_known;  /* the first tokens that were fed, whose ids are known */
+    int32_t *ids;    /* [n_position] of these, where longer texts have other factors of rotary
+                        positions; else NULL */
+    size_t n_edited; /* rows changed by edits */
     const char *embeddings_name, *source_name; /* borrowed: files that a caller's rows come from, or
                                                   NULL */
 
@@ -138,12 +146,19 @@ struct attn_forward {
     float *patches; /* [n_feed_row, pixels of a patch] there, too, before the layers; rows that are
                        no patches are 0 */
     float *out;     /* [n_feed_row, D, d_out or De]: attn_out, later mlp_out, the MLM head */
+    /* Of mixtures, with n = n_feed_row: logits, weights [n, N], the chosen [n, K]; rows of one
+     * expert, its input and output [n, D], its gate and input [n, the widest expert] */
+    float *router, *expert_weights, *expert_indices, *expert_x, *expert_y, *expert_g, *expert_u;
+    size_t *expert_rows;
+    float *sinks;      /* [n, H] weights of the sinks */
     uint16_t *rounded; /* [rows, inputs of the widest map] for products in bfloat16 */
     float *vectors;    /* [2, widest row of a norm or of positions]: its weight and bias, or a row
                           of positions */
     struct attn_rotary *rotaries; /* [n_rotary]: the different ropes of the layers */
     size_t n_rotary;
-    float *projected; /* [n_sequence, D + d_projected], where is_projected: rows, then their maps */
+    float *projected; /* [n_sequence, d_projected], where is_projected */
+    float *gathered;  /* [n_sequence, D] the rows that it is made of; of sentences [n_step + 1,
+                         n_sequence, most] what each module reads, and the vectors */
     float *logits;    /* [n_logit_row, V]: watched logits, a few rows at a time */
     size_t n_logit_row;
     float *final; /* [n_position, rows of W_U], for logits: the input of the output layer; one row
@@ -202,6 +217,9 @@ bool attn_forward_watches_row(const struct attn_forward *f, size_t position);
  * for the queries ROW0 .. +N_ROW-1 of PART. Earlier layers need all of them. */
 bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_feed_part *part,
                              size_t row0, size_t n_row);
+
+/* Whether one row of each sequence, from all its rows, goes to the output layer. */
+bool attn_forward_pools(const struct attn_forward *f);
 
 /* Whether attention of LAYER gives a sequence the same rows whatever is fed with them. */
 bool attn_forward_takes_steps(const struct attn_forward *f, size_t layer);

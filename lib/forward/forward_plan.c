@@ -19,7 +19,9 @@ struct attn_step_place attn_plan_end(const struct attn_forward *f)
     if (f->has_logits)
         return attn_forward_place(f, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
     if (f->is_projected)
-        end = attn_forward_place(f, ATTN_SITE_IMAGE_EMBED, ATTN_NO_LAYER);
+        end = attn_forward_place(
+            f, f->model->config.is_sentence ? ATTN_SITE_SENTENCE_EMBED : ATTN_SITE_IMAGE_EMBED,
+            ATTN_NO_LAYER);
     if (!f->trace)
         return end;
     for (int site = 0; site < ATTN_N_SITE; site++) {
@@ -41,7 +43,7 @@ double attn_plan_work(const struct attn_forward *f, size_t n_row)
     const struct attn_dims *c = &f->dims;
     const double heads =
         (double)f->dims.n_position * (double)c->n_head * (double)(c->d_head + c->d_value);
-    const double block = attn_weights_work_of_block(&f->model->weights);
+    const double block = attn_weights_work_of_block(&f->model->weights, &f->model->config);
 
     return (double)n_row * (double)(f->end.layer + 1) * (block + heads);
 }
@@ -73,12 +75,21 @@ static struct linear_needs linear_needs(const struct attn_forward *f)
     const struct attn_weights *weights = &f->model->weights;
     struct linear_needs needs = {0};
 
-    for (size_t layer = 0; layer < f->dims.n_layer; layer++)
+    for (size_t layer = 0; layer < f->dims.n_layer; layer++) {
+        const struct attn_expert *expert = weights->blocks[layer].experts;
+
         for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
             include_linear(&needs, f, &weights->blocks[layer].linears[i]);
+        if (expert) { /* all have one shape */
+            include_linear(&needs, f, &expert->gate);
+            include_linear(&needs, f, &expert->out);
+        }
+    }
     for (size_t i = f->end.site == ATTN_SITE_LOGITS || f->keeps_layer ? 0 : 1;
          i < ATTN_MODEL_N_LINEAR; i++) /* unembed is the first */
         include_linear(&needs, f, &weights->linears[i]);
+    for (size_t i = 0; i < f->model->sentence.n_step; i++)
+        include_linear(&needs, f, &f->model->sentence.steps[i].map);
     return needs;
 }
 
@@ -133,11 +144,28 @@ static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
     f->z = f->v + n_key * d_v;
 }
 
+static void plan_experts(struct attn_forward *f, struct attn_arena *arena)
+{
+    const struct attn_config *c = &f->model->config;
+    const size_t n = c->n_expert > 0 ? f->n_feed_row : 0;
+    const size_t width = max_size(attn_config_widest_mlp(c), c->n_expert);
+
+    f->router = take(arena, n, c->n_expert);
+    f->expert_weights = take(arena, n, c->n_expert);
+    f->expert_indices = take(arena, n, c->n_expert_used);
+    f->expert_rows = attn_arena_take(arena, n, sizeof *f->expert_rows);
+    f->expert_x = take(arena, n, c->d_model);
+    f->expert_y = take(arena, n, c->d_model);
+    f->expert_g = take(arena, n, width);
+    f->expert_u = take(arena, n, width);
+    f->sinks = take(arena, c->has_sinks ? f->n_feed_row : 0, c->n_head);
+}
+
 /* The widest row of a norm or of positions that a model has. */
 static size_t widest_row(const struct attn_forward *f)
 {
     const struct attn_weights *weights = &f->model->weights;
-    size_t widest = max_size(f->dims.d_model, f->dims.d_embed);
+    size_t widest = max_size(f->dims.d_model, f->model->config.d_embed);
 
     if (f->model->config.source_positions == ATTN_POSITIONS_LEARNED)
         widest = max_size(widest, f->model->config.d_source);
@@ -153,6 +181,9 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
     const struct attn_config *config = &f->model->config;
     const size_t n_layer = config->positions == ATTN_POSITIONS_ROTARY ? config->n_layer : 0;
 
+    f->ids = n_layer > 0 && config->rope[0].long_divisors
+                 ? attn_arena_take(arena, f->dims.n_position, sizeof *f->ids)
+                 : NULL;
     f->rotaries = attn_arena_take(arena, n_layer, sizeof *f->rotaries);
     f->n_rotary = 0;
     for (size_t layer = 0; layer < n_layer; layer++) {
@@ -164,12 +195,14 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
             same++;
         if (same < layer)
             continue;
-        rotary.frequencies = take(arena, 1, n_pair);
+        rotary.frequencies = take(arena, rotary.rope->long_divisors ? 2 : 1, n_pair);
         rotary.cosines = take(arena, n, n_pair);
         rotary.sines = take(arena, n, n_pair);
         if (!f->rotaries) /* measuring */
             continue;
-        attn_rope_find_frequencies(rotary.rope, rotary.frequencies);
+        attn_rope_find_frequencies(rotary.rope, 0, rotary.frequencies);
+        if (rotary.rope->long_divisors)
+            attn_rope_find_frequencies(rotary.rope, SIZE_MAX, rotary.frequencies + n_pair);
         f->rotaries[f->n_rotary++] = rotary;
     }
 }
@@ -177,11 +210,11 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
 void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;
-    const bool has_final =
-        f->has_logits || (c->is_pooled && attn_forward_watches(f, ATTN_SITE_LOGITS));
+    const bool has_final = f->has_logits || attn_forward_pools(f);
     const size_t n = f->n_feed_row,
-                 n_run = (size_t)(f->end.layer + 1);          /* layers that run, or more */
-    const size_t d_stream = max_size(c->d_model, c->d_embed); /* the embedding lies there first */
+                 n_run = (size_t)(f->end.layer + 1); /* layers that run, or more */
+    const size_t d_stream =
+        max_size(c->d_model, f->model->config.d_embed); /* the embedding lies there first */
     size_t n_state = 0; /* floats of the largest state of linear attention */
     bool has_dropout = false;
 
@@ -196,11 +229,15 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     f->normed = take(arena, n, d_stream);
     plan_shared(f, arena);
     f->out = take(arena, n, max_size(d_stream, c->d_out));
+    plan_experts(f, arena);
     f->rounded = attn_arena_take(arena, max_size(n, f->dims.n_source),
                                  linear_needs(f).n_rounded * sizeof(uint16_t));
     f->vectors = take(arena, 2, widest_row(f));
     plan_rotary(f, arena);
-    f->projected = take(arena, f->is_projected ? f->n_sequence : 0, c->d_model + c->d_projected);
+    f->projected = take(arena, f->is_projected ? f->n_sequence : 0, c->d_projected);
+    f->gathered =
+        take(arena, f->is_projected ? f->n_sequence : 0,
+             max_size(c->d_model, (f->model->sentence.n_step + 1) * f->model->sentence.most));
     f->n_logit_row = 0;
     if (attn_forward_watches(f, ATTN_SITE_LOGITS)) {
         f->n_logit_row = LOGIT_BYTES / sizeof(float) / c->n_vocab;

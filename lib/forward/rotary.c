@@ -71,8 +71,22 @@ static float yarn_ramp(const struct attn_rope *rope, size_t i)
     return fminf(fmaxf(ramp, 0), 1);
 }
 
-void attn_rope_find_frequencies(const struct attn_rope *rope, float *frequencies)
+bool attn_rope_is_long(const struct attn_rope *rope, size_t n)
 {
+    return rope->long_divisors && (double)n > rope->n_original;
+}
+
+float attn_rope_factor(const struct attn_rope *rope)
+{
+    return rope->type == ATTN_ROPE_YARN || rope->type == ATTN_ROPE_LONGROPE
+               ? (float)rope->attention_factor
+               : 1;
+}
+
+void attn_rope_find_frequencies(const struct attn_rope *rope, size_t n, float *frequencies)
+{
+    const float *divisors = attn_rope_is_long(rope, n) ? rope->long_divisors : rope->divisors;
+
     for (size_t i = 0; i < rope->d_rotary / 2; i++) {
         const float t = (float)(2 * i) / (float)rope->d_rotary;
         const float p = (float)power((double)(float)rope->theta, (double)t);
@@ -88,8 +102,12 @@ void attn_rope_find_frequencies(const struct attn_rope *rope, float *frequencies
 
             frequencies[i] = interpolated * (1.0F - kept) + 1.0F / p * kept;
         }
-        if (rope->divisors)
-            frequencies[i] /= rope->divisors[i];
+        if (rope->frequencies)
+            frequencies[i] = rope->frequencies[i];
+        else if (rope->type == ATTN_ROPE_LONGROPE)
+            frequencies[i] = 1.0F / (divisors[i] * p);
+        else if (divisors)
+            frequencies[i] /= divisors[i];
     }
 }
 
@@ -100,7 +118,27 @@ bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b)
            a->high_freq_factor == b->high_freq_factor && a->n_original == b->n_original &&
            a->beta_fast == b->beta_fast && a->beta_slow == b->beta_slow &&
            a->is_truncated == b->is_truncated && a->attention_factor == b->attention_factor &&
-           a->divisors == b->divisors;
+           a->divisors == b->divisors && a->frequencies == b->frequencies &&
+           a->turns_neighbours == b->turns_neighbours;
+}
+
+void attn_rotary_turn(const struct attn_rotary *rotary, const struct attn_kernels *kernels,
+                      size_t row, bool is_back, float *x)
+{
+    const size_t n = rotary->rope->d_rotary / 2;
+    const float *cosines = rotary->cosines + row * n, *sines = rotary->sines + row * n;
+
+    if (!rotary->rope->turns_neighbours) {
+        (is_back ? kernels->rotate_back : kernels->rotate)(x, cosines, sines, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const float a = x[2 * i], b = x[2 * i + 1], c = cosines[i],
+                    s = is_back ? -sines[i] : sines[i];
+
+        x[2 * i] = a * c - b * s;
+        x[2 * i + 1] = b * c + a * s;
+    }
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -108,7 +146,7 @@ bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b)
 struct filling {
     const struct attn_rotary *rotary;
     const struct attn_kernels *kernels;
-    size_t row0, n_row;
+    size_t row0, n_row, n;
 };
 
 static void fill_rows(void *context, size_t task, int worker)
@@ -117,22 +155,23 @@ static void fill_rows(void *context, size_t task, int worker)
     const struct attn_rotary *rotary = filling->rotary;
     const struct attn_rope *rope = rotary->rope;
     const size_t n = rope->d_rotary / 2, first = task * ROWS_PER_TASK;
-    const float factor = rope->type == ATTN_ROPE_YARN ? (float)rope->attention_factor : 1;
+    const float factor = attn_rope_factor(rope);
+    const float *frequencies = rotary->frequencies + (attn_rope_is_long(rope, filling->n) ? n : 0);
 
     (void)worker;
     for (size_t row = first; row < first + ROWS_PER_TASK && row < filling->n_row; row++) {
         float *angles = rotary->cosines + row * n;
 
-        filling->kernels->scale(rotary->frequencies, (float)(filling->row0 + row), n, angles);
+        filling->kernels->scale(frequencies, (float)(filling->row0 + row), n, angles);
         filling->kernels->turn(angles, n, factor, rotary->cosines + row * n,
                                rotary->sines + row * n);
     }
 }
 
 void attn_rotary_fill(const struct attn_rotary *rotary, const struct attn_kernels *kernels,
-                      size_t row0, size_t n_row, struct attn_pool *pool)
+                      size_t row0, size_t n_row, size_t n, struct attn_pool *pool)
 {
-    struct filling filling = {rotary, kernels, row0, n_row};
+    struct filling filling = {rotary, kernels, row0, n_row, n};
 
     attn_pool_run(pool, (n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, fill_rows, &filling);
 }

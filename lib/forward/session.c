@@ -103,8 +103,9 @@ static enum attn_status check_trace(const struct attn_trace *trace, const struct
         wanted->d_mlp != dims->d_mlp || wanted->n_vocab != dims->n_vocab ||
         wanted->d_out != dims->d_out || wanted->d_embed != dims->d_embed ||
         wanted->d_projected != dims->d_projected || wanted->is_pooled != dims->is_pooled ||
-        wanted->n_front != dims->n_front || wanted->n_rank < dims->n_rank ||
-        wanted->n_source > dims->n_source || (sites & ~dims->sites & ~attn_sites_derived()) != 0)
+        wanted->d_pooled != dims->d_pooled || wanted->n_front != dims->n_front ||
+        wanted->n_rank < dims->n_rank || wanted->n_source > dims->n_source ||
+        (sites & ~dims->sites & ~attn_sites_derived()) != 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the selection was made for another model than '%s'",
                               attn_quote_string(model->name).text);
@@ -194,13 +195,13 @@ static enum attn_status check_options(const struct attn_model *model,
  * watched or requested later. */
 static bool needs_projection(const struct attn_forward *f)
 {
-    const bool is_read = f->model->config.image.pooling == ATTN_POOLING_PROJECTED;
+    const bool is_read = f->model->config.pooling == ATTN_POOLING_PROJECTED;
     attn_site_set sites = f->trace ? attn_selection_sites(f->trace->selection) : 0;
 
     if (f->has_logits)
         sites |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
-    return (sites & (ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED) | ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED))) !=
-               0 ||
+    return (sites & (ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED) | ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED) |
+                     ATTN_SITE_BIT(ATTN_SITE_SENTENCE_EMBED))) != 0 ||
            (is_read && (sites & ATTN_SITE_BIT(ATTN_SITE_LOGITS)) != 0);
 }
 
@@ -252,6 +253,7 @@ static struct attn_forward forward_of(const struct attn_session *session,
                                        .n_max = n_key > f.dims.n_rank ? n_key : f.dims.n_rank,
                                        .ldq = config->n_head * config->d_head,
                                        .is_bf16 = f.compute == ATTN_COMPUTE_BF16};
+    f.end_watched = SIZE_MAX;
     f.is_projected = options->has_projections;
     f.end = attn_plan_end(&f);
     f.is_projected = f.is_projected || needs_projection(&f);
@@ -349,6 +351,8 @@ static enum attn_status create(const struct attn_model *model,
 static const char *find_why_whole(const struct attn_attention *layers,
                                   const struct attn_config *config)
 {
+    if (config->pooling != ATTN_POOLING_NONE)
+        return "its answer is about the whole text";
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         const struct attn_attention *one = &layers[layer];
 
@@ -499,7 +503,7 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
         return attn_error_set(err, ATTN_INVALID,
                               "`key_mask` has %zu item%s, expected one for each of %zu tokens",
                               f->n_key_mask, f->n_key_mask == 1 ? "" : "s", n);
-    if (is_whole && n_position > 0)
+    if ((is_whole || f->dims.is_pooled) && n_position > 0)
         return attn_error_set(err, ATTN_INVALID,
                               "this session takes its whole sequence in one feed");
     return ATTN_OK;
@@ -591,6 +595,42 @@ enum attn_status attn_session_feed(struct attn_session *session, const int32_t *
     return attn_session_feed_types(session, ids, NULL, n, err);
 }
 
+/* Feeds the tokens of the session again, whose text will have N_TEXT positions, if rotary positions
+ * have other factors then: results are those of one feed of the whole text. */
+static enum attn_status feed_again(struct attn_session *session, size_t n_text,
+                                   struct attn_error *err)
+{
+    struct attn_forward *f = &session->forward;
+    const size_t n_fed = session->n_position, n_edited = f->n_edited;
+    const bool is_trace_over = f->is_trace_over;
+    const struct attn_rope *rope = f->n_rotary > 0 ? f->rotaries[0].rope : NULL; /* of all layers */
+    enum attn_status status = ATTN_OK;
+
+    if (n_fed == 0 || !rope ||
+        attn_rope_is_long(rope, n_text) == attn_rope_is_long(rope, f->n_turned))
+        return ATTN_OK;
+    if (f->n_known < n_fed)
+        return attn_error_set(err, ATTN_INVALID,
+                              "texts of more than %.15g tokens turn positions by other factors: "
+                              "feed embeddings of such a text at once",
+                              rope->n_original);
+    attn_session_reset(session);
+    f->is_trace_over = true;
+    f->n_text = n_text;
+    for (size_t n; session->n_position < n_fed && status == ATTN_OK;) {
+        n = n_fed - session->n_position < f->n_feed_row ? n_fed - session->n_position
+                                                        : f->n_feed_row;
+        begin_feed(session, n, err);
+        f->parts[0].ids = f->ids + session->n_position;
+        attn_session_gather(f, f->parts[0].ids, n, f->resid);
+        status = attn_session_run_feed(session);
+    }
+    f->n_text = 0;
+    f->is_trace_over = is_trace_over;
+    f->n_edited = n_edited;
+    return status;
+}
+
 enum attn_status attn_session_feed_types(struct attn_session *session, const int32_t *ids,
                                          const int32_t *types, size_t n, struct attn_error *err)
 {
@@ -602,10 +642,37 @@ enum attn_status attn_session_feed_types(struct attn_session *session, const int
     ATTN_TRY(attn_model_check_ids(f->model, ids, n, session->n_position, err));
     if (types)
         ATTN_TRY(attn_model_check_types(f->model, types, n, err));
+    ATTN_TRY(feed_again(session, session->n_position + n, err));
+    if (f->ids) {
+        memcpy(f->ids + session->n_position, ids, n * sizeof *ids);
+        f->n_known = session->n_position + n;
+    }
     begin_feed(session, n, err);
     f->parts[0].ids = ids;
     f->parts[0].types = types;
     attn_session_gather(f, ids, n, f->resid);
+    return attn_session_run_feed(session);
+}
+
+enum attn_status attn_session_feed_rows(struct attn_session *session,
+                                        const struct attn_embedding_rows *rows, const float *x,
+                                        struct attn_error *err)
+{
+    struct attn_forward *f = &session->forward;
+    const size_t d = f->model->config.d_embed;
+    const struct given_rows given = {f->embeddings_name, "the embeddings", x, rows->n, d};
+
+    ATTN_TRY(attn_session_check_feed(session, 0, rows->n, err));
+    ATTN_TRY(check_numbers(f, &given, err));
+    f->n_known = 0; /* no ids */
+    ATTN_TRY(feed_again(session, session->n_position + rows->n, err));
+    begin_feed(session, rows->n, err);
+    f->parts[0].ids = rows->ids;
+    f->parts[0].types = rows->types;
+    f->parts[0].grid = rows->grid;
+    f->parts[0].has_usual_grid = rows->has_usual_grid;
+    f->parts[0].has_embeddings = true;
+    memcpy(f->resid, x, rows->n * d * sizeof(float));
     return attn_session_run_feed(session);
 }
 
@@ -614,18 +681,12 @@ enum attn_status attn_session_feed_embeddings(struct attn_session *session, cons
 {
     if (!attn_is_given(session, "session", err) || (n > 0 && !attn_is_given(x, "x", err)))
         return ATTN_INVALID;
-    struct attn_forward *f = &session->forward;
-    const size_t d = f->model->config.d_embed;
-    const struct given_rows rows = {f->embeddings_name, "the embeddings", x, n, d};
+    const struct attn_forward *f = &session->forward;
 
     if (f->model->config.image.patch_height > 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' reads pictures, not embeddings",
                               attn_quote_string(f->model->name).text);
-    ATTN_TRY(attn_session_check_feed(session, 0, n, err));
-    ATTN_TRY(check_numbers(f, &rows, err));
-    begin_feed(session, n, err);
-    memcpy(f->resid, x, n * d * sizeof(float));
-    return attn_session_run_feed(session);
+    return attn_session_feed_rows(session, &(const struct attn_embedding_rows){.n = n}, x, err);
 }
 
 enum attn_status attn_session_feed_pixels(struct attn_session *session, const float *pixels,
@@ -672,11 +733,18 @@ enum attn_status attn_session_check_layer(const struct attn_forward *f, int laye
 enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
                                          size_t n, struct attn_error *err)
 {
+    return attn_session_feed_layer_of(session, layer, x, NULL, n, err);
+}
+
+enum attn_status attn_session_feed_layer_of(struct attn_session *session, int layer, const float *x,
+                                            const int32_t *ids, size_t n, struct attn_error *err)
+{
     struct attn_forward *f = &session->forward;
 
     ATTN_TRY(attn_session_check_layer(f, layer, err));
     ATTN_TRY(attn_session_check_feed(session, (size_t)layer, n, err));
     begin_feed(session, n, err);
+    f->parts[0].ids = ids;
     f->feed.first_layer = layer;
     memcpy(f->resid, x, n * f->dims.d_model * sizeof(float));
     return attn_session_run_feed(session);
@@ -687,9 +755,10 @@ size_t attn_session_n_position(const struct attn_session *session)
     return session ? session->n_position : 0;
 }
 
-void attn_session_watch_from(struct attn_session *session, size_t first)
+void attn_session_watch_rows(struct attn_session *session, size_t first, size_t end)
 {
     session->forward.first_watched = first;
+    session->forward.end_watched = end;
 }
 
 void attn_session_count_edits_from(struct attn_session *session, size_t first)

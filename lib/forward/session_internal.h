@@ -7,6 +7,7 @@
 #include "forward/forward_internal.h"
 #include "forward/session.h"
 #include "forward/session_pack.h"
+#include "model/embedding.h"
 
 struct attn_session {
     struct attn_forward forward; /* borrows the fields below */
@@ -74,9 +75,19 @@ enum attn_status attn_session_measure(const struct attn_model *model,
 enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
                                          size_t n, struct attn_error *err);
 
-/* In the last layer that feeds run, the trace does not need the positions before FIRST: it gets
- * them only if they are computed anyway. */
-void attn_session_watch_from(struct attn_session *session, size_t first);
+/* The same, of the tokens IDS [n], which ATTN_POOLING_LAST looks at; NULL: none is the padding. */
+enum attn_status attn_session_feed_layer_of(struct attn_session *session, int layer, const float *x,
+                                            const int32_t *ids, size_t n, struct attn_error *err);
+
+/* As attn_session_feed_embeddings, of the sequence ROWS: its embeddings X [n, d_embed], of pictures
+ * with those of [CLS] and registers. The rest of what ROWS names is added. */
+enum attn_status attn_session_feed_rows(struct attn_session *session,
+                                        const struct attn_embedding_rows *rows, const float *x,
+                                        struct attn_error *err);
+
+/* In the last layer that feeds run, the trace needs only the positions FIRST .. END-1: it gets
+ * others only if they are computed anyway. */
+void attn_session_watch_rows(struct attn_session *session, size_t first, size_t end);
 
 /* Counts rows as changed only if edit number FIRST of the session or a later one changes them. */
 void attn_session_count_edits_from(struct attn_session *session, size_t first);
@@ -114,7 +125,7 @@ enum attn_status attn_session_feed_from(struct attn_session *session,
                                         struct attn_error *err);
 
 /* The input of the output layer after N of the positions, counted as for attn_session_logits_at and
- * with its errors, copied into ROWS [n, d_embed]. */
+ * with its errors, copied into ROWS [n, rows of the output matrix]. */
 enum attn_status attn_session_final_of(struct attn_session *session, const size_t *positions,
                                        size_t n, float *rows, struct attn_error *err);
 

@@ -206,7 +206,7 @@ enum attn_status attn_session_projections(const struct attn_session *session, fl
         return attn_error_set(err, ATTN_INVALID, "there are no projections: %s",
                               f->is_projected ? "nothing was fed"
                                               : "the session was created without them");
-    memcpy(rows, f->projected + n * f->dims.d_model, n * f->dims.d_projected * sizeof *rows);
+    memcpy(rows, f->projected, n * f->dims.d_projected * sizeof *rows);
     return ATTN_OK;
 }
 
@@ -282,20 +282,9 @@ enum attn_status attn_session_logits_of(struct attn_session *session, const size
     return unembed(session, positions, n, logits, err);
 }
 
-/* Whether the input of the output matrix is [n, d_embed], a row per position. */
-static enum attn_status check_rows(const struct attn_forward *f, struct attn_error *err)
-{
-    if (!f->dims.is_pooled)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "'%s' has logits of a whole picture, not of its positions",
-                          attn_quote_string(f->model->name).text);
-}
-
 enum attn_status attn_session_final_of(struct attn_session *session, const size_t *positions,
                                        size_t n, float *rows, struct attn_error *err)
 {
-    ATTN_TRY(check_rows(&session->forward, err));
     ATTN_TRY(check_positions(session, positions, n, err));
     for (size_t i = 0; i < n; i++)
         pick_row(&session->forward, positions[i], i, rows);
@@ -307,7 +296,6 @@ enum attn_status attn_session_unembed(struct attn_session *session, const float 
 {
     struct attn_forward *f = &session->forward;
 
-    ATTN_TRY(check_rows(f, err));
     f->feed.status = ATTN_OK;
     f->feed.err = err;
     attn_decoder_unembed(f, rows, n, logits);

@@ -9,6 +9,7 @@
 #include "base/pool_internal.h"
 #include "trace/trace_extra.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { ROWS_PER_TASK = 16 };
@@ -40,6 +41,27 @@ static void visit_finite(struct attn_forward *f, enum attn_site site, float *dat
     f->feed.is_finite = false;
 }
 
+/* Keeps the N numbers of X within the limits of q, k and v. */
+static void clip(const struct attn_forward *f, float *x, size_t n)
+{
+    const float limit = (float)f->model->config.qkv_clip;
+
+    for (size_t i = 0; i < n; i++)
+        x[i] = fminf(fmaxf(x[i], -limit), limit);
+}
+
+/* Clips q, k or v, which a map computed. Where q and k are normalized, turn_row does it later. */
+static void clip_product(struct attn_forward *f, const struct attn_pending_visit *visit)
+{
+    const struct attn_site_part part = attn_forward_part(f, visit->site);
+    const bool is_normed = f->model->config.qk_norm == ATTN_QK_NORM_ALL_HEADS;
+
+    if (f->model->config.qkv_clip > 0 &&
+        (visit->site == ATTN_SITE_V ||
+         (!is_normed && (visit->site == ATTN_SITE_Q || visit->site == ATTN_SITE_K))))
+        clip(f, visit->data, part.n_row * part.n_head * part.width);
+}
+
 void attn_step_finish(struct attn_forward *f)
 {
     run_maps(f);
@@ -47,6 +69,7 @@ void attn_step_finish(struct attn_forward *f)
         const struct attn_pending_visit *visit = &f->pending.visits[i];
         const bool is_product = visit->site != ATTN_SITE_MLP_POST; /* but the state of one */
 
+        clip_product(f, visit);
         (is_product ? visit_finite : attn_visit)(f, visit->site, visit->data);
     }
     f->pending.n_visit = 0;
@@ -104,23 +127,32 @@ static bool find_heads(const struct attn_forward *f, enum attn_site site, int n_
     return *first < *last;
 }
 
+struct attn_linear_args attn_map_of(const struct attn_forward *f, const struct attn_linear *linear,
+                                    const float *x, size_t n_row, float *y)
+{
+    return (struct attn_linear_args){.linear = linear,
+                                     .engine = &f->engine,
+                                     .scratch = f->heads.scratch,
+                                     .x = x,
+                                     .ldx = linear->weight.n_row,
+                                     .n_row = n_row,
+                                     .compute = f->compute,
+                                     .rounded = f->rounded,
+                                     .y = y,
+                                     .ldy = linear->weight.n_col,
+                                     .last_col = linear->weight.n_col,
+                                     .activation = f->activation};
+}
+
 void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct attn_linear *linear,
                       const float *x, float *y)
 {
     const struct attn_site_part part = attn_forward_part(f, site);
-    struct attn_linear_args map = {.linear = linear,
-                                   .next = find_next(f, linear),
-                                   .engine = &f->engine,
-                                   .scratch = f->heads.scratch,
-                                   .x = x,
-                                   .ldx = linear->weight.n_row,
-                                   .n_row = part.n_row,
-                                   .compute = f->compute,
-                                   .rounded = f->rounded,
-                                   .ldy = part.n_head * part.width,
-                                   .activation = f->activation,
-                                   .is_violated = &f->pending.is_violated};
+    struct attn_linear_args map = attn_map_of(f, linear, x, part.n_row, y);
 
+    map.next = find_next(f, linear);
+    map.ldy = part.n_head * part.width;
+    map.is_violated = &f->pending.is_violated;
     if (f->pending.n_visit == ATTN_LINEAR_MOST ||
         (f->pending.n_map > 0 && f->pending.maps[0].x != x))
         attn_step_finish(f);
@@ -153,6 +185,7 @@ enum row_operation {
     ACTIVATE_ROWS,  /* y = act(y) */
     ADD_ROWS,       /* y = y + x */
     SCALE_ROWS,     /* y = y * x, by the factors that were read */
+    MULTIPLY_ROWS,  /* y = y * residual_scale */
     TURN_ROWS       /* the heads of y are normalized and turned by their positions */
 };
 
@@ -187,18 +220,29 @@ void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weig
 
 bool attn_norm_has_mean(const struct attn_config *config)
 {
-    return config->norm == ATTN_NORM_LAYERNORM || config->norm == ATTN_NORM_LAYERNORM_NO_BIAS;
+    return config->norm == ATTN_NORM_LAYERNORM || config->norm == ATTN_NORM_LAYERNORM_NO_BIAS ||
+           config->norm == ATTN_NORM_LAYERNORM_NO_WEIGHT;
+}
+
+static void normalize(const struct attn_forward *f, const float *x, const float *w, const float *b,
+                      size_t n, float *y)
+{
+    const float eps = f->model->config.norm_eps;
+
+    if (attn_norm_has_mean(&f->model->config))
+        f->engine.kernels->layer_norm(x, w, b, n, eps, y);
+    else
+        f->engine.kernels->rms_norm(x, w, n, eps, y);
 }
 
 void attn_norm_row(const struct attn_forward *f, const float *x, size_t n, float *y)
 {
-    const struct attn_kernels *kernels = f->engine.kernels;
-    const float *w = f->vectors, eps = f->model->config.norm_eps;
+    normalize(f, x, f->vectors, f->vectors + n, n, y);
+}
 
-    if (attn_norm_has_mean(&f->model->config))
-        kernels->layer_norm(x, w, w + n, n, eps, y);
-    else
-        kernels->rms_norm(x, w, n, eps, y);
+const float *attn_norm_weights_of(const struct attn_forward *f, size_t head, size_t width)
+{
+    return f->vectors + (f->model->config.qk_norm == ATTN_QK_NORM_EACH_HEAD ? head * width : 0);
 }
 
 /* One position: its heads are normalized, all at once or each, and turned. */
@@ -206,24 +250,27 @@ static void turn_row(const struct row_work *work, size_t row)
 {
     const struct attn_forward *f = work->f;
     const enum attn_qk_norm norm = f->model->config.qk_norm;
-    const size_t width = work->part.width, n_pair = work->rotary->rope->d_rotary / 2;
+    const size_t width = work->part.width;
     float *x = work->y + row * work->n_col;
-    size_t angle = row * n_pair; /* index of the row of the feed that has the position */
+    size_t angle = row; /* index of the row of the feed that has the position */
 
     if (attn_site_layout(work->site) != ATTN_LAYOUT_KEY) {
         const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row, true)];
 
-        angle = (part->first + part->n_dropped + (row - part->left)) * n_pair;
+        angle = part->first + part->n_dropped + (row - part->left);
     }
     if (norm == ATTN_QK_NORM_ALL_HEADS)
         attn_norm_row(f, x, work->n_col, x);
+    if (norm == ATTN_QK_NORM_ALL_HEADS && f->model->config.qkv_clip > 0)
+        clip(f, x, work->n_col);
     for (int head = 0; head < (int)work->part.n_head; head++, x += width) {
         if (!attn_forward_needs_head(f, work->site, head))
             continue;
         if (norm == ATTN_QK_NORM_PER_HEAD)
             attn_norm_row(f, x, width, x);
-        f->engine.kernels->rotate(x, work->rotary->cosines + angle, work->rotary->sines + angle,
-                                  n_pair);
+        if (norm == ATTN_QK_NORM_EACH_HEAD)
+            normalize(f, x, attn_norm_weights_of(f, (size_t)head, width), NULL, width, x);
+        attn_rotary_turn(work->rotary, f->engine.kernels, angle, false, x);
     }
 }
 
@@ -255,6 +302,9 @@ static void run_row_task(void *context, size_t task, int worker)
         for (size_t i = 0; i < n; i++)
             for (size_t k = 0; k < d; k++)
                 y[i * d + k] *= f->vectors[k];
+        break;
+    case MULTIPLY_ROWS:
+        kernels->scale(y, (float)f->model->config.residual_scale, n * d, y);
         break;
     case TURN_ROWS:
         for (size_t i = 0; i < n; i++)
@@ -433,22 +483,12 @@ void attn_sum_norm_step(struct attn_forward *f, enum attn_site site,
 }
 
 void attn_map_step(struct attn_forward *f, const struct attn_linear *linear,
-                   const enum attn_activation *activation, const float *x, float *y)
+                   const enum attn_activation *activation, const float *x, size_t n_row, float *y)
 {
-    const struct attn_linear_args map = {.linear = linear,
-                                         .engine = &f->engine,
-                                         .scratch = f->heads.scratch,
-                                         .x = x,
-                                         .ldx = linear->weight.n_row,
-                                         .n_row = f->feed.n_left,
-                                         .compute = f->compute,
-                                         .rounded = f->rounded,
-                                         .y = y,
-                                         .ldy = linear->weight.n_col,
-                                         .last_col = linear->weight.n_col,
-                                         .activation = activation ? *activation : f->activation,
-                                         .has_activation = activation};
+    struct attn_linear_args map = attn_map_of(f, linear, x, n_row, y);
 
+    if (activation)
+        map.has_activation = true, map.activation = *activation;
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
@@ -456,20 +496,20 @@ void attn_map_step(struct attn_forward *f, const struct attn_linear *linear,
     attn_forward_check_finite(f, y, map.n_row * map.ldy);
 }
 
-/* Applies OPERATION with WEIGHTS to X, which the map before it computed for SITE. */
+/* Applies OPERATION with WEIGHTS, if it has some, to X, which the map before it computed for SITE:
+ * the site is visited afterwards. */
 static void change_output(struct attn_forward *f, enum attn_site site, enum row_operation operation,
                           const struct attn_norm_weights *weights, float *x)
 {
     struct attn_pending_visit *early = find_visit(f, x);
 
-    if (!weights->w.data)
-        return;
     if (early) /* the last: X was computed by the line before */
         f->pending.n_visit--;
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
-    attn_norm_read(f, weights);
+    if (weights)
+        attn_norm_read(f, weights);
     run_rows(f, operation, x, x, f->model->config.d_model);
     attn_visit(f, site, x);
 }
@@ -477,13 +517,17 @@ static void change_output(struct attn_forward *f, enum attn_site site, enum row_
 void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
                          const struct attn_norm_weights *weights, float *x)
 {
-    change_output(f, site, NORMALIZE_ROWS, weights, x);
+    if (weights->w.data)
+        change_output(f, site, NORMALIZE_ROWS, weights, x);
 }
 
 void attn_scale_step(struct attn_forward *f, enum attn_site site,
                      const struct attn_norm_weights *weights, float *x)
 {
-    change_output(f, site, SCALE_ROWS, weights, x);
+    if (weights->w.data)
+        change_output(f, site, SCALE_ROWS, weights, x);
+    if (f->model->config.residual_scale > 0)
+        change_output(f, site, MULTIPLY_ROWS, NULL, x);
 }
 
 void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const float *y)

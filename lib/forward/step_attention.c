@@ -5,6 +5,7 @@
 
 #include "attention/attention_internal.h"
 #include "base/pool_internal.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 
@@ -86,6 +87,7 @@ static struct attn_heads heads_of(struct attention_step *step)
         .q_step = dims->d_head,
         .kv = &f->kv[(size_t)layer % f->n_cache_layer * dims->n_kv_head],
         .z_step = dims->d_value,
+        .takes_rows = selection && attn_selection_takes_rows(selection),
     };
 }
 
@@ -199,12 +201,17 @@ void attn_attention_step(struct attn_forward *f, float *q, float *k, const float
         }
         step.heads = heads_of(&step);
         step.heads.q = part_q;
+        if (attn_forward_watches(f, ATTN_SITE_SINK))
+            step.heads.sink_weights = f->sinks + step.part->left * f->dims.n_head;
         if (attn_forward_needs(f, ATTN_SITE_Z))
             step.heads.z = z + step.part->left * step.heads.feed.ldz;
         append_rows(&step, k, v);
         if (attn_forward_needs(f, ATTN_SITE_QK))
             attend(&step, part_q);
     }
-    if (!attn_forward_is_over(f))
-        attn_visit(f, ATTN_SITE_Z, z);
+    if (attn_forward_is_over(f))
+        return;
+    attn_visit(f, ATTN_SITE_Z, z);
+    if (attn_forward_watches(f, ATTN_SITE_SINK))
+        attn_visit(f, ATTN_SITE_SINK, f->sinks);
 }

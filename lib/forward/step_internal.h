@@ -20,6 +20,9 @@ void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weig
 void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weights);
 void attn_norm_row(const struct attn_forward *f, const float *x, size_t n, float *y);
 
+/* The first of the weights that were read which head HEAD of WIDTH components has. */
+const float *attn_norm_weights_of(const struct attn_forward *f, size_t head, size_t width);
+
 /* Whether norms subtract the mean; otherwise they are RMS norms. */
 bool attn_norm_has_mean(const struct attn_config *config);
 
@@ -41,7 +44,7 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
 void attn_post_norm_step(struct attn_forward *f, enum attn_site site,
                          const struct attn_norm_weights *weights, float *x);
 
-/* The same where a model has layer scale: x = x * w. */
+/* The same where a model has layer scale, x = x * w, or a factor of the residual stream. */
 void attn_scale_step(struct attn_forward *f, enum attn_site site,
                      const struct attn_norm_weights *weights, float *x);
 
@@ -49,9 +52,13 @@ void attn_scale_step(struct attn_forward *f, enum attn_site site,
 void attn_sum_norm_step(struct attn_forward *f, enum attn_site site,
                         const struct attn_norm_weights *weights, float *x);
 
+/* y = x W + b, of rows that lie one after another. */
+struct attn_linear_args attn_map_of(const struct attn_forward *f, const struct attn_linear *linear,
+                                    const float *x, size_t n_row, float *y);
+
 /* y = x W + b outside of the layers, where nothing waits; with ACTIVATION act(x W + b). No site. */
 void attn_map_step(struct attn_forward *f, const struct attn_linear *linear,
-                   const enum attn_activation *activation, const float *x, float *y);
+                   const enum attn_activation *activation, const float *x, size_t n_row, float *y);
 
 /* SITE: queries or keys x [n_row, heads, E] normalized, where the model has such norms, and turned
  * by their positions. Nothing happens where positions are not rotary. */
@@ -63,6 +70,24 @@ void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const
 
 /* SITE: x = act(x), x [n_row, F]. */
 void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x);
+
+/* MLP_OUT of a layer with experts, and the sites before it, of the rows in f->normed. */
+void attn_experts_step(struct attn_forward *f, const struct attn_block_weights *w, float *out);
+
+/* Its parts, of rows X [n_row, D] on POOL: router_logits, in f->router; the choice, in
+ * f->expert_weights and f->expert_indices; the rows that chose EXPERT, in f->expert_rows and
+ * f->expert_x, and their number; an expert, into f->expert_y, with what its gate reads in
+ * f->expert_g and f->expert_u, and its product in POST, which may be f->expert_g; sigmoid(x w),
+ * into GATES [n_row]. */
+void attn_router_run(const struct attn_forward *f, const struct attn_block_weights *w,
+                     const float *x, size_t n_row, struct attn_pool *pool);
+void attn_router_choose(const struct attn_forward *f, size_t n_row);
+size_t attn_expert_gather(const struct attn_forward *f, size_t expert, const float *x,
+                          size_t n_row);
+void attn_expert_run(struct attn_forward *f, const struct attn_expert *expert, const float *x,
+                     size_t n_row, float *post, struct attn_pool *pool);
+void attn_shared_gate(const struct attn_forward *f, const struct attn_block_weights *w,
+                      const float *x, size_t n_row, float *gates);
 
 /* SITE: resid = resid + x, or x where the model has no residual stream; [n_row, D]. The residual
  * stream is looked at for values that are not finite. */
@@ -98,6 +123,13 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
 /* Takes the embeddings through positions, blocks and the output layer, as far as anything is
  * needed. Returns the feed's status. */
 enum attn_status attn_decoder_run(struct attn_forward *f);
+
+/* The parts of a pooled vector (attn_sentence.pools). */
+enum { POOL_FIRST = 1, POOL_MAX = 2, POOL_MEAN = 4, POOL_LAST = 8 };
+
+/* One row of each sequence, which a classifier's head or matrix reads, into f->final, from its rows
+ * X [n_row, D]. */
+void attn_decoder_pool(struct attn_forward *f, const float *x);
 
 /* LOGITS [n_row, V] of rows X [n_row, D] that the output layer reads. */
 void attn_decoder_unembed(struct attn_forward *f, const float *x, size_t n_row, float *logits);

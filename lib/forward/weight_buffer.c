@@ -68,6 +68,13 @@ size_t attn_weight_buffer_size(const struct attn_weight_buffer *buffer,
 
             largest = size > largest ? size : largest;
         }
+    for (size_t layer = 0; layer < n_layer; layer++)
+        if (weights->blocks[layer].experts) {
+            const size_t size =
+                buffer_bytes(buffer->st, &weights->blocks[layer].experts->gate.weight);
+
+            largest = size > largest ? size : largest;
+        }
     return largest < SMALLEST_BYTES ? 0 : largest;
 }
 
