@@ -16,8 +16,9 @@ struct slot {
 struct attn_capture {
     struct attn_selection *selection; /* owns */
     struct attn_trace trace;
-    struct slot *slots; /* owns; [(n_layer + 1), ATTN_N_SITE]: ATTN_NO_LAYER first */
-    size_t *row_of;     /* owns; [n_position] a query's place among the selected ones */
+    struct slot *slots;           /* owns; [(n_layer + 1), ATTN_N_SITE]: ATTN_NO_LAYER first */
+    size_t *row_of;               /* owns; [n_position] a query's place among the selected ones */
+    struct attn_capture *encoder; /* owns; of the selection's encoder, or NULL */
 };
 
 static struct slot *slot_of(const struct attn_capture *capture, enum attn_site site, int layer)
@@ -28,6 +29,19 @@ static struct slot *slot_of(const struct attn_capture *capture, enum attn_site s
 static size_t n_slot(const struct attn_capture *capture)
 {
     return (attn_selection_dims(capture->selection)->n_layer + 1) * ATTN_N_SITE;
+}
+
+/* The capture of the stack that *LAYER is in, whose number there becomes *LAYER. */
+static const struct attn_capture *stack_of(const struct attn_capture *capture, int *layer)
+{
+    const int n_layer = capture ? (int)attn_selection_dims(capture->selection)->n_layer : 0;
+
+    if (!capture || !capture->encoder || *layer < n_layer)
+        return capture;
+    *layer -= n_layer;
+    if (*layer == (int)attn_selection_dims(capture->encoder->selection)->n_layer)
+        *layer = ATTN_NO_LAYER;
+    return capture->encoder;
 }
 
 static bool is_of_keys(enum attn_site site)
@@ -62,9 +76,7 @@ static size_t n_row_of(const struct attn_selection *selection, enum attn_site si
 
 static size_t width_of(const struct attn_selection *selection, enum attn_site site, int layer)
 {
-    const struct attn_dims *dims = attn_selection_dims(selection);
-
-    return attn_site_has_keys(site) ? attn_site_n_key(dims, layer) : attn_site_width(site, dims);
+    return attn_site_n_column(site, attn_selection_dims(selection), layer);
 }
 
 /* Sets N bits from bit FIRST on. */
@@ -83,19 +95,22 @@ static void set_bits(unsigned char *bits, size_t first, size_t n)
 static enum attn_status keep_event(void *user, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
-    struct attn_capture *capture = user;
+    int layer = event->layer;
+    const struct attn_capture *capture = stack_of(user, &layer);
     const struct attn_selection *selection = capture->selection;
-    const struct slot *slot = slot_of(capture, event->site, event->layer);
-    const size_t width = width_of(selection, event->site, event->layer);
+    const struct slot *slot = slot_of(capture, event->site, layer);
+    const size_t width = width_of(selection, event->site, layer);
     const bool has_all_rows =
         is_of_keys(event->site) || attn_site_is_pooled(event->site, attn_selection_dims(selection));
     const size_t n_rowless = attn_selection_n_rowless(selection, event->site);
     size_t first_row = 0;
 
     (void)err;
+    if (!slot->values) /* its stack is not selected */
+        return ATTN_OK;
     if (event->head != ATTN_ALL_HEADS)
-        first_row = n_head_before(selection, event->site, event->layer, event->head) *
-                    n_row_of(selection, event->site, event->layer);
+        first_row = n_head_before(selection, event->site, layer, event->head) *
+                    n_row_of(selection, event->site, layer);
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t position = event->row0 + r;
         const size_t row = has_all_rows ? position : capture->row_of[position] - n_rowless;
@@ -140,9 +155,12 @@ static enum attn_status reserve_all(struct attn_capture *capture,
                                     const struct attn_selection *selection, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
+    const struct attn_selection *encoder = attn_selection_encoder(selection);
     size_t n_row = 0;
 
     ATTN_TRY(attn_selection_copy(selection, &capture->selection, err));
+    if (encoder)
+        ATTN_TRY(attn_capture_create(encoder, &capture->encoder, err));
     capture->trace = (struct attn_trace){capture->selection, keep_event, capture};
     ATTN_TRY(ATTN_ALLOC(capture->row_of, dims->n_position, err));
     ATTN_TRY(ATTN_ALLOC(capture->slots, n_slot(capture), err));
@@ -182,6 +200,7 @@ const struct attn_trace *attn_capture_trace(const struct attn_capture *capture)
 
 const float *attn_capture_tensor(const struct attn_capture *capture, enum attn_site site, int layer)
 {
+    capture = stack_of(capture, &layer);
     return has_slot(capture, site, layer) ? slot_of(capture, site, layer)->values : NULL;
 }
 
@@ -193,7 +212,7 @@ const float *attn_capture_head(const struct attn_capture *capture, enum attn_sit
 
     if (!tensor || !attn_site_has_heads(site))
         return NULL;
-    selection = capture->selection;
+    selection = stack_of(capture, &layer)->selection;
     if (!has_head(selection, site, layer, head))
         return NULL;
     return tensor + n_head_before(selection, site, layer, head) * n_row_of(selection, site, layer) *
@@ -205,6 +224,7 @@ bool attn_capture_has_cell(const struct attn_capture *capture, enum attn_site si
 {
     const struct slot *slot;
 
+    capture = stack_of(capture, &layer);
     if (!has_slot(capture, site, layer))
         return false;
     slot = slot_of(capture, site, layer);
@@ -223,6 +243,7 @@ void attn_capture_free(struct attn_capture *capture)
     }
     attn_free(capture->slots);
     attn_free(capture->row_of);
+    attn_capture_free(capture->encoder);
     attn_selection_free(capture->selection);
     attn_free(capture);
 }

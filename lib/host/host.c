@@ -21,7 +21,7 @@
 static enum attn_status open_tokenizer(struct attn_host *host, const struct attn_source *source,
                                        struct attn_error *err)
 {
-    const size_t n_row = attn_model_config(host->model)->n_vocab;
+    const size_t n_row = attn_model_config(host->model)->n_token;
     enum attn_status status;
 
     if (attn_model_config(host->model)->image.patch_height > 0) {
@@ -232,9 +232,9 @@ void attn_host_free(struct attn_host *host)
         attn_free(host->kept.texts[i]);
     attn_free(host->kept.texts);
     attn_free(host->kept.overrides);
-    attn_tokenizer_free(host->tokenizer);
     attn_model_free(host->model);
     if (!host->is_labelled) {
+        attn_tokenizer_free(host->tokenizer);
         attn_free(host->pictures.steps);
         attn_monitor_free(host->pictures.large);
     }
@@ -300,6 +300,17 @@ enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,
 enum attn_status attn_host_tokenizer(const struct attn_host *host,
                                      const struct attn_tokenizer **tokenizer,
                                      struct attn_error *err)
+{
+    if (!attn_is_given(host, "host", err) || !attn_is_given(tokenizer, "tokenizer", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_host_source_tokenizer(host, tokenizer, err));
+    *tokenizer = attn_tokenizer_target(*tokenizer);
+    return ATTN_OK;
+}
+
+enum attn_status attn_host_source_tokenizer(const struct attn_host *host,
+                                            const struct attn_tokenizer **tokenizer,
+                                            struct attn_error *err)
 {
     if (!attn_is_given(host, "host", err) || !attn_is_given(tokenizer, "tokenizer", err))
         return ATTN_INVALID;

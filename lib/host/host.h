@@ -61,10 +61,16 @@ ATTN_API void attn_host_free(struct attn_host *host);
 
 ATTN_API const struct attn_model *attn_host_model(const struct attn_host *host); /* or NULL */
 
-/* The tokenizer, borrowed from the host. Where there is none *tokenizer is NULL, and the failure to
- * open it is returned: ATTN_FORMAT or ATTN_IO of the vocabulary, ATTN_INVALID without a model. */
+/* The tokenizer, borrowed from the host; of a translator that of target texts. Where there is none
+ * *tokenizer is NULL, and the failure to open it is returned: ATTN_FORMAT or ATTN_IO of the
+ * vocabulary, ATTN_INVALID without a model. */
 ATTN_API enum attn_status attn_host_tokenizer(const struct attn_host *host,
                                               const struct attn_tokenizer **tokenizer,
                                               struct attn_error *err);
+
+/* The same of source texts, which differs for Marian only. */
+ATTN_API enum attn_status attn_host_source_tokenizer(const struct attn_host *host,
+                                                     const struct attn_tokenizer **tokenizer,
+                                                     struct attn_error *err);
 
 #endif

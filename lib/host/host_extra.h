@@ -17,7 +17,7 @@ ATTN_API enum attn_status attn_pixels_make(const struct attn_host *host, const u
                                            size_t height, size_t width, struct attn_pixels *pixels,
                                            struct attn_error *err);
 
-/* The same of the picture in the file PATH: PNG, JPEG, a .npy file of uint8 [H, W, 3]; one of
+/* The same of the picture in the file PATH: PNG, JPEG, WebP, a .npy file of uint8 [H, W, 3]; one of
  * floats [C, H, W] holds the values themselves. */
 ATTN_API enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
                                            struct attn_pixels *pixels, struct attn_error *err);

@@ -30,6 +30,13 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' names layer %d, expected 0 to %zu", name,
                               edit->layer, dims->n_layer - 1);
+    if (edit->site == ATTN_SITE_SINK || edit->site == ATTN_SITE_EXPERT_INDICES)
+        return attn_error_set(err, ATTN_INVALID,
+                              "an edit of '%s' would change nothing: no tensor is made of it",
+                              name);
+    if (attn_site_is_lacking(dims, edit->site, edit->layer))
+        return attn_error_set(err, ATTN_INVALID, "layer %d has no site '%s' to edit", edit->layer,
+                              name);
     if (attn_site_has_heads(edit->site) && edit->head != ATTN_ALL_HEADS &&
         (edit->head < 0 || (size_t)edit->head >= n_head))
         return attn_error_set(err, ATTN_INVALID, "an edit of '%s' names head %d, expected 0 to %zu",

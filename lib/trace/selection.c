@@ -19,13 +19,40 @@
 struct attn_selection {
     struct attn_dims dims;
     attn_site_set sites;
-    size_t n_query;          /* flags set in `queries` */
-    unsigned char *layers;   /* [n_layer] */
-    unsigned char *heads;    /* [n_layer, n_head] */
-    unsigned char *queries;  /* [n_position] */
-    bool has_chosen_heads;   /* heads were named, so that the next one is added to them */
+    attn_site_set cross_sites;      /* of layers 2N + 1 of pairs, as far as they are of attention */
+    struct attn_selection *encoder; /* owns; layers from dims.n_layer on, or NULL */
+    size_t n_query;                 /* flags set in `queries` */
+    unsigned char *layers;          /* [n_layer] */
+    unsigned char *after;   /* [n_layer] the same for what comes after attention in a layer; differs
+                               from `layers` for pairs alone, where the MLP is the decoder's */
+    unsigned char *heads;   /* [n_layer, n_head] */
+    unsigned char *queries; /* [n_position] */
+    bool has_chosen_heads;  /* heads were named, so that the next one is added to them */
     bool has_chosen_queries; /* the same for queries */
+    bool takes_rows;
 };
+
+/* The part of SELECTION that has *LAYER, which becomes the layer of that part. */
+static const struct attn_selection *part_of(const struct attn_selection *selection, int *layer)
+{
+    int number;
+
+    if (!selection || !selection->encoder || *layer < (int)selection->dims.n_layer)
+        return selection;
+    attn_model_stack_of(&selection->dims, ATTN_SITE_RESID_PRE, *layer, &number);
+    *layer = number;
+    return selection->encoder;
+}
+
+/* Whether the stack that SITE of LAYER belongs to has SITE among its sites. */
+static bool has_stack_site(const struct attn_selection *selection, enum attn_site site, int layer)
+{
+    int number;
+    const bool is_cross =
+        attn_model_stack_of(&selection->dims, site, layer, &number) == ATTN_STACK_CROSS;
+
+    return ((is_cross ? selection->cross_sites : selection->sites) & ATTN_SITE_BIT(site)) != 0;
+}
 
 /* Indices from `first` to below `end`, each `step` after the one before. */
 struct range {
@@ -46,7 +73,7 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
     size_t n_flag;
 
     if (!attn_is_given(dims, "dims", err) || !attn_is_given(selection, "selection", err) ||
-        !attn_is_known(dims->later, "dims", err))
+        !attn_rest_is_known(dims->later, sizeof dims->later / sizeof *dims->later, "dims", err))
         return ATTN_INVALID;
     if (!attn_checked_mul(dims->n_layer, dims->n_head, &n_flag)) {
         attn_error_no_memory(err);
@@ -54,50 +81,79 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
     }
     ATTN_TRY(ATTN_ALLOC(s, 1, err));
     s->dims = *dims;
-    s->sites = wished & dims->sites;
+    s->sites = s->cross_sites = wished & dims->sites;
     s->n_query = dims->n_position;
     s->layers = attn_alloc(dims->n_layer, 1, err);
+    s->after = attn_alloc(dims->n_layer, 1, err);
     s->heads = attn_alloc(n_flag, 1, err);
     s->queries = attn_alloc(dims->n_position, 1, err);
-    if (!s->layers || !s->heads || !s->queries) {
+    if (!s->layers || !s->after || !s->heads || !s->queries) {
         attn_selection_free(s);
         return ATTN_NO_MEMORY;
     }
     memset(s->layers, 1, dims->n_layer);
+    memset(s->after, 1, dims->n_layer);
     memset(s->heads, 1, n_flag);
     memset(s->queries, 1, dims->n_position);
+    if (dims->encoder && attn_selection_create(dims->encoder, &s->encoder, err) != ATTN_OK) {
+        attn_selection_free(s);
+        return ATTN_NO_MEMORY;
+    }
     *selection = s;
     return ATTN_OK;
+}
+
+/* Makes sites, layers and heads of TO those of FROM, and if HAS_QUERIES its queries. */
+static void copy_choice(struct attn_selection *to, const struct attn_selection *from,
+                        bool has_queries)
+{
+    const struct attn_dims *dims = &from->dims;
+
+    memcpy(to->layers, from->layers, dims->n_layer);
+    memcpy(to->after, from->after, dims->n_layer);
+    memcpy(to->heads, from->heads, dims->n_layer * dims->n_head);
+    to->sites = from->sites;
+    to->cross_sites = from->cross_sites;
+    to->has_chosen_heads = from->has_chosen_heads;
+    if (has_queries) {
+        memcpy(to->queries, from->queries, dims->n_position);
+        to->n_query = from->n_query;
+        to->has_chosen_queries = from->has_chosen_queries;
+    }
+    if (to->encoder)
+        copy_choice(to->encoder, from->encoder, has_queries);
 }
 
 enum attn_status attn_selection_copy(const struct attn_selection *selection,
                                      struct attn_selection **copy, struct attn_error *err)
 {
-    const struct attn_dims *dims;
-    struct attn_selection *made;
-
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(copy, "copy", err))
         return ATTN_INVALID;
-    dims = &selection->dims;
-    ATTN_TRY(attn_selection_create(dims, &made, err));
-    memcpy(made->layers, selection->layers, dims->n_layer);
-    memcpy(made->heads, selection->heads, dims->n_layer * dims->n_head);
-    memcpy(made->queries, selection->queries, dims->n_position);
-    made->sites = selection->sites;
-    made->n_query = selection->n_query;
-    made->has_chosen_heads = selection->has_chosen_heads;
-    made->has_chosen_queries = selection->has_chosen_queries;
-    *copy = made;
+    ATTN_TRY(attn_selection_create(&selection->dims, copy, err));
+    copy_choice(*copy, selection, true);
+    return ATTN_OK;
+}
+
+enum attn_status attn_selection_copy_heads(const struct attn_selection *selection,
+                                           const struct attn_dims *dims,
+                                           struct attn_selection **copy, struct attn_error *err)
+{
+    ATTN_TRY(attn_selection_create(dims, copy, err));
+    copy_choice(*copy, selection, false);
     return ATTN_OK;
 }
 
 static enum attn_status add_stream(struct attn_selection *selection, attn_site_set made,
                                    const char *layers, struct attn_error *err)
 {
-    const attn_site_set ends =
-        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(attn_site_of_output(&selection->dims));
+    const attn_site_set ends = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
+                               ATTN_SITE_BIT(ATTN_SITE_RESID_POST) |
+                               ATTN_SITE_BIT(attn_site_of_output(&selection->dims)) |
+                               ATTN_SITE_BIT(attn_site_of_layer_output(&selection->dims, 0));
 
-    ATTN_TRY(attn_selection_set_sites(selection, (selection->sites & ~made) | ends, err));
+    const attn_site_set sites = selection->sites | selection->cross_sites;
+
+    ATTN_TRY(attn_selection_set_sites(selection, (sites & ~made) | ends, err));
     ATTN_TRY(attn_selection_set_queries(selection, "all", err));
     return layers ? attn_selection_set_layers(selection, layers, err) : ATTN_OK;
 }
@@ -116,7 +172,9 @@ void attn_selection_free(struct attn_selection *selection)
 {
     if (!selection)
         return;
+    attn_selection_free(selection->encoder);
     attn_free(selection->layers);
+    attn_free(selection->after);
     attn_free(selection->heads);
     attn_free(selection->queries);
     attn_free(selection);
@@ -243,9 +301,57 @@ enum attn_status attn_selection_set_sites(struct attn_selection *selection, attn
     if (!attn_is_given(selection, "selection", err))
         return ATTN_INVALID;
     /* A glob may match sites that the model lacks, if it matches another; see attn_sites_parse. */
-    if ((sites & selection->dims.sites) == 0)
+    if ((sites &
+         (selection->dims.sites | (selection->encoder ? selection->encoder->dims.sites : 0))) == 0)
         return report_site(selection, sites, err);
-    selection->sites = sites & selection->dims.sites;
+    selection->sites = selection->cross_sites = sites & selection->dims.sites;
+    if (selection->encoder)
+        selection->encoder->sites = sites & selection->encoder->dims.sites;
+    return ATTN_OK;
+}
+
+void attn_selection_clear_sites(struct attn_selection *selection)
+{
+    selection->sites = selection->cross_sites = 0;
+    if (selection->encoder)
+        selection->encoder->sites = 0;
+}
+
+void attn_selection_add_gradients(struct attn_selection *selection)
+{
+    attn_site_set *sets[] = {&selection->sites, &selection->cross_sites};
+
+    for (size_t i = 0; i < 2; i++)
+        *sets[i] |= attn_sites_gradients_of(*sets[i]) & selection->dims.sites;
+    if (selection->encoder)
+        attn_selection_add_gradients(selection->encoder);
+}
+
+enum attn_status attn_selection_add_sites(struct attn_selection *selection,
+                                          enum attn_model_stack stack, attn_site_set sites,
+                                          struct attn_error *err)
+{
+    const bool is_all = stack == ATTN_STACK_ONLY;
+    const attn_site_set own = sites & selection->dims.sites;
+    /* The input of cross-attention is resid_mid, or that normalized: it has no name of its own. */
+    const attn_site_set of_cross =
+        own & ~(ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_PRE_GRAD));
+    const attn_site_set its = selection->encoder ? sites & selection->encoder->dims.sites : 0;
+
+    if (!is_all && !selection->dims.has_pairs)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s:' names one of two stacks, and this model has one",
+                              attn_model_stack_name(stack));
+    if (((is_all || stack == ATTN_STACK_DECODER ? own : 0) |
+         (stack == ATTN_STACK_CROSS ? of_cross : 0) |
+         (is_all || stack == ATTN_STACK_ENCODER ? its : 0)) == 0)
+        return report_site(selection, sites, err);
+    if (is_all || stack == ATTN_STACK_DECODER)
+        selection->sites |= own;
+    if (is_all || stack == ATTN_STACK_CROSS)
+        selection->cross_sites |= of_cross;
+    if (selection->encoder && (is_all || stack == ATTN_STACK_ENCODER))
+        selection->encoder->sites |= its;
     return ATTN_OK;
 }
 
@@ -368,13 +474,95 @@ static enum attn_status replace_flags(const struct attn_selection *selection,
     return status;
 }
 
+/* --- lists of a model with two stacks --------------------------------------------------------- */
+
+/* Sets the flags of an item in STACK, those of heads or of layers; ATTN_INVALID if it has no such
+ * layer or head. */
+static enum attn_status set_in_stack(struct attn_selection *selection, bool is_heads,
+                                     enum attn_model_stack stack, const char *item, size_t size,
+                                     struct attn_error *err)
+{
+    const bool is_encoder = stack == ATTN_STACK_ENCODER;
+    struct attn_selection *s = is_encoder ? selection->encoder : selection;
+    const size_t step = is_encoder ? 1 : 2, first = stack == ATTN_STACK_CROSS;
+    const size_t n_layer = s ? s->dims.n_layer / step : 0;
+    struct attn_dims dims = s ? s->dims : (struct attn_dims){0};
+    const size_t width = is_heads ? dims.n_head : 1;
+    const struct axis axis = {"layers", n_layer};
+    unsigned char *flags = attn_alloc(n_layer, width, err), *to;
+    struct range range;
+    enum attn_status status = ATTN_OK;
+
+    if (!flags)
+        return ATTN_NO_MEMORY;
+    dims.n_layer = n_layer;
+    if (n_layer == 0)
+        status = attn_error_set(err, ATTN_INVALID, "the encoder is not among the tensors here");
+    else if (is_heads)
+        status = parse_head_item(&dims, item, size, flags, err);
+    else if (parse_item(item, size, n_layer, &range))
+        set_flags(flags, range);
+    else
+        status = report_item(&axis, item, size, err);
+    for (size_t layer = 0; status == ATTN_OK && layer < n_layer; layer++)
+        for (size_t i = 0; i < width; i++) {
+            to = is_heads ? s->heads : s->layers;
+            to[(layer * step + first) * width + i] |= flags[layer * width + i];
+            if (!is_heads && first == 0)
+                s->after[layer * step + step - 1] |= flags[layer];
+        }
+    attn_free(flags);
+    return status;
+}
+
+/* Sets the flags of the items of SPEC alone, in the stacks that they name, or in all that have
+ * them. */
+static enum attn_status set_stacks(struct attn_selection *selection, bool is_heads,
+                                   const char *spec, struct attn_error *err)
+{
+    struct attn_error ignored = {0};
+
+    for (struct attn_selection *s = selection; s; s = s->encoder) {
+        memset(s->heads, 0, is_heads ? s->dims.n_layer * s->dims.n_head : 0);
+        memset(s->layers, 0, is_heads ? 0 : s->dims.n_layer);
+        memset(s->after, 0, is_heads ? 0 : s->dims.n_layer);
+    }
+    for (const char *item = spec;; item++) {
+        size_t n_stack, size;
+        const enum attn_model_stack stack = attn_model_stack_find(item, &n_stack);
+        bool is_found = false;
+
+        item += n_stack;
+        size = strcspn(item, ",");
+        for (int i = ATTN_STACK_ENCODER; i <= ATTN_STACK_CROSS && stack == ATTN_STACK_ONLY; i++)
+            is_found |= set_in_stack(selection, is_heads, (enum attn_model_stack)i, item, size,
+                                     &ignored) == ATTN_OK;
+        if (!is_found)
+            ATTN_TRY(set_in_stack(selection, is_heads,
+                                  stack == ATTN_STACK_ONLY ? ATTN_STACK_DECODER : stack, item, size,
+                                  err));
+        item += size;
+        if (*item == '\0')
+            return ATTN_OK;
+    }
+}
+
 enum attn_status attn_selection_set_layers(struct attn_selection *selection, const char *spec,
                                            struct attn_error *err)
 {
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
         return ATTN_INVALID;
-    return replace_flags(selection, &(struct axis){"layers", selection->dims.n_layer}, spec,
-                         selection->layers, selection->dims.n_layer, err);
+    ATTN_TRY(replace_flags(selection, &(struct axis){"layers", selection->dims.n_layer}, spec,
+                           selection->layers, selection->dims.n_layer, err));
+    memcpy(selection->after, selection->layers, selection->dims.n_layer);
+    return ATTN_OK;
+}
+
+enum attn_status attn_selection_choose_layers(struct attn_selection *selection, const char *spec,
+                                              struct attn_error *err)
+{
+    return selection->dims.has_pairs ? set_stacks(selection, false, spec, err)
+                                     : attn_selection_set_layers(selection, spec, err);
 }
 
 enum attn_status attn_selection_set_queries(struct attn_selection *selection, const char *spec,
@@ -394,6 +582,10 @@ enum attn_status attn_selection_set_heads(struct attn_selection *selection, cons
 {
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
         return ATTN_INVALID;
+    if (selection->dims.has_pairs) {
+        selection->has_chosen_heads = true;
+        return set_stacks(selection, true, spec, err);
+    }
     ATTN_TRY(replace_flags(selection, NULL, spec, selection->heads,
                            selection->dims.n_layer * selection->dims.n_head, err));
     selection->has_chosen_heads = true;
@@ -403,17 +595,11 @@ enum attn_status attn_selection_set_heads(struct attn_selection *selection, cons
 enum attn_status attn_select_heads(const char *spec, const struct attn_dims *dims,
                                    struct attn_selection **selection, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
     struct attn_selection *made;
 
     ATTN_TRY(attn_selection_create(dims, &made, err));
-    if (spec)
-        status = attn_selection_set_heads(made, spec, err);
-    if (status == ATTN_OK)
-        *selection = made;
-    else
-        attn_selection_free(made);
-    return status;
+    ATTN_RETURN_MADE(spec ? attn_selection_set_heads(made, spec, err) : ATTN_OK, selection, made,
+                     attn_selection_free);
 }
 
 /* Whether INDEX is below N; then RANGE holds it, or all of them for ALL. */
@@ -456,23 +642,57 @@ const struct attn_dims *attn_selection_dims(const struct attn_selection *selecti
     return selection ? &selection->dims : NULL;
 }
 
+void attn_selection_take_rows(struct attn_selection *selection)
+{
+    selection->takes_rows = true;
+}
+
+bool attn_selection_takes_rows(const struct attn_selection *selection)
+{
+    return selection->takes_rows;
+}
+
 attn_site_set attn_selection_sites(const struct attn_selection *selection)
 {
-    return selection->sites;
+    return selection->sites | (selection->dims.has_pairs ? selection->cross_sites : 0) |
+           (selection->encoder ? selection->encoder->sites : 0);
 }
 
 bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site)
 {
-    return (selection->sites & ATTN_SITE_BIT(site)) != 0;
+    return (attn_selection_sites(selection) & ATTN_SITE_BIT(site)) != 0;
+}
+
+size_t attn_selection_n_layer(const struct attn_selection *selection)
+{
+    return selection->dims.n_layer +
+           (selection->encoder ? selection->encoder->dims.n_layer + 1 : 0);
+}
+
+enum attn_status attn_selection_copy_stack(const struct attn_selection *selection, bool is_encoder,
+                                           struct attn_selection **copy, struct attn_error *err)
+{
+    ATTN_TRY(attn_selection_copy(is_encoder ? selection->encoder : selection, copy, err));
+    attn_selection_free((*copy)->encoder);
+    (*copy)->encoder = NULL;
+    (*copy)->dims.encoder = NULL;
+    return ATTN_OK;
+}
+
+const struct attn_selection *attn_selection_encoder(const struct attn_selection *selection)
+{
+    return selection->encoder;
 }
 
 bool attn_selection_has_layer(const struct attn_selection *selection, int layer)
 {
+    selection = part_of(selection, &layer);
     return layer >= 0 && (size_t)layer < selection->dims.n_layer && selection->layers[layer] != 0;
 }
 
 bool attn_selection_has_head(const struct attn_selection *selection, int layer, int head)
 {
+    selection = part_of(selection, &layer);
     return selection && attn_selection_has_layer(selection, layer) && head >= 0 &&
            (size_t)head < selection->dims.n_head &&
            selection->heads[(size_t)layer * selection->dims.n_head + (size_t)head] != 0;
@@ -485,6 +705,7 @@ bool attn_selection_has_query(const struct attn_selection *selection, size_t que
 
 size_t attn_selection_n_head(const struct attn_selection *selection, int layer)
 {
+    selection = part_of(selection, &layer);
     const size_t n_head = selection->dims.n_head;
 
     if (!attn_selection_has_layer(selection, layer))
@@ -511,13 +732,19 @@ size_t attn_selection_n_row(const struct attn_selection *selection, enum attn_si
 {
     if (attn_site_is_pooled(site, &selection->dims))
         return 1;
-    return selection->n_query - attn_selection_n_rowless(selection, site);
+    const size_t first = attn_site_first_row(site, &selection->dims);
+    const size_t end = attn_site_end_row(site, &selection->dims);
+
+    return selection->n_query - attn_selection_n_rowless(selection, site) -
+           (first <= end && end < selection->dims.n_position &&
+            attn_selection_has_query(selection, end));
 }
 
 bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head)
 {
     size_t group;
 
+    selection = part_of(selection, &layer);
     if (!selection || kv_head < 0 || (size_t)kv_head >= selection->dims.n_kv_head)
         return false;
     group = selection->dims.n_head / selection->dims.n_kv_head;
@@ -529,11 +756,20 @@ bool attn_selection_has_kv_head(const struct attn_selection *selection, int laye
 
 bool attn_selection_wants(const struct attn_selection *selection, enum attn_site site, int layer)
 {
-    if (!selection || (unsigned)site >= ATTN_N_SITE || !attn_selection_has_site(selection, site))
+    int number;
+
+    selection = part_of(selection, &layer);
+    if (!selection || (unsigned)site >= ATTN_N_SITE || !has_stack_site(selection, site, layer))
+        return false;
+    if (attn_site_is_lacking(&selection->dims, site, layer))
         return false;
     if (!attn_site_is_in_layer(site)) /* unless it has no row of the wanted queries */
-        return attn_selection_n_rowless(selection, site) == 0 ||
-               attn_selection_n_row(selection, site) > 0;
+        return selection->n_query == 0 || attn_selection_n_row(selection, site) > 0;
+    if (layer < 0)
+        return false;
+    if (attn_model_stack_of(&selection->dims, site, layer, &number) == ATTN_STACK_DECODER &&
+        layer % 2 == 1)
+        return (size_t)layer < selection->dims.n_layer && selection->after[layer] != 0;
     if (!attn_site_has_heads(site))
         return attn_selection_has_layer(selection, layer);
     return attn_selection_n_head(selection, layer) > 0;
@@ -544,7 +780,8 @@ bool attn_selection_is_all_heads(const struct attn_selection *selection)
     const struct attn_dims *dims = &selection->dims;
     const size_t n_flag = dims->n_layer * dims->n_head;
 
-    return count(selection->layers, dims->n_layer) == dims->n_layer &&
+    return (!selection->encoder || attn_selection_is_all_heads(selection->encoder)) &&
+           count(selection->layers, dims->n_layer) == dims->n_layer &&
            count(selection->heads, n_flag) == n_flag;
 }
 
@@ -565,6 +802,7 @@ static size_t n_kv_head(const struct attn_selection *selection, int layer)
 int attn_selection_shape(const struct attn_selection *selection, enum attn_site site, int layer,
                          size_t shape[3])
 {
+    selection = part_of(selection, &layer);
     const struct attn_dims *dims = attn_selection_dims(selection);
     size_t width;
 
@@ -583,8 +821,8 @@ int attn_selection_shape(const struct attn_selection *selection, enum attn_site 
         shape[1] = width;
         return 2;
     case ATTN_LAYOUT_PAIRS:
-        shape[0] = selection->n_query;
-        shape[1] = attn_site_n_key(dims, layer);
+        shape[0] = attn_selection_n_row(selection, site);
+        shape[1] = attn_site_n_column(site, dims, layer);
         return 2;
     case ATTN_LAYOUT_QUERY:
         shape[0] = selection->n_query;
@@ -599,9 +837,12 @@ int attn_selection_shape(const struct attn_selection *selection, enum attn_site 
         shape[1] = selection->n_query;
         shape[2] = attn_site_n_key(dims, layer);
         return 3;
+    case ATTN_LAYOUT_HEADS:
     case ATTN_LAYOUT_RANK:
         shape[0] = attn_selection_n_head(selection, layer);
         shape[1] = selection->n_query;
+        if (attn_site_layout(site) == ATTN_LAYOUT_HEADS)
+            return 2;
         break;
     }
     shape[2] = width;

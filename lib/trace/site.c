@@ -14,6 +14,7 @@ enum scope {
     SCOPE_MODEL,
     SCOPE_LAYER,
     SCOPE_DERIVED,
+    SCOPE_DERIVED_OF_MODEL,
     SCOPE_GRADIENT_OF_MODEL,
     SCOPE_GRADIENT_OF_LAYER
 };
@@ -29,7 +30,7 @@ static const struct {
 #undef SITE_ROW
 };
 
-_Static_assert(ATTN_N_SITE <= 64, "a set of sites (attn_site_set) has a bit for each");
+_Static_assert(ATTN_N_SITE <= 128, "a set of sites (attn_site_set) has a bit for each");
 
 const enum attn_site attn_site_order[ATTN_N_SITE] = {
 #define SITE_PLACE(id, ...) ATTN_SITE_##id,
@@ -90,6 +91,7 @@ enum attn_site_layout attn_site_layout(enum attn_site site)
 bool attn_site_is_in_layer(enum attn_site site)
 {
     return (unsigned)site < ATTN_N_SITE && sites[site].scope != SCOPE_MODEL &&
+           sites[site].scope != SCOPE_DERIVED_OF_MODEL &&
            sites[site].scope != SCOPE_GRADIENT_OF_MODEL;
 }
 
@@ -99,7 +101,7 @@ bool attn_site_is_of_metric(enum attn_site site)
         return false;
     return sites[site].scope == SCOPE_GRADIENT_OF_MODEL ||
            sites[site].scope == SCOPE_GRADIENT_OF_LAYER || site == ATTN_SITE_PATTERN_X_GRAD ||
-           site == ATTN_SITE_RELEVANCE;
+           site == ATTN_SITE_RELEVANCE || site == ATTN_SITE_RELEVANCE_NORM;
 }
 
 bool attn_site_has_heads(enum attn_site site)
@@ -112,6 +114,11 @@ bool attn_site_has_keys(enum attn_site site)
     return sites[site].layout == ATTN_LAYOUT_MATRIX || sites[site].layout == ATTN_LAYOUT_PAIRS;
 }
 
+bool attn_site_has_first_key(enum attn_site site)
+{
+    return attn_site_has_keys(site) && site != ATTN_SITE_CONTACTS;
+}
+
 enum attn_value_range attn_site_range(enum attn_site site)
 {
     switch (site) {
@@ -120,6 +127,10 @@ enum attn_value_range attn_site_range(enum attn_site site)
     case ATTN_SITE_PATTERN_LOWRANK:
     case ATTN_SITE_ROLLOUT:
     case ATTN_SITE_VALUE_ZEROING:
+    case ATTN_SITE_CONTACTS:
+    case ATTN_SITE_RELEVANCE_NORM:
+    case ATTN_SITE_SINK:
+    case ATTN_SITE_EXPERT_WEIGHTS:
         return ATTN_RANGE_SHARE;
     case ATTN_SITE_WEIGHTED_PATTERN:
     case ATTN_SITE_RELEVANCE:
@@ -157,6 +168,14 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
     switch (last[0]) {
     case 'M':
         return dims->d_projected;
+    case 'L':
+        return dims->d_pooled;
+    case 'N':
+        return dims->n_expert;
+    case 'K':
+        return dims->n_expert_used;
+    case 'T':
+        return 1;
     case 'S':
         return dims->n_position;
     case 'R':
@@ -178,13 +197,32 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
 
 size_t attn_site_first_row(enum attn_site site, const struct attn_dims *dims)
 {
-    return site == ATTN_SITE_EMBED ? dims->n_front : 0;
+    if (site == ATTN_SITE_CONTACTS)
+        return 1;
+    return site == ATTN_SITE_EMBED || site == ATTN_SITE_EMBED_GRAD ? dims->n_front : 0;
+}
+
+size_t attn_site_end_row(enum attn_site site, const struct attn_dims *dims)
+{
+    return dims->n_position - (site == ATTN_SITE_CONTACTS && dims->n_position > 0);
+}
+
+size_t attn_site_n_column(enum attn_site site, const struct attn_dims *dims, int layer)
+{
+    if (site == ATTN_SITE_CONTACTS)
+        return dims->n_position > 2 ? dims->n_position - 2 : 0;
+    return attn_site_has_keys(site) ? attn_site_n_key(dims, layer) : attn_site_width(site, dims);
 }
 
 bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims)
 {
+    const bool is_pooled = site == ATTN_SITE_LOGITS || site == ATTN_SITE_LOGITS_GRAD ||
+                           site == ATTN_SITE_POOLED || site == ATTN_SITE_POOLED_GRAD;
+
     return site == ATTN_SITE_TEXT_EMBED || site == ATTN_SITE_IMAGE_EMBED ||
-           (site == ATTN_SITE_LOGITS && dims->is_pooled);
+           site == ATTN_SITE_SENTENCE_EMBED || site == ATTN_SITE_TEXT_EMBED_GRAD ||
+           site == ATTN_SITE_IMAGE_EMBED_GRAD || site == ATTN_SITE_SENTENCE_EMBED_GRAD ||
+           (is_pooled && dims->is_pooled);
 }
 
 size_t attn_site_n_head(enum attn_site site, const struct attn_dims *dims)
@@ -210,9 +248,78 @@ enum attn_site attn_site_of_output(const struct attn_dims *dims)
                : ATTN_SITE_RESID_POST;
 }
 
+enum attn_site attn_site_of_layer_output(const struct attn_dims *dims, int layer)
+{
+    const enum attn_site site = attn_site_of_output(dims);
+
+    if (!dims->has_pairs || layer % 2 == 1)
+        return site;
+    return site == ATTN_SITE_RESID_POST ? ATTN_SITE_RESID_MID : ATTN_SITE_NORMALIZED_RESID_MID;
+}
+
+bool attn_site_is_lacking(const struct attn_dims *dims, enum attn_site site, int layer)
+{
+    return dims->lacking && layer >= 0 && (size_t)layer < dims->n_layer &&
+           (dims->lacking[layer] & ATTN_SITE_BIT(site)) != 0;
+}
+
 size_t attn_site_n_key(const struct attn_dims *dims, int layer)
 {
-    return dims->is_cross && dims->is_cross[layer] ? dims->n_source : dims->n_position;
+    return dims->is_cross && layer >= 0 && dims->is_cross[layer] ? dims->n_source
+                                                                 : dims->n_position;
+}
+
+/* The site that SITE is the gradient of, or SITE. */
+static enum attn_site base_of(enum attn_site site)
+{
+    for (size_t i = 0; i < sizeof gradients / sizeof *gradients; i++)
+        if (gradients[i].gradient == site)
+            return gradients[i].site;
+    return site;
+}
+
+/* The name in archives of SITE in the part of a layer that attends to the source. */
+static const char *cross_name(enum attn_site site, char name[ATTN_SITE_ARCHIVE_NAME_SIZE])
+{
+    const char *own = sites[site].archive_name;
+
+    if (strncmp(own, "attn.", 5) == 0)
+        snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "cross_%s", own);
+    else if (site == ATTN_SITE_ATTN_OUT)
+        snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "hook_cross_attn_out");
+    else
+        snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "%s_cross", own);
+    return name;
+}
+
+size_t attn_dims_archive_name(const struct attn_dims *dims, enum attn_site site, int layer,
+                              char name[ATTN_SITE_ARCHIVE_NAME_SIZE])
+{
+    char own[ATTN_SITE_ARCHIVE_NAME_SIZE];
+    const enum attn_site base = base_of(site);
+    const char *named = sites[site].archive_name;
+    int number;
+    const enum attn_model_stack stack = attn_model_stack_of(dims, site, layer, &number);
+    const char *prefix = stack == ATTN_STACK_ENCODER ? "encoder" : "decoder";
+    size_t n;
+
+    if (stack == ATTN_STACK_ONLY)
+        return attn_site_archive_name(site, layer, name);
+    if (base != site) {
+        n = attn_dims_archive_name(dims, base, layer, name);
+        return n + (size_t)snprintf(name + n, ATTN_SITE_ARCHIVE_NAME_SIZE - n, "_grad");
+    }
+    if (stack == ATTN_STACK_CROSS)
+        named = cross_name(site, own);
+    if (attn_site_is_in_layer(site))
+        return (size_t)snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "%s.%d.%s", prefix, number,
+                                named);
+    if (site == ATTN_SITE_EMBED && stack == ATTN_STACK_DECODER)
+        return (size_t)snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "decoder.%s", named);
+    if (site == ATTN_SITE_LN_FINAL)
+        return (size_t)snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "%s_final_ln.hook_normalized",
+                                prefix);
+    return attn_site_archive_name(site, ATTN_NO_LAYER, name);
 }
 
 size_t attn_site_archive_name(enum attn_site site, int layer,
@@ -307,10 +414,13 @@ enum attn_status attn_sites_parse(const char *list, attn_site_set *result, struc
     const char *item = list;
 
     for (;;) {
-        size_t size = strcspn(item, ",");
+        size_t size, n_stack;
         char copy[64];
         attn_site_set matched = 0;
 
+        attn_model_stack_find(item, &n_stack);
+        item += n_stack;
+        size = strcspn(item, ",");
         if (size < sizeof copy) {
             memcpy(copy, item, size);
             copy[size] = '\0';

@@ -5,19 +5,18 @@
  * Shapes use   T  positions     S  positions seen, keys     H  query heads     G  key/value heads
  *              D  d_model       E  d_head     Ev  d_value   F  d_mlp           V  n_vocab
  *             Do  d_out: D, but in a model of one map     De  d_embed: D, but where it is narrow
- *             M  d_projected
+ *             M  d_projected     N  experts    K  chosen experts     L  d_pooled
+ *             C  positions but the first and the last
  */
 #ifndef ATTN_TRACE_SITE_H
 #define ATTN_TRACE_SITE_H
 
 #include "base/status.h"
 #include "base/table.h"
+#include "trace/dims.h"
 #include "trace/gradient_site.h"
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* How a site's tensor is laid out. */
 enum attn_site_layout {
@@ -27,6 +26,7 @@ enum attn_site_layout {
     ATTN_LAYOUT_MATRIX = 3, /* [H, T, S]: one row a head and query, one column a key */
     ATTN_LAYOUT_RANK = 4,   /* [H, T, R]: one row a head and query, one column a projected key */
     ATTN_LAYOUT_PAIRS = 5,  /* [T, S]: a row per query, a column per key, for all heads together */
+    ATTN_LAYOUT_HEADS = 6,  /* [H, T]: one number a head and position */
 };
 
 /*
@@ -40,18 +40,23 @@ enum attn_site_layout {
  * before scale, soft cap and mask, attn_scores after them (-inf where masked), pattern the softmax,
  * z pattern times values. pattern_dropped is the pattern after dropout, from which z is then
  * computed; pattern_lowrank is over the R projected keys of low-rank attention. attn_out is z after
- * the output projection, the norm after it and layer scale. mlp_pre and mlp_post are before and
+ * the output projection, the norm after it and layer scale. sink is the weight of a head's sink, 1
+ * less the sum of its row of the pattern. mlp_pre and mlp_post are before and
  * after the activation; a gated MLP multiplies by mlp_pre_linear after it, and mlp_post is the
- * product.
+ * product. A layer with experts has none of the three: router_logits are the scores of the experts,
+ * expert_weights the factors of their outputs, 0 for those that were not chosen, expert_indices the
+ * chosen ones, the largest score first, and shared_out the output of the shared expert.
  *
  * Where norms come after the sums, resid_mid and resid_post are the sums, normalized_resid_mid is
  * the input of the MLP, to which its output is added, and normalized_resid_post is the block's
- * output. mlm_head is the input of an encoder's output matrix. text_embed and image_embed are one
- * vector of a text or picture, projected and not normalized.
+ * output. mlm_head is the input of an encoder's output matrix, pooled that of a classifier's.
+ * text_embed and image_embed are one vector of a text or picture, projected and not normalized;
+ * sentence_embed is the vector of a sentence. contacts is the probability that residues of a
+ * protein touch (derived/contacts.h); its rows and columns are the positions from 1 on.
  *
  * A session has no sites of scope DERIVED (derived/derived.h), which are computed from others at
- * the end of a layer and cannot be edited. The same holds for gradients (derived/gradient.h), which
- * come after all layers, from the last to the first.
+ * the end of a layer, or of the last one (DERIVED_OF_MODEL), and cannot be edited. The same holds
+ * for gradients (derived/gradient.h), which come after all layers, from the last to the first.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
     X(EMBED, 0, "embed", "hook_embed", MODEL, VECTOR, "T De")                                      \
@@ -67,6 +72,7 @@ enum attn_site_layout {
     X(PATTERN_DROPPED, 10, "pattern_dropped", "attn.hook_pattern_dropped", LAYER, MATRIX, "H T S") \
     X(PATTERN_LOWRANK, 11, "pattern_lowrank", "attn.hook_pattern_lowrank", LAYER, RANK, "H T R")   \
     X(Z, 12, "z", "attn.hook_z", LAYER, QUERY, "T H Ev")                                           \
+    X(SINK, 62, "sink", "attn.hook_sink", LAYER, HEADS, "H T")                                     \
     X(ATTN_OUT, 13, "attn_out", "hook_attn_out", LAYER, VECTOR, "T Do")                            \
     X(RESID_MID, 14, "resid_mid", "hook_resid_mid", LAYER, VECTOR, "T D")                          \
     X(NORMALIZED_RESID_MID, 47, "normalized_resid_mid", "hook_normalized_resid_mid", LAYER,        \
@@ -74,6 +80,10 @@ enum attn_site_layout {
     X(MLP_PRE, 15, "mlp_pre", "mlp.hook_pre", LAYER, VECTOR, "T F")                                \
     X(MLP_PRE_LINEAR, 16, "mlp_pre_linear", "mlp.hook_pre_linear", LAYER, VECTOR, "T F")           \
     X(MLP_POST, 17, "mlp_post", "mlp.hook_post", LAYER, VECTOR, "T F")                             \
+    X(ROUTER_LOGITS, 63, "router_logits", "mlp.hook_router_logits", LAYER, VECTOR, "T N")          \
+    X(EXPERT_WEIGHTS, 64, "expert_weights", "mlp.hook_expert_weights", LAYER, VECTOR, "T N")       \
+    X(EXPERT_INDICES, 65, "expert_indices", "mlp.hook_expert_indices", LAYER, VECTOR, "T K")       \
+    X(SHARED_OUT, 66, "shared_out", "mlp.hook_shared_out", LAYER, VECTOR, "T D")                   \
     X(MLP_OUT, 18, "mlp_out", "hook_mlp_out", LAYER, VECTOR, "T D")                                \
     X(RESID_POST, 19, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D")                       \
     X(NORMALIZED_RESID_POST, 48, "normalized_resid_post", "hook_normalized_resid_post", LAYER,     \
@@ -84,10 +94,14 @@ enum attn_site_layout {
     X(VALUE_ZEROING, 22, "value_zeroing", "hook_value_zeroing", DERIVED, PAIRS, "T S")             \
     X(PATTERN_X_GRAD, 25, "pattern_x_grad", "attn.hook_pattern_x_grad", DERIVED, MATRIX, "H T S")  \
     X(RELEVANCE, 26, "relevance", "hook_relevance", DERIVED, PAIRS, "T S")                         \
+    X(RELEVANCE_NORM, 61, "relevance_norm", "hook_relevance_norm", DERIVED, PAIRS, "T S")          \
+    X(CONTACTS, 67, "contacts", "contacts", DERIVED_OF_MODEL, PAIRS, "C C")                        \
     X(LN_FINAL, 23, "ln_final", "ln_final.hook_normalized", MODEL, VECTOR, "T D")                  \
     X(MLM_HEAD, 49, "mlm_head", "mlm_head.hook_normalized", MODEL, VECTOR, "T De")                 \
+    X(POOLED, 52, "pooled", "head.hook_pooled", MODEL, VECTOR, "T L")                              \
     X(TEXT_EMBED, 50, "text_embed", "text_embed", MODEL, VECTOR, "M")                              \
     X(IMAGE_EMBED, 51, "image_embed", "image_embed", MODEL, VECTOR, "M")                           \
+    X(SENTENCE_EMBED, 53, "sentence_embed", "sentence_embed", MODEL, VECTOR, "M")                  \
     X(LOGITS, 24, "logits", "logits", MODEL, VECTOR, "T V")                                        \
     ATTN_GRADIENT_SITE_MAP(ATTN_GRADIENT_SITE, X)
 
@@ -104,35 +118,14 @@ enum {
     ATTN_ALL_HEADS = -1,       /* applies to every head; and the head of sites without heads */
 };
 
-/* A set of sites, a bit for each. */
-typedef uint64_t attn_site_set;
-#define ATTN_SITE_BIT(site) (UINT64_C(1) << (site))
-
-/* The sizes of one run that decide every shape. Which sites exist follows: see `sites`. */
-struct attn_dims {
-    size_t n_layer, n_head, n_kv_head;
-    size_t d_model, d_head, d_value, d_mlp, n_vocab;
-    size_t d_out;   /* width of attn_out; 0: d_model */
-    size_t d_embed; /* width of the embedding, and of the input of the output matrix; 0: d_model */
-    size_t d_projected;   /* width of text_embed and image_embed; 0: absent */
-    size_t n_position;    /* positions of the run, T = S in layers that attend to themselves */
-    size_t n_rank;        /* R, projected keys of low-rank attention; 0: not low-rank */
-    size_t n_source;      /* rows of the source, S in layers that attend to it; 0: no source */
-    size_t n_front;       /* for pictures: positions before the patches, without rows of `embed` */
-    bool is_pooled;       /* there is one row of logits for all positions, number 0 */
-    const bool *is_cross; /* [n_layer]: attends to the source; NULL: none does. Borrowed */
-    attn_site_set sites;  /* bit ATTN_SITE_BIT(s): the model has site s */
-    const void *later[4]; /* NULL: room for fields of later versions */
-};
-
 /* "pattern"; NULL for an unknown number, which other functions treat as a vector named "". */
 ATTN_API const char *attn_site_name(enum attn_site site);
 ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
 
 /* Reads a list like "pattern,resid_*,attention" into a set of bits: names, aliases (attention =
- * pattern, context = z) and globs with * and ?. Derived sites have to be named: a glob that matches
- * other sites skips them. ATTN_INVALID for an unknown name (the message lists the known ones) or an
- * empty list. */
+ * pattern, context = z), globs with * and ?, each perhaps after a stack, "cross:". Derived sites
+ * have to be named: a glob that matches other sites skips them. ATTN_INVALID for an unknown name
+ * (the message lists the known ones) or an empty list. */
 ATTN_API enum attn_status attn_sites_parse(const char *list, attn_site_set *sites,
                                            struct attn_error *err);
 

@@ -20,7 +20,8 @@ static bool wants_row(const struct attn_selection *selection, const struct attn_
         return position < attn_site_n_key(dims, event->layer);
     if (attn_site_is_pooled(event->site, dims))
         return position == 0;
-    return position >= attn_site_first_row(event->site, dims) && position < dims->n_position &&
+    return position >= attn_site_first_row(event->site, dims) &&
+           position < attn_site_end_row(event->site, dims) &&
            attn_selection_has_query(selection, position);
 }
 
@@ -79,6 +80,18 @@ enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
     return ATTN_OK;
 }
 
+enum attn_status attn_model_stack_hand_on(void *user, const struct attn_trace_event *event,
+                                          struct attn_error *err)
+{
+    const struct attn_trace *trace = user;
+    const struct attn_dims *dims = attn_selection_dims(trace->selection);
+    struct attn_trace_event shifted = *event;
+
+    shifted.layer = (int)dims->n_layer +
+                    (event->layer == ATTN_NO_LAYER ? (int)dims->encoder->n_layer : event->layer);
+    return trace->on_event(trace->user, &shifted, err);
+}
+
 /* Rows that are copied. */
 struct keeping {
     const struct attn_trace_event *event;
@@ -110,12 +123,15 @@ void attn_trace_keep_stream(const struct attn_trace_event *event, struct attn_po
                             const struct attn_dims *dims, float *stream)
 {
     const size_t d = dims->d_model;
+    const bool has_sum_norms = attn_site_of_output(dims) != ATTN_SITE_RESID_POST;
     size_t at = dims->n_layer + 1;
 
-    if (event->site == ATTN_SITE_RESID_PRE)
+    if (event->site == ATTN_SITE_RESID_PRE &&
+        (event->layer == 0 || !has_sum_norms || (dims->has_pairs && event->layer % 2 == 1)))
         at = (size_t)event->layer;
-    if (event->site == ATTN_SITE_RESID_POST && event->layer + 1 == (int)dims->n_layer)
-        at = dims->n_layer;
+    if (event->site == ATTN_SITE_RESID_POST &&
+        (event->layer + 1 == (int)dims->n_layer || has_sum_norms))
+        at = (size_t)event->layer + 1;
     if (at <= dims->n_layer)
         attn_trace_keep_rows(event, pool, d, stream + at * dims->n_position * d);
 }

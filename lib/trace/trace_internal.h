@@ -4,6 +4,7 @@
 
 #include "base/pool.h"
 #include "trace/edit.h"
+#include "trace/model_stack.h"
 #include "trace/selection.h"
 #include "trace/site.h"
 #include "trace/trace.h"
@@ -23,6 +24,7 @@ bool attn_site_is_before(enum attn_site a, enum attn_site b);
 const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
 bool attn_site_has_heads(enum attn_site site);         /* false: layout VECTOR or PAIRS */
 bool attn_site_has_keys(enum attn_site site);          /* its columns are keys: MATRIX or PAIRS */
+bool attn_site_has_first_key(enum attn_site site);     /* the same without contacts, from 1 on */
 
 /* Which numbers it has: weights are shares, 0 to 1; most others have both signs. */
 enum attn_value_range attn_site_range(enum attn_site site);
@@ -40,8 +42,13 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
 /* The number of its heads, key/value heads for layout KEY; 1 without heads. */
 size_t attn_site_n_head(enum attn_site site, const struct attn_dims *dims);
 
-/* The first position that it has a row of: of embed the first patch of a picture, else 0. */
+/* The first position that it has a row of: of embed the first patch of a picture, of contacts 1,
+ * else 0; and the one after the last. Columns of contacts begin at that position, too. */
 size_t attn_site_first_row(enum attn_site site, const struct attn_dims *dims);
+size_t attn_site_end_row(enum attn_site site, const struct attn_dims *dims);
+
+/* Its columns: keys of LAYER, or its width. */
+size_t attn_site_n_column(enum attn_site site, const struct attn_dims *dims, int layer);
 
 /* Whether it is one row for all positions, number 0, which no choice of queries leaves out: logits
  * of an image classifier, text_embed, image_embed. */
@@ -54,8 +61,26 @@ enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_
 /* The output of a block, which the next one reads: resid_post, or that normalized. */
 enum attn_site attn_site_of_output(const struct attn_dims *dims);
 
+/* The same of LAYER, which has no MLP if it is the first of a pair. */
+enum attn_site attn_site_of_layer_output(const struct attn_dims *dims, int layer);
+
+/* Whether LAYER does not have SITE, which other layers may have; ATTN_ALL_LAYERS: false. */
+bool attn_site_is_lacking(const struct attn_dims *dims, enum attn_site site, int layer);
+
 /* Keys that LAYER attends to, S: n_position, or n_source. */
 size_t attn_site_n_key(const struct attn_dims *dims, int layer);
+
+/* The name of SITE of LAYER in archives, as a model with one stack or two has it. */
+size_t attn_dims_archive_name(const struct attn_dims *dims, enum attn_site site, int layer,
+                              char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
+
+/* An attn_trace_fn: hands an event of the encoder by itself on to USER, a struct attn_trace of both
+ * stacks, as one of those. */
+enum attn_status attn_model_stack_hand_on(void *user, const struct attn_trace_event *event,
+                                          struct attn_error *err);
+
+/* The stack that ITEM of a list begins with, "cross:", whose size is *SIZE; or ATTN_STACK_ONLY. */
+enum attn_model_stack attn_model_stack_find(const char *item, size_t *size);
 
 /* --- Selections ------------------------------------------------------------------------------- */
 
@@ -63,12 +88,44 @@ size_t attn_site_n_key(const struct attn_dims *dims, int layer);
 enum attn_status attn_select_heads(const char *spec, const struct attn_dims *dims,
                                    struct attn_selection **selection, struct attn_error *err);
 
+/* Lets rows of all heads of a layer come before its next rows, for a trace without an order. */
+void attn_selection_take_rows(struct attn_selection *selection);
+
 /* Reads. LAYER must be in range. */
+bool attn_selection_takes_rows(const struct attn_selection *selection);
 attn_site_set attn_selection_sites(const struct attn_selection *selection);
 bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site);
 bool attn_selection_has_layer(const struct attn_selection *selection, int layer);
 size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
 size_t attn_selection_n_query(const struct attn_selection *selection);
+
+/* The layers of all stacks, and one more for sites outside of the encoder's layers; and the part of
+ * SELECTION that is of the encoder, or NULL. */
+size_t attn_selection_n_layer(const struct attn_selection *selection);
+const struct attn_selection *attn_selection_encoder(const struct attn_selection *selection);
+
+/* A copy of the part of SELECTION that is of the encoder, or of the decoder, by itself. */
+enum attn_status attn_selection_copy_stack(const struct attn_selection *selection, bool is_encoder,
+                                           struct attn_selection **copy, struct attn_error *err);
+
+/* A copy with all queries of DIMS, which has the layers and heads of SELECTION. */
+enum attn_status attn_selection_copy_heads(const struct attn_selection *selection,
+                                           const struct attn_dims *dims,
+                                           struct attn_selection **copy, struct attn_error *err);
+
+/* Sets the layers that a user's list means: the numbers are those of the stacks, where there are
+ * two. */
+enum attn_status attn_selection_choose_layers(struct attn_selection *selection, const char *spec,
+                                              struct attn_error *err);
+
+/* Adds SITES to those of STACK, after attn_selection_clear_sites. */
+enum attn_status attn_selection_add_sites(struct attn_selection *selection,
+                                          enum attn_model_stack stack, attn_site_set sites,
+                                          struct attn_error *err);
+void attn_selection_clear_sites(struct attn_selection *selection);
+
+/* Adds the gradients of the sites of each stack. */
+void attn_selection_add_gradients(struct attn_selection *selection);
 
 /* For sites whose rows are queries: the wanted rows, and the queries before them without a row. */
 size_t attn_selection_n_row(const struct attn_selection *selection, enum attn_site site);
@@ -108,7 +165,8 @@ enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
 void attn_trace_keep_rows(const struct attn_trace_event *event, struct attn_pool *pool,
                           size_t width, float *rows);
 
-/* The same to STREAM [n_layer + 1, T, D of DIMS], for streams into layers and after the last. */
+/* The same to STREAM [n_layer + 1, T, D of DIMS], for streams into layers and after the last. With
+ * norms of the sums these are the sums after layers, of pairs only after the second. */
 void attn_trace_keep_stream(const struct attn_trace_event *event, struct attn_pool *pool,
                             const struct attn_dims *dims, float *stream);
 

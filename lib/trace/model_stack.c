@@ -1,0 +1,51 @@
+/* model_stack.c - see model_stack.h. */
+#include "trace/model_stack.h"
+
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+/* The sites of a layer after its attention. */
+#define BOTH(id) (ATTN_SITE_BIT(ATTN_SITE_##id) | ATTN_SITE_BIT(ATTN_SITE_##id##_GRAD))
+static const attn_site_set after_attention =
+    BOTH(MLP_PRE) | BOTH(MLP_PRE_LINEAR) | BOTH(MLP_POST) | BOTH(MLP_OUT) | BOTH(RESID_POST) |
+    BOTH(NORMALIZED_RESID_POST) | ATTN_SITE_BIT(ATTN_SITE_ROUTER_LOGITS) |
+    ATTN_SITE_BIT(ATTN_SITE_EXPERT_WEIGHTS) | ATTN_SITE_BIT(ATTN_SITE_EXPERT_INDICES) |
+    ATTN_SITE_BIT(ATTN_SITE_SHARED_OUT);
+#undef BOTH
+
+static const char *const stacks[] = {"", "encoder", "decoder", "cross"};
+
+const char *attn_model_stack_name(enum attn_model_stack stack)
+{
+    return (unsigned)stack <= ATTN_STACK_CROSS ? stacks[stack] : "";
+}
+
+enum attn_model_stack attn_model_stack_find(const char *item, size_t *size)
+{
+    for (int stack = ATTN_STACK_ENCODER; stack <= ATTN_STACK_CROSS; stack++) {
+        *size = strlen(stacks[stack]) + 1;
+        if (strncmp(item, stacks[stack], *size - 1) == 0 && item[*size - 1] == ':')
+            return (enum attn_model_stack)stack;
+    }
+    *size = 0;
+    return ATTN_STACK_ONLY;
+}
+
+enum attn_model_stack attn_model_stack_of(const struct attn_dims *dims, enum attn_site site,
+                                          int layer, int *number)
+{
+    const int n_layer = (int)dims->n_layer;
+    const bool is_of_mlp = (after_attention & ATTN_SITE_BIT(site)) != 0;
+
+    *number = layer;
+    if (dims->encoder && layer >= n_layer) {
+        *number = layer == n_layer + (int)dims->encoder->n_layer ? ATTN_NO_LAYER : layer - n_layer;
+        return ATTN_STACK_ENCODER;
+    }
+    if (!dims->has_pairs)
+        return dims->is_of_decoder ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY;
+    if (layer >= 0)
+        *number = layer / 2;
+    return layer < 0 || layer % 2 == 0 || is_of_mlp ? ATTN_STACK_DECODER : ATTN_STACK_CROSS;
+}

@@ -1,0 +1,24 @@
+/* model_stack.h - the names of the parts of a model with an encoder and a decoder. In a selection
+ * of both, the encoder's layers come after the decoder's, and its sites outside of layers after
+ * those, as one more layer. */
+#ifndef ATTN_TRACE_MODEL_STACK_H
+#define ATTN_TRACE_MODEL_STACK_H
+
+#include "trace/site.h"
+
+/* The stacks of a model that has two. */
+enum attn_model_stack {
+    ATTN_STACK_ONLY = 0,
+    ATTN_STACK_ENCODER = 1,
+    ATTN_STACK_DECODER = 2,
+    ATTN_STACK_CROSS = 3, /* attention of the decoder to the source */
+};
+
+/* "encoder"; "" for the only stack. */
+ATTN_API const char *attn_model_stack_name(enum attn_model_stack stack);
+
+/* The stack that SITE of LAYER belongs to, and the number that the layer has there, in *NUMBER. */
+ATTN_API enum attn_model_stack attn_model_stack_of(const struct attn_dims *dims,
+                                                   enum attn_site site, int layer, int *number);
+
+#endif
