@@ -91,9 +91,10 @@ static size_t divide_scratch(const struct attn_head_shape *shape, bool has_swap,
  * and at least a tile of each. */
 static size_t n_watched_float(const struct attn_heads_back_sizes *sizes)
 {
-    const size_t n = sizes->heads.n_query, n_worker = (size_t)sizes->heads.n_worker;
-    const size_t all = attn_size_mul(attn_size_mul(n, n), sizes->n_watched);
-    const size_t of_worker = attn_size_mul(attn_size_mul(n, n), N_WATCHED_SITE);
+    const size_t n = sizes->heads.n_key, n_worker = (size_t)sizes->heads.n_worker;
+    const size_t n_cell = attn_size_mul(sizes->heads.n_query, n);
+    const size_t all = attn_size_mul(n_cell, sizes->n_watched);
+    const size_t of_worker = attn_size_mul(n_cell, N_WATCHED_SITE);
     size_t limit = attn_size_mul(of_worker, n_worker);
 
     if (limit < FEW_WATCHED_BYTES / sizeof(float))
@@ -109,7 +110,7 @@ void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_are
                           const struct attn_heads_back_sizes *sizes)
 {
     const struct attn_head_shape *shape = &sizes->heads.shape, turned = turned_shape(shape);
-    const size_t n = sizes->heads.n_query, n_head = sizes->heads.n_head, ld = attn_tile_ld(shape);
+    const size_t n = sizes->heads.n_key, n_head = sizes->heads.n_head, ld = attn_tile_ld(shape);
     const size_t n_worker = (size_t)sizes->heads.n_worker;
     const size_t n_swap_head = sizes->has_swap ? 2 * sizes->heads.n_kv_head : 0;
     size_t n_list = 0;
@@ -239,30 +240,37 @@ static void add_to_keys(const struct tile_work *work, const float *rows, size_t 
 
 static void fill_masked(const struct tile_work *work, size_t i, float value, float *x)
 {
+    const int32_t *mask = work->heads->key_mask;
+    const size_t n = work->cells.last < work->tile.n_key ? work->cells.last : work->tile.n_key;
+
     attn_tile_fill_masked(&work->cells, i, value, x + i * work->ld);
+    for (size_t j = work->cells.first; mask && j < n; j++)
+        if (mask[j] == 0)
+            x[i * work->ld + j] = value;
 }
 
-/* From products q k^T in P to softmax(cap(scale * that)), as in the forward pass; X, unless it is
- * NULL, keeps scale * that where there is a cap. */
+/* From products q k^T in P to the pattern, as in the forward pass. The weight of the sink follows
+ * the computed cells. X, unless it is NULL, keeps scores before the cap. */
 static void finish_pattern(const struct tile_work *work, float *p, float *x)
 {
     const struct attn_kernels *kernels = work->heads->engine->kernels;
-    const float scale = attn_tile_scale(&work->tile), cap = attn_tile_score_cap(&work->tile);
     const size_t n = work->cells.last - work->cells.first;
-    const bool is_listed = work->cells.keys;
+    const bool is_listed = work->cells.keys, is_scored = attn_tile_is_scored(&work->tile);
+    const bool is_masked = is_listed || work->heads->key_mask;
 
     for (size_t i = 0; i < work->tile.n_row; i++) {
+        const struct attn_tile_span span = {.i = i, .first = work->cells.first, .n = n};
         float *row = p + i * work->ld + work->cells.first;
 
-        if (cap > 0) {
-            kernels->scale(row, scale, n, row);
-            if (x)
-                memcpy(x + i * work->ld + work->cells.first, row, n * sizeof *row);
-            kernels->soft_cap(row, n, cap);
-        }
-        if (is_listed)
+        if (is_scored)
+            attn_tile_score(&work->tile, kernels, &span, row,
+                            x ? x + i * work->ld + work->cells.first : NULL);
+        if (is_masked)
             fill_masked(work, i, -INFINITY, p);
-        kernels->softmax(row, is_listed ? n : work->cells.n[i], n, cap > 0 ? 1 : scale);
+        row[n] = attn_tile_softmax(
+            &work->tile, kernels,
+            (struct attn_softmax_row){row, is_listed ? n : work->cells.n[i], n,
+                                      is_scored ? 1 : attn_tile_scale(&work->tile)});
     }
 }
 
@@ -432,9 +440,9 @@ static size_t find_largest(const float *scores, size_t n, float largest[2])
 static void add_each_key(const struct tile_work *work, size_t i, const float *other, double *sums)
 {
     const struct attn_kernels *kernels = work->heads->engine->kernels;
-    const float scale = attn_tile_scale(&work->tile), cap = attn_tile_score_cap(&work->tile);
-    const size_t n = work->cells.last - work->cells.first, at = i * work->ld + work->cells.first,
-                 ld = work->ld;
+    const struct attn_tile_span span = {
+        .i = i, .first = work->cells.first, .n = work->cells.last - work->cells.first};
+    const size_t n = span.n, at = i * work->ld + work->cells.first, ld = work->ld;
     const size_t left = work->tile.n_key - work->cells.first, n_key = left < n ? left : n;
     const float *d = work->scratch.d + at;
     float *e = swap_tile(work, N_SWAP), *a = e + ld, *f = e + 2 * ld, *others = e + 3 * ld;
@@ -446,12 +454,10 @@ static void add_each_key(const struct tile_work *work, size_t i, const float *ot
                                 .rest_d = (double *)(void *)(e + 6 * ld),
                                 .others = others};
 
-    kernels->scale(swap_tile(work, BASE_PRODUCTS) + at, scale, n, e);
-    kernels->scale(other + at, scale, n, a);
-    if (cap > 0) {
-        kernels->soft_cap(e, n, cap);
-        kernels->soft_cap(a, n, cap);
-    }
+    memcpy(e, swap_tile(work, BASE_PRODUCTS) + at, n * sizeof *e);
+    memcpy(a, other + at, n * sizeof *a);
+    attn_tile_score(&work->tile, kernels, &span, e, NULL);
+    attn_tile_score(&work->tile, kernels, &span, a, NULL);
     change.largest = find_largest(e, n_key, largest);
     if (isinf(largest[1]))
         return; /* a key that is the only one keeps its weight */
@@ -541,7 +547,7 @@ static void make_dqk(const struct tile_work *work)
     const struct attn_kernels *kernels = heads->engine->kernels;
     const size_t d_value = heads->shape->d_value, n = work->cells.last - work->cells.first;
     const float scale = attn_tile_scale(&work->tile);
-    const struct attn_cap_back cap = {attn_tile_score_cap(&work->tile),
+    const struct attn_cap_back cap = {(float)heads->attention->score_cap,
                                       heads->rule != ATTN_BACKWARD_PLAIN};
     float *d = work->scratch.d + work->cells.first, r[ATTN_QUERY_TILE];
 
@@ -556,8 +562,9 @@ static void make_dqk(const struct tile_work *work)
         add_swapped(work);
     kernels->dots(work->dz, work->z, work->ldz, work->tile.n_row, d_value, r);
     for (size_t i = 0; i < work->tile.n_row; i++) {
+        d[i * work->ld + n] = 0; /* of the sink, which has no value */
         kernels->softmax_back(work->scratch.p + i * work->ld + work->cells.first, r[i],
-                              d + i * work->ld, n);
+                              d + i * work->ld, heads->attention->sinks ? n + 1 : n);
         fill_masked(work, i, 0, work->scratch.d); /* 0 times a negative number is -0 */
     }
     keep(work, ATTN_SITE_ATTN_SCORES_GRAD);
@@ -622,7 +629,7 @@ static float *find_matrix(const struct wave *wave, size_t site, size_t index)
         return NULL;
     for (size_t i = 0; i < site; i++)
         before += (heads->watched & ATTN_SITE_BIT(watched_sites[i])) != 0;
-    return heads->memory->watched + (before * wave->n_head + index) * wave->n_row * heads->n;
+    return heads->memory->watched + (before * wave->n_head + index) * wave->n_row * heads->n_key;
 }
 
 /* Whether each query sees all keys up to its own, and no others. */
@@ -651,7 +658,7 @@ static void run_tile(const struct wave *wave, size_t index, size_t offset, int w
                                       .head = wave->list[index],
                                       .row0 = row,
                                       .n_row = rest < ATTN_QUERY_TILE ? rest : ATTN_QUERY_TILE,
-                                      .n_key = heads->n,
+                                      .n_key = heads->n_key,
                                       .q = heads->q + at_q,
                                       .kv = &heads->memory->kv[g]},
                              .ld = ld,
@@ -665,8 +672,8 @@ static void run_tile(const struct wave *wave, size_t index, size_t offset, int w
 
         if (!matrix)
             continue;
-        work.watched[i] = matrix + offset * heads->n;
-        work.is_blank[i] = matrix < watched + heads->memory->n_blank * wave->n_row * heads->n;
+        work.watched[i] = matrix + offset * heads->n_key;
+        work.is_blank[i] = matrix < watched + heads->memory->n_blank * wave->n_row * heads->n_key;
     }
     divide_scratch(shape, heads->swap, heads->memory->scratch[worker], &work.scratch);
     attn_tile_find_cells(&work.tile, work.scratch.list, &work.cells);
@@ -701,8 +708,8 @@ static void emit_wave(const struct wave *wave)
                                                    .head = wave->list[i],
                                                    .row0 = wave->first,
                                                    .n_row = wave->n_row,
-                                                   .n_col = heads->n,
-                                                   .ld = heads->n,
+                                                   .n_col = heads->n_key,
+                                                   .ld = heads->n_key,
                                                    .data = matrix,
                                                    .is_causal = is_causal(heads)};
 
@@ -714,7 +721,7 @@ static void emit_wave(const struct wave *wave)
 static void run_wave(struct wave *wave)
 {
     const struct attn_heads_back *heads = wave->heads;
-    const size_t n_matrix = wave->n_head * (size_t)__builtin_popcountll(heads->watched);
+    const size_t n_matrix = wave->n_head * (size_t)__builtin_popcountll((uint64_t)heads->watched);
     size_t *n_blank = &heads->memory->n_blank;
 
     if (wave->n_head == 0 || heads->is_stopped(heads->context))
@@ -733,9 +740,9 @@ static void run_wave(struct wave *wave)
 static void run_watched(const struct attn_heads_back *heads, const struct attn_layer_feed *feed,
                         const int *list, size_t n_head)
 {
-    const size_t n_matrix = (size_t)__builtin_popcountll(heads->watched), n = heads->n;
+    const size_t n_matrix = (size_t)__builtin_popcountll((uint64_t)heads->watched), n = heads->n;
     const size_t n_thread = (size_t)attn_pool_n_thread(heads->pool);
-    const size_t n_fit = heads->memory->n_watched / n_matrix / n; /* rows */
+    const size_t n_fit = heads->memory->n_watched / n_matrix / heads->n_key; /* rows */
     const size_t n_row = n_fit < n ? n_fit / ATTN_QUERY_TILE * ATTN_QUERY_TILE : n;
     struct wave wave = {.heads = heads, .feed = feed, .is_watched = true};
     size_t n_at_once = n_fit < n ? 1 : n_fit / n;
@@ -744,8 +751,8 @@ static void run_watched(const struct attn_heads_back *heads, const struct attn_l
     for (size_t at = 0; at < n_head; at += wave.n_head) {
         wave.list = list + at;
         wave.n_head = n_at_once < n_head - at ? n_at_once : n_head - at;
-        for (wave.first = heads->first; wave.first < n; wave.first += wave.n_row) {
-            wave.n_row = n_row < n - wave.first ? n_row : n - wave.first;
+        for (wave.first = heads->first; wave.first < heads->end; wave.first += wave.n_row) {
+            wave.n_row = n_row < heads->end - wave.first ? n_row : heads->end - wave.first;
             run_wave(&wave);
         }
     }
@@ -761,7 +768,7 @@ static void run_heads(const struct attn_heads_back *heads, const struct attn_lay
 {
     int *list = heads->memory->list;
     struct wave rest = {
-        .heads = heads, .feed = feed, .first = heads->first, .n_row = heads->n - heads->first};
+        .heads = heads, .feed = feed, .first = heads->first, .n_row = heads->end - heads->first};
     size_t n_watched = 0;
 
     for (int head = 0; head < (int)heads->n_head; head++)
@@ -788,7 +795,7 @@ static void pack_head(void *context, size_t g, int worker)
                                 .v = heads->k + g * shape->d_head,
                                 .ldk = heads->n_kv_head * shape->d_value,
                                 .ldv = heads->n_kv_head * shape->d_head,
-                                .n = heads->n};
+                                .n = heads->n_key};
 
     (void)worker;
     if (heads->swap && heads->swap->k)
@@ -816,7 +823,7 @@ static void gather_head(const struct gathering *gathering, size_t g, float *turn
     const struct attn_heads_back *heads = gathering->heads;
     const struct attn_kernels *kernels = heads->engine->kernels;
     const size_t n_group = heads->n_head / heads->n_kv_head, width = gathering->width;
-    const size_t ld = attn_tile_ld(heads->shape), ldy = heads->n_kv_head * width, n = heads->n;
+    const size_t ld = attn_tile_ld(heads->shape), ldy = heads->n_kv_head * width, n = heads->n_key;
     const size_t n_panel = (width + ATTN_PANEL - 1) / ATTN_PANEL;
 
     for (size_t first = 0; first < n; first += KEYS_AT_ONCE)
@@ -860,8 +867,9 @@ void attn_heads_back_run(struct attn_heads_back *heads)
                                          .layer = heads->layer,
                                          .random_layer = heads->layer,
                                          .n_row = heads->n,
-                                         .n_key = heads->n,
-                                         .ldz = heads->n_head * shape->d_value};
+                                         .n_key = heads->n_key,
+                                         .ldz = heads->n_head * shape->d_value,
+                                         .key_mask = heads->key_mask};
 
     memset(heads->memory->dk, 0, heads->n_head * shape->d_head * ld * sizeof(float));
     memset(heads->memory->dv, 0, heads->n_head * shape->d_value * ld * sizeof(float));

@@ -70,7 +70,7 @@ struct attn_heads_back_memory {
 
 /* The sizes that determine the memory. */
 struct attn_heads_back_sizes {
-    struct attn_heads_sizes heads;          /* n_query = n_key: the positions */
+    struct attn_heads_sizes heads;
     const struct attn_attention *attention; /* [n_layer] */
     size_t n_layer;
     size_t n_watched; /* matrices that are watched of a layer, all heads counted, at most */
@@ -90,8 +90,9 @@ struct attn_heads_back {
     struct attn_pool *pool; /* NULL: the caller's thread */
     int layer;
     size_t n, n_head, n_kv_head; /* n: positions */
-    size_t first; /* queries before it have no gradient: their rows are not read, and their dq is
-                     not written */
+    size_t n_key;                /* rows of k and v: N, or those of a source */
+    size_t first, end; /* other queries have no gradient: their rows are not read, and their dq is
+                          not written */
     const float *q, *k, *v, *z; /* those that scores are made of */
     const float *dz;
     float *dq, *dk, *dv; /* the results */
@@ -101,6 +102,7 @@ struct attn_heads_back {
     attn_site_set watched;
     const struct attn_heads_swap *swap;     /* or NULL */
     const struct attn_selection *selection; /* their heads */
+    const int32_t *key_mask; /* [n_key] no query sees a key with 0; NULL: all are seen */
     bool (*is_stopped)(void *context);
     void (*emit)(void *context, const struct attn_trace_event *event);
     void *context;

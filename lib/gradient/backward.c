@@ -12,8 +12,12 @@
 #include "gradient/backward_internal.h"
 #include "trace/trace_internal.h"
 
+#include <assert.h>
+#include <string.h>
+
 enum {
     LOGIT_BYTES = 16 << 20, /* logits at a time, if one row fits */
+    TURNED_FROM_RUNS = 8,   /* runs that pay for a transposed copy of the weights */
 };
 
 /* --- Models without gradients ----------------------------------------------------------------- */
@@ -40,8 +44,33 @@ static enum attn_status check_layer(const struct attn_attention *attention, size
     return ATTN_OK;
 }
 
+/* What MODEL computes with ATTENTION without its output: a decoder or an encoder. */
+static enum attn_status check_layers(const struct attn_model *model,
+                                     const struct attn_attention *attention,
+                                     enum attn_backward_rule rule, struct attn_error *err)
+{
+    const struct attn_config *config = &model->config;
+    const struct attn_quote name = attn_quote_string(model->name);
+
+    if (!config->has_residual)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients need a residual stream, which '%s' does not have",
+                              name.text);
+    if (rule != ATTN_BACKWARD_PLAIN && config->n_expert > 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "rules of relevance are not defined for experts, which '%s' has",
+                              name.text);
+    if (model->compute != ATTN_COMPUTE_F32)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients are computed in float32, not in bfloat16 (`compute`)");
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        ATTN_TRY(check_layer(&attention[layer], layer, err));
+    return ATTN_OK;
+}
+
 enum attn_status attn_backward_check(const struct attn_model *model,
-                                     const struct attn_attention *attention, struct attn_error *err)
+                                     const struct attn_attention *attention,
+                                     enum attn_backward_rule rule, struct attn_error *err)
 {
     const struct attn_config *config = &model->config;
     const struct attn_quote name = attn_quote_string(model->name);
@@ -50,47 +79,53 @@ enum attn_status attn_backward_check(const struct attn_model *model,
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of logits, and '%s' has no output layer",
                               name.text);
-    if (config->is_encoder)
+    if (config->has_output_map)
         return attn_error_set(err, ATTN_INVALID,
-                              "gradients of encoders are not computed yet, and '%s' is an encoder",
+                              "gradients through the map before the output matrix of '%s' are not "
+                              "computed yet",
                               name.text);
-    if (!config->has_residual)
-        return attn_error_set(err, ATTN_INVALID,
-                              "gradients need a residual stream, which '%s' does not have",
-                              name.text);
-    if (model->compute != ATTN_COMPUTE_F32)
-        return attn_error_set(err, ATTN_INVALID,
-                              "gradients are computed in float32, not in bfloat16 (`compute`)");
-    for (size_t layer = 0; layer < config->n_layer; layer++) {
-        if (config->is_cross[layer])
-            return attn_error_set(err, ATTN_INVALID,
-                                  "there are no gradients through layer %zu of '%s', which attends "
-                                  "to a source",
-                                  layer, name.text);
-        ATTN_TRY(check_layer(&attention[layer], layer, err));
-    }
-    return ATTN_OK;
+    if (model->encoder)
+        ATTN_TRY(check_layers(model->encoder, model->encoder->config.attention, rule, err));
+    return check_layers(model, attention, rule, err);
+}
+
+bool attn_backward_reads_embeddings(const struct attn_model *model)
+{
+    return model->weights.ln_embed.w.data || model->weights.embed_map.weight.data;
 }
 
 /* --- layers computed again -------------------------------------------------------------------- */
 
-/* An attn_trace_fn: keeps q and k before their norms. */
+/* An attn_trace_fn: keeps q, k and the sum with attention before their norms. */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
     struct attn_backward *b = user;
-    float *kept = event->site == ATTN_SITE_Q ? b->q : event->site == ATTN_SITE_K ? b->k : NULL;
+    float *kept = event->site == ATTN_SITE_Q           ? b->q
+                  : event->site == ATTN_SITE_K         ? b->k
+                  : event->site == ATTN_SITE_RESID_MID ? b->mid
+                                                       : NULL;
 
     (void)err;
     if (kept)
         attn_trace_keep_rows(event, b->pool, event->ld, kept);
+    if (b->own_stream)
+        attn_trace_keep_stream(event, b->pool, &b->f->dims, b->own_stream);
+    if (b->final_rows && event->site == b->f->end.site) /* those of the last layer stay */
+        attn_trace_keep_rows(event, b->pool, event->ld, b->final_rows);
     return ATTN_OK;
+}
+
+/* The site of the final rows. */
+static enum attn_site final_site(const struct attn_backward *b, const struct attn_dims *dims)
+{
+    return b->model->config.has_final_norm ? ATTN_SITE_LN_FINAL : attn_site_of_output(dims);
 }
 
 /* Selects the tensors that the session computes again in a layer: up to the last one that gradients
  * read, and those that a line of the forward pass would overwrite. */
 static enum attn_status choose_computed(struct attn_backward *b, const struct attn_dims *dims,
-                                        struct attn_error *err)
+                                        size_t n_goal, struct attn_error *err)
 {
     const struct attn_config *config = &b->model->config;
     attn_site_set sites = 0;
@@ -100,9 +135,14 @@ static enum attn_status choose_computed(struct attn_backward *b, const struct at
                                                : ATTN_SITE_MLP_PRE;
     if (config->d_mlp > 0)
         sites = ATTN_SITE_BIT(ATTN_SITE_MLP_PRE);
-    if (config->qk_norm != ATTN_QK_NORM_NONE)
+    if (attn_config_reads_raw_qk(config))
         sites |= ATTN_SITE_BIT(ATTN_SITE_Q) | ATTN_SITE_BIT(ATTN_SITE_K);
-    sites |= ATTN_SITE_BIT(b->last_computed);
+    if (config->norm_place == ATTN_NORM_SUM || config->n_expert > 0)
+        sites |= ATTN_SITE_BIT(ATTN_SITE_RESID_MID);
+    if (n_goal == 0) /* attn_backward_feed */
+        sites |= ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) |
+                 ATTN_SITE_BIT(final_site(b, dims));
+    sites = (sites | ATTN_SITE_BIT(b->last_computed)) & dims->sites;
     ATTN_TRY(attn_selection_create(dims, &b->computed, err));
     return attn_selection_set_sites(b->computed, sites, err);
 }
@@ -111,7 +151,7 @@ static enum attn_status choose_computed(struct attn_backward *b, const struct at
 
 static float *take(struct attn_backward *b, size_t n_col)
 {
-    return attn_arena_take(&b->arena, b->n, n_col * sizeof(float));
+    return attn_arena_take(&b->arena, b->n_row, n_col * sizeof(float));
 }
 
 /* The most matrices of one layer that are watched, all heads counted. */
@@ -122,7 +162,7 @@ static size_t n_watched_matrix(const struct attn_backward *b)
 
     for (int layer = 0; layer < (int)b->f->dims.n_layer; layer++) {
         const attn_site_set watched = attn_heads_back_watched(selection, layer);
-        const size_t n = (size_t)__builtin_popcountll(watched) *
+        const size_t n = (size_t)__builtin_popcountll((uint64_t)watched) *
                          (watched != 0 ? attn_selection_n_head(selection, layer) : 0);
 
         most = n > most ? n : most;
@@ -132,14 +172,25 @@ static size_t n_watched_matrix(const struct attn_backward *b)
 
 static void plan_logits(struct attn_backward *b, size_t n_goal)
 {
-    const size_t n_vocab = b->f->dims.n_vocab, n_fit = LOGIT_BYTES / sizeof(float) / n_vocab;
-    const bool has_cap = b->model->config.logits_cap > 0;
+    const size_t n_vocab = b->f->dims.n_vocab;
+    const size_t n_fit = n_goal > 0 ? LOGIT_BYTES / sizeof(float) / n_vocab : 0;
+    const bool has_cap = b->model->config.logits_cap > 0, has_head = b->model->config.head_act_fn;
+    const size_t d_read = b->model->weights.unembed.weight.n_row;
 
+    if (n_goal == 0) { /* it is given */
+        b->own_stream = take(b, (b->f->dims.n_layer + 1) * b->f->dims.d_model);
+        return;
+    }
     b->n_logit_row = n_fit < n_goal ? n_fit : n_goal;
     b->n_logit_row = b->n_logit_row == 0 ? 1 : b->n_logit_row;
     b->logits = attn_arena_take(&b->arena, b->n_logit_row, n_vocab * sizeof(float));
     b->raw = attn_arena_take(&b->arena, has_cap ? b->n_logit_row : 0, n_vocab * sizeof(float));
     b->d_logits = attn_arena_take(&b->arena, b->n_logit_row, n_vocab * sizeof(float));
+    b->column = attn_arena_take(&b->arena, 3 * d_read, sizeof(float));
+    b->modules = attn_arena_take(&b->arena, 3, b->model->sentence.most * sizeof(float));
+    b->d_head = has_head ? take(b, d_read) : NULL;
+    b->head =
+        has_head ? attn_arena_take(&b->arena, 3 * b->n_logit_row, d_read * sizeof(float)) : NULL;
 }
 
 /* The MLP is done when the heads begin: their gradients lie where its were. */
@@ -149,16 +200,17 @@ static void plan_shared(struct attn_backward *b)
     const size_t d_q = config->n_head * config->d_head, d_k = config->n_kv_head * config->d_head;
     const size_t d_v = config->n_kv_head * config->d_value;
     const size_t n_head_float = d_q + d_k + d_v + config->n_head * config->d_value;
-    const size_t n_mlp_float = (config->has_gated_mlp ? 2 : 1) * config->d_mlp;
+    const size_t d_mlp = attn_config_widest_mlp(config);
+    const size_t n_mlp_float = (config->has_gated_mlp ? 2 : 1) * d_mlp;
     float *shared = take(b, n_head_float > n_mlp_float ? n_head_float : n_mlp_float);
 
     if (!shared) /* measuring */
         return;
     b->d_mlp = b->d_q = shared;
-    b->d_mlp_linear = b->d_mlp + b->n * config->d_mlp;
+    b->d_mlp_linear = b->d_mlp + b->n * d_mlp;
     b->d_k = b->d_q + b->n * d_q;
-    b->d_v = b->d_k + b->n * d_k;
-    b->d_z = b->d_v + b->n * d_v;
+    b->d_v = b->d_k + b->n_row * d_k;
+    b->d_z = b->d_v + b->n_row * d_v;
 }
 
 static void plan(struct attn_backward *b, size_t n_goal)
@@ -167,25 +219,32 @@ static void plan(struct attn_backward *b, size_t n_goal)
     const struct attn_config *config = &b->model->config;
     const size_t d = config->d_model, d_q = config->n_head * config->d_head;
     const size_t d_k = config->n_kv_head * config->d_head;
-    const bool has_norms = config->qk_norm != ATTN_QK_NORM_NONE;
+    const size_t d_rows = config->d_embed > d ? config->d_embed : d; /* embeddings go there */
+    const size_t d_widest = d_rows > config->d_source ? d_rows : config->d_source;
+    const bool has_norms = attn_config_reads_raw_qk(config);
+    const bool has_sum_norms = config->norm_place == ATTN_NORM_SUM;
     const struct attn_heads_back_sizes sizes = {.heads = {.shape = f->shape,
                                                           .n_head = config->n_head,
                                                           .n_kv_head = config->n_kv_head,
                                                           .n_query = b->n,
-                                                          .n_key = b->n,
+                                                          .n_key = b->n_row,
                                                           .n_worker = f->n_worker},
                                                 .attention = f->attention,
                                                 .n_layer = config->n_layer,
                                                 .n_watched = n_watched_matrix(b),
                                                 .has_swap = b->swaps};
 
-    b->d = take(b, d);
+    b->d = take(b, d_widest);
     b->d_normed = take(b, d);
-    b->product = take(b, d);
-    b->unnormed = take(b, d); /* pages that no norm fills are never touched */
+    b->product = take(b, d_widest);
+    b->unnormed = take(b, d_widest); /* pages that no norm fills are never touched */
     b->d_branch = take(b, config->has_parallel_residual ? d : 0);
+    b->resid = take(b, has_sum_norms ? d : 0);
+    b->d_source = take(b, b->needs_source ? config->d_source : 0);
+    b->mid = has_sum_norms && !b->kept ? take(b, d) : NULL;
     b->q = take(b, has_norms && !b->kept ? d_q : 0);
     b->k = take(b, has_norms && !b->kept ? d_k : 0);
+    b->d_router = take(b, config->n_expert);
     plan_shared(b);
     plan_logits(b, n_goal);
     attn_heads_back_plan(&b->heads, &b->arena, &sizes);
@@ -197,13 +256,23 @@ static enum attn_status build(struct attn_backward *b, const struct attn_backwar
     struct attn_session_options session = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_dims dims = attn_config_dims(&b->model->config, options->n);
 
+    dims.n_source = options->n_source;
     attn_attention_set_dims(options->attention, &dims);
-    ATTN_TRY(attn_backward_check(b->model, options->attention, err));
-    ATTN_TRY(choose_computed(b, &dims, err));
+    assert(options->n_goal == 0 || options->embeddings ||
+           !attn_backward_reads_embeddings(b->model));
+    if (options->n_goal > 0)
+        ATTN_TRY(attn_backward_check(b->model, options->attention, b->rule, err));
+    ATTN_TRY(choose_computed(b, &dims, options->n_goal, err));
     b->trace = (struct attn_trace){b->computed, on_event, b};
     session.n_max = options->n;
     session.cache = ATTN_CACHE_ONE_LAYER;
     session.reads_once = options->reads_once;
+    session.has_logits = b->model->config.head_act_fn || dims.is_pooled;
+    session.key_mask = options->key_mask;
+    session.n_key_mask = options->key_mask ? options->n : 0;
+    session.n_source = options->n_source;
+    session.source_mask = options->source_mask;
+    session.n_source_mask = options->source_mask ? options->n_source : 0;
     session.pool = options->pool;
     session.trace = &b->trace;
     session.attention = options->attention;
@@ -217,6 +286,11 @@ static enum attn_status build(struct attn_backward *b, const struct attn_backwar
     plan(b, options->n_goal);
     ATTN_TRY(attn_arena_allocate(&b->arena, err));
     plan(b, options->n_goal);
+    if (options->n_run >= TURNED_FROM_RUNS) {
+        ATTN_TRY(attn_weights_turn(&b->model->weights, &b->model->config, b->model->st,
+                                   options->pool, err));
+        b->turned = b->model->weights.turned->blocks;
+    }
     return ATTN_OK;
 }
 
@@ -232,7 +306,13 @@ enum attn_status attn_backward_create(const struct attn_model *model,
     made->rule = options->rule;
     made->kept = options->kept;
     made->swaps = options->swaps;
+    made->text = options->text;
+    made->embeddings = options->embeddings;
     made->n = options->n;
+    made->n_row = options->n > options->n_source ? options->n : options->n_source;
+    made->source = options->source;
+    made->n_source = options->n_source;
+    made->needs_source = options->needs_source;
     made->skips_zeros = options->skips_zeros;
     ATTN_RETURN_MADE(build(made, options, err), backward, made, attn_backward_free);
 }
@@ -258,34 +338,82 @@ static int last_layer(const struct attn_backward *b)
 
     if (b->swaps || attn_selection_wants(selection, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER))
         return 0;
-    for (int layer = 0; layer < n_layer; layer++)
+    for (int layer = 0; layer < n_layer; layer++) {
+        if (b->needs_source && b->model->config.is_cross[layer])
+            return layer;
         for (int site = 0; site < ATTN_N_SITE; site++)
             if ((derived & ATTN_SITE_BIT(site)) != 0 && attn_site_is_in_layer(site) &&
                 attn_selection_wants(selection, site, layer))
                 return layer;
+    }
     return n_layer;
+}
+
+struct attn_backward_rows attn_backward_rows(const struct attn_model *model, const int32_t *ids,
+                                             size_t n, const struct attn_backward_goal *goal)
+{
+    size_t first, n_row;
+
+    if (model->config.pooling == ATTN_POOLING_NONE)
+        return (struct attn_backward_rows){goal->first,
+                                           model->config.is_encoder ? goal->first + goal->n : n};
+    n_row = attn_config_pooled_rows(&model->config, ids, n, &first);
+    return (struct attn_backward_rows){first, first + n_row};
+}
+
+enum attn_status attn_backward_feed(struct attn_backward *backward, const float *x, float *rows,
+                                    struct attn_error *err)
+{
+    struct attn_forward *f = backward->f;
+
+    attn_session_reset(backward->session);
+    f->end = attn_forward_place(f, final_site(backward, &f->dims), (int)f->dims.n_layer - 1);
+    backward->final_rows = rows;
+    backward->embeddings = x;
+    ATTN_TRY(attn_session_feed_rows(backward->session, backward->text, x, err));
+    backward->final_rows = NULL;
+    return ATTN_OK;
 }
 
 enum attn_status attn_backward_run(struct attn_backward *backward, const float *stream,
                                    const struct attn_backward_goal *goal, struct attn_error *err)
 {
     struct attn_backward *b = backward;
+    struct attn_backward_rows rows;
 
-    b->stream = stream;
+    b->stream = stream ? stream : b->own_stream;
     b->layer = ATTN_NO_LAYER;
-    b->first = b->skips_zeros ? goal->first : 0;
+    rows = attn_backward_rows(b->model, b->text ? b->text->ids : NULL, b->n, goal);
+    b->first = b->skips_zeros ? rows.first : 0;
+    b->end = b->skips_zeros ? rows.end : b->n;
     b->last_layer = last_layer(b);
     b->is_done = false;
     b->status = ATTN_OK;
     b->err = err;
+    if (b->needs_source)
+        memset(b->d_source, 0, b->n_source * b->model->config.d_source * sizeof *b->d_source);
+    if (b->source && !b->kept) {
+        attn_session_reset(b->session);
+        ATTN_TRY(attn_session_set_source(b->session, b->source, b->n_source, err));
+    }
     for (size_t i = 0; b->kept && i < b->f->n_rotary; i++) /* a layer again would do so */
-        attn_rotary_fill(&b->f->rotaries[i], b->f->engine.kernels, 0, b->n, b->pool);
+        attn_rotary_fill(&b->f->rotaries[i], b->f->engine.kernels, 0, b->n, b->n, b->pool);
     attn_output_back(b, goal);
     attn_check_back(b, b->d, b->n * b->model->config.d_model);
     for (int layer = (int)b->f->dims.n_layer - 1;
          layer >= b->last_layer && !attn_backward_is_over(b); layer--)
         attn_block_back(b, layer);
     if (b->last_layer == 0)
-        attn_report_back(b, ATTN_SITE_EMBED_GRAD, b->d);
+        attn_embedding_back(b);
     return b->status;
+}
+
+const float *attn_backward_embedding(const struct attn_backward *backward)
+{
+    return backward->d;
+}
+
+const float *attn_backward_source(const struct attn_backward *backward)
+{
+    return backward->d_source;
 }

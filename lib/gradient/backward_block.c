@@ -12,20 +12,37 @@
  *     d q, d k     = norm^T(rotate^T(d rot_q)), ...
  *     d resid_pre += norm1^T(d q W_Q^T + d k W_K^T + d v W_V^T)
  *
+ * A layer that attends to a source adds to the gradient of that instead:
+ *
+ *     d resid_pre += norm1^T(d q W_Q^T);  d source = (d source + d k W_K^T) + d v W_V^T
+ *
+ * With norms of the sums there are two lines more, and norm1 and norm2 are missing:
+ *
+ *     d resid_post = end_norm^T(d normalized_resid_post), first
+ *     d resid_mid  = mid_norm^T(d normalized_resid_mid), after the MLP
+ *
  * b->d is the gradient of the residual stream at the line that runs. A tensor that two lines read
  * has the sum of both gradients, in the order written here. Where a config leaves a part out, its
- * line passes the gradient through. Lines work on the rows from b->first on.
+ * line passes the gradient through. Lines work on the rows b->first .. b->end-1.
  */
 #include "gradient/backward_internal.h"
+
+#include "model/config_internal.h"
+
+#include <string.h>
 
 /* From d mlp_out in b->d to the gradient of the MLP's input in b->d_normed. */
 static void back_mlp(struct attn_backward *b, const struct attn_block_weights *w)
 {
-    const float *d_out;
+    const float *d_out = attn_scale_back(b, &w->mlp_scale, b->d);
 
+    if (w->experts) {
+        attn_experts_back(b, w, d_out);
+        return;
+    }
     if (w->ln2_post.w.data)
         attn_recompute_mlp_post(b, b->d_mlp);
-    d_out = attn_post_norm_back(b, &w->ln2_post, &w->mlp_out, b->d_mlp, b->d);
+    d_out = attn_post_norm_back(b, &w->ln2_post, &w->mlp_out, b->d_mlp, d_out);
     attn_linear_back(b, ATTN_SITE_MLP_POST_GRAD, &w->mlp_out, d_out, b->d_mlp);
     attn_activation_back(b);
     if (b->model->config.has_gated_mlp) {
@@ -36,21 +53,44 @@ static void back_mlp(struct attn_backward *b, const struct attn_block_weights *w
     }
 }
 
+/* Through the limits of q, k and v. */
+static void back_clip(struct attn_backward *b)
+{
+    const struct attn_dims *dims = &b->f->dims;
+    const bool is_raw = b->at.q_raw; /* else scores are made of q and k as they are */
+    const bool is_later = b->model->config.qk_norm == ATTN_QK_NORM_ALL_HEADS; /* rotary_back */
+
+    if (!is_later) {
+        attn_clip_back(b, is_raw ? b->at.q_raw : b->at.q, b->first, dims->n_head * dims->d_head,
+                       b->d_q);
+        attn_clip_back(b, is_raw ? b->at.k_raw : b->at.k, 0, dims->n_kv_head * dims->d_head,
+                       b->d_k);
+    }
+    attn_clip_back(b, b->at.v, 0, dims->n_kv_head * dims->d_value, b->d_v);
+}
+
 /* From d attn_out in b->d to the gradient of the input of q, k and v in b->d_normed. */
 static void back_heads(struct attn_backward *b, const struct attn_block_weights *w)
 {
-    const float *d_out = attn_post_norm_back(b, &w->ln1_post, &w->out, b->at.z, b->d);
+    const float *d_out = attn_scale_back(b, &w->attn_scale, b->d);
 
+    d_out = attn_post_norm_back(b, &w->ln1_post, &w->out, b->at.z, d_out);
     attn_linear_back(b, ATTN_SITE_Z_GRAD, &w->out, d_out, b->d_z);
     attn_end_back(b, ATTN_SITE_Z_GRAD);
     attn_attention_back(b);
     attn_rotary_back(b, ATTN_SITE_Q_GRAD, &w->q_norm, b->at.q_raw, b->d_q);
     attn_rotary_back(b, ATTN_SITE_K_GRAD, &w->k_norm, b->at.k_raw, b->d_k);
     attn_end_back(b, ATTN_SITE_Q_GRAD);
+    back_clip(b);
     attn_linear_back(b, ATTN_N_SITE, &w->q, b->d_q, b->d_normed);
     attn_widen_back(b);
-    attn_linear_more_back(b, &w->k, b->d_k, b->d_normed);
-    attn_linear_more_back(b, &w->v, b->d_v, b->d_normed);
+    if (attn_backward_is_cross(b)) {
+        attn_source_back(b, &w->k, b->d_k);
+        attn_source_back(b, &w->v, b->d_v);
+    } else {
+        attn_linear_more_back(b, &w->k, b->d_k, b->d_normed);
+        attn_linear_more_back(b, &w->v, b->d_v, b->d_normed);
+    }
 }
 
 /* resid_post = (attn_out + mlp_out) + resid_pre: both read the block's input. */
@@ -71,15 +111,20 @@ static void back_parallel(struct attn_backward *b, const struct attn_block_weigh
 /* The MLP reads the stream with attention added. */
 static void back_sequential(struct attn_backward *b, const struct attn_block_weights *w)
 {
-    const bool has_mlp = b->model->config.d_mlp > 0;
+    const bool has_mid = b->model->config.d_mlp > 0; /* but in pairs the second has the MLP */
 
-    if (has_mlp) {
+    if (attn_config_has_mlp(&b->model->config, (size_t)b->layer)) {
+        attn_sum_norm_back(b, ATTN_SITE_NORMALIZED_RESID_POST_GRAD, &w->end_norm,
+                           b->stream + (size_t)(b->layer + 1) * b->n * b->model->config.d_model,
+                           b->d);
         attn_residual_back(b, ATTN_SITE_RESID_POST_GRAD, ATTN_SITE_MLP_OUT_GRAD, b->d);
         back_mlp(b, w);
         attn_norm_back(b, &w->ln2, b->at.resid, b->d_normed, b->d_normed);
         attn_add_back(b, b->d_normed, b->d);
     }
-    attn_residual_back(b, has_mlp ? ATTN_SITE_RESID_MID_GRAD : ATTN_SITE_RESID_POST_GRAD,
+    if (has_mid)
+        attn_sum_norm_back(b, ATTN_SITE_NORMALIZED_RESID_MID_GRAD, &w->mid_norm, b->at.resid, b->d);
+    attn_residual_back(b, has_mid ? ATTN_SITE_RESID_MID_GRAD : ATTN_SITE_RESID_POST_GRAD,
                        ATTN_SITE_ATTN_OUT_GRAD, b->d);
     back_heads(b, w);
     attn_norm_back(b, &w->ln1, b->resid_pre, b->d_normed, b->d_normed);
@@ -92,6 +137,10 @@ void attn_block_back(struct attn_backward *b, int layer)
 
     b->layer = layer;
     b->resid_pre = b->stream + (size_t)layer * b->n * b->model->config.d_model;
+    if (layer > 0 && w[-1].end_norm.w.data && !b->kept) {
+        attn_recompute_norm(b, &w[-1].end_norm, b->resid_pre, b->resid, 0, b->n);
+        b->resid_pre = b->resid;
+    }
     attn_recompute_layer(b);
     if (b->model->config.has_parallel_residual)
         back_parallel(b, w);
@@ -100,4 +149,27 @@ void attn_block_back(struct attn_backward *b, int layer)
     attn_check_back(b, b->d, b->n * b->model->config.d_model);
     attn_report_back(b, ATTN_SITE_RESID_PRE_GRAD, b->d);
     b->layer = ATTN_NO_LAYER;
+}
+
+void attn_embedding_back(struct attn_backward *b)
+{
+    const struct attn_weights *weights = &b->model->weights;
+    const struct attn_kernels *kernels = b->f->engine.kernels;
+    const size_t d_embed = b->model->config.d_embed, n_byte = b->n * d_embed * sizeof(float);
+    float *x = b->unnormed; /* the sum that the norm reads */
+
+    if (attn_backward_is_over(b))
+        return;
+    if (weights->embed_map.weight.data) {
+        attn_linear_back(b, ATTN_N_SITE, &weights->embed_map, b->d, b->product);
+        memcpy(b->d, b->product, n_byte);
+    }
+    if (weights->ln_embed.w.data) {
+        memcpy(x, b->embeddings, n_byte);
+        attn_model_add_types(b->model, kernels, b->text, b->f->vectors, x);
+        attn_model_add_positions(b->model, kernels, b->text, b->f->vectors, x);
+        attn_norm_back(b, &weights->ln_embed, x, b->d, b->d);
+        attn_check_back(b, b->d, b->n * d_embed);
+    }
+    attn_report_back(b, ATTN_SITE_EMBED_GRAD, b->d);
 }

@@ -1,6 +1,11 @@
 /*
  * backward_output.c - the backward pass of the output: from the number's derivative with respect to
- * the logits through the soft cap, the output layer and the final norm to the residual stream.
+ * the logits through the soft cap, the output layer, what it reads (a head with an activation, or
+ * one vector of all positions) and the final norm to the residual stream.
+ *
+ *     d head  = d logits W_U^T;  d final = (act'(u) norm^T(d head)) W^T, u = final W + b
+ *     pooling   [CLS]: its row gets all; a mean: each of its n rows gets 1 / n
+ *     cosines   z = e / |e|: d e = (d z - z (z . d z)) / |e|;  d final = d e W^T, of one row
  *
  * Logits are computed again where they are read, a few rows at a time, since a row is as wide as
  * the vocabulary. Where a row of their gradient has few numbers that are not 0, as of a difference
@@ -10,6 +15,7 @@
 #include "gradient/backward_internal.h"
 
 #include "forward/step_internal.h"
+#include "model/config_internal.h"
 #include "trace/trace_extra.h"
 
 #include <math.h>
@@ -20,7 +26,7 @@ enum { FEW = 2 }; /* logits of a row that are not 0 */
 /* Rows in hand, N of them. */
 struct output_rows {
     size_t first, n;
-    const float *x; /* [n, D] the input of the output layer; NULL: no logits are needed */
+    const float *x; /* [n, rows of W_U] the input of the output layer; NULL: no logits are needed */
 };
 
 /* b->logits, and b->raw before the cap. */
@@ -28,17 +34,11 @@ static void find_logits(struct attn_backward *b, const struct output_rows *rows)
 {
     const size_t n_vocab = b->f->dims.n_vocab;
     const float cap = (float)b->model->config.logits_cap;
-    const struct attn_linear_args map = {.linear = &b->model->weights.unembed,
-                                         .engine = &b->f->engine,
-                                         .scratch = b->f->heads.scratch,
-                                         .x = rows->x,
-                                         .ldx = b->f->dims.d_model,
-                                         .n_row = rows->n,
-                                         .y = b->logits,
-                                         .ldy = n_vocab,
-                                         .last_col = n_vocab};
 
-    attn_weight_buffer_run_linear(&b->f->weight_buffer, &map, 1, b->pool);
+    attn_run_map(b, &b->model->weights.unembed, rows->x, rows->n, b->logits, false);
+    if (b->model->config.logits_scale > 0)
+        b->f->engine.kernels->scale(b->logits, (float)b->model->config.logits_scale,
+                                    rows->n * n_vocab, b->logits);
     if (cap == 0)
         return;
     memcpy(b->raw, b->logits, rows->n * n_vocab * sizeof *b->raw);
@@ -105,32 +105,23 @@ static void add_column(const struct attn_backward *b, size_t id, float d_logit, 
         d[e] = fmaf(d_logit, column[e], d[e]);
 }
 
-/* df = dg W_U^T, for the rows in hand, into D [n, D]. */
+/* df = dg W_U^T, for the rows in hand, into D [n, rows of W_U]. */
 static void unembed_back(struct attn_backward *b, const struct output_rows *rows, float *d)
 {
-    const size_t n_vocab = b->f->dims.n_vocab, d_model = b->f->dims.d_model;
-    const struct attn_linear_args map = {.linear = &b->model->weights.unembed,
-                                         .engine = &b->f->engine,
-                                         .scratch = b->f->heads.scratch,
-                                         .x = b->d_logits,
-                                         .ldx = n_vocab,
-                                         .n_row = rows->n,
-                                         .y = d,
-                                         .ldy = d_model,
-                                         .last_col = d_model,
-                                         .is_transposed = true};
+    const size_t n_vocab = b->f->dims.n_vocab, width = b->model->weights.unembed.weight.n_row;
 
     if (!are_few(b, rows->n)) {
-        attn_weight_buffer_run_linear(&b->f->weight_buffer, &map, 1, b->pool);
+        attn_run_map(b, &b->model->weights.unembed, b->d_logits, rows->n, d, true);
         return;
     }
+    memset(d, 0, rows->n * width * sizeof *d);
     for (size_t i = 0; i < rows->n; i++)
         for (size_t id = 0; id < n_vocab; id++)
             if (b->d_logits[i * n_vocab + id] != 0)
-                add_column(b, id, b->d_logits[i * n_vocab + id], b->product, d + i * d_model);
+                add_column(b, id, b->d_logits[i * n_vocab + id], b->column, d + i * width);
 }
 
-/* The current rows: the gradient of the output layer's input goes into D [n, D]. */
+/* The current rows: the gradient of the output layer's input goes into D [n, rows of W_U]. */
 static void back_rows(struct attn_backward *b, const struct attn_backward_goal *goal,
                       const struct output_rows *rows, float *d)
 {
@@ -141,41 +132,248 @@ static void back_rows(struct attn_backward *b, const struct attn_backward_goal *
     if (rows->x)
         find_logits(b, rows);
     memset(b->d_logits, 0, n * sizeof *b->d_logits);
-    for (size_t i = 0; i < rows->n; i++)
+    for (size_t i = 0; i < (goal->is_joint ? 1 : rows->n); i++)
         goal->differentiate(goal->context, rows->first + i,
                             rows->x ? b->logits + i * n_vocab : NULL, b->d_logits + i * n_vocab);
     emit_rows(b, rows->first, rows->n);
     if (cap.cap > 0)
         b->f->engine.kernels->soft_cap_back(&cap, b->raw, b->d_logits, n);
+    if (b->model->config.logits_scale > 0)
+        b->f->engine.kernels->scale(b->d_logits, (float)b->model->config.logits_scale, n,
+                                    b->d_logits);
     unembed_back(b, rows, d);
+}
+
+/* --- what the output layer reads -------------------------------------------------------------- */
+
+/* The forward pass from the stream X [n, D] after the last layer on, of rows from FIRST on, which
+ * leaves the norm of X in f->normed and the output layer's input in f->final. */
+static void run_output(struct attn_backward *b, const float *x, size_t first, size_t n)
+{
+    const int32_t *ids = b->text && b->text->ids ? b->text->ids + first : NULL;
+
+    attn_session_reset(b->session);
+    b->f->end = attn_forward_place(b->f, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
+    b->status = attn_session_feed_layer_of(b->session, (int)b->f->dims.n_layer, x, ids, n, b->err);
+}
+
+/* From the gradient of the head's output, D [n, rows of W_U], to that of its input X [n, D], DX. */
+static void back_head(struct attn_backward *b, const float *x, size_t n, const float *d, float *dx)
+{
+    const struct attn_weights *weights = &b->model->weights;
+    const struct attn_kernels *kernels = b->f->engine.kernels;
+    const size_t width = weights->head.weight.n_col, n_float = n * width;
+    float *before = b->head, *after = before + n_float, *dy = after + n_float;
+    const struct attn_activation_back rows = {
+        .x = before, .dy = dy, .is_constant = b->rule != ATTN_BACKWARD_PLAIN};
+
+    attn_run_map(b, &weights->head, x, n, before, false);
+    memcpy(after, before, n_float * sizeof *after);
+    memcpy(dy, d, n_float * sizeof *dy);
+    kernels->activate(b->f->head_activation, after, n_float);
+    if (weights->ln_head.w.data)
+        attn_norm_read(b->f, &weights->ln_head);
+    for (size_t i = 0; i < n && weights->ln_head.w.data; i++)
+        attn_norm_row_back(b, b->f->vectors, after + i * width, width, d + i * width,
+                           dy + i * width);
+    kernels->activate_back(b->f->head_activation, &rows, n_float);
+    attn_run_map(b, &weights->head, dy, n, dx, true);
+}
+
+/* u = e / |e|: from the gradient D [n] of u to that of e. */
+static void back_length(const struct attn_backward *b, const float *e, size_t n, float *d)
+{
+    double square = 0, along = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        square += (double)e[i] * (double)e[i];
+        along += (double)e[i] * (double)d[i];
+    }
+    if (b->rule != ATTN_BACKWARD_PLAIN)
+        along = 0; /* the length is a constant */
+    for (size_t i = 0; i < n; i++)
+        d[i] = square > 0 ? (float)(((double)d[i] - (double)e[i] * (along / square)) / sqrt(square))
+                          : 0;
+}
+
+/* From the gradient D [M] of the projection to that of its row, in DX [D]. */
+static void back_projection(struct attn_backward *b, float *d, float *dx)
+{
+    const bool is_image = b->model->config.image.patch_height > 0;
+
+    attn_visit_back(b, is_image ? ATTN_SITE_IMAGE_EMBED_GRAD : ATTN_SITE_TEXT_EMBED_GRAD, d);
+    attn_run_map(b, &b->model->weights.projection, d, 1, dx, true);
+}
+
+/* From the gradient D of the pooled parts of ROWS [n, D], side by side, to D_NORMED [n, D]. */
+static void back_parts(struct attn_backward *b, const float *rows, const float *d)
+{
+    const size_t width = b->f->dims.d_model, n = b->n;
+
+    for (unsigned left = b->model->sentence.pools; left > 0; left >>= 4) {
+        const unsigned part = left & 15;
+
+        for (size_t k = 0; k < width; k++) {
+            size_t row = part == POOL_LAST ? n - 1 : 0;
+
+            for (size_t i = 1; i < n && part == POOL_MAX; i++)
+                row = rows[i * width + k] > rows[row * width + k] ? i : row;
+            for (size_t i = 0; i < n && part == POOL_MEAN; i++)
+                b->d_normed[i * width + k] += (float)((double)d[k] / (double)n);
+            if (part != POOL_MEAN)
+                b->d_normed[row * width + k] += d[k];
+        }
+        d += width;
+    }
+}
+
+/* From the gradient D [M] of the vector of a sentence, whose rows after the last layer are ROWS
+ * [n, D], to D_NORMED. */
+static void back_sentence(struct attn_backward *b, const float *rows, float *d)
+{
+    const struct attn_sentence *sentence = &b->model->sentence;
+    float *before = b->modules, *dx = before + sentence->most, *dy = dx + sentence->most;
+    const struct attn_activation_back back = {
+        .x = before, .dy = dy, .is_constant = b->rule != ATTN_BACKWARD_PLAIN};
+    size_t width = b->f->dims.d_projected;
+
+    attn_visit_back(b, ATTN_SITE_SENTENCE_EMBED_GRAD, d);
+    memcpy(dy, d, width * sizeof *dy);
+    for (size_t i = sentence->n_step; i-- > 0;) {
+        const struct attn_sentence_step *step = &sentence->steps[i];
+        const float *x = b->f->gathered + i * sentence->most;
+
+        if (!step->map.weight.data) {
+            back_length(b, x, width, dy);
+            continue;
+        }
+        if (step->has_activation) {
+            attn_run_map(b, &step->map, x, 1, before, false);
+            b->f->engine.kernels->activate_back(step->activation, &back, width);
+        }
+        attn_run_map(b, &step->map, dy, 1, dx, true);
+        width = step->map.weight.n_row;
+        memcpy(dy, dx, width * sizeof *dy);
+    }
+    back_parts(b, rows, dy);
+}
+
+/* From the gradient D of the one row that is pooled to D_NORMED [n, D]. */
+static void back_pooling(struct attn_backward *b, const float *rows, float *d)
+{
+    const struct attn_config *config = &b->model->config;
+    const size_t width = config->d_model, n_front = b->f->dims.n_front, n = b->n;
+    const bool is_mean = config->pooling == ATTN_POOLING_MEAN;
+    const bool has_mean = is_mean || config->pooling == ATTN_POOLING_FIRST_AND_MEAN;
+    const size_t row = attn_config_pooled_row(config, b->text ? b->text->ids : NULL, n);
+    const float *mean = is_mean ? d : d + width;
+
+    if (config->pooling == ATTN_POOLING_PROJECTED)
+        back_length(b, b->f->projected, b->f->dims.d_projected, d);
+    if (config->is_sentence && config->pooling == ATTN_POOLING_PROJECTED)
+        back_sentence(b, rows, d);
+    else if (config->pooling == ATTN_POOLING_PROJECTED)
+        back_projection(b, d, b->d_normed + row * width);
+    else if (!is_mean)
+        memcpy(b->d_normed + row * width, d, width * sizeof *d);
+    for (size_t i = is_mean ? 0 : n_front; has_mean && i < n; i++)
+        for (size_t k = 0; k < width; k++)
+            b->d_normed[i * width + k] =
+                (float)((double)mean[k] / (double)(is_mean ? n : n - n_front));
+}
+
+/* The one row of logits of a classifier, from the stream RESID [n, D] after the last layer. */
+static void back_pooled(struct attn_backward *b, const struct attn_backward_goal *goal,
+                        const float *resid)
+{
+    const struct attn_config *config = &b->model->config;
+    const size_t width = b->model->weights.unembed.weight.n_row;
+    float *x = b->column + width, *d = x + width;
+    const struct output_rows rows = {0, 1, x};
+
+    resid += b->first * config->d_model;
+    run_output(b, resid, b->first, b->end - b->first);
+    if (attn_backward_is_over(b))
+        return;
+    memcpy(x, b->f->final, width * sizeof *x);
+    back_rows(b, goal, &rows, d);
+    if (config->pooling != ATTN_POOLING_PROJECTED)
+        attn_visit_back(b, ATTN_SITE_POOLED_GRAD, d);
+    if (config->head_act_fn) {
+        attn_decoder_pool(b->f, config->has_final_norm ? b->f->normed : resid);
+        back_head(b, b->f->final, 1, d, x);
+    }
+    back_pooling(b, config->has_final_norm ? b->f->normed : resid, config->head_act_fn ? x : d);
+}
+
+/* Rows of logits of positions, a few at a time. */
+static void back_positions(struct attn_backward *b, const struct attn_backward_goal *goal,
+                           const float *resid)
+{
+    const struct attn_config *config = &b->model->config;
+    const bool needs_logits = goal->reads_logits || config->logits_cap > 0;
+    const bool has_norm = config->has_final_norm && (needs_logits || config->head_act_fn);
+    const size_t d = config->d_model, end = goal->first + goal->n;
+
+    for (size_t first = goal->first; first < end && !attn_backward_is_over(b);) {
+        struct output_rows rows = {.first = first, .n = end - first};
+        const float *x = resid + first * d; /* what the head or the matrix reads */
+
+        rows.n = rows.n < b->n_logit_row ? rows.n : b->n_logit_row;
+        if (config->head_act_fn)
+            run_output(b, x, first, rows.n);
+        if (has_norm)
+            attn_norm_read(b->f, &b->model->weights.ln_final);
+        for (size_t i = 0; i < rows.n && has_norm; i++)
+            attn_norm_row(b->f, x + i * d, d, b->unnormed + i * d);
+        x = has_norm ? b->unnormed : x;
+        if (attn_backward_is_over(b))
+            return;
+        if (needs_logits)
+            rows.x = config->head_act_fn ? b->f->final : x;
+        if (config->head_act_fn) {
+            float *d_head = b->d_head + first * b->model->weights.unembed.weight.n_row;
+
+            back_rows(b, goal, &rows, d_head);
+            back_head(b, x, rows.n, d_head, b->d_normed + first * d);
+        } else {
+            back_rows(b, goal, &rows, b->d_normed + first * d);
+        }
+        first += rows.n;
+    }
 }
 
 void attn_output_back(struct attn_backward *b, const struct attn_backward_goal *goal)
 {
     const struct attn_config *config = &b->model->config;
-    const struct attn_norm_weights *norm = &b->model->weights.ln_final;
-    const size_t d = config->d_model, end = goal->first + goal->n;
-    const bool needs_logits = goal->reads_logits || config->logits_cap > 0;
+    const struct attn_weights *weights = &b->model->weights;
+    const struct attn_norm_weights *end_norm = &weights->blocks[config->n_layer - 1].end_norm;
+    const size_t d = config->d_model;
     const float *resid = b->stream + config->n_layer * b->n * d;
 
     memset(b->d, 0, b->n * d * sizeof *b->d);
     memset(b->d_normed, 0, b->n * d * sizeof *b->d_normed);
-    if (config->has_final_norm)
-        attn_norm_read(b->f, norm);
-    emit_zeros(b, 0, goal->first);
-    for (size_t first = goal->first; first < end && !attn_backward_is_over(b);) {
-        struct output_rows rows = {.first = first, .n = end - first};
-
-        rows.n = rows.n < b->n_logit_row ? rows.n : b->n_logit_row;
-        if (needs_logits)
-            rows.x = config->has_final_norm ? b->unnormed : resid + first * d;
-        for (size_t i = 0; i < rows.n && needs_logits && config->has_final_norm; i++)
-            attn_norm_row(b->f, resid + (first + i) * d, d, b->unnormed + i * d);
-        back_rows(b, goal, &rows, b->d_normed + first * d);
-        first += rows.n;
+    if (b->d_head)
+        memset(b->d_head, 0, b->n * weights->unembed.weight.n_row * sizeof *b->d_head);
+    if (end_norm->w.data) {
+        attn_recompute_norm(b, end_norm, resid, b->resid, b->first, b->end);
+        resid = b->resid;
     }
-    emit_zeros(b, end, b->n);
+    if (goal->given) {
+        memcpy(b->d_normed, goal->given, b->n * d * sizeof *b->d_normed);
+    } else if (b->f->dims.is_pooled) {
+        back_pooled(b, goal, resid);
+    } else {
+        emit_zeros(b, 0, goal->first);
+        back_positions(b, goal, resid);
+        emit_zeros(b, goal->first + goal->n, b->n);
+        if (b->d_head)
+            attn_visit_back(b,
+                            config->task == ATTN_TASK_VOCABULARY ? ATTN_SITE_MLM_HEAD_GRAD
+                                                                 : ATTN_SITE_POOLED_GRAD,
+                            b->d_head);
+    }
     if (config->has_final_norm)
         attn_visit_back(b, ATTN_SITE_LN_FINAL_GRAD, b->d_normed);
-    attn_norm_back(b, norm, resid, b->d_normed, b->d);
+    attn_norm_back(b, &weights->ln_final, resid, b->d_normed, b->d);
 }

@@ -10,8 +10,10 @@
 #include "base/pool_internal.h"
 #include "base/thread.h"
 #include "forward/step_internal.h"
+#include "model/config_internal.h"
 #include "trace/trace_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { ROWS_PER_TASK = 16 };
@@ -58,7 +60,7 @@ static bool wants(const struct attn_backward *b, enum attn_site site)
 void attn_end_back(struct attn_backward *b, enum attn_site last)
 {
     const struct attn_selection *selection = b->asked_by->selection;
-    bool is_wanted = b->layer > b->last_layer ||
+    bool is_wanted = b->layer > b->last_layer || b->needs_source ||
                      attn_selection_wants(selection, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
 
     if (last == ATTN_SITE_Z_GRAD)
@@ -71,7 +73,17 @@ void attn_end_back(struct attn_backward *b, enum attn_site last)
 /* The first row that SITE has. */
 static size_t first_row(const struct attn_backward *b, enum attn_site site)
 {
-    return attn_site_layout(site) == ATTN_LAYOUT_KEY ? 0 : b->first;
+    const size_t first = attn_site_first_row(site, &b->f->dims);
+
+    return attn_site_layout(site) == ATTN_LAYOUT_KEY ? 0 : first > b->first ? first : b->first;
+}
+
+/* How many rows SITE has after the first. */
+static size_t n_row(const struct attn_backward *b, enum attn_site site)
+{
+    return attn_site_is_pooled(site, &b->f->dims)      ? 1
+           : attn_site_layout(site) == ATTN_LAYOUT_KEY ? attn_backward_n_key(b)
+                                                       : b->end - first_row(b, site);
 }
 
 void attn_report_back(struct attn_backward *b, enum attn_site site, const float *data)
@@ -90,7 +102,7 @@ void attn_report_back(struct attn_backward *b, enum attn_site site, const float 
             .layer = b->layer,
             .head = attn_site_has_heads(site) ? head : ATTN_ALL_HEADS,
             .row0 = first,
-            .n_row = b->n - first,
+            .n_row = n_row(b, site),
             .n_col = width,
             .ld = n_head * width,
             .data = data + (first * n_head + (size_t)head) * width};
@@ -108,7 +120,7 @@ void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *
         return;
     first = first_row(b, site);
     width = attn_site_n_head(site, dims) * attn_site_width(site, dims);
-    attn_check_back(b, data + first * width, (b->n - first) * width);
+    attn_check_back(b, data + first * width, n_row(b, site) * width);
     attn_report_back(b, site, data);
 }
 
@@ -119,6 +131,8 @@ enum row_operation {
     BACK_ACTIVATION, /* the activation of the MLP, with its gate */
     BACK_ROTARY,     /* heads of dx: the rotation, and their norms */
     ADD_ROWS,        /* dx = dx + dy */
+    SCALE_ROWS,      /* dx = dy * w, by the factors that were read */
+    NORMALIZE_ROWS,  /* dx = normalize(x), by the norm that was read */
 };
 
 /* Rows shared over the pool in pieces of ROWS_PER_TASK. */
@@ -127,22 +141,22 @@ struct row_work {
     enum row_operation operation;
     const float *x, *dy;
     float *dx;
-    size_t first; /* row that is worked on */
+    size_t first, end; /* rows that are worked on */
     size_t n_col;
     size_t width;                     /* width of a head that is turned */
     const struct attn_rotary *rotary; /* and the angles of all positions */
 };
 
-static void back_norm(const struct row_work *work, const float *x, size_t n, const float *dy,
-                      float *dx)
+void attn_norm_row_back(const struct attn_backward *b, const float *w, const float *x, size_t n,
+                        const float *dy, float *dx)
 {
-    const struct attn_forward *f = work->b->f;
-    const struct attn_config *config = &work->b->model->config;
+    const struct attn_forward *f = b->f;
+    const struct attn_config *config = &b->model->config;
     const struct attn_norm_back norm = {.x = x,
-                                        .w = f->vectors,
+                                        .w = w,
                                         .n = n,
                                         .eps = config->norm_eps,
-                                        .is_constant = work->b->rule != ATTN_BACKWARD_PLAIN};
+                                        .is_constant = b->rule != ATTN_BACKWARD_PLAIN};
 
     if (attn_norm_has_mean(config))
         f->engine.kernels->layer_norm_back(&norm, dy, dx);
@@ -150,22 +164,36 @@ static void back_norm(const struct row_work *work, const float *x, size_t n, con
         f->engine.kernels->rms_norm_back(&norm, dy, dx);
 }
 
-/* One position: the rotation of each head transposed, then the norm of each, or of all at once. */
-static void back_rotary(const struct row_work *work, size_t row)
+/* D of the N numbers of X that stand at a limit becomes 0. */
+static void clip_back(const struct attn_backward *b, const float *x, size_t n, float *d)
+{
+    const float limit = (float)b->model->config.qkv_clip;
+
+    for (size_t i = 0; i < n && limit > 0; i++)
+        d[i] = fabsf(x[i]) < limit ? d[i] : 0;
+}
+
+/* One position: the rotation of each head transposed, then the norm of each, or of all at once,
+ * which come before the limits: NORMED has room for it. */
+static void back_rotary(const struct row_work *work, size_t row, float *normed)
 {
     const enum attn_qk_norm norm = work->b->model->config.qk_norm;
-    const size_t n_pair = work->rotary->rope->d_rotary / 2, width = work->width;
+    const struct attn_forward *f = work->b->f;
+    const size_t width = work->width;
     float *d = work->dx + row * work->n_col;
     const float *x = work->x + row * work->n_col;
 
     for (size_t at = 0; at < work->n_col; at += width) {
-        work->b->f->engine.kernels->rotate_back(d + at, work->rotary->cosines + row * n_pair,
-                                                work->rotary->sines + row * n_pair, n_pair);
-        if (norm == ATTN_QK_NORM_PER_HEAD)
-            back_norm(work, x + at, width, d + at, d + at);
+        attn_rotary_turn(work->rotary, f->engine.kernels, row, true, d + at);
+        if (norm == ATTN_QK_NORM_PER_HEAD || norm == ATTN_QK_NORM_EACH_HEAD)
+            attn_norm_row_back(work->b, attn_norm_weights_of(f, at / width, width), x + at, width,
+                               d + at, d + at);
     }
-    if (norm == ATTN_QK_NORM_ALL_HEADS)
-        back_norm(work, x, work->n_col, d, d);
+    if (norm == ATTN_QK_NORM_ALL_HEADS) {
+        attn_norm_row(f, x, work->n_col, normed);
+        clip_back(work->b, normed, work->n_col, d);
+        attn_norm_row_back(work->b, f->vectors, x, work->n_col, d, d);
+    }
 }
 
 static void back_activation(const struct row_work *work, size_t first, size_t n)
@@ -184,40 +212,49 @@ static void back_activation(const struct row_work *work, size_t first, size_t n)
 static void run_row_task(void *context, size_t task, int worker)
 {
     const struct row_work *work = context;
-    const size_t first = work->first + task * ROWS_PER_TASK, rest = work->b->n - first;
+    const size_t first = work->first + task * ROWS_PER_TASK, rest = work->end - first;
     const size_t d = work->n_col, n = rest < ROWS_PER_TASK ? rest : ROWS_PER_TASK;
 
-    (void)worker;
     switch (work->operation) {
     case BACK_NORM:
         for (size_t i = first; i < first + n; i++)
-            back_norm(work, work->x + i * d, d, work->dy + i * d, work->dx + i * d);
+            attn_norm_row_back(work->b, work->b->f->vectors, work->x + i * d, d, work->dy + i * d,
+                               work->dx + i * d);
         break;
     case BACK_ACTIVATION:
         back_activation(work, first * d, n * d);
         break;
     case BACK_ROTARY:
         for (size_t i = first; i < first + n; i++)
-            back_rotary(work, i);
+            back_rotary(work, i, work->b->f->heads.scratch[worker]);
         break;
     case ADD_ROWS:
         work->b->f->engine.kernels->add(work->dx + first * d, work->dy + first * d, n * d,
                                         work->dx + first * d);
+        break;
+    case SCALE_ROWS:
+        for (size_t i = first; i < first + n; i++)
+            for (size_t k = 0; k < d; k++)
+                work->dx[i * d + k] = work->dy[i * d + k] * work->b->f->vectors[k];
+        break;
+    case NORMALIZE_ROWS:
+        for (size_t i = first; i < first + n; i++)
+            attn_norm_row(work->b->f, work->x + i * d, d, work->dx + i * d);
         break;
     }
 }
 
 static void run_rows(struct row_work *work)
 {
-    const size_t n = work->b->n - work->first;
+    const size_t n = work->end - work->first;
 
     attn_pool_run(work->b->pool, (n + ROWS_PER_TASK - 1) / ROWS_PER_TASK, run_row_task, work);
 }
 
-/* Y = X, [n, n_col], from the first row on. */
+/* Y = X, [n, n_col], of the rows that lines work on. */
 static void copy_rows(const struct attn_backward *b, const float *x, size_t n_col, float *y)
 {
-    memcpy(y + b->first * n_col, x + b->first * n_col, (b->n - b->first) * n_col * sizeof *y);
+    memcpy(y + b->first * n_col, x + b->first * n_col, (b->end - b->first) * n_col * sizeof *y);
 }
 
 /* --- layers computed again -------------------------------------------------------------------- */
@@ -225,6 +262,9 @@ static void copy_rows(const struct attn_backward *b, const float *x, size_t n_co
 void attn_recompute_layer(struct attn_backward *b)
 {
     const struct attn_forward *f = b->f;
+    const struct attn_config *config = &b->model->config;
+    const bool has_mlp = !b->model->weights.blocks[b->layer].experts &&
+                         (config->d_mlp == 0 || attn_config_has_mlp(config, (size_t)b->layer));
 
     if (attn_backward_is_over(b))
         return;
@@ -233,7 +273,8 @@ void attn_recompute_layer(struct attn_backward *b)
         return;
     }
     attn_session_reset(b->session);
-    b->f->end = (struct attn_step_place){b->layer, b->last_computed};
+    b->f->end =
+        (struct attn_step_place){b->layer, has_mlp ? b->last_computed : ATTN_SITE_RESID_MID};
     b->status = attn_session_feed_layer(b->session, b->layer, b->resid_pre, b->n, b->err);
     b->at = (struct attn_layer_values){.q = f->q,
                                        .k = f->k,
@@ -241,7 +282,7 @@ void attn_recompute_layer(struct attn_backward *b)
                                        .q_raw = b->q,
                                        .k_raw = b->k,
                                        .z = f->z,
-                                       .resid = f->resid,
+                                       .resid = b->mid ? b->mid : f->resid,
                                        .mlp = f->mlp,
                                        .mlp_linear = f->mlp_linear};
 }
@@ -251,9 +292,15 @@ void attn_recompute_layer(struct attn_backward *b)
 void attn_norm_back(struct attn_backward *b, const struct attn_norm_weights *weights,
                     const float *x, const float *dy, float *dx)
 {
-    const size_t d = b->model->config.d_model;
-    struct row_work work = {
-        .b = b, .operation = BACK_NORM, .x = x, .dy = dy, .dx = dx, .first = b->first, .n_col = d};
+    const size_t d = weights->w.data ? weights->w.n : b->model->config.d_model;
+    struct row_work work = {.b = b,
+                            .operation = BACK_NORM,
+                            .x = x,
+                            .dy = dy,
+                            .dx = dx,
+                            .first = b->first,
+                            .end = b->end,
+                            .n_col = d};
 
     if (attn_backward_is_over(b))
         return;
@@ -265,6 +312,59 @@ void attn_norm_back(struct attn_backward *b, const struct attn_norm_weights *wei
     }
 }
 
+void attn_recompute_norm(struct attn_backward *b, const struct attn_norm_weights *weights,
+                         const float *x, float *y, size_t first, size_t end)
+{
+    struct row_work work = {.b = b,
+                            .operation = NORMALIZE_ROWS,
+                            .x = x,
+                            .dx = y,
+                            .first = first,
+                            .end = end,
+                            .n_col = weights->w.n};
+
+    if (attn_backward_is_over(b))
+        return;
+    attn_norm_read(b->f, weights);
+    run_rows(&work);
+}
+
+void attn_sum_norm_back(struct attn_backward *b, enum attn_site y,
+                        const struct attn_norm_weights *weights, const float *x, float *d)
+{
+    if (!weights->w.data)
+        return;
+    attn_report_back(b, y, d);
+    attn_norm_back(b, weights, x, d, d);
+    attn_check_back(b, d, b->n * b->model->config.d_model);
+}
+
+const float *attn_scale_back(struct attn_backward *b, const struct attn_norm_weights *weights,
+                             const float *d)
+{
+    struct row_work work = {.b = b,
+                            .operation = SCALE_ROWS,
+                            .dy = d,
+                            .dx = b->d_normed,
+                            .first = b->first,
+                            .end = b->end,
+                            .n_col = weights->w.n};
+
+    const size_t width = b->model->config.d_model, begin = b->first * width;
+    const double scale = b->model->config.residual_scale;
+
+    if ((!weights->w.data && scale == 0) || attn_backward_is_over(b))
+        return d;
+    if (!weights->w.data) {
+        b->f->engine.kernels->scale(d + begin, (float)scale, b->end * width - begin,
+                                    b->d_normed + begin);
+        return b->d_normed;
+    }
+    attn_norm_read(b->f, weights);
+    run_rows(&work);
+    return b->d_normed;
+}
+
 void attn_add_back(struct attn_backward *b, const float *more, float *d)
 {
     struct row_work work = {.b = b,
@@ -272,6 +372,7 @@ void attn_add_back(struct attn_backward *b, const float *more, float *d)
                             .dy = more,
                             .dx = d,
                             .first = b->first,
+                            .end = b->end,
                             .n_col = b->model->config.d_model};
 
     if (!attn_backward_is_over(b))
@@ -289,33 +390,40 @@ void attn_residual_back(struct attn_backward *b, enum attn_site sum, enum attn_s
 
 /* --- linear maps ------------------------------------------------------------------------------ */
 
-static void run_map(struct attn_backward *b, const struct attn_linear_args *given)
+/* LINEAR transposed, in panels, or NULL. */
+static const struct attn_linear *find_turned(const struct attn_backward *b,
+                                             const struct attn_linear *linear)
 {
-    struct attn_linear_args map = *given;
+    const size_t n = b->turned && b->layer != ATTN_NO_LAYER ? ATTN_BLOCK_N_LINEAR : 0;
 
-    map.engine = &b->f->engine;
-    map.scratch = b->f->heads.scratch;
-    map.x += b->first * map.ldx;
-    map.y += b->first * map.ldy;
-    map.n_row = b->n - b->first;
+    for (size_t i = 0; i < n; i++)
+        if (linear == &b->model->weights.blocks[b->layer].linears[i])
+            return b->turned[b->layer].linears[i].packed ? &b->turned[b->layer].linears[i] : NULL;
+    return NULL;
+}
+
+void attn_run_map(struct attn_backward *b, const struct attn_linear *linear, const float *x,
+                  size_t n, float *y, bool is_transposed)
+{
+    const struct attn_linear *turned = is_transposed ? find_turned(b, linear) : NULL;
+    struct attn_linear_args map = attn_map_of(b->f, turned ? turned : linear, x, n, y);
+
+    map.is_transposed = is_transposed && !turned;
+    if (map.is_transposed)
+        map.ldx = linear->weight.n_col, map.ldy = map.last_col = linear->weight.n_row;
     attn_weight_buffer_run_linear(&b->f->weight_buffer, &map, 1, b->pool);
 }
 
 void attn_linear_back(struct attn_backward *b, enum attn_site site,
                       const struct attn_linear *linear, const float *dy, float *dx)
 {
-    const struct attn_linear_args map = {.linear = linear,
-                                         .x = dy,
-                                         .ldx = linear->weight.n_col,
-                                         .y = dx,
-                                         .ldy = linear->weight.n_row,
-                                         .last_col = linear->weight.n_row,
-                                         .is_transposed = true};
+    const struct attn_matrix *w = &linear->weight;
 
     if (attn_backward_is_over(b))
         return;
-    if (linear->weight.data)
-        run_map(b, &map);
+    if (w->data)
+        attn_run_map(b, linear, dy + b->first * w->n_col, b->end - b->first,
+                     dx + b->first * w->n_row, true);
     else
         copy_rows(b, dy, b->model->config.d_model, dx);
     attn_visit_back(b, site, dx);
@@ -328,21 +436,43 @@ void attn_linear_more_back(struct attn_backward *b, const struct attn_linear *li
     attn_add_back(b, b->product, dx);
 }
 
+void attn_source_back(struct attn_backward *b, const struct attn_linear *linear, const float *dy)
+{
+    const size_t n = b->n_source;
+    struct row_work work = {.b = b,
+                            .operation = ADD_ROWS,
+                            .dy = b->product,
+                            .dx = b->d_source,
+                            .end = n,
+                            .n_col = b->model->config.d_source};
+
+    if (!b->needs_source || attn_backward_is_over(b))
+        return;
+    if (linear->weight.data)
+        attn_run_map(b, linear, dy, n, b->product, true);
+    else
+        work.dy = dy;
+    run_rows(&work);
+}
+
 const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm_weights *weights,
                                  const struct attn_linear *linear, const float *x, const float *d)
 {
-    const struct attn_linear_args map = {.linear = linear,
-                                         .x = x,
-                                         .ldx = linear->weight.n_row,
-                                         .y = b->unnormed,
-                                         .ldy = linear->weight.n_col,
-                                         .last_col = linear->weight.n_col};
+    const struct attn_matrix *w = &linear->weight;
 
     if (!weights->w.data || attn_backward_is_over(b))
         return d;
-    run_map(b, &map); /* again: the layer was computed only up to here, or the norm overwrote it */
+    /* Again: the layer was computed only up to here, or the norm overwrote it. */
+    attn_run_map(b, linear, x + b->first * w->n_row, b->end - b->first,
+                 b->unnormed + b->first * w->n_col, false);
     attn_norm_back(b, weights, b->unnormed, d, b->d_normed);
     return b->d_normed;
+}
+
+void attn_clip_back(struct attn_backward *b, const float *x, size_t first, size_t n_col, float *d)
+{
+    if (!attn_backward_is_over(b))
+        clip_back(b, x + first * n_col, (b->n - first) * n_col, d + first * n_col);
 }
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
@@ -351,7 +481,7 @@ void attn_recompute_mlp_post(struct attn_backward *b, float *out)
 {
     const struct attn_forward *f = b->f;
     const struct attn_kernels *kernels = f->engine.kernels;
-    const size_t d = b->model->config.d_mlp, begin = b->first * d, n = b->n * d - begin;
+    const size_t d = b->model->config.d_mlp, begin = b->first * d, n = b->end * d - begin;
 
     if (attn_backward_is_over(b))
         return;
@@ -364,8 +494,11 @@ void attn_recompute_mlp_post(struct attn_backward *b, float *out)
 
 void attn_activation_back(struct attn_backward *b)
 {
-    struct row_work work = {
-        .b = b, .operation = BACK_ACTIVATION, .first = b->first, .n_col = b->model->config.d_mlp};
+    struct row_work work = {.b = b,
+                            .operation = BACK_ACTIVATION,
+                            .first = b->first,
+                            .end = b->end,
+                            .n_col = b->model->config.d_mlp};
 
     if (attn_backward_is_over(b))
         return;
@@ -406,8 +539,12 @@ void attn_attention_back(struct attn_backward *b)
                                     .layer = b->layer,
                                     .n = b->n,
                                     .first = b->first,
+                                    .end = b->end,
+                                    .n_key = attn_backward_n_key(b),
                                     .n_head = f->dims.n_head,
                                     .n_kv_head = f->dims.n_kv_head,
+                                    .key_mask =
+                                        attn_backward_is_cross(b) ? f->source_mask : f->key_mask,
                                     .q = b->at.q,
                                     .k = b->at.k,
                                     .v = b->at.v,
@@ -433,12 +570,14 @@ void attn_attention_back(struct attn_backward *b)
 
 void attn_widen_back(struct attn_backward *b)
 {
-    const size_t n = b->first * b->model->config.d_model;
+    const size_t d = b->model->config.d_model, end = b->end * d;
 
-    memset(b->d_normed, 0, n * sizeof *b->d_normed);
-    if (b->model->config.has_parallel_residual)
-        memset(b->d_branch, 0, n * sizeof *b->d_branch);
+    if (b->model->config.has_parallel_residual) { /* d_normed is 0 there since the output */
+        memset(b->d_branch, 0, b->first * d * sizeof *b->d_branch);
+        memset(b->d_branch + end, 0, (b->n * d - end) * sizeof *b->d_branch);
+    }
     b->first = 0;
+    b->end = b->n;
 }
 
 void attn_rotary_back(struct attn_backward *b, enum attn_site site,
@@ -451,6 +590,7 @@ void attn_rotary_back(struct attn_backward *b, enum attn_site site,
                             .x = x,
                             .dx = d,
                             .first = is_key ? 0 : b->first,
+                            .end = is_key ? b->n : b->end,
                             .n_col = (is_key ? dims->n_kv_head : dims->n_head) * dims->d_head,
                             .width = dims->d_head};
 

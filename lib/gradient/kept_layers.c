@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "model/config_internal.h"
 #include "trace/trace_internal.h"
 
 struct attn_kept_layers {
@@ -13,7 +14,7 @@ struct attn_kept_layers {
     size_t width[ATTN_N_SITE]; /* floats of a row; 0: the site is not kept */
     size_t begin[ATTN_N_SITE]; /* offset of the site in a layer, in floats of a row */
     size_t n_layer_float;      /* size of all rows of a layer */
-    bool has_norms, is_turned;
+    bool has_norms;
     float *rows; /* [n_layer][n_layer_float] owns */
 };
 
@@ -24,7 +25,7 @@ static attn_site_set kept_sites(const struct attn_config *config)
 
     if (config->positions == ATTN_POSITIONS_ROTARY)
         sites |= ATTN_SITE_BIT(ATTN_SITE_ROT_Q) | ATTN_SITE_BIT(ATTN_SITE_ROT_K);
-    if (config->positions != ATTN_POSITIONS_ROTARY || config->qk_norm != ATTN_QK_NORM_NONE)
+    if (config->positions != ATTN_POSITIONS_ROTARY || attn_config_reads_raw_qk(config))
         sites |= raw;
     return sites | ATTN_SITE_BIT(ATTN_SITE_RESID_MID) | ATTN_SITE_BIT(ATTN_SITE_MLP_PRE) |
            ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR);
@@ -72,16 +73,17 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 static enum attn_status build(struct attn_kept_layers *kept, const struct attn_config *config,
                               struct attn_error *err)
 {
-    const struct attn_dims dims = attn_config_dims(config, kept->n);
+    struct attn_dims dims = attn_config_dims(config, kept->n);
     const attn_site_set sites = kept_sites(config) & dims.sites;
 
+    dims.n_source = attn_config_has_cross(config) ? kept->n : 0;
+    dims.lacking = NULL; /* rotated or not: the factors of the scores are kept */
     ATTN_TRY(attn_selection_create(&dims, &kept->selection, err));
     ATTN_TRY(attn_selection_set_sites(kept->selection, sites, err));
     kept->trace = (struct attn_trace){kept->selection, on_event, kept};
     kept->n_layer = dims.n_layer;
     kept->n_layer_float = lay_out(&dims, sites, kept->width, kept->begin) * kept->n;
-    kept->is_turned = config->positions == ATTN_POSITIONS_ROTARY;
-    kept->has_norms = config->qk_norm != ATTN_QK_NORM_NONE;
+    kept->has_norms = attn_config_reads_raw_qk(config);
     kept->rows = attn_alloc_uninitialized(
         kept->n_layer, attn_size_mul(kept->n_layer_float, sizeof *kept->rows), err);
     return kept->rows ? ATTN_OK : ATTN_NO_MEMORY;
@@ -113,7 +115,7 @@ static const float *find(const struct attn_kept_layers *kept, int layer, enum at
 
 struct attn_layer_values attn_kept_layers_of(const struct attn_kept_layers *kept, int layer)
 {
-    const bool is_turned = kept->is_turned;
+    const bool is_turned = kept->width[ATTN_SITE_ROT_Q] > 0;
 
     return (struct attn_layer_values){
         .q = find(kept, layer, is_turned ? ATTN_SITE_ROT_Q : ATTN_SITE_Q),

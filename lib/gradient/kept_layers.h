@@ -27,7 +27,8 @@ struct attn_layer_values {
 
 struct attn_kept_layers;
 
-/* Bytes; SIZE_MAX where they are too many to count. */
+/* Bytes for N positions, or rows of a source if they are more; SIZE_MAX where they are too many to
+ * count. */
 size_t attn_kept_layers_size(const struct attn_config *config, size_t n);
 
 /* Takes the memory. CONFIG is borrowed while it is created, POOL (or NULL) for good: it copies rows
