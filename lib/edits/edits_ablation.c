@@ -63,9 +63,12 @@ static enum attn_status add_head(const struct item *item, enum attn_site site, i
 static enum attn_status add_heads(const struct item *item, struct attn_error *err)
 {
     const struct attn_dims *dims = item->scope->dims;
+    size_t n_stack;
+    const enum attn_model_stack stack = attn_model_stack_find(item->text, &n_stack);
     struct attn_selection *heads;
     enum attn_status status = ATTN_OK;
 
+    ATTN_TRY(attn_edit_stack_check(stack, attn_model_config(item->scope->model), item->text, err));
     ATTN_TRY(attn_select_heads(item->text, dims, &heads, err));
     for (size_t i = 0; status == ATTN_OK && i < dims->n_layer * dims->n_head; i++) {
         const int layer = (int)(i / dims->n_head), head = (int)(i % dims->n_head);
@@ -101,6 +104,7 @@ static enum attn_status add_item(const struct item *item, struct attn_error *err
     ATTN_TRY(attn_edit_place_read(item->text, &place, &is_tensor, err));
     if (!is_tensor)
         return attn_error_in(add_heads(item, err), item->kind->field, err);
+    ATTN_TRY(attn_edit_place_resolve(&place, attn_model_config(item->scope->model), err));
     if (attn_site_is_in_layer(place.site))
         ATTN_TRY(attn_edit_place_check(&place, attn_model_config(item->scope->model), err));
     return add_tensor(item, &place, err);

@@ -43,6 +43,7 @@ struct knockouts {
 struct score_row {
     int layer, head;
     size_t query, n_key, n_kept;
+    bool is_of_all; /* stands for the rows of all heads */
 };
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -61,6 +62,8 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
         return ATTN_NO_MEMORY;
     ATTN_TRY(attn_positions_find(scope->text, given->queries, item->queries, err));
     ATTN_TRY(attn_selection_create(knockouts->dims, &item->heads, err));
+    if (given->heads && strstr(given->heads, "encoder:"))
+        ATTN_TRY(attn_edit_stack_check(ATTN_STACK_ENCODER, knockouts->config, given->heads, err));
     if (given->heads)
         ATTN_TRY(attn_selection_set_heads(item->heads, given->heads, err));
     return attn_positions_find_keys(&(struct attn_keys){knockouts->config, scope->text,
@@ -185,7 +188,7 @@ static enum attn_status edit_row(struct knockouts *knockouts, const struct score
             end++;
         edit.site = ATTN_SITE_ATTN_SCORES;
         edit.layer = row->layer;
-        edit.head = row->head;
+        edit.head = row->is_of_all ? ATTN_ALL_HEADS : row->head;
         edit.row0 = row->query;
         edit.row1 = row->query + 1;
         edit.col0 = first;
@@ -222,17 +225,35 @@ static bool is_named(const struct knockouts *knockouts, const struct score_row *
     return false;
 }
 
+/* Whether all heads of LAYER lose the same keys of QUERY: one edit is enough for them. */
+static bool is_of_all_heads(const struct knockouts *knockouts, int layer, size_t query)
+{
+    if (knockouts->scope->session->attention[layer].kind != ATTN_ATTENTION_FULL)
+        return false;
+    for (size_t i = 0; i < knockouts->n; i++)
+        for (int head = 0;
+             knockouts->items[i].queries[query] && head < (int)knockouts->dims->n_head; head++)
+            if (!attn_selection_has_head(knockouts->items[i].heads, layer, head))
+                return false;
+    return true;
+}
+
 static enum attn_status edit_layer(struct knockouts *knockouts, int layer, struct attn_error *err)
 {
-    const int n_head = (int)knockouts->dims->n_head;
+    for (size_t query = 0; query < knockouts->dims->n_position; query++) {
+        const bool is_of_all = is_of_all_heads(knockouts, layer, query);
 
-    for (int head = 0; head < n_head; head++)
-        for (size_t query = 0; query < knockouts->dims->n_position; query++) {
-            struct score_row row = {layer, head, query, attn_site_n_key(knockouts->dims, layer), 0};
+        for (int head = 0; head < (is_of_all ? 1 : (int)knockouts->dims->n_head); head++) {
+            struct score_row row = {.layer = layer,
+                                    .head = head,
+                                    .query = query,
+                                    .n_key = attn_site_n_key(knockouts->dims, layer),
+                                    .is_of_all = is_of_all};
 
             if (is_named(knockouts, &row))
                 ATTN_TRY(knock_out(knockouts, &row, err));
         }
+    }
     return ATTN_OK;
 }
 

@@ -95,7 +95,8 @@ static struct attn_edit edit_of(const struct attn_edit_tensor *tensor, int head,
 /* --- Patches --------------------------------------------------------------------------------- */
 
 /* Whether the VALUES, without leading sizes of 1, are the whole tensor. */
-static enum attn_status check_whole(const struct attn_edit_tensor *tensor,
+static enum attn_status check_whole(const struct attn_dims *dims,
+                                    const struct attn_edit_tensor *tensor,
                                     const struct attn_ndarray *values, struct attn_error *err)
 {
     const size_t expected[] = {tensor->is_matrix ? tensor->n_head : tensor->n_row,
@@ -112,7 +113,7 @@ static enum attn_status check_whole(const struct attn_edit_tensor *tensor,
         shape++;
     if (n == rank && memcmp(shape, expected, (size_t)rank * sizeof *shape) == 0)
         return ATTN_OK;
-    name[attn_site_archive_name(tensor->given.site, tensor->given.layer, name)] = '\0';
+    attn_dims_archive_name(dims, tensor->given.site, tensor->given.layer, name);
     return attn_error_set(err, ATTN_INVALID, "'%s' in '%s' is %s, expected [%zu, %zu%s", name,
                           attn_quote_string(values->name ? values->name : "patches").text,
                           attn_shape_text(values->rank, values->shape, found), expected[0],
@@ -129,13 +130,14 @@ static const float *values_of(const struct attn_edit_tensor *tensor,
 }
 
 /* Appends an edit per head and run of neighbours among the rows that are meant. */
-static enum attn_status add_patch(struct attn_edit_list *list, size_t part,
-                                  const struct attn_edit_tensor *tensor, struct attn_error *err)
+static enum attn_status add_patch(struct attn_edit_list *list, const struct attn_dims *dims,
+                                  size_t part, const struct attn_edit_tensor *tensor,
+                                  struct attn_error *err)
 {
     const struct attn_ndarray *values =
         &((const struct attn_patch *)list->parts[part].given)->values;
 
-    ATTN_TRY(attn_error_at(check_whole(tensor, values, err), ATTN_STAGE_INPUT, err));
+    ATTN_TRY(attn_error_at(check_whole(dims, tensor, values, err), ATTN_STAGE_INPUT, err));
     for (size_t head = 0; head < tensor->n_head; head++) {
         if (tensor->given.head != ATTN_ALL_HEADS && head != (size_t)tensor->given.head)
             continue;
@@ -247,8 +249,8 @@ enum attn_status attn_edits_add_values(const struct attn_edit_scope *scope,
             attn_error_at(attn_edit_tensor_find(scope, &tensor, err), ATTN_STAGE_OPTIONS, err);
 
         if (status == ATTN_OK)
-            status =
-                is_patch ? add_patch(list, i, &tensor, err) : add_steering(list, i, &tensor, err);
+            status = is_patch ? add_patch(list, scope->dims, i, &tensor, err)
+                              : add_steering(list, i, &tensor, err);
         attn_edit_tensor_release(&tensor);
         ATTN_TRY(status);
     }

@@ -8,6 +8,7 @@
 #include "base/status_internal.h"
 #include "formats/ndarray_internal.h"
 #include "formats/npz.h"
+#include "model/config_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -134,8 +135,13 @@ static bool read_site(const char *name, size_t size, bool is_in_layer,
  * text. */
 static bool read_place(char *text, struct attn_edit_place *place, char **value)
 {
-    char *colon = strchr(text, ':'), *equals = colon ? strchr(colon, '=') : NULL, *at;
+    size_t n_stack;
+    char *colon, *equals, *at;
 
+    place->stack = attn_model_stack_find(text, &n_stack);
+    text += n_stack;
+    colon = strchr(text, ':');
+    equals = colon ? strchr(colon, '=') : NULL;
     if (!equals || equals[1] == '\0')
         return false;
     *colon = *equals = '\0';
@@ -149,9 +155,13 @@ static bool read_place(char *text, struct attn_edit_place *place, char **value)
 enum attn_status attn_edit_place_read(const char *text, struct attn_edit_place *place,
                                       bool *is_place, struct attn_error *err)
 {
-    const char *colon = strchr(text, ':');
-    const size_t size = colon ? (size_t)(colon - text) : strlen(text);
+    const char *item = text, *colon;
+    size_t size;
 
+    place->stack = attn_model_stack_find(text, &size);
+    text += size;
+    colon = strchr(text, ':');
+    size = colon ? (size_t)(colon - text) : strlen(text);
     *is_place = read_site(text, size, colon, place);
     place->layer = ATTN_NO_LAYER;
     place->head = ATTN_ALL_HEADS;
@@ -159,7 +169,56 @@ enum attn_status attn_edit_place_read(const char *text, struct attn_edit_place *
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
                           "%s: bad item '%s', expected heads or SITE:LAYER[.HEAD]", place->field,
-                          attn_quote_string(text).text);
+                          attn_quote_string(item).text);
+}
+
+enum attn_status attn_edit_stack_check(enum attn_model_stack stack,
+                                       const struct attn_config *config, const char *name,
+                                       struct attn_error *err)
+{
+    const struct attn_quote quote = attn_quote_string(name);
+    const char *type = config->model_type;
+
+    if (config->stack.has_encoder && stack == ATTN_STACK_ONLY)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' names no stack of a model of type '%s', expected decoder: or "
+                              "cross: in front",
+                              quote.text, type);
+    if (config->stack.has_encoder && stack == ATTN_STACK_ENCODER)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "'%s' is in the encoder, which cannot be edited yet; the decoder can, "
+            "with decoder: or cross: in front",
+            quote.text);
+    if (!config->stack.has_encoder && stack != ATTN_STACK_ONLY)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' names a stack, and a model of type '%s' has only one",
+                              quote.text, type);
+    return ATTN_OK;
+}
+
+enum attn_status attn_edit_place_resolve(struct attn_edit_place *place,
+                                         const struct attn_config *config, struct attn_error *err)
+{
+    const bool is_after_attention = !attn_site_is_before(place->site, ATTN_SITE_MLP_PRE);
+    const size_t n_layer = attn_config_n_whole_layer(config);
+
+    ATTN_TRY(attn_error_in(attn_edit_stack_check(place->stack, config, place->name, err),
+                           place->field, err));
+    if (place->stack == ATTN_STACK_ONLY || place->layer < 0)
+        return ATTN_OK;
+    if ((size_t)place->layer >= n_layer)
+        return attn_error_set(err, ATTN_INVALID, "%s: '%s' names layer %d, expected 0 to %zu",
+                              place->field, attn_quote_string(place->name).text, place->layer,
+                              n_layer - 1);
+    if (place->stack == ATTN_STACK_CROSS && is_after_attention)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%s: '%s' of cross-attention has no '%s', expected decoder: in front",
+                              place->field, attn_quote_string(place->name).text,
+                              attn_site_name(place->site));
+    place->layer = 2 * place->layer + (place->stack == ATTN_STACK_CROSS || is_after_attention);
+    place->stack = ATTN_STACK_ONLY;
+    return ATTN_OK;
 }
 
 enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
@@ -221,10 +280,12 @@ static enum attn_status read_parts(const char *text, const struct form *form,
         attn_error_hint(err, "%s", form->hint);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    return model
-               ? attn_error_at(attn_edit_place_check(&parts->place, attn_model_config(model), err),
-                               ATTN_STAGE_OPTIONS, err)
-               : ATTN_OK;
+    if (!model)
+        return ATTN_OK;
+    ATTN_TRY(attn_error_at(attn_edit_place_resolve(&parts->place, attn_model_config(model), err),
+                           ATTN_STAGE_OPTIONS, err));
+    return attn_error_at(attn_edit_place_check(&parts->place, attn_model_config(model), err),
+                         ATTN_STAGE_OPTIONS, err);
 }
 
 /* --- Patches --------------------------------------------------------------------------------- */
@@ -239,7 +300,8 @@ static const struct form patch_form = {
 struct attn_edit_place attn_patch_place(const struct attn_patch *patch)
 {
     return (struct attn_edit_place){patch->site,      patch->layer,           patch->head,
-                                    patch->positions, attn_patch_name(patch), patch_form.field};
+                                    patch->positions, attn_patch_name(patch), patch_form.field,
+                                    ATTN_STACK_ONLY};
 }
 
 /* Takes the shape and the numbers of NPY. */
@@ -256,16 +318,18 @@ static enum attn_status take_values(const struct attn_npy_file *npy, struct attn
     return ATTN_OK;
 }
 
-/* Reads the array of PATCH. */
-static enum attn_status read_member(const struct attn_npz *npz, struct attn_patch *patch,
-                                    struct attn_error *err)
+/* Reads the array of PATCH for MODEL, which may be NULL. */
+static enum attn_status read_member(const struct attn_npz *npz, const struct attn_model *model,
+                                    struct attn_patch *patch, struct attn_error *err)
 {
     char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
+    const struct attn_dims dims = {.has_pairs =
+                                       model && attn_model_config(model)->stack.has_encoder};
     struct attn_npy_file *npy;
     enum attn_status status;
     size_t i = 0;
 
-    name[attn_site_archive_name(patch->site, patch->layer, name)] = '\0';
+    attn_dims_archive_name(&dims, patch->site, patch->layer, name);
     while (i < attn_npz_n_member(npz) && strcmp(attn_npz_name(npz, i), name) != 0)
         i++;
     if (i == attn_npz_n_member(npz))
@@ -278,13 +342,14 @@ static enum attn_status read_member(const struct attn_npz *npz, struct attn_patc
 }
 
 /* Reads the array of PATCH from its file. */
-static enum attn_status read_array(struct attn_patch *patch, struct attn_error *err)
+static enum attn_status read_array(const struct attn_model *model, struct attn_patch *patch,
+                                   struct attn_error *err)
 {
     struct attn_npz *npz;
     enum attn_status status;
 
     ATTN_TRY(attn_npz_open(patch->values.name, &npz, err));
-    status = read_member(npz, patch, err);
+    status = read_member(npz, model, patch, err);
     attn_npz_free(npz);
     return status;
 }
@@ -306,7 +371,7 @@ enum attn_status attn_patch_read(const char *text, const struct attn_model *mode
     made.values.name = parts.value;
     made.name = made.text = parts.text;
     if (status == ATTN_OK)
-        status = attn_error_at(read_array(&made, err), ATTN_STAGE_INPUT, err);
+        status = attn_error_at(read_array(model, &made, err), ATTN_STAGE_INPUT, err);
     if (status == ATTN_OK)
         *patch = made;
     else
@@ -391,7 +456,8 @@ struct attn_edit_place attn_steering_place(const struct attn_steering *steering)
                                     steering->positions,
                                     attn_steering_name(steering),
                                     steering->values.rank != 0 ? steer_form.field
-                                                               : rescale_form.field};
+                                                               : rescale_form.field,
+                                    ATTN_STACK_ONLY};
 }
 
 /* Reads the array of the file PATH times FACTOR. */

@@ -3,6 +3,7 @@
 #define ATTN_EDITS_INTERVENTION_INTERNAL_H
 
 #include "edits/intervention.h"
+#include "trace/model_stack.h"
 
 /* What messages call them. */
 const char *attn_knockout_name(const struct attn_knockout *knockout);
@@ -13,9 +14,10 @@ const char *attn_steering_name(const struct attn_steering *steering);
 struct attn_edit_place {
     enum attn_site site;
     int layer, head;
-    const char *positions; /* or NULL */
-    const char *name;      /* what messages call it */
-    const char *field;     /* what they begin with, "patches" */
+    const char *positions;       /* or NULL */
+    const char *name;            /* what messages call it */
+    const char *field;           /* what they begin with, "patches" */
+    enum attn_model_stack stack; /* that a text names, until attn_edit_place_resolve */
 };
 
 struct attn_edit_place attn_patch_place(const struct attn_patch *patch);
@@ -28,6 +30,17 @@ bool attn_steering_is_vector(const struct attn_steering *steering);
  * field is set. *is_place: whether it is one, and not heads. ATTN_INVALID, without a stage. */
 enum attn_status attn_edit_place_read(const char *text, struct attn_edit_place *place,
                                       bool *is_place, struct attn_error *err);
+
+/* Whether STACK can be edited in a model with CONFIG. NAME is the text that names it. ATTN_INVALID,
+ * without a stage. */
+enum attn_status attn_edit_stack_check(enum attn_model_stack stack,
+                                       const struct attn_config *config, const char *name,
+                                       struct attn_error *err);
+
+/* Turns the layer of a stack that a text names into the layer of CONFIG. ATTN_INVALID, without a
+ * stage, if the stack has no such layer. */
+enum attn_status attn_edit_place_resolve(struct attn_edit_place *place,
+                                         const struct attn_config *config, struct attn_error *err);
 
 /* Whether a model with CONFIG has the layer and the head. ATTN_INVALID, without a stage. */
 enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
