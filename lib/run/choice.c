@@ -8,52 +8,46 @@
 
 #include <string.h>
 
-/* A glob means "those that there are"; a name means that one, so a model without it is an error
- * even when other sites of the list exist. LIST is changed on the way. */
-static enum attn_status check_names(struct attn_selection *selection, char *list,
-                                    struct attn_error *err)
-{
-    char *rest = list;
-
-    for (char *item; (item = strsep(&rest, ","));) {
-        attn_site_set site;
-
-        if (strpbrk(item, "*?"))
-            continue;
-        ATTN_TRY(attn_sites_parse(item, &site, err));
-        ATTN_TRY(attn_selection_set_sites(selection, site, err));
-    }
-    return ATTN_OK;
-}
-
+/* Items may name a stack. A glob means "those that there are"; a name means that one, so a model
+ * without it is an error even when other sites of the list exist. */
 static enum attn_status set_sites(struct attn_selection *selection, const char *list,
                                   struct attn_error *err)
 {
-    enum attn_status status;
-    attn_site_set sites;
-    char *copy;
+    const bool has_pairs = attn_selection_dims(selection)->has_pairs;
+    enum attn_status status = ATTN_OK;
+    attn_site_set all, sites;
+    char *copy, *rest;
 
-    ATTN_TRY(attn_sites_parse(list, &sites, err));
-    copy = attn_strndup(list, strlen(list), err);
+    ATTN_TRY(attn_sites_parse(list, &all, err));
+    copy = rest = attn_strndup(list, strlen(list), err);
     if (!copy)
         return ATTN_NO_MEMORY;
-    status = check_names(selection, copy, err);
+    attn_selection_clear_sites(selection);
+    for (char *item; status == ATTN_OK && (item = strsep(&rest, ","));) {
+        size_t n_stack;
+        const enum attn_model_stack stack = attn_model_stack_find(item, &n_stack);
+
+        status = attn_sites_parse(item + n_stack, &sites, err);
+        if (status == ATTN_OK && (has_pairs || n_stack > 0 || !strpbrk(item, "*?")))
+            status = attn_selection_add_sites(selection, stack, sites, err);
+    }
     attn_free(copy);
-    ATTN_TRY(status);
-    return attn_selection_set_sites(selection, sites, err);
+    return status != ATTN_OK || has_pairs ? status : attn_selection_set_sites(selection, all, err);
 }
 
 static bool is_empty(const struct attn_selection *selection)
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
+    const size_t n_layer = attn_selection_n_layer(selection);
 
     for (int site = 0; site < ATTN_N_SITE; site++) {
         if (!attn_site_is_in_layer(site)) {
-            if (attn_selection_wants(selection, site, ATTN_NO_LAYER))
+            if (attn_selection_wants(selection, site, ATTN_NO_LAYER) ||
+                (dims->encoder && attn_selection_wants(selection, site, (int)n_layer - 1)))
                 return false;
             continue;
         }
-        for (size_t layer = 0; layer < dims->n_layer; layer++)
+        for (size_t layer = 0; layer < n_layer; layer++)
             if (attn_selection_wants(selection, site, (int)layer))
                 return false;
     }
@@ -86,8 +80,8 @@ static enum attn_status fill(struct attn_selection *selection,
     if (given->sites)
         ATTN_TRY(attn_error_in(set_sites(selection, given->sites, err), "sites", err));
     if (given->layers)
-        ATTN_TRY(
-            attn_error_in(attn_selection_set_layers(selection, given->layers, err), "layers", err));
+        ATTN_TRY(attn_error_in(attn_selection_choose_layers(selection, given->layers, err),
+                               "layers", err));
     if (given->heads && n_batch > 1)
         ATTN_TRY(
             attn_error_in(keep_in_batches(selection, given->heads, n_batch, err), "heads", err));

@@ -21,7 +21,7 @@ struct many {
     struct attn_edit_part *parts;  /* [n_part] owns; of the request's edits, which count the records
                                       that they change nothing in; or NULL */
     size_t n_part;
-    bool has_noted_spaces; /* of a record that was handed out */
+    bool has_noted_spaces, has_noted_residues; /* of a record that was handed out */
 };
 
 /* A batch of records, and who computes it. */
@@ -71,7 +71,8 @@ static void release_item(void *user, void *slot)
     attn_many_item_release(item);
 }
 
-/* Counts the edits that change nothing in ITEM, and notes the first whose spaces are odd. */
+/* Counts the edits that change nothing in ITEM, and notes the first with odd spaces and the
+ * first with letters that are not residues. */
 static void look_for_oddities(struct many *many, const struct attn_many_item *item)
 {
     char message[ATTN_SPACES_MESSAGE_SIZE];
@@ -84,6 +85,12 @@ static void look_for_oddities(struct many *many, const struct attn_many_item *it
         many->has_noted_spaces = true;
         attn_note(many->task->options.request->on_note, many->task->options.request->user,
                   ATTN_NOTE_SPACES, "%s", message);
+    }
+    if (!many->has_noted_residues && many->task->options.request &&
+        attn_run_describe_residues(item->run, message)) {
+        many->has_noted_residues = true;
+        attn_note(many->task->options.request->on_note, many->task->options.request->user,
+                  ATTN_NOTE_RESIDUES, "record %zu: %s", (size_t)item->record.number, message);
     }
     for (size_t i = 0; i < many->n_part; i++) {
         many->parts[i].n_idle += item->run->edits.parts[i].n_idle;

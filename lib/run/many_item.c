@@ -58,6 +58,8 @@ static enum attn_status check_output(const struct attn_many_task *task, struct a
 
     if (!is_wanted)
         return ATTN_OK;
+    if (task->options.has_surprisal)
+        ATTN_TRY(attn_model_check_tokens(task->host->model, err));
     if (attn_model_config(task->host->model)->output != ATTN_OUTPUT_NONE)
         return is_masked(task) ? attn_masked_check(task->host->model, task->host->tokenizer, err)
                                : ATTN_OK;
@@ -148,6 +150,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     if (attn_model_config(task->host->model)->is_encoder)
         request.predict.top = 0; /* the masks depend on the text */
     ATTN_TRY(attn_run_prepare(task->host, &request, &task->longest, err));
+    ATTN_TRY(attn_run_drop_encoder(task->longest, err));
     ATTN_TRY(attn_edits_check_model(&task->request.edits, task->longest->model,
                                     task->longest->attention.layers, err));
     task->is_packed = is_same_for_all(task);
@@ -169,6 +172,8 @@ static enum attn_status read_options(struct attn_many_task *task,
     task->request.on_note = NULL; /* notes are given once, not for each record */
     if (task->options.has_logits && task->request.selection.queries)
         return report(err, "`has_logits` is of one position of each record, expected no `queries`");
+    if (task->request.selection.sites && strstr(task->request.selection.sites, "encoder:"))
+        return report(err, "`sites` names the encoder, and records hold tensors of the decoder");
     if (!task->options.keeps_tensors)
         task->request.selection.sites = task->options.measures != 0 ? "pattern" : NULL;
     return ATTN_OK;
@@ -333,10 +338,17 @@ static size_t count_bytes(const struct attn_many_task *task, const struct attn_m
             n_number += n_cell;
         }
     if (task->options.has_logits)
-        n_number += attn_model_config(task->host->model)->n_vocab;
+        n_number += attn_model_config(task->host->model)->n_vocab *
+                    (attn_model_config(task->host->model)->task == ATTN_TASK_SPANS ? n : 1);
     if (task->options.n_edge > 0) /* 8 bytes per edge, and their number */
         n_number += task->n_layer * task->n_head * n * 2 * (task->options.n_edge + 1);
     return n * BYTES_A_TOKEN + n_number * sizeof(float);
+}
+
+/* Rows of logits that the answer of ITEM reads. */
+static size_t n_logit_row(const struct attn_many_item *item)
+{
+    return attn_model_config(item->run->model)->task == ATTN_TASK_SPANS ? item->n_row : 1;
 }
 
 /* Checks the prepared run of ITEM, and resolves the position that it names. */
@@ -346,12 +358,22 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
     const struct attn_answer_scope scope = attn_run_answer_scope(item->run);
     const enum attn_record_failure failure =
         check_count(task, &item->run->text, &item->run->request.input, err);
+    const enum attn_task task_of = attn_model_config(item->run->model)->task;
+    struct attn_answer answer;
 
     if (failure != ATTN_RECORD_FAILURE_NONE || !task->options.has_logits)
         return failure;
     item->position = item->run->text.n - 1;
-    if (attn_model_is_classifier(item->run->model)) {
+    if (attn_model_is_classifier(item->run->model) || task_of == ATTN_TASK_SPANS) {
         item->position = 0;
+        return ATTN_RECORD_FAILURE_NONE;
+    }
+    if (task_of == ATTN_TASK_TOKENS) {
+        const struct attn_answer_args args = {.metric = ATTN_ANSWER_KL, .at = item->record.at};
+
+        if (attn_run_find_answer(item->run, &args, &answer, err) != ATTN_OK)
+            return ATTN_RECORD_FAILURE_NO_FIT;
+        item->position = answer.position;
         return ATTN_RECORD_FAILURE_NONE;
     }
     if (!item->record.at && attn_model_config(item->run->model)->is_encoder &&
@@ -384,6 +406,8 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
     if (task->has_cross)
         request.source = record->source;
     status = attn_run_prepare(task->host, &request, &item->run, why);
+    if (status == ATTN_OK)
+        status = attn_run_drop_encoder(item->run, why);
     if (status == ATTN_OK)
         *failure = check_run(task, item, why);
     else if (is_of_input(task, status, why))
@@ -440,7 +464,8 @@ static enum attn_status make_listeners(const struct attn_many_task *task,
     if (task->options.has_logits) {
         const size_t n_vocab = attn_model_config(task->host->model)->n_vocab;
 
-        item->logits = attn_alloc_uninitialized(n_vocab, sizeof *item->logits, err);
+        item->logits =
+            attn_alloc_uninitialized(n_logit_row(item) * n_vocab, sizeof *item->logits, err);
         if (!item->logits)
             return ATTN_NO_MEMORY;
     }
@@ -483,19 +508,12 @@ static void find_surprisal(void *context, size_t task, int worker)
 /* Keeps of rows of logits the one that is asked for. */
 static void keep_logits(const struct attn_many_item *item, const struct attn_trace_event *event)
 {
-    if (item->position >= event->row0 && item->position - event->row0 < event->n_row)
+    if (n_logit_row(item) > 1)
+        memcpy(item->logits + event->row0 * event->n_col, event->data,
+               event->n_row * event->n_col * sizeof *item->logits);
+    else if (item->position >= event->row0 && item->position - event->row0 < event->n_row)
         memcpy(item->logits, event->data + (item->position - event->row0) * event->ld,
                event->n_col * sizeof *item->logits);
-}
-
-static void measure(const struct attn_many_item *item, const struct attn_trace_event *event)
-{
-    const struct attn_measure_group *group = &item->group;
-
-    if (!item->pool)
-        attn_measurements_add(group->items, group->n, event);
-    for (size_t i = 0; item->pool && i < group->n; i++)
-        attn_measurement_add(group->items[i], event, NULL);
 }
 
 /* An attn_trace_fn. USER is the item. */
@@ -506,7 +524,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     const struct attn_trace *trace;
 
     if (event->site == ATTN_SITE_PATTERN)
-        measure(item, event);
+        attn_measure_group_add(&item->group, event);
     if (item->edges && event->site == ATTN_SITE_PATTERN)
         attn_edges_add(item->edges, event);
     if (item->surprisal && event->site == ATTN_SITE_LOGITS &&
@@ -590,7 +608,7 @@ static enum attn_status watch_logits(const struct attn_many_item *item, struct a
 
     ATTN_TRY(attn_error_at(attn_selection_set_sites(item->watched, sites | added, err),
                            ATTN_STAGE_OPTIONS, err));
-    if (sites != ATTN_SITE_BIT(ATTN_SITE_EMBED))
+    if (sites != ATTN_SITE_BIT(ATTN_SITE_EMBED) || n_logit_row(item) > 1)
         return ATTN_OK;
     return attn_error_at(attn_selection_add_queries(item->watched, item->position, 1, err),
                          ATTN_STAGE_OPTIONS, err);
@@ -767,6 +785,22 @@ static enum attn_status predict_masks(const struct attn_many_pack *pack,
     return status;
 }
 
+/* Computes the spans of each item. */
+static enum attn_status predict_spans(const struct attn_many_pack *pack,
+                                      const struct attn_prediction_args *args,
+                                      struct attn_error *err)
+{
+    struct attn_prediction_args one = *args;
+    size_t first = 0;
+
+    for (size_t i = 0; i < pack->n; first += pack->items[i++]->n_row) {
+        one.text = &pack->items[i]->run->text;
+        ATTN_TRY(attn_predict_spans(pack->session, first, &one, &pack->items[i]->result.predictions,
+                                    err));
+    }
+    return ATTN_OK;
+}
+
 /* Computes the predictions after the last position of each item. */
 static enum attn_status predict(const struct attn_many_pack *pack, struct attn_error *err)
 {
@@ -781,7 +815,9 @@ static enum attn_status predict(const struct attn_many_pack *pack, struct attn_e
 
     if (!attn_predict_is_asked(&run->request.predict))
         return ATTN_OK;
-    if (attn_model_config(run->model)->is_encoder)
+    if (attn_model_config(run->model)->task == ATTN_TASK_SPANS)
+        return predict_spans(pack, &args, err);
+    if (attn_model_config(run->model)->is_encoder && !attn_model_is_classifier(run->model))
         return predict_masks(pack, &args, err);
     logits = attn_alloc_uninitialized(pack->n * args.n_vocab, sizeof *logits, err);
     if (!logits)
@@ -798,20 +834,26 @@ static enum attn_status predict(const struct attn_many_pack *pack, struct attn_e
 /* Computes the requested logits in one product. */
 static enum attn_status find_logits(const struct attn_many_pack *pack, struct attn_error *err)
 {
-    const size_t n_vocab = attn_model_config(pack->task->host->model)->n_vocab;
+    const struct attn_config *config = attn_model_config(pack->task->host->model);
+    const size_t n_vocab = config->n_vocab;
+    enum attn_status status = ATTN_OK;
     size_t positions[ATTN_MANY_PACK_ROWS], first = 0;
-    enum attn_status status;
     float *logits;
 
     if (!pack->task->options.has_logits)
         return ATTN_OK;
+    for (size_t i = 0; i < pack->n; first += pack->items[i++]->n_row)
+        if (config->task == ATTN_TASK_SPANS)
+            ATTN_TRY(attn_session_logits_at(pack->session, first, pack->items[i]->n_row,
+                                            pack->items[i]->logits, err));
+        else
+            positions[i] =
+                config->pooling != ATTN_POOLING_NONE ? i : first + pack->items[i]->position;
+    if (config->task == ATTN_TASK_SPANS)
+        return ATTN_OK;
     logits = attn_alloc_uninitialized(pack->n * n_vocab, sizeof *logits, err);
     if (!logits)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < pack->n; i++) {
-        positions[i] = first + pack->items[i]->position;
-        first += pack->items[i]->n_row;
-    }
     status = attn_session_logits_of(pack->session, positions, pack->n, logits, err);
     for (size_t i = 0; status == ATTN_OK && i < pack->n; i++)
         memcpy(pack->items[i]->logits, logits + i * n_vocab, n_vocab * sizeof *logits);

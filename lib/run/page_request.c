@@ -5,6 +5,7 @@
 #include "figures/table_picture.h"
 #include "host/host_internal.h"
 #include "page/page_internal.h"
+#include "predict/zero_shot.h"
 #include "run/run.h"
 #include "writers/format_internal.h"
 
@@ -37,8 +38,8 @@ static void predict(const struct attn_host *host, struct attn_request *request)
         input->ids ? (double)input->n_id : (double)(input->n_text + input->n_pair) / BYTES;
 
     if (!config || config->output == ATTN_OUTPUT_NONE || !is_page_predicting(request) ||
-        predict->top > 0 || predict->n_next > 0 || predict->n_label > 0 || predict->answer ||
-        n * (double)config->n_vocab * (double)config->d_model > most)
+        predict->top > 0 || predict->n_next > 0 || attn_predict_n_label(predict) > 0 ||
+        predict->answer || n * (double)config->n_vocab * (double)config->d_model > most)
         return;
     request->predict.top = TOP;
     request->selection.queries = "all";

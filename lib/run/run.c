@@ -12,12 +12,15 @@
 #include "derived/gradient.h"
 #include "formats/ndarray_internal.h"
 #include "forward/session_internal.h"
+#include "input/encoder.h"
 #include "input/image_input.h"
 #include "input/position.h"
 #include "inspect/cost.h"
+#include "model/model_internal.h"
 #include "predict/class_label.h"
 #include "predict/mask_token.h"
 #include "predict/zero_shot.h"
+#include "tokenizer/tokenizer_internal.h"
 #include "tokenizer/words.h"
 #include "trace/trace_internal.h"
 #include "writers/outputs_internal.h"
@@ -42,7 +45,9 @@ static enum attn_status check_question(const struct attn_run *run, struct attn_e
                    question->top > 0      ? "`top`"
                    : question->n_next > 0 ? "`next`"
                                           : "`target`");
-    if (attn_model_config(run->model)->has_two_towers)
+    if (attn_model_config(run->model)->is_sentence)
+        attn_error_hint(err, "`label 'a text'`, once or more, compares the text with others");
+    else if (attn_model_config(run->model)->has_two_towers)
         attn_error_hint(
             err,
             "`image cat.png` with `label 'a cat'` and other labels compares a picture with texts");
@@ -55,20 +60,56 @@ static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *
     const struct attn_request *request = &run->request;
     const bool is_needed = attn_input_is_text(&request->input) ||
                            attn_input_is_text(&request->source) ||
-                           (request->predict.n_next > 0 && !attn_model_is_classifier(run->model));
+                           (request->predict.n_next > 0 &&
+                            attn_model_config(run->model)->task == ATTN_TASK_VOCABULARY);
     const enum attn_status status =
         attn_host_tokenizer(run->host, &run->tokenizer, is_needed ? err : NULL);
 
+    if (status == ATTN_OK)
+        ATTN_TRY(attn_host_source_tokenizer(run->host, &run->source_tokenizer, err));
     return is_needed ? status : ATTN_OK;
+}
+
+bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RESIDUES_SIZE])
+{
+    enum { TRAINED = 1024 };
+    const struct attn_encoding *encoding = &run->text.encoding;
+    const char *text = run->request.input.text;
+    size_t n_unknown = 0, n_lower = 0;
+
+    for (size_t i = 0; run->text.has_residues && i < encoding->n; i++) {
+        if (!attn_tokenizer_is_unknown(run->tokenizer, encoding->ids[i]))
+            continue;
+        n_unknown++;
+        for (size_t at = encoding->begin[i]; !run->request.input.pair && at < encoding->end[i];
+             at++)
+            n_lower += text[at] >= 'a' && text[at] <= 'z';
+    }
+    if (n_unknown > 0)
+        snprintf(message, ATTN_RESIDUES_SIZE, "%zu piece%s of the text %s and became <unk>%s",
+                 n_unknown, n_unknown == 1 ? "" : "s",
+                 n_unknown == 1 ? "is not a residue" : "are not residues",
+                 n_lower > 0 ? "; lower-case letters are not turned into capitals" : "");
+    else if (run->text.has_residues && run->text.n > TRAINED &&
+             attn_model_config(run->model)->positions == ATTN_POSITIONS_ROTARY)
+        snprintf(message, ATTN_RESIDUES_SIZE,
+                 "the text has %zu tokens, and ESM-2 was trained on at most %d", run->text.n,
+                 TRAINED);
+    else
+        return false;
+    return true;
 }
 
 static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
+    char residues[ATTN_RESIDUES_SIZE];
 
     run->text.input = &request->input, run->text.role = "text";
     run->source.input = &request->source, run->source.role = "source";
     run->text.cancel = run->source.cancel = run->host->options.cancel;
+    run->source.pool = attn_host_pool(run->host, (double)INFINITY);
+    run->source.is_later = request->is_once && !attn_edits_are_given(&request->edits);
     run->text.places = run->source.places = request->reading.places;
     if (attn_input_is_picture(&request->input))
         ATTN_TRY(attn_image_input_read(&run->host->pictures, &request->input,
@@ -76,8 +117,10 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
     else
         ATTN_TRY(attn_sequence_read(&request->reading, &request->input, run->model, run->tokenizer,
                                     &run->text, err));
-    ATTN_TRY(attn_source_read(&request->reading, &request->source, run->model, run->tokenizer,
-                              &run->source, err));
+    if (attn_run_describe_residues(run, residues))
+        attn_note(request->on_note, request->user, ATTN_NOTE_RESIDUES, "%s", residues);
+    ATTN_TRY(attn_source_read(&request->reading, &request->source, run->model,
+                              run->source_tokenizer, &run->source, err));
     const struct attn_answer_scope scope = attn_run_answer_scope(run);
 
     return attn_continuations_encode(&scope, &request->predict, &run->asked.continuations, err);
@@ -107,6 +150,8 @@ static enum attn_status check_gradients(const struct attn_run *run, attn_site_se
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of a metric: they need `target`, and `foil` "
                               "for the difference of two logits");
+    if (run->request.selection.has_gradients && (sites & ATTN_SITE_BIT(ATTN_SITE_CONTACTS)) != 0)
+        return attn_error_set(err, ATTN_INVALID, "'contacts' has no gradient");
     if (attn_edits_are_given(&run->request.edits))
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of an unchanged run, and this one has edits");
@@ -123,6 +168,18 @@ static enum attn_status find_gradients(struct attn_run *run, struct attn_error *
     return run->asked.has_goal
                ? attn_error_at(check_gradients(run, sites, err), ATTN_STAGE_OPTIONS, err)
                : ATTN_OK;
+}
+
+/* Refuses a length of spans where no spans are predicted. */
+static enum attn_status check_span(const struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request_predict *predict = &run->request.predict;
+
+    if (!predict->more || predict->more->max_span == 0 ||
+        (predict->top > 0 && run->model && attn_model_config(run->model)->task == ATTN_TASK_SPANS))
+        return ATTN_OK;
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "`max_span` is for `top` of a model that answers with spans");
 }
 
 /* The caller's own selection, if it was made for a run of these sizes. */
@@ -166,19 +223,8 @@ static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
     if (run->text.tokens.bytes && !run->text.pixels) /* places in a picture are no words */
         ATTN_TRY(attn_words_find(&run->text, run->tokenizer, &run->text.words, err));
     if (run->source.tokens.bytes)
-        ATTN_TRY(attn_words_find(&run->source, run->tokenizer, &run->source.words, err));
+        ATTN_TRY(attn_words_find(&run->source, run->source_tokenizer, &run->source.words, err));
     return ATTN_OK;
-}
-
-/* Adds the gradients of the sites of CHOSEN, if REQUEST asks for them beside each. */
-static enum attn_status choose_gradients(struct attn_selection *chosen,
-                                         const struct attn_request *request, struct attn_error *err)
-{
-    const attn_site_set sites = attn_selection_sites(chosen);
-
-    return request->selection.has_gradients
-               ? attn_selection_set_sites(chosen, sites | attn_sites_gradients_of(sites), err)
-               : ATTN_OK;
 }
 
 static enum attn_status choose_tensors(struct attn_run *run, const struct attn_dims *dims,
@@ -197,7 +243,8 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
     } else {
         ATTN_TRY(attn_choose(&request->selection, dims, n_batch, &run->chosen, err));
         run->selection = run->chosen;
-        ATTN_TRY(choose_gradients(run->chosen, request, err));
+        if (request->selection.has_gradients)
+            attn_selection_add_gradients(run->chosen);
     }
     if (merges_words(run) && run->text.words && run->chosen)
         ATTN_TRY(attn_words_widen(run->text.words, run->chosen, err));
@@ -263,6 +310,7 @@ static void set_labels(struct attn_run *run)
         .types = run->text.types,
         .tokens = run->text.tokens.bytes,
         .token_sizes = run->text.tokens.sizes,
+        .source_ids = run->model && run->model->encoder ? run->source.ids : NULL,
         .source_tokens = run->source.tokens.bytes,
         .source_token_sizes = run->source.tokens.sizes,
         .words = run->text.words,
@@ -278,6 +326,7 @@ static void set_labels(struct attn_run *run)
             run->request.input.pair && run->text.encoding.n > 0 ? run->text.encoding.texts : NULL,
         .backdrop = find_backdrop(run),
     };
+    run->labels.has_residues = run->text.has_residues;
     if (run->text.encoding.n > 0) {
         run->labels.text = run->request.input.text;
         run->labels.n_text = run->request.input.n_text;
@@ -324,7 +373,12 @@ enum attn_status attn_run_find_answer(const struct attn_run *run,
     const bool is_at_queries =
         run->request.predict.answer == args && run->request.selection.queries;
 
-    return attn_answer_find(&scope, args, is_at_queries, answer, err);
+    ATTN_TRY(attn_answer_find(&scope, args, is_at_queries, answer, err));
+    if (answer->n_piece > 1)
+        attn_note(run->request.on_note, run->request.user, ATTN_NOTE_SEVERAL_TOKENS,
+                  "'%s' is %zu tokens: the label is that of its first, position %zu",
+                  attn_quote_string(args->at).text, answer->n_piece, answer->position);
+    return ATTN_OK;
 }
 
 struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
@@ -339,14 +393,23 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
                                          .tokens = run->text.tokens.bytes,
                                          .token_sizes = run->text.tokens.sizes,
                                          .n_token = run->text.n,
+                                         .n_front = run->text.grid.n_front,
+                                         .n_patch_column = run->text.grid.n_col,
                                          .key_mask = run->text.key_mask,
                                          .source_mask = run->source.key_mask};
+}
+
+/* Whether answers are about the whole input: no position is chosen for them. */
+static bool is_whole(const struct attn_run *run)
+{
+    return attn_model_is_classifier(run->model) ||
+           attn_model_config(run->model)->task == ATTN_TASK_SPANS;
 }
 
 /* Whether next tokens are asked for after chosen positions, which may be all. */
 static bool has_chosen_positions(const struct attn_run *run)
 {
-    return attn_predict_is_asked(&run->request.predict) && !attn_model_is_classifier(run->model) &&
+    return attn_predict_is_asked(&run->request.predict) && !is_whole(run) &&
            (run->request.selection.queries || !attn_selection_is_all_queries(run->selection));
 }
 
@@ -359,8 +422,7 @@ static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
     const struct attn_answer_scope scope = attn_run_answer_scope(run);
     size_t n;
 
-    if (!attn_model_config(run->model)->is_encoder || !is_asked ||
-        attn_model_is_classifier(run->model))
+    if (!attn_model_config(run->model)->is_encoder || !is_asked || is_whole(run))
         return ATTN_OK;
     if (!has_chosen_positions(run))
         ATTN_TRY(attn_masks_select(&scope, &run->asked.masks, err));
@@ -371,7 +433,7 @@ static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
                                "`next` '%s' is %zu tokens, an encoder predicts one at a position",
                                attn_quote_string(predict->next[i]).text,
                                run->asked.continuations.encodings[i].n);
-    if (predict->n_next == 0 || n == 1)
+    if (predict->n_next == 0 || n == 1 || attn_model_has_labels(run->model))
         return ATTN_OK;
     return attn_refuse(err, ATTN_STAGE_OPTIONS,
                        "`next` is asked at %zu positions, an encoder answers at one: a mask, or "
@@ -469,8 +531,20 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     dims.n_source = run->source.n;
     attn_attention_set_dims(run->attention.layers, &dims);
     dims.sites |= attn_derived_sites(run->model, run->attention.layers);
+    if (run->model->encoder) {
+        run->encoder_dims = attn_config_dims(&run->model->encoder->config, run->source.n);
+        attn_attention_set_dims(run->model->encoder->config.attention, &run->encoder_dims);
+        run->encoder_dims.sites |=
+            attn_derived_sites(run->model->encoder, run->model->encoder->config.attention);
+        run->encoder_dims.is_of_decoder = true;
+        dims.encoder = &run->encoder_dims;
+    }
     ATTN_TRY(find_gradients(run, err));
-    dims.sites |= run->asked.has_goal ? attn_gradient_sites_of(dims.sites) : 0;
+    ATTN_TRY(check_span(run, err));
+    if (run->asked.has_goal) {
+        dims.sites |= attn_gradient_sites_of(dims.sites);
+        run->encoder_dims.sites |= attn_gradient_sites_of(run->encoder_dims.sites);
+    }
     ATTN_TRY(choose_tensors(run, &dims, 1, err));
     ATTN_TRY(find_masks(run, err));
     ATTN_TRY(find_goal(run, err));
@@ -487,7 +561,7 @@ static enum attn_status check_arrays_request(const struct attn_request *request,
     const struct attn_input *input = &request->input;
 
     if (attn_input_is_given(input) || attn_input_is_picture(input) || input->pair || input->types ||
-        input->key_mask || request->predict.n_label > 0)
+        input->key_mask || attn_predict_n_label(&request->predict) > 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "arrays are given beside a text, an image, labels or a `key_mask`, "
                            "expected them alone");
@@ -579,7 +653,8 @@ static enum attn_status check_parts(const struct attn_request *request, struct a
                    (!request->attention.change ||
                     attn_is_known(request->attention.change->later, "change", err)) &&
                    attn_rest_is_known(request->selection.later, 2, "selection", err) &&
-                   attn_rest_is_known(request->predict.later, 1, "predict", err) &&
+                   (!request->predict.more ||
+                    attn_is_known(request->predict.more->later, "predict", err)) &&
                    attn_rest_is_known(request->outputs.later, 2, "outputs", err) &&
                    (!request->outputs.table || attn_is_given(request->outputs.grid, "grid", err))
                ? ATTN_OK
@@ -627,15 +702,15 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
     /* the tower of texts or of pictures, and with labels a classifier */
     ATTN_TRY(attn_zero_shot_choose_host(&run->host, &request->input, predict, &request->reading,
                                         &run->labelled, err));
-    if (predict->n_label > 0 && !attn_predict_is_asked(predict))
-        predict->top = predict->n_label;
+    if (attn_predict_n_label(predict) > 0 && !attn_predict_is_asked(predict))
+        predict->top = attn_predict_n_label(predict);
     run->model = run->host->model;
     return prepare_sequence(run, err);
 }
 
 static enum attn_status prepare_for(struct attn_host *host, const struct attn_run *like,
-                                    const struct attn_request *given, struct attn_run **run,
-                                    struct attn_error *err)
+                                    bool is_once, const struct attn_request *given,
+                                    struct attn_run **run, struct attn_error *err)
 {
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     enum attn_status status = attn_options_read(given, &request, err);
@@ -648,6 +723,7 @@ static enum attn_status prepare_for(struct attn_host *host, const struct attn_ru
     made->host = host;
     made->like = like;
     made->request = request;
+    made->request.is_once = request.is_once || is_once;
     status = prepare(made, err);
     set_labels(made);
     if (status == ATTN_OK)
@@ -663,14 +739,14 @@ enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_requ
     if (!attn_is_given(host, "host", err) || !attn_is_given(given, "request", err) ||
         !attn_is_given(run, "run", err))
         return ATTN_INVALID;
-    return prepare_for(host, NULL, given, run, err);
+    return prepare_for(host, NULL, false, given, run, err);
 }
 
 enum attn_status attn_run_prepare_like(const struct attn_run *like,
                                        const struct attn_request *request, struct attn_run **run,
                                        struct attn_error *err)
 {
-    return prepare_for(like->host, like, request, run, err);
+    return prepare_for(like->host, like, false, request, run, err);
 }
 
 void attn_run_free(struct attn_run *run)
@@ -791,9 +867,7 @@ static enum attn_status start_session(const struct attn_run *run, const struct a
     if (status != ATTN_OK)
         return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
                              err);
-    if (run->source.n > 0)
-        status = attn_session_set_source(*session, run->source.rows, run->source.n, err);
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+    return attn_run_set_source(run, *session, err);
 }
 
 static enum attn_status feed(const struct attn_run *run, struct attn_session *session,
@@ -834,7 +908,8 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
         .tokenizer = run->tokenizer,
         .positions = has_chosen_positions(run) ? run->selection : run->asked.masks,
         .model = run->model,
-        .n_vocab = attn_model_config(run->model)->n_vocab};
+        .n_vocab = attn_model_config(run->model)->n_vocab,
+        .text = &run->text};
 
     if (!attn_predict_is_asked(&run->request.predict))
         return ATTN_OK;
@@ -858,13 +933,79 @@ static enum attn_status run_gradient(struct feeding *feeding, struct attn_error 
     return feeding->gradient ? attn_gradient_run(feeding->gradient, err) : ATTN_OK;
 }
 
+enum attn_status attn_run_drop_encoder(struct attn_run *run, struct attn_error *err)
+{
+    struct attn_selection *decoder;
+
+    if (!attn_selection_encoder(run->selection))
+        return ATTN_OK;
+    ATTN_TRY(attn_selection_copy_stack(run->selection, false, &decoder, err));
+    attn_selection_free(run->chosen);
+    run->selection = run->labels.selection = run->chosen = decoder;
+    return ATTN_OK;
+}
+
+enum attn_status attn_run_set_source(const struct attn_run *run, struct attn_session *session,
+                                     struct attn_error *err)
+{
+    if (run->source.n == 0)
+        return ATTN_OK;
+    if (run->source.is_later && !run->is_performed)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`is_once` is set, and more is asked of the run");
+    return attn_error_at(attn_session_set_source(session, run->source.rows, run->source.n, err),
+                         ATTN_STAGE_INPUT, err);
+}
+
+/* Runs the encoder where TRACE wants its tensors, or the source is not encoded yet. */
+static enum attn_status trace_encoder(const struct attn_run *run, const struct attn_trace *trace,
+                                      struct attn_pool *pool, struct attn_error *err)
+{
+    const struct attn_selection *selection =
+        trace ? attn_selection_encoder(trace->selection) : NULL;
+    const struct attn_sequence none = {0};
+    struct attn_derived_scope derived = {.model = run->model->encoder,
+                                         .text = &none,
+                                         .source = &none,
+                                         .session = ATTN_SESSION_OPTIONS_DEFAULT};
+    struct attn_session_options options = attn_run_session_options(run);
+    struct attn_trace mutable = trace ? *trace : (struct attn_trace){0};
+    const struct attn_trace shifting = {selection, attn_model_stack_hand_on, &mutable},
+                            *watching = &shifting;
+    struct attn_derivation *derivation = NULL;
+    enum attn_status status = ATTN_OK;
+
+    if (!selection || attn_selection_sites(selection) == 0)
+        watching = NULL;
+    if (!watching && !run->source.is_later)
+        return ATTN_OK;
+    options.pool = pool;
+    derived.session.n_max = derived.session.n_key_mask = run->source.n;
+    derived.session.key_mask = run->source.key_mask;
+    derived.session.attention = run->model->encoder->config.attention;
+    derived.session.cancel = options.cancel;
+    derived.session.isa = options.isa;
+    derived.session.gemm = options.gemm;
+    if (watching && attn_derived_is_wanted(selection))
+        status = attn_derivation_create(&derived, watching, pool, &derivation, err);
+    if (derivation)
+        watching = attn_derivation_trace(derivation);
+    if (status == ATTN_OK)
+        status = attn_encoder_run(run->model->encoder, &run->source, &options, watching,
+                                  run->source.is_later ? run->source.embedded : NULL, err);
+    attn_derivation_free(derivation);
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}
+
 static enum attn_status feed_all(const struct attn_run *run, const struct attn_trace *trace,
                                  struct attn_pool *pool, struct feeding *feeding,
                                  struct attn_result *result, struct attn_error *err)
 {
-    struct attn_derived_scope derived = {run->model, &run->source, attn_run_session_options(run)};
+    struct attn_derived_scope derived = {run->model, &run->text, &run->source,
+                                         attn_run_session_options(run)};
     const struct attn_gradient_scope gradient = {.model = run->model,
                                                  .goal = &run->asked.goal,
+                                                 .source = &run->source,
                                                  .session = derived.session,
                                                  .reads_once = !run->host->options.reuse};
 
@@ -958,6 +1099,8 @@ static enum attn_status compute(const struct attn_run *run, const struct attn_tr
         !run->model || observer || run->request.outputs.n > 0 ? &all : NULL;
 
     result->n_thread = pool ? attn_pool_n_thread(pool) : 1;
+    if (run->model && run->model->encoder)
+        ATTN_TRY(trace_encoder(run, trace, pool, err));
     ATTN_TRY(run->model ? attn_run_feed(run, trace, pool, result, err)
                         : perform_arrays(run, trace, pool, result, err));
     if (attn_predict_is_asked(&run->request.predict)) {
@@ -1021,7 +1164,7 @@ enum attn_status attn_run_request(struct attn_host *host, const struct attn_requ
     struct attn_run *run;
     enum attn_status status;
 
-    ATTN_TRY(attn_run_prepare(host, request, &run, err));
+    ATTN_TRY(prepare_for(host, NULL, true, request, &run, err));
     status = attn_run_perform(run, NULL, result, err);
     attn_run_free(run);
     return status;
@@ -1035,9 +1178,10 @@ enum attn_status attn_run_capture(struct attn_host *host, const struct attn_requ
     struct attn_run *run;
     enum attn_status status;
 
-    if (!attn_is_given(capture, "capture", err) || !attn_is_given(result, "result", err))
+    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
+        !attn_is_given(capture, "capture", err) || !attn_is_given(result, "result", err))
         return ATTN_INVALID;
-    ATTN_TRY(attn_run_prepare(host, request, &run, err));
+    ATTN_TRY(prepare_for(host, NULL, true, request, &run, err));
     status = attn_capture_create(attn_run_selection(run), &made, err);
     if (status == ATTN_OK)
         status = attn_run_perform(run, attn_capture_trace(made), result, err);

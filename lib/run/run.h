@@ -43,8 +43,8 @@ struct attn_result {
 };
 
 /* Reads the input, finds the attention of each layer and what is selected; computes nothing but the
- * means of ablate_mean. HOST
- * and what REQUEST points to are borrowed until attn_run_free. *run is untouched on failure. */
+ * means of ablate_mean and, unless `is_once` is set, the rows of an encoder. HOST and what REQUEST
+ * points to are borrowed until attn_run_free. *run is untouched on failure. */
 ATTN_API enum attn_status attn_run_prepare(struct attn_host *host,
                                            const struct attn_request *request,
                                            struct attn_run **run, struct attn_error *err);

@@ -22,8 +22,10 @@ struct attn_run {
     bool is_performed;                   /* or begun */
     struct attn_host *labelled;     /* owns; `host`, where it is a classifier whose labels are texts
                                        (predict/zero_shot.h); or NULL */
+    struct attn_dims encoder_dims;  /* of a model with an encoder */
     const struct attn_model *model; /* the host's; NULL for arrays */
-    const struct attn_tokenizer *tokenizer; /* the host's; NULL where there is none */
+    const struct attn_tokenizer *tokenizer;        /* the host's; NULL where there is none */
+    const struct attn_tokenizer *source_tokenizer; /* of the source, which may differ; or NULL */
     struct attn_sequence text, source;
     const struct attn_run *like; /* borrowed; whose positions the edits are at; or NULL */
     char *queries;               /* owns; those of the request as numbers, or NULL */
@@ -51,11 +53,24 @@ enum attn_status attn_choose(const struct attn_request_selection *given,
                              const struct attn_dims *dims, size_t n_batch,
                              struct attn_selection **selection, struct attn_error *err);
 
+/* Gives SESSION the rows of the source, if RUN has one. */
+enum attn_status attn_run_set_source(const struct attn_run *run, struct attn_session *session,
+                                     struct attn_error *err);
+
+/* Leaves the tensors of an encoder out of the selection of RUN, which is not performed yet. */
+enum attn_status attn_run_drop_encoder(struct attn_run *run, struct attn_error *err);
+
 /* As attn_run_prepare, for a second text of the same edits: they are those of the positions that
  * LIKE, a prepared run, has. A text of another length gets no edits: the caller refuses it. */
 enum attn_status attn_run_prepare_like(const struct attn_run *like,
                                        const struct attn_request *request, struct attn_run **run,
                                        struct attn_error *err);
+
+enum { ATTN_RESIDUES_SIZE = 160 };
+
+/* Describes the pieces of a protein that are not residues, or else a length that ESM-2 was not
+ * trained on. Returns false for a text without either. */
+bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RESIDUES_SIZE]);
 
 /* What a session over RUN takes: its lengths, attention, host and files; no edits, and
  * nothing that is watched. */
