@@ -8,11 +8,14 @@
 #include "input/position.h"
 #include "input/sequence.h"
 #include "kernels/kernels.h"
+#include "model/config_internal.h"
+#include "model/model_internal.h"
 #include "predict/class_label.h"
 #include "predict/mask_token.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 const char *attn_answer_metric_name(enum attn_answer_metric metric)
@@ -143,7 +146,7 @@ static enum attn_status find_token(const struct attn_answer_scope *scope,
     if (token->text && token->id)
         return attn_error_set(err, ATTN_INVALID, "`%s` and `%s_id` are both given, expected one",
                               token->field, token->field);
-    if (token->text && attn_model_is_classifier(scope->model))
+    if (token->text && attn_model_has_labels(scope->model))
         return attn_class_label_find(scope->model, token->field, token->text, id, err);
     if (token->text)
         return encode_token(scope, token, id, err);
@@ -155,7 +158,79 @@ static enum attn_status find_token(const struct attn_answer_scope *scope,
     return ATTN_OK;
 }
 
+/* --- One span --------------------------------------------------------------------------------- */
+
+/* TEXT as a position list: in quotes, unless it is numbers or in quotes already. */
+static void quote_span(const char *text, struct attn_buffer *spec)
+{
+    const size_t size = strlen(text);
+    const char *nth = strrchr(text, '#');
+
+    if (strspn(text, "0123456789-") == size || strchr(text, '"')) {
+        attn_buffer_append_string(spec, text);
+        return;
+    }
+    if (!nth || nth == text || nth[1] == '\0' || nth[1 + strspn(nth + 1, "0123456789")] != '\0')
+        nth = text + size;
+    attn_buffer_append_char(spec, '"');
+    attn_buffer_append(spec, text, (size_t)(nth - text));
+    attn_buffer_append_char(spec, '"');
+    attn_buffer_append_string(spec, nth);
+}
+
+/* The span that is named; *has: whether one is. */
+static enum attn_status find_span(const struct attn_answer_scope *scope,
+                                  const struct named_token *token, bool *has, int32_t *first,
+                                  int32_t *last, struct attn_error *err)
+{
+    struct attn_sequence text = *scope->text;
+    struct attn_buffer spec = {0};
+    size_t range[2] = {0, 0};
+    enum attn_status status;
+
+    *has = token->text;
+    if (token->id)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`%s_id` %d is a number, expected `%s`, the positions of a span",
+                              token->field, *token->id, token->field);
+    if (!token->text)
+        return ATTN_OK;
+    text.is_in_second = true;
+    quote_span(token->text, &spec);
+    status = attn_buffer_string(&spec)
+                 ? attn_position_range(&text, token->field, spec.data, range, err)
+                 : attn_error_no_memory(err);
+    attn_buffer_release(&spec);
+    *first = (int32_t)range[0];
+    *last = (int32_t)range[1];
+    return status;
+}
+
 /* --- What is asked for ------------------------------------------------------------------------ */
+
+/* Whether the kind of the labels has the metric. */
+static enum attn_status check_kind(const struct attn_answer *answer, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(answer->of.model);
+    const enum attn_label_kind kind = config->label_kind;
+    const enum attn_answer_metric metric = answer->metric;
+    const bool is_of_p = metric == ATTN_ANSWER_PROB || metric == ATTN_ANSWER_LOG_PROB;
+
+    if (metric == ATTN_ANSWER_CE && config->task != ATTN_TASK_VOCABULARY)
+        return attn_error_set(err, ATTN_INVALID,
+                              "metric 'ce' is of next tokens, and '%s' answers with %s",
+                              attn_quote_string(attn_model_name(answer->of.model)).text,
+                              config->task == ATTN_TASK_SPANS ? "spans" : "labels");
+    if ((kind < ATTN_LABELS_SCORE || metric != ATTN_ANSWER_KL) &&
+        (kind != ATTN_LABELS_VALUE || !is_of_p))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "metric '%s' is of probabilities, and '%s' answers with %s, expected "
+                          "logit or logit_diff",
+                          attn_answer_metric_name(metric),
+                          attn_quote_string(attn_model_name(answer->of.model)).text,
+                          config->pooling == ATTN_POOLING_PROJECTED ? "cosines" : "values");
+}
 
 static enum attn_status check_needs(const struct attn_answer *answer, struct attn_error *err)
 {
@@ -169,16 +244,20 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
 
     if (needs_target[answer->metric] && !answer->has_target) {
         attn_error_set(err, ATTN_INVALID, "metric '%s' needs `target`", name);
-        attn_error_hint(err, attn_model_config(scope->model)->is_encoder
-                                 ? "`metric kl` needs none"
-                                 : "`target ' are'` names one; `metric ce` needs none");
+        if (attn_model_config(scope->model)->labels)
+            attn_class_label_hint(scope->model, "", err);
+        else
+            attn_error_hint(err, attn_model_config(scope->model)->is_encoder
+                                     ? "`metric kl` needs none"
+                                     : "`target ' are'` names one; `metric ce` needs none");
         return ATTN_INVALID;
     }
     if (answer->has_foil && !answer->has_target)
         return attn_error_set(err, ATTN_INVALID, "`foil` is given without `target`");
     if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && !answer->has_foil)
         return attn_error_set(err, ATTN_INVALID, "metric '%s' needs `foil`", name);
-    if (answer->has_foil && answer->foil == answer->target)
+    if (answer->has_foil && answer->foil == answer->target &&
+        answer->foil_last == answer->target_last)
         return attn_error_set(err, ATTN_INVALID,
                               "`target` and `foil` are the same, number %d: they differ by 0",
                               answer->foil);
@@ -225,33 +304,76 @@ static enum attn_status find_mask(struct attn_answer *answer, struct attn_error 
     return attn_mask_find(&answer->of, "at", &answer->position, err);
 }
 
+/* The token, the label or the span NAMED, target or foil of ANSWER; *has: whether one is. */
+static enum attn_status find_named(const struct named_token *named, struct attn_answer *answer,
+                                   bool *has, struct attn_error *err)
+{
+    const bool is_foil = strcmp(named->field, "foil") == 0;
+    int32_t *first = is_foil ? &answer->foil : &answer->target;
+    int32_t *last = is_foil ? &answer->foil_last : &answer->target_last;
+
+    if (attn_model_config(answer->of.model)->task == ATTN_TASK_SPANS)
+        return find_span(&answer->of, named, has, first, last, err);
+    return find_token(&answer->of, named, has, first, err);
+}
+
+/* The token whose label is asked for: of a word the first one. */
+static enum attn_status find_labelled(const struct attn_answer_args *args,
+                                      struct attn_answer *answer, struct attn_error *err)
+{
+    const struct attn_answer_scope *scope = &answer->of;
+    size_t range[2] = {0, 0};
+
+    if (!args->at) {
+        attn_error_set(err, ATTN_INVALID, "'%s' labels each token, expected `at`, one of them",
+                       attn_quote_string(attn_model_name(scope->model)).text);
+        attn_error_hint(err, "`at 1` is the token at position 1, `at London` a word's first token");
+        return ATTN_INVALID;
+    }
+    ATTN_TRY(attn_position_find(scope->text, "at", args->at, &range[1], err));
+    ATTN_TRY(attn_position_range(scope->text, "at", args->at, range, err));
+    answer->position = range[0];
+    answer->n_piece = range[1] - range[0] + 1;
+    return ATTN_OK;
+}
+
 static enum attn_status find(const struct attn_answer_args *args, bool is_at_queries,
                              struct attn_answer *answer, struct attn_error *err)
 {
     const struct attn_answer_scope *scope = &answer->of;
     const struct named_token target = {args->target, args->target_id, "target"};
     const struct named_token foil = {args->foil, args->foil_id, "foil"};
-    const bool is_classifier = attn_model_is_classifier(scope->model);
+    const struct attn_config *config = attn_model_config(scope->model);
+    const bool is_span = config->task == ATTN_TASK_SPANS;
+    const bool is_whole = attn_model_is_classifier(scope->model) || is_span;
 
-    ATTN_TRY(find_token(scope, &target, &answer->has_target, &answer->target, err));
-    ATTN_TRY(find_token(scope, &foil, &answer->has_foil, &answer->foil, err));
-    if (!answer->has_target &&
-        attn_model_config(scope->model)->image.pooling == ATTN_POOLING_PROJECTED)
+    ATTN_TRY(find_named(&target, answer, &answer->has_target, err));
+    ATTN_TRY(find_named(&foil, answer, &answer->has_foil, err));
+    if (!answer->has_target && (config->pooling == ATTN_POOLING_PROJECTED ||
+                                (attn_model_has_labels(scope->model) && config->n_vocab == 1)))
         answer->has_target = true; /* the first label */
     if (answer->metric == ATTN_ANSWER_AUTO)
-        answer->metric = answer->has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB;
-    answer->position = is_classifier ? 0 : scope->text->n - 1;
+        answer->metric = answer->has_foil                          ? ATTN_ANSWER_LOGIT_DIFF
+                         : config->label_kind >= ATTN_LABELS_SCORE ? ATTN_ANSWER_LOGIT
+                                                                   : ATTN_ANSWER_LOG_PROB;
+    answer->position = is_whole ? 0 : scope->text->n - 1;
     answer->has_place = args->at;
-    if (args->at && is_classifier)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'%s' answers for a whole picture, and `at` names a position",
-                              attn_quote_string(attn_model_name(scope->model)).text);
+    if (args->at && is_whole)
+        return attn_error_set(err, ATTN_INVALID, "'%s' answers %s, and `at` names a position",
+                              attn_quote_string(attn_model_name(scope->model)).text,
+                              is_span                          ? "with spans"
+                              : config->image.patch_height > 0 ? "for a whole picture"
+                                                               : "for a whole text");
+    ATTN_TRY(check_kind(answer, err));
     ATTN_TRY(check_needs(answer, err));
+    if (config->task == ATTN_TASK_TOKENS)
+        return is_at_queries && !args->at ? ATTN_OK : find_labelled(args, answer, err);
     if (args->at)
         ATTN_TRY(attn_position_find(scope->text, "at", args->at, &answer->position, err));
-    else if (attn_model_config(scope->model)->is_encoder && !is_classifier && !is_at_queries)
+    else if (config->is_encoder && !is_whole && !is_at_queries)
         ATTN_TRY(find_mask(answer, err));
-    look_for_spaces(args, answer);
+    if (config->task == ATTN_TASK_VOCABULARY)
+        look_for_spaces(args, answer);
     return ATTN_OK;
 }
 
@@ -266,22 +388,6 @@ enum attn_status attn_answer_find(const struct attn_answer_scope *scope,
     ATTN_TRY(attn_error_at(find(args, is_at_queries, &found, err), ATTN_STAGE_OPTIONS, err));
     *answer = found;
     return ATTN_OK;
-}
-
-double attn_answer_value(const struct attn_answer *answer, const float *logits, double total)
-{
-    const double target = (double)logits[answer->target];
-
-    switch (answer->metric) {
-    case ATTN_ANSWER_LOGIT_DIFF:
-        return target - (double)logits[answer->foil];
-    case ATTN_ANSWER_LOG_PROB:
-        return target - total;
-    case ATTN_ANSWER_PROB:
-        return attn_exp(target - total);
-    default:
-        return target;
-    }
 }
 
 /* --- Its derivative --------------------------------------------------------------------------- */
@@ -304,14 +410,55 @@ static void differentiate_log(const float *logits, size_t n, size_t id, double t
     d[id] = (float)(scale * -attn_expm1((double)logits[id] - total));
 }
 
+/* Of spans: LOGITS and D [T, 2]. */
+static void differentiate_span(const struct attn_answer *answer, const float *logits, float *d)
+{
+    const size_t n = answer->of.text->n;
+    const size_t target[2] = {(size_t)answer->target, (size_t)answer->target_last};
+    const size_t foil[2] = {(size_t)answer->foil, (size_t)answer->foil_last};
+    const bool is_of_p =
+        answer->metric == ATTN_ANSWER_PROB || answer->metric == ATTN_ANSWER_LOG_PROB;
+    double scale = 1;
+
+    if (answer->metric == ATTN_ANSWER_PROB)
+        scale = attn_answer_value(answer, logits, attn_answer_total(answer, logits));
+    for (size_t side = 0; side < 2; side++) {
+        double most = -(double)INFINITY, sum = 0, total;
+
+        if (!is_of_p) {
+            d[target[side] * 2 + side] += 1;
+            if (answer->metric == ATTN_ANSWER_LOGIT_DIFF)
+                d[foil[side] * 2 + side] -= 1;
+            continue;
+        }
+        for (size_t i = 0; i < n; i++)
+            most = fmax(most, (double)logits[i * 2 + side]);
+        for (size_t i = 0; i < n; i++)
+            sum += attn_exp((double)logits[i * 2 + side] - most);
+        total = most + attn_log(sum);
+        for (size_t i = 0; i < n; i++) {
+            const double log_p = (double)logits[i * 2 + side] - total;
+
+            d[i * 2 + side] =
+                (float)(scale * (i == target[side] ? -attn_expm1(log_p) : -attn_exp(log_p)));
+        }
+    }
+}
+
 /* As attn_backward_goal asks for it; CONTEXT is the answer. */
 static void differentiate(const void *context, size_t row, const float *logits, float *d)
 {
     const struct attn_answer *answer = context;
     const size_t n_vocab = attn_model_config(answer->of.model)->n_vocab;
     const struct attn_sequence *text = answer->of.text;
+    const struct attn_config *config = attn_model_config(answer->of.model);
     size_t id = (size_t)answer->target;
     double total, scale = 1;
+
+    if (config->task == ATTN_TASK_SPANS) {
+        differentiate_span(answer, logits, d);
+        return;
+    }
 
     if (answer->metric == ATTN_ANSWER_LOGIT_DIFF || answer->metric == ATTN_ANSWER_LOGIT) {
         d[id] += 1;
@@ -320,9 +467,16 @@ static void differentiate(const void *context, size_t row, const float *logits, 
         return;
     }
     assert(logits);
-    total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab);
+    if (answer->metric == ATTN_ANSWER_CE)
+        total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab);
+    else
+        total = attn_answer_total(answer, logits);
     if (answer->metric == ATTN_ANSWER_PROB)
         scale = attn_exp((double)logits[id] - total);
+    if (config->task != ATTN_TASK_VOCABULARY && config->label_kind != ATTN_LABELS_SINGLE) {
+        d[id] = (float)(scale * -attn_expm1((double)logits[id] - total)); /* the others get 0 */
+        return;
+    }
     if (answer->metric == ATTN_ANSWER_CE) {
         id = (size_t)text->ids[row + 1];
         scale = -1 / (double)(text->n - 1);
@@ -333,11 +487,48 @@ static void differentiate(const void *context, size_t row, const float *logits, 
 struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer)
 {
     const bool is_of_all = answer->metric == ATTN_ANSWER_CE;
+    const bool is_span = attn_model_config(answer->of.model)->task == ATTN_TASK_SPANS;
+    const size_t n = answer->of.text->n;
 
-    return (struct attn_backward_goal){.first = is_of_all ? 0 : answer->position,
-                                       .n = is_of_all ? answer->of.text->n - 1 : 1,
+    return (struct attn_backward_goal){.first = is_of_all || is_span ? 0 : answer->position,
+                                       .n = is_span     ? n
+                                            : is_of_all ? n - 1
+                                                        : 1,
+                                       .is_joint = is_span,
                                        .reads_logits = answer->metric != ATTN_ANSWER_LOGIT_DIFF &&
                                                        answer->metric != ATTN_ANSWER_LOGIT,
                                        .differentiate = differentiate,
                                        .context = answer};
+}
+
+void attn_answer_weigh_rows(const struct attn_answer *answer, double *weights)
+{
+    const struct attn_config *config = attn_model_config(answer->of.model);
+    const struct attn_sequence *text = answer->of.text;
+    const bool is_pooled = config->pooling != ATTN_POOLING_NONE;
+    const bool is_mean = config->pooling == ATTN_POOLING_MEAN;
+    const bool has_half = config->pooling == ATTN_POOLING_FIRST_AND_MEAN;
+    const bool is_sentence = config->is_sentence && is_pooled;
+    const unsigned pools = answer->of.model->sentence.pools;
+    const size_t first = is_mean ? 0 : text->grid.n_front;
+
+    memset(weights, 0, text->n * sizeof *weights);
+    for (size_t i = first; (is_mean || has_half) && i < text->n; i++)
+        weights[i] = (has_half ? 0.5 : 1) / (double)(text->n - first);
+    if (config->task == ATTN_TASK_SPANS) {
+        weights[answer->target] += 0.5;
+        weights[answer->target_last] += 0.5;
+        return;
+    }
+    for (unsigned left = is_sentence ? pools : 0; left > 0; left >>= 4)
+        for (size_t i = 0; i < text->n; i++) {
+            const unsigned part = left & 15;
+            const bool is_one = part == 1 || part == 8; /* the first, the last; else all rows */
+
+            weights[i] += (!is_one ? 1 / (double)text->n : i == (part == 1 ? 0 : text->n - 1)) /
+                          (double)attn_sentence_n_pool(&answer->of.model->sentence);
+        }
+    if (!is_mean && !is_sentence)
+        weights[is_pooled ? attn_config_pooled_row(config, text->ids, text->n)
+                          : answer->position] += has_half ? 0.5 : 1;
 }

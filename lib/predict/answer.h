@@ -41,6 +41,23 @@ struct attn_answer_args {
                        (run/request.h); NULL: the last */
 };
 
+/* A label as the tokens of a text. */
+struct attn_label_ids {
+    const int32_t *ids; /* [n] */
+    size_t n;
+    const char *name;
+};
+
+/* Labels that a text or a picture is compared with, beside texts; and spans. Borrowed. */
+struct attn_request_labels {
+    size_t max_span;                  /* tokens that a span has, at most; 0: 15 */
+    const struct attn_label_ids *ids; /* [n_ids] */
+    size_t n_ids;
+    const char *const *images; /* [n_image] files; of a tower of texts */
+    size_t n_image;
+    const void *later[4];
+};
+
 /* Next tokens that are scored. */
 struct attn_request_predict {
     size_t top; /* the so many most probable next tokens, after the last position or, where the
@@ -51,7 +68,7 @@ struct attn_request_predict {
     const char *const *labels; /* [n_label] texts that a picture is compared with, by a model with
                                   two towers, as CLIP is: `top` of them are listed; 0: all */
     size_t n_label;
-    const void *later[1]; /* here and below NULL: room for later fields */
+    const struct attn_request_labels *more; /* or NULL */
 };
 
 #endif

@@ -28,9 +28,11 @@ struct attn_answer_scope {
 struct attn_answer {
     enum attn_answer_metric metric; /* not AUTO */
     bool has_target, has_foil;
-    int32_t target, foil;
-    bool has_place;  /* `at` was given */
-    size_t position; /* that, or the last */
+    int32_t target, foil;           /* a token, a label, or where a span begins */
+    int32_t target_last, foil_last; /* its last position */
+    bool has_place;                 /* `at` was given */
+    size_t position;                /* that, or the last */
+    size_t n_piece; /* tokens of the word `at` whose label is asked for at the first; or 0 */
     struct attn_answer_scope of;
     struct attn_spaces spaces; /* of target and foil */
 };
@@ -50,9 +52,48 @@ enum attn_status attn_answer_find(const struct attn_answer_scope *scope,
                                   const struct attn_answer_args *args, bool is_at_queries,
                                   struct attn_answer *answer, struct attn_error *err);
 
-/* Its metric, one that needs a target, of the LOGITS at the position; TOTAL is ln sum exp of
- * them. */
+/* --- Its logits (answer_value.c) ---------------------------------------------------------------
+ * They are one row [n_vocab], of spans the rows [T, 2] of all positions, of which a span's logit
+ * is the sum of two. */
+
+/* ln(1 + e^x): -ln sigmoid(-x). */
+double attn_softplus(double x);
+
+/* Rows of logits that it reads, and numbers in them. */
+size_t attn_answer_n_row(const struct attn_answer *answer);
+size_t attn_answer_n_logit(const struct attn_answer *answer);
+
+/* The logit of the target minus this is its ln p: ln sum exp of the LOGITS, of spans both columns';
+ * of labels by themselves ln(1 + e^logit) of the target, 0 without one. */
+double attn_answer_total(const struct attn_answer *answer, const float *logits);
+
+/* Its metric, one that needs a target, of the LOGITS, whose TOTAL that is. */
 double attn_answer_value(const struct attn_answer *answer, const float *logits, double total);
+
+/* The logit of the target minus that of the foil. */
+double attn_answer_margin(const struct attn_answer *answer, const float *logits);
+
+/* The probability of the target; NaN if labels are values without one. */
+double attn_answer_probability(const struct attn_answer *answer, const float *logits, double total);
+
+/* KL(p of BASE || p of LOGITS) in nats, with their totals; NaN if labels are values. */
+double attn_answer_divergence(const struct attn_answer *answer, const float *base,
+                              double base_total, const float *logits, double total);
+
+/* Whether there are probabilities to compare: not of values. */
+bool attn_answer_has_p(const struct attn_answer *answer);
+
+/* Whether labels are ranked: not if they are values of different things. */
+bool attn_answer_has_top(const struct attn_answer *answer);
+
+/* Whether an answer is right or wrong: it has a target, and a foil or other labels. */
+bool attn_answer_is_judged(const struct attn_answer *answer);
+
+/* The number of the largest logit; of spans of both columns, as one number. */
+int64_t attn_answer_first(const struct attn_answer *answer, const float *logits);
+
+/* Whether that is the target. */
+bool attn_answer_is_first(const struct attn_answer *answer, int64_t first);
 
 /* Whether its metric has gradients: ATTN_INVALID for kl. */
 enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct attn_error *err);
@@ -60,5 +101,9 @@ enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct
 /* What a backward pass begins with: the derivative of its metric, any but kl, with respect to the
  * logits. Borrows ANSWER. */
 struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer);
+
+/* WEIGHTS [T]: how much of the answer is read from each row after the last layer, with the sum 1:
+ * one row, or each of the rows whose mean is read. */
+void attn_answer_weigh_rows(const struct attn_answer *answer, double *weights);
 
 #endif

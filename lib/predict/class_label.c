@@ -8,9 +8,28 @@
 
 #include <string.h>
 
+enum { MOST_LISTED = 20 };
+
 bool attn_model_is_classifier(const struct attn_model *model)
 {
-    return attn_model_config(model)->image.pooling != ATTN_POOLING_NONE;
+    return attn_model_config(model)->pooling != ATTN_POOLING_NONE;
+}
+
+bool attn_model_has_labels(const struct attn_model *model)
+{
+    const enum attn_task task = attn_model_config(model)->task;
+
+    return task == ATTN_TASK_SEQUENCE || task == ATTN_TASK_TOKENS;
+}
+
+enum attn_status attn_model_check_tokens(const struct attn_model *model, struct attn_error *err)
+{
+    if (attn_model_config(model)->task == ATTN_TASK_VOCABULARY)
+        return ATTN_OK;
+    attn_error_hint(err, "items with a `target` score how often it is right");
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "'%s' answers with labels or spans: it has no surprisal of tokens",
+                       attn_quote_string(attn_model_name(model)).text);
 }
 
 const char *attn_class_label(const struct attn_model *model, size_t id)
@@ -20,15 +39,14 @@ const char *attn_class_label(const struct attn_model *model, size_t id)
     return config->labels && id < config->n_vocab ? config->labels[id] : NULL;
 }
 
-/* Hints at labels that hold TEXT, or with "" at the first ones. */
-static void hint_labels(const struct attn_model *model, const char *text, struct attn_error *err)
+void attn_class_label_hint(const struct attn_model *model, const char *text, struct attn_error *err)
 {
     const size_t n = attn_model_config(model)->n_vocab;
     char list[ATTN_ERROR_HINT_SIZE - 64];
     size_t used = 0, n_listed = 0;
 
     list[0] = '\0';
-    for (size_t i = 0; i < n && n_listed < 6; i++) {
+    for (size_t i = 0; i < n && n_listed < MOST_LISTED; i++) {
         const char *label = attn_class_label(model, i);
 
         if (!label || !strstr(label, text))
@@ -40,7 +58,7 @@ static void hint_labels(const struct attn_model *model, const char *text, struct
     if (n_listed > 0)
         attn_error_hint(err, "%s %s", text[0] ? "labels that hold it:" : "labels:", list);
     else if (text[0])
-        hint_labels(model, "", err);
+        attn_class_label_hint(model, "", err);
 }
 
 enum attn_status attn_class_label_find(const struct attn_model *model, const char *field,
@@ -74,6 +92,6 @@ enum attn_status attn_class_label_find(const struct attn_model *model, const cha
     attn_error_set(err, ATTN_INVALID, "`%s` '%s' is no label of '%s', expected one, or 0 to %zu",
                    field, attn_quote_string(text).text,
                    attn_quote_string(attn_model_name(model)).text, n - 1);
-    hint_labels(model, text, err);
+    attn_class_label_hint(model, text, err);
     return ATTN_INVALID;
 }

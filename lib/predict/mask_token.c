@@ -75,11 +75,15 @@ enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
     enum attn_status status = ATTN_OK;
     size_t last;
 
-    if (count_masks(scope->tokenizer, scope->text, &last) == 0)
+    const bool has_labels = attn_model_config(scope->model)->task == ATTN_TASK_TOKENS;
+    const uint8_t *added = scope->text->encoding.texts; /* NULL for ids: none is */
+
+    if (!has_labels && count_masks(scope->tokenizer, scope->text, &last) == 0)
         return report_none(scope, "queries", "predicts", err);
     ATTN_TRY(attn_selection_create(scope->dims, &made, err));
     for (size_t i = 0; status == ATTN_OK && i < scope->text->n; i++)
-        if (attn_token_is_mask(scope->tokenizer, scope->text->ids[i]))
+        if (has_labels ? !added || added[i] != ATTN_TEXT_NONE
+                       : attn_token_is_mask(scope->tokenizer, scope->text->ids[i]))
             status = attn_selection_add_queries(made, i, 1, err);
     if (status == ATTN_OK)
         *masks = made;

@@ -11,10 +11,12 @@
 #include "kernels/kernels.h"
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
+#include "predict/zero_shot.h"
 #include "tokenizer/tokenizer.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,9 +50,17 @@ enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope
     if (!attn_model_config(model)->is_encoder) /* that fills a place of its own */
         options.place = ATTN_TEXT_CONTINUES;
     options.cancel = scope->text->cancel;
-    for (size_t i = 0; attn_model_is_classifier(model) && i < question->n_next; i++)
+    if (attn_model_config(model)->task == ATTN_TASK_SPANS)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "'%s' answers with spans, and `next` asks for a token",
+                           attn_quote_string(attn_model_name(model)).text);
+    if (attn_model_config(model)->label_kind == ATTN_LABELS_VALUE)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "'%s' answers with values, and `next` asks for a probability",
+                           attn_quote_string(attn_model_name(model)).text);
+    for (size_t i = 0; attn_model_has_labels(model) && i < question->n_next; i++)
         ATTN_TRY(take_label(model, question->next[i], &continuations->encodings[i], err));
-    for (size_t i = 0; !attn_model_is_classifier(model) && i < question->n_next; i++) {
+    for (size_t i = 0; !attn_model_has_labels(model) && i < question->n_next; i++) {
         struct attn_encoding *encoding = &continuations->encodings[i];
         const char *text = question->next[i];
 
@@ -176,7 +186,8 @@ static void rank(struct ranking *ranking, const struct attn_prediction_args *arg
 {
     const struct attn_scored *ranked = ranking->room;
     const double sum = attn_logits_rank(logits, args->n_vocab, ranking->room);
-    const bool is_classifier = attn_model_is_classifier(args->model);
+    const bool has_labels = attn_model_has_labels(args->model);
+    const enum attn_label_kind kind = attn_model_config(args->model)->label_kind;
 
     for (size_t i = 0; i < ranking->n_shown; i++) {
         struct attn_candidate *top = ranking->top++;
@@ -185,24 +196,17 @@ static void rank(struct ranking *ranking, const struct attn_prediction_args *arg
         top->id = ranked[i].id;
         top->probability = attn_exp(ranked[i].logit - ranked[0].logit) / sum;
         top->score = ranked[i].logit;
-        if (is_classifier)
+        if (kind == ATTN_LABELS_MULTI)
+            top->probability = attn_exp(-attn_softplus(-top->score));
+        else if (kind != ATTN_LABELS_SINGLE)
+            top->probability = top->score;
+        if (has_labels)
             top->token = attn_class_label(args->model, (size_t)top->id);
-        if (is_classifier)
+        if (has_labels)
             top->token_size = top->token ? strlen(top->token) : 0;
         else if (args->tokenizer)
             top->token = attn_tokenizer_token(args->tokenizer, top->id, &top->token_size);
     }
-}
-
-static enum attn_status rank_last(struct attn_session *session,
-                                  const struct attn_prediction_args *args, struct ranking *ranking,
-                                  struct attn_error *err)
-{
-    const float *logits;
-
-    ATTN_TRY(attn_session_logits(session, &logits, err));
-    rank(ranking, args, attn_session_n_position(session) - 1, logits);
-    return ATTN_OK;
 }
 
 /* The logits of selected positions that are neighbours are computed together: the output matrix is
@@ -230,25 +234,38 @@ static enum attn_status rank_selected(struct attn_session *session,
     return ATTN_OK;
 }
 
+/* What the numbers of FOUND are about. */
+static void describe(const struct attn_prediction_args *args, struct attn_predictions *found)
+{
+    const struct attn_config *config = attn_model_config(args->model);
+
+    found->has_labels = attn_predict_n_label(args->question) > 0;
+    found->is_in_place = config->is_encoder;
+    found->has_positions = args->positions;
+    found->are_values = config->label_kind >= ATTN_LABELS_SCORE;
+    found->are_spans = config->task == ATTN_TASK_SPANS;
+}
+
 static enum attn_status find_top(struct attn_session *session,
                                  const struct attn_prediction_args *args,
                                  struct attn_predictions *found, struct attn_error *err)
 {
     const size_t top = args->question->top;
-    const size_t n_position = args->positions ? attn_selection_n_query(args->positions) : 1;
     struct ranking ranking = {.n_shown = top < args->n_vocab ? top : args->n_vocab};
     enum attn_status status = ATTN_NO_MEMORY;
+    const float *logits;
 
-    found->has_labels = args->question->n_label > 0;
-    found->is_in_place = attn_model_config(args->model)->is_encoder;
-    found->has_positions = args->positions;
-    found->n_top = n_position * ranking.n_shown;
+    if (!args->positions) {
+        ATTN_TRY(attn_session_logits(session, &logits, err));
+        return attn_predict_last(args, attn_session_n_position(session) - 1, logits, found, err);
+    }
+    describe(args, found);
+    found->n_top = attn_selection_n_query(args->positions) * ranking.n_shown;
     found->top = attn_alloc(found->n_top, sizeof *found->top, err);
     ranking.room = attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err);
     ranking.top = found->top;
     if (ranking.room && found->top)
-        status = args->positions ? rank_selected(session, args, &ranking, err)
-                                 : rank_last(session, args, &ranking, err);
+        status = rank_selected(session, args, &ranking, err);
     attn_free(ranking.logits);
     attn_free(ranking.room);
     return status;
@@ -262,6 +279,7 @@ enum attn_status attn_predict_last(const struct attn_prediction_args *args, size
     struct ranking ranking = {.n_shown = top < args->n_vocab ? top : args->n_vocab};
     struct attn_predictions made = {.n_top = ranking.n_shown};
 
+    describe(args, &made);
     ranking.room = attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err);
     ranking.top = made.top = attn_alloc(made.n_top, sizeof *made.top, err);
     if (!ranking.room || !made.top) {
@@ -291,11 +309,79 @@ enum attn_status attn_predict_more(const struct attn_prediction_args *args, size
         attn_free(found->top);
         found->top = both;
         found->n_top += one.n_top;
-        found->is_in_place = attn_model_config(args->model)->is_encoder;
+        describe(args, found);
         found->has_positions = true;
     }
     attn_predictions_release(&one);
     return both ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* --- Spans ----------------------------------------------------------------------------------- */
+
+enum { MOST_OF_SPAN = 15 };
+
+/* Larger logits first, then earlier spans, then shorter ones. */
+static int by_score(const void *a, const void *b)
+{
+    const struct attn_candidate *x = a, *y = b;
+
+    if (x->score != y->score)
+        return x->score > y->score ? -1 : 1;
+    if (x->position != y->position)
+        return x->position < y->position ? -1 : 1;
+    return x->id - y->id;
+}
+
+/* Gives TOP the bytes of its span in the text; none for row 0, no answer. */
+static void take_text(const struct attn_sequence *text, struct attn_candidate *top)
+{
+    const struct attn_encoding *encoding = &text->encoding;
+    const struct attn_input *input = text->input;
+
+    if (encoding->n == 0 || !attn_sequence_is_answering(text, top->position))
+        return;
+    top->token = (input->pair ? input->pair : input->text) + encoding->begin[top->position];
+    top->token_size = encoding->end[top->id] - encoding->begin[top->position];
+}
+
+enum attn_status attn_predict_spans(struct attn_session *session, size_t row,
+                                    const struct attn_prediction_args *args,
+                                    struct attn_predictions *found, struct attn_error *err)
+{
+    const struct attn_sequence *text = args->text;
+    const struct attn_answer any = {.of = {.model = args->model, .text = text}};
+    const struct attn_request_labels *more = args->question->more;
+    const size_t n_most = more && more->max_span > 0 ? more->max_span : MOST_OF_SPAN;
+    float *logits = attn_alloc_uninitialized(text->n, args->n_vocab * sizeof *logits, err);
+    enum attn_status status = ATTN_NO_MEMORY;
+    double total;
+    size_t n = 0;
+
+    describe(args, found);
+    found->top =
+        attn_alloc(text->n, (n_most < text->n ? n_most : text->n) * sizeof *found->top, err);
+    if (logits && found->top)
+        status = attn_session_logits_at(session, row, text->n, logits, err);
+    for (size_t first = 0; status == ATTN_OK && first < text->n; first++)
+        for (size_t last = first; last < text->n && last - first < n_most; last++) {
+            const double score = (double)logits[2 * first] + (double)logits[2 * last + 1];
+
+            if (last == 0 ||
+                (attn_sequence_is_answering(text, first) && attn_sequence_is_answering(text, last)))
+                found->top[n++] =
+                    (struct attn_candidate){.position = first, .id = (int32_t)last, .score = score};
+        }
+    total = n > 0 ? attn_answer_total(&any, logits) : 0;
+    for (size_t i = 0; i < n; i++)
+        found->top[i].probability = attn_exp(found->top[i].score - total);
+    attn_free(logits);
+    if (status != ATTN_OK)
+        return status;
+    qsort(found->top, n, sizeof *found->top, by_score);
+    found->n_top = n < args->question->top ? n : args->question->top;
+    for (size_t i = 0; i < found->n_top; i++)
+        take_text(text, &found->top[i]);
+    return ATTN_OK;
 }
 
 /* --- Continuations --------------------------------------------------------------------------- */
@@ -325,6 +411,7 @@ static enum attn_status find_at_positions(struct attn_session *session,
 {
     const struct attn_continuations *continuations = args->continuations;
     const size_t n_position = args->positions ? attn_session_n_position(session) : 1;
+    const bool is_alone = attn_model_config(args->model)->label_kind != ATTN_LABELS_SINGLE;
     float *logits = attn_alloc_uninitialized(args->n_vocab, sizeof *logits, err);
     struct attn_continuation *next = found->next;
     enum attn_status status = logits ? ATTN_OK : ATTN_NO_MEMORY;
@@ -338,7 +425,8 @@ static enum attn_status find_at_positions(struct attn_session *session,
 
             next->position = position;
             next->text = args->question->next[i];
-            next->log_probability = -attn_logits_surprisal(logits, args->n_vocab, id);
+            next->log_probability = is_alone ? -attn_softplus(-(double)logits[id])
+                                             : -attn_logits_surprisal(logits, args->n_vocab, id);
         }
     }
     attn_free(logits);
@@ -353,11 +441,10 @@ static enum attn_status find_next(struct attn_session *session,
     const size_t n = args->continuations->n;
     size_t n_left = args->positions ? attn_selection_n_query(args->positions) : 1;
 
-    found->is_in_place = attn_model_config(args->model)->is_encoder;
-    found->has_positions = args->positions;
+    describe(args, found);
     found->n_next = n_left * n;
     ATTN_TRY(ATTN_ALLOC(found->next, found->n_next, err));
-    if (attn_model_config(args->model)->is_encoder)
+    if (attn_model_config(args->model)->is_encoder || attn_model_is_classifier(args->model))
         return find_at_positions(session, args, found, err);
     attn_session_end_trace(session);
     for (size_t end = attn_session_n_position(session); n_left > 0; end--) {
@@ -384,15 +471,14 @@ static enum attn_status find_metric(struct attn_session *session,
                                     const struct attn_prediction_args *args,
                                     struct attn_predictions *found, struct attn_error *err)
 {
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const struct attn_answer *answer = args->answer;
-    const bool is_one = answer->has_place || !args->positions;
+    const bool is_span = attn_answer_n_row(answer) > 1;
+    const bool is_one = answer->has_place || !args->positions || is_span;
     const size_t n = is_one ? 1 : attn_selection_n_query(args->positions);
-    float *logits = attn_alloc_uninitialized(args->n_vocab, sizeof *logits, err);
+    float *logits = attn_alloc_uninitialized(attn_answer_n_logit(answer), sizeof *logits, err);
     enum attn_status status = ATTN_OK;
 
-    found->is_in_place = attn_model_config(args->model)->is_encoder;
-    found->has_positions = args->positions;
+    describe(args, found);
     found->metric = attn_alloc(n, sizeof *found->metric, err);
     if (!logits || !found->metric)
         status = ATTN_NO_MEMORY;
@@ -402,12 +488,12 @@ static enum attn_status find_metric(struct attn_session *session,
 
         if (!is_one && !attn_selection_has_query(args->positions, position))
             continue;
-        status = attn_session_logits_at(session, position, 1, logits, err);
+        status = attn_session_logits_at(session, position, attn_answer_n_row(answer), logits, err);
         if (status != ATTN_OK)
             continue;
         *metric = (struct attn_predicted_metric){
             position, attn_answer_metric_name(answer->metric),
-            attn_answer_value(answer, logits, kernels->log_sum_exp(logits, args->n_vocab))};
+            attn_answer_value(answer, logits, attn_answer_total(answer, logits))};
         found->n_metric++;
     }
     attn_free(logits);
@@ -418,8 +504,11 @@ static enum attn_status predict(struct attn_session *session,
                                 const struct attn_prediction_args *args,
                                 struct attn_predictions *made, struct attn_error *err)
 {
+    const bool are_spans = attn_model_config(args->model)->task == ATTN_TASK_SPANS;
+
     if (args->question->top > 0)
-        ATTN_TRY(find_top(session, args, made, err));
+        ATTN_TRY(are_spans ? attn_predict_spans(session, 0, args, made, err)
+                           : find_top(session, args, made, err));
     if (args->answer)
         ATTN_TRY(find_metric(session, args, made, err));
     if (args->continuations->n > 0)
@@ -474,18 +563,30 @@ enum attn_status attn_predictions_copy_texts(struct attn_predictions *found, str
 
 /* --- Tables ---------------------------------------------------------------------------------- */
 
-static const struct attn_column top_columns[] = {
-    {.name = "position", .type = ATTN_VALUE_INTEGER},
-    {.name = "probability", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6},
-    {.name = "id", .type = ATTN_VALUE_INTEGER},
-    {.name = "token", .type = ATTN_VALUE_TEXT},
+enum { TOP_POSITION, TOP_PROBABILITY, TOP_ID, TOP_TOKEN, TOP_SCORE, TOP_SPAN, N_TOP_CELL };
+
+static const struct attn_column top_columns[N_TOP_CELL] = {
+    [TOP_POSITION] = {.name = "position", .type = ATTN_VALUE_INTEGER},
+    [TOP_PROBABILITY] = {.name = "probability",
+                         .type = ATTN_VALUE_REAL,
+                         .notation = ATTN_NOTATION_FIXED,
+                         .digits = 6},
+    [TOP_ID] = {.name = "id", .type = ATTN_VALUE_INTEGER},
+    [TOP_TOKEN] = {.name = "token", .type = ATTN_VALUE_TEXT},
+    [TOP_SCORE] = {.name = "score",
+                   .type = ATTN_VALUE_REAL,
+                   .notation = ATTN_NOTATION_FIXED,
+                   .digits = 6},
+    [TOP_SPAN] = {.name = "span", .type = ATTN_VALUE_TEXT},
 };
 
-static const struct attn_column label_columns[] = {
-    {.name = "probability", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6},
-    {.name = "score", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6},
-    {.name = "label", .type = ATTN_VALUE_TEXT},
-};
+/* The columns of tokens and labels, of labels with values, of spans, and of labels that are given.
+ * The first goes where there are no positions. */
+static const unsigned char tokens[] = {TOP_POSITION, TOP_PROBABILITY, TOP_ID, TOP_TOKEN};
+static const unsigned char values[] = {TOP_POSITION, TOP_SCORE, TOP_ID, TOP_TOKEN};
+static const unsigned char spans[] = {TOP_PROBABILITY, TOP_SPAN, TOP_TOKEN};
+static const unsigned char labels[] = {TOP_PROBABILITY, TOP_SCORE, TOP_TOKEN};
+static const unsigned char given[] = {TOP_SCORE, TOP_TOKEN};
 
 static const struct attn_column next_columns[] = {
     {.name = "position", .type = ATTN_VALUE_INTEGER},
@@ -503,17 +604,27 @@ static const struct attn_column metric_columns[] = {
     {.name = "metric", .type = ATTN_VALUE_TEXT},
 };
 
-static enum attn_status make_labels(const struct attn_predictions *found, struct attn_table **table,
-                                    struct attn_error *err)
+/* Appends a row of CELLS [n] for each of `top` to TABLE. */
+static enum attn_status fill_top(const struct attn_predictions *found, const unsigned char *cells,
+                                 size_t n, struct attn_table *table, struct attn_error *err)
 {
-    ATTN_TRY(attn_table_create("top", label_columns, 3, table, err));
     for (size_t i = 0; i < found->n_top; i++) {
         const struct attn_candidate *top = &found->top[i];
-        const struct attn_cell row[] = {attn_cell_real(top->probability),
-                                        attn_cell_real(top->score),
-                                        attn_cell_text(top->token, top->token_size)};
+        char span[48];
+        struct attn_cell all[N_TOP_CELL] = {
+            [TOP_POSITION] = attn_cell_integer((int64_t)top->position),
+            [TOP_PROBABILITY] = attn_cell_real(top->probability),
+            [TOP_ID] = attn_cell_integer(top->id),
+            [TOP_TOKEN] = attn_cell_text(top->token, top->token_size),
+            [TOP_SCORE] = attn_cell_real(top->score),
+            [TOP_SPAN] = attn_cell_string(span)};
+        struct attn_cell row[N_TOP_CELL];
 
-        ATTN_TRY(attn_table_append(*table, row, 3, err));
+        snprintf(span, sizeof span, "%zu-%d", top->position, top->id);
+        all[TOP_SPAN] = attn_cell_string(span);
+        for (size_t k = 0; k < n; k++)
+            row[k] = all[cells[k]];
+        ATTN_TRY(attn_table_append(table, row, n, err));
     }
     return ATTN_OK;
 }
@@ -522,21 +633,29 @@ static enum attn_status make_top(const struct attn_predictions *found, struct at
                                  struct attn_error *err)
 {
     const size_t n_left_out = found->has_positions ? 0 : 1;
+    const unsigned char *cells = found->are_values   ? values
+                                 : found->has_labels ? labels
+                                 : found->are_spans  ? spans
+                                                     : tokens;
+    struct attn_column columns[4];
+    size_t n = 4;
 
     if (found->n_top == 0)
         return ATTN_OK;
+    if (cells == labels || cells == spans)
+        n = 3;
+    else
+        cells += n_left_out, n -= n_left_out;
+    if (found->has_labels && found->are_values) /* numbers of labels that are given say nothing */
+        cells = given, n = 2;
+    for (size_t k = 0; k < n; k++)
+        columns[k] = top_columns[cells[k]];
     if (found->has_labels)
-        return make_labels(found, table, err);
-    ATTN_TRY(attn_table_create("top", top_columns + n_left_out, 4 - n_left_out, table, err));
-    for (size_t i = 0; i < found->n_top; i++) {
-        const struct attn_candidate *top = &found->top[i];
-        const struct attn_cell row[] = {
-            attn_cell_integer((int64_t)top->position), attn_cell_real(top->probability),
-            attn_cell_integer(top->id), attn_cell_text(top->token, top->token_size)};
-
-        ATTN_TRY(attn_table_append(*table, row + n_left_out, 4 - n_left_out, err));
-    }
-    return ATTN_OK;
+        columns[n - 1].name = "label";
+    if (found->are_spans)
+        columns[n - 1].name = "text";
+    ATTN_TRY(attn_table_create("top", columns, n, table, err));
+    return fill_top(found, cells, n, *table, err);
 }
 
 static enum attn_status make_next(const struct attn_predictions *found, struct attn_table **table,

@@ -76,6 +76,7 @@ struct attn_prediction_args {
                                                classifier of pictures predicts a label, without
                                                positions */
     size_t n_vocab;
+    const struct attn_sequence *text; /* of spans */
 };
 
 /* Answers, when the trace has got all there is: the session then has no more than the first
@@ -95,6 +96,12 @@ enum attn_status attn_predict_last(const struct attn_prediction_args *args, size
 enum attn_status attn_predict_more(const struct attn_prediction_args *args, size_t position,
                                    const float *logits, struct attn_predictions *found,
                                    struct attn_error *err);
+
+/* Answers `top` by the most probable spans of args->text, fed from row ROW on. *FOUND, which is
+ * zeroed, is the caller's also after a failure. */
+enum attn_status attn_predict_spans(struct attn_session *session, size_t row,
+                                    const struct attn_prediction_args *args,
+                                    struct attn_predictions *found, struct attn_error *err);
 
 /* Copies the tokens and texts of FOUND, which are borrowed from the model, its tokenizer and the
  * question. */

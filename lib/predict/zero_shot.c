@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_pack.h"
+#include "input/image_input.h"
 #include "model/model_internal.h"
 
 #include <string.h>
@@ -12,48 +13,95 @@
 enum { N_TOGETHER = 32 }; /* texts that are fed at once */
 
 struct labelling {
-    struct attn_host *texts; /* borrowed: the tower of texts */
+    struct attn_host *labels; /* borrowed: what the labels go through */
     const struct attn_request_predict *question;
     const struct attn_request_reading *reading;
-    struct attn_encoding *encodings; /* [n_label] owns */
+    struct attn_encoding *encodings; /* [n] owns; of texts and ids */
     struct attn_session *session;    /* owns */
-    float *embeds;                   /* [n_label, d_projected] owns */
+    const char **names;              /* [n] owns the list */
+    float *embeds;                   /* [n, d_projected] owns */
+    size_t n;
 };
 
-static enum attn_status check(const struct attn_host *host, struct attn_error *err)
+size_t attn_predict_n_label(const struct attn_request_predict *question)
 {
-    const struct attn_config *config = attn_model_config(host->model);
+    const struct attn_request_labels *more = question->more;
 
-    if (config->has_two_towers && config->image.patch_height > 0)
-        return ATTN_OK;
-    return attn_refuse(err, ATTN_STAGE_OPTIONS, "`label` compares a picture with texts: %s",
-                       config->has_two_towers ? "give one as `image`"
-                                              : "it needs a model with two towers, as CLIP is");
+    return question->n_label + (more ? more->n_ids + more->n_image : 0);
 }
 
-/* The tokens of each label, with those that the tokenizer adds. */
-static enum attn_status encode(struct labelling *labelling, struct attn_error *err)
+static size_t n_image(const struct attn_request_predict *question)
 {
-    const struct attn_request_predict *question = labelling->question;
-    const struct attn_model *model = labelling->texts->model;
-    const size_t n_ctx = attn_model_config(model)->n_ctx;
+    return question->more ? question->more->n_image : 0;
+}
+
+/* Whether the model of HOST takes the labels: texts beside a picture or a sentence, pictures beside
+ * a text. */
+static enum attn_status check(const struct attn_host *host,
+                              const struct attn_request_predict *question, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(host->model);
+    const bool is_picture = config->image.patch_height > 0;
+    const size_t n = n_image(question), n_text = attn_predict_n_label(question) - n;
+
+    if (config->is_sentence ? n == 0
+                            : config->has_two_towers && (is_picture ? n == 0 : n_text == 0))
+        return ATTN_OK;
+    if (config->has_two_towers && n > 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`label_image` compares a text with pictures, and %s given",
+                           is_picture ? "`image` is" : "labels that are texts are");
+    return attn_refuse(err, ATTN_STAGE_OPTIONS, "`label` compares a picture with texts: %s",
+                       config->has_two_towers
+                           ? "give one as `image`"
+                           : "it needs a model with two towers, as CLIP is, or one of sentences");
+}
+
+/* The tokens of label number I, a text, with those that the tokenizer adds. */
+static enum attn_status encode_text(struct labelling *labelling, size_t i, struct attn_error *err)
+{
+    const char *text = labelling->question->labels[i];
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     const struct attn_tokenizer *tokenizer;
 
-    ATTN_TRY(attn_host_tokenizer(labelling->texts, &tokenizer, err));
+    ATTN_TRY(attn_host_tokenizer(labelling->labels, &tokenizer, err));
     options.special = labelling->reading->special;
     options.special_tokens = labelling->reading->special_tokens;
-    options.cancel = labelling->texts->options.cancel;
-    for (size_t i = 0; i < question->n_label; i++) {
-        const char *text = question->labels[i];
-        struct attn_encoding *encoding = &labelling->encodings[i];
+    options.cancel = labelling->labels->options.cancel;
+    labelling->names[i] = text;
+    return attn_tokenizer_encode(tokenizer, text, strlen(text), &options, &labelling->encodings[i],
+                                 err);
+}
 
-        ATTN_TRY(attn_tokenizer_encode(tokenizer, text, strlen(text), &options, encoding, err));
-        if (encoding->n == 0 || encoding->n > n_ctx)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "the label '%s' has %zu tokens, '%s' takes 1 to %zu",
-                                  attn_quote_string(text).text, encoding->n,
-                                  attn_quote_string(attn_model_name(model)).text, n_ctx);
+static enum attn_status take_ids(struct labelling *labelling, size_t i,
+                                 const struct attn_label_ids *given, struct attn_error *err)
+{
+    struct attn_encoding *encoding = &labelling->encodings[i];
+
+    labelling->names[i] = given->name;
+    ATTN_TRY(attn_model_check_ids(labelling->labels->model, given->ids, given->n, 0, err));
+    ATTN_TRY(ATTN_ALLOC(encoding->ids, given->n, err));
+    if (given->n > 0)
+        memcpy(encoding->ids, given->ids, given->n * sizeof *given->ids);
+    encoding->n = given->n;
+    return ATTN_OK;
+}
+
+static enum attn_status encode(struct labelling *labelling, struct attn_error *err)
+{
+    const struct attn_request_predict *question = labelling->question;
+    const struct attn_model *model = labelling->labels->model;
+    const size_t n_ctx = attn_model_config(model)->n_ctx;
+
+    for (size_t i = 0; i < labelling->n; i++) {
+        ATTN_TRY(i < question->n_label
+                     ? encode_text(labelling, i, err)
+                     : take_ids(labelling, i, &question->more->ids[i - question->n_label], err));
+        if (labelling->encodings[i].n == 0 || labelling->encodings[i].n > n_ctx)
+            return attn_error_set(
+                err, ATTN_INVALID, "the label '%s' has %zu tokens, '%s' takes 1 to %zu",
+                attn_quote_string(labelling->names[i]).text, labelling->encodings[i].n,
+                attn_quote_string(attn_model_name(model)).text, n_ctx);
     }
     return ATTN_OK;
 }
@@ -62,7 +110,7 @@ static enum attn_status encode(struct labelling *labelling, struct attn_error *e
 static enum attn_status embed(struct labelling *labelling, size_t first, size_t n,
                               struct attn_error *err)
 {
-    const size_t d = attn_model_config(labelling->texts->model)->d_projected;
+    const size_t d = attn_model_config(labelling->labels->model)->d_projected;
     struct attn_session_sequence sequences[N_TOGETHER];
 
     for (size_t i = 0; i < n; i++) {
@@ -75,11 +123,25 @@ static enum attn_status embed(struct labelling *labelling, size_t first, size_t 
     return attn_session_projections(labelling->session, labelling->embeds + first * d, err);
 }
 
+/* Options of a session that makes vectors by the model of HOST. */
+static struct attn_session_options session_options(const struct attn_host *host)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    options.has_projections = true;
+    options.pool = host->pool;
+    options.cancel = host->options.cancel;
+    options.isa = host->options.isa;
+    options.gemm = host->options.gemm;
+    return options;
+}
+
 static enum attn_status embed_all(struct labelling *labelling, struct attn_error *err)
 {
-    const struct attn_host *texts = labelling->texts;
-    const size_t n = labelling->question->n_label;
-    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    const struct attn_host *texts = labelling->labels;
+    const size_t n = labelling->n;
+    struct attn_session_options options = session_options(texts);
 
     options.n_sequence = n < N_TOGETHER ? n : N_TOGETHER;
     for (size_t first = 0; first < n; first += N_TOGETHER) {
@@ -89,27 +151,54 @@ static enum attn_status embed_all(struct labelling *labelling, struct attn_error
             n_row += labelling->encodings[i].n;
         options.n_max = n_row > options.n_max ? n_row : options.n_max;
     }
-    options.cache = ATTN_CACHE_ONE_LAYER;
-    options.has_projections = true;
-    options.pool = texts->pool;
-    options.cancel = texts->options.cancel;
-    options.isa = texts->options.isa;
-    options.gemm = texts->options.gemm;
     ATTN_TRY(attn_session_create(texts->model, &options, &labelling->session, err));
     for (size_t first = 0; first < n; first += N_TOGETHER)
         ATTN_TRY(embed(labelling, first, n - first < N_TOGETHER ? n - first : N_TOGETHER, err));
     return ATTN_OK;
 }
 
+/* The vectors of pictures, one after the other. */
+static enum attn_status embed_pictures(struct labelling *labelling, struct attn_error *err)
+{
+    struct attn_host *host = labelling->labels;
+    const size_t d = attn_model_config(host->model)->d_projected;
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; status == ATTN_OK && i < labelling->n; i++) {
+        struct attn_session_options options = session_options(host);
+        const struct attn_input input = {.image = labelling->question->more->images[i]};
+        struct attn_sequence picture = {.input = &input, .role = "image"};
+
+        labelling->names[i] = input.image;
+        status = attn_image_input_read(
+            &host->pictures, &input, (struct attn_notes){host->options.on_note, host->options.user},
+            &picture, err);
+        options.n_max = picture.n;
+        attn_session_free(labelling->session);
+        labelling->session = NULL;
+        if (status == ATTN_OK)
+            status = attn_session_create(host->model, &options, &labelling->session, err);
+        if (status == ATTN_OK)
+            status = attn_sequence_feed(&picture, labelling->session, err);
+        if (status == ATTN_OK)
+            status = attn_session_projections(labelling->session, labelling->embeds + i * d, err);
+        attn_sequence_release(&picture);
+    }
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
 /* The classifier, as the model of a host with the threads of HOST. */
 static enum attn_status make_host(const struct labelling *labelling, struct attn_host *host,
                                   struct attn_host **labelled, struct attn_error *err)
 {
+    const struct attn_config *config = attn_model_config(host->model);
+    const struct attn_model *texts =
+        config->image.patch_height > 0 ? labelling->labels->model : host->model;
     const struct attn_zero_shot_labels labels = {
-        .names = labelling->question->labels,
+        .names = labelling->names,
         .embeds = labelling->embeds,
-        .n = labelling->question->n_label,
-        .scale = attn_model_logit_scale(labelling->texts->model)};
+        .n = labelling->n,
+        .scale = config->is_sentence ? 1 : attn_model_logit_scale(texts)};
     struct attn_model *model = NULL;
     struct attn_host *made = attn_alloc(1, sizeof *made, err);
     const enum attn_status status =
@@ -121,11 +210,12 @@ static enum attn_status make_host(const struct labelling *labelling, struct attn
     }
     made->options = host->options;
     made->model = model;
+    made->tokenizer = host->tokenizer;
     made->tokenizer_failure = host->tokenizer_failure;
     made->pictures = host->pictures;
     made->pool = host->pool;
     made->is_later = made->is_labelled = true;
-    made->other = labelling->texts;
+    made->other = labelling->labels;
     *labelled = made;
     return ATTN_OK;
 }
@@ -133,17 +223,23 @@ static enum attn_status make_host(const struct labelling *labelling, struct attn
 static enum attn_status label(struct labelling *labelling, struct attn_host *host,
                               struct attn_host **labelled, struct attn_error *err)
 {
-    const size_t n = labelling->question->n_label;
+    const size_t n = labelling->n, d = attn_model_config(host->model)->d_projected;
+    const bool are_pictures = n_image(labelling->question) > 0;
 
-    ATTN_TRY(check(host, err));
-    ATTN_TRY(attn_host_tower(host, ATTN_TOWER_TEXT, &labelling->texts, err));
+    ATTN_TRY(check(host, labelling->question, err));
+    ATTN_TRY(attn_host_tower(host, are_pictures ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT,
+                             &labelling->labels, err));
     labelling->encodings = attn_alloc(n, sizeof *labelling->encodings, err);
-    labelling->embeds =
-        attn_alloc(n, attn_model_config(host->model)->d_projected * sizeof(float), err);
-    if (!labelling->encodings || !labelling->embeds)
+    labelling->names = attn_alloc(n, sizeof *labelling->names, err);
+    labelling->embeds = attn_alloc(n, d * sizeof(float), err);
+    if (!labelling->encodings || !labelling->names || !labelling->embeds)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(attn_error_at(encode(labelling, err), ATTN_STAGE_INPUT, err));
-    ATTN_TRY(attn_error_at(embed_all(labelling, err), ATTN_STAGE_MODEL, err));
+    if (are_pictures) {
+        ATTN_TRY(embed_pictures(labelling, err));
+    } else {
+        ATTN_TRY(attn_error_at(encode(labelling, err), ATTN_STAGE_INPUT, err));
+        ATTN_TRY(attn_error_at(embed_all(labelling, err), ATTN_STAGE_MODEL, err));
+    }
     return make_host(labelling, host, labelled, err);
 }
 
@@ -153,19 +249,21 @@ enum attn_status attn_zero_shot_choose_host(struct attn_host **host, const struc
                                             struct attn_host **labelled, struct attn_error *err)
 {
     const bool is_picture = input->image || input->pixels;
-    struct labelling labelling = {.question = question, .reading = reading};
+    struct labelling labelling = {
+        .question = question, .reading = reading, .n = attn_predict_n_label(question)};
     enum attn_status status;
 
     ATTN_TRY(attn_host_tower(*host, is_picture ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT, host, err));
-    if (question->n_label == 0)
+    if (labelling.n == 0)
         return ATTN_OK;
     status = label(&labelling, *host, labelled, err);
     if (status == ATTN_OK)
         *host = *labelled;
     attn_session_free(labelling.session);
-    for (size_t i = 0; labelling.encodings && i < question->n_label; i++)
+    for (size_t i = 0; labelling.encodings && i < labelling.n; i++)
         attn_encoding_release(&labelling.encodings[i]);
     attn_free(labelling.encodings);
+    attn_free((void *)labelling.names);
     attn_free(labelling.embeds);
     return status;
 }

@@ -1,10 +1,11 @@
 /*
- * zero_shot.h - zero-shot classification of a picture by CLIP: the labels are texts of the caller.
- * For the files of this layer.
+ * zero_shot.h - zero-shot classification by CLIP, of a picture by texts or of a text by pictures,
+ * and texts that a sentence is compared with. For the files of this layer.
  *
  *     logit of a label = exp(logit_scale) * cos(image_embed, text_embed)
+ *     value of a label = cos(sentence_embed, that of the label)
  *
- * The tower of pictures becomes a classifier with these labels, so everything that can be asked of
+ * The model becomes a classifier with these labels, so everything that can be asked of
  * a classifier can be asked of it.
  */
 #ifndef ATTN_PREDICT_ZERO_SHOT_H
@@ -13,6 +14,9 @@
 #include "host/host_internal.h"
 #include "input/input.h"
 #include "predict/answer.h"
+
+/* The labels of QUESTION: texts, ids and pictures. */
+size_t attn_predict_n_label(const struct attn_request_predict *question);
 
 /* Makes *HOST the one whose model INPUT goes through: of a directory with two towers the tower of
  * pictures or that of texts. With the labels of QUESTION it is a classifier: *labelled, which the

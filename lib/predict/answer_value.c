@@ -1,0 +1,174 @@
+/* answer_value.c - what answers make of logits (predict/answer_internal.h): metrics, probabilities,
+ * divergences, by the kind of the labels. */
+#include "predict/answer_internal.h"
+
+#include "base/elementary.h"
+#include "input/sequence.h"
+#include "kernels/kernels.h"
+
+#include <math.h>
+
+static const struct attn_config *config_of(const struct attn_answer *answer)
+{
+    return attn_model_config(answer->of.model);
+}
+
+static bool is_span(const struct attn_answer *answer)
+{
+    return config_of(answer)->task == ATTN_TASK_SPANS;
+}
+
+size_t attn_answer_n_row(const struct attn_answer *answer)
+{
+    return is_span(answer) ? answer->of.text->n : 1;
+}
+
+size_t attn_answer_n_logit(const struct attn_answer *answer)
+{
+    return attn_answer_n_row(answer) * config_of(answer)->n_vocab;
+}
+
+double attn_softplus(double x)
+{
+    return attn_log1p(attn_exp(-fabs(x))) + fmax(x, 0);
+}
+
+/* The largest of column COLUMN of LOGITS [n, n_col]; of equal ones the first. */
+static size_t find_first(const float *logits, size_t n, size_t n_col, size_t column)
+{
+    size_t first = 0;
+
+    for (size_t i = 1; i < n; i++)
+        if (logits[n_col * i + column] > logits[n_col * first + column])
+            first = i;
+    return first;
+}
+
+/* ln sum exp of column COLUMN of LOGITS [n, 2]. */
+static double total_of(const float *logits, size_t n, size_t column)
+{
+    const double largest = (double)logits[2 * find_first(logits, n, 2, column) + column];
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += attn_exp((double)logits[2 * i + column] - largest);
+    return largest + attn_log(sum);
+}
+
+/* The logit of a token, a label, or the span FIRST-LAST. */
+static double logit_of(const struct attn_answer *answer, const float *logits, int32_t first,
+                       int32_t last)
+{
+    if (!is_span(answer))
+        return (double)logits[first];
+    return (double)logits[2 * (size_t)first] + (double)logits[2 * (size_t)last + 1];
+}
+
+double attn_answer_total(const struct attn_answer *answer, const float *logits)
+{
+    const struct attn_config *config = config_of(answer);
+
+    if (is_span(answer))
+        return total_of(logits, answer->of.text->n, 0) + total_of(logits, answer->of.text->n, 1);
+    if (config->label_kind == ATTN_LABELS_SINGLE)
+        return attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, config->n_vocab);
+    return answer->has_target ? attn_softplus((double)logits[answer->target]) : 0;
+}
+
+double attn_answer_margin(const struct attn_answer *answer, const float *logits)
+{
+    return logit_of(answer, logits, answer->target, answer->target_last) -
+           logit_of(answer, logits, answer->foil, answer->foil_last);
+}
+
+double attn_answer_value(const struct attn_answer *answer, const float *logits, double total)
+{
+    const double target = logit_of(answer, logits, answer->target, answer->target_last);
+
+    switch (answer->metric) {
+    case ATTN_ANSWER_LOGIT_DIFF:
+        return attn_answer_margin(answer, logits);
+    case ATTN_ANSWER_LOG_PROB:
+        return target - total;
+    case ATTN_ANSWER_PROB:
+        return attn_exp(target - total);
+    default:
+        return target;
+    }
+}
+
+double attn_answer_probability(const struct attn_answer *answer, const float *logits, double total)
+{
+    if (!attn_answer_has_p(answer))
+        return (double)NAN;
+    return attn_exp(logit_of(answer, logits, answer->target, answer->target_last) - total);
+}
+
+/* KL of two columns of the logits A and B [n, 2]. */
+static double diverge_column(const float *a, const float *b, size_t n, size_t column)
+{
+    const double of_a = total_of(a, n, column), of_b = total_of(b, n, column);
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double x = (double)a[2 * i + column] - of_a, y = (double)b[2 * i + column] - of_b;
+
+        sum += attn_exp(x) * (x - y);
+    }
+    return sum;
+}
+
+double attn_answer_divergence(const struct attn_answer *answer, const float *base,
+                              double base_total, const float *logits, double total)
+{
+    const struct attn_config *config = config_of(answer);
+    const size_t n = answer->of.text->n;
+    double sum = 0;
+
+    if (is_span(answer))
+        return diverge_column(base, logits, n, 0) + diverge_column(base, logits, n, 1);
+    if (!attn_answer_has_p(answer))
+        return (double)NAN;
+    if (config->label_kind == ATTN_LABELS_SINGLE)
+        return attn_kernels_find(ATTN_ISA_BEST)
+            ->divergence(base, base_total, logits, total, config->n_vocab);
+    for (size_t i = 0; i < config->n_vocab; i++) { /* p ln(p / q) + (1 - p) ln((1 - p) / (1 - q)) */
+        const double x = (double)base[i], y = (double)logits[i];
+
+        sum += attn_exp(-attn_softplus(-x)) * (attn_softplus(-y) - attn_softplus(-x)) +
+               attn_exp(-attn_softplus(x)) * (attn_softplus(y) - attn_softplus(x));
+    }
+    return sum;
+}
+
+bool attn_answer_has_p(const struct attn_answer *answer)
+{
+    return config_of(answer)->label_kind < ATTN_LABELS_SCORE;
+}
+
+bool attn_answer_has_top(const struct attn_answer *answer)
+{
+    return attn_answer_has_p(answer) || config_of(answer)->pooling == ATTN_POOLING_PROJECTED;
+}
+
+bool attn_answer_is_judged(const struct attn_answer *answer)
+{
+    return answer->has_target &&
+           (answer->metric == ATTN_ANSWER_LOGIT_DIFF || attn_answer_has_top(answer));
+}
+
+int64_t attn_answer_first(const struct attn_answer *answer, const float *logits)
+{
+    const size_t n = answer->of.text->n;
+
+    if (!is_span(answer))
+        return (int64_t)find_first(logits, config_of(answer)->n_vocab, 1, 0);
+    return (int64_t)(find_first(logits, n, 2, 0) * n + find_first(logits, n, 2, 1));
+}
+
+bool attn_answer_is_first(const struct attn_answer *answer, int64_t first)
+{
+    if (!is_span(answer))
+        return first == answer->target;
+    return first == answer->target * (int64_t)answer->of.text->n + answer->target_last;
+}
