@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "derived/contacts.h"
 #include "forward/session_internal.h"
 #include "trace/trace_internal.h"
 
@@ -14,7 +15,8 @@
 
 /* In the order of their sites. */
 static const struct attn_derived_kind *const kinds[] = {
-    &attn_derived_rollout, &attn_derived_weighted_pattern, &attn_derived_value_zeroing};
+    &attn_derived_rollout, &attn_derived_weighted_pattern, &attn_derived_value_zeroing,
+    &attn_derived_contacts};
 enum { N_KIND = sizeof kinds / sizeof *kinds };
 
 /* --- Which a run can have -------------------------------------------------------------------- */
@@ -191,7 +193,8 @@ size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer
 
 static bool is_wanted(const struct attn_derivation *derivation, enum attn_site site, int layer)
 {
-    return attn_selection_wants(derivation->asked_by->selection, site, layer);
+    return attn_site_is_in_layer(site) &&
+           attn_selection_wants(derivation->asked_by->selection, site, layer);
 }
 
 /* The last layer for which all before it are kept: the last that is selected, or -1 for none. */
@@ -244,6 +247,9 @@ static enum attn_status finish_layer(struct attn_derivation *derivation, int lay
     for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
         if (is_wanted(derivation, kinds[i]->site, layer))
             status = kinds[i]->derive(derivation, layer, err);
+    if (status == ATTN_OK && derivation->contacts &&
+        layer + 1 == (int)attn_selection_dims(derivation->watched)->n_layer)
+        status = attn_contacts_emit(derivation->contacts, err);
     if (layer < last_to_need_earlier(derivation))
         return status;
     attn_free(derivation->resid_pre[layer]);
@@ -260,20 +266,37 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 
     if (event->site == ATTN_SITE_RESID_PRE)
         ATTN_TRY(keep_resid(derivation, event, err));
+    if (event->site == ATTN_SITE_PATTERN && derivation->contacts)
+        attn_contacts_add(derivation->contacts, event);
     ATTN_TRY(attn_trace_hand_on(derivation->asked_by, event, err));
-    if (event->site == attn_site_of_output(dims) && event->row0 + event->n_row == dims->n_position)
+    if (event->site == attn_site_of_layer_output(dims, event->layer) &&
+        event->row0 + event->n_row == dims->n_position)
         ATTN_TRY(finish_layer(derivation, event->layer, err));
     return ATTN_OK;
 }
 
 static enum attn_status watch(struct attn_derivation *derivation, struct attn_error *err)
 {
+    const struct attn_selection *asked = derivation->asked_by->selection;
     const int last = last_to_need_earlier(derivation);
+    struct attn_selection **watched = &derivation->watched;
+    const attn_site_set matrices =
+        ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK + 1) - ATTN_SITE_BIT(ATTN_SITE_QK);
+    attn_site_set sites;
     char layers[32];
 
     snprintf(layers, sizeof layers, "0-%d", last);
-    return attn_selection_see_stream(derivation->asked_by->selection, attn_sites_derived(),
-                                     last < 0 ? NULL : layers, &derivation->watched, err);
+    if (!attn_selection_wants(asked, ATTN_SITE_CONTACTS, ATTN_NO_LAYER))
+        return attn_selection_see_stream(asked, attn_sites_derived(), last < 0 ? NULL : layers,
+                                         watched, err);
+    ATTN_TRY(attn_contacts_create(&derivation->of, derivation->asked_by, derivation->pool,
+                                  &derivation->contacts, err));
+    ATTN_TRY(attn_selection_see_stream(asked, attn_sites_derived(), "all", watched, err));
+    sites = attn_selection_sites(*watched);
+    if ((sites & matrices) == 0) /* writers need each head whole */
+        attn_selection_take_rows(*watched);
+    ATTN_TRY(attn_selection_set_sites(*watched, sites | ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
+    return attn_selection_set_heads(*watched, "all", err);
 }
 
 enum attn_status attn_derivation_create(const struct attn_derived_scope *of,
@@ -312,6 +335,7 @@ void attn_derivation_free(struct attn_derivation *derivation)
          layer++)
         attn_free(derivation->resid_pre[layer]);
     attn_free(derivation->resid_pre);
+    attn_contacts_free(derivation->contacts);
     attn_selection_free(derivation->watched);
     attn_free(derivation);
 }

@@ -1,6 +1,7 @@
 /*
  * derived.h - tensors that are made of others when a layer of a run has been computed: rollout,
- * weighted_pattern, value_zeroing. For the files of this layer, and of those above.
+ * weighted_pattern, value_zeroing; contacts, when all have been. For the files of this layer, and
+ * of those above.
  *
  *     attn_derivation_create(run, &trace, pool, &derivation, &err);
  *     options.trace = attn_derivation_trace(derivation);   // a session is watched by it
@@ -12,7 +13,7 @@
  * with the edits of the run, and emits what is derived, after the other tensors of that layer. A
  * layer that is computed again has the same bits (attn_session_feed_layer).
  *
- * Each kind has a file of its own, derived_NAME.c, which gives the definition.
+ * Each kind has a file of its own, derived_NAME.c or contacts.h, which gives the definition.
  */
 #ifndef ATTN_DERIVED_DERIVED_H
 #define ATTN_DERIVED_DERIVED_H
@@ -38,7 +39,7 @@ struct attn_derivation;
 /* The run whose tensors are derived. Everything is borrowed. */
 struct attn_derived_scope {
     const struct attn_model *model;
-    const struct attn_sequence *source;
+    const struct attn_sequence *text, *source;
     struct attn_session_options session; /* that of the run, with its edits */
 };
 

@@ -11,7 +11,8 @@ struct attn_derivation {
     struct attn_pool *pool;            /* borrowed, or NULL */
     struct attn_selection *watched;    /* owns; what the session is asked for */
     struct attn_trace trace;
-    float **resid_pre; /* [n_layer], each [T, D] or NULL; owns */
+    float **resid_pre;              /* [n_layer], each [T, D] or NULL; owns */
+    struct attn_contacts *contacts; /* owns; NULL: they are not wanted */
 };
 
 /* One kind: derived_NAME.c. */
@@ -23,7 +24,7 @@ struct attn_derived_kind {
      * can. */
     enum attn_status (*check)(const struct attn_model *model, struct attn_error *err);
 
-    /* Emits all that is wanted of it in LAYER, whose resid_pre is kept. */
+    /* Emits all that is wanted of it in LAYER, whose resid_pre is kept. NULL: contacts. */
     enum attn_status (*derive)(const struct attn_derivation *derivation, int layer,
                                struct attn_error *err);
 };
@@ -31,6 +32,7 @@ struct attn_derived_kind {
 extern const struct attn_derived_kind attn_derived_rollout;
 extern const struct attn_derived_kind attn_derived_weighted_pattern;
 extern const struct attn_derived_kind attn_derived_value_zeroing;
+extern const struct attn_derived_kind attn_derived_contacts;
 
 /* A selection of SITES of LAYER alone, of all heads and queries. The caller frees it. */
 enum attn_status attn_derivation_select(const struct attn_derivation *derivation,

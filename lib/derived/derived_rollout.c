@@ -239,6 +239,12 @@ static enum attn_status check(const struct attn_model *model, struct attn_error 
         return attn_error_set(
             err, ATTN_INVALID,
             "'rollout' mixes the pattern with a residual stream, and '%s' has none", name.text);
+    if (config->stack.has_encoder)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "'rollout' follows one sequence, and the decoder of '%s' attends to a "
+            "source; 'encoder:rollout' follows the source",
+            name.text);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         if (config->is_cross[layer])
             return attn_error_set(

@@ -224,7 +224,7 @@ static enum attn_status derive(const struct attn_derivation *derivation, int lay
                               .layer = layer,
                               .n_row = attn_derivation_n_row(derivation, layer),
                               .n_key = attn_site_n_key(dims, layer),
-                              .output = attn_site_of_output(dims),
+                              .output = attn_site_of_layer_output(dims, layer),
                               .d_model = dims->d_model};
     const enum attn_status status = zero_keys(&zeroing, err);
 

@@ -2,11 +2,19 @@
  * between a session and who asked. */
 #include "derived/gradient.h"
 
+#include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "derived/relevance.h"
 #include "gradient/backward.h"
+#include "gradient/kept_layers.h"
+#include "input/encoder.h"
+#include "model/model_internal.h"
 #include "trace/trace_internal.h"
+
+/* Layers of texts up to these limits are kept instead of being computed again, which takes a
+ * quarter of the time. A longer text takes little more memory than its run without gradients. */
+enum { MOST_KEPT = 512, KEPT_BYTES = 192 << 20 };
 
 struct attn_gradient {
     struct attn_gradient_scope of;
@@ -15,9 +23,15 @@ struct attn_gradient {
     struct attn_selection *watched; /* owns; of the feed */
     struct attn_selection *wanted;  /* owns; of the backward pass */
     struct attn_trace feed_trace, trace;
-    float *stream;                    /* [n_layer + 1, T, D] owns */
-    struct attn_relevance *relevance; /* owns; or NULL */
+    struct attn_kept_layers *kept;        /* owns; or NULL */
+    float *stream;                        /* [n_layer + 1, T, D] owns */
+    float *embeddings;                    /* [T, De] owns; NULL where they are not read */
+    struct attn_relevance *relevances[2]; /* own; relevance and relevance_norm, or NULL */
+    struct attn_selection *of_encoder;    /* owns; or NULL: no gradient in the encoder is wanted */
 };
+
+static const attn_site_set relevances =
+    ATTN_SITE_BIT(ATTN_SITE_RELEVANCE) | ATTN_SITE_BIT(ATTN_SITE_RELEVANCE_NORM);
 
 /* --- what is asked for ------------------------------------------------------------------------ */
 
@@ -44,7 +58,12 @@ enum attn_status attn_gradient_check(const struct attn_model *model,
         return attn_error_set(err, ATTN_INVALID,
                               "'value_zeroing' computes other layers than the run's, and there are "
                               "no gradients beside it");
-    return attn_backward_check(model, layers, err);
+    if ((sites & relevances) != 0 && attn_config_has_cross(&model->config))
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "relevance is passed on in one sequence, and layers of '%s' attend to another",
+            attn_quote_string(model->name).text);
+    return attn_backward_check(model, layers, ATTN_BACKWARD_PLAIN, err);
 }
 
 attn_site_set attn_gradient_sites_of(attn_site_set sites)
@@ -55,7 +74,8 @@ attn_site_set attn_gradient_sites_of(attn_site_set sites)
 
 /* --- traces ----------------------------------------------------------------------------------- */
 
-/* An attn_trace_fn, of the feed: keeps the stream into every layer and after the last. */
+/* An attn_trace_fn, of the feed: keeps the stream into every layer and after the last, and what
+ * `kept` asks for. */
 static enum attn_status on_feed(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
@@ -63,6 +83,8 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
 
     attn_trace_keep_stream(event, gradient->pool, attn_selection_dims(gradient->watched),
                            gradient->stream);
+    if (gradient->kept)
+        ATTN_TRY(attn_trace_hand_on(attn_kept_layers_trace(gradient->kept), event, err));
     return attn_trace_hand_on(gradient->asked_by, event, err);
 }
 
@@ -72,8 +94,9 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
 {
     struct attn_gradient *gradient = user;
 
-    if (gradient->relevance && event->site == ATTN_SITE_PATTERN_X_GRAD)
-        attn_relevance_add(gradient->relevance, event);
+    for (size_t i = 0; i < 2 && event->site == ATTN_SITE_PATTERN_X_GRAD; i++)
+        if (gradient->relevances[i])
+            attn_relevance_add(gradient->relevances[i], event);
     return attn_trace_hand_on(gradient->asked_by, event, err);
 }
 
@@ -84,17 +107,50 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
 static enum attn_status choose_wanted(struct attn_gradient *gradient, struct attn_error *err)
 {
     const struct attn_selection *asked = gradient->asked_by->selection;
-    const attn_site_set relevance = ATTN_SITE_BIT(ATTN_SITE_RELEVANCE);
+    static const enum attn_site kinds[] = {ATTN_SITE_RELEVANCE, ATTN_SITE_RELEVANCE_NORM};
+    const struct attn_selection *encoder = attn_selection_encoder(asked);
     attn_site_set sites = attn_selection_sites(asked) & attn_gradient_sites();
 
-    if ((sites & relevance) == 0) {
+    if (encoder && (attn_selection_sites(encoder) & attn_gradient_sites()) != 0) {
+        ATTN_TRY(attn_selection_copy_stack(asked, true, &gradient->of_encoder, err));
+        ATTN_TRY(attn_selection_set_sites(
+            gradient->of_encoder, attn_selection_sites(encoder) & attn_gradient_sites(), err));
+    }
+    if ((sites & relevances) == 0) {
         ATTN_TRY(attn_selection_copy(asked, &gradient->wanted, err));
         return attn_selection_set_sites(gradient->wanted, sites, err);
     }
-    sites = (sites & ~relevance) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_X_GRAD);
-    ATTN_TRY(attn_relevance_create(asked, gradient->pool, &gradient->relevance, err));
+    sites = (sites & ~relevances) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_X_GRAD);
+    for (size_t i = 0; i < 2; i++)
+        if (attn_selection_has_site(asked, kinds[i]))
+            ATTN_TRY(attn_relevance_create(asked, kinds[i], gradient->pool,
+                                           &gradient->relevances[i], err));
     ATTN_TRY(attn_selection_create(attn_selection_dims(asked), &gradient->wanted, err));
     return attn_selection_set_sites(gradient->wanted, sites, err);
+}
+
+/* Selects what the feed emits: the sites that were asked for, the stream, and the layers if they
+ * fit. Then all heads are emitted, and the trace that asked gets its own. */
+static enum attn_status choose_watched(struct attn_gradient *gradient, struct attn_error *err)
+{
+    const struct attn_selection *asked = gradient->asked_by->selection;
+    const struct attn_config *config = &gradient->of.model->config;
+    struct attn_dims dims = *attn_selection_dims(asked);
+    const size_t n = dims.n_position > dims.n_source ? dims.n_position : dims.n_source;
+    attn_site_set sites;
+
+    ATTN_TRY(
+        attn_selection_see_stream(asked, attn_gradient_sites(), "all", &gradient->watched, err));
+    if (n > MOST_KEPT || attn_kept_layers_size(config, n) > KEPT_BYTES)
+        return ATTN_OK;
+    ATTN_TRY(attn_kept_layers_create(config, n, gradient->pool, &gradient->kept, err));
+    sites = attn_selection_sites(gradient->watched) |
+            attn_selection_sites(attn_kept_layers_trace(gradient->kept)->selection);
+    attn_selection_free(gradient->watched);
+    gradient->watched = NULL;
+    dims.lacking = NULL; /* rotated or not: the factors of the scores are kept */
+    ATTN_TRY(attn_selection_create(&dims, &gradient->watched, err));
+    return attn_selection_set_sites(gradient->watched, sites, err);
 }
 
 static enum attn_status build(struct attn_gradient *gradient, struct attn_error *err)
@@ -102,14 +158,15 @@ static enum attn_status build(struct attn_gradient *gradient, struct attn_error 
     const struct attn_dims *dims = attn_selection_dims(gradient->asked_by->selection);
     const size_t n_float = dims->n_position * dims->d_model;
 
-    ATTN_TRY(attn_selection_see_stream(gradient->asked_by->selection, attn_gradient_sites(), "all",
-                                       &gradient->watched, err));
+    ATTN_TRY(choose_watched(gradient, err));
     ATTN_TRY(choose_wanted(gradient, err));
     gradient->feed_trace = (struct attn_trace){gradient->watched, on_feed, gradient};
     gradient->trace = (struct attn_trace){gradient->wanted, on_gradient, gradient};
     gradient->stream =
         attn_alloc_uninitialized(dims->n_layer + 1, n_float * sizeof *gradient->stream, err);
-    return gradient->stream ? ATTN_OK : ATTN_NO_MEMORY;
+    if (!gradient->stream || !attn_backward_reads_embeddings(gradient->of.model))
+        return gradient->stream ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_ALLOC(gradient->embeddings, dims->n_position * dims->d_embed, err);
 }
 
 enum attn_status attn_gradient_create(const struct attn_gradient_scope *of,
@@ -134,35 +191,91 @@ void attn_gradient_free(struct attn_gradient *gradient)
 {
     if (!gradient)
         return;
-    attn_relevance_free(gradient->relevance);
+    attn_relevance_free(gradient->relevances[0]);
+    attn_relevance_free(gradient->relevances[1]);
     attn_selection_free(gradient->watched);
     attn_selection_free(gradient->wanted);
+    attn_selection_free(gradient->of_encoder);
+    attn_kept_layers_free(gradient->kept);
     attn_free(gradient->stream);
+    attn_free(gradient->embeddings);
     attn_free(gradient);
 }
 
 /* --- the backward pass ------------------------------------------------------------------------ */
 
+/* From the gradient D of the encoder's final rows to those in it. */
+static enum attn_status run_encoder(struct attn_gradient *gradient, const float *d,
+                                    struct attn_error *err)
+{
+    const struct attn_model *encoder = gradient->of.model->encoder;
+    const struct attn_session_options *session = &gradient->of.session;
+    const struct attn_sequence input = attn_encoder_input(gradient->of.source);
+    const struct attn_embedding_rows rows = attn_sequence_rows(&input, encoder);
+    struct attn_trace asked_by = *gradient->asked_by;
+    const struct attn_trace trace = {gradient->of_encoder, attn_model_stack_hand_on, &asked_by};
+    const struct attn_backward_goal goal = {.n = input.n, .given = d};
+    const struct attn_backward_options back = {.n = input.n,
+                                               .trace = &trace,
+                                               .attention = encoder->config.attention,
+                                               .pool = gradient->pool,
+                                               .cancel = session->cancel,
+                                               .text = &rows,
+                                               .key_mask = input.key_mask,
+                                               .gemm = session->gemm,
+                                               .isa = session->isa};
+    struct attn_backward *backward = NULL;
+    enum attn_status status;
+    float *x;
+
+    ATTN_TRY(ATTN_ALLOC(x, input.n * encoder->config.d_embed, err));
+    status = attn_sequence_embed(&input, encoder, x, err);
+    if (status == ATTN_OK)
+        status = attn_backward_create(encoder, &back, &backward, err);
+    if (status == ATTN_OK)
+        status = attn_backward_feed(backward, x, NULL, err);
+    if (status == ATTN_OK)
+        status = attn_backward_run(backward, NULL, &goal, err);
+    attn_backward_free(backward);
+    attn_free(x);
+    return status;
+}
+
 enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_error *err)
 {
     const struct attn_session_options *session = &gradient->of.session;
     const struct attn_backward_goal goal = attn_answer_goal(gradient->of.goal);
+    const struct attn_sequence *text = gradient->of.goal->of.text, *source = gradient->of.source;
+    const struct attn_embedding_rows rows = attn_sequence_rows(text, gradient->of.model);
     const struct attn_backward_options options = {.n = session->n_max,
                                                   .n_goal = goal.n,
                                                   .trace = &gradient->trace,
                                                   .attention = session->attention,
                                                   .pool = gradient->pool,
                                                   .cancel = session->cancel,
+                                                  .kept = gradient->kept,
+                                                  .text = &rows,
+                                                  .embeddings = gradient->embeddings,
+                                                  .key_mask = session->key_mask,
+                                                  .source = source->n > 0 ? source->rows : NULL,
+                                                  .n_source = source->n,
+                                                  .source_mask = source->key_mask,
+                                                  .needs_source = gradient->of_encoder,
                                                   .reads_once = gradient->of.reads_once,
                                                   .gemm = session->gemm,
                                                   .isa = session->isa};
     struct attn_backward *backward;
     enum attn_status status;
 
+    if (gradient->embeddings)
+        ATTN_TRY(attn_sequence_embed(text, gradient->of.model, gradient->embeddings, err));
     ATTN_TRY(attn_backward_create(gradient->of.model, &options, &backward, err));
     status = attn_backward_run(backward, gradient->stream, &goal, err);
+    if (status == ATTN_OK && gradient->of_encoder)
+        status = run_encoder(gradient, attn_backward_source(backward), err);
     attn_backward_free(backward);
-    if (status == ATTN_OK && gradient->relevance)
-        status = attn_relevance_emit(gradient->relevance, gradient->asked_by, err);
+    for (size_t i = 0; i < 2 && status == ATTN_OK; i++)
+        if (gradient->relevances[i])
+            status = attn_relevance_emit(gradient->relevances[i], gradient->asked_by, err);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }

@@ -9,7 +9,8 @@
  *     attn_gradient_run(gradient, &err);                // and then what it wants of gradients
  *     attn_gradient_free(gradient);
  *
- * During the feed it keeps the residual stream into every layer, T D numbers each.
+ * During the feed it keeps the residual stream into every layer, T D numbers each; of short texts
+ * also what the backward pass reads of each layer (gradient/kept_layers.h).
  */
 #ifndef ATTN_DERIVED_GRADIENT_H
 #define ATTN_DERIVED_GRADIENT_H
@@ -38,6 +39,7 @@ struct attn_gradient;
 struct attn_gradient_scope {
     const struct attn_model *model;
     const struct attn_answer *goal;
+    const struct attn_sequence *source;  /* n is 0: none */
     struct attn_session_options session; /* of the text alone */
     bool reads_once;                     /* weights are not needed again */
 };

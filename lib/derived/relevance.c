@@ -16,6 +16,7 @@
 
 struct attn_relevance {
     const struct attn_selection *asked; /* borrowed */
+    enum attn_site site;
     struct attn_pool *pool;
     size_t n, n_head, n_layer, n_query;
     size_t *queries; /* [n_query] owns */
@@ -23,6 +24,7 @@ struct attn_relevance {
     size_t n_left;   /* rows of heads that are still to come */
     double **rows;   /* [n_layer] each [n_query, n] or NULL; owns */
     int layer;       /* that is in hand */
+    double *norms;   /* [n] owns; sums of the rows of I + A; NULL: rows are not divided */
     double *before;  /* [n_thread, n] owns; a row before it is multiplied */
     float *out;      /* [n] owns */
 };
@@ -37,13 +39,15 @@ static enum attn_status build(struct attn_relevance *relevance, struct attn_erro
     r->rows = attn_alloc(r->n_layer, sizeof *r->rows, err);
     r->out = attn_alloc(r->n, sizeof *r->out, err);
     r->before = attn_alloc((size_t)attn_pool_n_thread(r->pool), r->n * sizeof *r->before, err);
+    if (r->site == ATTN_SITE_RELEVANCE_NORM)
+        ATTN_TRY(ATTN_ALLOC(r->norms, r->n, err));
     if (!r->before || !r->queries || !r->mean || !r->rows || !r->out)
         return ATTN_NO_MEMORY;
     for (size_t query = 0; query < r->n; query++)
         if (attn_selection_has_query(r->asked, query))
             r->queries[n_query++] = query;
     for (size_t layer = 0; layer < r->n_layer; layer++) {
-        if (!attn_selection_wants(r->asked, ATTN_SITE_RELEVANCE, (int)layer))
+        if (!attn_selection_wants(r->asked, r->site, (int)layer))
             continue;
         r->rows[layer] = attn_alloc(r->n_query, r->n * sizeof **r->rows, err);
         if (!r->rows[layer])
@@ -54,14 +58,16 @@ static enum attn_status build(struct attn_relevance *relevance, struct attn_erro
     return ATTN_OK;
 }
 
-enum attn_status attn_relevance_create(const struct attn_selection *asked, struct attn_pool *pool,
-                                       struct attn_relevance **relevance, struct attn_error *err)
+enum attn_status attn_relevance_create(const struct attn_selection *asked, enum attn_site site,
+                                       struct attn_pool *pool, struct attn_relevance **relevance,
+                                       struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(asked);
     struct attn_relevance *made;
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->asked = asked;
+    made->site = site;
     made->pool = pool;
     made->n = dims->n_position;
     made->n_head = dims->n_head;
@@ -83,7 +89,8 @@ static void multiply_row(void *context, size_t task, int worker)
 
         if (!row)
             continue;
-        memcpy(before, row, n * sizeof *row);
+        for (size_t q = 0; q < n; q++)
+            row[q] = before[q] = r->norms ? row[q] / r->norms[q] : row[q];
         for (size_t q = 0; q < n; q++) {
             const double *mean = r->mean + q * n;
 
@@ -109,6 +116,11 @@ void attn_relevance_add(struct attn_relevance *relevance, const struct attn_trac
         return;
     for (size_t i = 0; i < r->n * r->n; i++)
         r->mean[i] /= (double)r->n_head;
+    for (size_t q = 0; r->norms && q < r->n; q++) {
+        r->norms[q] = 1;
+        for (size_t k = 0; k < r->n; k++)
+            r->norms[q] += r->mean[q * r->n + k];
+    }
     r->layer = event->layer;
     attn_pool_run(r->pool, r->n_query, multiply_row, r);
     memset(r->mean, 0, r->n * r->n * sizeof *r->mean);
@@ -122,7 +134,7 @@ enum attn_status attn_relevance_emit(struct attn_relevance *relevance,
 
     for (size_t layer = 0; layer < r->n_layer; layer++)
         for (size_t i = 0; r->rows[layer] && i < r->n_query; i++) {
-            const struct attn_trace_event event = {.site = ATTN_SITE_RELEVANCE,
+            const struct attn_trace_event event = {.site = r->site,
                                                    .layer = (int)layer,
                                                    .head = ATTN_ALL_HEADS,
                                                    .row0 = r->queries[i],
@@ -148,6 +160,7 @@ void attn_relevance_free(struct attn_relevance *relevance)
     attn_free(relevance->queries);
     attn_free(relevance->mean);
     attn_free(relevance->before);
+    attn_free(relevance->norms);
     attn_free(relevance->out);
     attn_free(relevance);
 }
