@@ -3,6 +3,7 @@
 #define ATTN_ANALYSIS_ANALYSIS_INTERNAL_H
 
 #include "analysis/difference.h"
+#include "analysis/head_patterns.h"
 #include "analysis/measure.h"
 #include "analysis/metric.h"
 
@@ -14,6 +15,7 @@ struct attn_measure_group {
     const struct attn_metric *metrics[ATTN_N_MEASURE]; /* [n] */
     struct attn_measurement *items[ATTN_N_MEASURE];    /* [n] own */
     size_t n;
+    struct attn_pool *pool; /* or NULL */
 };
 
 /* Creates the measurements of SET, bits of measures; arguments and errors as for
@@ -23,6 +25,11 @@ enum attn_status attn_measure_group_create(attn_measure_set set,
                                            const struct attn_selection *selection,
                                            struct attn_pool *pool, struct attn_measure_group *group,
                                            struct attn_error *err);
+
+/* Adds the rows of EVENT to all measures: one after the other on the threads of the pool, or
+ * together on the thread that calls. */
+void attn_measure_group_add(const struct attn_measure_group *group,
+                            const struct attn_trace_event *event);
 void attn_measure_group_release(struct attn_measure_group *group);
 
 /* MEASURE, one of the set, of a head; NaN if it has no rows. */
@@ -43,5 +50,16 @@ void attn_difference_cells(const struct attn_difference *difference,
 
 /* KL(p || q) in nats of the two distributions whose logits these are [n], not yet normalized. */
 double attn_logits_kl(const float *exact, const float *other, size_t n);
+
+/* --- Typical patterns (analysis/head_patterns.h) -----------------------------------------------
+ */
+
+/* Adds the rows of EVENT, of a pattern. */
+void attn_head_patterns_add(struct attn_head_patterns *patterns,
+                            const struct attn_trace_event *event);
+
+/* The mean over the texts that have this cell; NaN if all mask it. */
+float attn_head_patterns_mean(const struct attn_head_patterns *patterns, size_t layer, size_t head,
+                              size_t query, size_t key);
 
 #endif

@@ -5,6 +5,8 @@
 #include "base/elementary.h"
 #include "kernels/kernels.h"
 
+#include <math.h>
+
 /* A measure of N_VALUES values, from N_TERMS terms that LABEL_row finds. */
 #define METRIC(label, n_values, n_terms, look_for, finish_by)                                      \
     const struct attn_metric attn_metric_##label = {.name = #label,                                \
@@ -37,15 +39,28 @@ static size_t count_seen(const struct attn_metric_row *row)
     return n;
 }
 
+/* The weight that no key of ROW has; 0 where no head has a sink. */
+static double find_rest(const struct attn_metric_row *row)
+{
+    double rest = 1;
+
+    for (size_t i = 0; i < row->cells.n; i++)
+        rest -= (double)row->cells.values[i];
+    return row->settings->has_sinks && rest > 1e-6 ? rest : 0; /* or rounding */
+}
+
 /* entropy: -sum_j A_ij ln A_ij, in nats (Clark et al. 2019, section 3.3; without smoothing, 0 ln 0
  * = 0). Query i sees i+1 keys, so that it grows with its position; `entropy_norm` is divided by ln
- * of the number of keys that it sees, and rows that see one key are left out. */
+ * of the number of keys that it sees, and rows that see one key are left out. A sink is one more
+ * key. */
 static bool entropy_row(const struct attn_metric_row *row, double *terms)
 {
     const struct attn_row *cells = &row->cells;
-    const size_t n_seen = count_seen(row);
+    const size_t n_seen = count_seen(row) + row->settings->has_sinks;
+    const double rest = find_rest(row);
 
-    terms[ENTROPY] = attn_kernels_find(ATTN_ISA_BEST)->entropy(cells->values, cells->n);
+    terms[ENTROPY] = attn_kernels_find(ATTN_ISA_BEST)->entropy(cells->values, cells->n) -
+                     (rest > 0 ? rest * attn_log(rest) : 0);
     terms[N_ROW] = 1;
     if (n_seen > 1) {
         terms[N_NORM] = 1;
@@ -70,6 +85,14 @@ static bool max_row(const struct attn_metric_row *row, double *terms)
 }
 
 MEAN(max);
+
+/* sink: the weight that no key has (Xiao et al. 2309.17453; gpt-oss). */
+static bool sink_row(const struct attn_metric_row *row, double *terms)
+{
+    return attn_metric_mean_of(find_rest(row), row->settings->has_sinks && row->cells.n > 0, terms);
+}
+
+MEAN(sink);
 
 /* --- How far ---------------------------------------------------------------------------------- */
 
@@ -219,3 +242,99 @@ static bool next_row(const struct attn_metric_row *row, double *terms)
 }
 
 MEAN(next);
+
+/* --- Along a source --------------------------------------------------------------------------- */
+
+enum { N_LOOK, SUM_I, SUM_J, SUM_II, SUM_JJ, SUM_IJ, N_NEAR, NEARNESS, N_LOOK_TERM };
+
+/* alignment: where rows of cross-attention look in a source of S rows, j the key with the largest
+ * weight: the correlation of i and j, and how near all weights are to the diagonal of T rows. */
+static bool alignment_row(const struct attn_metric_row *row, double *terms)
+{
+    const double i = (double)row->query, n_row = (double)row->settings->n_token;
+    const size_t n_key = end_of_keys(row);
+    struct attn_row cells = row->cells;
+    double best = -1, weight = 0, distance = 0, j = 0;
+    struct attn_cells run;
+
+    while (row->is_cross && attn_row_next(&cells, &run))
+        for (size_t k = 0; k < run.n; k++) {
+            const double key = (double)(run.first + k), value = (double)run.values[k];
+
+            j = value > best ? key : j;
+            best = value > best ? value : best;
+            weight += value;
+            distance += value * fabs(i / (n_row - 1) - key / (double)(n_key - 1));
+        }
+    if (best < 0)
+        return false;
+    terms[N_LOOK] = 1, terms[SUM_I] = i, terms[SUM_J] = j;
+    terms[SUM_II] = i * i, terms[SUM_JJ] = j * j, terms[SUM_IJ] = i * j;
+    if (n_row > i && n_row > 1 && n_key > 1 && weight > 0)
+        terms[N_NEAR] = 1, terms[NEARNESS] = 1 - distance / weight;
+    return true;
+}
+
+static void alignment_values(const double *sums, double *values)
+{
+    const double n = sums[N_LOOK], of_i = n * sums[SUM_II] - sums[SUM_I] * sums[SUM_I];
+    const double of_j = n * sums[SUM_JJ] - sums[SUM_J] * sums[SUM_J];
+
+    values[0] = (n * sums[SUM_IJ] - sums[SUM_I] * sums[SUM_J]) / sqrt(of_i * of_j); /* NaN if 0 */
+    values[1] = sums[NEARNESS] / sums[N_NEAR];
+}
+
+METRIC(alignment, 2, N_LOOK_TERM, ATTN_METRIC_NO_PLACES, alignment_values);
+
+/* --- In a picture ----------------------------------------------------------------------------- */
+
+enum { PATCH_MOMENT, PATCH_WEIGHT, NEAR, ON_CLS, ON_REGISTERS, N_PATCH, N_CLS, N_REGISTER, N_TERM };
+
+/* The distance of the patches of a query and a key, numbered by rows of N_COLUMN. */
+static double patch_distance(size_t a, size_t b, size_t n_column)
+{
+    const size_t row_a = a / n_column, row_b = b / n_column;
+    const double down = (double)row_a - (double)row_b;
+    const double across = (double)(a % n_column) - (double)(b % n_column);
+
+    return sqrt(down * down + across * across);
+}
+
+/* patches: distance and locality among patches, weights on the positions before them. */
+static bool patches_row(const struct attn_metric_row *row, double *terms)
+{
+    const size_t n_front = row->settings->n_front, n_column = row->settings->n_patch_column;
+    const double nearest = 1.5; /* a corner is 1.41 away, the next patch but one 2 */
+    struct attn_row cells = row->cells;
+    struct attn_cells run;
+
+    if (n_column == 0 || row->is_cross || row->query < n_front)
+        return false;
+    terms[N_PATCH] = 1, terms[N_CLS] = n_front > 0, terms[N_REGISTER] = n_front > 1;
+    while (attn_row_next(&cells, &run))
+        for (size_t i = 0; i < run.n; i++) {
+            const double weight = (double)run.values[i];
+            const size_t key = run.first + i;
+            double distance;
+
+            if (key < n_front) {
+                terms[key == 0 ? ON_CLS : ON_REGISTERS] += weight;
+                continue;
+            }
+            distance = patch_distance(row->query - n_front, key - n_front, n_column);
+            terms[PATCH_MOMENT] += weight * distance;
+            terms[PATCH_WEIGHT] += weight;
+            terms[NEAR] += distance < nearest ? weight : 0;
+        }
+    return true;
+}
+
+static void patches_values(const double *sums, double *values)
+{
+    values[0] = sums[PATCH_MOMENT] / sums[PATCH_WEIGHT]; /* NaN without rows */
+    values[1] = sums[NEAR] / sums[N_PATCH];
+    values[2] = sums[ON_CLS] / sums[N_CLS];
+    values[3] = sums[ON_REGISTERS] / sums[N_REGISTER];
+}
+
+METRIC(patches, 4, N_TERM, ATTN_METRIC_NO_PLACES, patches_values);

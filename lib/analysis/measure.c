@@ -69,6 +69,7 @@ enum attn_status attn_measure_group_create(attn_measure_set set,
                                            struct attn_pool *pool, struct attn_measure_group *group,
                                            struct attn_error *err)
 {
+    group->pool = pool;
     for (int m = 0; m < ATTN_N_MEASURE; m++) {
         if ((set & ATTN_MEASURE_BIT(m)) == 0 || find_metric(group, (enum attn_measure)m) < group->n)
             continue;
@@ -77,6 +78,15 @@ enum attn_status attn_measure_group_create(attn_measure_set set,
         group->metrics[group->n++] = measures[m].metric;
     }
     return ATTN_OK;
+}
+
+void attn_measure_group_add(const struct attn_measure_group *group,
+                            const struct attn_trace_event *event)
+{
+    if (!group->pool)
+        attn_measurements_add(group->items, group->n, event);
+    for (size_t i = 0; group->pool && i < group->n; i++)
+        attn_measurement_add(group->items[i], event, NULL);
 }
 
 void attn_measure_group_release(struct attn_measure_group *group)

@@ -72,7 +72,29 @@
       "tokens; only when it is named. Heads look there when nothing else fits: it does not say "   \
       "that these tokens matter")                                                                  \
     X(N_SEPARATOR, 16, "n_separator", separator, 1, NULL, NULL, true,                              \
-      "the number of rows in separator; only when it is named. It does not say more about them")
+      "the number of rows in separator; only when it is named. It does not say more about them")   \
+    X(PATCH_DISTANCE, 17, "patch_distance", patches, 0, "patches", "distance in patches", false,   \
+      "how far a head looks in a picture (Dosovitskiy 2021, figure 7): sum A_ij d_ij / sum A_ij "  \
+      "over patches i and j, where d is the distance of their middles, in patches. It does not "   \
+      "say in which direction")                                                                    \
+    X(LOCALITY, 18, "locality", patches, 1, NULL, "weight on the patch and its neighbours", false, \
+      "the weight of a patch on itself and the 8 patches around it. It does not say how it is "    \
+      "spread over them")                                                                          \
+    X(CLS, 19, "cls", patches, 2, NULL, "weight on [CLS]", false,                                  \
+      "the weight of patches on the first position, [CLS]. It does not say that [CLS] matters")    \
+    X(REGISTERS, 20, "registers", patches, 3, NULL, "weight on registers", false,                  \
+      "the weight of patches on the other positions before the patches: registers, or the "        \
+      "distillation token of DeiT. It does not say what stands there")                             \
+    X(SINK, 21, "sink", sink, 0, NULL, "weight on the sink", false,                                \
+      "the weight on the sink of a head, 1 less the sum of the row; only in models with sinks "    \
+      "(gpt-oss). It does not say that the head is idle")                                          \
+    X(MONOTONE, 22, "monotone", alignment, 0, NULL, "order of the places in the source", false,    \
+      "of cross-attention: the correlation of i and the key with the largest weight, over all "    \
+      "rows: 1 if a head goes through the source from left to right; only when it is named. It "   \
+      "does not say that it looks at the right words: `attn-cli align --score` compares these")    \
+    X(DIAGONAL, 23, "diagonal", alignment, 1, NULL, "nearness to the diagonal", false,             \
+      "of cross-attention: 1 - sum_j A_ij |i / (T - 1) - j / (S - 1)|, T rows of the text and S "  \
+      "of the source; only when it is named. It does not say in which direction rows are off it")
 
 enum attn_measure {
 #define ATTN_MEASURE_ENUM(id, number, ...) ATTN_MEASURE_##id = (number),
@@ -87,6 +109,11 @@ typedef uint64_t attn_measure_set;
 #define ATTN_MEASURES_ALL (ATTN_MEASURE_BIT(ATTN_N_MEASURE) - 1)
 /* The default of tables: all measures before punctuation. */
 #define ATTN_MEASURES_DEFAULT (ATTN_MEASURE_BIT(ATTN_MEASURE_PUNCTUATION) - 1)
+/* That of pictures, where the token before is no neighbour: those of patches instead. */
+#define ATTN_MEASURES_OF_PICTURES                                                                  \
+    ((ATTN_MEASURES_DEFAULT | (ATTN_MEASURE_BIT(ATTN_MEASURE_REGISTERS + 1) -                      \
+                               ATTN_MEASURE_BIT(ATTN_MEASURE_PATCH_DISTANCE))) &                   \
+     ~(ATTN_MEASURE_BIT(ATTN_MEASURE_DISTANCE) | ATTN_MEASURE_BIT(ATTN_MEASURE_PREVIOUS)))
 
 /* "entropy"; NULL, as unit and help are, for a number that is no measure's. */
 ATTN_API const char *attn_measure_name(enum attn_measure measure);

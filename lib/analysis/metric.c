@@ -139,6 +139,9 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
                                          struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
+    const struct attn_dims *larger = dims->encoder ? dims->encoder : dims;
+    const size_t n_row =
+        larger->n_position > dims->n_position ? larger->n_position : dims->n_position;
     struct attn_measurement *m = attn_alloc(1, sizeof *m, err);
 
     assert(metric->n_term >= 1 && metric->n_term <= ATTN_METRIC_MOST);
@@ -147,14 +150,17 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
         return ATTN_NO_MEMORY;
     m->metric = metric;
     m->settings = *settings;
+    m->settings.has_sinks =
+        (attn_selection_dims(selection)->sites & ATTN_SITE_BIT(ATTN_SITE_SINK)) != 0;
     m->selection = selection;
     m->pool = pool;
     m->n_layer = dims->n_layer;
-    m->n_head = dims->n_head;
+    m->n_head = larger->n_head > dims->n_head ? larger->n_head : dims->n_head;
     m->is_cross = dims->is_cross;
-    m->sums = attn_alloc(dims->n_layer * dims->n_head * metric->n_term, sizeof(double), err);
-    m->terms = attn_alloc(dims->n_position * metric->n_term, sizeof(double), err);
-    m->is_counted = attn_alloc(dims->n_position, sizeof *m->is_counted, err);
+    m->sums = attn_alloc(attn_selection_n_layer(selection) * m->n_head * metric->n_term,
+                         sizeof(double), err);
+    m->terms = attn_alloc(n_row * metric->n_term, sizeof(double), err);
+    m->is_counted = attn_alloc(n_row, sizeof *m->is_counted, err);
     if (!m->sums || !m->terms || !m->is_counted ||
         find_places(m, dims->n_position, err) != ATTN_OK) {
         attn_measurement_free(m);
@@ -205,7 +211,8 @@ static struct attn_metric_row row_of(const struct attn_measurement *m,
                                     .site = event->site,
                                     .layer = event->layer,
                                     .head = event->head,
-                                    .is_cross = m->is_cross && m->is_cross[event->layer]};
+                                    .is_cross = m->is_cross && event->layer < (int)m->n_layer &&
+                                                m->is_cross[event->layer]};
 }
 
 static void find_terms(void *context, size_t task, int worker)

@@ -44,6 +44,9 @@ struct attn_metric_settings {
                                   need it have no rows. Borrowed */
     const size_t *token_sizes; /* in bytes */
     size_t n_token;
+    size_t n_front, n_patch_column; /* of a picture: positions before its patches, patches in a row;
+                                       0: it is none, and measures of patches have no rows */
+    bool has_sinks; /* heads have sinks; a measurement sets it, by the sites of its selection */
     const int32_t *key_mask, *source_mask; /* [n_key] of the text and the source: 0 where a key is
                                               masked; NULL: no key is masked. Borrowed */
 };
@@ -111,7 +114,10 @@ struct attn_metric {
     X(far)                                                                                         \
     X(punctuation)                                                                                 \
     X(next)                                                                                        \
-    X(separator)
+    X(separator)                                                                                   \
+    X(patches)                                                                                     \
+    X(alignment)                                                                                   \
+    X(sink)
 
 #define ATTN_METRIC_DECLARE(name) extern const struct attn_metric attn_metric_##name;
 ATTN_METRIC_MAP(ATTN_METRIC_DECLARE)
