@@ -10,6 +10,8 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
+#include "edits/intervention_internal.h"
+#include "model/config_internal.h"
 #include "records/items_internal.h"
 #include "study/frame.h"
 #include "study/significance.h"
@@ -130,6 +132,7 @@ static const char *part_name(enum attn_ablate_parts parts, bool is_row)
 static enum attn_status check(const struct ablation *ablation, struct attn_error *err)
 {
     const struct attn_ablate_args *args = ablation->args;
+    const size_t n_layer = attn_config_n_whole_layer(ablation->frame.config); /* with an MLP */
     const struct attn_quote name =
         attn_quote_string(attn_model_name(attn_host_model(ablation->frame.host)));
     const bool needs_mlp = args->parts == ATTN_ABLATE_MLP || args->parts == ATTN_ABLATE_NEURONS;
@@ -137,10 +140,9 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
 
     if (needs_mlp && ablation->frame.config->d_mlp == 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' has no MLP", name.text);
-    if (args->parts == ATTN_ABLATE_NEURONS &&
-        (args->layer < 0 || (size_t)args->layer >= ablation->frame.config->n_layer))
+    if (args->parts == ATTN_ABLATE_NEURONS && (args->layer < 0 || (size_t)args->layer >= n_layer))
         return attn_error_set(err, ATTN_INVALID, "'%s' has no layer %d, expected 0 to %zu",
-                              name.text, args->layer, ablation->frame.config->n_layer - 1);
+                              name.text, args->layer, n_layer - 1);
     if (args->with == ATTN_ABLATE_WITH_UNIFORM && args->parts != ATTN_ABLATE_HEADS &&
         args->parts != ATTN_ABLATE_ATTN)
         return attn_error_set(err, ATTN_INVALID,
@@ -163,7 +165,10 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
     struct attn_frame *frame = &ablation->frame;
     const enum attn_ablate_parts parts = ablation->args->parts;
     const bool is_of_one = parts == ATTN_ABLATE_NEURONS;
-    const size_t n_layer = is_of_one ? 1 : frame->config->n_layer;
+    const bool is_of_mlp = is_of_one || parts == ATTN_ABLATE_MLP;
+    const size_t n_layer = is_of_one   ? 1
+                           : is_of_mlp ? attn_config_n_whole_layer(frame->config)
+                                       : frame->config->n_layer;
     const size_t n_each = parts == ATTN_ABLATE_HEADS ? frame->config->n_head
                           : is_of_one                ? frame->config->d_mlp
                                                      : 1;
@@ -182,6 +187,8 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
     ATTN_TRY(attn_frame_memory(frame, err));
     for (size_t i = 0; i < ablation->n_part && n_set == 0; i++) {
         ablation->parts[i].layer = is_of_one ? ablation->args->layer : (int)(i / n_each);
+        if (is_of_mlp && frame->config->stack.has_encoder)
+            ablation->parts[i].layer = 2 * ablation->parts[i].layer + 1;
         ablation->parts[i].index = parts == ATTN_ABLATE_HEADS || is_of_one ? (int)(i % n_each) : -1;
     }
     return ATTN_OK;
@@ -438,6 +445,10 @@ static enum attn_status read_set(struct ablation *ablation, size_t i, struct par
     struct attn_edit *edits = ablation->sets.edits + i * dims->n_layer * dims->n_head;
     struct attn_selection *heads;
 
+    if (strstr(set->heads, "encoder:"))
+        ATTN_TRY(attn_error_in(
+            attn_edit_stack_check(ATTN_STACK_ENCODER, ablation->frame.config, set->heads, err),
+            "sets", err));
     ATTN_TRY(attn_error_in(attn_select_heads(set->heads, dims, &heads, err), "sets", err));
     *part = (struct part){.layer = ATTN_NO_LAYER, .index = -1};
     part->set = set->name ? set->name : set->heads;
@@ -470,11 +481,17 @@ static enum attn_status try_parts(struct ablation *ablation, bool is_cumulative,
                                   struct attn_error *err)
 {
     const struct attn_sets *sets = &ablation->sets;
+    const struct attn_dims *dims = attn_selection_dims(ablation->frame.run->selection);
     const size_t n_site = ablation->n_site;
 
-    for (size_t i = 0; i < sets->n * n_site; i++) /* the edits of a set are adjacent */
-        sets->edits[i] =
-            edit_of(ablation, &ablation->parts[i / n_site], &ablation->material[i % n_site]);
+    for (size_t i = 0; i < sets->n * n_site; i++) { /* the edits of a set are adjacent */
+        const struct part *part = &ablation->parts[i / n_site];
+        const struct material *material = &ablation->material[i % n_site];
+
+        if (attn_site_is_lacking(dims, material->site, part->layer))
+            material = ablation->material; /* a layer without an MLP: its attention again */
+        sets->edits[i] = edit_of(ablation, part, material);
+    }
     for (size_t i = 0; i < sets->n; i++)
         sets->changes[i] = (struct attn_trial_change){
             sets->edits + (is_cumulative ? 0 : i * n_site), (is_cumulative ? i + 1 : 1) * n_site};
@@ -621,9 +638,13 @@ static enum attn_status append(struct ablation *ablation, const struct part *par
         [SET] = attn_cell_string(part ? part->set : NULL),
         [VALUE] = attn_cell_real(reply->value),
         [CHANGE] = attn_cell_real(reply->value - base->value),
-        [KL] = attn_cell_real(reply->kl),
-        [SAME_TOP] = attn_cell_boolean(reply->first == base->first),
-        [RIGHT] = attn_cell_real(attn_reply_is_right(&ablation->answer, reply)),
+        [KL] =
+            attn_answer_has_p(&ablation->answer) ? attn_cell_real(reply->kl) : attn_cell_missing(),
+        [SAME_TOP] = attn_answer_has_top(&ablation->answer)
+                         ? attn_cell_boolean(reply->first == base->first)
+                         : attn_cell_missing(),
+        [RIGHT] =
+            attn_reply_right(&ablation->answer, attn_reply_is_right(&ablation->answer, reply)),
     };
 
     if (part)

@@ -5,6 +5,9 @@
  * stream onto one direction u, and a part x of the stream writes u.x of it. u is the column of W_U
  * (of the target minus the foil), times the norm's weight, divided by its scale, and centered if
  * the norm subtracts the mean. A norm after attention maps u to another direction in the same way.
+ *
+ * An answer that reads several rows, or one through maps and lengths, has a u for each row: from
+ * the gradient of the answer, with lengths frozen. A part writes the sum over rows.
  */
 #include "experiment/attribute_internal.h"
 
@@ -14,8 +17,12 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "experiment/derivative.h"
+#include "forward/step_internal.h"
+#include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "predict/class_label.h"
 #include "predict/prediction.h"
 #include "study/trial.h"
 #include "trace/trace_internal.h"
@@ -38,16 +45,18 @@ static const struct attn_column columns[N_COLUMN] = {
 };
 
 struct logit_split {
-    struct attn_frame frame; /* its capture has the row of the position */
+    struct attn_frame frame; /* its capture has the rows that the answer reads */
     const struct attn_attribute_args *args;
     const struct attn_weights *weights;
     struct attn_answer answer;
     double model;        /* the logit, or the difference of two */
-    double *column;      /* [D] of W_U, the target's minus the foil's */
-    double *direction;   /* [D] u */
-    double *before_norm; /* [D] u before the norm after attention of the current layer */
-    double *along;       /* [H*Ev] W_O u of that layer */
-    double *row;         /* [D] scratch */
+    size_t first, n;     /* rows that the answer reads, [n] below */
+    double *column;      /* [n, D] gradient after the final norm; of one row a column of W_U */
+    double *scale;       /* [n] of the final norm, or 1 */
+    double *direction;   /* [n, D] u */
+    double *before_norm; /* [n, D] u before the norm after attention of the current layer */
+    double *along;       /* [H, n, Ev] W_O u of that layer */
+    double *row;         /* [D + Ev] scratch */
     double sum;
     struct attn_found_cell *keys; /* [n_key] by token */
     size_t n_key;
@@ -64,7 +73,7 @@ static attn_site_set pattern_sites(const struct logit_split *split)
            ATTN_SITE_BIT(is_dropped ? ATTN_SITE_PATTERN_DROPPED : ATTN_SITE_PATTERN);
 }
 
-/* Runs the model, keeps the row of each part at the position, and reads the model's own logit. */
+/* Runs the model, keeps the rows of each part that the answer reads, and reads its own logit. */
 static enum attn_status keep(struct logit_split *split, struct attn_error *err)
 {
     struct attn_frame *frame = &split->frame;
@@ -80,7 +89,7 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
 
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_frame_select(frame, sites, err));
-    ATTN_TRY(attn_selection_add_queries(frame->selection, answer->position, 1, err));
+    ATTN_TRY(attn_selection_add_queries(frame->selection, split->first, split->n, err));
     ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
     trial.trace = attn_capture_trace(frame->capture);
     ATTN_TRY(attn_trial_run(&trial, &frame->session, err));
@@ -113,39 +122,51 @@ static bool has_edit(const struct logit_split *split, attn_site_set sites, int l
     return is_edited;
 }
 
-/* Whether z of HEAD of LAYER is 0 at the position. */
-static bool is_switched_off(const struct logit_split *split, int layer, int head)
+/* Whether Z [Ev] of a head is 0. */
+static bool is_switched_off(const struct logit_split *split, const float *z)
 {
     const size_t width = split->frame.config->d_value;
-    const float *z = attn_capture_tensor(split->frame.capture, ATTN_SITE_Z, layer);
     size_t i = 0;
 
-    while (i < width && z[(size_t)head * width + i] == 0)
+    while (i < width && z[i] == 0)
         i++;
     return i == width;
+}
+
+/* Whether parts begin with all that the first layer reads, not with the embedding alone. */
+static bool begins_late(const struct logit_split *split)
+{
+    return split->frame.config->positions == ATTN_POSITIONS_LEARNED ||
+           attn_backward_reads_embeddings(split->frame.run->model);
 }
 
 /* Refuses edits after which the logit is not the sum of the parts. */
 static enum attn_status check_edits(const struct logit_split *split, struct attn_error *err)
 {
+    const attn_site_set later =
+        ATTN_SITE_BIT(ATTN_SITE_LN_FINAL) | ATTN_SITE_BIT(ATTN_SITE_POOLED) |
+        ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED) | ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED) |
+        ATTN_SITE_BIT(ATTN_SITE_SENTENCE_EMBED) | ATTN_SITE_BIT(ATTN_SITE_LOGITS);
     const struct attn_edit_list *edits = &split->frame.run->edits;
     const bool by_token = split->args->by_token;
 
     for (size_t i = 0; i < edits->n; i++) {
         const enum attn_site site = edits->items[i].site;
 
-        if (site == ATTN_SITE_LN_FINAL || site == ATTN_SITE_LOGITS)
+        if ((later & ATTN_SITE_BIT(site)) != 0)
             return attn_error_set(
                 err, ATTN_INVALID,
                 "'%s' is edited, and a logit is the sum of what is written before "
                 "that",
                 attn_site_name(site));
-        if (site == ATTN_SITE_RESID_PRE && edits->items[i].layer <= 0 &&
-            split->frame.config->positions == ATTN_POSITIONS_LEARNED)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "'%s' of layer 0 is edited, and cannot be told from the part of "
-                                  "the positions, which is added there",
-                                  attn_site_name(site));
+        if (site == ATTN_SITE_RESID_PRE && edits->items[i].layer <= 0 && begins_late(split))
+            return attn_error_set(
+                err, ATTN_INVALID,
+                "'%s' of layer 0 is edited, and cannot be told from the part of the %s there",
+                attn_site_name(site),
+                attn_backward_reads_embeddings(split->frame.run->model)
+                    ? "embedding, which is made"
+                    : "positions, which is added");
         if (by_token && (site == ATTN_SITE_ATTN_OUT ||
                          (site == ATTN_SITE_Z && edits->items[i].op != ATTN_EDIT_ZERO)))
             return attn_error_set(err, ATTN_INVALID,
@@ -156,26 +177,44 @@ static enum attn_status check_edits(const struct logit_split *split, struct attn
     return ATTN_OK;
 }
 
+/* What the model does that leaves no sum of parts, or NULL. */
+static const char *find_obstacle(const struct logit_split *split)
+{
+    const struct attn_config *config = split->frame.config;
+    const struct attn_sentence *sentence = &split->frame.run->model->sentence;
+    bool has_activation = config->head_act_fn;
+
+    for (size_t i = 0; i < sentence->n_step; i++)
+        has_activation = has_activation || sentence->steps[i].has_activation;
+    if (has_activation)
+        return "is an encoder: its output layer reads what an activation made of the stream";
+    for (unsigned left = sentence->pools; left > 0; left >>= 4)
+        if ((left & 15) == POOL_MAX)
+            return "makes its vector of the largest number of each column";
+    return config->norm_place == ATTN_NORM_SUM ? "normalizes its stream after each sum"
+           : !config->has_residual             ? "has no residual stream"
+                                               : NULL;
+}
+
 static enum attn_status check(const struct logit_split *split, struct attn_error *err)
 {
-    const struct attn_run *run = split->frame.run;
+    const struct attn_quote name = attn_quote_string(attn_model_name(split->frame.run->model));
+    const struct attn_config *config = split->frame.config;
+    const char *obstacle = find_obstacle(split);
 
-    if (split->frame.config->image.patch_height > 0)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'%s' reads pictures, and logits of next tokens are split",
-                              attn_quote_string(attn_model_name(run->model)).text);
-    if (split->frame.config->is_encoder)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'%s' is an encoder: its output layer reads what an activation made "
-                              "of the stream, so its logits are not a sum of parts",
-                              attn_quote_string(attn_model_name(run->model)).text);
-    if (!split->frame.config->has_residual)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'%s' has no residual stream, so its logits are not a sum of parts",
-                              attn_quote_string(attn_model_name(run->model)).text);
-    if (!split->args->answer.target && !split->args->answer.target_id)
-        return attn_error_set(err, ATTN_INVALID,
-                              "expected `target`, the token whose logit is split");
+    if (config->stack.has_encoder)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "the `method` dla splits logits of one stack, and '%s' has an encoder "
+            "and a decoder; those of gradients go through both",
+            name.text);
+    if (obstacle)
+        return attn_error_set(err, ATTN_INVALID, "'%s' %s, so its logits are not a sum of parts",
+                              name.text, obstacle);
+    if (!split->args->answer.target && !split->args->answer.target_id &&
+        config->pooling != ATTN_POOLING_PROJECTED && config->n_vocab > 1)
+        return attn_error_set(err, ATTN_INVALID, "expected `target`, the %s whose logit is split",
+                              attn_model_has_labels(split->frame.run->model) ? "label" : "token");
     return check_edits(split, err);
 }
 
@@ -196,12 +235,22 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         frame->answer->is_general = status != ATTN_OK;
     ATTN_TRY(status);
     ATTN_TRY(attn_frame_find_answer(frame, &answer, &split->answer, err));
-    split->column = attn_frame_alloc(frame, d, sizeof(double));
-    split->direction = attn_frame_alloc(frame, d, sizeof(double));
-    split->before_norm = attn_frame_alloc(frame, d, sizeof(double));
-    split->row = attn_frame_alloc(frame, d, sizeof(double));
-    split->along = attn_frame_alloc(frame, n_z, sizeof(double));
+    split->answer.metric = split->answer.has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOGIT;
+    split->first = split->answer.position;
+    split->n = 1;
+    if (frame->config->pooling != ATTN_POOLING_NONE)
+        split->n = attn_config_pooled_rows(frame->config, frame->run->text.ids, frame->run->text.n,
+                                           &split->first);
+    split->column = attn_frame_alloc(frame, split->n * d, sizeof(double));
+    split->scale = attn_frame_alloc(frame, split->n, sizeof(double));
+    split->direction = attn_frame_alloc(frame, split->n * d, sizeof(double));
+    split->before_norm = attn_frame_alloc(frame, split->n * d, sizeof(double));
+    split->row = attn_frame_alloc(frame, d + frame->config->d_value, sizeof(double));
+    split->along = attn_frame_alloc(frame, split->n * n_z, sizeof(double));
     ATTN_TRY(attn_frame_memory(frame, err));
+    if (frame->config->has_output_map)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "logits of this model are not split: a map is before its output matrix");
     if (split->args->by_token &&
         (pattern_sites(split) & ~attn_selection_dims(frame->run->selection)->sites) != 0) {
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
@@ -228,7 +277,7 @@ static double dot(const double *u, const float *x, size_t n)
 
 static bool takes_mean_off(const struct logit_split *split)
 {
-    return split->frame.config->norm == ATTN_NORM_LAYERNORM;
+    return attn_norm_has_mean(split->frame.config);
 }
 
 /* The scale by which the norm divides X [D]. */
@@ -263,22 +312,30 @@ static void go_before_norm(struct logit_split *split, const struct attn_norm_wei
         before[i] -= mean;
 }
 
-/* The projection of a bias vector onto U. */
+/* The projection of a bias vector, which each row gets, onto U [n, D]. */
 static double bias_along(struct logit_split *split, const struct attn_vector *bias, const double *u)
 {
     const size_t d = split->frame.config->d_model;
     double sum = 0;
 
     attn_vector_elements(bias, d, split->row);
-    for (size_t i = 0; i < d; i++)
-        sum += u[i] * split->row[i];
+    for (size_t i = 0; i < split->n * d; i++)
+        sum += u[i] * split->row[i % d];
     return sum;
 }
 
-static void find_direction(struct logit_split *split)
+/* The factor of logits. */
+static double logits_scale(const struct logit_split *split)
+{
+    const double scale = split->frame.config->logits_scale;
+
+    return scale > 0 ? scale : 1;
+}
+
+/* Sets `column`, of the one row that is read, to that of W_U. */
+static void find_column(struct logit_split *split)
 {
     const size_t d = split->frame.config->d_model;
-    const float *stream = kept(split, ATTN_SITE_RESID_POST, (int)split->frame.config->n_layer - 1);
     const struct attn_matrix *unembed = &split->weights->unembed.weight;
 
     attn_matrix_column(unembed, (size_t)split->answer.target, split->column);
@@ -287,39 +344,116 @@ static void find_direction(struct logit_split *split)
         for (size_t i = 0; i < d; i++)
             split->column[i] -= split->row[i];
     }
-    memcpy(split->direction, split->column, d * sizeof *split->column);
-    if (!split->frame.config->has_final_norm)
-        return;
     for (size_t i = 0; i < d; i++)
-        split->row[i] = (double)stream[i];
-    go_before_norm(split, &split->weights->ln_final, norm_scale(split, split->row), split->column,
-                   split->direction);
+        split->column[i] *= logits_scale(split);
 }
 
-/* Sets split->before_norm, the direction onto which the heads of LAYER are projected, and `along`,
- * the weight of each component of z. */
+/* Sets `column` by the backward pass from the answer to the final norm, with lengths frozen. */
+static enum attn_status find_gradient(struct logit_split *split, struct attn_error *err)
+{
+    const struct attn_run *run = split->frame.run;
+    const float *resid = kept(split, ATTN_SITE_RESID_POST, (int)split->frame.config->n_layer - 1);
+    const enum attn_site site = ATTN_SITE_LN_FINAL_GRAD;
+    struct attn_derivative_options options = {.rule = ATTN_BACKWARD_ATTNLRP, .skips_zeros = true};
+    struct attn_selection *wanted;
+    struct attn_capture *found = NULL;
+    struct attn_derivative *derivative = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(attn_derivative_select(run, ATTN_SITE_BIT(site), &wanted, err));
+    status = attn_selection_add_queries(wanted, split->first, split->n, err);
+    if (status == ATTN_OK)
+        status = attn_capture_create(wanted, &found, err);
+    options.trace = found ? attn_capture_trace(found) : NULL;
+    if (status == ATTN_OK)
+        status = attn_derivative_create(run, &split->answer, &options, &derivative, err);
+    if (status == ATTN_OK)
+        status = attn_derivative_backward_of(derivative, split->first, split->n, resid, err);
+    for (size_t i = 0; status == ATTN_OK && i < split->n * split->frame.config->d_model; i++)
+        split->column[i] = (double)attn_capture_tensor(found, site, ATTN_NO_LAYER)[i];
+    attn_derivative_free(derivative);
+    attn_capture_free(found);
+    attn_selection_free(wanted);
+    return status;
+}
+
+static enum attn_status find_direction(struct logit_split *split, struct attn_error *err)
+{
+    const size_t d = split->frame.config->d_model;
+    const float *stream = kept(split, ATTN_SITE_RESID_POST, (int)split->frame.config->n_layer - 1);
+    const bool has_norm = split->frame.config->has_final_norm;
+
+    if (split->n == 1 && split->frame.config->pooling != ATTN_POOLING_PROJECTED)
+        find_column(split);
+    else
+        ATTN_TRY(find_gradient(split, err));
+    memcpy(split->direction, split->column, split->n * d * sizeof *split->column);
+    for (size_t i = 0; i < split->n; i++) {
+        for (size_t k = 0; k < d; k++)
+            split->row[k] = (double)stream[i * d + k];
+        split->scale[i] = has_norm ? norm_scale(split, split->row) : 1;
+        if (has_norm)
+            go_before_norm(split, &split->weights->ln_final, split->scale[i], split->column + i * d,
+                           split->direction + i * d);
+    }
+    return ATTN_OK;
+}
+
+/* Sets row I of split->before_norm in LAYER. */
+static void go_before_layer(struct logit_split *split, int layer, size_t i)
+{
+    const struct attn_block_weights *w = &split->weights->blocks[layer];
+    const struct attn_config *config = split->frame.config;
+    const size_t d = config->d_model, width = config->d_value, n = split->n;
+    const float *z = kept(split, ATTN_SITE_Z, layer);
+    const double *u = split->direction + i * d;
+    double *before = split->before_norm + i * d;
+
+    memcpy(before, u, d * sizeof *before);
+    for (size_t k = 0; k < d && config->residual_scale > 0; k++)
+        before[k] *= config->residual_scale;
+    if (w->attn_scale.w.data) {
+        attn_vector_elements(&w->attn_scale.w, d, split->row);
+        for (size_t k = 0; k < d; k++)
+            before[k] *= split->row[k];
+    }
+    if (!w->ln1_post.w.data)
+        return;
+    attn_vector_elements(&w->out.bias, d, before); /* its scale is that of the whole sum */
+    for (size_t head = 0; head < config->n_head; head++) {
+        for (size_t k = 0; k < width; k++)
+            split->row[k] = (double)z[(head * n + i) * width + k];
+        attn_matrix_add_rows(&w->out.weight, head * width, width, split->row, before);
+    }
+    go_before_norm(split, &w->ln1_post, norm_scale(split, before), u, before);
+}
+
+/* Sets split->before_norm, the directions onto which the heads of LAYER are projected, and `along`,
+ * the weight of each component of z. Where a mean is read, rows differ by their scale alone. */
 static void find_layer_direction(struct logit_split *split, int layer)
 {
     const struct attn_block_weights *w = &split->weights->blocks[layer];
-    const size_t d = split->frame.config->d_model,
-                 n_z = split->frame.config->n_head * split->frame.config->d_value;
-    const float *z = kept(split, ATTN_SITE_Z, layer);
+    const struct attn_matrix *out = &w->out.weight;
+    const size_t d = split->frame.config->d_model, width = split->frame.config->d_value;
+    const size_t n = split->n;
 
-    memcpy(split->before_norm, split->direction, d * sizeof *split->before_norm);
-    if (w->ln1_post.w.data) { /* its scale is that of the whole sum */
-        double *sum = split->before_norm;
+    for (size_t i = 0; i < n; i++) {
+        const double *column = split->column + i * d;
+        const bool is_scaled =
+            i > 0 && !w->ln1_post.w.data && memcmp(column, column - d, d * sizeof *column) == 0;
 
-        for (size_t i = 0; i < n_z; i++)
-            split->along[i] = (double)z[i];
-        attn_vector_elements(&w->out.bias, d, sum);
-        attn_matrix_add_rows(&w->out.weight, 0, n_z, split->along, sum);
-        go_before_norm(split, &w->ln1_post, norm_scale(split, sum), split->direction,
-                       split->before_norm);
+        go_before_layer(split, layer, i);
+        for (size_t head = 0; head < split->frame.config->n_head; head++) {
+            double *along = split->along + (head * n + i) * width;
+
+            for (size_t k = 0; is_scaled && k < width; k++)
+                along[k] = along[k - width] * (split->scale[i - 1] / split->scale[i]);
+            if (!is_scaled && out->data)
+                attn_matrix_along(out, head * width, width, split->before_norm + i * d, along);
+            else if (!is_scaled) /* heads lie side by side in the stream */
+                memcpy(along, split->before_norm + i * d + head * width, width * sizeof *along);
+        }
     }
-    if (w->out.weight.data)
-        attn_matrix_along(&w->out.weight, 0, n_z, split->before_norm, split->along);
-    else /* heads lie side by side in the stream */
-        memcpy(split->along, split->before_norm, n_z * sizeof *split->along);
 }
 
 /* --- Parts ------------------------------------------------------------------------------------ */
@@ -347,11 +481,10 @@ static enum attn_status append_edit(struct logit_split *split, int layer, double
     const attn_site_set sites =
         ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
         ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | ATTN_SITE_BIT(ATTN_SITE_ATTN_OUT);
-    const size_t d = split->frame.config->d_model;
-    const float *before = layer > 0 ? kept(split, ATTN_SITE_RESID_POST, layer - 1)
-                          : split->frame.config->positions == ATTN_POSITIONS_LEARNED
-                              ? kept(split, ATTN_SITE_RESID_PRE, 0)
-                              : kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER);
+    const size_t d = split->n * split->frame.config->d_model;
+    const float *before = layer > 0            ? kept(split, ATTN_SITE_RESID_POST, layer - 1)
+                          : begins_late(split) ? kept(split, ATTN_SITE_RESID_PRE, 0)
+                                               : kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER);
     const float *after = kept(split, ATTN_SITE_RESID_POST, layer);
 
     if (!has_edit(split, sites, layer))
@@ -368,13 +501,13 @@ static enum attn_status append_layer(struct logit_split *split, int layer, struc
     const struct attn_config *config = split->frame.config;
     const float *mlp = kept(split, ATTN_SITE_MLP_OUT, layer);
     const float *z = kept(split, ATTN_SITE_Z, layer);
+    const size_t n = split->n * config->d_value, d = split->n * config->d_model;
 
     find_layer_direction(split, layer);
     for (int head = 0; head < (int)config->n_head; head++) {
-        const size_t at = (size_t)head * config->d_value;
+        const size_t at = (size_t)head * n;
 
-        ATTN_TRY(append(split, "head", layer, head, dot(split->along + at, z + at, config->d_value),
-                        err));
+        ATTN_TRY(append(split, "head", layer, head, dot(split->along + at, z + at, n), err));
     }
     if (w->out.bias.data || w->ln1_post.b.data)
         ATTN_TRY(append(split, "attn_bias", layer, -1,
@@ -382,7 +515,7 @@ static enum attn_status append_layer(struct logit_split *split, int layer, struc
                             bias_along(split, &w->ln1_post.b, split->direction),
                         err));
     if (mlp)
-        ATTN_TRY(append(split, "mlp", layer, -1, dot(split->direction, mlp, config->d_model), err));
+        ATTN_TRY(append(split, "mlp", layer, -1, dot(split->direction, mlp, d), err));
     return append_edit(split, layer, split->sum - before, err);
 }
 
@@ -403,20 +536,27 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
 {
     const struct attn_config *config = split->frame.config;
     const struct attn_weights *weights = split->weights;
+    const struct attn_sentence *sentence = &split->frame.run->model->sentence;
     const bool has_norm = config->has_final_norm;
     const float *read = has_norm ? kept(split, ATTN_SITE_LN_FINAL, ATTN_NO_LAYER)
                                  : kept(split, ATTN_SITE_RESID_POST, (int)config->n_layer - 1);
     const double foil_bias = split->answer.has_foil ? output_bias_of(split, split->answer.foil) : 0;
-    const double bias = output_bias_of(split, split->answer.target) - foil_bias;
+    double bias = (output_bias_of(split, split->answer.target) - foil_bias) * logits_scale(split);
+    bool has_bias = weights->unembed.bias.data;
 
+    for (size_t i = 0; i < sentence->n_step && !has_bias; i++)
+        if (sentence->steps[i].map.bias.data) { /* of maps after the pooling, and lengths */
+            has_bias = true;
+            bias = split->model - dot(split->column, read, split->n * config->d_model);
+        }
     if (has_norm && weights->ln_final.b.data)
         ATTN_TRY(append(split, "norm_bias", -1, -1,
                         bias_along(split, &weights->ln_final.b, split->column), err));
-    if (weights->unembed.bias.data)
+    if (has_bias)
         ATTN_TRY(append(split, "output_bias", -1, -1, bias, err));
     ATTN_TRY(append(split, "sum", -1, -1, split->sum, err));
     if (config->logits_cap > 0)
-        split->model = dot(split->column, read, config->d_model) + bias;
+        split->model = dot(split->column, read, split->n * config->d_model) + bias;
     return append(split, "model", -1, -1, split->model, err);
 }
 
@@ -436,15 +576,24 @@ static void read_keys(struct logit_split *split, int layer, int head)
                                     : ATTN_SITE_PATTERN;
     const float *pattern = attn_capture_head(split->frame.capture, site, layer, head);
     const float *v = attn_capture_head(split->frame.capture, ATTN_SITE_V, layer, kv_head);
-    const double *along = split->along + (size_t)head * width;
+    const float *z = attn_capture_head(split->frame.capture, ATTN_SITE_Z, layer, head);
+    const double *along = split->along + (size_t)head * split->n * width;
 
-    for (size_t key = 0; key < n && !is_switched_off(split, layer, head); key++)
-        if (pattern[key] != 0)
-            split->keys[split->n_key++] = (struct attn_found_cell){
-                .layer = layer,
-                .head = head,
-                .key = key,
-                .value = (double)pattern[key] * dot(along, v + key * width, width)};
+    for (size_t key = 0; key < n; key++) {
+        struct attn_found_cell read = {.layer = layer, .head = head, .key = key};
+        bool is_read = false;
+
+        for (size_t i = 0; i < split->n; i++) {
+            const double weight = (double)pattern[i * n + key];
+
+            if (weight == 0 || is_switched_off(split, z + i * width))
+                continue;
+            is_read = true;
+            read.value += weight * dot(along + i * width, v + key * width, width);
+        }
+        if (is_read)
+            split->keys[split->n_key++] = read;
+    }
 }
 
 static enum attn_status append_keys(struct logit_split *split, struct attn_error *err)
@@ -505,18 +654,19 @@ enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
     const bool is_dla = args->method == ATTN_ATTRIBUTE_DLA;
 
     if (!attn_is_choice(args->method, ATTN_N_ATTRIBUTE_METHOD, "method", err) ||
-        !attn_is_choice(args->baseline, ATTN_BASELINE_GIVEN + 1, "baseline", err))
+        !attn_is_choice(args->baseline, ATTN_N_BASELINE, "baseline", err))
         return ATTN_INVALID;
     if (args->by_token && !is_dla)
         return attn_error_set(err, ATTN_INVALID, "`by_token` needs the `method` dla");
     if (attn_study_is_of_texts(args->study) && !is_dla)
         return attn_error_set(err, ATTN_INVALID,
                               "`texts` need the `method` dla: tokens and cells belong to one text");
-    if (args->study && args->method == ATTN_ATTRIBUTE_ATTN_X_GRAD)
+    if (args->study && attn_attribute_is_of_cells(args->method))
         return attn_error_set(
             err, ATTN_INVALID,
-            "`method` attn_x_grad and `items` do not go together: cells belong to one text");
-    if (args->n_target > 0 && (is_dla || args->method == ATTN_ATTRIBUTE_ATTN_X_GRAD))
+            "`method` %s and `items` do not go together: cells belong to one text",
+            args->method == ATTN_ATTRIBUTE_CAUSES ? "causes" : "attn_x_grad");
+    if (args->n_target > 0 && (is_dla || attn_attribute_is_of_cells(args->method)))
         return attn_error_set(err, ATTN_INVALID, "several targets need a `method` of tokens");
     if (args->n_target > 0 && args->study)
         return attn_error_set(err, ATTN_INVALID,
@@ -558,15 +708,21 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct logit_split *split = state;
     const struct attn_config *config = split->frame.config;
-    double embed, both;
+    const size_t d = config->d_model, n_front = split->frame.run->text.grid.n_front;
+    const bool is_mapped = attn_backward_reads_embeddings(split->frame.run->model);
+    double embed = 0, both;
 
-    find_direction(split);
+    ATTN_TRY(attn_error_at(find_direction(split, err), ATTN_STAGE_MODEL, err));
     if (split->args->by_token)
         return append_keys(split, err);
-    embed = dot(split->direction, kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER), config->d_model);
-    both = dot(split->direction, kept(split, ATTN_SITE_RESID_PRE, 0), config->d_model);
+    both = dot(split->direction, kept(split, ATTN_SITE_RESID_PRE, 0), split->n * d);
+    if (is_mapped)
+        embed = both;
+    else if (split->n > n_front) /* the first rows have no patch */
+        embed = dot(split->direction + n_front * d, kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER),
+                    (split->n - n_front) * d);
     ATTN_TRY(append(split, "embed", -1, -1, embed, err));
-    if (config->positions == ATTN_POSITIONS_LEARNED)
+    if (config->positions == ATTN_POSITIONS_LEARNED && !is_mapped)
         ATTN_TRY(append(split, "pos", -1, -1, both - embed, err));
     for (int layer = 0; layer < (int)config->n_layer; layer++)
         ATTN_TRY(append_layer(split, layer, err));
@@ -599,155 +755,8 @@ enum attn_status attn_attribute(struct attn_host *host, const struct attn_reques
     const struct attn_experiment *asked;
 
     (void)attn_options_read(given, &args, NULL); /* the inquiry reports its failure */
-    asked = args.method == ATTN_ATTRIBUTE_DLA           ? &experiment
-            : args.method == ATTN_ATTRIBUTE_ATTN_X_GRAD ? &attn_attribute_cells
-                                                        : &attn_attribute_tokens;
+    asked = args.method == ATTN_ATTRIBUTE_DLA         ? &experiment
+            : attn_attribute_is_of_cells(args.method) ? &attn_attribute_cells
+                                                      : &attn_attribute_tokens;
     return attn_experiment_perform(asked, &inquiry, err);
-}
-
-/* --- Several targets -------------------------------------------------------------------------- */
-
-/* Copies the ids of the text of RUN and those of CONTINUATION. */
-static enum attn_status append_continuation(const struct attn_run *run, const char *continuation,
-                                            struct attn_generation *made, struct attn_error *err)
-{
-    const struct attn_answer_scope scope = attn_run_answer_scope(run);
-    const struct attn_request_predict question = {.next = &continuation, .n_next = 1};
-    struct attn_continuations encoded = {0};
-    enum attn_status status;
-
-    if (!scope.tokenizer)
-        return attn_error_copy(err, scope.no_tokenizer);
-    if (!run->text.ids)
-        return attn_error_set(err, ATTN_INVALID, "the input has no tokens to continue");
-    status = attn_continuations_encode(&scope, &question, &encoded, err);
-    if (status == ATTN_OK) {
-        made->n_prompt = run->text.n;
-        made->n = encoded.encodings->n;
-        status = ATTN_ALLOC(made->ids, made->n_prompt + made->n, err);
-    }
-    if (status == ATTN_OK) {
-        memcpy(made->ids, run->text.ids, made->n_prompt * sizeof *made->ids);
-        memcpy(made->ids + made->n_prompt, encoded.encodings->ids, made->n * sizeof *made->ids);
-    }
-    attn_continuations_release(&encoded);
-    return status;
-}
-
-enum attn_status attn_attribute_continue(struct attn_host *host, const struct attn_request *request,
-                                         size_t n_most, const char *continuation,
-                                         struct attn_generation *made, struct attn_error *err)
-{
-    const struct attn_generate_args args = {.size = sizeof args, .n_most = n_most};
-    struct attn_run *run = NULL;
-    enum attn_status status;
-
-    if (!continuation) {
-        ATTN_TRY(attn_generate(host, request, &args, made, err));
-        if (made->n > 0 && made->n_prompt > 0)
-            return ATTN_OK;
-        attn_generation_release(made);
-        return attn_refuse(err, ATTN_STAGE_INPUT, "the text ends here: the model adds no token");
-    }
-    ATTN_TRY(attn_run_prepare(host, request, &run, err));
-    *made = (struct attn_generation){0};
-    status =
-        attn_error_at(append_continuation(run, continuation, made, err), ATTN_STAGE_INPUT, err);
-    attn_run_free(run);
-    return status;
-}
-
-/* The row after those of the target that ROW of TABLE is about. */
-static size_t end_of_target(const struct attn_table *table, size_t row)
-{
-    const int64_t step = attn_table_cell(table, row, 0).integer;
-
-    while (row < attn_table_n_row(table) && attn_table_cell(table, row, 0).integer == step)
-        row++;
-    return row;
-}
-
-static bool is_of_token(const struct attn_table *table, size_t row)
-{
-    return attn_table_cell(table, row, attn_table_find(table, "position")).type !=
-           ATTN_VALUE_MISSING;
-}
-
-/* Names the columns of a matrix by the rows of TABLE from FIRST on, those of its last target. */
-static enum attn_status create_matrix(const struct attn_table *table, size_t first,
-                                      struct attn_table **matrix, struct attn_error *err)
-{
-    const size_t n = attn_table_n_row(table) - first;
-    const size_t part = attn_table_find(table, "part"), token = attn_table_find(table, "token");
-    const size_t position = attn_table_find(table, "position");
-    struct attn_buffer names = {0};
-    struct attn_column *made = attn_alloc(n + 2, sizeof *made, err);
-    enum attn_status status = made ? ATTN_OK : ATTN_NO_MEMORY;
-
-    for (size_t i = 0; made && i < n; i++) {
-        const bool is_token = is_of_token(table, first + i);
-        const struct attn_cell text = attn_table_cell(table, first + i, is_token ? token : part);
-
-        if (is_token) {
-            attn_buffer_append_integer(&names, attn_table_cell(table, first + i, position).integer);
-            attn_buffer_append_char(&names, '|');
-        }
-        attn_escape_append(&names, text.text, text.size);
-        attn_buffer_append_char(&names, '\0');
-    }
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&names, err);
-    if (status == ATTN_OK) {
-        const char *name = names.data;
-
-        made[0] = *attn_table_column(table, 0);
-        made[1] = *attn_table_column(table, 1);
-        for (size_t i = 0; i < n; i++, name += strlen(name) + 1) {
-            made[i + 2] = *attn_table_column(table, attn_table_find(table, "attribution"));
-            made[i + 2].name = name;
-        }
-        status = attn_table_create("attribution", made, n + 2, matrix, err);
-    }
-    attn_buffer_release(&names);
-    attn_free(made);
-    return status;
-}
-
-enum attn_status attn_attribute_matrix(const struct attn_table *table, struct attn_table **matrix,
-                                       struct attn_error *err)
-{
-    const size_t n_row = attn_table_n_row(table), value = attn_table_find(table, "attribution");
-    size_t last = 0;
-    struct attn_table *made = NULL;
-    struct attn_cell *cells;
-    enum attn_status status;
-
-    if (!attn_is_given(matrix, "matrix", err) ||
-        !attn_is_given(n_row > 0 && attn_table_find(table, "step") == 0, "table", err))
-        return ATTN_INVALID;
-    while (end_of_target(table, last) < n_row)
-        last = end_of_target(table, last);
-    ATTN_TRY(ATTN_ALLOC(cells, n_row - last + 2, err));
-    status = create_matrix(table, last, &made, err);
-    for (size_t row = 0; status == ATTN_OK && row < n_row;) {
-        const size_t first = row, end = end_of_target(table, row);
-
-        memset(cells, 0, (n_row - last + 2) * sizeof *cells);
-        cells[0] = attn_table_cell(table, row, 0);
-        cells[1] = attn_table_cell(table, row, 1);
-        for (; row < end; row++) { /* parts stand at the end of a row */
-            const size_t at = is_of_token(table, row) ? row - first : n_row - last + row - end;
-
-            cells[at + 2] = attn_table_cell(table, row, value);
-        }
-        status = attn_table_append(made, cells, n_row - last + 2, err);
-    }
-    attn_free(cells);
-    if (status == ATTN_OK)
-        status = attn_table_copy_about(table, made, err);
-    if (status == ATTN_OK)
-        *matrix = made;
-    else
-        attn_table_free(made);
-    return status;
 }

@@ -10,21 +10,20 @@
  * The method dla is direct logit attribution (Elhage et al. 2021): which part of a model writes a
  * logit. The stream at a position is a sum of what embedding, positions, heads, biases and MLPs
  * have written. With the scale of the final norm frozen at its value in the run, the logit is a sum
- * of these parts too. Norms after attention and MLP are frozen in the same way. The rows are
+ * of these parts too. Norms after attention and MLP, and lengths, keep their scales, too. Rows:
  *
  *     part, layer, head, logit      the target's logit, minus that of a foil
  *
- *     embed, pos         the token's embedding; the position's embedding
+ *     embed, pos         the token's embedding; the position's, of pictures with [CLS], registers
  *     head               z W_O of one head, with the share of the bias of its values
  *     attn_bias          b_O, and the bias of a norm after attention
  *     mlp                the output of the MLP, with its biases and the norm after it
  *     norm_bias          the bias of the final norm
- *     output_bias        of the output matrix
+ *     output_bias        of the output matrix, and of maps after a pooling
  *     sum                of all these parts
- *     model              the logit that the model computes, before a soft cap: equal but for
- * rounding
+ *     model              the model's logit before a soft cap: equal but for rounding
  *
- * This is the direct share only: the effect of a head on later heads and MLPs is in their rows.
+ * The effect of a head on later heads and MLPs is in their rows.
  *
  * The other methods use gradients. With e the embedding of a token (hook_embed; learned positions
  * stay as they are), d the gradient of the metric with respect to it, and b a baseline, a token
@@ -35,19 +34,29 @@
  *     ig               (e - b) . the mean of d between b and e (Sundararajan et al. 1703.01365),
  *                      by Gauss-Legendre quadrature
  *     attnlrp          e . d by the rules of AttnLRP (Achtibat et al. 2402.05602)
- *     relevance        the site relevance of the last layer in the row of the answer, without the
- *                      identity (Chefer et al. 2103.15679)
+ *     relp             e . d by the rules of RelP (2508.21258)
+ *     relevance        the site relevance of the last layer in the rows that the answer reads,
+ *                      without the identity (Chefer et al. 2103.15679)
+ *     relevance_norm   the same with relevance_norm (2012.09838)
  *
  * in rows of part, position, id, token, attribution:
  *
- *     token            one row per position, or per word
- *     pos              the attribution of learned positions, for grad_x_input and attnlrp
- *     sum              of all these rows, for methods that have a sum: not saliency, relevance
+ *     source, token    one row per position, or per word, of the source and of the text
+ *     pos, types       the attribution of learned positions and of token types, for
+ *                      grad_x_input, attnlrp and relp
+ *     sum              of all these rows, for methods that have a sum
  *     model            the metric, which the sum approximates; for ig minus the metric at the
  *                      baseline. Equal for ig with many points
  *
- * With n_target these rows follow for each target, as of its prefix alone, after the columns step,
- * its position, and target, its text. All targets take one run, and one backward pass each.
+ * Where a norm follows the embedding and what is added to it, as in BERT, the scale of their sum
+ * has no effect: the shares of grad_x_input of a position, its embedding, position and type, add up
+ * to 0. A note says so; where nothing is added, each share is 0, and the method is refused.
+ *
+ * For pictures a token is [CLS], a register or a patch. The first two have learned vectors, which
+ * have no baseline: ig gives them 0.
+ *
+ * With n_target these rows follow for each target (attribute_generated.h), as of its prefix alone,
+ * after the columns step, its position, and target, its text. All targets take one run.
  *
  * attn_x_grad gives the cells with the largest |P dP|, where P is the weight of a query on a key
  * and dP the derivative of the metric with respect to it:
@@ -57,14 +66,16 @@
  *     attn_x_grad        P dP
  *     knockout           the estimated change of the metric if the key is masked for this query and
  *                        the other weights of the row grow to add up to 1: P times the mean of dP
- *                        over the other keys, each counted by its weight, minus P dP. Missing if
- * the row has no other key
+ *                        over the other keys, each counted by its weight, minus P dP. Missing
+ *                        if the row has no other key
+ *
+ * causes gives the 30 largest of these cells, after a column part, "head", and with them the MLPs,
+ * "mlp", whose output at a position `query` times its gradient, the attribution, is as large.
  */
 #ifndef ATTN_EXPERIMENT_ATTRIBUTE_H
 #define ATTN_EXPERIMENT_ATTRIBUTE_H
 
 #include "base/table.h"
-#include "experiment/generate.h"
 #include "predict/answer.h"
 #include "run/run.h"
 
@@ -78,7 +89,10 @@ struct attn_study_args; /* study/study.h */
     X(IG, 3, "ig", true)                                                                           \
     X(ATTNLRP, 4, "attnlrp", true)                                                                 \
     X(RELEVANCE, 5, "relevance", false)                                                            \
-    X(ATTN_X_GRAD, 6, "attn_x_grad", false)
+    X(ATTN_X_GRAD, 6, "attn_x_grad", false)                                                        \
+    X(CAUSES, 7, "causes", false)                                                                  \
+    X(RELEVANCE_NORM, 8, "relevance_norm", false)                                                  \
+    X(RELP, 9, "relp", true)
 
 enum attn_attribute_method {
 #define ATTN_ATTRIBUTE_METHOD_ENUM(id, number, ...) ATTN_ATTRIBUTE_##id = (number),
@@ -88,10 +102,16 @@ enum attn_attribute_method {
 };
 
 enum attn_baseline {
-    ATTN_BASELINE_MEAN = 0, /* the mean embedding of the vocabulary, at every position */
-    ATTN_BASELINE_ZERO =
-        1, /* a trap without learned positions: near 0 the norms amplify anything */
-    ATTN_BASELINE_GIVEN = 2 /* the embeddings of another text */
+    ATTN_BASELINE_MEAN = 0,  /* the mean embedding of the vocabulary, at every position */
+    ATTN_BASELINE_ZERO = 1,  /* refused if nothing is added to the embedding before a norm; without
+                                learned positions the norms amplify anything near 0 */
+    ATTN_BASELINE_GIVEN = 2, /* the embeddings of another text or picture */
+    ATTN_BASELINE_AUTO = 3, /* mask for encoders of texts with a mask token, grey for pictures, else
+                               mean */
+    ATTN_BASELINE_MASK = 4, /* the embedding of the tokenizer's mask token at every position */
+    ATTN_BASELINE_PAD = 5,  /* that of the padding token, `pad_token_id` of config.json */
+    ATTN_BASELINE_GREY = 6, /* of pictures: every pixel 0 after normalization */
+    ATTN_N_BASELINE = 7
 };
 
 struct attn_attribute_args {
@@ -100,20 +120,23 @@ struct attn_attribute_args {
                                        not used. Gradients: any metric but kl */
     bool by_token; /* dla: each head by the key that it read from, its pattern times value: the rows
                       layer, head, key, token, logit with the largest magnitudes */
-    size_t n_most; /* number of these rows, or of cells; 0: 20 */
+    size_t n_most; /* number of these rows, or of cells; 0: 20, of causes 30 */
     const struct attn_study_args *study; /* items instead of the request's input, not by_token and
-                                            not for attn_x_grad; texts for dla; or NULL */
+                                            not for cells; texts for dla; or NULL */
     enum attn_attribute_method method;
     size_t n_point;              /* of ig; 0: 50 */
     enum attn_baseline baseline; /* of ig */
     struct attn_input given;     /* the text or ids of ATTN_BASELINE_GIVEN, with as many tokens */
     bool merges_words;           /* a row per word instead of per token: the sum over its tokens */
-    size_t n_target; /* tokens at the end of the text, each of which is a target in turn,
-                        attributed to the tokens before it; 0: the answer */
+    size_t n_target;           /* tokens at the end of the text, each of which is a target in turn,
+                                  attributed to those before; 0: the answer; SIZE_MAX: all but 1 */
+    const char *baseline_keep; /* of ig: positions that keep their embedding in the baseline, or
+                                  "none"; NULL: those that an encoder's tokenizer added */
 };
 
 #define ATTN_ATTRIBUTE_ARGS_DEFAULT                                                                \
-    ((struct attn_attribute_args){.size = sizeof(struct attn_attribute_args)})
+    ((struct attn_attribute_args){.size = sizeof(struct attn_attribute_args),                      \
+                                  .baseline = ATTN_BASELINE_AUTO})
 
 /* The caller owns *table. Errors have a stage; ATTN_INVALID at the stage of options for dla without
  * a residual stream, by token without a pattern, and for gradients if the model or its attention
@@ -122,20 +145,5 @@ struct attn_attribute_args {
 ATTN_API enum attn_status attn_attribute(struct attn_host *host, const struct attn_request *request,
                                          const struct attn_attribute_args *args,
                                          struct attn_table **table, struct attn_error *err);
-
-/* Makes the rows of TABLE, of several targets, a matrix: a row for each target, after `step` and
- * `target` a column for each token before, "3|eat", then one for each other part. The caller owns
- * *matrix. */
-ATTN_API enum attn_status attn_attribute_matrix(const struct attn_table *table,
-                                                struct attn_table **matrix, struct attn_error *err);
-
-/* The tokens of REQUEST's text, then those of CONTINUATION, or if it is NULL, up to N_MOST greedy
- * ones: ids, n_prompt and n of MADE, for a request of these ids with n_target = n. The caller
- * releases MADE (experiment/generate.h). ATTN_INVALID if nothing follows. */
-ATTN_API enum attn_status attn_attribute_continue(struct attn_host *host,
-                                                  const struct attn_request *request, size_t n_most,
-                                                  const char *continuation,
-                                                  struct attn_generation *made,
-                                                  struct attn_error *err);
 
 #endif

@@ -1,6 +1,7 @@
-/* attribute_cells.c - attributes an answer to cells of patterns (attribute.h). For each head the
- * backward pass emits some rows of the pattern, then their gradient. The largest cells are kept in
- * a heap whose first element is the smallest. */
+/* attribute_cells.c - attributes an answer to cells of patterns, and to outputs of MLPs
+ * (attribute.h). For each head the backward pass emits some rows of the pattern, then their
+ * gradient. The largest cells are kept in a heap whose first element is the smallest. Outputs of
+ * MLPs are kept from the forward pass until their gradients come. */
 #include "experiment/attribute_internal.h"
 
 #include "base/memory.h"
@@ -11,11 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_MOST = 20 };
+enum { DEFAULT_MOST = 20, DEFAULT_CAUSES = 30 };
 
-enum { LAYER, HEAD, QUERY, KEY, TOKEN, WEIGHT, ATTN_X_GRAD, KNOCKOUT, N_COLUMN };
+enum { PART, LAYER, HEAD, QUERY, KEY, TOKEN, WEIGHT, ATTN_X_GRAD, ATTRIBUTION, KNOCKOUT, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
+    [PART] = ATTN_COLUMN_OF(PART, "part", TEXT),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [QUERY] = ATTN_COLUMN_OF(QUERY, "query", INTEGER),
@@ -23,6 +25,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight"),
     [ATTN_X_GRAD] = ATTN_COLUMN_REAL("attn_x_grad", 4, NULL, SIGNED),
+    [ATTRIBUTION] = ATTN_COLUMN_REAL("attribution", 4, NULL, SIGNED),
     [KNOCKOUT] = ATTN_COLUMN_QUANTITY("knockout", 4, NULL, SIGNED,
                                       "estimated change of @ without the weight"),
 };
@@ -34,11 +37,24 @@ struct attribution {
     struct attn_derivative *derivative; /* owns */
     struct attn_selection *wanted;      /* owns; of the backward pass */
     struct attn_trace trace;            /* of the backward pass */
+    bool has_mlps;                      /* outputs of MLPs are attributed, too */
+    struct attn_selection *outputs;     /* owns; of the forward pass */
+    struct attn_trace watched;          /* of the forward pass */
+    float *mlps;                        /* [n_layer, n, D] owns; the outputs of the MLPs */
     float *pattern;                     /* [n_row, n] owns; the current rows */
     size_t n_float;                     /* its capacity */
     struct attn_found_cell *cells;      /* [n_most] owns; [n_cell] a heap */
     size_t n_cell, n_most, capacity;
+    struct attn_found_cell *found; /* [n_found] owns; of all MLPs and positions */
+    size_t n_found, room;
 };
+
+static bool is_of_causes(const struct attribution *a)
+{
+    const struct attn_attribute_args *args = a->frame.args;
+
+    return args->method == ATTN_ATTRIBUTE_CAUSES;
+}
 
 /* --- The heap --------------------------------------------------------------------------------- */
 
@@ -124,13 +140,51 @@ static enum attn_status take_row(struct attribution *a, const struct attn_trace_
     return ATTN_OK;
 }
 
-/* An attn_trace_fn: rows of a pattern, then their gradient. */
-static enum attn_status on_matrix(void *user, const struct attn_trace_event *event,
+/* An attn_trace_fn of the forward pass: rows of the output of an MLP. */
+static enum attn_status on_output(void *user, const struct attn_trace_event *event,
                                   struct attn_error *err)
+{
+    struct attribution *a = user;
+    const size_t n = a->frame.run->text.n;
+
+    (void)err;
+    for (size_t r = 0; r < event->n_row; r++)
+        memcpy(a->mlps + ((size_t)event->layer * n + event->row0 + r) * event->n_col,
+               event->data + r * event->ld, event->n_col * sizeof *a->mlps);
+    return ATTN_OK;
+}
+
+/* Adds the MLPs of EVENT, gradients of their outputs, to the cells, which are complete in the end:
+ * each position's output times its gradient. */
+static enum attn_status take_mlps(struct attribution *a, const struct attn_trace_event *event,
+                                  struct attn_error *err)
+{
+    const size_t n = a->frame.run->text.n;
+
+    for (size_t r = 0; r < event->n_row; r++) {
+        struct attn_found_cell *mlp;
+        const float *out = a->mlps + ((size_t)event->layer * n + event->row0 + r) * event->n_col;
+
+        ATTN_TRY(attn_grow(&a->found, &a->room, a->n_found + 1, sizeof *a->found, err));
+        mlp = &a->found[a->n_found++];
+        *mlp = (struct attn_found_cell){
+            .layer = event->layer, .head = -1, .query = event->row0 + r, .has_knockout = true};
+        for (size_t c = 0; c < event->n_col; c++)
+            mlp->value += (double)out[c] * (double)event->data[r * event->ld + c];
+        mlp->knockout = -mlp->value;
+    }
+    return ATTN_OK;
+}
+
+/* An attn_trace_fn: rows of a pattern, then their gradient; or gradients of an MLP's output. */
+static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err)
 {
     struct attribution *a = user;
     const size_t n = event->n_row * event->n_col;
 
+    if (event->site == ATTN_SITE_MLP_OUT_GRAD)
+        return take_mlps(a, event, err);
     if (event->site == ATTN_SITE_PATTERN) {
         ATTN_TRY(attn_grow(&a->pattern, &a->n_float, n, sizeof *a->pattern, err));
         for (size_t r = 0; r < event->n_row; r++)
@@ -145,51 +199,97 @@ static enum attn_status on_matrix(void *user, const struct attn_trace_event *eve
 
 /* --- The experiment --------------------------------------------------------------------------- */
 
+/* Watches the outputs of MLPs, if the model has any. */
+static enum attn_status watch_mlps(struct attribution *a, struct attn_error *err)
+{
+    const attn_site_set site = ATTN_SITE_BIT(ATTN_SITE_MLP_OUT);
+    const struct attn_config *config = a->frame.config;
+    const size_t n = a->frame.run->text.n;
+
+    a->has_mlps = (attn_config_dims(config, n).sites & site) != 0;
+    if (!a->has_mlps)
+        return ATTN_OK;
+    a->mlps = attn_frame_alloc(&a->frame, config->n_layer * n, config->d_model * sizeof *a->mlps);
+    ATTN_TRY(attn_frame_memory(&a->frame, err));
+    a->watched = (struct attn_trace){NULL, on_output, a};
+    ATTN_TRY(attn_derivative_select(a->frame.run, site, &a->outputs, err));
+    a->watched.selection = a->outputs;
+    return ATTN_OK;
+}
+
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
-    const attn_site_set sites =
-        ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_GRAD);
+    attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_GRAD);
     struct attribution *a = state;
-    const struct attn_derivative_options options = {.trace = &a->trace};
+    struct attn_derivative_options options = {.trace = &a->trace};
 
     a->args = a->frame.args;
-    a->n_most = a->args->n_most > 0 ? a->args->n_most : DEFAULT_MOST;
+    a->n_most = a->args->n_most > 0 ? a->args->n_most
+                : is_of_causes(a)   ? DEFAULT_CAUSES
+                                    : DEFAULT_MOST;
     ATTN_TRY(attn_frame_find_answer(&a->frame, &a->args->answer, &a->answer, err));
     ATTN_TRY(attn_error_at(attn_answer_check_goal(&a->answer, err), ATTN_STAGE_OPTIONS, err));
+    if (is_of_causes(a))
+        ATTN_TRY(attn_error_at(watch_mlps(a, err), ATTN_STAGE_MODEL, err));
+    if (a->has_mlps) {
+        sites |= ATTN_SITE_BIT(ATTN_SITE_MLP_OUT_GRAD);
+        options.watched = &a->watched;
+    }
     ATTN_TRY(attn_error_at(attn_derivative_select(a->frame.run, sites, &a->wanted, err),
                            ATTN_STAGE_MODEL, err));
-    a->trace = (struct attn_trace){a->wanted, on_matrix, a};
+    a->trace = (struct attn_trace){a->wanted, on_gradient, a};
     return attn_derivative_create(a->frame.run, &a->answer, &options, &a->derivative, err);
 }
 
 static enum attn_status append(struct attribution *a, const struct attn_found_cell *cell,
                                struct attn_error *err)
 {
-    struct attn_cell row[N_COLUMN] = {[LAYER] = attn_cell_integer(cell->layer),
-                                      [HEAD] = attn_cell_integer(cell->head),
+    const bool is_mlp = cell->head < 0;
+    const size_t position = is_mlp ? cell->query : cell->key;
+    struct attn_cell row[N_COLUMN] = {[PART] = attn_cell_string(is_mlp ? "mlp" : "head"),
+                                      [LAYER] = attn_cell_integer(cell->layer),
                                       [QUERY] = attn_cell_integer((int64_t)cell->query),
-                                      [KEY] = attn_cell_integer((int64_t)cell->key),
                                       [TOKEN] =
-                                          attn_cell_position(&a->frame.run->text.tokens, cell->key),
-                                      [WEIGHT] = attn_cell_real(cell->weight),
-                                      [ATTN_X_GRAD] = attn_cell_real(cell->value)};
+                                          attn_cell_position(&a->frame.run->text.tokens, position),
+                                      [ATTN_X_GRAD] = attn_cell_real(cell->value),
+                                      [ATTRIBUTION] = attn_cell_real(cell->value)};
 
+    if (!is_mlp) {
+        row[HEAD] = attn_cell_integer(cell->head);
+        row[KEY] = attn_cell_integer((int64_t)cell->key);
+        row[WEIGHT] = attn_cell_real(cell->weight);
+    }
     if (cell->has_knockout)
         row[KNOCKOUT] = attn_cell_real(cell->knockout);
     return attn_frame_append(&a->frame, row, err);
+}
+
+/* Adds the MLPs that are as large as the smallest cell. */
+static enum attn_status join_mlps(struct attribution *a, struct attn_error *err)
+{
+    const struct attn_found_cell least = a->n_cell > 0 ? a->cells[0] : (struct attn_found_cell){0};
+
+    for (size_t i = 0; i < a->n_found; i++) {
+        if (fabs(a->found[i].value) < fabs(least.value))
+            continue;
+        ATTN_TRY(attn_grow(&a->cells, &a->capacity, a->n_cell + 1, sizeof *a->cells, err));
+        a->cells[a->n_cell++] = a->found[i];
+    }
+    return ATTN_OK;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct attribution *a = state;
     const size_t n = a->frame.run->text.n;
-    float *x = attn_frame_alloc(&a->frame, n, a->frame.config->d_model * sizeof *x);
+    float *x = attn_frame_alloc(&a->frame, n, a->frame.config->d_embed * sizeof *x);
     double value;
 
     ATTN_TRY(attn_frame_memory(&a->frame, err));
-    attn_derivative_embed(a->frame.run, x);
+    ATTN_TRY(attn_derivative_embed(a->frame.run, x, err));
     ATTN_TRY(attn_derivative_feed(a->derivative, x, &value, err));
     ATTN_TRY(attn_derivative_backward(a->derivative, err));
+    ATTN_TRY(join_mlps(a, err));
     if (a->n_cell > 0)
         qsort(a->cells, a->n_cell, sizeof *a->cells, attn_found_cell_compare);
     for (size_t i = 0; i < a->n_cell; i++)
@@ -197,7 +297,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return attn_table_set_about(
         a->frame.rows.table,
         (const struct attn_column[]){ATTN_COLUMN("method", TEXT), ATTN_COLUMN("metric", TEXT)},
-        (const struct attn_cell[]){attn_cell_string("attn_x_grad"),
+        (const struct attn_cell[]){attn_cell_string(is_of_causes(a) ? "causes" : "attn_x_grad"),
                                    attn_cell_string(attn_answer_metric_name(a->answer.metric))},
         2, err);
 }
@@ -208,8 +308,16 @@ static void release(void *state)
 
     attn_derivative_free(a->derivative);
     attn_selection_free(a->wanted);
+    attn_selection_free(a->outputs);
     attn_free(a->pattern);
     attn_free(a->cells);
+    attn_free(a->found);
+}
+
+static uint64_t hidden(const void *state)
+{
+    return is_of_causes(state) ? ATTN_COLUMN_BIT(ATTN_X_GRAD)
+                               : ATTN_COLUMN_BIT(PART) | ATTN_COLUMN_BIT(ATTRIBUTION);
 }
 
 const struct attn_experiment attn_attribute_cells = {
@@ -221,6 +329,7 @@ const struct attn_experiment attn_attribute_cells = {
     .state_size = sizeof(struct attribution),
     .check = attn_attribute_check,
     .prepare = prepare,
+    .hidden = hidden,
     .ask = ask,
     .release = release,
 };

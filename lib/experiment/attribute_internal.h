@@ -7,9 +7,9 @@
 #include "study/frame.h"
 
 extern const struct attn_experiment attn_attribute_tokens; /* methods with a row per token */
-extern const struct attn_experiment attn_attribute_cells;  /* attn_x_grad */
+extern const struct attn_experiment attn_attribute_cells;  /* attn_x_grad and causes */
 
-/* A cell of a pattern, or with query 0 a key that a head reads. */
+/* A cell of a pattern, with query 0 a key that a head reads, or with head -1 the MLP at a query. */
 struct attn_found_cell {
     int layer, head;
     size_t query, key;
@@ -20,6 +20,12 @@ struct attn_found_cell {
 
 /* Orders cells by the magnitude of their value, descending; then by layer, head, query and key. */
 int attn_found_cell_compare(const void *a, const void *b);
+
+/* Whether METHOD attributes to cells of patterns. */
+static inline bool attn_attribute_is_of_cells(enum attn_attribute_method method)
+{
+    return method == ATTN_ATTRIBUTE_ATTN_X_GRAD || method == ATTN_ATTRIBUTE_CAUSES;
+}
 
 /* The functions that all methods share: `check` and `take_item` of their experiments. */
 enum attn_status attn_attribute_check(const void *given, struct attn_error *err);

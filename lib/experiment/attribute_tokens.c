@@ -3,11 +3,16 @@
  * double precision. */
 #include "experiment/attribute_internal.h"
 
+#include "base/escape.h"
 #include "base/status_internal.h"
+#include "derived/gradient.h"
 #include "derived/relevance.h"
 #include "experiment/derivative.h"
+#include "input/encoder.h"
+#include "input/position.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
+#include "predict/mask_token.h"
 #include "tokenizer/words.h"
 
 #include <math.h>
@@ -41,24 +46,46 @@ static const bool has_sum[] = {
 #undef METHOD_HAS_SUM
 };
 
+static const char *const baselines[] = {
+    [ATTN_BASELINE_MEAN] = "mean", [ATTN_BASELINE_ZERO] = "zero", [ATTN_BASELINE_GIVEN] = "given",
+    [ATTN_BASELINE_AUTO] = "auto", [ATTN_BASELINE_MASK] = "mask", [ATTN_BASELINE_PAD] = "pad",
+    [ATTN_BASELINE_GREY] = "grey"};
+
 struct attribution {
-    struct attn_frame frame; /* its capture has the gradient, or the relevance */
+    struct attn_frame frame; /* its capture has the relevance */
     const struct attn_attribute_args *args;
     struct attn_answer answer;
     struct attn_derivative *derivative; /* owns */
     struct attn_relevance *relevance;   /* owns; or NULL */
     struct attn_selection *wanted;      /* owns; of the backward pass */
     struct attn_trace trace;            /* of the backward pass */
-    size_t n, d;
+    enum attn_baseline baseline_kind;   /* not AUTO */
+    size_t n, d;                        /* n: tokens of the text, then of the source; d: De */
+    size_t n_text;                      /* tokens of the text */
     float *e, *b, *x;       /* [n, d] embeddings: the text's, the baseline's, between them */
+    float *typed, *placed;  /* [n, d] e with types, and with positions, too */
+    double *weights;        /* [n] rows that the answer reads */
+    unsigned char *kept;    /* [n] positions that keep their embedding in the baseline */
     size_t n_goal, n_block; /* targets, and those that are gone through together; 1 and 1 */
     double *gradient;       /* [n_block, n, d] of one pass, or the mean over passes */
     double *attribution;    /* [n] */
     bool *begins;           /* [n] words */
     double *model;          /* [n_block] the metric, of ig minus that at the baseline */
     double *baseline;       /* [n_block] */
-    double pos;
+    double pos, types;
 };
+
+static bool is_relevance(const struct attribution *a)
+{
+    return a->args->method == ATTN_ATTRIBUTE_RELEVANCE ||
+           a->args->method == ATTN_ATTRIBUTE_RELEVANCE_NORM;
+}
+
+static enum attn_site relevance_site(const struct attribution *a)
+{
+    return a->args->method == ATTN_ATTRIBUTE_RELEVANCE ? ATTN_SITE_RELEVANCE
+                                                       : ATTN_SITE_RELEVANCE_NORM;
+}
 
 /* --- Gradients -------------------------------------------------------------------------------- */
 
@@ -67,38 +94,39 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
                                     struct attn_error *err)
 {
     struct attribution *a = user;
-    const struct attn_trace *trace = attn_capture_trace(a->frame.capture);
 
-    if (event->site != ATTN_SITE_PATTERN_X_GRAD)
-        return trace->on_event(trace->user, event, err);
-    attn_relevance_add(a->relevance, event);
+    (void)err;
+    if (event->site == ATTN_SITE_PATTERN_X_GRAD)
+        attn_relevance_add(a->relevance, event);
     return ATTN_OK;
 }
 
 /* Selects the sites that are kept, and those that the backward pass emits. */
 static enum attn_status choose(struct attribution *a, struct attn_error *err)
 {
-    const bool is_relevance = a->args->method == ATTN_ATTRIBUTE_RELEVANCE;
-    const enum attn_site kept = is_relevance ? ATTN_SITE_RELEVANCE : ATTN_SITE_EMBED_GRAD;
-    const enum attn_site wanted = is_relevance ? ATTN_SITE_PATTERN_X_GRAD : ATTN_SITE_EMBED_GRAD;
+    const enum attn_site wanted = is_relevance(a) ? ATTN_SITE_PATTERN_X_GRAD : ATTN_SITE_EMBED_GRAD;
     struct attn_frame *frame = &a->frame;
 
-    ATTN_TRY(attn_derivative_select(frame->run, ATTN_SITE_BIT(kept), &frame->selection, err));
-    if (is_relevance) {
-        ATTN_TRY(attn_selection_set_layers(frame->selection, "-1", err));
-        ATTN_TRY(attn_selection_add_queries(frame->selection, a->answer.position, 1, err));
-        ATTN_TRY(attn_relevance_create(frame->selection, attn_host_pool(frame->host, 1e9),
-                                       &a->relevance, err));
-    }
     ATTN_TRY(attn_derivative_select(frame->run, ATTN_SITE_BIT(wanted), &a->wanted, err));
     a->trace = (struct attn_trace){a->wanted, on_gradient, a};
+    if (!is_relevance(a))
+        return ATTN_OK;
+    ATTN_TRY(attn_derivative_select(frame->run, ATTN_SITE_BIT(relevance_site(a)), &frame->selection,
+                                    err));
+    ATTN_TRY(attn_selection_set_layers(frame->selection, "-1", err));
+    attn_answer_weigh_rows(&a->answer, a->weights);
+    for (size_t i = 0; i < a->n_text; i++)
+        if (a->weights[i] > 0)
+            ATTN_TRY(attn_selection_add_queries(frame->selection, i, 1, err));
+    ATTN_TRY(attn_relevance_create(frame->selection, relevance_site(a),
+                                   attn_host_pool(frame->host, 1e9), &a->relevance, err));
     return attn_capture_create(frame->selection, &frame->capture, err);
 }
 
 /* Aims the answer at target GOAL, if there are several. */
 static void aim(struct attribution *a, size_t goal)
 {
-    const size_t position = a->n - a->n_goal + goal;
+    const size_t position = a->n_text - a->n_goal + goal;
 
     if (a->args->n_target == 0)
         return;
@@ -121,7 +149,7 @@ static enum attn_status add_gradients(struct attribution *a, const float *x, dou
         if (weight == 0)
             continue;
         ATTN_TRY(attn_derivative_backward(a->derivative, err));
-        found = attn_capture_tensor(a->frame.capture, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
+        found = attn_derivative_embedding(a->derivative);
         for (size_t k = 0; k < size; k++)
             a->gradient[i * size + k] += weight * (double)found[k];
     }
@@ -138,17 +166,17 @@ static void gather(const struct attribution *a, const int32_t *ids, size_t n, fl
 /* Sets the baseline to the mean row of the vocabulary, at every position. */
 static void find_mean(struct attribution *a)
 {
-    const size_t n_vocab = a->frame.config->n_vocab, d = a->d;
+    const size_t n_token = a->frame.config->n_token, d = a->d;
     double *sum = a->gradient; /* [d] borrowed as scratch, and cleared afterwards */
 
-    for (int32_t id = 0; id < (int32_t)n_vocab; id++) {
-        gather(a, &id, 1, a->b);
+    for (int32_t id = 0; id < (int32_t)n_token; id++) {
+        attn_model_row(a->frame.run->model, attn_kernels_find(ATTN_ISA_BEST), id, a->b);
         for (size_t j = 0; j < d; j++)
             sum[j] += (double)a->b[j];
     }
     for (size_t i = 0; i < a->n; i++)
         for (size_t j = 0; j < d; j++)
-            a->b[i * d + j] = (float)(sum[j] / (double)n_vocab);
+            a->b[i * d + j] = (float)(sum[j] / (double)n_token);
     memset(sum, 0, d * sizeof *sum);
 }
 
@@ -159,9 +187,9 @@ static enum attn_status read_given(struct attribution *a, struct attn_error *err
 
     status = attn_sequence_read(&a->frame.request.reading, &a->args->given, a->frame.run->model,
                                 a->frame.run->tokenizer, &text, err);
-    if (status == ATTN_OK && (!text.ids || text.n != a->n))
+    if (status == ATTN_OK && (!text.ids || text.n != a->n_text))
         status = attn_error_set(err, ATTN_INVALID, "the baseline has %zu token%s, the text has %zu",
-                                text.n, text.n == 1 ? "" : "s", a->n);
+                                text.n, text.n == 1 ? "" : "s", a->n_text);
     if (status == ATTN_OK)
         status = attn_model_check_ids(a->frame.run->model, text.ids, a->n, 0, err);
     if (status == ATTN_OK)
@@ -170,17 +198,146 @@ static enum attn_status read_given(struct attribution *a, struct attn_error *err
     return status;
 }
 
-static enum attn_status find_baseline(struct attribution *a, struct attn_error *err)
+/* The embeddings of another picture. */
+static enum attn_status read_picture(struct attribution *a, struct attn_error *err)
 {
-    switch (a->args->baseline) {
+    struct attn_frame *frame = &a->frame;
+    struct attn_request request = frame->request;
+    const struct attn_image_grid *grid = &frame->run->text.grid, *other;
+
+    request.input = a->args->given;
+    ATTN_TRY(attn_run_prepare_like(frame->run, &request, &frame->other, err));
+    other = &frame->other->text.grid;
+    if (other->n_row != grid->n_row || other->n_col != grid->n_col)
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "the baseline has %zu x %zu patches, the picture has %zu x %zu",
+                           other->n_row, other->n_col, grid->n_row, grid->n_col);
+    return attn_derivative_embed(frame->other, a->b, err);
+}
+
+/* One row at every position: that of token ID, or for pictures what a patch of zeros is mapped to.
+ */
+static enum attn_status repeat_row(struct attribution *a, int64_t id, struct attn_error *err)
+{
+    const int32_t token = (int32_t)id;
+    const struct attn_model *model = a->frame.run->model;
+    const struct attn_vector *bias = &model->weights.patches.bias;
+
+    if (id >= 0) {
+        ATTN_TRY(attn_model_check_ids(model, &token, 1, 0, err));
+        gather(a, &token, 1, a->b);
+    } else if (bias->data) { /* else a->b is zeroed */
+        attn_kernels_find(ATTN_ISA_BEST)->convert(bias->data, bias->dtype, a->d, a->b);
+    }
+    for (size_t i = 1; i < a->n; i++)
+        memcpy(a->b + i * a->d, a->b, a->d * sizeof *a->b);
+    return ATTN_OK;
+}
+
+/* Flags the positions that keep their embedding. */
+static enum attn_status find_kept(struct attribution *a, struct attn_error *err)
+{
+    const struct attn_sequence *text = &a->frame.run->text;
+    const struct attn_encoding *encoding = &text->encoding;
+    const char *given = a->args->baseline_keep;
+
+    if (given && strcmp(given, "none") != 0)
+        ATTN_TRY(
+            attn_error_in(attn_positions_find(text, given, a->kept, err), "baseline_keep", err));
+    for (size_t i = 0; i < encoding->n && i < a->n && !given && a->frame.config->is_encoder; i++)
+        a->kept[i] = i < encoding->n_front || i + encoding->n_back >= encoding->n ||
+                     (encoding->texts && encoding->texts[i] == ATTN_TEXT_NONE);
+    for (size_t i = 0; i < text->grid.n_front; i++)
+        a->kept[i] = true;
+    return ATTN_OK;
+}
+
+static enum attn_status fill_baseline(struct attribution *a, struct attn_error *err)
+{
+    int32_t mask = 0;
+
+    switch (a->baseline_kind) {
     case ATTN_BASELINE_GIVEN:
-        return attn_error_at(read_given(a, err), ATTN_STAGE_INPUT, err);
+        return a->frame.run->text.pixels ? read_picture(a, err)
+                                         : attn_error_at(read_given(a, err), ATTN_STAGE_INPUT, err);
     case ATTN_BASELINE_MEAN:
         find_mean(a);
         return ATTN_OK;
+    case ATTN_BASELINE_MASK:
+        attn_mask_id(a->frame.run->tokenizer, &mask);
+        return repeat_row(a, mask, err);
+    case ATTN_BASELINE_PAD:
+        return repeat_row(a, a->frame.config->pad_id, err);
+    case ATTN_BASELINE_GREY:
+        return repeat_row(a, -1, err);
     default:
         return ATTN_OK; /* zeros */
     }
+}
+
+static enum attn_status find_baseline(struct attribution *a, struct attn_error *err)
+{
+    ATTN_TRY(fill_baseline(a, err));
+    for (size_t i = 0; i < a->n; i++)
+        if (a->kept[i])
+            memcpy(a->b + i * a->d, a->e + i * a->d, a->d * sizeof *a->b);
+    return ATTN_OK;
+}
+
+/* Whether a norm follows the embedding at once, so that its scale has no effect. */
+static bool is_normed_alone(const struct attribution *a)
+{
+    const struct attn_weights *weights = &a->frame.run->model->weights;
+
+    return weights->ln_embed.w.data && !weights->types.data && !weights->positions.data;
+}
+
+/* Chooses the baseline if none is given, and refuses one that the input does not have. */
+static enum attn_status choose_baseline(struct attribution *a, struct attn_error *err)
+{
+    const struct attn_run *run = a->frame.run;
+    const struct attn_quote name = attn_quote_string(attn_model_name(run->model));
+    const struct attn_model *encoder = run->model->encoder;
+    const bool is_picture = run->text.pixels;
+    const bool shares_rows =
+        !encoder || encoder->weights.embed.data == run->model->weights.embed.data;
+    enum attn_baseline *kind = &a->baseline_kind;
+    int32_t mask;
+    const bool has_mask = a->frame.config->is_encoder && attn_mask_id(run->tokenizer, &mask);
+
+    *kind = a->args->baseline;
+    if ((*kind == ATTN_BASELINE_GIVEN && run->source.n > 0) ||
+        ((*kind == ATTN_BASELINE_MEAN || *kind == ATTN_BASELINE_PAD) && !shares_rows))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`baseline` %s does not fit the source, expected zero%s",
+                              *kind == ATTN_BASELINE_GIVEN ? "of another text" : baselines[*kind],
+                              shares_rows ? ", mean or pad" : "");
+    if (*kind == ATTN_BASELINE_AUTO)
+        *kind = is_picture     ? ATTN_BASELINE_GREY
+                : !shares_rows ? ATTN_BASELINE_ZERO
+                : has_mask     ? ATTN_BASELINE_MASK
+                               : ATTN_BASELINE_MEAN;
+    if (is_picture ? *kind == ATTN_BASELINE_MEAN || *kind == ATTN_BASELINE_MASK ||
+                         *kind == ATTN_BASELINE_PAD
+                   : *kind == ATTN_BASELINE_GREY)
+        return attn_error_set(err, ATTN_INVALID, "`baseline` %s is for %s, expected %s",
+                              baselines[*kind], is_picture ? "texts" : "pictures",
+                              is_picture ? "grey, zero or another picture"
+                                         : "mask, pad, mean, zero or another text");
+    if (*kind == ATTN_BASELINE_MASK && !has_mask)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has no mask token for `baseline` mask",
+                              name.text);
+    if (*kind == ATTN_BASELINE_PAD && a->frame.config->pad_id < 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "config.json of '%s' has no 'pad_token_id' for `baseline` pad",
+                              name.text);
+    if (*kind == ATTN_BASELINE_ZERO && is_normed_alone(a))
+        return attn_error_set(err, ATTN_INVALID,
+                              "a norm follows the embedding of '%s' at once and undoes its scale, "
+                              "so nothing lies between zero and the text: `baseline` zero has no "
+                              "meaning",
+                              name.text);
+    return find_kept(a, err);
 }
 
 /* --- Methods ---------------------------------------------------------------------------------- */
@@ -193,7 +350,7 @@ static size_t n_point_of(const struct attribution *a)
 /* The tokens of target I of the block: all, or those before it. */
 static size_t n_token_of(const struct attribution *a)
 {
-    return a->args->n_target > 0 ? a->answer.position + 1 : a->n;
+    return a->args->n_target > 0 ? a->answer.position + 1 : a->n_text;
 }
 
 static enum attn_status integrate(struct attribution *a, size_t first, struct attn_error *err)
@@ -223,17 +380,20 @@ static void multiply(struct attribution *a, const double *gradient)
 {
     const bool is_ig = a->args->method == ATTN_ATTRIBUTE_IG;
     const bool is_length = a->args->method == ATTN_ATTRIBUTE_SALIENCY;
-    const float *resid = attn_derivative_stream(a->derivative); /* into layer 0 */
 
-    a->pos = 0;
-    for (size_t i = 0; i < n_token_of(a); i++) {
+    a->pos = a->types = 0;
+    memset(a->attribution, 0, a->n * sizeof *a->attribution);
+    for (size_t i = 0; i < a->n; i++) {
         double sum = 0;
 
+        if (i >= n_token_of(a) && i < a->n_text)
+            continue;
         for (size_t j = i * a->d; j < (i + 1) * a->d; j++) {
             const double e = (double)a->e[j] - (is_ig ? (double)a->b[j] : 0);
 
             sum += is_length ? gradient[j] * gradient[j] : e * gradient[j];
-            a->pos += ((double)resid[j] - (double)a->e[j]) * gradient[j];
+            a->pos += ((double)a->placed[j] - (double)a->typed[j]) * gradient[j];
+            a->types += ((double)a->typed[j] - (double)a->e[j]) * gradient[j];
         }
         a->attribution[i] = is_length ? sqrt(sum) : sum;
     }
@@ -266,9 +426,15 @@ static enum attn_status find_relevance(struct attribution *a, size_t goal, struc
     }
     ATTN_TRY(attn_derivative_backward(a->derivative, err));
     ATTN_TRY(attn_relevance_emit(a->relevance, attn_capture_trace(a->frame.capture), err));
-    row = attn_capture_tensor(a->frame.capture, ATTN_SITE_RELEVANCE, last);
-    for (size_t i = 0; i < n_token_of(a); i++) /* the identity would hide the other tokens */
-        a->attribution[i] = (double)row[i] - (i == a->answer.position ? 1 : 0);
+    row = attn_capture_tensor(a->frame.capture, relevance_site(a), last);
+    memset(a->attribution, 0, a->n * sizeof *a->attribution);
+    for (size_t query = 0; query < a->n; query++) {
+        if (a->weights[query] <= 0)
+            continue;
+        for (size_t i = 0; i < n_token_of(a); i++) /* the identity would hide the other tokens */
+            a->attribution[i] += a->weights[query] * ((double)row[i] - (i == query ? 1 : 0));
+        row += a->n;
+    }
     return ATTN_OK;
 }
 
@@ -282,18 +448,19 @@ static void name_target(const struct attribution *a, struct attn_cell row[N_COLU
     row[TARGET] = attn_cell_position(&a->frame.run->text.tokens, a->answer.position + 1);
 }
 
-/* Appends a row for the tokens FIRST .. LAST-1, one or a word. TEXT is empty. */
-static enum attn_status append_tokens(struct attribution *a, size_t first, size_t last,
-                                      struct attn_buffer *text, struct attn_error *err)
+/* Appends a row for the tokens FIRST .. LAST-1 of TOKENS, one or a word. TEXT is empty. */
+static enum attn_status append_tokens(struct attribution *a, const struct attn_sequence *tokens,
+                                      size_t first, size_t last, struct attn_buffer *text,
+                                      struct attn_error *err)
 {
-    const struct attn_sequence *tokens = &a->frame.run->text;
-    struct attn_cell row[N_COLUMN] = {
-        [PART] = attn_cell_string("token"), [POSITION] = attn_cell_integer((int64_t)first)};
+    const bool is_source = tokens == &a->frame.run->source;
+    struct attn_cell row[N_COLUMN] = {[PART] = attn_cell_string(is_source ? "source" : "token"),
+                                      [POSITION] = attn_cell_integer((int64_t)first)};
     double sum = 0;
 
     name_target(a, row);
     for (size_t i = first; i < last; i++) {
-        sum += a->attribution[i];
+        sum += a->attribution[i + (is_source ? a->n_text : 0)];
         if (tokens->tokens.bytes)
             attn_buffer_append(text, tokens->tokens.bytes[i], tokens->tokens.sizes[i]);
     }
@@ -320,14 +487,18 @@ static enum attn_status append_sums(struct attribution *a, double model, struct 
 {
     const bool is_ig = a->args->method == ATTN_ATTRIBUTE_IG;
     const bool has_pos = !is_ig && a->frame.config->positions == ATTN_POSITIONS_LEARNED;
-    double sum = has_pos ? a->pos : 0;
+    const bool has_types = !is_ig && a->frame.config->n_type > 0;
+    const struct attn_weights *weights = &a->frame.run->model->weights;
+    double sum = (has_pos ? a->pos : 0) + (has_types ? a->types : 0);
 
     if (!has_sum[a->args->method])
         return ATTN_OK;
-    for (size_t i = 0; i < n_token_of(a); i++)
+    for (size_t i = 0; i < a->n; i++)
         sum += a->attribution[i];
     if (has_pos)
         ATTN_TRY(append_part(a, "pos", a->pos, err));
+    if (has_types)
+        ATTN_TRY(append_part(a, "types", a->types, err));
     ATTN_TRY(append_part(a, "sum", sum, err));
     ATTN_TRY(append_part(a, "model", model, err));
     if (a->frame.item || a->args->n_target > 0) /* the table shows it */
@@ -337,6 +508,11 @@ static enum attn_status append_sums(struct attribution *a, double model, struct 
                   "the attributions add up to %.4g, but the model's value is %.4g: "
                   "use more points than %zu, or another baseline",
                   sum, model, n_point_of(a));
+    else if (a->args->method == ATTN_ATTRIBUTE_GRAD_X_INPUT && weights->ln_embed.w.data)
+        attn_note(a->frame.request.on_note, a->frame.request.user, ATTN_NOTE_ATTRIBUTION_SUM,
+                  "a norm follows the embedding, so the shares of each position, its token, "
+                  "position and type, add up to 0, not to the model's value of %.4g",
+                  model);
     else if (fabs(sum - model) > 0.05 * fabs(model))
         attn_note(a->frame.request.on_note, a->frame.request.user, ATTN_NOTE_ATTRIBUTION_SUM,
                   "the attributions add up to %.4g, but the model's value is %.4g: by "
@@ -345,13 +521,14 @@ static enum attn_status append_sums(struct attribution *a, double model, struct 
     return ATTN_OK;
 }
 
-static enum attn_status append_all(struct attribution *a, double model, struct attn_error *err)
+static enum attn_status append_sequence(struct attribution *a, const struct attn_sequence *tokens,
+                                        size_t n, struct attn_error *err)
 {
     const struct attn_run *run = a->frame.run;
-    const size_t n = n_token_of(a);
 
-    if (a->args->merges_words)
-        attn_words_mark(run->tokenizer, run->text.ids, n, a->begins);
+    if (a->args->merges_words && n > 0)
+        attn_words_mark(tokens == &run->source ? run->source_tokenizer : run->tokenizer,
+                        tokens->ids, n, a->begins);
     for (size_t first = 0, last; first < n; first = last) {
         struct attn_buffer text = {0};
         enum attn_status status;
@@ -359,19 +536,25 @@ static enum attn_status append_all(struct attribution *a, double model, struct a
         last = first + 1;
         while (a->args->merges_words && last < n && !a->begins[last])
             last++;
-        status = append_tokens(a, first, last, &text, err);
+        status = append_tokens(a, tokens, first, last, &text, err);
         attn_buffer_release(&text);
         ATTN_TRY(status);
     }
+    return ATTN_OK;
+}
+
+static enum attn_status append_all(struct attribution *a, double model, struct attn_error *err)
+{
+    const struct attn_run *run = a->frame.run;
+
+    ATTN_TRY(append_sequence(a, &run->source, run->source.n, err));
+    ATTN_TRY(append_sequence(a, &run->text, n_token_of(a), err));
     return append_sums(a, model, err);
 }
 
 /* Puts the method beside the table: JSON has it. */
 static enum attn_status add_about(struct attribution *a, struct attn_error *err)
 {
-    static const char *const baselines[] = {[ATTN_BASELINE_MEAN] = "mean",
-                                            [ATTN_BASELINE_ZERO] = "zero",
-                                            [ATTN_BASELINE_GIVEN] = "given"};
     static const struct attn_column about_columns[] = {
         ATTN_COLUMN("method", TEXT),
         ATTN_COLUMN("metric", TEXT),
@@ -381,7 +564,7 @@ static enum attn_status add_about(struct attribution *a, struct attn_error *err)
     const struct attn_cell cells[] = {
         attn_cell_string(names[a->args->method]),
         attn_cell_string(attn_answer_metric_name(a->answer.metric)),
-        attn_cell_string(baselines[a->args->baseline]),
+        attn_cell_string(baselines[a->baseline_kind]),
         attn_cell_integer((int64_t)n_point_of(a)),
     };
 
@@ -391,14 +574,30 @@ static enum attn_status add_about(struct attribution *a, struct attn_error *err)
 
 /* --- The experiment --------------------------------------------------------------------------- */
 
-static enum attn_status check_metric(const struct attribution *a, struct attn_error *err)
+static enum attn_status check_metric(struct attribution *a, struct attn_error *err)
 {
     const struct attn_run *run = a->frame.run;
 
-    if (a->args->merges_words && !run->text.tokens.bytes)
+    if (a->args->merges_words &&
+        (!run->text.tokens.bytes || (run->source.n > 0 && !run->source.tokens.bytes)))
         return attn_error_set(err, ATTN_INVALID,
                               "words need the text of tokens, and these tokens have none");
-    ATTN_TRY(attn_backward_check(run->model, run->attention.layers, err));
+    ATTN_TRY(attn_gradient_check(run->model, run->attention.layers,
+                                 is_relevance(a) ? ATTN_SITE_BIT(relevance_site(a)) : 0, err));
+    if (!run->model->encoder && run->source.n > 0 && a->frame.config->d_source != a->d)
+        return attn_error_set(err, ATTN_INVALID,
+                              "rows of the source have %zu numbers, and embeddings %zu",
+                              a->frame.config->d_source, a->d);
+    if (a->args->method == ATTN_ATTRIBUTE_GRAD_X_INPUT && is_normed_alone(a)) {
+        attn_error_set(err, ATTN_INVALID,
+                       "a norm follows the embedding of '%s' at once, so every share of "
+                       "grad_x_input is 0",
+                       attn_quote_string(attn_model_name(run->model)).text);
+        attn_error_hint(err, "`method ig`");
+        return ATTN_INVALID;
+    }
+    if (a->args->method == ATTN_ATTRIBUTE_IG)
+        ATTN_TRY(choose_baseline(a, err));
     return attn_answer_check_goal(&a->answer, err);
 }
 
@@ -407,24 +606,65 @@ static enum attn_status check_metric(const struct attribution *a, struct attn_er
 static enum attn_status find_answer(struct attribution *a, struct attn_error *err)
 {
     const struct attn_sequence *text = &a->frame.run->text;
-    const size_t n_target = a->args->n_target;
+    size_t n_target = a->args->n_target;
     struct attn_answer_args asked = a->args->answer;
     char at[24];
 
     if (n_target == 0)
         return attn_frame_find_answer(&a->frame, &asked, &a->answer, err);
-    if (!text->ids || n_target >= a->n)
+    if (a->frame.config->is_encoder || a->frame.config->task != ATTN_TASK_VOCABULARY)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "several targets are next tokens, and '%s' predicts none",
+                           attn_quote_string(attn_model_name(a->frame.run->model)).text);
+    if (n_target == SIZE_MAX && a->n_text > 1)
+        n_target = a->n_text - 1;
+    if (!text->ids || n_target >= a->n_text)
         return attn_refuse(err, ATTN_STAGE_INPUT,
                            "the text has %zu token%s, expected more than the %zu targets",
-                           text->ids ? a->n : 0, a->n == 1 ? "" : "s", n_target);
-    snprintf(at, sizeof at, "%zu", a->n - n_target - 1);
+                           text->ids ? a->n_text : 0, a->n_text == 1 ? "" : "s",
+                           n_target == SIZE_MAX ? 1 : n_target);
+    snprintf(at, sizeof at, "%zu", a->n_text - n_target - 1);
     asked.at = at;
-    asked.target_id = &text->ids[a->n - n_target];
+    asked.target_id = &text->ids[a->n_text - n_target];
     a->n_goal = n_target;
-    if (a->args->method != ATTN_ATTRIBUTE_RELEVANCE)
+    if (!is_relevance(a))
         a->n_block = BLOCK_BYTES / sizeof(double) / a->d / a->n;
     a->n_block = a->n_block == 0 ? 1 : a->n_block > n_target ? n_target : a->n_block;
     return attn_frame_find_answer(&a->frame, &asked, &a->answer, err);
+}
+
+/* The embeddings of SEQUENCE, read by MODEL, from row AT on, and what types and positions make of
+ * them. A source without an encoder has no types, and other positions. */
+static enum attn_status embed(struct attribution *a, const struct attn_sequence *sequence,
+                              const struct attn_model *model, size_t at, struct attn_error *err)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    const struct attn_embedding_rows rows = attn_sequence_rows(sequence, model);
+    const size_t n_byte = sequence->n * a->d * sizeof *a->e, first = at * a->d;
+    float *row = attn_frame_alloc(&a->frame, 2, a->d * sizeof *row);
+
+    ATTN_TRY(attn_frame_memory(&a->frame, err));
+    ATTN_TRY(attn_error_at(attn_sequence_embed(sequence, model, a->e + first, err),
+                           ATTN_STAGE_MODEL, err));
+    memcpy(a->typed + first, a->e + first, n_byte);
+    if (sequence != &a->frame.run->source)
+        attn_model_add_types(model, kernels, &rows, row, a->typed + first);
+    memcpy(a->placed + first, a->typed + first, n_byte);
+    if (sequence != &a->frame.run->source)
+        attn_model_add_positions(model, kernels, &rows, row, a->placed + first);
+    return ATTN_OK;
+}
+
+static enum attn_status embed_all(struct attribution *a, struct attn_error *err)
+{
+    const struct attn_run *run = a->frame.run;
+    const struct attn_model *encoder = run->model->encoder;
+    const struct attn_sequence read = attn_encoder_input(&run->source);
+
+    ATTN_TRY(embed(a, &run->text, run->model, 0, err));
+    return read.n == 0 ? ATTN_OK
+                       : embed(a, encoder ? &read : &run->source, encoder ? encoder : run->model,
+                               a->n_text, err);
 }
 
 static enum attn_status prepare(void *state, struct attn_error *err)
@@ -435,14 +675,20 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_derivative_options options = {.trace = &a->trace};
 
     a->args = frame->args;
-    a->n = run->text.n;
-    a->d = frame->config->d_model;
+    a->n_text = run->text.n;
+    a->n = a->n_text + run->source.n;
+    a->d = frame->config->d_embed;
     a->n_goal = a->n_block = 1;
+    a->kept = attn_frame_alloc(frame, a->n, 1);
+    a->weights = attn_frame_alloc(frame, a->n, sizeof *a->weights);
+    ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(find_answer(a, err));
     ATTN_TRY(attn_error_at(check_metric(a, err), ATTN_STAGE_OPTIONS, err));
     a->e = attn_frame_alloc(frame, a->n, a->d * sizeof *a->e);
     a->b = attn_frame_alloc(frame, a->n, a->d * sizeof *a->b);
     a->x = attn_frame_alloc(frame, a->n, a->d * sizeof *a->x);
+    a->typed = attn_frame_alloc(frame, a->n, a->d * sizeof *a->typed);
+    a->placed = attn_frame_alloc(frame, a->n, a->d * sizeof *a->placed);
     a->gradient = attn_frame_alloc(frame, a->n_block * a->n, a->d * sizeof *a->gradient);
     a->model = attn_frame_alloc(frame, a->n_block, sizeof *a->model);
     a->baseline = attn_frame_alloc(frame, a->n_block, sizeof *a->baseline);
@@ -450,14 +696,16 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     a->begins = attn_frame_alloc(frame, a->n, sizeof *a->begins);
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_error_at(choose(a, err), ATTN_STAGE_MODEL, err));
-    options.skips_zeros =
-        a->args->method != ATTN_ATTRIBUTE_RELEVANCE; /* relevance reads patterns */
-    options.rule =
-        a->args->method == ATTN_ATTRIBUTE_ATTNLRP ? ATTN_BACKWARD_ATTNLRP : ATTN_BACKWARD_PLAIN;
-    options.kept_bytes = a->n_goal > 1 ? KEPT_BYTES : 0;
+    options.skips_zeros = !is_relevance(a); /* relevance reads patterns */
+    options.has_source = true;
+    options.rule = a->args->method == ATTN_ATTRIBUTE_ATTNLRP ? ATTN_BACKWARD_ATTNLRP
+                   : a->args->method == ATTN_ATTRIBUTE_RELP  ? ATTN_BACKWARD_RELP
+                                                             : ATTN_BACKWARD_PLAIN;
+    options.kept_bytes = KEPT_BYTES;
+    if (a->args->method == ATTN_ATTRIBUTE_IG)
+        options.n_run = n_point_of(a) * a->n_goal;
     ATTN_TRY(attn_derivative_create(a->frame.run, &a->answer, &options, &a->derivative, err));
-    attn_derivative_embed(run, a->e);
-    return ATTN_OK;
+    return embed_all(a, err);
 }
 
 /* Finds the attributions to the targets from FIRST on, a block, and appends their rows. */
@@ -469,7 +717,7 @@ static enum attn_status ask_block(struct attribution *a, size_t first, struct at
     memset(a->gradient, 0, a->n_block * size * sizeof *a->gradient);
     if (a->args->method == ATTN_ATTRIBUTE_IG)
         status = integrate(a, first, err);
-    else if (a->args->method == ATTN_ATTRIBUTE_RELEVANCE)
+    else if (is_relevance(a))
         status = find_relevance(a, first, err);
     else
         status = add_gradients(a, a->e, 1, first, err);
@@ -477,7 +725,7 @@ static enum attn_status ask_block(struct attribution *a, size_t first, struct at
     attn_frame_report_base(&a->frame, &a->answer, attn_derivative_reply(a->derivative));
     for (size_t i = 0; i < a->n_block && first + i < a->n_goal; i++) {
         aim(a, first + i);
-        if (a->args->method != ATTN_ATTRIBUTE_RELEVANCE)
+        if (!is_relevance(a))
             multiply(a, &a->gradient[i * size]);
         ATTN_TRY(append_all(a, a->model[i], err));
     }

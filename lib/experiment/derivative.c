@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
 #include "host/host_internal.h"
+#include "input/encoder.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"
@@ -24,6 +25,8 @@ struct attn_derivative {
     const struct attn_answer *answer;
     struct attn_pool *pool;            /* borrowed */
     float *stream;                     /* [n_layer + 1, T, D] owns, like all that is not borrowed */
+    struct attn_embedding_rows text;   /* of the run; borrows from it */
+    float *embeddings;                 /* [T, De] of the last feed; NULL where they are not read */
     struct attn_kept_layers *kept;     /* or NULL */
     struct attn_selection *seen;       /* of a feed: all sites that are watched */
     const struct attn_trace *watched;  /* borrowed, or NULL */
@@ -35,6 +38,11 @@ struct attn_derivative {
     struct attn_backward *backward;    /* NULL before attn_derivative_feed_both */
     float *logits;                     /* [2, V] */
     struct attn_backward_options back; /* of the backward pass */
+    float *source;                     /* [S, d_source] of the last feed; NULL: none */
+    struct attn_backward *encoder;     /* or NULL */
+    struct attn_sequence read;         /* by the encoder; borrows */
+    struct attn_embedding_rows read_rows;
+    float *gradient; /* [T + S, De] if X has the source */
 };
 
 enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_set sites,
@@ -44,6 +52,7 @@ enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_se
     struct attn_selection *made;
 
     dims.sites |= sites;
+    dims.encoder = NULL;
     ATTN_TRY(attn_selection_create(&dims, &made, err));
     ATTN_RETURN_MADE(attn_selection_set_sites(made, sites, err), selection, made,
                      attn_selection_free);
@@ -53,20 +62,16 @@ enum attn_status attn_derivative_check_ids(const struct attn_run *run, struct at
 {
     const struct attn_sequence *text = &run->text;
 
-    return text->rows ? ATTN_OK
-                      : attn_error_at(attn_model_check_ids(run->model, text->ids, text->n, 0, err),
-                                      ATTN_STAGE_INPUT, err);
+    return text->rows || text->pixels
+               ? ATTN_OK
+               : attn_error_at(attn_model_check_ids(run->model, text->ids, text->n, 0, err),
+                               ATTN_STAGE_INPUT, err);
 }
 
-void attn_derivative_embed(const struct attn_run *run, float *x)
+enum attn_status attn_derivative_embed(const struct attn_run *run, float *x, struct attn_error *err)
 {
-    const struct attn_sequence *text = &run->text;
-    const size_t d = attn_model_config(run->model)->d_model;
-
-    if (text->rows)
-        memcpy(x, text->rows, text->n * d * sizeof *x);
-    else
-        attn_model_gather(run->model, attn_kernels_find(ATTN_ISA_BEST), text->ids, text->n, x);
+    return attn_error_at(attn_sequence_embed(&run->text, run->model, x, err), ATTN_STAGE_MODEL,
+                         err);
 }
 
 /* An attn_trace_fn. */
@@ -95,20 +100,62 @@ static enum attn_status listen(struct attn_derivative *made,
 {
     const struct attn_run *run = made->run;
     const struct attn_config *config = attn_model_config(run->model);
-    const struct attn_dims dims = attn_config_dims(config, run->text.n);
+    const size_t n = run->source.n > run->text.n ? run->source.n : run->text.n;
+    struct attn_dims dims = attn_config_dims(config, run->text.n);
     attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
 
-    if (options->kept_bytes > 0 &&
-        attn_kept_layers_size(config, run->text.n) <= options->kept_bytes) {
-        ATTN_TRY(attn_kept_layers_create(config, run->text.n, made->pool, &made->kept, err));
+    if (options->kept_bytes > 0 && attn_kept_layers_size(config, n) <= options->kept_bytes) {
+        ATTN_TRY(attn_kept_layers_create(config, n, made->pool, &made->kept, err));
         sites |= attn_selection_sites(attn_kept_layers_trace(made->kept)->selection);
     }
     made->watched = options->watched;
     if (made->watched)
         sites |= attn_selection_sites(made->watched->selection);
+    dims.lacking = NULL; /* rotated or not: the factors of the scores are kept */
+    dims.n_source = run->source.n;
     ATTN_TRY(attn_selection_create(&dims, &made->seen, err));
     made->trace = (struct attn_trace){made->seen, on_event, made};
     return attn_selection_set_sites(made->seen, sites, err);
+}
+
+/* Creates what goes through the source: the encoder's pass, if there is one. */
+static enum attn_status build_source(struct attn_derivative *made, struct attn_error *err)
+{
+    const struct attn_run *run = made->run;
+    const struct attn_model *encoder = run->model->encoder;
+    const struct attn_config *config = attn_model_config(run->model);
+    const size_t n = run->source.n;
+    struct attn_backward_options back = made->back;
+
+    ATTN_TRY(ATTN_ALLOC(made->source, n * config->d_source, err));
+    ATTN_TRY(ATTN_ALLOC(made->gradient, (run->text.n + n) * config->d_embed, err));
+    made->back.source = made->source;
+    made->back.n_source = n;
+    made->back.source_mask = run->source.key_mask;
+    made->back.needs_source = true;
+    if (!encoder)
+        return ATTN_OK;
+    made->read = attn_encoder_input(&run->source);
+    made->read_rows = attn_sequence_rows(&made->read, encoder);
+    back.n = n;
+    back.n_goal = 0;
+    back.attention = encoder->config.attention;
+    back.text = &made->read_rows;
+    back.key_mask = run->source.key_mask;
+    back.skips_zeros = back.reads_once = false;
+    return attn_backward_create(encoder, &back, &made->encoder, err);
+}
+
+static enum attn_status check(const struct attn_run *run,
+                              const struct attn_derivative_options *asked, struct attn_error *err)
+{
+    if (run->source.n > 0 && !asked->has_source)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "attributions to cells, and estimates, are not computed where layers "
+                           "attend to a source");
+    ATTN_TRY(attn_error_at(attn_backward_check(run->model, run->attention.layers, asked->rule, err),
+                           ATTN_STAGE_OPTIONS, err));
+    return attn_derivative_check_ids(run, err);
 }
 
 static enum attn_status build(struct attn_derivative *made,
@@ -116,29 +163,43 @@ static enum attn_status build(struct attn_derivative *made,
 {
     const struct attn_run *run = made->run;
     const struct attn_config *config = attn_model_config(run->model);
+    const struct attn_backward_goal goal = attn_answer_goal(made->answer);
+    const struct attn_backward_rows rows =
+        attn_backward_rows(run->model, run->text.ids, run->text.n, &goal);
     struct attn_session_options session = attn_run_session_options(run);
 
+    ATTN_TRY(check(run, asked, err));
+    made->text = attn_sequence_rows(&run->text, run->model);
     made->back = (struct attn_backward_options){.n = run->text.n,
                                                 .rule = asked->rule,
-                                                .n_goal = attn_answer_goal(made->answer).n,
+                                                .n_goal = goal.n,
                                                 .trace = asked->trace,
                                                 .attention = run->attention.layers,
                                                 .cancel = session.cancel,
+                                                .text = &made->text,
+                                                .key_mask = session.key_mask,
                                                 .swaps = asked->swaps,
                                                 .skips_zeros = asked->skips_zeros,
+                                                .n_run = asked->n_run,
                                                 .reads_once = asked->is_for_both,
                                                 .gemm = session.gemm,
                                                 .isa = session.isa};
-    ATTN_TRY(attn_error_at(attn_backward_check(run->model, run->attention.layers, err),
-                           ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(attn_derivative_check_ids(run, err));
-    made->is_together = asked->is_for_both && !run->text.rows && 2 * run->text.n <= MOST_TOGETHER;
+    made->is_together = asked->is_for_both && run->text.ids && !run->text.rows &&
+                        config->pooling == ATTN_POOLING_NONE && 2 * run->text.n <= MOST_TOGETHER;
     made->pool = made->back.pool = attn_host_pool(run->host, 1e9);
-    made->logits = attn_alloc(ATTN_ANSWERS_MOST, config->n_vocab * sizeof *made->logits, err);
+    if (asked->has_source && run->source.n > 0)
+        ATTN_TRY(build_source(made, err));
+    made->logits = attn_alloc(ATTN_ANSWERS_MOST,
+                              attn_answer_n_logit(made->answer) * sizeof *made->logits, err);
     made->stream = attn_alloc_uninitialized(
         config->n_layer + 1, run->text.n * config->d_model * sizeof *made->stream, err);
-    if (!made->logits || !made->stream)
+    if (attn_backward_reads_embeddings(run->model))
+        made->embeddings =
+            attn_alloc_uninitialized(run->text.n, config->d_embed * sizeof(float), err);
+    if (!made->logits || !made->stream ||
+        (!made->embeddings && attn_backward_reads_embeddings(run->model)))
         return ATTN_NO_MEMORY;
+    made->back.embeddings = made->embeddings;
     ATTN_TRY(listen(made, asked, err));
     made->back.kept = made->kept;
     session.cache = ATTN_CACHE_ONE_LAYER;
@@ -152,7 +213,7 @@ static enum attn_status build(struct attn_derivative *made,
     }
     ATTN_TRY(attn_session_create(run->model, &session, &made->session, err));
     if (asked->skips_zeros)
-        attn_session_watch_from(made->session, attn_answer_goal(made->answer).first);
+        attn_session_watch_rows(made->session, rows.first, rows.end);
     if (asked->is_for_both) /* created later, in the memory of the session */
         return ATTN_OK;
     return attn_backward_create(run->model, &made->back, &made->backward, err);
@@ -181,20 +242,50 @@ static enum attn_status read_reply(struct attn_derivative *derivative,
     return attn_answer_read(answer, derivative->session, &reading, err);
 }
 
+/* Sets the source, whose embeddings are X. */
+static enum attn_status feed_source(struct attn_derivative *derivative, const float *x,
+                                    struct attn_error *err)
+{
+    const struct attn_backward_options *back = &derivative->back;
+    const size_t n = back->n_source * attn_model_config(derivative->run->model)->d_source;
+
+    if (derivative->encoder)
+        ATTN_TRY(attn_error_at(attn_backward_feed(derivative->encoder, x, derivative->source, err),
+                               ATTN_STAGE_MODEL, err));
+    else
+        memcpy(derivative->source, x, n * sizeof *x);
+    return attn_error_at(
+        attn_session_set_source(derivative->session, derivative->source, back->n_source, err),
+        ATTN_STAGE_MODEL, err);
+}
+
 static enum attn_status feed(struct attn_derivative *derivative, const struct attn_answer *answer,
                              const float *x, struct attn_reply *reply, struct attn_error *err)
 {
+    const struct attn_embedding_rows rows = attn_sequence_rows(answer->of.text, answer->of.model);
+
     attn_session_reset(derivative->session);
-    ATTN_TRY(
-        attn_error_at(attn_session_feed_embeddings(derivative->session, x, answer->of.text->n, err),
-                      ATTN_STAGE_MODEL, err));
+    if (derivative->source)
+        ATTN_TRY(feed_source(derivative, x + rows.n * attn_model_config(answer->of.model)->d_embed,
+                             err));
+    ATTN_TRY(attn_error_at(attn_session_feed_rows(derivative->session, &rows, x, err),
+                           ATTN_STAGE_MODEL, err));
     return read_reply(derivative, answer, reply, err);
+}
+
+static void keep_embeddings(struct attn_derivative *derivative, const float *x)
+{
+    const struct attn_config *config = attn_model_config(derivative->run->model);
+
+    if (derivative->embeddings)
+        memcpy(derivative->embeddings, x, derivative->text.n * config->d_embed * sizeof *x);
 }
 
 enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
                                       double *value, struct attn_error *err)
 {
     derivative->is_other = false;
+    keep_embeddings(derivative, x);
     ATTN_TRY(feed(derivative, derivative->answer, x, &derivative->reply, err));
     *value = derivative->reply.value;
     return ATTN_OK;
@@ -218,6 +309,7 @@ static enum attn_status feed_together(struct attn_derivative *derivative,
     for (size_t i = 0; i < ATTN_ANSWERS_MOST; i++) {
         texts[i].ids = answers[i].of.text->ids;
         texts[i].n = answers[i].of.text->n;
+        texts[i].types = answers[i].of.text->types;
     }
     attn_session_reset(derivative->session);
     ATTN_TRY(
@@ -249,6 +341,7 @@ enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
 {
     const struct attn_model *model = derivative->run->model;
 
+    keep_embeddings(derivative, x);
     ATTN_TRY(feed_both(derivative, other, x_other, x, replies, err));
     if (derivative->backward)
         return ATTN_OK;
@@ -262,9 +355,34 @@ enum attn_status attn_derivative_backward(struct attn_derivative *derivative,
                                           struct attn_error *err)
 {
     const struct attn_backward_goal goal = attn_answer_goal(derivative->answer);
+    const size_t d = attn_model_config(derivative->run->model)->d_embed;
+    const size_t n = derivative->back.n * d, n_source = derivative->back.n_source * d;
+    struct attn_backward_goal given = {.n = derivative->back.n_source};
+    const float *found;
 
-    return attn_error_at(attn_backward_run(derivative->backward, derivative->stream, &goal, err),
-                         ATTN_STAGE_MODEL, err);
+    ATTN_TRY(attn_error_at(attn_backward_run(derivative->backward, derivative->stream, &goal, err),
+                           ATTN_STAGE_MODEL, err));
+    if (!derivative->gradient)
+        return ATTN_OK;
+    found = given.given = attn_backward_source(derivative->backward);
+    if (derivative->encoder) {
+        ATTN_TRY(attn_error_at(attn_backward_run(derivative->encoder, NULL, &given, err),
+                               ATTN_STAGE_MODEL, err));
+        found = attn_backward_embedding(derivative->encoder);
+    }
+    memcpy(derivative->gradient, attn_backward_embedding(derivative->backward), n * sizeof *found);
+    memcpy(derivative->gradient + n, found, n_source * sizeof *found);
+    return ATTN_OK;
+}
+
+enum attn_status attn_derivative_backward_of(struct attn_derivative *derivative, size_t first,
+                                             size_t n, const float *resid, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(derivative->run->model);
+    const size_t d = config->d_model, row = config->n_layer * derivative->run->text.n + first;
+
+    memcpy(derivative->stream + row * d, resid, n * d * sizeof *resid);
+    return attn_derivative_backward(derivative, err);
 }
 
 const struct attn_reply *attn_derivative_reply(const struct attn_derivative *derivative)
@@ -272,9 +390,10 @@ const struct attn_reply *attn_derivative_reply(const struct attn_derivative *der
     return &derivative->reply;
 }
 
-const float *attn_derivative_stream(const struct attn_derivative *derivative)
+const float *attn_derivative_embedding(const struct attn_derivative *derivative)
 {
-    return derivative->stream;
+    return derivative->gradient ? derivative->gradient
+                                : attn_backward_embedding(derivative->backward);
 }
 
 /* A root of a Legendre polynomial, by Newton's method. */
@@ -307,10 +426,14 @@ void attn_derivative_free(struct attn_derivative *derivative)
     if (!derivative)
         return;
     attn_backward_free(derivative->backward);
+    attn_backward_free(derivative->encoder);
+    attn_free(derivative->source);
+    attn_free(derivative->gradient);
     attn_session_free(derivative->session);
     attn_kept_layers_free(derivative->kept);
     attn_selection_free(derivative->seen);
     attn_free(derivative->stream);
+    attn_free(derivative->embeddings);
     attn_free(derivative->logits);
     attn_free(derivative);
 }

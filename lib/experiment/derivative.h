@@ -27,8 +27,10 @@ enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_se
  * input. */
 enum attn_status attn_derivative_check_ids(const struct attn_run *run, struct attn_error *err);
 
-/* Writes the embeddings of the text of RUN to X [T, D]. */
-void attn_derivative_embed(const struct attn_run *run, float *x);
+/* Writes the embeddings of the text of RUN to X [T, De]: before types and positions; of pictures
+ * [CLS] and registers, then the patches. */
+enum attn_status attn_derivative_embed(const struct attn_run *run, float *x,
+                                       struct attn_error *err);
 
 /* Borrowed but for the struct itself. */
 struct attn_derivative_options {
@@ -39,6 +41,9 @@ struct attn_derivative_options {
     /* The only feed will be attn_derivative_feed_both. Its memory is freed before the backward pass
      * allocates its own. */
     bool is_for_both;
+    bool has_source;   /* X has rows of the source after those of the text, and so have gradients;
+                          refused without, if there is one. The trace wants `embed` alone */
+    size_t n_run;      /* backward passes that are expected; 0: one */
     bool skips_zeros;  /* rows of the last layer that the answer does not read are not computed:
                           their gradients are 0 */
     size_t kept_bytes; /* the tensors that the backward pass reads are kept if they fit, instead of
@@ -54,7 +59,8 @@ enum attn_status attn_derivative_create(const struct attn_run *run,
                                         struct attn_derivative **derivative,
                                         struct attn_error *err);
 
-/* Computes the metric at the embeddings X [T, D], without positions. */
+/* Computes the metric at the embeddings X [T, De], or [T + S, De], as attn_derivative_embed writes
+ * them. */
 enum attn_status attn_derivative_feed(struct attn_derivative *derivative, const float *x,
                                       double *value, struct attn_error *err);
 
@@ -75,11 +81,16 @@ enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
 enum attn_status attn_derivative_backward(struct attn_derivative *derivative,
                                           struct attn_error *err);
 
+/* Without a feed: gradients after the last layer, whose rows FIRST .. FIRST + N-1, all that the
+ * answer reads, are RESID [N, D]. The trace wants none of layers. */
+enum attn_status attn_derivative_backward_of(struct attn_derivative *derivative, size_t first,
+                                             size_t n, const float *resid, struct attn_error *err);
+
 /* The reply of the last attn_derivative_feed. */
 const struct attn_reply *attn_derivative_reply(const struct attn_derivative *derivative);
 
-/* The residual stream of the last feed, [n_layer + 1, T, D]. */
-const float *attn_derivative_stream(const struct attn_derivative *derivative);
+/* The gradients of the embeddings, shaped as X, borrowed, if the trace wants those of `embed`. */
+const float *attn_derivative_embedding(const struct attn_derivative *derivative);
 
 /* Point I of N of Gauss-Legendre quadrature on 0 .. 1, and its weight. */
 double attn_derivative_point(size_t i, size_t n, double *weight);

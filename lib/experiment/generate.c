@@ -10,6 +10,7 @@
 #include "encode/float_text.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
+#include "predict/class_label.h"
 #include "predict/prediction.h"
 #include "run/layer_attention.h"
 #include "study/frame.h"
@@ -27,6 +28,7 @@ struct generator {
     struct attn_random random;
     size_t n_most;               /* tokens to generate: prompt and tokens must fit the context */
     float *weights;              /* [V] probabilities */
+    float *allowed;              /* [V] logits without forbidden tokens */
     struct attn_scored *ranked;  /* [2 * V] */
     struct attn_buffer text;     /* owns; of all generated tokens */
     size_t n_shown;              /* bytes of the text that on_token got */
@@ -62,6 +64,22 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Refuses lists that did not fit, and notes what a translator is meant to do, and does not. */
+static enum attn_status check_stacks(const struct attn_frame *frame, struct attn_error *err)
+{
+    const struct attn_stack_config *stack = &frame->config->stack;
+
+    if (stack->n_bad_id + stack->n_bad_first_id > ATTN_CONFIG_N_BAD)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "this model forbids %zu tokens, expected up to %d",
+                           stack->n_bad_id + stack->n_bad_first_id, ATTN_CONFIG_N_BAD);
+    if (stack->has_encoder && stack->n_no_repeat + stack->n_least > 0)
+        attn_note(frame->request.on_note, frame->request.user, ATTN_NOTE_BEAMS,
+                  "no_repeat_ngram_size %zu and min_length %zu of this model have no effect here",
+                  stack->n_no_repeat, stack->n_least);
+    return ATTN_OK;
+}
+
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct generator *generator = state;
@@ -72,14 +90,23 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_trial trial = attn_trial_of(frame->run);
 
     generator->args = frame->args;
-    if (frame->config->is_encoder) {
-        attn_error_set(err, ATTN_INVALID,
-                       "'%s' is an encoder: it predicts tokens at their own positions, "
-                       "not the next token",
-                       attn_quote_string(attn_model_name(frame->run->model)).text);
-        attn_error_hint(err, "`top` of a run shows what it predicts at a mask");
+    if (frame->config->is_encoder || attn_model_has_labels(frame->run->model)) {
+        const bool has_labels = attn_model_has_labels(frame->run->model);
+
+        attn_error_set(err, ATTN_INVALID, "'%s' %s, not the next token",
+                       attn_quote_string(attn_model_name(frame->run->model)).text,
+                       has_labels ? "predicts labels"
+                                  : "is an encoder: it predicts tokens at their own positions");
+        attn_error_hint(err, has_labels ? "`top` of a run shows them"
+                                        : "`top` of a run shows what it predicts at a mask");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
+    if (frame->config->stack.n_beam > 1)
+        attn_note(frame->request.on_note, frame->request.user, ATTN_NOTE_BEAMS,
+                  "this model is meant to search with %zu beams, here each token is chosen by "
+                  "itself",
+                  frame->config->stack.n_beam);
+    ATTN_TRY(check_stacks(frame, err));
     ATTN_TRY(attn_session_check_next(frame->run->attention.layers, frame->config, err));
     if (generator->args->n_stop > 0 && !frame->run->tokenizer) {
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
@@ -92,6 +119,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(ATTN_ALLOC(made->ids, made->n_prompt + generator->n_most, err));
     ATTN_TRY(ATTN_ALLOC(made->log_probabilities, generator->n_most, err));
     generator->weights = attn_frame_alloc(frame, n_vocab, sizeof *generator->weights);
+    generator->allowed = attn_frame_alloc(frame, n_vocab, sizeof *generator->allowed);
     generator->ranked = attn_frame_alloc(frame, 2 * n_vocab, sizeof *generator->ranked);
     ATTN_TRY(attn_frame_memory(frame, err));
     if (text->ids)
@@ -149,6 +177,36 @@ static int32_t draw(struct generator *generator, const float *logits)
             break;
     }
     return generator->ranked[i].id;
+}
+
+/* The largest of the logits of tokens that may be generated, or the one that begins each text. */
+static int32_t choose_first(struct generator *generator, const float *logits)
+{
+    const struct attn_stack_config *stack = &generator->frame.config->stack;
+    const bool is_begin = generator->frame.run->text.n == 1 && generator->made.n == 0;
+
+    if (stack->has_encoder && is_begin && stack->forced_begin_id >= 0)
+        return stack->forced_begin_id;
+    return generator->args->temperature > 0
+               ? draw(generator, logits)
+               : attn_logits_first(logits, generator->frame.config->n_vocab);
+}
+
+/* The logits without the tokens that are never generated. */
+static const float *forbid(struct generator *generator, const float *logits)
+{
+    const struct attn_stack_config *stack = &generator->frame.config->stack;
+
+    const size_t n_first = generator->made.n == 0 ? stack->n_bad_first_id : 0;
+
+    if (stack->n_bad_id + n_first == 0)
+        return logits;
+    memcpy(generator->allowed, logits, generator->frame.config->n_vocab * sizeof *logits);
+    for (size_t i = 0; i < stack->n_bad_id; i++)
+        generator->allowed[stack->bad_ids[i]] = -FLT_MAX;
+    for (size_t i = 0; i < n_first; i++)
+        generator->allowed[stack->bad_ids[ATTN_CONFIG_N_BAD - 1 - i]] = -FLT_MAX;
+    return generator->allowed;
 }
 
 static bool is_end(const struct generator *generator, int32_t id)
@@ -269,9 +327,7 @@ static enum attn_status make_token(struct generator *generator, bool *is_over,
     int32_t id;
 
     ATTN_TRY(attn_session_logits(generator->frame.session, &logits, err));
-    id = generator->args->temperature > 0
-             ? draw(generator, logits)
-             : attn_logits_first(logits, generator->frame.config->n_vocab);
+    id = choose_first(generator, forbid(generator, logits));
     if (is_end(generator, id)) {
         made->end = ATTN_GENERATION_TEXT_END;
         *is_over = true;

@@ -92,6 +92,26 @@ void attn_ablate_grid(const struct attn_ablate_args *args, const struct attn_tab
         grid->asked = "without each set of heads";
 }
 
+void attn_align_grid(const struct attn_align_args *args, const struct attn_table *table,
+                     char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
+{
+    const bool is_hidden = table && attn_table_find(table, "method") < SIZE_MAX;
+    const bool is_attention = table && attn_table_find(table, "ts") < SIZE_MAX;
+
+    (void)words;
+    *grid = (struct attn_table_grid){.rows = "word_index",
+                                     .detail = "word",
+                                     .columns = "source_index",
+                                     .texts = "source",
+                                     .values = "weight",
+                                     .cells = "mark",
+                                     .asked = "of the text (rows) and of the source (columns)"};
+    if (args->has_score)
+        *grid = (struct attn_table_grid){.rows = "layer",
+                                         .columns = is_hidden ? "method" : "head",
+                                         .values = is_attention ? "ts" : "recall"};
+}
+
 /* Makes GRID one of two texts: a column for each position, place, head, kv_head or neuron of TABLE;
  * in a table of heads by position, a row for each head. Its words are "BEFORE SITE of each ...". */
 static void fill_patched(const struct attn_table *table, const char *before, const char *site,
@@ -139,6 +159,18 @@ void attn_patch_grid(const struct attn_patch_args *args, const struct attn_table
     name_pair(args->study, args->n_place, grid);
 }
 
+/* Whether the rows of TABLE have one position. */
+static bool has_one_position(const struct attn_table *table)
+{
+    const size_t position = table ? attn_table_find(table, "position") : SIZE_MAX;
+
+    for (size_t i = 1; position < SIZE_MAX && i < attn_table_n_row(table); i++)
+        if (attn_table_cell(table, i, position).integer !=
+            attn_table_cell(table, 0, position).integer)
+            return false;
+    return position < SIZE_MAX;
+}
+
 /* Means over texts or items have no positions. Each item has a target of its own. */
 void attn_lens_grid(const struct attn_lens_args *args, const struct attn_table *table,
                     char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
@@ -147,9 +179,9 @@ void attn_lens_grid(const struct attn_lens_args *args, const struct attn_table *
     const bool has_target = args->answer.target || args->answer.target_id || has_items;
     const bool has_foil = !has_items && (args->answer.foil || args->answer.foil_id);
 
-    (void)table;
     *grid = (struct attn_table_grid){.rows = "layer",
                                      .positions = "position",
+                                     .is_stream = !args->reads_heads,
                                      .cells = has_target || is_of_many ? NULL : "token"};
     if (args->reads_heads) {
         grid->detail = is_of_many ? NULL : "position";
@@ -165,8 +197,9 @@ void attn_lens_grid(const struct attn_lens_args *args, const struct attn_table *
     if (!args->reads_heads && is_of_many && has_target) {
         grid->detail = NULL;
         grid->columns = "site";
-        grid->figure = ATTN_FIGURE_CURVE; /* one number a layer */
     }
+    if (!args->reads_heads && has_target && (is_of_many || has_one_position(table)))
+        grid->figure = ATTN_FIGURE_CURVE; /* one number a layer */
     if (has_foil)
         grid->values = "logit_diff";
     snprintf(words, ATTN_GRID_WORDS_SIZE, "%s of the %s",
@@ -197,45 +230,90 @@ static void draw_split(const struct attn_attribute_args *args, char words[ATTN_G
     grid->asked = words;
 }
 
-/* The words for the baseline of integrated gradients. */
-static void name_baseline(const struct attn_attribute_args *args, char words[ATTN_GRID_WORDS_SIZE])
+/* The words for the baseline of integrated gradients: the one that is given or that TABLE names;
+ * tables of many items name none. */
+static void name_baseline(const struct attn_attribute_args *args, const struct attn_table *table,
+                          char words[ATTN_GRID_WORDS_SIZE])
 {
+    static const char *const kinds[][2] = {{"mean", "mean embedding"},
+                                           {"zero", "zeros"},
+                                           {"mask", "mask tokens"},
+                                           {"pad", "padding"},
+                                           {"grey", "grey"}};
+    static const char *const names[ATTN_N_BASELINE] = {
+        [ATTN_BASELINE_MEAN] = "mean", [ATTN_BASELINE_ZERO] = "zero", [ATTN_BASELINE_MASK] = "mask",
+        [ATTN_BASELINE_PAD] = "pad",   [ATTN_BASELINE_GREY] = "grey",
+    };
     const struct attn_input *given = &args->given;
+    const struct attn_table *about = table ? attn_table_about(table) : NULL;
+    const size_t column = about ? attn_table_find(about, "baseline") : SIZE_MAX;
+    const char *asked = names[args->baseline] ? names[args->baseline] : "";
+    const struct attn_cell cell =
+        column < SIZE_MAX ? attn_table_cell(about, 0, column) : attn_cell_string(asked);
 
-    if (args->baseline == ATTN_BASELINE_MEAN)
-        snprintf(words, ATTN_GRID_WORDS_SIZE, "mean embedding");
-    else if (args->baseline == ATTN_BASELINE_ZERO)
-        snprintf(words, ATTN_GRID_WORDS_SIZE, "zeros");
-    else if (given->text && given->n_text <= MOST_BASELINE)
+    snprintf(words, ATTN_GRID_WORDS_SIZE, "%s",
+             args->baseline != ATTN_BASELINE_GIVEN ? "the default"
+             : given->image                        ? "another picture"
+                                                   : "another text");
+    if (given->text && given->n_text <= MOST_BASELINE)
         snprintf(words, ATTN_GRID_WORDS_SIZE, "'%.*s'", (int)given->n_text, given->text);
-    else
-        snprintf(words, ATTN_GRID_WORDS_SIZE, "another text");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strlen(kinds[i][0]) == cell.size && memcmp(kinds[i][0], cell.text, cell.size) == 0)
+            snprintf(words, ATTN_GRID_WORDS_SIZE, "%s", kinds[i][1]);
 }
 
-static void draw_tokens(const struct attn_attribute_args *args, char words[ATTN_GRID_WORDS_SIZE],
-                        struct attn_table_grid *grid)
+/* Whether TABLE is about a picture: then it has [CLS] and patches without ids. */
+static bool is_of_patches(const struct attn_table *table)
+{
+    const size_t id = table ? attn_table_find(table, "id") : SIZE_MAX;
+    const size_t token = table ? attn_table_find(table, "token") : SIZE_MAX;
+
+    return id < SIZE_MAX && token < SIZE_MAX && attn_table_n_row(table) > 0 &&
+           attn_table_cell(table, 0, id).type == ATTN_VALUE_MISSING &&
+           attn_table_cell(table, 0, token).type != ATTN_VALUE_MISSING;
+}
+
+/* Whether TABLE begins with a token of a source. */
+static bool has_source(const struct attn_table *table)
+{
+    const struct attn_cell part =
+        table ? attn_table_cell(table, 0, attn_table_find(table, "part")) : (struct attn_cell){0};
+
+    return attn_cell_word(&part, "source") == 0;
+}
+
+static void draw_tokens(const struct attn_attribute_args *args, const struct attn_table *table,
+                        char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
 {
     static const char *const methods[ATTN_N_ATTRIBUTE_METHOD] = {
         [ATTN_ATTRIBUTE_SALIENCY] = "saliency",
         [ATTN_ATTRIBUTE_GRAD_X_INPUT] = "gradient x input",
         [ATTN_ATTRIBUTE_IG] = "integrated gradients, baseline: ",
         [ATTN_ATTRIBUTE_ATTNLRP] = "AttnLRP",
-        [ATTN_ATTRIBUTE_RELEVANCE] = "attention x gradient, through all layers"};
+        [ATTN_ATTRIBUTE_RELP] = "RelP",
+        [ATTN_ATTRIBUTE_RELEVANCE] = "attention x gradient, through all layers",
+        [ATTN_ATTRIBUTE_RELEVANCE_NORM] = "attention x gradient, normalized"};
     char baseline[ATTN_GRID_WORDS_SIZE] = "";
 
     if (args->method == ATTN_ATTRIBUTE_IG)
-        name_baseline(args, baseline);
-    snprintf(words, ATTN_GRID_WORDS_SIZE, "of each %s (%s%.*s)",
-             args->merges_words ? "word" : "token", methods[args->method], MOST_BASELINE + 2,
-             baseline);
+        name_baseline(args, table, baseline);
+    snprintf(words, ATTN_GRID_WORDS_SIZE, "of each %s%s (%s%.*s)",
+             args->merges_words     ? "word"
+             : is_of_patches(table) ? "patch"
+                                    : "token",
+             args->n_target > 0 && has_source(table) ? " of the source" : "", methods[args->method],
+             MOST_BASELINE + 2, baseline);
     *grid = (struct attn_table_grid){
         .rows = "position",
         .columns = "position",
+        .positions = "position",
         .texts = "token",
         .values = "attribution",
-        .quantity = args->method == ATTN_ATTRIBUTE_SALIENCY    ? "length of the gradient of @"
-                    : args->method == ATTN_ATTRIBUTE_RELEVANCE ? "relevance for @"
-                                                               : "part of @",
+        .quantity = args->method == ATTN_ATTRIBUTE_SALIENCY ? "length of the gradient of @"
+                    : args->method == ATTN_ATTRIBUTE_RELEVANCE ||
+                            args->method == ATTN_ATTRIBUTE_RELEVANCE_NORM
+                        ? "relevance for @"
+                        : "part of @",
         .asked = words,
         .figure = args->study ? ATTN_FIGURE_BARS /* items may differ in their tokens */
                               : ATTN_FIGURE_TOKENS};
@@ -243,25 +321,29 @@ static void draw_tokens(const struct attn_attribute_args *args, char words[ATTN_
         return;
     grid->rows = "step";
     grid->detail = "target";
+    grid->only = has_source(table) ? "source" : NULL;
     grid->figure = ATTN_FIGURE_DEFAULT;
 }
 
 void attn_attribute_grid(const struct attn_attribute_args *args, const struct attn_table *table,
                          char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
 {
-    (void)table;
     if (args->method == ATTN_ATTRIBUTE_DLA)
         draw_split(args, words, grid);
-    else if (args->method != ATTN_ATTRIBUTE_ATTN_X_GRAD)
-        draw_tokens(args, words, grid);
+    else if (args->method != ATTN_ATTRIBUTE_ATTN_X_GRAD && args->method != ATTN_ATTRIBUTE_CAUSES)
+        draw_tokens(args, table, words, grid);
     else
-        *grid = (struct attn_table_grid){.rows = "layer",
-                                         .detail = "head",
-                                         .columns = "key",
-                                         .texts = "token",
-                                         .values = "attn_x_grad",
-                                         .quantity = "weight times the gradient of @",
-                                         .asked = "in the largest cells"};
+        *grid = (struct attn_table_grid){
+            .rows = "layer",
+            .detail = "head",
+            .columns = "key",
+            .texts = "token",
+            .values = args->method == ATTN_ATTRIBUTE_CAUSES ? "attribution" : "attn_x_grad",
+            .quantity = args->method == ATTN_ATTRIBUTE_CAUSES ? "part of @"
+                                                              : "weight times the gradient of @",
+            .figure = ATTN_FIGURE_CAUSES,
+            .asked = args->method == ATTN_ATTRIBUTE_CAUSES ? "in the largest cells and MLPs"
+                                                           : "in the largest cells"};
 }
 
 /* Many texts have no tokens in common. Items have a bar for each group: how often the model is

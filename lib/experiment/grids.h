@@ -16,6 +16,7 @@
 #define ATTN_EXPERIMENT_GRIDS_H
 
 #include "experiment/ablate.h"
+#include "experiment/align.h"
 #include "experiment/attribute.h"
 #include "experiment/diff.h"
 #include "experiment/lens.h"
@@ -32,6 +33,10 @@ ATTN_API void attn_survey_grid(const struct attn_survey_args *args, const struct
 
 ATTN_API void attn_ablate_grid(const struct attn_ablate_args *args, const struct attn_table *table,
                                char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid);
+
+/* Without a score pairs of words: the text's are rows. */
+ATTN_API void attn_align_grid(const struct attn_align_args *args, const struct attn_table *table,
+                              char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid);
 
 ATTN_API void attn_patch_grid(const struct attn_patch_args *args, const struct attn_table *table,
                               char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid);

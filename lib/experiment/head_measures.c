@@ -52,8 +52,9 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     const struct run_survey *survey = user;
 
     (void)err;
-    if (event->site == ATTN_SITE_PATTERN)
-        attn_measurements_add(survey->group.items, survey->group.n, event);
+    if (event->site == ATTN_SITE_PATTERN &&
+        event->layer < (int)attn_selection_dims(survey->selection)->n_layer)
+        attn_measure_group_add(&survey->group, event);
     return ATTN_OK;
 }
 

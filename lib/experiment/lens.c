@@ -15,6 +15,7 @@
 #include "study/trial.h"
 #include "trace/trace_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -109,13 +110,25 @@ static enum attn_status choose(void *state, struct attn_error *err)
                 : ATTN_SITE_BIT(ATTN_SITE_RESID_MID) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST));
 
     lens->args = lens->frame.args;
-    lens->is_whole = config->image.pooling == ATTN_POOLING_FIRST_AND_MEAN;
+    lens->is_whole = config->pooling > ATTN_POOLING_FIRST &&
+                     (config->pooling != ATTN_POOLING_PROJECTED || config->n_token > 0);
+    if (config->task == ATTN_TASK_SPANS)
+        return attn_error_set(
+            err, ATTN_INVALID, "a lens reads one row at a time, and '%s' answers with spans of two",
+            attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text);
+    if (config->task == ATTN_TASK_TOKENS && !request->selection.queries) {
+        attn_error_set(err, ATTN_INVALID, "'%s' labels each token, expected `queries`",
+                       attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text);
+        attn_error_hint(err, "`queries 1` reads the token at position 1");
+        return ATTN_INVALID;
+    }
     if (lens->is_whole &&
         (request->selection.queries || (lens->frame.item && lens->frame.item->queries)))
         return attn_error_set(
             err, ATTN_INVALID,
-            "`queries` name positions, and the classifier of '%s' reads all patches at once",
-            attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text);
+            "`queries` name positions, and the classifier of '%s' reads all %s at once",
+            attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text,
+            config->n_token > 0 ? "tokens" : "patches");
     lens->is_mean = lens->frame.is_one_of_many;
     if (request->selection.sites &&
         attn_sites_parse(request->selection.sites, &lens->sites, err) != ATTN_OK)
@@ -131,10 +144,20 @@ static enum attn_status choose(void *state, struct attn_error *err)
     if (request->selection.queries || lens->is_whole)
         return ATTN_OK;
     request->selection.at_mask = config->is_encoder; /* where the model itself predicts */
-    request->selection.queries = config->image.patch_height > 0 ? "[CLS]"
-                                 : config->is_encoder           ? NULL
-                                                                : "-1";
+    request->selection.queries = config->image.patch_height > 0          ? "[CLS]"
+                                 : config->pooling == ATTN_POOLING_FIRST ? "0"
+                                 : config->is_encoder                    ? NULL
+                                                                         : "-1";
     return ATTN_OK;
+}
+
+/* Whether the target may be left out: values are read of the first label. */
+static bool has_first(const struct lens *lens)
+{
+    const struct attn_config *config = lens->frame.config;
+
+    return config->label_kind >= ATTN_LABELS_SCORE &&
+           (config->n_vocab == 1 || config->pooling == ATTN_POOLING_PROJECTED);
 }
 
 /* Resolves target and foil, if given. An encoder needs no mask for them: their position is the
@@ -146,7 +169,7 @@ static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
     size_t first = 0;
     char at[24];
 
-    if (!answer.target && !answer.target_id && !answer.foil && !answer.foil_id)
+    if (!answer.target && !answer.target_id && !answer.foil && !answer.foil_id && !has_first(lens))
         return ATTN_OK;
     answer.metric = ATTN_ANSWER_AUTO; /* unused */
     if (frame->config->is_encoder && !attn_model_is_classifier(frame->run->model) &&
@@ -207,7 +230,8 @@ static uint64_t hidden(const void *state)
     const struct lens *lens = state;
     const struct attn_answer_args *asked = &lens->args->answer;
     const bool reads_heads = lens->args->reads_heads;
-    const bool has_target = asked->target || asked->target_id || lens->frame.item; /* required */
+    const bool has_target =
+        asked->target || asked->target_id || lens->frame.item || has_first(lens); /* or required */
     uint64_t hidden = ATTN_COLUMN_BIT(reads_heads ? SITE : HEAD);
 
     if (lens->is_mean)
@@ -248,10 +272,11 @@ static enum attn_status append_values(struct lens *lens, const struct reading *r
     if (lens->answer.has_target) {
         row[RANK] = attn_cell_integer((int64_t)values[VALUE_RANK]);
         row[MEAN_RANK] = attn_cell_real(values[VALUE_RANK]);
-        row[PROB] = attn_cell_real(values[VALUE_PROB]);
+        row[PROB] =
+            isnan(values[VALUE_PROB]) ? attn_cell_missing() : attn_cell_real(values[VALUE_PROB]);
         row[LOGIT] = attn_cell_real(values[VALUE_LOGIT]);
         row[LOGIT_DIFF] = attn_cell_real(values[VALUE_LOGIT_DIFF]);
-        row[RIGHT] = attn_cell_real(is_right(lens, values));
+        row[RIGHT] = attn_reply_right(&lens->answer, is_right(lens, values));
         return attn_frame_append(&lens->frame, row, err);
     }
     for (size_t i = 0; i < lens->n_value; i++) {
@@ -260,7 +285,7 @@ static enum attn_status append_values(struct lens *lens, const struct reading *r
 
         row[PLACE] = attn_cell_integer(i < top ? (int64_t)i + 1 : -(int64_t)(i - top) - 1);
         row[ID] = attn_cell_integer(id);
-        row[TOKEN] = attn_model_is_classifier(lens->frame.run->model)
+        row[TOKEN] = attn_model_has_labels(lens->frame.run->model)
                          ? attn_cell_string(attn_class_label(lens->frame.run->model, (size_t)id))
                          : attn_cell_token(lens->frame.run->tokenizer, id);
         row[PROB] = row[LOGIT] = attn_cell_real(values[i]);
@@ -280,13 +305,16 @@ static void find_values(struct lens *lens)
     const float *logits = lens->logits;
     const size_t n_vocab = lens->frame.config->n_vocab;
     const bool has_target = lens->answer.has_target, reads_heads = lens->args->reads_heads;
+    const enum attn_label_kind kind = lens->frame.config->label_kind;
     const size_t target = (size_t)lens->answer.target;
     const double sum =
         has_target && reads_heads ? 0 : attn_logits_rank(logits, n_vocab, lens->ranked);
 
     for (size_t i = 0; !has_target && i < lens->top; i++) {
-        lens->values[i] =
-            reads_heads ? ranked[i].logit : attn_exp(ranked[i].logit - ranked[0].logit) / sum;
+        lens->values[i] = reads_heads || kind >= ATTN_LABELS_SCORE ? ranked[i].logit
+                          : kind == ATTN_LABELS_MULTI
+                              ? attn_exp(-attn_softplus(-ranked[i].logit))
+                              : attn_exp(ranked[i].logit - ranked[0].logit) / sum;
         if (reads_heads)
             lens->values[lens->top + i] = ranked[n_vocab - 1 - i].logit;
     }
@@ -296,8 +324,11 @@ static void find_values(struct lens *lens)
     lens->values[VALUE_LOGIT] = (double)logits[target];
     if (lens->answer.has_foil)
         lens->values[VALUE_LOGIT_DIFF] = (double)logits[target] - (double)logits[lens->answer.foil];
-    if (!reads_heads)
+    if (!reads_heads && kind == ATTN_LABELS_SINGLE)
         lens->values[VALUE_PROB] = attn_exp((double)logits[target] - ranked[0].logit) / sum;
+    else if (!reads_heads)
+        lens->values[VALUE_PROB] = attn_answer_probability(
+            &lens->answer, logits, attn_answer_total(&lens->answer, logits));
 }
 
 /* Sets lens->logits to the output layer's logits for query number I of ROWS, one row per query
@@ -313,7 +344,9 @@ static enum attn_status feed(struct lens *lens, const float *rows, size_t i, str
         attn_session_reset(session);
         ATTN_TRY(attn_session_feed_layer(session, n_layer, rows + i * config->d_model, 1, err));
     } else if (i == 0) {
-        ATTN_TRY(attn_session_feed_layer(session, n_layer, rows, lens->n_query, err));
+        ATTN_TRY(attn_session_feed_layer_of(session, n_layer, rows,
+                                            lens->is_whole ? lens->frame.run->text.ids : NULL,
+                                            lens->n_query, err));
     }
     return attn_session_logits_at(session, is_alone ? 0 : i, 1, lens->logits, err);
 }
@@ -412,13 +445,17 @@ static enum attn_status read_heads(struct lens *lens, struct attn_error *err)
 /* Reports the last reading, which is the model's own answer, for an item. */
 static void report_last(struct lens *lens)
 {
-    const bool has_foil = lens->answer.has_foil;
+    const bool has_foil = lens->answer.has_foil, has_p = attn_answer_has_p(&lens->answer);
 
     *lens->frame.answer = (struct attn_study_answer){
-        .metric = attn_answer_metric_name(has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB),
+        .metric = attn_answer_metric_name(has_foil ? ATTN_ANSWER_LOGIT_DIFF
+                                          : has_p  ? ATTN_ANSWER_LOG_PROB
+                                                   : ATTN_ANSWER_LOGIT),
         .row = "model",
-        .value = has_foil ? lens->values[VALUE_LOGIT_DIFF] : attn_log(lens->values[VALUE_PROB]),
-        .has_right = true,
+        .value = has_foil ? lens->values[VALUE_LOGIT_DIFF]
+                 : has_p  ? attn_log(lens->values[VALUE_PROB])
+                          : lens->values[VALUE_LOGIT],
+        .has_right = has_foil || attn_answer_is_judged(&lens->answer),
         .is_right = is_right(lens, lens->values),
     };
 }
@@ -474,4 +511,50 @@ enum attn_status attn_lens(struct attn_host *host, const struct attn_request *re
     const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
 
     return attn_experiment_perform(&experiment, &inquiry, err);
+}
+
+/* --- The lens over a table ---------------------------------------------------------------------
+ */
+
+enum { MOST_WHOLE = 24 }; /* positions of a text that a picture shows whole */
+
+/* Appends the positions in columns QUERY and KEY of TABLE as a list, or all up to the last. */
+static void append_places(const struct attn_table *table, struct attn_buffer *out)
+{
+    const enum attn_column_role roles[2] = {ATTN_ROLE_QUERY, ATTN_ROLE_KEY};
+    int64_t last = 0;
+
+    for (size_t i = 0; i < 2 * attn_table_n_row(table); i++) {
+        const size_t column = attn_table_find_role(table, roles[i % 2]);
+        const struct attn_cell cell = attn_table_cell(table, i / 2, column);
+
+        if (cell.type != ATTN_VALUE_INTEGER)
+            continue;
+        last = cell.integer > last ? cell.integer : last;
+        attn_buffer_append_format(out, "%s%lld", out->size > 0 ? "," : "", (long long)cell.integer);
+    }
+    if (last >= MOST_WHOLE)
+        return;
+    out->size = 0;
+    attn_buffer_append_format(out, "0-%lld", (long long)last);
+}
+
+enum attn_status attn_lens_over(struct attn_host *host, const struct attn_request *request,
+                                const struct attn_table *table, struct attn_table **lens,
+                                struct attn_error *err)
+{
+    struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
+    struct attn_request asked = *request;
+    struct attn_buffer places = {0};
+    enum attn_status status;
+
+    append_places(table, &places);
+    asked.selection.queries = attn_buffer_string(&places);
+    asked.on_note = NULL; /* the experiment has emitted these notes */
+    args.top = 1;
+    status = attn_buffer_check(&places, err);
+    if (status == ATTN_OK)
+        status = attn_lens(host, &asked, &args, lens, err);
+    attn_buffer_release(&places);
+    return status;
 }

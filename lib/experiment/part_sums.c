@@ -368,7 +368,7 @@ static enum attn_status integrate(struct summing *s, struct attn_error *err)
         double weight, value;
         const double at = attn_derivative_point(i, s->options.n_point, &weight);
 
-        for (size_t j = 0; j < s->n * s->dims.d_model; j++)
+        for (size_t j = 0; j < s->n * s->dims.d_embed; j++)
             s->x[j] = (float)((double)s->from[j] + at * ((double)s->to[j] - (double)s->from[j]));
         ATTN_TRY(attn_derivative_feed(s->derivative, s->x, &value, err));
         ATTN_TRY(run_backward(s, weight, err));
@@ -417,7 +417,7 @@ static enum attn_status choose(struct summing *s, struct attn_error *err)
 static enum attn_status allocate(struct summing *s, struct attn_error *err)
 {
     const bool is_ig = s->options.method == ATTN_PATCH_IG;
-    const size_t row = s->dims.d_model * sizeof(float);
+    const size_t row = s->dims.d_embed * sizeof(float);
 
     for (size_t i = 0; i < s->n_store; i++) {
         struct store *store = &s->stores[i];
@@ -441,6 +441,7 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
         .rule = s->options.method == ATTN_PATCH_RELP ? ATTN_BACKWARD_RELP : ATTN_BACKWARD_PLAIN,
         .trace = &s->trace,
         .is_for_both = s->options.method != ATTN_PATCH_IG,
+        .n_run = s->options.method == ATTN_PATCH_IG ? s->options.n_point : 1,
         .skips_zeros = true,
         .kept_bytes = s->options.kept_bytes};
 
@@ -454,8 +455,8 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
     ATTN_TRY(allocate(s, err));
     if (s->is_swapped)
         fill_swaps(s);
-    attn_derivative_embed(run, s->from);
-    attn_derivative_embed(s->options.source, s->to);
+    ATTN_TRY(attn_derivative_embed(run, s->from, err));
+    ATTN_TRY(attn_derivative_embed(s->options.source, s->to, err));
     options.watched = &s->feed_trace;
     options.swaps = s->swaps;
     return attn_derivative_create(run, s->options.answer, &options, &s->derivative, err);
@@ -488,6 +489,7 @@ enum attn_status attn_part_sums_find(const struct attn_part_sums_options *option
     s.pool = attn_host_pool(run->host, 1e9);
     s.n = run->text.n;
     s.dims = attn_config_dims(s.config, s.n);
+    s.dims.lacking = NULL; /* the factors of scores are kept, rotated or not */
     s.n_layer = s.dims.n_layer;
     s.n_head = s.dims.n_head;
     s.is_swapped = options->site == ATTN_SITE_Q || options->site == ATTN_SITE_K ||

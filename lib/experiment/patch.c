@@ -134,8 +134,7 @@ static enum attn_status read_site(const char *given, bool is_estimated, enum att
                               "`estimate`");
     return attn_error_set(err, ATTN_INVALID, "'%s' cannot be patched, expected one of %s%s%s",
                           attn_quote_string(name).text, list,
-                          is_estimated ? ", pattern or mlp_post" : " or pattern",
-                          is_estimated ? "" : after);
+                          is_estimated ? ", pattern or mlp_post" : " or pattern", after);
 }
 
 /* Checks that the arguments fit the site. */
@@ -373,7 +372,8 @@ static enum attn_status read_source(struct attn_patching *patch, struct attn_err
     ATTN_TRY(attn_trial_run(&trial, &frame->session, err));
     if (!patch->is_estimated) {
         answer.of = attn_run_answer_scope(patch->source);
-        reading.logits = attn_frame_alloc(frame, config->n_vocab, sizeof *reading.logits);
+        reading.logits =
+            attn_frame_alloc(frame, attn_answer_n_logit(&answer), sizeof *reading.logits);
         ATTN_TRY(attn_frame_memory(frame, err));
         ATTN_TRY(attn_answer_read(&answer, frame->session, &reading, err));
         patch->base_reply = frame->trials.base;
@@ -593,7 +593,7 @@ static uint64_t hidden(const void *state)
 static void fill_effect(const struct attn_patching *patch, double value, double effect,
                         bool is_right, struct attn_cell *row)
 {
-    row[RIGHT] = attn_cell_real(is_right);
+    row[RIGHT] = attn_reply_right(&patch->answer, is_right);
     row[VALUE] = attn_cell_real(value);
     row[CHANGE] = attn_cell_real(value - patch->base_reply.value);
     if (patch->can_restore || patch->is_estimated)

@@ -22,7 +22,7 @@ enum attn_status attn_patch_check_gradients(const struct attn_patching *patch,
 {
     const struct attn_run *run = patch->frame.run;
 
-    ATTN_TRY(attn_backward_check(run->model, run->attention.layers, err));
+    ATTN_TRY(attn_backward_check(run->model, run->attention.layers, ATTN_BACKWARD_PLAIN, err));
     if ((attn_selection_dims(run->selection)->sites & ATTN_SITE_BIT(patch->site)) == 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' has no '%s'",
                               attn_quote_string(attn_model_name(run->model)).text,

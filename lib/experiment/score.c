@@ -12,6 +12,7 @@
 #include "input/image_input.h"
 #include "input/position.h"
 #include "kernels/kernels.h"
+#include "predict/class_label.h"
 #include "predict/masked_copies.h"
 #include "predict/prediction.h"
 #include "records/items_internal.h"
@@ -94,6 +95,8 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
         text->cancel = host->options.cancel;
         ATTN_TRY(attn_sequence_encode(&request->reading, &request->input, scoring->tokenizer, text,
                                       err));
+        ATTN_TRY(
+            attn_sequence_begin_target(&request->reading, attn_host_model(host), true, text, err));
     } else {
         if (attn_input_is_picture(&request->input))
             return attn_refuse(err, ATTN_STAGE_OPTIONS,
@@ -434,6 +437,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         return ATTN_OK;
     }
     ATTN_TRY(attn_trial_check_host(frame->host, err));
+    ATTN_TRY(attn_model_check_tokens(attn_host_model(frame->host), err));
     frame->config = attn_model_config(attn_host_model(frame->host));
     scoring->n_ctx = frame->config->n_ctx;
     scoring->n_vocab = frame->config->n_vocab;
@@ -819,22 +823,24 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     struct attn_answer_args args = scoring->args->answer;
     struct attn_answer asked;
     double total;
-    size_t rank, target;
 
     ATTN_TRY(attn_item_answer(item, &args, err));
     ATTN_TRY(attn_run_find_answer(result->run, &args, &asked, err));
-    total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n_vocab);
+    total = attn_answer_total(&asked, logits);
     answer->spaces = asked.spaces;
     answer->metric = attn_answer_metric_name(asked.metric);
     answer->value = attn_answer_value(&asked, logits, total);
-    answer->has_right = true;
-    target = (size_t)asked.target;
-    rank = attn_logits_place(logits, n_vocab, asked.target);
-    answer->is_right = asked.has_foil ? logits[target] > logits[asked.foil] : rank == 1;
+    answer->has_right = asked.has_foil || attn_answer_is_judged(&asked);
+    answer->is_right = asked.has_foil
+                           ? attn_answer_margin(&asked, logits) > 0
+                           : attn_answer_is_first(&asked, attn_answer_first(&asked, logits));
     row[ITEM_METRIC] = attn_cell_real(answer->value);
-    row[ITEM_RIGHT] = attn_cell_real(answer->is_right);
-    row[ITEM_RANK] = attn_cell_real((double)rank);
-    row[ITEM_PROB] = attn_cell_real(attn_exp((double)logits[target] - total));
+    if (answer->has_right)
+        row[ITEM_RIGHT] = attn_cell_real(answer->is_right);
+    if (attn_answer_has_top(&asked) && attn_answer_n_row(&asked) == 1)
+        row[ITEM_RANK] = attn_cell_real((double)attn_logits_place(logits, n_vocab, asked.target));
+    if (attn_answer_has_p(&asked))
+        row[ITEM_PROB] = attn_cell_real(attn_answer_probability(&asked, logits, total));
     return ATTN_OK;
 }
 

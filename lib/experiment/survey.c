@@ -11,6 +11,7 @@
 #include "base/status_internal.h"
 #include "experiment/ablate.h"
 #include "experiment/word_pairs.h"
+#include "input/encoder.h"
 #include "run/many.h"
 #include "study/frame.h"
 #include "study/reply.h"
@@ -42,7 +43,8 @@ enum {
 /* Entropies and distances are unbounded; shares are 0 to 1. */
 #define MEASURE_RANGE(id, is_count)                                                                \
     ((is_count) || ATTN_MEASURE_##id == ATTN_MEASURE_ENTROPY ||                                    \
-             ATTN_MEASURE_##id == ATTN_MEASURE_DISTANCE                                            \
+             ATTN_MEASURE_##id == ATTN_MEASURE_DISTANCE ||                                         \
+             ATTN_MEASURE_##id == ATTN_MEASURE_PATCH_DISTANCE                                      \
          ? ATTN_RANGE_POSITIVE                                                                     \
          : ATTN_RANGE_SHARE)
 #define MEASURE_COLUMN(id, number, label, metric, which, of, words, is_count, help)                \
@@ -87,7 +89,7 @@ struct head {
     struct attn_moments values[N_COLUMN];
 };
 
-/* The scores that determine the type; the first wins a tie. */
+/* The scores that determine the type; the first wins a tie. Pictures have no use for the first. */
 static const enum attn_measure detectors[] = {ATTN_MEASURE_PREVIOUS, ATTN_MEASURE_FIRST,
                                               ATTN_MEASURE_SELF, ATTN_MEASURE_DUPLICATE,
                                               ATTN_MEASURE_INDUCTION};
@@ -102,15 +104,17 @@ struct match {
 struct survey {
     struct attn_frame frame;
     const struct attn_survey_args *args;
-    bool has_pairs;            /* from and to are given */
-    attn_measure_set shown;    /* ATTN_MEASURE_BIT of the columns */
-    attn_measure_set measured; /* the shown ones, and those that determine the type */
-    struct head *heads;        /* [n_layer * n_head] */
-    struct match *matches;     /* [n_layer * n_head] with a pattern */
-    double *found;             /* [n_layer * n_head, N_COLUMN] of the current text; NaN: no value */
-    size_t n_text;             /* texts so far */
-    double base;               /* the metric of the unchanged model; with has_effect */
-    bool has_right, is_right;  /* it is judged; the unchanged model is right */
+    bool has_pairs;                    /* from and to are given */
+    attn_measure_set shown;            /* ATTN_MEASURE_BIT of the columns */
+    attn_measure_set measured;         /* the shown ones, and those that determine the type */
+    const struct attn_config *encoder; /* of a model with two stacks, whose heads come first; NULL
+                                          where only heads that read the text are asked for */
+    struct head *heads;                /* [n_all] */
+    struct match *matches;             /* [n_all] with a pattern */
+    double *found;                     /* [n_all, N_COLUMN] of the current text; NaN: no value */
+    size_t n_text;                     /* texts so far */
+    double base;                       /* the metric of the unchanged model; with has_effect */
+    bool has_right, is_right;          /* it is judged; the unchanged model is right */
 };
 
 /* The run of one text, and the sums over its rows. */
@@ -122,9 +126,15 @@ struct reading {
     float *row;                      /* [T] owns; with a pattern */
 };
 
+/* Heads of the encoder that are measured. */
+static size_t n_first(const struct survey *survey)
+{
+    return survey->encoder ? survey->encoder->n_layer * survey->encoder->n_head : 0;
+}
+
 static size_t n_all(const struct survey *survey)
 {
-    return survey->frame.config->n_layer * survey->frame.config->n_head;
+    return n_first(survey) + survey->frame.config->n_layer * survey->frame.config->n_head;
 }
 
 /* --- One text --------------------------------------------------------------------------------- */
@@ -157,12 +167,13 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     const struct reading *reading = user;
 
     (void)err;
-    for (size_t i = 0; i < reading->group.n; i++)
-        attn_measurement_add(reading->group.items[i], event, NULL);
+    attn_measure_group_add(&reading->group, event);
     if (reading->row)
         match_rows(reading, event);
     if (reading->pairs)
         attn_word_pairs_add(reading->pairs, event);
+    if (reading->survey->args->patterns)
+        attn_head_patterns_add(reading->survey->args->patterns, event);
     return ATTN_OK;
 }
 
@@ -215,6 +226,56 @@ static void add_found(struct survey *survey)
             attn_moments_add(&survey->heads[i / N_COLUMN].values[i % N_COLUMN], survey->found[i]);
 }
 
+/* Takes the measures of the N heads from FIRST on, N_HEAD in a layer. */
+static void take_group(struct survey *survey, const struct attn_measure_group *group, size_t first,
+                       size_t n, size_t n_head)
+{
+    for (size_t i = 0; i < n; i++)
+        for (int m = 0; m < ATTN_N_MEASURE; m++)
+            if ((survey->measured & ATTN_MEASURE_BIT(m)) != 0)
+                survey->found[(first + i) * N_COLUMN + (size_t)column_of[m]] =
+                    attn_measure_group_find(group, (enum attn_measure)m, (int)(i / n_head),
+                                            (int)(i % n_head));
+}
+
+/* An attn_trace_fn for the encoder. */
+static enum attn_status on_source(void *user, const struct attn_trace_event *event,
+                                  struct attn_error *err)
+{
+    (void)err;
+    attn_measure_group_add(user, event);
+    return ATTN_OK;
+}
+
+/* Computes the values of each head of the encoder, which reads the source again. */
+static enum attn_status read_source(struct survey *survey, const struct attn_run *run,
+                                    struct attn_error *err)
+{
+    const struct attn_sequence *source = &run->source;
+    const struct attn_selection *selection = attn_selection_encoder(run->selection);
+    const struct attn_metric_settings settings = {.n_recalled = 1,
+                                                  .ids = source->ids,
+                                                  .tokens = source->tokens.bytes,
+                                                  .token_sizes = source->tokens.sizes,
+                                                  .n_token = source->n,
+                                                  .key_mask = source->key_mask};
+    struct attn_session_options options = attn_run_session_options(run);
+    struct attn_measure_group group = {.n = 0};
+    const struct attn_trace trace = {selection, on_source, &group};
+    enum attn_status status = attn_measure_group_create(survey->measured, &settings, selection,
+                                                        survey->frame.host->pool, &group, err);
+
+    options.pool = survey->frame.host->pool;
+    if (status == ATTN_OK)
+        status = attn_error_at(
+            attn_encoder_run(run->model->encoder, source, &options, &trace, NULL, err),
+            ATTN_STAGE_MODEL, err);
+    if (status == ATTN_OK)
+        take_group(survey, &group, 0, n_first(survey), survey->encoder->n_head);
+    attn_measure_group_release(&group);
+    return status;
+}
+
 /* Computes the values of each head in one pass over the text, or two. */
 static enum attn_status read_text(struct reading *reading, struct attn_error *err)
 {
@@ -234,14 +295,13 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
     if (reading->pairs && !survey->args->is_weight)
         ATTN_TRY(attn_trial_watch(reading->run, &pairs, MOST_ROWS, err));
     forget_found(survey);
+    if (survey->encoder)
+        ATTN_TRY(read_source(survey, reading->run, err));
+    take_group(survey, &reading->group, n_first(survey), n_all(survey) - n_first(survey), n_head);
     for (size_t i = 0; i < n_all(survey); i++) {
         const int layer = (int)(i / n_head), head = (int)(i % n_head);
         double *found = survey->found + i * N_COLUMN;
 
-        for (int m = 0; m < ATTN_N_MEASURE; m++)
-            if ((survey->measured & ATTN_MEASURE_BIT(m)) != 0)
-                found[column_of[m]] =
-                    attn_measure_group_find(&reading->group, (enum attn_measure)m, layer, head);
         if (survey->matches) {
             const struct match *match = &survey->matches[i];
 
@@ -288,7 +348,7 @@ static enum attn_status prepare_probe(struct survey *survey, struct probe *probe
 {
     struct attn_frame *frame = &survey->frame;
     const struct attn_survey_args *args = survey->args;
-    const size_t n_vocab = frame->config->n_vocab, n_ctx = frame->config->n_ctx, half = n_ctx / 2;
+    const size_t n_token = frame->config->n_token, n_ctx = frame->config->n_ctx, half = n_ctx / 2;
     const struct attn_quote name = attn_quote_string(attn_model_name(attn_host_model(frame->host)));
     const struct attn_tokenizer *tokenizer;
     enum attn_status status = ATTN_OK;
@@ -297,10 +357,10 @@ static enum attn_status prepare_probe(struct survey *survey, struct probe *probe
                     : half < DEFAULT_LENGTH ? half
                                             : DEFAULT_LENGTH;
     probe->repeats = args->probe_repeats > 0 ? args->probe_repeats : 2;
-    probe->ids = attn_frame_alloc(frame, n_vocab, sizeof *probe->ids);
+    probe->ids = attn_frame_alloc(frame, n_token, sizeof *probe->ids);
     ATTN_TRY(attn_frame_memory(frame, err));
     attn_host_tokenizer(frame->host, &tokenizer, NULL);
-    for (size_t id = 0; id < n_vocab; id++)
+    for (size_t id = 0; id < n_token; id++)
         if (!tokenizer || (id < attn_tokenizer_n_vocab(tokenizer) &&
                            !attn_tokenizer_is_special(tokenizer, (int32_t)id)))
             probe->ids[probe->n_id++] = (int32_t)id;
@@ -374,11 +434,13 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     ATTN_TRY(attn_ablate(survey->frame.host, &survey->frame.request, &args, &effects, &sum, err));
     change = attn_table_find(effects, "change");
     right = attn_table_find(effects, "right");
-    for (size_t head = 0; head < n_all(survey); head++) { /* row 0: the base */
-        survey->heads[head].values[CHANGE] =
-            (struct attn_moments){.n = 1, .mean = attn_table_cell(effects, head + 1, change).real};
-        survey->heads[head].values[RIGHT] =
-            (struct attn_moments){.n = 1, .mean = attn_table_cell(effects, head + 1, right).real};
+    for (size_t row = 1; row < attn_table_n_row(effects); row++) { /* row 0: the base */
+        struct attn_moments *values = survey->heads[n_first(survey) + row - 1].values;
+
+        values[CHANGE] =
+            (struct attn_moments){.n = 1, .mean = attn_table_cell(effects, row, change).real};
+        values[RIGHT] =
+            (struct attn_moments){.n = 1, .mean = attn_table_cell(effects, row, right).real};
     }
     survey->base = attn_table_cell(effects, 0, attn_table_find(effects, "value")).real;
     survey->is_right = attn_table_cell(effects, 0, right).real > 0;
@@ -436,11 +498,13 @@ static double score_of(const struct head *head, size_t detector)
 static enum attn_status append_head(const struct survey *survey, const struct attn_rows *rows,
                                     size_t index, struct attn_error *err)
 {
-    const struct attn_config *config = survey->frame.config;
+    const bool is_first = index < n_first(survey);
+    const struct attn_config *config = is_first ? survey->encoder : survey->frame.config;
     const struct attn_moments *values = survey->heads[index].values;
-    const size_t head = index % config->n_head;
+    const size_t at = index - (is_first ? 0 : n_first(survey)), head = at % config->n_head;
+    const size_t layer = at / config->n_head + (is_first ? survey->frame.config->n_layer : 0);
     struct attn_cell row[N_COLUMN] = {
-        [LAYER] = attn_cell_integer((int64_t)(index / config->n_head)),
+        [LAYER] = attn_cell_integer((int64_t)layer),
         [HEAD] = attn_cell_integer((int64_t)head),
         [KV_HEAD] = attn_cell_integer((int64_t)(head / (config->n_head / config->n_kv_head))),
     };
@@ -584,6 +648,12 @@ static enum attn_status find_item(void *user, const struct attn_item *item, bool
 
     (void)is_second;
     take_measures(survey, result);
+    for (size_t i = 0; survey->args->patterns && i < n_all(survey); i++) {
+        struct attn_trace_event event = event_of(result, i);
+
+        event.is_causal = !survey->frame.config->is_encoder;
+        attn_head_patterns_add(survey->args->patterns, &event);
+    }
     ATTN_TRY(take_pairs(survey, item, result, err));
     memset(survey->heads, 0, n_all(survey) * sizeof *survey->heads);
     add_found(survey);
@@ -628,10 +698,10 @@ static enum attn_status ask_items(struct survey *survey, struct attn_error *err)
                                          .user = survey};
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
 
-    if (survey->args->has_effect || survey->args->pattern)
+    if (survey->args->has_effect || survey->args->pattern || survey->encoder)
         return attn_study_ask(frame->study, frame->host, ask_item, survey, err);
     options.measures = survey->measured;
-    options.keeps_tensors = survey->has_pairs;
+    options.keeps_tensors = survey->has_pairs || survey->args->patterns;
     return attn_study_pack_run(&pack, &options, err);
 }
 
@@ -669,27 +739,34 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     survey->args = args;
     ATTN_TRY(attn_host_check_model(frame->host, err));
     frame->config = attn_model_config(attn_host_model(frame->host));
-    survey->shown = args->is_weight       ? 0
-                    : args->measures != 0 ? args->measures
-                                          : ATTN_MEASURES_DEFAULT;
+    survey->shown = args->is_weight                         ? 0
+                    : args->measures != 0                   ? args->measures
+                    : frame->config->image.patch_height > 0 ? ATTN_MEASURES_OF_PICTURES
+                                                            : ATTN_MEASURES_DEFAULT;
+    if (args->measures == 0 && frame->config->has_sinks && !args->is_weight)
+        survey->shown |= ATTN_MEASURE_BIT(ATTN_MEASURE_SINK);
     survey->measured = survey->shown;
-    for (size_t i = 0; !args->is_weight && i < N_DETECTOR; i++)
+    for (size_t i = frame->config->image.patch_height > 0 ? 1 : 0;
+         !args->is_weight && i < N_DETECTOR; i++)
         survey->measured |= ATTN_MEASURE_BIT(detectors[i]);
     frame->rows.is_of_many = args->has_probe && args->n_probe > 0;
     ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
     attn_frame_choose_nothing(&frame->request);
     frame->request.selection.sites = "pattern";
+    survey->has_pairs = args->from || args->to;
+    if (frame->study)
+        ATTN_TRY(peek_pairs(survey, err));
+    if (attn_host_model(frame->host)->encoder && !survey->has_pairs && !args->pattern &&
+        !args->patterns)
+        survey->encoder = &attn_host_model(frame->host)->encoder->config;
     n = n_all(survey);
     survey->heads = attn_frame_alloc(frame, n, sizeof *survey->heads);
     survey->found = attn_frame_alloc(frame, n * N_COLUMN, sizeof *survey->found);
     if (args->pattern)
         survey->matches = attn_frame_alloc(frame, n, sizeof *survey->matches);
     ATTN_TRY(attn_frame_memory(frame, err));
-    survey->has_pairs = args->from || args->to;
     survey->has_right = args->has_effect && (frame->study || frame->plan) &&
                         attn_metric_has_right(args->answer.metric);
-    if (frame->study)
-        ATTN_TRY(peek_pairs(survey, err));
     if (args->is_weight && !survey->has_pairs)
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`is_weight` needs `from` and `to`");
     return ATTN_OK;

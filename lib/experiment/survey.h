@@ -19,6 +19,7 @@
  *                                                         `measures`, and so are the next:
  *     next                                                on the token after
  *     separator, n_separator                              on [SEP] and </s>
+ *     sink                                                on the head's sink, where heads have one
  *     type           the one of previous, first, self, duplicate, induction with the largest score,
  *                    if it is above the threshold; else missing
  *     mul, abs       with a given pattern P: sum A P / sum A, and 1 - sum |A - P| / T
@@ -27,6 +28,9 @@
  *                    weight in this head is smaller. In layers that attend to a source, `to` is in
  *                    the source, and a pair is a word of the text and a word of the source
  *     change         change of the metric when the head's z is zero (experiment/ablate.h)
+ * In a model with an encoder and a decoder, the heads of the encoder come first; their layers are
+ * numbered after those of the decoder (study/table_stacks.h). `pattern`, `from` and `patterns` are
+ * about the text: with them the encoder is left out.
  *
  * Over many texts, each counted once, every measure is a mean, with the columns NAME_sd and
  * `texts`; numbers of rows are added up. With `texts` or `n_probe` these columns exist for one
@@ -35,6 +39,7 @@
 #ifndef ATTN_EXPERIMENT_SURVEY_H
 #define ATTN_EXPERIMENT_SURVEY_H
 
+#include "analysis/head_patterns.h"
 #include "analysis/measure.h"
 #include "base/table.h"
 #include "formats/ndarray.h"
@@ -62,6 +67,7 @@ struct attn_survey_args {
     size_t n_most;                       /* rows; 0: all */
     const struct attn_study_args *study; /* items instead of all inputs; or NULL */
     bool is_weight; /* `weight` alone, without the time for measures and percentiles */
+    struct attn_head_patterns *patterns; /* adds those of all texts here, for a poster; or NULL */
 };
 
 #define ATTN_SURVEY_ARGS_DEFAULT                                                                   \

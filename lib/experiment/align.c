@@ -1,0 +1,967 @@
+/* align.c - see align.h. A side is a text, its words, and the word of each of its tokens; links are
+ * found in a matrix [m, n] over the words of both. */
+#include "experiment/align.h"
+
+#include "analysis/links.h"
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/fixed_text.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "input/text_words.h"
+#include "model/config_internal.h"
+#include "records/items.h"
+#include "records/items_internal.h"
+#include "study/frame.h"
+#include "study/trial.h"
+#include "trace/trace_internal.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LAYER,
+    HEAD,
+    ROW,
+    METHOD,
+    LINE,
+    SOURCE_INDEX,
+    SOURCE,
+    WORD_INDEX,
+    WORD,
+    WEIGHT,
+    LINKED,
+    MARK,
+    TS,
+    WITHIN,
+    MASS,
+    CHANCE,
+    N,
+    LINKS,
+    SURE,
+    POSSIBLE,
+    PRECISION,
+    RECALL,
+    AER,
+    TOKENS,
+    N_COLUMN
+};
+
+static const struct attn_column columns[N_COLUMN] = {
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    [ROW] = ATTN_COLUMN("row", TEXT),
+    [METHOD] = ATTN_COLUMN("method", TEXT),
+    [LINE] = ATTN_COLUMN("links", TEXT),
+    [SOURCE_INDEX] = ATTN_COLUMN("source_index", INTEGER),
+    [SOURCE] = ATTN_COLUMN("source", TEXT),
+    [WORD_INDEX] = ATTN_COLUMN("word_index", INTEGER),
+    [WORD] = ATTN_COLUMN("word", TEXT),
+    [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 6, NULL, SIGNED, "weight between words"),
+    [LINKED] = ATTN_COLUMN("linked", BOOLEAN),
+    [MARK] = ATTN_COLUMN("mark", TEXT),
+    [TS] =
+        ATTN_COLUMN_QUANTITY("ts", 6, NULL, SHARE, "share of tokens that look where they should"),
+    [WITHIN] = ATTN_COLUMN_REAL("within", 6, NULL, SHARE),
+    [MASS] = ATTN_COLUMN_QUANTITY("mass", 6, NULL, SHARE, "weight on the linked tokens"),
+    [CHANCE] = ATTN_COLUMN_REAL("chance", 6, NULL, SHARE),
+    [N] = ATTN_COLUMN_OF(COUNT, "n", INTEGER),
+    [LINKS] = ATTN_COLUMN("links", INTEGER),
+    [SURE] = ATTN_COLUMN("sure", INTEGER),
+    [POSSIBLE] = ATTN_COLUMN("possible", INTEGER),
+    [PRECISION] = ATTN_COLUMN_QUANTITY("precision", 6, NULL, SHARE, "precision of the links"),
+    [RECALL] = ATTN_COLUMN_QUANTITY("recall", 6, NULL, SHARE, "recall of the links"),
+    [AER] = ATTN_COLUMN_QUANTITY("aer", 6, NULL, SHARE, "alignment error rate"),
+    [TOKENS] = ATTN_COLUMN("tokens", INTEGER),
+};
+
+/* Numbers beside each row, of which the derived columns are made: two hits, or four means. */
+enum { N_MORE = 4 };
+
+/* The lines of a file of gold. */
+struct gold_file {
+    const char *name;
+    char *text;   /* owns; the lines, each terminated */
+    char **lines; /* [n] owns the array */
+    size_t n;
+};
+
+/* A text, its words, and the word of each token. */
+struct side {
+    const char *text; /* [size] */
+    size_t size;
+    const struct attn_word_texts *list;
+    struct attn_text_words words; /* owns */
+    double *units;                /* [n_unit, D] the vectors of its tokens, or of its words */
+    size_t *word_of;              /* [n_unit] their words */
+    size_t n_unit;
+};
+
+struct align {
+    struct attn_frame frame;
+    const struct attn_align_args *args;
+    enum attn_align_by by;
+    struct attn_link_rule rule;
+    int first, last;             /* layers; of hidden 0 is the embedding */
+    struct side sides[2];        /* the source and the text */
+    size_t begins[2];            /* where each begins in the text that runs, of attention */
+    struct attn_selection *kept; /* owns; what the runs keep */
+    struct attn_capture *source; /* owns; the vectors of the source, of hidden */
+    double *x;                   /* [m, n] similarities or weights, the frame's */
+    unsigned char *links, *gold; /* [m, n] the frame's */
+    double *unit_x;              /* [n_unit, n_unit] the same of units, of hidden */
+    unsigned char *unit_links;
+    double *more; /* [n_more] the frame's */
+    size_t n_more, more_capacity;
+};
+
+/* --- What is asked ---------------------------------------------------------------------------- */
+
+static enum attn_status read_method(const char *text, struct attn_link_rule *rule,
+                                    struct attn_error *err)
+{
+    static const char *const names[] = {
+#define NAME(id, number, name) [ATTN_LINK_##id] = (name),
+        ATTN_LINK_METHOD_MAP(NAME)
+#undef NAME
+    };
+    const size_t size = text ? strcspn(text, ":") : 0;
+
+    *rule = (struct attn_link_rule){ATTN_LINK_ARGMAX, 0.001};
+    for (size_t i = 0; text && i < sizeof names / sizeof *names; i++)
+        if (strncmp(text, names[i], size) == 0 && names[i][size] == '\0') {
+            rule->method = (enum attn_link_method)i;
+            if (!text[size] ||
+                (rule->method == ATTN_LINK_SOFTMAX &&
+                 attn_parse_double(text + size + 1, strlen(text + size + 1), &rule->threshold) &&
+                 rule->threshold >= 0 && rule->threshold < 1))
+                return ATTN_OK;
+        }
+    if (!text)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "`method` is '%s', expected argmax, itermax, match, softmax or "
+                          "softmax:T with T from 0 to below 1",
+                          attn_quote_string(text).text);
+}
+
+static enum attn_status check_args(const void *given, struct attn_error *err)
+{
+    const struct attn_align_args *args = given;
+    struct attn_link_rule rule;
+    const struct attn_study_args *study = args->study;
+
+    if (study && (study->paired || study->n_bootstrap > 0 || study->cluster || study->fdr))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`paired`, `bootstrap`, `cluster` and `fdr` are of means, and links "
+                              "are counted over all items");
+    if (args->is_soft && args->has_score)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`is_soft` and `has_score` are given, expected one");
+    if (args->gold && !args->has_score && !args->is_soft)
+        return attn_error_set(err, ATTN_INVALID, "`gold` needs `has_score` or `is_soft`");
+    if (args->is_one_based && !args->has_score && !args->is_soft)
+        return attn_error_set(err, ATTN_INVALID, "`is_one_based` needs `has_score` or `is_soft`");
+    if (args->rows == ATTN_ALIGN_BOTH && !args->has_score)
+        return attn_error_set(err, ATTN_INVALID, "`rows` are both, which needs `has_score`");
+    if (args->layer && args->heads)
+        return attn_error_set(err, ATTN_INVALID, "`layer` and `heads` are given, expected one");
+    if (study ? !args->has_score && !study->each : args->has_score && !args->gold)
+        return attn_error_set(err, ATTN_INVALID,
+                              study ? "neither `has_score` nor `each` is given"
+                                    : "`has_score` needs `gold`");
+    return read_method(args->method, &rule, err);
+}
+
+/* Refuses arguments that BY does not use. */
+static enum attn_status check_by(const struct align *align, struct attn_error *err)
+{
+    const struct attn_align_args *args = align->args;
+    const bool is_hidden = align->by == ATTN_ALIGN_HIDDEN;
+    const bool is_attention = align->by == ATTN_ALIGN_ATTENTION;
+    const struct {
+        const char *name;
+        bool is_given, is_used;
+    } uses[] = {{"method", args->method, is_hidden},
+                {"is_by_word", args->is_by_word, is_hidden},
+                {"heads", args->heads, !is_hidden},
+                {"rows", args->rows != ATTN_ALIGN_OWN, !is_hidden},
+                {"text_template", args->text_template, is_attention}};
+
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        if (uses[i].is_given && !uses[i].is_used)
+            return attn_error_set(err, ATTN_INVALID, "`%s` has no effect on links by %s",
+                                  uses[i].name,
+                                  is_hidden      ? "hidden states"
+                                  : is_attention ? "attention"
+                                                 : "cross-attention");
+    if (is_attention && !args->text_template)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a decoder needs a `text_template`, as 'Say: {source}. {target}'");
+    if (is_attention && args->rows == ATTN_ALIGN_BOTH)
+        return attn_error_set(err, ATTN_INVALID, "`rows` are both, which is of cross-attention");
+    return ATTN_OK;
+}
+
+static enum attn_status choose_by(struct align *align, struct attn_error *err)
+{
+    const struct attn_config *config = align->frame.config;
+    const bool is_cross = attn_config_has_cross(config);
+
+    align->by = align->args->by != ATTN_ALIGN_AUTO ? align->args->by
+                : is_cross                         ? ATTN_ALIGN_CROSS
+                : config->is_encoder               ? ATTN_ALIGN_HIDDEN
+                                                   : ATTN_ALIGN_ATTENTION;
+    if ((align->by == ATTN_ALIGN_CROSS) != is_cross)
+        return attn_error_set(err, ATTN_INVALID,
+                              is_cross
+                                  ? "the model attends to a source: links are by cross-attention"
+                                  : "the model has no cross-attention");
+    return check_by(align, err);
+}
+
+/* The layers: FIRST to LAST. */
+static enum attn_status choose_layers(struct align *align, struct attn_error *err)
+{
+    const struct attn_config *config = align->frame.config;
+    const int n_layer = (int)config->n_layer;
+    const bool is_hidden = align->by == ATTN_ALIGN_HIDDEN;
+    const int last = is_hidden ? n_layer : n_layer - 1;
+    const int step = (int)attn_config_n_part(config);
+    const char *text = align->args->layer;
+    int64_t layer = (2 * n_layer + 1) / 3;
+
+    if (text && strcmp(text, "all") == 0 && !align->args->has_score && is_hidden)
+        return attn_error_set(err, ATTN_INVALID, "`layer` is all, which needs `has_score`");
+    if (text && strcmp(text, "all") != 0 &&
+        !attn_parse_int(text, strlen(text), 0, last / step, &layer))
+        return attn_error_set(err, ATTN_INVALID, "`layer` is '%s', expected 0 to %d%s",
+                              attn_quote_string(text).text, last / step,
+                              align->args->has_score ? " or all" : "");
+    if (text)
+        layer = layer * step + step - 1;
+    for (int i = 0; !text && align->by == ATTN_ALIGN_CROSS && i < n_layer; i++)
+        layer = config->is_cross[i] ? i : layer;
+    align->first = align->last = (int)(layer < last ? layer : last);
+    if (text ? strcmp(text, "all") == 0
+             : !is_hidden && (align->args->has_score || align->args->heads)) {
+        align->first = 0;
+        align->last = last;
+    }
+    if (align->by == ATTN_ALIGN_CROSS && align->first == align->last &&
+        !config->is_cross[align->first])
+        return attn_error_set(err, ATTN_INVALID, "layer %d does not attend to a source",
+                              align->first);
+    return ATTN_OK;
+}
+
+/* Whether links are made of this head: of `cross` only those that attend to a source. */
+static bool is_used(const struct align *align, int layer, int head)
+{
+    return attn_selection_has_head(align->kept, layer, head) &&
+           (align->by != ATTN_ALIGN_CROSS || align->frame.config->is_cross[layer]);
+}
+
+/* Selects what the runs keep for links: patterns, or vectors. */
+static enum attn_status select_kept(struct align *align, const struct attn_dims *dims,
+                                    struct attn_error *err)
+{
+    const struct attn_config *config = align->frame.config;
+    const bool is_hidden = align->by == ATTN_ALIGN_HIDDEN;
+    const attn_site_set vectors =
+        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
+        ATTN_SITE_BIT(config->norm_place == ATTN_NORM_SUM ? ATTN_SITE_NORMALIZED_RESID_POST
+                                                          : ATTN_SITE_RESID_POST);
+    char layers[48];
+
+    snprintf(layers, sizeof layers, "%d-%d",
+             is_hidden && align->first > 0 ? align->first - 1 : align->first,
+             is_hidden && align->last > 0 ? align->last - 1 : align->last);
+    attn_selection_free(align->kept);
+    align->kept = NULL;
+    ATTN_TRY(attn_selection_create(dims, &align->kept, err));
+    ATTN_TRY(attn_selection_set_sites(align->kept,
+                                      is_hidden ? vectors : ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
+    ATTN_TRY(attn_selection_set_layers(align->kept, layers, err));
+    if (!align->args->heads)
+        return ATTN_OK;
+    ATTN_TRY(attn_error_in(attn_selection_set_heads(align->kept, align->args->heads, err), "heads",
+                           err));
+    for (int layer = 0; layer < (int)config->n_layer; layer++)
+        for (int head = 0; head < (int)config->n_head; head++)
+            if (is_used(align, layer, head))
+                return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID, "`heads` are '%s', of layers without cross-attention",
+                          attn_quote_string(align->args->heads).text);
+}
+
+/* Makes of the text and the source of the item the text that runs. */
+static enum attn_status fill_template(struct align *align, struct attn_error *err)
+{
+    static const char *const marks[2] = {"{source}", "{target}"};
+    const char *form = align->args->text_template;
+    const size_t size = strlen(form) + align->sides[0].size + align->sides[1].size;
+    char *filled = attn_frame_alloc(&align->frame, size + 1, 1);
+    size_t used = 0, n[2] = {0};
+
+    ATTN_TRY(attn_frame_memory(&align->frame, err));
+    while (*form) {
+        const int side = strncmp(form, marks[0], strlen(marks[0])) == 0   ? 0
+                         : strncmp(form, marks[1], strlen(marks[1])) == 0 ? 1
+                                                                          : -1;
+
+        if (side < 0) {
+            filled[used++] = *form++;
+            continue;
+        }
+        if (n[side]++ == 0 && align->sides[side].size > 0) {
+            align->begins[side] = used;
+            memcpy(filled + used, align->sides[side].text, align->sides[side].size);
+            used += align->sides[side].size;
+        }
+        form += strlen(marks[side]);
+    }
+    if (n[0] != 1 || n[1] != 1)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`text_template` is '%s', expected {source} and {target} in it, each once",
+            attn_quote_string(align->args->text_template).text);
+    align->frame.request.input.text = filled;
+    align->frame.request.input.n_text = used;
+    return ATTN_OK;
+}
+
+/* Checks that there are two texts, as words have. */
+static enum attn_status check_texts(const struct attn_request *request, struct attn_error *err)
+{
+    if (!request->source.text)
+        return attn_error_set(err, ATTN_INVALID, "it has no text as 'source'");
+    if (!request->input.text)
+        return attn_error_set(err, ATTN_INVALID, "it has no 'text'");
+    return ATTN_OK;
+}
+
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct align *align = state;
+    struct attn_frame *frame = &align->frame;
+    struct attn_request *request = &frame->request;
+    const struct attn_input source = request->source;
+    const struct attn_item *item = frame->item;
+    const struct attn_dims dims = attn_config_dims(frame->config, 1);
+
+    align->args = frame->args;
+    align->sides[0] = (struct side){
+        .text = source.text, .size = source.n_text, .list = item ? &item->source_words : NULL};
+    align->sides[1] = (struct side){.text = request->input.text,
+                                    .size = request->input.n_text,
+                                    .list = item ? &item->words : NULL};
+    if (!item)
+        ATTN_TRY(check_texts(request, err));
+    ATTN_TRY(read_method(align->args->method, &align->rule, err));
+    ATTN_TRY(choose_by(align, err));
+    ATTN_TRY(choose_layers(align, err));
+    ATTN_TRY(select_kept(align, &dims, err)); /* refuses wrong heads before the first item */
+    attn_frame_choose_nothing(request);
+    if (align->by != ATTN_ALIGN_CROSS)
+        request->source = (struct attn_input){0};
+    return align->by == ATTN_ALIGN_ATTENTION ? fill_template(align, err) : ATTN_OK;
+}
+
+/* Columns of an item, in the order of the table. */
+static uint64_t hidden(const void *state)
+{
+    const struct align *align = state;
+    const struct attn_align_args *args = align->args;
+    const uint64_t all = ATTN_COLUMN_BIT(N_COLUMN) - 1, layer = ATTN_COLUMN_BIT(LAYER);
+    const uint64_t of_head = layer | ATTN_COLUMN_BIT(HEAD);
+    const uint64_t of_links = ATTN_COLUMN_BIT(N) | ATTN_COLUMN_BIT(LINKS) | ATTN_COLUMN_BIT(SURE) |
+                              ATTN_COLUMN_BIT(POSSIBLE) | ATTN_COLUMN_BIT(PRECISION) |
+                              ATTN_COLUMN_BIT(RECALL) | ATTN_COLUMN_BIT(AER);
+
+    if (!args->has_score)
+        return all &
+               ~(args->is_line ? ATTN_COLUMN_BIT(LINE)
+                               : ATTN_COLUMN_BIT(SOURCE_INDEX) | ATTN_COLUMN_BIT(SOURCE) |
+                                     ATTN_COLUMN_BIT(WORD_INDEX) | ATTN_COLUMN_BIT(WORD) |
+                                     ATTN_COLUMN_BIT(WEIGHT)) &
+               ~(args->is_soft ? ATTN_COLUMN_BIT(LINKED) | ATTN_COLUMN_BIT(MARK) : 0);
+    switch (align->by) {
+    case ATTN_ALIGN_HIDDEN:
+        return all & ~(layer | ATTN_COLUMN_BIT(METHOD) | of_links);
+    case ATTN_ALIGN_ATTENTION:
+        return all &
+               ~(of_head | ATTN_COLUMN_BIT(TS) | ATTN_COLUMN_BIT(WITHIN) | ATTN_COLUMN_BIT(MASS) |
+                 ATTN_COLUMN_BIT(CHANCE) | ATTN_COLUMN_BIT(N) | ATTN_COLUMN_BIT(TOKENS));
+    default:
+        return all & ~(of_head | ATTN_COLUMN_BIT(ROW) | of_links);
+    }
+}
+
+/* --- Sides ------------------------------------------------------------------------------------ */
+
+static struct attn_cell cell_of_word(const struct side *side, size_t word)
+{
+    const struct attn_text_word *at = &side->words.items[word];
+
+    return attn_cell_text(side->text + at->begin, at->end - at->begin);
+}
+
+/* Finds the words of both sides, and of their tokens in the runs. */
+static enum attn_status find_words(struct align *align, struct attn_error *err)
+{
+    static const char *const names[2] = {"source", "text"};
+    const struct attn_run *run = align->frame.run;
+
+    for (int i = 0; i < 2; i++) {
+        struct side *side = &align->sides[i];
+        const struct attn_sequence *sequence =
+            i == 1 || align->by == ATTN_ALIGN_ATTENTION ? &run->text
+            : align->by == ATTN_ALIGN_CROSS             ? &run->source
+                                                        : &align->frame.other->text;
+
+        ATTN_TRY(attn_error_in(
+            attn_text_words_split(side->text, side->size, side->list, &side->words, err), names[i],
+            err));
+        ATTN_TRY(attn_error_in(attn_text_words_assign(&sequence->encoding, sequence->input->text,
+                                                      sequence->input->n_text, align->begins[i],
+                                                      &side->words, err),
+                               names[i], err));
+    }
+    return ATTN_OK;
+}
+
+/* --- Weights between words -------------------------------------------------------------------- */
+
+/* Adds FACTOR times the weights of HEAD to x. A row is that of a token, or of the one before it. */
+static void add_weights(struct align *align, int layer, int head, bool is_before, double factor)
+{
+    const struct attn_text_words *source = &align->sides[0].words, *text = &align->sides[1].words;
+    const struct attn_run *run = align->frame.run;
+    const size_t n_key = align->by == ATTN_ALIGN_CROSS ? run->source.n : run->text.n;
+    const float *pattern = attn_capture_head(align->frame.capture, ATTN_SITE_PATTERN, layer, head);
+
+    for (size_t t = 0; t < run->text.n; t++) {
+        const size_t word = text->of[t];
+        size_t n_row = 0;
+
+        for (size_t k = is_before; word != SIZE_MAX && k < run->text.n; k++)
+            n_row += text->of[k] == word;
+        if (word == SIZE_MAX || t < is_before)
+            continue;
+        for (size_t key = 0; key < n_key; key++)
+            if (source->of[key] != SIZE_MAX)
+                align->x[source->of[key] * text->n + word] +=
+                    factor * (double)pattern[(t - is_before) * n_key + key] / (double)n_row;
+    }
+}
+
+/* Links each word of the text to the word of the source with the largest weight. */
+static void link_words(struct align *align)
+{
+    const size_t m = align->sides[0].words.n, n = align->sides[1].words.n;
+
+    memset(align->links, 0, m * n);
+    for (size_t j = 0; j < n; j++) {
+        size_t best = 0;
+
+        for (size_t i = 1; i < m; i++)
+            best = align->x[i * n + j] > align->x[best * n + j] ? i : best;
+        align->links[best * n + j] = align->x[best * n + j] > 0;
+    }
+}
+
+/* Finds the links by the mean of the selected heads of layers FIRST to LAST; with HEAD >= 0 by that
+ * of FIRST alone. */
+static void link_by_heads(struct align *align, int first, int last, int head, bool is_before)
+{
+    const struct attn_config *config = align->frame.config;
+    size_t n_head = 0;
+
+    memset(align->x, 0, align->sides[0].words.n * align->sides[1].words.n * sizeof *align->x);
+    for (int pass = 0; pass < 2; pass++)
+        for (int layer = first; layer <= last; layer++)
+            for (int h = 0; h < (int)config->n_head; h++) {
+                if ((head >= 0 && h != head) || !is_used(align, layer, h))
+                    continue;
+                if (pass == 0)
+                    n_head++;
+                else
+                    add_weights(align, layer, h, is_before, 1 / (double)n_head);
+            }
+    link_words(align);
+}
+
+/* --- Hidden states ---------------------------------------------------------------------------- */
+
+/* Makes the units of SIDE: the vectors ROWS of its tokens, or their means over words. */
+static void make_units(const struct align *align, struct side *side, size_t n_token,
+                       const float *rows)
+{
+    const size_t d = align->frame.config->d_model;
+    const size_t *of = side->words.of;
+
+    assert(rows && of);
+    side->n_unit = 0;
+    for (size_t t = 0, n = 0; t < n_token; t++) {
+        const bool is_same = side->n_unit > 0 && of[t] == side->word_of[side->n_unit - 1];
+
+        if (of[t] == SIZE_MAX)
+            continue;
+        if (!align->args->is_by_word || !is_same) {
+            memset(side->units + side->n_unit * d, 0, d * sizeof *side->units);
+            side->word_of[side->n_unit++] = of[t];
+            n = 0;
+        }
+        n++;
+        for (size_t i = 0; i < d; i++) { /* the mean so far */
+            double *x = &side->units[(side->n_unit - 1) * d + i];
+
+            *x += ((double)rows[t * d + i] - *x) / (double)n;
+        }
+    }
+}
+
+static void allocate_units(struct align *align, size_t n_source, size_t n_text)
+{
+    const size_t n_unit = attn_size_mul(n_source, n_text), n_token[2] = {n_source, n_text};
+
+    for (int i = 0; i < 2; i++) {
+        align->sides[i].units = attn_frame_alloc(&align->frame, n_token[i],
+                                                 align->frame.config->d_model * sizeof(double));
+        align->sides[i].word_of = attn_frame_alloc(&align->frame, n_token[i], sizeof(size_t));
+    }
+    align->unit_x = attn_frame_alloc(&align->frame, n_unit, sizeof *align->unit_x);
+    align->unit_links = attn_frame_alloc(&align->frame, n_unit, 1);
+}
+
+static double multiply(const double *a, const double *b, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* Links the units of both sides, then their words. */
+static enum attn_status link_units(struct align *align, struct attn_error *err)
+{
+    const struct side *a = &align->sides[0], *b = &align->sides[1];
+    const size_t d = align->frame.config->d_model, n = b->words.n, n_unit = a->n_unit * b->n_unit;
+    const unsigned char *links = align->unit_links;
+    const double *x = align->unit_x;
+
+    for (size_t i = 0; i < n_unit; i++) {
+        const double *u = a->units + i / b->n_unit * d, *v = b->units + i % b->n_unit * d;
+        const double product = multiply(u, v, d);
+
+        align->unit_x[i] = align->rule.method == ATTN_LINK_SOFTMAX
+                               ? product
+                               : product / sqrt(multiply(u, u, d) * multiply(v, v, d));
+    }
+    memset(align->unit_links, 0, n_unit);
+    ATTN_TRY(
+        attn_links_find(&align->rule, align->unit_x, a->n_unit, b->n_unit, align->unit_links, err));
+    memset(align->links, 0, a->words.n * n);
+    for (size_t i = 0; i < a->words.n * n; i++)
+        align->x[i] = -(double)INFINITY;
+    for (size_t i = 0; i < n_unit; i++) {
+        const size_t cell = a->word_of[i / b->n_unit] * n + b->word_of[i % b->n_unit];
+
+        if (links[i] || align->args->is_soft)
+            align->x[cell] = align->x[cell] > x[i] ? align->x[cell] : x[i];
+        align->links[cell] |= links[i];
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status link_by_vectors(struct align *align, int layer, struct attn_error *err)
+{
+    const struct attn_frame *frame = &align->frame;
+    const bool is_sum = frame->config->norm_place == ATTN_NORM_SUM;
+    const enum attn_site site = layer == 0 ? ATTN_SITE_RESID_PRE
+                                : is_sum   ? ATTN_SITE_NORMALIZED_RESID_POST
+                                           : ATTN_SITE_RESID_POST;
+    const int at = layer == 0 ? 0 : layer - 1;
+
+    assert(frame->other); /* of hidden states there are two runs */
+    make_units(align, &align->sides[0], frame->other->text.n,
+               attn_capture_tensor(align->source, site, at));
+    make_units(align, &align->sides[1], frame->run->text.n,
+               attn_capture_tensor(frame->capture, site, at));
+    return link_units(align, err);
+}
+
+/* --- Rows ------------------------------------------------------------------------------------- */
+
+/* Appends the links of the item, or all its pairs of words. */
+static enum attn_status append_links(struct align *align, struct attn_error *err)
+{
+    const size_t n = align->sides[1].words.n, n_cell = align->sides[0].words.n * n;
+    struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
+    struct attn_buffer line = {0};
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < n_cell && status == ATTN_OK; i++) {
+        if (!align->links[i] && !align->args->is_soft)
+            continue;
+        attn_buffer_append_format(&line, "%s%zu-%zu", line.size > 0 ? " " : "", i / n, i % n);
+        if (align->args->is_line)
+            continue;
+        row[SOURCE_INDEX] = attn_cell_integer((int64_t)(i / n));
+        row[SOURCE] = cell_of_word(&align->sides[0], i / n);
+        row[WORD_INDEX] = attn_cell_integer((int64_t)(i % n));
+        row[WORD] = cell_of_word(&align->sides[1], i % n);
+        row[WEIGHT] = attn_cell_real(align->x[i]);
+        row[LINKED] = attn_cell_boolean(align->links[i]);
+        row[MARK] = align->gold[i] == ATTN_LINK_SURE       ? attn_cell_text("S", 1)
+                    : align->gold[i] == ATTN_LINK_POSSIBLE ? attn_cell_text("P", 1)
+                                                           : attn_cell_missing();
+        status = attn_frame_append(&align->frame, row, err);
+    }
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&line, err);
+    row[LINE] = attn_cell_text(attn_buffer_string(&line), line.size);
+    if (status == ATTN_OK && align->args->is_line)
+        status = attn_frame_append(&align->frame, row, err);
+    attn_buffer_release(&line);
+    return status;
+}
+
+static struct attn_cell share_of(double part, double whole)
+{
+    return whole > 0 ? attn_cell_real(part / whole) : attn_cell_missing();
+}
+
+/* An attn_fold_derive_fn. */
+static enum attn_status derive(const void *args, const struct attn_fold_means *means,
+                               struct attn_error *err)
+{
+    (void)args;
+    (void)err;
+    for (size_t i = 0; i < means->n_row && i * N_MORE < means->n_more; i++) {
+        struct attn_cell *row = means->rows + i * N_COLUMN;
+        const double *more = means->more + i * N_MORE;
+        const double n = (double)row[N].integer, links = (double)row[LINKS].integer;
+        const double sure = (double)row[SURE].integer;
+        const double hits = round(more[0] * n), hits_sure = round(more[1] * n);
+
+        for (int k = 0; k < N_MORE; k++)
+            row[TS + k] = attn_cell_real(more[k]);
+        row[PRECISION] = share_of(hits, links);
+        row[RECALL] = share_of(hits_sure, sure);
+        row[AER] = share_of(links + sure - hits - hits_sure, links + sure);
+    }
+    return ATTN_OK;
+}
+
+/* Appends ROW, whose derived columns follow from MORE. */
+static enum attn_status append_score(struct align *align, struct attn_cell *row,
+                                     const double more[N_MORE], struct attn_error *err)
+{
+    const struct attn_fold_means means = {.rows = row, .n_row = 1, .more = more, .n_more = N_MORE};
+
+    memcpy(align->more + align->n_more, more, N_MORE * sizeof *more);
+    align->n_more += N_MORE;
+    row[N] = attn_cell_integer(1);
+    ATTN_TRY(derive(NULL, &means, err));
+    return attn_frame_append(&align->frame, row, err);
+}
+
+/* Appends the counts of the current links: of LAYER and HEAD, unless they are negative. */
+static enum attn_status append_counts(struct align *align, int layer, int head, bool is_before,
+                                      struct attn_error *err)
+{
+    struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
+    struct attn_link_counts counts = {0};
+
+    attn_links_count(align->links, align->gold, align->sides[0].words.n * align->sides[1].words.n,
+                     &counts);
+    row[LAYER] = layer < 0 ? attn_cell_missing() : attn_cell_integer(layer);
+    row[HEAD] = head < 0 ? attn_cell_missing() : attn_cell_integer(head);
+    row[ROW] = is_before ? attn_cell_text("before", 6) : attn_cell_text("own", 3);
+    row[METHOD] = attn_cell_text(align->args->method ? align->args->method : "argmax",
+                                 strlen(align->args->method ? align->args->method : "argmax"));
+    row[LINKS] = attn_cell_integer((int64_t)counts.links);
+    row[SURE] = attn_cell_integer((int64_t)counts.sure);
+    row[POSSIBLE] = attn_cell_integer((int64_t)counts.possible);
+    return append_score(align, row, (double[N_MORE]){(double)counts.hits, (double)counts.hits_sure},
+                        err);
+}
+
+/* Whether gold has a sure link of WORD of the source, or SIZE_MAX, to WORD_OF of the text. */
+static bool is_sure(const struct align *align, size_t word, size_t word_of)
+{
+    return word != SIZE_MAX && word_of != SIZE_MAX &&
+           align->gold[word * align->sides[1].words.n + word_of] == ATTN_LINK_SURE;
+}
+
+/* What a head of a decoder looks at, over the tokens that have a sure link. */
+static enum attn_status append_looks(struct align *align, int layer, int head,
+                                     struct attn_error *err)
+{
+    const struct attn_text_words *source = &align->sides[0].words, *text = &align->sides[1].words;
+    const size_t n = align->frame.run->text.n, before = align->args->rows == ATTN_ALIGN_BEFORE;
+    const float *pattern = attn_capture_head(align->frame.capture, ATTN_SITE_PATTERN, layer, head);
+    struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
+    double sums[N_MORE] = {0};
+    size_t n_token = 0;
+
+    for (size_t t = before; t < n; t++) {
+        const float *weights = pattern + (t - before) * n;
+        size_t best = 0, best_source = SIZE_MAX, n_linked = 0;
+        double mass = 0;
+
+        for (size_t i = 0; i < source->n; i++)
+            n_linked += is_sure(align, i, text->of[t]);
+        if (n_linked == 0)
+            continue;
+        for (size_t key = 0; key + before <= t; key++) {
+            best = weights[key] > weights[best] ? key : best;
+            if (source->of[key] == SIZE_MAX)
+                continue;
+            if (best_source == SIZE_MAX || weights[key] > weights[best_source])
+                best_source = key;
+            mass += is_sure(align, source->of[key], text->of[t]) ? (double)weights[key] : 0;
+        }
+        n_token++;
+        sums[0] += is_sure(align, source->of[best], text->of[t]);
+        sums[1] += best_source != SIZE_MAX && is_sure(align, source->of[best_source], text->of[t]);
+        sums[2] += mass;
+        sums[3] += source->of[best] == SIZE_MAX ? 0 : (double)n_linked / (double)source->n;
+    }
+    if (n_token == 0)
+        return attn_refuse(err, ATTN_STAGE_INPUT, "no token of its text has a sure link");
+    for (int i = 0; i < N_MORE; i++)
+        sums[i] /= (double)n_token;
+    row[LAYER] = attn_cell_integer(layer);
+    row[HEAD] = attn_cell_integer(head);
+    row[TOKENS] = attn_cell_integer((int64_t)n_token);
+    return append_score(align, row, sums, err);
+}
+
+/* Appends the score of the mean of the chosen heads of layers FIRST to LAST, or of one HEAD of
+ * FIRST. */
+static enum attn_status append_score_of(struct align *align, int first, int last, int head,
+                                        struct attn_error *err)
+{
+    const enum attn_align_rows rows = align->args->rows;
+
+    if (align->by == ATTN_ALIGN_ATTENTION)
+        return head < 0 ? ATTN_OK : append_looks(align, first, head, err);
+    for (int before = rows == ATTN_ALIGN_BEFORE; before <= (rows != ATTN_ALIGN_OWN); before++) {
+        link_by_heads(align, first, last, head, before);
+        ATTN_TRY(append_counts(align, first == last ? first : -1, head, before, err));
+    }
+    return ATTN_OK;
+}
+
+/* Appends the scores of all heads, of the mean of the heads of each layer, and, if heads were
+ * chosen in several layers, of the mean of all. */
+static enum attn_status append_heads(struct align *align, struct attn_error *err)
+{
+    int n_layer = 0;
+
+    for (int layer = align->first; layer <= align->last; layer++) {
+        bool has_heads = false;
+
+        for (int head = 0; head < (int)align->frame.config->n_head; head++)
+            if (is_used(align, layer, head)) {
+                has_heads = true;
+                ATTN_TRY(append_score_of(align, layer, layer, head, err));
+            }
+        if (has_heads)
+            ATTN_TRY(append_score_of(align, layer, layer, -1, err));
+        n_layer += has_heads;
+    }
+    return align->args->heads && n_layer > 1
+               ? append_score_of(align, align->first, align->last, -1, err)
+               : ATTN_OK;
+}
+
+/* --- The item --------------------------------------------------------------------------------- */
+
+static const struct attn_item_label *find_gold(const struct attn_item *item)
+{
+    for (size_t i = 0; i < item->n_label; i++)
+        if (strcmp(item->labels[i].name, "gold") == 0)
+            return &item->labels[i];
+    return NULL;
+}
+
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    const struct attn_align_args *given = args;
+
+    ATTN_TRY(check_texts(request, err));
+    if (given->has_score && !given->gold && !find_gold(item))
+        return attn_error_set(err, ATTN_INVALID, "it has no 'gold'");
+    return ATTN_OK;
+}
+
+/* Reads the gold links of the item, if they are compared, or shown where it has any. */
+static enum attn_status read_gold(struct align *align, struct attn_error *err)
+{
+    const struct gold_file *file = align->frame.plan;
+    const struct attn_item *item = align->frame.item;
+    const struct attn_item_label *label = item ? find_gold(item) : NULL;
+    const size_t number = item ? item->record.number : 0;
+
+    if (!align->args->has_score && !(align->args->is_soft && (file || label)))
+        return ATTN_OK;
+    if (file && number >= file->n)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has %zu line%s, and none for it",
+                              attn_quote_string(file->name).text, file->n, file->n == 1 ? "" : "s");
+    assert(file || label);
+    return attn_links_read(file ? file->lines[number] : label->text, align->sides[0].words.n,
+                           align->sides[1].words.n, align->args->is_one_based, align->gold, err);
+}
+
+static enum attn_status append_rows(struct align *align, struct attn_error *err)
+{
+    const bool has_score = align->args->has_score;
+
+    if (has_score && align->by != ATTN_ALIGN_HIDDEN)
+        return append_heads(align, err);
+    if (align->by != ATTN_ALIGN_HIDDEN)
+        link_by_heads(align, align->first, align->last, -1, align->args->rows == ATTN_ALIGN_BEFORE);
+    for (int layer = align->first; align->by == ATTN_ALIGN_HIDDEN && layer <= align->last;
+         layer++) {
+        ATTN_TRY(link_by_vectors(align, layer, err));
+        if (has_score)
+            ATTN_TRY(append_counts(align, layer, -1, false, err));
+    }
+    return has_score ? ATTN_OK : append_links(align, err);
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct align *align = state;
+    struct attn_frame *frame = &align->frame;
+    const struct attn_config *config = frame->config;
+    struct attn_request request = frame->request;
+    const size_t n_row = config->n_layer + 1;
+    size_t n_cell;
+
+    if (align->by == ATTN_ALIGN_HIDDEN) {
+        request.input =
+            (struct attn_input){.text = align->sides[0].text, .n_text = align->sides[0].size};
+        ATTN_TRY(attn_run_prepare(frame->host, &request, &frame->other, err));
+        allocate_units(align, frame->other->text.n, frame->run->text.n);
+    }
+    ATTN_TRY(attn_error_at(find_words(align, err), ATTN_STAGE_INPUT, err));
+    n_cell = attn_size_mul(align->sides[0].words.n, align->sides[1].words.n);
+    align->x = attn_frame_alloc(frame, n_cell, sizeof *align->x);
+    align->links = attn_frame_alloc(frame, n_cell, 1);
+    align->gold = attn_frame_alloc(frame, n_cell, 1);
+    align->more = attn_frame_alloc(frame, n_row * (config->n_head + 1),
+                                   (size_t)2 * N_MORE * sizeof *align->more);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    ATTN_TRY(attn_error_at(read_gold(align, err), ATTN_STAGE_INPUT, err));
+    ATTN_TRY(select_kept(align, attn_selection_dims(frame->run->selection), err));
+    ATTN_TRY(attn_trial_keep(frame->run, align->kept, &frame->capture, err));
+    if (frame->other) {
+        ATTN_TRY(select_kept(align, attn_selection_dims(frame->other->selection), err));
+        ATTN_TRY(attn_trial_keep(frame->other, align->kept, &align->source, err));
+    }
+    ATTN_TRY(append_rows(align, err));
+    return attn_frame_report_more(frame, align->more, align->n_more, err);
+}
+
+static void release(void *state)
+{
+    struct align *align = state;
+
+    attn_text_words_release(&align->sides[0].words);
+    attn_text_words_release(&align->sides[1].words);
+    attn_selection_free(align->kept);
+    attn_capture_free(align->source);
+}
+
+static const struct attn_experiment experiment = {
+    .name = "align",
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .state_size = sizeof(struct align),
+    .study = offsetof(struct attn_align_args, study),
+    .counts = ATTN_COLUMN_BIT(N) | ATTN_COLUMN_BIT(LINKS) | ATTN_COLUMN_BIT(SURE) |
+              ATTN_COLUMN_BIT(POSSIBLE) | ATTN_COLUMN_BIT(TOKENS),
+    .derived = ATTN_COLUMN_BIT(TS) | ATTN_COLUMN_BIT(WITHIN) | ATTN_COLUMN_BIT(MASS) |
+               ATTN_COLUMN_BIT(CHANCE) | ATTN_COLUMN_BIT(PRECISION) | ATTN_COLUMN_BIT(RECALL) |
+               ATTN_COLUMN_BIT(AER),
+    .derive = derive,
+    .take_item = take_item,
+    .check = check_args,
+    .choose = choose,
+    .hidden = hidden,
+    .ask = ask,
+    .release = release,
+};
+
+static enum attn_status read_file(struct gold_file *gold, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    enum attn_status status;
+
+    ATTN_TRY(attn_file_open(gold->name, ATTN_READ, &file, err));
+    gold->text = attn_strndup((const char *)file.data, file.size, err);
+    status = gold->text ? ATTN_OK : ATTN_NO_MEMORY;
+    if (status == ATTN_OK && strlen(gold->text) < file.size)
+        status = attn_error_set(err, ATTN_INVALID, "'%s' has a byte 0, expected lines of text",
+                                attn_quote_string(gold->name).text);
+    for (const char *c = gold->text; status == ATTN_OK && *c; c++)
+        gold->n += *c == '\n' || !c[1];
+    if (status == ATTN_OK)
+        status = ATTN_ALLOC(gold->lines, gold->n + 1, err);
+    for (size_t i = 0; status == ATTN_OK && i < gold->n; i++) {
+        gold->lines[i] = i == 0 ? gold->text : strchr(gold->lines[i - 1], '\0') + 1;
+        gold->lines[i][strcspn(gold->lines[i], "\n")] = '\0';
+    }
+    attn_file_release(&file);
+    return status;
+}
+
+/* Notes lines of gold after those of the items, which may belong to other items. */
+static void note_rest(const struct gold_file *gold, const struct attn_align_args *args,
+                      const struct attn_request *request)
+{
+    const struct attn_study_args *study = args->study;
+    const size_t n = !study ? 1 : study->sum ? study->sum->n_item : gold->n;
+    size_t shard, n_shard;
+
+    attn_items_shard(study ? study->items : NULL, &shard, &n_shard);
+    if (n < gold->n && n_shard == 0)
+        attn_note(request->on_note, request->user, ATTN_NOTE_UNPAIRED,
+                  "'%s' has %zu lines, and there %s %zu item%s", attn_quote_string(gold->name).text,
+                  gold->n, n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
+}
+
+enum attn_status attn_align(struct attn_host *host, const struct attn_request *request,
+                            const struct attn_align_args *given, struct attn_table **table,
+                            struct attn_error *err)
+{
+    struct attn_align_args args = ATTN_ALIGN_ARGS_DEFAULT;
+    struct attn_experiment align = experiment;
+    const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
+    struct gold_file gold = {.name = given ? given->gold : NULL};
+    enum attn_status status = ATTN_OK;
+
+    align.is_listed = align.is_ragged = !given || !given->has_score;
+    if (gold.name && (given->has_score || given->is_soft)) {
+        status = attn_error_at(read_file(&gold, err), ATTN_STAGE_INPUT, err);
+        align.plan = &gold;
+    }
+    if (status == ATTN_OK)
+        status = attn_experiment_perform(&align, &inquiry, err);
+    if (status == ATTN_OK && align.plan)
+        note_rest(&gold, given, request);
+    attn_free(gold.text);
+    attn_free(gold.lines);
+    return status;
+}

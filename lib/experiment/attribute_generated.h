@@ -1,0 +1,31 @@
+/*
+ * attribute_generated.h - attributions of a generated text: each of its tokens is a target in turn.
+ *
+ *     attn_attribute_continue(host, &request, 5, NULL, &made, &err);
+ *     args.n_target = made.n; // of a request whose input is made.ids
+ *     attn_attribute(host, &of_ids, &args, &table, &err);
+ *     attn_attribute_matrix(table, &matrix, &err);
+ *     attn_generation_release(&made);
+ */
+#ifndef ATTN_EXPERIMENT_ATTRIBUTE_GENERATED_H
+#define ATTN_EXPERIMENT_ATTRIBUTE_GENERATED_H
+
+#include "experiment/attribute.h"
+#include "experiment/generate.h"
+
+/* Makes the rows of TABLE, of several targets, a matrix: a row for each target, after `step` and
+ * `target` a column for each token of the source, "source:0|The", and each before, "3|eat", then
+ * one for each other part. The caller owns *matrix. */
+ATTN_API enum attn_status attn_attribute_matrix(const struct attn_table *table,
+                                                struct attn_table **matrix, struct attn_error *err);
+
+/* The tokens of REQUEST's text, then those of CONTINUATION, or if it is NULL, up to N_MOST greedy
+ * ones: ids, n_prompt and n of MADE, for a request of these ids with n_target = n. The caller
+ * releases MADE (experiment/generate.h). ATTN_INVALID if nothing follows. */
+ATTN_API enum attn_status attn_attribute_continue(struct attn_host *host,
+                                                  const struct attn_request *request, size_t n_most,
+                                                  const char *continuation,
+                                                  struct attn_generation *made,
+                                                  struct attn_error *err);
+
+#endif
