@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "encode/json_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,12 +21,13 @@ enum {
     KEPT_CAPACITY = 1 << 16, /* of a line, from one to the next */
 };
 
-/* Where in a line of CSV the next byte is. */
+/* Where in a line of CSV, or of FASTA, the next byte is. */
 enum field_state {
     FIELD_BEGIN,
     FIELD_PLAIN,
     FIELD_QUOTED,
-    FIELD_QUOTE, /* in a quoted one, after a quote: its end, or one half of a quote */
+    FIELD_QUOTE,  /* in a quoted one, after a quote: its end, or one half of a quote */
+    FIELD_RECORD, /* of FASTA: where a record begins; FIELD_BEGIN is where any other line does */
 };
 
 struct attn_batch_lines {
@@ -37,8 +39,9 @@ struct attn_batch_lines {
     uint64_t limit;         /* lines that begin from here on are not of the shard */
     uint64_t offset;        /* of buffer[at] in the input */
     size_t at, filled;      /* of the buffer: what is read and not taken yet lies between */
+    bool is_before;         /* of FASTA: in the lines before the first record */
     bool is_at_end;         /* nothing follows what is in the buffer */
-    enum field_state state; /* of CSV, at the end of what was looked at */
+    enum field_state state; /* of CSV and FASTA, at the end of what was looked at */
     char *buffer;           /* [BUFFER_SIZE] owns */
 };
 
@@ -108,13 +111,33 @@ static enum attn_status read_more(struct attn_batch_lines *lines, struct attn_er
     return ATTN_OK;
 }
 
+/* U+FEFF in UTF-8, with which a file may begin; a field or a record begins after it, too. */
+static const char file_mark[] = "\xef\xbb\xbf";
+
+/* Whether an input that may be FASTA is, by its beginning in the buffer. */
+static void find_form(struct attn_batch_lines *lines)
+{
+    const size_t n = sizeof file_mark - 1;
+    const bool has_mark = lines->filled > n && memcmp(lines->buffer, file_mark, n) == 0;
+    const char first = lines->buffer[has_mark ? n : 0];
+
+    if (!lines->options.may_be_fasta || (first != '>' && first != ';'))
+        return;
+    lines->options.is_fasta = true;
+    lines->state = FIELD_RECORD;
+}
+
 /* Reads what comes next where all of the buffer was taken; it stays empty at the end. */
 static enum attn_status fill(struct attn_batch_lines *lines, struct attn_error *err)
 {
     if (lines->at < lines->filled)
         return ATTN_OK;
     lines->at = lines->filled = 0;
-    return lines->is_at_end ? ATTN_OK : read_more(lines, err);
+    if (!lines->is_at_end)
+        ATTN_TRY(read_more(lines, err));
+    if (lines->offset == 0 && lines->filled > 0)
+        find_form(lines);
+    return ATTN_OK;
 }
 
 /* The state after C; *is_end: a line of CSV ends with it. */
@@ -132,7 +155,6 @@ static enum field_state next_state(enum field_state state, char c, char separato
 /* The same as find_end of a line of CSV, in which *N_END times \n was found. */
 static size_t find_end_of_csv(struct attn_batch_lines *lines, bool *is_found, uint64_t *n_end)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* a field begins after it, too */
     size_t i = lines->at;
 
     *is_found = false;
@@ -141,10 +163,33 @@ static size_t find_end_of_csv(struct attn_batch_lines *lines, bool *is_found, ui
         const char c = lines->buffer[i];
 
         *n_end += c == '\n';
-        if (offset >= sizeof mark - 1 || c != mark[offset])
+        if (offset >= sizeof file_mark - 1 || c != file_mark[offset])
             lines->state = next_state(lines->state, c, lines->options.separator, is_found);
     }
     return *is_found ? i - 1 : i;
+}
+
+/* The same for a record of FASTA, which ends where the next one begins. */
+static size_t find_end_of_record(struct attn_batch_lines *lines, bool *is_found, uint64_t *n_end)
+{
+    *is_found = false;
+    for (size_t i = lines->at; i < lines->filled; i++) {
+        const uint64_t offset = lines->offset + (i - lines->at);
+        const char c = lines->buffer[i];
+
+        if (c == '>' && lines->state == FIELD_BEGIN) {
+            lines->state = FIELD_RECORD;
+            *is_found = true;
+            return i;
+        }
+        if (offset < sizeof file_mark - 1 && c == file_mark[offset])
+            continue;
+        if (lines->state == FIELD_RECORD)
+            lines->is_before = c != '>';
+        lines->state = c == '\n' ? FIELD_BEGIN : FIELD_PLAIN;
+        *n_end += c == '\n';
+    }
+    return lines->filled;
 }
 
 /* Where the next end of a line is after buffer[at], or the end of what was read. Each byte is
@@ -153,6 +198,8 @@ static size_t find_end(struct attn_batch_lines *lines, bool *is_found, uint64_t 
 {
     const char *end;
 
+    if (lines->options.is_fasta)
+        return find_end_of_record(lines, is_found, n_end);
     if (lines->options.separator)
         return find_end_of_csv(lines, is_found, n_end);
     end = memchr(lines->buffer + lines->at, '\n', lines->filled - lines->at);
@@ -175,6 +222,61 @@ static void take(struct attn_batch_lines *lines, size_t size)
     skip(lines, size);
 }
 
+/* --- FASTA ----------------------------------------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Appends the letters of the lines TEXT [size]. */
+static void append_letters(const char *text, size_t size, struct attn_buffer *letters)
+{
+    bool is_note = false;
+
+    for (size_t i = 0; i < size; i++) {
+        if (i == 0 || text[i - 1] == '\n')
+            is_note = text[i] == ';';
+        if (!is_note && !is_blank(text[i]))
+            attn_buffer_append_char(letters, text[i]);
+    }
+    if (letters->size > 0 && letters->data[letters->size - 1] == '*')
+        letters->size--;
+}
+
+/* Makes TEXT, a record, the object of JSON that it stands for. */
+static enum attn_status write_object(struct attn_buffer *text, struct attn_error *err)
+{
+    const char *mark = memchr(text->data, '>', text->size), *end = text->data + text->size;
+    const char *id = mark ? mark + 1 : end, *line = memchr(id, '\n', (size_t)(end - id));
+    const char *rest, *last = line ? line : end;
+    struct attn_buffer object = {0}, letters = {0};
+    struct attn_json_writer json = {.out = &object};
+
+    while (last > id && is_blank(last[-1]))
+        last--;
+    for (rest = id; rest < last && !is_blank(*rest);)
+        rest++;
+    attn_json_begin(&json, '{');
+    if (rest > id)
+        attn_json_string(attn_json_key(&json, "id"), id, (size_t)(rest - id));
+    while (rest < last && is_blank(*rest))
+        rest++;
+    if (rest < last)
+        attn_json_string(attn_json_key(&json, "description"), rest, (size_t)(last - rest));
+    append_letters(line ? line + 1 : end, line ? (size_t)(end - line - 1) : 0, &letters);
+    if (letters.size > 0)
+        attn_json_string(attn_json_key(&json, "text"), letters.data, letters.size);
+    else
+        attn_json_end((attn_json_begin(attn_json_key(&json, "ids"), '['), &json));
+    attn_json_end(&json);
+    object.has_failed |= letters.has_failed;
+    attn_buffer_release(&letters);
+    attn_buffer_release(text);
+    *text = object;
+    return attn_buffer_check(text, err);
+}
+
 /* --- Lines ----------------------------------------------------------------------------------- */
 
 /* Reads the line at the place where LINES are; *is_over when there is none. */
@@ -192,14 +294,15 @@ static enum attn_status read_line(struct attn_batch_lines *lines, struct attn_ba
                                      .crc = (uint32_t)crc32(0, NULL, 0)};
     while (!is_found) {
         const char *begin;
-        size_t size;
+        size_t size, n_after;
 
         ATTN_TRY(fill(lines, err));
         if (lines->filled == 0)
             break;
         size = find_end(lines, &is_found, &line->n_end) - lines->at;
         begin = lines->buffer + lines->at;
-        line->crc = (uint32_t)crc32(line->crc, (const Bytef *)begin, (uInt)(size + is_found));
+        n_after = is_found && !lines->options.is_fasta;
+        line->crc = (uint32_t)crc32(line->crc, (const Bytef *)begin, (uInt)(size + n_after));
         line->size += size;
         if (line->size > lines->options.max_line)
             line->is_too_long = true;
@@ -207,7 +310,7 @@ static enum attn_status read_line(struct attn_batch_lines *lines, struct attn_ba
             attn_buffer_release(&line->text);
         else
             attn_buffer_append(&line->text, begin, size);
-        take(lines, size + is_found);
+        take(lines, size + n_after);
         if (!is_found && attn_must_stop(&lines->options.stop))
             break;
     }
@@ -220,12 +323,24 @@ enum attn_status attn_batch_lines_next(struct attn_batch_lines *lines, struct at
                                        bool *is_over, struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
+    bool has_before = false; /* lines before the first record of FASTA */
 
-    *is_over = true;
-    if (attn_must_stop(&lines->options.stop))
-        return ATTN_OK;
-    if (lines->offset < lines->limit)
-        status = read_line(lines, line, is_over, err);
+    for (bool is_first = true; is_first || (status == ATTN_OK && lines->is_before);
+         is_first = false) {
+        has_before = !is_first;
+        lines->is_before = false;
+        *is_over = true;
+        if (attn_must_stop(&lines->options.stop))
+            return ATTN_OK;
+        if (lines->offset < lines->limit)
+            status = read_line(lines, line, is_over, err);
+    }
+    if (status == ATTN_OK && *is_over && has_before && lines->options.n_shard < 2)
+        status = attn_error_set(err, ATTN_FORMAT,
+                                "'%s' has no record of FASTA, expected a line that begins with >",
+                                attn_quote_string(attn_batch_lines_name(lines)).text);
+    if (status == ATTN_OK && !*is_over && lines->options.is_fasta && !line->is_too_long)
+        status = write_object(&line->text, err);
     if (status == ATTN_OK && *is_over && lines->is_file)
         status = check_unchanged(lines, err);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
@@ -285,7 +400,7 @@ static void seek(struct attn_batch_lines *lines, uint64_t offset)
     lines->offset = offset;
     lines->at = lines->filled = 0;
     lines->is_at_end = false;
-    lines->state = FIELD_BEGIN;
+    lines->state = lines->options.is_fasta ? FIELD_RECORD : FIELD_BEGIN;
 }
 
 void attn_batch_lines_rewind(struct attn_batch_lines *lines)
@@ -299,6 +414,7 @@ static enum attn_status count(struct attn_batch_lines *lines, uint64_t end, uint
 {
     seek(lines, 0);
     *n = 0;
+    lines->is_before = false;
     while (lines->offset < end) {
         uint64_t n_end = 0;
         bool is_found;
@@ -309,9 +425,9 @@ static enum attn_status count(struct attn_batch_lines *lines, uint64_t end, uint
             return attn_report_stopped(err);
         if (lines->filled == 0)
             return ATTN_OK;
-        size = find_end(lines, &is_found, &n_end) - lines->at + 1;
-        *n += is_found && lines->offset + size <= end;
-        skip(lines, is_found ? size : size - 1);
+        size = find_end(lines, &is_found, &n_end) - lines->at + !lines->options.is_fasta;
+        *n += is_found && lines->offset + size <= end && !lines->is_before;
+        skip(lines, is_found || lines->options.is_fasta ? size : size - 1);
     }
     return ATTN_OK;
 }
@@ -400,8 +516,11 @@ static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_er
     }
     from = attn_batch_lines_share(size, options->shard, options->n_shard);
     lines->limit = attn_batch_lines_share(size, options->shard + 1, options->n_shard);
+    ATTN_TRY(fill(lines, err)); /* which finds whether it is FASTA */
     /* The first line that begins at FROM or after it, so after a \n from the byte before on. */
     seek(lines, from > 0 ? from - 1 : 0);
+    if (from > 0 && lines->options.is_fasta)
+        lines->state = FIELD_PLAIN;
     while (from > 0 && !is_found && lines->offset < lines->limit) {
         size_t end;
 
@@ -409,7 +528,7 @@ static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_er
         if (lines->filled == 0 || attn_must_stop(&lines->options.stop))
             break;
         end = find_end(lines, &is_found, &n_end);
-        skip(lines, end - lines->at + is_found);
+        skip(lines, end - lines->at + (is_found && !lines->options.is_fasta));
     }
     lines->first = lines->offset;
     return ATTN_OK;
@@ -443,6 +562,17 @@ static enum attn_status open_input(struct attn_batch_lines *lines, struct attn_e
     return cut_shard(lines, err);
 }
 
+bool attn_path_is_fasta(const char *path)
+{
+    static const char *const ends[] = {".fasta", ".fa", ".faa"};
+    const size_t n = path ? strlen(path) : 0;
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (n > strlen(ends[i]) && strcmp(path + n - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
 enum attn_status attn_batch_lines_open(const struct attn_batch_lines_options *options,
                                        struct attn_batch_lines **lines, struct attn_error *err)
 {
@@ -451,6 +581,8 @@ enum attn_status attn_batch_lines_open(const struct attn_batch_lines_options *op
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = *options;
+    made->options.is_fasta |= options->may_be_fasta && attn_path_is_fasta(options->path);
+    made->state = made->options.is_fasta ? FIELD_RECORD : FIELD_BEGIN;
     made->buffer = attn_alloc_uninitialized(BUFFER_SIZE, 1, err);
     status = made->buffer ? open_input(made, err) : ATTN_NO_MEMORY;
     if (status == ATTN_OK)

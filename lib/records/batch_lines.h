@@ -12,6 +12,10 @@
  * bytes [size*I/N, size*(I+1)/N) of a file: each line is in one shard, and a shard reads its part
  * alone. Lines of CSV, whose quoted fields may have \n, have no shards.
  *
+ * A record of FASTA, from > at the begin of a line up to the next one, is a line, too. Its text is
+ * {"id": first word, "description": rest of the line, "text": the letters} then: white space, one
+ * final *, and lines that begin with ; are left out. Without letters it has "ids": [] instead.
+ *
  * Errors are at the stage of the input.
  */
 #ifndef ATTN_RECORDS_BATCH_LINES_H
@@ -20,12 +24,18 @@
 #include "base/buffer.h"
 #include "records/digest.h"
 
+/* Whether PATH, or NULL, ends as files of FASTA do: .fasta, .fa or .faa. */
+bool attn_path_is_fasta(const char *path);
+
 struct attn_batch_lines;
 
 struct attn_batch_lines_options {
     const char *path; /* NULL or "-": standard input */
     const char *data; /* [n_data] bytes instead of a file; or NULL */
     size_t n_data;
+    bool is_fasta;            /* it has FASTA */
+    bool may_be_fasta;        /* it has FASTA if its name ends in .fasta, .fa or .faa, or it begins
+                                 with > or ; */
     char separator;           /* of CSV: \n in a quoted field is part of the line; 0: not CSV */
     size_t max_line;          /* bytes of the longest line, without \n */
     size_t shard, n_shard;    /* shard of n_shard, from 0; n_shard 0: all lines */
@@ -37,7 +47,7 @@ struct attn_batch_lines_options {
 struct attn_batch_line {
     struct attn_buffer text; /* without \n; empty if it is too long */
     bool is_too_long;
-    uint64_t size;       /* bytes without \n */
+    uint64_t size;       /* bytes without the last \n */
     uint64_t n_end;      /* \n in it and at its end */
     uint64_t begin, end; /* offsets of this line and of the next one */
     uint32_t crc;        /* CRC-32 of its bytes with \n */

@@ -271,6 +271,40 @@ static enum attn_status take_image(struct made_item *made, struct attn_record_re
     return ATTN_OK;
 }
 
+/* Reads the list VALUE as words. */
+static enum attn_status take_words(struct made_item *made, struct attn_record_reading *reading,
+                                   const char *name, struct attn_word_texts *words,
+                                   struct attn_error *err)
+{
+    struct attn_buffer list = {0};
+    struct attn_json_token word = {.type = ATTN_JSON_NULL};
+    enum attn_status status;
+    struct kept *kept;
+
+    while ((status = attn_json_next(&reading->reader, &word, err)) == ATTN_OK) {
+        if (word.type != ATTN_JSON_STRING || attn_json_has_nul(&word))
+            break;
+        attn_json_unescape(&word, &list);
+        attn_buffer_append_char(&list, '\0');
+        words->n++;
+    }
+    if (status == ATTN_OK && word.type != ATTN_JSON_ARRAY_END)
+        status = attn_record_refuse(reading, ATTN_RECORD_FAILURE_BAD_VALUE, name, &word,
+                                    "a list of words without NUL", err);
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&list, err);
+    kept = status == ATTN_OK ? attn_alloc_uninitialized(1, sizeof *kept + list.size, err) : NULL;
+    if (kept) {
+        kept->next = made->kept;
+        made->kept = kept;
+        words->text = list.size > 0 ? memcpy(kept->text, list.data, list.size) : "";
+    } else if (status == ATTN_OK) {
+        status = ATTN_NO_MEMORY;
+    }
+    attn_buffer_release(&list);
+    return status;
+}
+
 /* The `take` function of struct attn_record_keys: reads the keys that plain records lack. */
 static enum attn_status take(void *user, struct attn_record_reading *reading,
                              const struct attn_json_token *key, const struct attn_json_token *value,
@@ -293,6 +327,10 @@ static enum attn_status take(void *user, struct attn_record_reading *reading,
             reading, name, value, &made->stores[pair][i], &made->inputs[pair][i], err);
     if (is_place(name))
         return take_place(made, reading, name, value, err);
+    if (value->type == ATTN_JSON_ARRAY_BEGIN && strcmp(name, "words") == 0)
+        return take_words(made, reading, name, &made->item.words, err);
+    if (value->type == ATTN_JSON_ARRAY_BEGIN && strcmp(name, "source_words") == 0)
+        return take_words(made, reading, name, &made->item.source_words, err);
     known = find_key(name);
     if (find_image(name, &i))
         return take_image(made, reading, i, value, err);
@@ -1013,6 +1051,8 @@ static enum attn_status open_items(struct attn_items *items, struct attn_error *
         .path = options->inputs ? "inputs" : NULL,
         .data = options->inputs ? "" : options->data,
         .n_data = options->inputs ? 0 : options->n_data,
+        .is_fasta = options->form == ATTN_ITEMS_FASTA,
+        .may_be_fasta = options->form == ATTN_ITEMS_BY_NAME || options->form == ATTN_ITEMS_TEXTS,
         .separator = options->inputs ? '\0' : find_separator(options),
         .max_line = options->max_line > 0 ? options->max_line : ATTN_MAX_LINE,
         .stop = {.cancel = options->cancel},
@@ -1047,7 +1087,7 @@ enum attn_status attn_items_open(const struct attn_items_options *given, struct 
     if (!attn_is_given(given, "options", err) || !attn_is_given(items, "items", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_error_at(attn_options_read(given, &options, err), ATTN_STAGE_OPTIONS, err));
-    if (!attn_is_choice(options.form, ATTN_ITEMS_TEXTS + 1, "form", err) ||
+    if (!attn_is_choice(options.form, ATTN_ITEMS_FASTA + 1, "form", err) ||
         (options.n_input > 0 && !attn_is_given(options.inputs, "inputs", err)))
         return ATTN_INVALID;
     ATTN_TRY(ATTN_ALLOC(made, 1, err));

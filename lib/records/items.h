@@ -17,17 +17,16 @@
  *     id                        text or integer; default: its number from 0
  *     text or ids               the input; in CSV ids are "5 17 3"
  *     clean, corrupted          the pair of patch; also clean_ids, corrupted_ids
- *     image                     a picture instead of a text: its path, which is a label, too
- *     corrupted_image           with it the pair of patch; likewise
+ *     image, corrupted_image    a picture, or the pair of patch: their paths, which are labels, too
  *     a, b                      the pair of diff; also a_ids, b_ids
- *     good, bad                 the pair of score; also good_ids, bad_ids, and BLiMP's names,
- *                               sentence_good and sentence_bad
+ *     good, bad                 the pair of score; also good_ids, bad_ids, sentence_good, ..bad
  *     target, foil              or target_id, foil_id
  *     at, from, to, queries     positions, numbers or words (input/position.h)
  *     source, corrupted_source  the second sequence, for cross-attention; another of `corrupted`
  *     pair, types, key_mask     what goes with the text, or with both (run/request.h)
  *     next                      a continuation or a list of them
  *     pos.NAME                  a place by name
+ *     words, source_words       lists of the words of text and source; other values are labels
  *
  * Any other key whose value is a text, a number or a boolean is a label; null is no key. A field of
  * CSV that JSON would take for a number, true or false is that, and an empty one no key: the same
@@ -43,13 +42,14 @@
 #include <signal.h>
 
 enum attn_items_form {
-    ATTN_ITEMS_BY_NAME = 0, /* .csv and .tsv are what they say, all else JSON Lines */
+    ATTN_ITEMS_BY_NAME = 0, /* by its end; JSON Lines, or FASTA after > or ; */
     ATTN_ITEMS_JSON_LINES = 1,
     ATTN_ITEMS_CSV = 2,
     ATTN_ITEMS_TSV = 3,
     ATTN_ITEMS_LINES = 4, /* each line is a text without a final \r, the blank ones too */
-    ATTN_ITEMS_TEXTS = 5  /* JSON Lines of which only the input counts, as with `pair`, `types` and
-                             `key_mask`. A bad line ends the reading: ATTN_FORMAT */
+    ATTN_ITEMS_TEXTS = 5, /* JSON Lines or FASTA of which only the input counts, as with `pair`,
+                             `types` and `key_mask`. A bad line ends the reading: ATTN_FORMAT */
+    ATTN_ITEMS_FASTA = 6  /* proteins: `id`, `text`, and the label `description` */
 };
 
 enum { ATTN_MAX_LINE = 16 << 20 }; /* bytes of the longest line by default */
@@ -61,8 +61,7 @@ struct attn_items_options {
                          NULL */
     size_t n_data;
     enum attn_items_form form;
-    size_t max_line;       /* bytes of a record; a longer one is an item that failed; 0:
-                              ATTN_MAX_LINE */
+    size_t max_line;       /* bytes of a record, else it fails; 0: ATTN_MAX_LINE */
     size_t shard, n_shard; /* shard of n_shard: the records that begin in its part of the bytes;
                               their numbers are those in the whole. n_shard 0: all of them */
     const volatile sig_atomic_t *cancel; /* not 0 ends waiting for a pipe; or NULL */
@@ -112,6 +111,7 @@ struct attn_item {
     struct attn_places named; /* these, and those that the reader of the item has for all */
     const struct attn_item_label *labels; /* [n_label] in the order of the record */
     size_t n_label;
+    struct attn_word_texts words, source_words; /* of the text and the source */
     struct attn_input corrupted_source; /* of the second of CLEAN_CORRUPTED; none: `source` */
 };
 
@@ -139,7 +139,7 @@ ATTN_API enum attn_status attn_items_rewind(struct attn_items *items, struct att
 /* What messages call it: its path, or "standard input". */
 ATTN_API const char *attn_items_name(const struct attn_items *items);
 
-/* The share of the input that was read, 0..1; NaN where its size is not known. */
+/* The share of the input that was read, 0..1; NaN if its size is not known. */
 ATTN_API double attn_items_share(const struct attn_items *items);
 
 /* The names of the labels: those of the header, or of JSON Lines those of the first item that could

@@ -16,6 +16,7 @@
 #include "records/items_internal.h"
 #include "study/rows_reader.h"
 #include "tables/table_writer_internal.h"
+#include "writers/arrays.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -34,7 +35,7 @@ struct attn_each {
     struct attn_each_rows of;
     struct attn_host *host;
     struct attn_items *items;
-    bool is_json;
+    bool is_json;                /* without a header: JSON, only texts, or matrices */
     struct attn_buffer path;     /* terminated; with the shard; empty for a sink */
     struct attn_ledger ledger;   /* what is on disk */
     struct attn_column *columns; /* [n_shown] owns; the columns that tables show */
@@ -149,6 +150,14 @@ static void append_json(const struct attn_each *each, const struct attn_record_o
 {
     struct attn_json_writer json = {.out = out, .comma = ",", .colon = ":"};
 
+    if (each->options.form == ATTN_EACH_TEXTS) {
+        const struct attn_cell cell =
+            outcome->failure ? attn_cell_text("", 0) : attn_table_cell(outcome->rows, row, 0);
+
+        attn_buffer_append(out, cell.text, cell.size);
+        attn_buffer_append_char(out, '\n');
+        return;
+    }
     attn_json_begin(&json, '{');
     push_record(each, &json, outcome);
     if (outcome->failure)
@@ -265,8 +274,8 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
 
     if (!outcome->failure && !had_columns)
         ATTN_TRY(take_columns(each, outcome->rows, err));
-    if (!outcome->failure &&
-        (n_row != each->n_row || attn_table_n_column(outcome->rows) != each->n_shown))
+    if (!outcome->failure && ((n_row != each->n_row && !each->of.is_ragged) ||
+                              attn_table_n_column(outcome->rows) != each->n_shown))
         return attn_error_set(err, ATTN_INVALID,
                               "%zu rows of %zu columns, the first item has %zu of %zu", n_row,
                               attn_table_n_column(outcome->rows), each->n_row, each->n_shown);
@@ -281,7 +290,8 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
             attn_buffer_append_char(&key, MARK_LABELS);
         out = each->has_columns ? out : &each->waiting;
     }
-    for (size_t row = 0; row < n_row || row == 0; row++) {
+    for (size_t row = 0; row < n_row || (row == 0 && (outcome->failure || !each->of.is_ragged));
+         row++) {
         if (each->is_json)
             append_json(each, outcome, row, out);
         else
@@ -374,8 +384,10 @@ static enum attn_status name_file(struct attn_each *each, struct attn_error *err
 /* Opens the file, unless it would replace the items or the model. */
 static enum attn_status open_file(struct attn_each *each, struct attn_error *err)
 {
+    const struct attn_record_format *format =
+        each->options.form == ATTN_EACH_MATRICES ? &attn_record_format_npz : &rows_format;
     const struct attn_records_item item = {
-        .format = rows_format.name, .path = each->path.data, .sink = each->options.sink};
+        .format = format->name, .path = each->path.data, .sink = each->options.sink};
     const struct attn_format named = {.name = "each"};
     const struct attn_output output = {.format = &named, .path = item.path};
     struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
@@ -388,7 +400,7 @@ static enum attn_status open_file(struct attn_each *each, struct attn_error *err
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     form.unit = each->ledger.unit;
-    form.format = &rows_format;
+    form.format = format;
     form.format_owner = each;
     form.on_note = each->of.on_note;
     form.user = each->of.note_user;
@@ -423,15 +435,18 @@ enum attn_status attn_each_open(const struct attn_each_options *given,
 
     ATTN_TRY(attn_error_at(attn_options_read(given, &options, err), ATTN_STAGE_OPTIONS, err));
     if (!attn_is_given(options.path || options.sink, "path", err) ||
-        !attn_is_choice(options.form, ATTN_EACH_JSON_LINES + 1, "form", err))
+        !attn_is_choice(options.form, ATTN_EACH_MATRICES + 1, "form", err))
         return ATTN_INVALID;
+    if (options.is_resumed && (rows->is_ragged || options.form >= ATTN_EACH_TEXTS))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`is_resumed` needs the same number of rows in every item");
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = options;
     made->of = *rows;
     made->host = host;
     made->items = items;
     made->begun = attn_clock_seconds();
-    made->is_json = options.form == ATTN_EACH_JSON_LINES ||
+    made->is_json = options.form > ATTN_EACH_CSV ||
                     (options.form == ATTN_EACH_BY_NAME &&
                      (ends_with(options.path, ".jsonl") || ends_with(options.path, ".json")));
     made->ledger = (struct attn_ledger){
@@ -655,6 +670,27 @@ static enum attn_status write_item(struct attn_each *each, const struct attn_ite
     return attn_ledger_checkpoint(ledger, err);
 }
 
+/* Makes the matrix of ROWS, whose data the caller owns. */
+static enum attn_status make_matrix(const struct attn_table *rows, struct attn_array *matrix,
+                                    struct attn_error *err)
+{
+    const size_t n = attn_table_n_row(rows);
+    size_t value = 0;
+    double *data;
+
+    while (attn_table_column(rows, value)->type != ATTN_VALUE_REAL)
+        value++;
+    *matrix = (struct attn_array){.dtype = "<f8", .rank = 2, .size = n * sizeof *data};
+    snprintf(matrix->name, sizeof matrix->name, "%s", attn_table_column(rows, value)->name);
+    matrix->shape[0] = n > 0 ? (size_t)attn_table_cell(rows, n - 1, 0).integer + 1 : 0;
+    matrix->shape[1] = n > 0 ? n / matrix->shape[0] : 0;
+    ATTN_TRY(ATTN_ALLOC(data, n, err));
+    for (size_t i = 0; i < n; i++)
+        data[i] = attn_table_cell(rows, i, value).real;
+    matrix->data = (unsigned char *)data;
+    return ATTN_OK;
+}
+
 enum attn_status attn_each_write(struct attn_each *each, const struct attn_item *item,
                                  const struct attn_table *table, const struct attn_error *failed,
                                  struct attn_error *err)
@@ -667,7 +703,8 @@ enum attn_status attn_each_write(struct attn_each *each, const struct attn_item 
     const bool is_read = found != ATTN_RECORD_FAILURE_BAD_JSON &&
                          found != ATTN_RECORD_FAILURE_BAD_CSV &&
                          found != ATTN_RECORD_FAILURE_LINE_TOO_LONG;
-    const struct attn_record_outcome outcome = {
+    struct attn_array matrix = {.data = NULL};
+    struct attn_record_outcome outcome = {
         .number = item->record.number,
         .id = item->record.id,
         .n_id = item->record.n_id,
@@ -678,10 +715,17 @@ enum attn_status attn_each_write(struct attn_each *each, const struct attn_item 
         .n_item_label = is_read ? item->n_label : 0,
         .rows = table,
     };
+    enum attn_status status;
 
     if (is_read)
         ATTN_TRY(attn_error_at(take_labels(each, err), ATTN_STAGE_INPUT, err));
-    return attn_error_at(write_item(each, item, &outcome, failure, err), ATTN_STAGE_OUTPUT, err);
+    if (each->options.form == ATTN_EACH_MATRICES && !failed) {
+        ATTN_TRY(make_matrix(table, &matrix, err));
+        outcome.matrix = &matrix;
+    }
+    status = write_item(each, item, &outcome, failure, err);
+    attn_free(matrix.data);
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
 /* --- The end ---------------------------------------------------------------------------------- */

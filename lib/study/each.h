@@ -31,7 +31,13 @@
 enum attn_each_form {
     ATTN_EACH_BY_NAME = 0, /* .json and .jsonl are JSON Lines, all else CSV */
     ATTN_EACH_CSV = 1,
-    ATTN_EACH_JSON_LINES = 2
+    ATTN_EACH_JSON_LINES = 2,
+    ATTN_EACH_TEXTS = 3,   /* the first column of an item's row, a text, and nothing else: one line
+                              an item, which is empty if it failed. It cannot be resumed */
+    ATTN_EACH_MATRICES = 4 /* FILE.npz with a matrix for each item, 000000007/weight.npy, unless the
+                              item failed: rows of the table are its cells in C order, the first
+                              column is the row and the only column of reals the number. It cannot
+                              be resumed */
 };
 
 struct attn_each_result {

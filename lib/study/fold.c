@@ -1217,6 +1217,15 @@ static size_t n_cells(const struct folded_column *column)
     return 1 + (column->role == ROLE_MEAN ? 2 : 0) + (column->has_bounds ? 2 : 0);
 }
 
+/* Whether the experiment has a column for the items of a row, "n". */
+static bool has_own_count(const struct folded_column *columns, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(columns[i].column.name, "n") == 0)
+            return true;
+    return false;
+}
+
 /* Lays out the table: labels, then the item columns COLUMNS [n]. A label with the name of another
  * column is renamed item.NAME. */
 static void lay_out(const struct attn_fold *fold, const struct folded_column *columns,
@@ -1242,7 +1251,8 @@ static void lay_out(const struct attn_fold *fold, const struct folded_column *co
     }
     if (fold->study->cluster)
         add_column(layout, &n_cluster, "");
-    add_column(layout, &n, "");
+    if (!has_own_count(columns, n_column))
+        add_column(layout, &n, "");
     for (size_t i = 0; i < fold->n_label; i++)
         for (size_t k = fold->n_label; k < layout->n; k++)
             if (strcmp(fold->labels[i], layout->names[k]) == 0) {
@@ -1467,7 +1477,8 @@ static enum attn_status append_row(const struct attn_fold *fold, const struct sa
     }
     if (fold->study->cluster)
         cells[n++] = attn_cell_integer((int64_t)n_cluster);
-    cells[n++] = attn_cell_integer((int64_t)n_item);
+    if (!has_own_count(fold->columns, fold->n_column))
+        cells[n++] = attn_cell_integer((int64_t)n_item);
     return attn_table_append(table, cells, n, err);
 }
 /* Appends the rows of SAMPLE, which is {0}, to TABLE. */

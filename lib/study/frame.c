@@ -66,6 +66,7 @@ static enum attn_status choose_host(struct asking *asking, const struct attn_inp
     const struct attn_request_predict question = asking->request.predict;
 
     asking->request.predict.n_label = 0;
+    asking->request.predict.more = NULL;
     return attn_zero_shot_choose_host(&asking->host, input, &question, &asking->request.reading,
                                       &asking->labelled, err);
 }
@@ -242,7 +243,7 @@ static enum attn_status choose_host_of_items(struct asking *asking, struct attn_
     const struct attn_model *model = attn_host_model(asking->host);
     const struct attn_item *first = NULL;
 
-    if (asking->request.predict.n_label == 0 &&
+    if (attn_predict_n_label(&asking->request.predict) == 0 &&
         !(model && attn_model_config(model)->has_two_towers))
         return ATTN_OK;
     ATTN_TRY(attn_study_peek(asking->items, &first, err));
@@ -338,6 +339,7 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
         .pairs =
             experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE),
         .is_listed = experiment->is_listed,
+        .is_ragged = experiment->is_ragged,
         .has_sum = experiment->sum_size > 0,
         .host = asking->inquiry->host,
         .request = &asking->request,

@@ -4,7 +4,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
-#include "kernels/kernels.h"
+#include "model/model_internal.h"
+#include "predict/class_label.h"
 #include "predict/prediction.h"
 
 #include <math.h>
@@ -47,14 +48,13 @@ static struct attn_reply reply_of(const struct attn_answer *answer,
                                   const struct attn_reading *reading, const float *logits,
                                   double ce)
 {
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-    const size_t n = attn_model_config(answer->of.model)->n_vocab;
     struct attn_reply found = {.value = ce,
-                               .first = attn_logits_first(logits, n),
-                               .total = kernels->log_sum_exp(logits, n)};
+                               .first = attn_answer_first(answer, logits),
+                               .total = attn_answer_total(answer, logits)};
 
     if (reading->base)
-        found.kl = kernels->divergence(reading->base, reading->base_total, logits, found.total, n);
+        found.kl =
+            attn_answer_divergence(answer, reading->base, reading->base_total, logits, found.total);
     if (answer->metric == ATTN_ANSWER_KL)
         found.value = found.kl;
     else if (answer->metric != ATTN_ANSWER_CE)
@@ -65,25 +65,36 @@ static struct attn_reply reply_of(const struct attn_answer *answer,
 bool attn_reply_is_right(const struct attn_answer *answer, const struct attn_reply *reply)
 {
     return answer->metric == ATTN_ANSWER_LOGIT_DIFF ? reply->value > 0
-                                                    : reply->first == answer->target;
+                                                    : attn_answer_is_first(answer, reply->first);
+}
+
+struct attn_cell attn_reply_right(const struct attn_answer *answer, bool is_right)
+{
+    return attn_answer_is_judged(answer) ? attn_cell_real(is_right) : attn_cell_missing();
 }
 
 enum attn_status attn_answer_read_each(const struct attn_answer *answers, size_t n,
                                        struct attn_session *session,
                                        const struct attn_reading *reading, struct attn_error *err)
 {
-    const size_t n_vocab = attn_model_config(answers->of.model)->n_vocab;
+    const size_t n_logit = attn_answer_n_logit(answers), n_row = attn_answer_n_row(answers);
+    const bool is_pooled = attn_model_is_classifier(answers->of.model);
     size_t positions[ATTN_ANSWERS_MOST]; /* counted over all texts */
     double ce = 0;
 
     for (size_t i = 0; i < n; i++)
-        positions[i] = i * answers->of.text->n + answers[i].position;
-    ATTN_TRY(attn_error_at(attn_session_logits_of(session, positions, n, reading->logits, err),
-                           ATTN_STAGE_MODEL, err));
+        positions[i] = is_pooled ? i : i * answers->of.text->n + answers[i].position;
+    for (size_t i = 0; i < n && n_row > 1; i++)
+        ATTN_TRY(attn_error_at(
+            attn_session_logits_at(session, i * n_row, n_row, reading->logits + i * n_logit, err),
+            ATTN_STAGE_MODEL, err));
+    if (n_row == 1)
+        ATTN_TRY(attn_error_at(attn_session_logits_of(session, positions, n, reading->logits, err),
+                               ATTN_STAGE_MODEL, err));
     for (size_t i = 0; i < n; i++) {
         ATTN_TRY(
             attn_error_at(cross_entropy(&answers[i], session, i, &ce, err), ATTN_STAGE_MODEL, err));
-        reading->replies[i] = reply_of(&answers[i], reading, reading->logits + i * n_vocab, ce);
+        reading->replies[i] = reply_of(&answers[i], reading, reading->logits + i * n_logit, ce);
     }
     return ATTN_OK;
 }
@@ -94,17 +105,23 @@ enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_
     return attn_answer_read_each(answer, 1, session, reading, err);
 }
 
+size_t attn_answer_width(const struct attn_answer *answer)
+{
+    return answer->of.model->weights.unembed.weight.n_row;
+}
+
 enum attn_status attn_answer_keep(const struct attn_answer *answer, struct attn_session *session,
                                   size_t n, struct attn_kept *kept, struct attn_error *err)
 {
-    const size_t d = attn_model_config(answer->of.model)->d_embed;
+    const size_t d = attn_answer_width(answer);
+    const bool is_pooled = attn_model_is_classifier(answer->of.model);
     size_t *positions = attn_alloc(n, sizeof *positions, err); /* of each text, counted over all */
     enum attn_status status;
 
     if (!positions)
         return attn_error_at(ATTN_NO_MEMORY, ATTN_STAGE_MODEL, err);
     for (size_t i = 0; i < n; i++)
-        positions[i] = i * answer->of.text->n + answer->position;
+        positions[i] = is_pooled ? i : i * answer->of.text->n + answer->position;
     status = attn_session_final_of(session, positions, n, kept->rows + kept->n * d, err);
     attn_free(positions);
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
@@ -135,7 +152,7 @@ enum attn_status attn_answer_select(const struct attn_answer *answer,
 
     ATTN_TRY(attn_selection_create(answer->of.dims, &made, err));
     status = attn_selection_set_sites(made, ATTN_SITE_BIT(ATTN_SITE_EMBED), err);
-    if (status == ATTN_OK && answer->metric != ATTN_ANSWER_CE)
+    if (status == ATTN_OK && answer->metric != ATTN_ANSWER_CE && attn_answer_n_row(answer) == 1)
         status = attn_selection_add_queries(made, answer->position, 1, err);
     if (status == ATTN_OK)
         *selection = made;

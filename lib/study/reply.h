@@ -10,16 +10,16 @@
 /* The reply of a session. */
 struct attn_reply {
     double value;  /* of the metric */
-    double kl;     /* KL(p of the base || p) at the position, in nats */
-    double total;  /* ln sum exp of the logits at the position */
-    int32_t first; /* the most probable token; the first wins a tie */
+    double kl;     /* KL(p of the base || p) at the position, in nats; NaN without p */
+    double total;  /* attn_answer_total: ln sum exp of the logits at the position */
+    int64_t first; /* attn_answer_first: the most probable token; the first wins a tie */
 };
 
 /* The inputs and outputs of reading the replies of N texts. */
 struct attn_reading {
     const float *base;          /* logits of the unchanged run; NULL: this is that run */
     double base_total;          /* the base's `total` */
-    float *logits;              /* [n, n_vocab] at the position */
+    float *logits;              /* [n, attn_answer_n_logit] at the position */
     struct attn_reply *replies; /* [n] */
 };
 
@@ -38,6 +38,9 @@ static inline bool attn_metric_has_right(enum attn_answer_metric metric)
  * else the target is the most probable token. Needs a target. */
 bool attn_reply_is_right(const struct attn_answer *answer, const struct attn_reply *reply);
 
+/* The cell of IS_RIGHT; missing for values, which are neither. */
+struct attn_cell attn_reply_right(const struct attn_answer *answer, bool is_right);
+
 enum { ATTN_ANSWERS_MOST = 2 };
 
 /* Reads the replies to ANSWERS [n], 1 .. ATTN_ANSWERS_MOST, after a feed of n texts of one length
@@ -46,10 +49,13 @@ enum attn_status attn_answer_read_each(const struct attn_answer *answers, size_t
                                        struct attn_session *session,
                                        const struct attn_reading *reading, struct attn_error *err);
 
+/* Numbers of a row that the output layer reads. */
+size_t attn_answer_width(const struct attn_answer *answer);
+
 /* The data of N texts that is needed to compute their replies after the session is reset. */
 struct attn_kept {
     size_t n;
-    float *rows; /* [n, D] input of the output layer at the position */
+    float *rows; /* [n, attn_answer_width] input of the output layer at the position */
     double *ce;  /* [n] the cross-entropies, if that is the metric */
 };
 

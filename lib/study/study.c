@@ -46,6 +46,7 @@ struct attn_study {
     size_t n_row; /* of the first text */
     bool has_begun;
     bool is_listed;  /* no table of means is made */
+    bool is_ragged;  /* items have different numbers of rows */
     bool has_sum;    /* of texts */
     bool is_torn;    /* the fold has an item that the lines lack, so no checkpoint is possible */
     unsigned pairs;  /* ATTN_ITEM_BIT of the texts that the experiment takes */
@@ -113,7 +114,7 @@ void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_
     answer->metric = attn_answer_metric_name(asked->metric);
     answer->row = "base";
     answer->value = reply->value;
-    answer->has_right = asked->has_target;
+    answer->has_right = attn_answer_is_judged(asked);
     answer->is_right = attn_reply_is_right(asked, reply);
 }
 
@@ -275,6 +276,7 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
     made->host = form->host;
     made->pairs = form->pairs;
     made->is_listed = form->is_listed;
+    made->is_ragged = form->is_ragged;
     made->has_sum = form->has_sum;
     made->on_note = request->on_note;
     made->on_progress = request->on_progress;
@@ -556,6 +558,7 @@ static enum attn_status begin(struct attn_study *study, struct attn_error *err)
     const struct attn_each_rows rows = {.columns = study->form.columns,
                                         .n_column = study->form.n_column,
                                         .hidden = study->hidden,
+                                        .is_ragged = study->is_ragged,
                                         .on_note = forward_note,
                                         .note_user = study,
                                         .save = save,

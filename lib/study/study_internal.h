@@ -76,6 +76,7 @@ struct attn_study_form {
     struct attn_fold_form fold;
     unsigned pairs; /* ATTN_ITEM_BIT of the texts that an item may have */
     bool is_listed; /* items have rows, and no table of means is made of them */
+    bool is_ragged; /* each item has as many rows as it has */
     bool has_sum;   /* texts add to one sum, and are taken one after another */
     struct attn_host *host;
     const struct attn_request *request; /* hears notes and progress */

@@ -131,10 +131,7 @@ static enum attn_status start(const struct attn_trial *trial, struct attn_edit *
                            ATTN_STAGE_OPTIONS, err));
     if (trial->n_edit > 0)
         attn_session_count_edits_from(*session, n_run);
-    if (run->source.n == 0)
-        return ATTN_OK;
-    return attn_error_at(attn_session_set_source(*session, run->source.rows, run->source.n, err),
-                         ATTN_STAGE_INPUT, err);
+    return attn_run_set_source(run, *session, err);
 }
 
 enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_session **session,
@@ -163,7 +160,8 @@ static enum attn_status feed(const struct attn_trial *trial, struct attn_session
     const size_t n_most = trial->n_feed;
 
     if (trial->layer != ATTN_NO_LAYER)
-        ATTN_TRY(attn_session_feed_layer(session, trial->layer, trial->resid, text->n, err));
+        ATTN_TRY(attn_session_feed_layer_of(session, trial->layer, trial->resid, text->ids, text->n,
+                                            err));
     else if (!has_pieces(trial))
         ATTN_TRY(attn_sequence_feed(text, session, err));
     for (size_t first = 0; trial->layer == ATTN_NO_LAYER && has_pieces(trial) && first < text->n;
@@ -254,7 +252,7 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
     trials->has_z = trials->can_skip && !attn_site_is_before(first, ATTN_SITE_Z);
     sites |= trials->has_z ? ATTN_SITE_BIT(ATTN_SITE_Z) : 0;
-    ATTN_TRY(ATTN_ALLOC(trials->logits, dims->n_vocab, err));
+    ATTN_TRY(ATTN_ALLOC(trials->logits, attn_answer_n_logit(answer), err));
     ATTN_TRY(attn_selection_create(dims, &trials->selection, err));
     ATTN_TRY(attn_selection_set_sites(trials->selection, sites, err));
     ATTN_TRY(attn_answer_select(answer, &trials->needed, err));
@@ -337,12 +335,11 @@ static int by_layer(const void *a, const void *b)
     return x->change < y->change ? -1 : x->change > y->change;
 }
 
-/* Whether runs can be fed together: they begin at a layer, have no source, and have logits per
- * position. */
+/* Whether runs can be fed together: they begin at a layer, have no source, and are answered by one
+ * row of logits. */
 static bool go_together(const struct attn_trials *trials)
 {
-    return trials->can_skip && trials->run->source.n == 0 &&
-           !attn_model_is_classifier(trials->run->model);
+    return trials->can_skip && trials->run->source.n == 0 && attn_answer_n_row(trials->answer) == 1;
 }
 
 /* Groups the N changes into packs of one layer and about equal size. */
@@ -384,7 +381,7 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
                                   struct attn_error *err)
 {
     const struct attn_trials *trials = work->trials;
-    const size_t n_vocab = attn_model_config(trials->run->model)->n_vocab;
+    const size_t n_logit = attn_answer_n_logit(trials->answer);
     const size_t number = pack->beginnings[0].change;
     struct attn_trial_outcome *outcome = &work->outcomes[number];
     struct attn_reading reading = {
@@ -400,7 +397,7 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
         trial.layer = pack->beginnings[0].layer;
         trial.resid = attn_capture_tensor(trials->capture, ATTN_SITE_RESID_PRE, trial.layer);
     }
-    reading.logits = attn_alloc_uninitialized(n_vocab, sizeof *reading.logits, err);
+    reading.logits = attn_alloc_uninitialized(n_logit, sizeof *reading.logits, err);
     if (!reading.logits)
         return ATTN_NO_MEMORY;
     status = attn_trial_run(&trial, &session, err);
@@ -432,7 +429,8 @@ static enum attn_status prepare_worker(const struct work *work, struct worker *w
     const size_t n = work->n_waiting, n_together = work->n_together;
     struct attn_session_options options = attn_run_session_options(run);
 
-    worker->kept.rows = attn_alloc_uninitialized(n * config->d_embed, sizeof(float), err);
+    worker->kept.rows =
+        attn_alloc_uninitialized(n * attn_answer_width(work->trials->answer), sizeof(float), err);
     worker->kept.ce = attn_alloc(n, sizeof *worker->kept.ce, err);
     worker->changes = attn_alloc(n, sizeof *worker->changes, err);
     worker->replies = attn_alloc(n, sizeof *worker->replies, err);
@@ -516,6 +514,7 @@ static enum attn_status run_together(const struct work *work, const struct pack 
         rows_of_z[i] = z;
         worker->sequences[i] =
             (struct attn_session_sequence){.n = trials->run->text.n,
+                                           .ids = trials->run->text.ids,
                                            .edits = change->n_edit > 0 ? change->edits : &none,
                                            .n_edit = change->n_edit,
                                            .logit0 = trials->answer->position,
