@@ -40,6 +40,12 @@ struct attn_label_list {
     const char *name; /* the file that they are from, for messages */
 };
 
+/* A list of words. */
+struct attn_word_texts {
+    const char *text; /* one after the other, each terminated */
+    size_t n;         /* 0: there is none */
+};
+
 /* Positions with a name, "pos.NAME" of an item. SPEC lists numbers or words (input/position.h). */
 struct attn_item_place {
     const char *name, *spec; /* terminated */

@@ -19,10 +19,11 @@
 
 /* What words are looked up in. */
 struct text_words {
-    const char *name; /* "text" or "source" */
-    const char *text; /* [n_text] */
-    size_t n_text;
-    const size_t *begin, *end;            /* [n] byte offsets of the tokens */
+    const char *name;                        /* "text" or "source" */
+    const char *text;                        /* [n_text] */
+    size_t n_text, from;                     /* from: the byte with which looking begins */
+    const size_t *begin, *end;               /* [n] byte offsets of the tokens */
+    const struct attn_token_bytes *residues; /* of a protein; or NULL */
     const struct attn_token_bytes *added; /* texts of the tokens: one without bytes of the text was
                                              added to it; NULL: the text is made of tokens */
     size_t n;
@@ -66,13 +67,14 @@ static enum attn_status make_words(const struct attn_sequence *sequence, struct 
 
 /* Of two texts: a line feed stands between them. */
 static enum attn_status join_words(const struct attn_input *input,
-                                   const struct attn_encoding *encoding, struct text_words *words,
-                                   struct attn_error *err)
+                                   const struct attn_encoding *encoding, bool is_in_second,
+                                   struct text_words *words, struct attn_error *err)
 {
     words->n = encoding->n;
     ATTN_TRY(ATTN_ALLOC(words->offsets, 2 * words->n, err));
     attn_buffer_append(&words->made, input->text, input->n_text);
     attn_buffer_append_char(&words->made, '\n');
+    words->from = is_in_second ? words->made.size : 0;
     for (size_t i = 0; i < words->n; i++) {
         const size_t first = encoding->texts[i] == ATTN_TEXT_SECOND ? words->made.size : 0;
 
@@ -92,10 +94,12 @@ static enum attn_status find_words(const struct attn_sequence *sequence, struct 
 {
     const struct attn_input *input = sequence->input;
 
+    if (sequence->has_residues && sequence->tokens.bytes)
+        words->residues = &sequence->tokens;
     if (sequence->encoding.n > 0 && sequence->tokens.bytes)
         words->added = &sequence->tokens;
     if (sequence->encoding.n > 0 && input->pair)
-        return join_words(input, &sequence->encoding, words, err);
+        return join_words(input, &sequence->encoding, sequence->is_in_second, words, err);
     if (sequence->encoding.n > 0) {
         words->text = input->text;
         words->n_text = input->n_text;
@@ -275,7 +279,7 @@ static enum attn_status read_item(const char **spec, struct position_item *item,
 static void list_places(const struct text_words *words, const struct position_item *item, char *out,
                         size_t size)
 {
-    size_t at = 0, used = 0, token = 0;
+    size_t at = words->from, used = 0, token = 0;
     struct token_range place;
 
     out[0] = '\0';
@@ -313,13 +317,42 @@ static enum attn_status report_place(const struct text_words *words,
     return ATTN_INVALID;
 }
 
+/* Whether ITEM is K17, a letter and a position, of a protein. */
+static bool is_residue(const struct text_words *words, const struct position_item *item, size_t *at)
+{
+    int64_t number;
+
+    if (!words->residues || item->nth > 0 || item->size < 2 ||
+        !attn_parse_int(item->word + 1, item->size - 1, 0, INT64_MAX, &number))
+        return false;
+    *at = (size_t)number;
+    return true;
+}
+
+static enum attn_status check_residue(const struct text_words *words,
+                                      const struct position_item *item, size_t at,
+                                      struct attn_error *err)
+{
+    const struct attn_token_bytes *tokens = words->residues;
+
+    if (at >= words->n)
+        return attn_error_set(err, ATTN_INVALID,
+                              "there is no residue '%s', the last position is %zu",
+                              attn_quote(item->word, item->size).text, words->n - 1);
+    if (tokens->sizes[at] == 1 && tokens->bytes[at][0] == item->word[0])
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID, "there is no residue '%s', position %zu is '%s'",
+                          attn_quote(item->word, item->size).text, at,
+                          attn_quote(tokens->bytes[at], tokens->sizes[at]).text);
+}
+
 /* Appends the positions of the word ITEM as FIRST-LAST. */
 static enum attn_status number_word(const struct text_words *words,
                                     const struct position_item *item, struct attn_buffer *out,
                                     struct attn_error *err)
 {
     struct token_range place, found = {0};
-    size_t at = 0, n = 0, end;
+    size_t at = words->from, n = 0, end;
 
     if (item->size > 0 && item->word[0] == '\1' &&
         sscanf(item->word, "\1%zu-%zu", &at, &end) == 2 && at < end && end <= words->n_text) {
@@ -332,6 +365,11 @@ static enum attn_status number_word(const struct text_words *words,
     }
     if (item->size == 0)
         return attn_error_set(err, ATTN_INVALID, "a word in quotes is empty");
+    if (is_residue(words, item, &at)) {
+        ATTN_TRY(check_residue(words, item, at, err));
+        attn_buffer_append_format(out, "%zu", at);
+        return ATTN_OK;
+    }
     while (next_place(words, item, &at, &place)) {
         n++;
         if (item->nth == 0 || item->nth == n)
@@ -563,11 +601,11 @@ enum attn_status attn_positions_find_keys(const struct attn_keys *keys, const ch
     return attn_error_copy(err, &of_text);
 }
 
-enum attn_status attn_position_find(const struct attn_sequence *sequence, const char *field,
-                                    const char *spec, size_t *position, struct attn_error *err)
+enum attn_status attn_position_range(const struct attn_sequence *sequence, const char *field,
+                                     const char *spec, size_t range[2], struct attn_error *err)
 {
     unsigned char *flags = attn_alloc(sequence->n, 1, err);
-    size_t n_run = 0, n_chosen = 0, last = 0;
+    size_t n_run = 0;
     enum attn_status status;
 
     if (!flags)
@@ -575,15 +613,27 @@ enum attn_status attn_position_find(const struct attn_sequence *sequence, const 
     status = attn_error_in(attn_positions_find(sequence, spec, flags, err), field, err);
     for (size_t i = 0; status == ATTN_OK && i < sequence->n; i++) {
         n_run += flags[i] && (i == 0 || !flags[i - 1]);
-        n_chosen += flags[i];
-        last = flags[i] ? i : last;
+        range[0] = flags[i] && (i == 0 || !flags[i - 1]) ? i : range[0];
+        range[1] = flags[i] ? i : range[1];
     }
     attn_free(flags);
-    ATTN_TRY(status);
-    if (n_run != 1 || (n_chosen > 1 && is_number(spec, strlen(spec))))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "'%s' of `%s` is not one position, expected a number or a word",
-                           attn_quote_string(spec).text, field);
-    *position = last;
-    return ATTN_OK;
+    if (status != ATTN_OK || n_run == 1)
+        return status;
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "'%s' of `%s` is not one position, expected a number or a word",
+                       attn_quote_string(spec).text, field);
+}
+
+enum attn_status attn_position_find(const struct attn_sequence *sequence, const char *field,
+                                    const char *spec, size_t *position, struct attn_error *err)
+{
+    size_t range[2] = {0, 0};
+
+    ATTN_TRY(attn_position_range(sequence, field, spec, range, err));
+    *position = range[1];
+    if (range[0] == range[1] || !is_number(spec, strlen(spec)))
+        return ATTN_OK;
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "'%s' of `%s` is not one position, expected a number or a word",
+                       attn_quote_string(spec).text, field);
 }

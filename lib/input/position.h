@@ -10,6 +10,8 @@
  *     it       the word, with or without the space before it      ' it'   only with that space
  *     it#2     the second time that it occurs                     "it#2"  these four characters
  *
+ * In a protein `K17` is the residue K at position 17.
+ *
  * A name among the sequence's places (struct attn_places) stands for the list that it names. In
  * quotes, with #N or with a space before it it is a word all the same.
  *
@@ -43,6 +45,10 @@ enum attn_status attn_positions_find(const struct attn_sequence *sequence, const
  * name in messages, "at". */
 enum attn_status attn_position_find(const struct attn_sequence *sequence, const char *field,
                                     const char *spec, size_t *position, struct attn_error *err);
+
+/* The same of neighbours, the first and the last in RANGE: FIRST-LAST, or all tokens of a word. */
+enum attn_status attn_position_range(const struct attn_sequence *sequence, const char *field,
+                                     const char *spec, size_t range[2], struct attn_error *err);
 
 /* Where keys are looked up, and the flags that are set. All borrowed. */
 struct attn_keys {

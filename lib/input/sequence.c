@@ -7,12 +7,15 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "formats/ndarray_internal.h"
+#include "input/encoder.h"
+#include "model/image_patches.h"
 #include "model/model_internal.h"
-#include "tokenizer/tokenizer.h"
+#include "tokenizer/tokenizer_internal.h"
 #include "tokenizer/words.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum attn_status attn_token_bytes_find(const struct attn_tokenizer *tokenizer, const int32_t *ids,
                                        size_t n, struct attn_token_bytes *tokens,
@@ -73,18 +76,36 @@ enum attn_status attn_sequence_encode(const struct attn_request_reading *reading
     return status;
 }
 
-static enum attn_status check_width(const struct attn_ndarray *array, const char *takes,
-                                    size_t width, const struct attn_model *model, const char *what,
-                                    struct attn_error *err)
+/* Takes the rows of ARRAY, of WIDTH numbers: embeddings, or what layers attend to. */
+static enum attn_status take_rows(const struct attn_ndarray *array, bool is_embeddings,
+                                  size_t width, const struct attn_model *model,
+                                  struct attn_sequence *sequence, struct attn_error *err)
 {
     char shape[ATTN_SHAPE_TEXT_SIZE];
 
-    if (array->rank == 2 && array->shape[1] == width)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID, "'%s' has the shape %s, '%s' takes %s%zu numbers%s",
-                          attn_quote_string(array->name).text,
-                          attn_shape_text(array->rank, array->shape, shape),
-                          attn_quote_string(attn_model_name(model)).text, takes, width, what);
+    if (array->rank != 2 || array->shape[1] != width)
+        return attn_error_set(
+            err, ATTN_INVALID, "'%s' has the shape %s, '%s' takes %s%zu numbers%s",
+            attn_quote_string(array->name).text, attn_shape_text(array->rank, array->shape, shape),
+            attn_quote_string(attn_model_name(model)).text, is_embeddings ? "embeddings of " : "",
+            width, is_embeddings ? "" : " a row");
+    sequence->rows = array->data;
+    sequence->name = array->name;
+    sequence->n = array->shape[0];
+    return ATTN_OK;
+}
+
+/* Takes the ids of INPUT, or those of its text. */
+static enum attn_status take_ids(const struct attn_request_reading *reading,
+                                 const struct attn_input *input,
+                                 const struct attn_tokenizer *tokenizer,
+                                 struct attn_sequence *sequence, struct attn_error *err)
+{
+    sequence->ids = input->ids;
+    sequence->n = input->n_id;
+    return attn_input_is_text(input)
+               ? attn_sequence_encode(reading, input, tokenizer, sequence, err)
+               : ATTN_OK;
 }
 
 /* Counts the tokens of the text and of its pair. */
@@ -94,6 +115,19 @@ static void count_pair(const struct attn_encoding *encoding, size_t n[2])
     for (size_t i = 0; i < encoding->n; i++)
         if (encoding->texts[i] != ATTN_TEXT_NONE)
             n[encoding->texts[i] == ATTN_TEXT_SECOND]++;
+}
+
+bool attn_sequence_is_answering(const struct attn_sequence *sequence, size_t position)
+{
+    const struct attn_encoding *encoding = &sequence->encoding;
+    bool is_of_two = false;
+
+    if (encoding->n > 0)
+        return encoding->texts[position] ==
+               (sequence->input->pair ? ATTN_TEXT_SECOND : ATTN_TEXT_FIRST);
+    for (size_t i = 0; sequence->types && i < sequence->n; i++)
+        is_of_two = is_of_two || sequence->types[i] == 1;
+    return !is_of_two || sequence->types[position] == 1;
 }
 
 enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequence,
@@ -211,29 +245,145 @@ enum attn_status attn_sequence_take_parts(const struct attn_input *input,
     return take_key_mask(input, sequence, "tokens", err);
 }
 
+/* Moves all tokens of E but the last by one place, and puts the last, a special one, in front. */
+static void put_last_first(struct attn_encoding *e)
+{
+    const int32_t id = e->ids[e->n - 1];
+    const size_t n = e->n - 1;
+
+    memmove(e->ids + 1, e->ids, n * sizeof *e->ids);
+    memmove(e->begin + 1, e->begin, n * sizeof *e->begin);
+    memmove(e->end + 1, e->end, n * sizeof *e->end);
+    memmove(e->types + 1, e->types, n * sizeof *e->types);
+    memmove(e->texts + 1, e->texts, n * sizeof *e->texts);
+    e->ids[0] = id;
+    e->begin[0] = e->end[0] = 0;
+    e->types[0] = 0;
+    e->texts[0] = ATTN_TEXT_NONE;
+    e->n_front++;
+}
+
+/* NLLB's files of 2022 put the language at the end, </s> fra_Latn; it begins the text since. */
+static void begin_with_language(const struct attn_config *config, struct attn_encoding *e)
+{
+    if (!config->stack.replaces_front || e->n_front != 0 || e->n_back != 2)
+        return;
+    put_last_first(e);
+    e->n_back--;
+}
+
+enum attn_status attn_sequence_begin_target(const struct attn_request_reading *reading,
+                                            const struct attn_model *model, bool keeps_end,
+                                            struct attn_sequence *sequence, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(model);
+    struct attn_encoding *e = &sequence->encoding;
+    bool is_end = false;
+
+    if (!config->stack.has_encoder || reading->special_tokens == ATTN_SPECIAL_TOKENS_OFF)
+        return ATTN_OK;
+    begin_with_language(config, e);
+    for (size_t i = 0; i < config->n_end_id && e->n_back > 0 && !keeps_end; i++)
+        is_end = is_end || e->ids[e->n - 1] == config->end_ids[i];
+    e->n -= is_end;
+    e->n_back -= is_end;
+    /* Whisper's tokenizer puts the start in front by itself */
+    if (e->n_front == 0 || (!config->stack.replaces_front && e->ids[0] != config->stack.start_id)) {
+        ATTN_TRY(attn_encoding_push(e, config->stack.start_id, 0, 0, err));
+        put_last_first(e);
+    }
+    e->ids[0] = config->stack.start_id;
+    sequence->ids = e->ids;
+    sequence->n = e->n;
+    return ATTN_OK;
+}
+
 enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
                                     const struct attn_input *input, const struct attn_model *model,
                                     const struct attn_tokenizer *tokenizer,
                                     struct attn_sequence *sequence, struct attn_error *err)
 {
+    sequence->has_residues = model->config.has_residues;
     sequence->is_word_level = tokenizer && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
-    if (input->embeddings) {
-        ATTN_TRY(check_width(input->embeddings, "embeddings of ", attn_model_config(model)->d_embed,
-                             model, "", err));
-        sequence->rows = input->embeddings->data;
-        sequence->name = input->embeddings->name;
-        sequence->n = input->embeddings->shape[0];
-    } else if (input->ids) {
-        sequence->ids = input->ids;
-        sequence->n = input->n_id;
-    } else {
-        ATTN_TRY(attn_sequence_encode(reading, input, tokenizer, sequence, err));
-    }
+    if (input->embeddings)
+        ATTN_TRY(take_rows(input->embeddings, true, attn_model_config(model)->d_embed, model,
+                           sequence, err));
+    else
+        ATTN_TRY(take_ids(reading, input, tokenizer, sequence, err));
+    if (attn_input_is_text(input))
+        ATTN_TRY(attn_sequence_begin_target(reading, model, false, sequence, err));
     ATTN_TRY(check_length(reading, input, sequence, model, err));
     ATTN_TRY(attn_sequence_take_parts(input, model, sequence, err));
     if (tokenizer && sequence->ids)
         ATTN_TRY(
             attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
+    return ATTN_OK;
+}
+
+struct attn_embedding_rows attn_sequence_rows(const struct attn_sequence *sequence,
+                                              const struct attn_model *model)
+{
+    const struct attn_pixels *pixels = sequence->pixels;
+
+    return (struct attn_embedding_rows){
+        .n = sequence->n,
+        .ids = sequence->rows ? NULL : sequence->ids,
+        .types = sequence->types,
+        .grid = sequence->grid,
+        .has_usual_grid =
+            pixels && attn_image_is_usual(&model->config.image, pixels->height, pixels->width)};
+}
+
+/* An attn_trace_fn: keeps the embeddings of patches. */
+static enum attn_status keep_embeddings(void *user, const struct attn_trace_event *event,
+                                        struct attn_error *err)
+{
+    (void)err;
+    attn_trace_keep_rows(event, NULL, event->n_col, user);
+    return ATTN_OK;
+}
+
+static enum attn_status embed_pixels(const struct attn_sequence *sequence,
+                                     const struct attn_model *model, float *x,
+                                     struct attn_error *err)
+{
+    const struct attn_dims dims = attn_config_dims(&model->config, sequence->n);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_trace trace = {NULL, keep_embeddings, x};
+    struct attn_session *session = NULL;
+    struct attn_selection *selection;
+    enum attn_status status;
+
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    trace.selection = selection;
+    options.n_max = sequence->n;
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    options.trace = &trace;
+    options.cancel = sequence->cancel;
+    status = attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_EMBED), err);
+    if (status == ATTN_OK)
+        status = attn_session_create(model, &options, &session, err);
+    if (status == ATTN_OK)
+        status = attn_sequence_feed(sequence, session, err);
+    attn_session_free(session);
+    attn_selection_free(selection);
+    return status;
+}
+
+enum attn_status attn_sequence_embed(const struct attn_sequence *sequence,
+                                     const struct attn_model *model, float *x,
+                                     struct attn_error *err)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+
+    if (sequence->pixels) {
+        attn_model_fill_front(model, kernels, sequence->grid.n_front, x);
+        return embed_pixels(sequence, model, x, err);
+    }
+    if (sequence->rows)
+        memcpy(x, sequence->rows, sequence->n * model->config.d_embed * sizeof *x);
+    else
+        attn_model_gather(model, kernels, sequence->ids, sequence->n, x);
     return ATTN_OK;
 }
 
@@ -283,29 +433,6 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
     return ATTN_OK;
 }
 
-/* The tokens of a source, and their embeddings. */
-static enum attn_status embed_source(const struct attn_request_reading *reading,
-                                     const struct attn_input *source,
-                                     const struct attn_model *model,
-                                     const struct attn_tokenizer *tokenizer,
-                                     struct attn_sequence *sequence, struct attn_error *err)
-{
-    const size_t d_model = attn_model_config(model)->d_model;
-
-    sequence->ids = source->ids;
-    sequence->n = source->n_id;
-    if (attn_input_is_text(source))
-        ATTN_TRY(attn_sequence_encode(reading, source, tokenizer, sequence, err));
-    if (sequence->n == 0)
-        return attn_error_set(err, ATTN_INVALID, "the source is empty: it has no tokens");
-    ATTN_TRY(ATTN_ALLOC(sequence->embedded, sequence->n * d_model, err));
-    sequence->rows = sequence->embedded;
-    if (tokenizer)
-        ATTN_TRY(
-            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
-    return attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
-}
-
 static enum attn_status check_source_length(const struct attn_sequence *sequence,
                                             const struct attn_model *model, struct attn_error *err)
 {
@@ -322,22 +449,65 @@ static enum attn_status check_source_length(const struct attn_sequence *sequence
                           sequence->n, name.text, most);
 }
 
+/* What is given as the source: sound, other rows, or tokens. */
+static enum attn_status take_source(const struct attn_request_reading *reading,
+                                    const struct attn_input *source, const struct attn_model *model,
+                                    const struct attn_tokenizer *tokenizer,
+                                    struct attn_sequence *sequence, struct attn_error *err)
+{
+    const struct attn_model *encoder = model->encoder;
+    const struct attn_ndarray *array = source->embeddings;
+
+    if (encoder && encoder->config.stack.n_mel > 0) {
+        if (!array)
+            return attn_error_set(
+                err, ATTN_INVALID,
+                "'%s' reads sound, expected `source FILE.npy`, an array [%zu, %zu]",
+                attn_quote_string(model->name).text, encoder->config.stack.n_mel,
+                2 * encoder->config.n_ctx);
+        ATTN_TRY(attn_encoder_hear(encoder, array, &sequence->heard, &sequence->n, err));
+        sequence->rows = sequence->heard;
+        sequence->name = array->name;
+        return ATTN_OK;
+    }
+    if (array)
+        return take_rows(array, encoder,
+                         encoder ? encoder->config.d_embed : attn_model_config(model)->d_source,
+                         model, sequence, err);
+    ATTN_TRY(take_ids(reading, source, tokenizer, sequence, err));
+    begin_with_language(&model->config, &sequence->encoding);
+    return tokenizer ? attn_token_bytes_find(tokenizer, sequence->ids, sequence->n,
+                                             &sequence->tokens, err)
+                     : ATTN_OK;
+}
+
 enum attn_status attn_source_read(const struct attn_request_reading *reading,
                                   const struct attn_input *source, const struct attn_model *model,
                                   const struct attn_tokenizer *tokenizer,
                                   struct attn_sequence *sequence, struct attn_error *err)
 {
-    if (source->embeddings) {
-        sequence->rows = source->embeddings->data;
-        sequence->name = source->embeddings->name;
-        sequence->n = source->embeddings->shape[0];
-        ATTN_TRY(check_width(source->embeddings, "", attn_model_config(model)->d_source, model,
-                             " a row", err));
-    } else if (attn_input_is_given(source)) {
-        ATTN_TRY(embed_source(reading, source, model, tokenizer, sequence, err));
-    }
+    const struct attn_model *encoder = model->encoder, *reader = encoder ? encoder : model;
+    const bool is_made = encoder || (attn_input_is_given(source) && !source->embeddings);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+
+    if (attn_input_is_given(source))
+        ATTN_TRY(take_source(reading, source, model, tokenizer, sequence, err));
+    if (is_made && sequence->n == 0)
+        return attn_error_set(err, ATTN_INVALID, "the source is empty: it has no tokens");
     ATTN_TRY(check_source_length(sequence, model, err));
-    return take_key_mask(source, sequence, "keys of the source", err);
+    ATTN_TRY(take_key_mask(source, sequence, "keys of the source", err));
+    if (!is_made)
+        return ATTN_OK;
+    sequence->fed = sequence->rows;
+    ATTN_TRY(ATTN_ALLOC(sequence->embedded, sequence->n * reader->config.d_model, err));
+    sequence->rows = sequence->embedded;
+    if (!encoder)
+        return attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
+    options.pool = sequence->pool;
+    options.cancel = sequence->cancel;
+    return sequence->is_later
+               ? ATTN_OK
+               : attn_encoder_run(encoder, sequence, &options, NULL, sequence->embedded, err);
 }
 
 void attn_sequence_release(struct attn_sequence *sequence)
@@ -346,6 +516,7 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_free(sequence->words);
     attn_token_bytes_release(&sequence->tokens);
     attn_free(sequence->embedded);
+    attn_free(sequence->heard);
     attn_free(sequence->made_types);
     attn_pixels_release(&sequence->made);
     *sequence = (struct attn_sequence){0};

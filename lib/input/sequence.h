@@ -6,7 +6,7 @@
 #include "forward/session.h"
 #include "image/pixels.h"
 #include "input/input.h"
-#include "model/model_extra.h"
+#include "model/embedding.h"
 
 /* The bytes of each token. Initialize with = {0}; end with attn_token_bytes_release. */
 struct attn_token_bytes {
@@ -32,7 +32,12 @@ struct attn_sequence {
     const float *rows;              /* [n, d]: the input's, or `embedded`; NULL for ids */
     const char *name;              /* of the array that gave the rows; NULL: the model makes them */
     struct attn_encoding encoding; /* of a text */
-    float *embedded;               /* owns; the embeddings of a source that is a text */
+    float *embedded;               /* owns; the embeddings of a source that is a text, or the final
+                                      rows of an encoder */
+    const float *fed; /* [n, d] what an encoder reads instead of ids: the input's, or `heard` */
+    float *heard;     /* owns; of sound */
+    struct attn_pool *pool; /* set before a source is read, for an encoder; or NULL */
+    bool is_later; /* likewise set before: the caller runs the encoder and fills `embedded` */
     const struct attn_pixels *pixels; /* of a picture: the input's, or `made`; NULL: it is none */
     struct attn_pixels made;          /* owns; of a picture that was read */
     struct attn_image_grid grid;      /* of a picture: where its patches are */
@@ -43,6 +48,8 @@ struct attn_sequence {
     const struct attn_places *places;     /* borrowed; names of positions, or NULL */
     const struct attn_sequence *words_of; /* borrowed; in whose words and places positions are
                                              looked up, as long as this one; NULL: in its own */
+    bool is_in_second;  /* words are looked for in the second of two texts alone */
+    bool has_residues;  /* a token may be named K17, by its letter and its position */
     bool is_word_level; /* white space lies between tokens, and is in none of them */
 };
 
@@ -70,15 +77,34 @@ enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequenc
                                              const struct attn_input *input, const char *model,
                                              size_t most, struct attn_error *err);
 
+/* Whether POSITION belongs to the second of two texts, or to the only one: not to tokens that the
+ * tokenizer added. Of ids by their types; all of them where there are none. */
+bool attn_sequence_is_answering(const struct attn_sequence *sequence, size_t position);
+
 /* Feeds SEQUENCE to a session that was fed nothing. */
 enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
                                     struct attn_session *session, struct attn_error *err);
+
+/* SEQUENCE as rows that embeddings are added to. Borrows from it. */
+struct attn_embedding_rows attn_sequence_rows(const struct attn_sequence *sequence,
+                                              const struct attn_model *model);
+
+/* Its embeddings X [n, d_embed]; of pictures [CLS] and registers, then the patches. */
+enum attn_status attn_sequence_embed(const struct attn_sequence *sequence,
+                                     const struct attn_model *model, float *x,
+                                     struct attn_error *err);
 
 /* The tokens of INPUT's text, however many. */
 enum attn_status attn_sequence_encode(const struct attn_request_reading *reading,
                                       const struct attn_input *input,
                                       const struct attn_tokenizer *tokenizer,
                                       struct attn_sequence *sequence, struct attn_error *err);
+
+/* Makes the tokens of a text those of a target, where MODEL has an encoder: the start token comes
+ * first; the end token stays last if KEEPS_END. READING may leave special tokens out. */
+enum attn_status attn_sequence_begin_target(const struct attn_request_reading *reading,
+                                            const struct attn_model *model, bool keeps_end,
+                                            struct attn_sequence *sequence, struct attn_error *err);
 
 /* Whether MODEL needs a source, and takes the one that is given. Stage ATTN_STAGE_OPTIONS. */
 enum attn_status attn_source_check(const struct attn_input *source, const struct attn_model *model,

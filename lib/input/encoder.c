@@ -1,0 +1,158 @@
+/* encoder.c - see encoder.h. */
+#include "input/encoder.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "formats/ndarray_internal.h"
+#include "model/model_internal.h"
+#include "trace/trace_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- sound ------------------------------------------------------------------------------------ */
+
+enum { KERNEL = 3 }; /* columns that a convolution sees: one before, the column, one after */
+
+/* Y [n / stride, D] = gelu(W X + b), of X [n, c], a row for each column of the picture of sound. */
+static enum attn_status convolve(const struct attn_linear *linear, const float *x, size_t n,
+                                 size_t stride, float *y, struct attn_error *err)
+{
+    const size_t n_in = linear->weight.n_row, c = n_in / KERNEL, n_out = n / stride;
+    const struct attn_gemm_engine engine =
+        attn_gemm_engine_start(ATTN_GEMM_AUTO, ATTN_ISA_BEST, (double)n * (double)c);
+    float *windows = attn_alloc(n_out, n_in * sizeof(float), err);
+    float *scratch = attn_alloc(attn_linear_scratch(linear), sizeof(float), err);
+    const struct attn_linear_args args = {.linear = linear,
+                                          .engine = &engine,
+                                          .scratch = &scratch,
+                                          .x = windows,
+                                          .ldx = n_in,
+                                          .n_row = n_out,
+                                          .y = y,
+                                          .ldy = linear->weight.n_col,
+                                          .last_col = linear->weight.n_col,
+                                          .has_activation = true,
+                                          .activation = attn_activation_find("gelu")};
+
+    for (size_t t = 0; windows && t < n_out; t++)
+        for (size_t k = 0; k < KERNEL; k++) {
+            const size_t column = t * stride + k; /* one more than its number */
+
+            for (size_t i = 0; i < c && column > 0 && column <= n; i++)
+                windows[t * n_in + i * KERNEL + k] = x[(column - 1) * c + i];
+        }
+    if (windows && scratch)
+        attn_linear_run(&args, 1, NULL);
+    attn_free(windows);
+    attn_free(scratch);
+    return windows && scratch ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struct attn_ndarray *mel,
+                                   float **rows, size_t *n, struct attn_error *err)
+{
+    const struct attn_config *config = &encoder->config;
+    const size_t n_mel = config->stack.n_mel, n_column = 2 * config->n_ctx, d = config->d_model;
+    char shape[ATTN_SHAPE_TEXT_SIZE];
+    enum attn_status status = ATTN_NO_MEMORY;
+    float *x, *y;
+
+    if (mel->rank != 2 || mel->shape[0] != n_mel || mel->shape[1] != n_column)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has the shape %s, '%s' takes [%zu, %zu]",
+                              attn_quote_string(mel->name).text,
+                              attn_shape_text(mel->rank, mel->shape, shape),
+                              attn_quote_string(encoder->name).text, n_mel, n_column);
+    x = attn_alloc(n_column, n_mel * sizeof *x, err);
+    y = attn_alloc(n_column, d * sizeof *y, err);
+    *rows = attn_alloc(config->n_ctx, d * sizeof **rows, err);
+    *n = config->n_ctx;
+    for (size_t i = 0; x && i < n_mel * n_column; i++)
+        x[i % n_column * n_mel + i / n_column] = mel->data[i];
+    if (x && y && *rows)
+        status = convolve(&encoder->weights.sound[0], x, n_column, 1, y, err);
+    if (status == ATTN_OK)
+        status = convolve(&encoder->weights.sound[1], y, n_column, 2, *rows, err);
+    attn_free(x);
+    attn_free(y);
+    return status;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+/* Events of the encoder: the final rows are kept, and what TRACE wants is handed on. */
+struct keeping {
+    const struct attn_trace *trace; /* or NULL */
+    enum attn_site site;            /* that has the final rows */
+    int layer;
+    float *rows; /* or NULL */
+};
+
+static enum attn_status keep(void *user, const struct attn_trace_event *event,
+                             struct attn_error *err)
+{
+    const struct keeping *keeping = user;
+
+    if (keeping->rows && event->site == keeping->site && event->layer == keeping->layer)
+        attn_trace_keep_rows(event, NULL, event->n_col, keeping->rows);
+    return keeping->trace ? attn_trace_hand_on(keeping->trace, event, err) : ATTN_OK;
+}
+
+/* Chooses what TRACE wants, and the final rows. */
+static enum attn_status choose(const struct attn_dims *dims, const struct attn_trace *trace,
+                               const struct keeping *keeping, struct attn_selection **chosen,
+                               struct attn_error *err)
+{
+    attn_site_set sites = keeping->rows ? ATTN_SITE_BIT(keeping->site) : 0;
+
+    ATTN_TRY(attn_selection_create(dims, chosen, err));
+    if (trace)
+        sites |= attn_selection_sites(trace->selection) & dims->sites; /* others are derived */
+    attn_selection_clear_sites(*chosen);
+    return sites == 0 ? ATTN_OK : attn_selection_set_sites(*chosen, sites, err);
+}
+
+struct attn_sequence attn_encoder_input(const struct attn_sequence *source)
+{
+    return (struct attn_sequence){
+        .n = source->n, .ids = source->ids, .rows = source->fed, .key_mask = source->key_mask};
+}
+
+enum attn_status attn_encoder_run(const struct attn_model *encoder,
+                                  const struct attn_sequence *source,
+                                  const struct attn_session_options *options,
+                                  const struct attn_trace *trace, float *rows,
+                                  struct attn_error *err)
+{
+    const struct attn_config *config = &encoder->config;
+    const struct attn_dims dims = attn_config_dims(config, source->n);
+    const bool is_at_end = config->has_final_norm;
+    struct keeping keeping = {trace, is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
+                              is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1, rows};
+    struct attn_trace all = {NULL, keep, &keeping};
+    struct attn_session_options own = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session *session = NULL;
+    struct attn_selection *chosen = NULL;
+    enum attn_status status = choose(&dims, trace, &keeping, &chosen, err);
+
+    all.selection = chosen;
+    own.n_max = source->n;
+    own.cache = ATTN_CACHE_ONE_LAYER;
+    own.trace = &all;
+    own.pool = options->pool;
+    own.cancel = options->cancel;
+    own.isa = options->isa;
+    own.gemm = options->gemm;
+    own.needs_float32 = options->needs_float32;
+    own.key_mask = source->key_mask;
+    own.n_key_mask = source->n;
+    own.embeddings_name = source->name;
+    if (status == ATTN_OK)
+        status = attn_session_create(encoder, &own, &session, err);
+    if (status == ATTN_OK)
+        status = source->fed ? attn_session_feed_embeddings(session, source->fed, source->n, err)
+                             : attn_session_feed(session, source->ids, source->n, err);
+    attn_session_free(session);
+    attn_selection_free(chosen);
+    return status;
+}

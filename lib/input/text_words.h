@@ -1,0 +1,45 @@
+/*
+ * text_words.h - the words of a text as people count them, and the word of each token. For the
+ * files of this layer and above.
+ *
+ * A word is a run of characters that are not white space, or one of a list, whose words follow each
+ * other in the text. A token belongs to the word that has its first character that is not white
+ * space; a token of white space alone to the next word, or at the end to the last one. (Words that
+ * merging joins, input/sequence.h, are those of the tokens.)
+ */
+#ifndef ATTN_INPUT_TEXT_WORDS_H
+#define ATTN_INPUT_TEXT_WORDS_H
+
+#include "input/input.h"
+#include "tokenizer/encoding.h"
+
+#include <stdint.h>
+
+struct attn_text_word {
+    size_t begin, end; /* in bytes of the text */
+};
+
+/* Initialize with = {0}; end with attn_text_words_release. */
+struct attn_text_words {
+    struct attn_text_word *items; /* [n] owns */
+    size_t n, capacity;
+    size_t size; /* bytes of the text */
+    size_t *of;  /* [n_token] owns; the word of each token, SIZE_MAX: of none */
+};
+
+/* Finds the words of TEXT [size], those of LIST if it has some. ATTN_INVALID without words, or if
+ * the text is not that of the list. */
+enum attn_status attn_text_words_split(const char *text, size_t size,
+                                       const struct attn_word_texts *list,
+                                       struct attn_text_words *words, struct attn_error *err);
+
+/* Finds the word of each token of ENCODING, of TEXT [size], which has the text of WORDS from byte
+ * FIRST on. Tokens elsewhere, and those that the tokenizer added, have none. ATTN_INVALID for
+ * a token with characters of two words, and for a word without a token. */
+enum attn_status attn_text_words_assign(const struct attn_encoding *encoding, const char *text,
+                                        size_t size, size_t first, struct attn_text_words *words,
+                                        struct attn_error *err);
+
+void attn_text_words_release(struct attn_text_words *words);
+
+#endif
