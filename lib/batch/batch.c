@@ -99,6 +99,7 @@ static enum attn_status open_lines(struct attn_batch *batch, struct attn_error *
     struct attn_batch_options *options = &batch->options;
     const struct attn_batch_lines_options of_lines = {
         .path = options->path,
+        .may_be_fasta = !options->takes_texts,
         .max_line = options->max_line,
         .shard = options->shard,
         .n_shard = options->n_shard,

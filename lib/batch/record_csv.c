@@ -32,6 +32,16 @@ static void append_measures(struct attn_record_writer *writer, const float *meas
     }
 }
 
+/* Appends "," and the layer: "3", or "cross,1" of two stacks. */
+static void append_layer(struct attn_buffer *out, const struct attn_records_form *form, int layer)
+{
+    const struct attn_dims dims = {.has_pairs = form->has_pairs};
+    const char *stack =
+        attn_model_stack_name(attn_model_stack_of(&dims, ATTN_SITE_PATTERN, layer, &layer));
+
+    attn_buffer_append_format(out, ",%s%s%d", stack, stack[0] ? "," : "", layer);
+}
+
 /* A line per selected head. KEY begins each. */
 static void append_heads(struct attn_record_writer *writer,
                          const struct attn_record_outcome *outcome, const struct attn_buffer *key)
@@ -47,7 +57,8 @@ static void append_heads(struct attn_record_writer *writer,
             !attn_selection_has_head(outcome->labels->selection, layer, head))
             continue;
         attn_buffer_append(&writer->text, key->data, key->size);
-        attn_buffer_append_format(&writer->text, ",%d,%d,%zu", layer, head, outcome->n_token);
+        append_layer(&writer->text, writer->form, layer);
+        attn_buffer_append_format(&writer->text, ",%d,%zu", head, outcome->n_token);
         append_measures(writer, outcome->measures, i);
         attn_buffer_append_char(&writer->text, '\n');
     }
@@ -138,6 +149,7 @@ static enum attn_status begin_csv(struct attn_record_writer *writer, struct attn
 
     if (!attn_record_writer_is_empty(writer))
         return ATTN_OK;
+    attn_buffer_append_string(&columns, writer->form->has_pairs ? "stack," : "");
     attn_buffer_append_string(&columns, "layer,head,n_token");
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         if (writer->form->measures & ATTN_MEASURE_BIT(m))
@@ -188,7 +200,10 @@ static enum attn_status begin_edges(struct attn_record_writer *writer, struct at
 {
     if (!attn_record_writer_is_empty(writer))
         return ATTN_OK;
-    return attn_record_header_append(writer, "layer,head,query,key,weight", err);
+    return attn_record_header_append(writer,
+                                     writer->form->has_pairs ? "stack,layer,head,query,key,weight"
+                                                             : "layer,head,query,key,weight",
+                                     err);
 }
 
 enum {
@@ -252,7 +267,8 @@ static enum attn_status write_edges(struct attn_record_writer *writer,
         for (int head = 0; head < (int)writer->form->n_head; head++) {
             start.size = 0;
             attn_buffer_append(&start, id.data, id.size);
-            attn_buffer_append_format(&start, ",%d,%d,", layer, head);
+            append_layer(&start, writer->form, layer);
+            attn_buffer_append_format(&start, ",%d,", head);
             if (start.has_failed)
                 break;
             append_head(writer, outcome, layer, head, &start);

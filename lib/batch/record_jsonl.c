@@ -16,7 +16,8 @@ static void append(struct attn_buffer *out, const char *text)
     attn_buffer_append_string(out, text);
 }
 
-/* {"entropy":[[0.41,...],...],...} */
+/* {"entropy":[[0.41,...],...],...}, with two rows for each layer of two stacks:
+ * [[[0.04,...],[0.78,...]],...] */
 static void append_measures(struct attn_buffer *out, const struct attn_records_form *form,
                             const float *values)
 {
@@ -30,8 +31,10 @@ static void append_measures(struct attn_buffer *out, const struct attn_records_f
         separator = ",\"";
         for (size_t layer = 0; layer < form->n_layer; layer++, values += form->n_head) {
             append(out, layer == 0 ? "\":[" : ",");
+            append(out, form->has_pairs && layer % 2 == 0 ? "[" : "");
             attn_json_append_row(out, (struct attn_row){.values = values, .n = form->n_head},
                                  form->n_head, form->precision);
+            append(out, form->has_pairs && layer % 2 == 1 ? "]" : "");
         }
         append(out, "]");
     }

@@ -48,6 +48,21 @@ static void add_array(struct npy_writer *w, const char *name, const char *dtype,
         w->n_row = array->row_size / sizeof(float);
 }
 
+/* Adds that of a measure, [N, L, H], or [N, L, 2, H] of two stacks: decoder and cross. */
+static void add_measure(struct npy_writer *w, const char *name)
+{
+    const struct attn_records_form *form = w->base.form;
+    struct array *array = &w->arrays[w->n_array];
+
+    add_array(w, name, "<f4", form->n_layer, form->n_head);
+    if (form->has_pairs) {
+        array->rank = 4;
+        array->shape[1] = form->n_layer / 2;
+        array->shape[2] = 2;
+        array->shape[3] = form->n_head;
+    }
+}
+
 /* Opens FOLDER/NAME.npy: only a regular file is replaced, and no link is followed. */
 static enum attn_status open_array(struct npy_writer *w, const char *folder,
                                    const struct array *array, bool is_resumed,
@@ -81,8 +96,7 @@ static enum attn_status open_npy(struct attn_record_writer *writer, const char *
     add_array(w, "n_token", "<i4", 0, 0);
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         if (form->measures & ATTN_MEASURE_BIT(m))
-            add_array(w, attn_measure_name((enum attn_measure)m), "<f4", form->n_layer,
-                      form->n_head);
+            add_measure(w, attn_measure_name((enum attn_measure)m));
     if (form->n_top > 0) {
         add_array(w, "top_id", "<i4", form->n_top, 0);
         add_array(w, "top_p", "<f4", form->n_top, 0);

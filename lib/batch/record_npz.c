@@ -87,12 +87,19 @@ static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn
 
 /* --- Members --------------------------------------------------------------------------------- */
 
-/* Takes the numbers of array I as they lie in the archive: first into the CRC of ENTRY, which
+/* One array: that of a record's tensors which has this number, or an array with data. */
+struct member {
+    const struct attn_array *array;
+    const struct attn_record_arrays *arrays; /* NULL: it has data */
+    size_t i;
+};
+
+/* Takes the numbers of MEMBER as they lie in the archive: first into the CRC of ENTRY, which
  * stands before them, then with ENTRY NULL into the archive. */
-static void take_array(struct npz_writer *w, const struct attn_record_arrays *arrays, size_t i,
+static void take_array(struct npz_writer *w, const struct member *member,
                        struct attn_zip_entry *entry)
 {
-    const struct attn_array *array = attn_record_array(arrays, i);
+    const struct attn_array *array = member->array;
     size_t n = 0;
 
     for (size_t r = 0, left = array->size; left > 0; r += n) {
@@ -100,7 +107,7 @@ static void take_array(struct npz_writer *w, const struct attn_record_arrays *ar
         size_t size = array->size;
 
         if (!bytes) {
-            bytes = attn_record_array_rows(arrays, i, r, &n);
+            bytes = attn_record_array_rows(member->arrays, member->i, r, &n);
             size = n * array->shape[array->rank - 1] * sizeof(float);
         }
         left -= size;
@@ -112,10 +119,9 @@ static void take_array(struct npz_writer *w, const struct attn_record_arrays *ar
 }
 
 static enum attn_status write_member(struct npz_writer *w, size_t number,
-                                     const struct attn_record_arrays *arrays, size_t i,
-                                     struct attn_error *err)
+                                     const struct member *member, struct attn_error *err)
 {
-    const struct attn_array *array = attn_record_array(arrays, i);
+    const struct attn_array *array = member->array;
     struct attn_sink *archive = w->base.parts[ARCHIVE];
     unsigned char record[ATTN_ZIP_RECORD_SIZE];
     char header[ATTN_NPY_HEADER_SIZE];
@@ -126,10 +132,10 @@ static enum attn_status write_member(struct npz_writer *w, size_t number,
     snprintf(entry.name, sizeof entry.name, "%09zu/%s.npy", number, array->name);
     entry.crc =
         attn_crc32_begin(entry.size) ^ attn_crc32_piece(&w->crc, header, header_size, array->size);
-    take_array(w, arrays, i, &entry);
+    take_array(w, member, &entry);
     attn_sink_write(archive, record, attn_zip_local_header(&entry, record));
     attn_sink_write(archive, header, header_size);
-    take_array(w, arrays, i, NULL);
+    take_array(w, member, NULL);
     attn_sink_write(w->base.parts[MEMBERS], record, attn_zip_central_header(&entry, record));
     w->n_member++;
     return attn_sink_check(archive, err);
@@ -142,11 +148,14 @@ static enum attn_status write_npz(struct attn_record_writer *writer,
     struct attn_record_arrays *arrays;
     enum attn_status status = ATTN_OK;
 
+    if (!outcome->failure && outcome->matrix)
+        return write_member(w, outcome->number, &(struct member){outcome->matrix, NULL, 0}, err);
     if (outcome->failure || !outcome->capture)
         return ATTN_OK;
     ATTN_TRY(attn_record_arrays_create(outcome, &arrays, err));
     for (size_t i = 0; status == ATTN_OK && i < attn_record_arrays_n(arrays); i++)
-        status = write_member(w, outcome->number, arrays, i, err);
+        status = write_member(w, outcome->number,
+                              &(struct member){attn_record_array(arrays, i), arrays, i}, err);
     if (status == ATTN_OK)
         status = attn_sink_check(w->base.parts[MEMBERS], err);
     attn_record_arrays_free(arrays);

@@ -37,6 +37,7 @@ struct attn_records_form {
     attn_record_field_set fields; /* of jsonl: bits of enum attn_record_field */
     attn_measure_set measures;    /* which measures: ATTN_MEASURE_BIT of each */
     size_t n_layer, n_head;       /* L and H */
+    bool has_pairs;               /* layers 2N and 2N + 1 are layer N of a decoder */
     size_t n_top;                 /* K: number of predicted next tokens */
     size_t n_next;                /* continuations for all records */
     bool has_positions;           /* predictions are after given positions, not after the last */
@@ -78,6 +79,7 @@ struct attn_record_outcome {
     const struct attn_capture *capture;         /* the selected tensors, or NULL */
     const struct attn_edges *edges;             /* the largest keys of each query, or NULL */
     const struct attn_table *rows;              /* of each.h; or NULL */
+    const struct attn_array *matrix;            /* with data, for npz; or NULL */
 };
 
 /* The outcome of a result of attn_run_many. Borrows from RESULT. */
