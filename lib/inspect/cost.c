@@ -51,7 +51,8 @@ static void count_linear(struct extent *extent, const struct attn_linear *linear
     count_vector(extent, &linear->bias);
 }
 
-static struct inventory take_inventory(const struct attn_model *model)
+/* With N_EXPERT experts of a layer that has some: all are of one size. */
+static struct inventory take_inventory(const struct attn_model *model, size_t n_expert)
 {
     const struct attn_weights *weights = &model->weights;
     struct inventory found = {.embedding = {0, 0}};
@@ -62,8 +63,12 @@ static struct inventory take_inventory(const struct attn_model *model)
     count_tensor(&found.embedding, &weights->types);
     count_linear(&found.embedding, &weights->embed_map);
     count_linear(&found.embedding, &weights->patches);
+    count_linear(&found.embedding, &weights->sound[0]);
+    count_linear(&found.embedding, &weights->sound[1]);
+    count_tensor(&found.attention, &weights->relative_bias);
     count_vector(&found.embedding, &weights->cls);
     count_vector(&found.embedding, &weights->registers);
+    count_norm(&found.norms, &weights->ln_row);
     count_norm(&found.norms, &weights->ln_embed);
     for (size_t layer = 0; layer < model->config.n_layer; layer++) {
         const struct attn_block_weights *block = &weights->blocks[layer];
@@ -75,9 +80,14 @@ static struct inventory take_inventory(const struct attn_model *model)
         for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
             count_linear(attn_block_linear_is_mlp(i) ? &found.mlp : &found.attention,
                          &block->linears[i]);
+        count_vector(&found.attention, &block->sinks);
+        for (size_t e = 0; block->experts && e < 3 * n_expert; e++)
+            count_linear(&found.mlp, &block->experts->gate + e);
     }
     count_norm(&found.norms, &weights->ln_final);
     count_norm(&found.norms, &weights->ln_head);
+    if (model->config.norm == ATTN_NORM_LAYERNORM_NO_WEIGHT)
+        found.norms = (struct extent){0}; /* they are ones that no file holds */
     count_linear(&found.output, &weights->head);
     count_linear(&found.output, &weights->projection);
     count_tensor(&found.output, &weights->logit_scale);
@@ -86,9 +96,17 @@ static struct inventory take_inventory(const struct attn_model *model)
     return found;
 }
 
+/* Whether both stacks of MODEL have one table of tokens. */
+static bool shares_embedding(const struct attn_model *model)
+{
+    return model->encoder->weights.embed.data == model->weights.embed.data;
+}
+
 struct attn_parameters attn_model_parameters(const struct attn_model *model)
 {
-    const struct inventory found = take_inventory(model);
+    const struct attn_config *c = &model->config;
+    const struct inventory found = take_inventory(model, c->n_expert);
+    const struct inventory used = take_inventory(model, c->n_expert_used);
     struct attn_parameters n = {.embedding = found.embedding.n_element,
                                 .positions = found.positions.n_element,
                                 .attention = found.attention.n_element,
@@ -96,8 +114,25 @@ struct attn_parameters attn_model_parameters(const struct attn_model *model)
                                 .norms = found.norms.n_element,
                                 .output = found.output.n_element};
 
+    if (model->encoder) {
+        const struct attn_parameters other = attn_model_parameters(model->encoder);
+
+        n.embedding += shares_embedding(model) ? 0 : other.embedding;
+        n.positions += other.positions;
+        n.attention += other.attention;
+        n.mlp += other.mlp;
+        n.norms += other.norms;
+    }
     n.total = n.embedding + n.positions + n.attention + n.mlp + n.norms + n.output;
+    n.active = n.total - found.mlp.n_element + used.mlp.n_element;
     return n;
+}
+
+uint64_t attn_encoder_parameters(const struct attn_model *model)
+{
+    const struct attn_parameters n = attn_model_parameters(model->encoder);
+
+    return n.total - (shares_embedding(model) ? n.embedding : 0);
 }
 
 /* Bytes of TABLE [n_row, d] that a run reads, which reads at most N rows. */
@@ -111,7 +146,9 @@ static uint64_t row_bytes(const struct attn_tensor *table, size_t n)
 
 static uint64_t find_weights(const struct attn_model *model, size_t n, size_t n_source)
 {
-    const struct inventory found = take_inventory(model);
+    const size_t n_chosen = attn_size_mul(n, model->config.n_expert_used); /* if none is shared */
+    const size_t n_expert = model->config.n_expert;
+    const struct inventory found = take_inventory(model, n_chosen < n_expert ? n_chosen : n_expert);
     const bool is_whole = /* otherwise only rows of it are read */
         model->config.output == ATTN_OUTPUT_TIED || model->config.image.patch_height > 0;
 
@@ -145,6 +182,8 @@ static void add_layer(const struct attn_model *model, size_t layer, uint64_t n_k
             add_product(attn_block_linear_is_mlp(i) ? &cost->mlp : &cost->projections,
                         is_of_key ? n_key : n, linear->weight.n_row * linear->weight.n_col);
     }
+    if (block->experts) /* the chosen ones */
+        add_product(&cost->mlp, 3 * n * c->n_expert_used, c->d_model * c->d_expert);
     if (attention->kind == ATTN_ATTENTION_WINDOW && attention->window < n)
         width = attention->window; /* the first width queries see fewer */
     n_pair = c->is_cross[layer] || attention->mask != ATTN_MASK_CAUSAL
@@ -160,7 +199,7 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
     const struct attn_config *c = &model->config;
     const struct attn_weights *weights = &model->weights;
     const uint64_t n = cost->n_position, d = c->d_embed, n_front = 1 + c->image.n_register;
-    const bool is_pooled = c->image.pooling != ATTN_POOLING_NONE;
+    const bool is_pooled = c->pooling != ATTN_POOLING_NONE;
     uint64_t n_cached = 0, one;
 
     for (size_t layer = 0; layer < c->n_layer; layer++) {
@@ -175,15 +214,37 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
     if (weights->patches.weight.data)
         add_product(&cost->projections, n > n_front ? n - n_front : 0,
                     attn_saturated_mul(weights->patches.weight.n_row, d));
+    for (size_t i = 0; i < 2; i++) /* the first map has two rows for each of the second */
+        if (weights->sound[i].weight.data)
+            add_product(
+                &cost->projections, (2 - i) * n,
+                attn_saturated_mul(weights->sound[i].weight.n_row, weights->sound[i].weight.n_col));
     if (weights->embed_map.weight.data)
         add_product(&cost->projections, n, attn_saturated_mul(d, c->d_model));
     if (weights->head.weight.data)
-        add_product(&cost->output, n, attn_saturated_mul(d, c->d_model));
+        add_product(&cost->output, is_pooled ? 1 : n,
+                    attn_saturated_mul(weights->head.weight.n_col, c->d_model));
     add_product(&cost->output, c->d_model, c->d_projected);
     one = attn_saturated_mul(n_cached, (c->d_head + c->d_value) * sizeof(float));
     cost->keys_values = attn_saturated_mul(one, c->n_kv_head);
     cost->keys_values_plain = attn_saturated_mul(one, c->n_head);
     cost->keys_values_multi_query = one;
+}
+
+/* Adds what the encoder of MODEL does with the source, once; before find_work of the decoder, whose
+ * caches stay. */
+static void add_encoder(const struct attn_model *model, struct attn_cost *cost)
+{
+    const size_t n = cost->n_position;
+
+    if (!model->encoder || cost->n_source == 0)
+        return;
+    cost->n_position = cost->n_source;
+    find_work(model->encoder, cost);
+    cost->n_position = n;
+    cost->weights += find_weights(model->encoder, cost->n_source, 0);
+    if (shares_embedding(model) && model->config.output == ATTN_OUTPUT_TIED) /* read as a whole */
+        cost->weights -= row_bytes(&model->encoder->weights.embed, cost->n_source);
 }
 
 static void find_sites(const struct attn_selection *selection, struct attn_cost *cost)
@@ -239,6 +300,7 @@ enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t
     if (status == ATTN_OK) {
         found.session = n_byte;
         found.weights = find_weights(model, n, found.n_source);
+        add_encoder(model, &found);
         find_work(model, &found);
         find_sites(selection, &found);
         *cost = found;
@@ -292,6 +354,14 @@ enum attn_status attn_cost_find_kind(const struct attn_model *model, const struc
             self = one;
         sum.n_pair = attn_saturated_add(sum.n_pair, one.n_pair);
         sum.matrices = attn_saturated_add(sum.matrices, one.matrices);
+    }
+    if (model->encoder && cost->n_source > 0) {
+        const struct attn_cost of_source = {.n_position = cost->n_source};
+        struct attn_kind_cost other;
+
+        ATTN_TRY(attn_cost_find_kind(model->encoder, &of_source, kind, &other, err));
+        sum.n_pair = attn_saturated_add(sum.n_pair, other.n_pair);
+        sum.matrices = attn_saturated_add(sum.matrices, other.matrices);
     }
     *found = sum;
     return ATTN_OK;

@@ -30,6 +30,7 @@ struct attn_parameters {
     uint64_t norms;     /* all layers, and the final one */
     uint64_t output;    /* 0 if it is tied to the embedding */
     uint64_t total;
+    uint64_t active; /* without the experts that a token does not choose */
 };
 
 struct attn_cost {
@@ -44,7 +45,8 @@ struct attn_cost {
     uint64_t output;      /* T D V, once */
 
     /* Bytes. */
-    uint64_t weights; /* weights that are read; at most one row of the embedding per position */
+    uint64_t weights; /* weights that are read; at most one row of the embedding per position, and
+                         the experts that it chooses */
     uint64_t session; /* attn_session_measure: one thread, the default sites, one layer cached */
     uint64_t keys_values;             /* S G (E + Ev) floats a layer: the cache of all layers */
     uint64_t keys_values_plain;       /* with a key/value head for each query head */
@@ -53,11 +55,16 @@ struct attn_cost {
 };
 
 /* The cost of N positions, and of N_SOURCE rows of a source, which are ignored unless a layer
- * attends to a source. ATTN_INVALID if they do not fit the model. */
+ * attends to a source; with that of an encoder, which reads the source once. ATTN_INVALID if they
+ * do not fit the model. */
 enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t n_source,
                                 struct attn_cost *cost, struct attn_error *err);
 
+/* Of a model with two stacks those of both. */
 struct attn_parameters attn_model_parameters(const struct attn_model *model);
+
+/* The elements of the encoder of MODEL, which has one, that are not the decoder's as well. */
+uint64_t attn_encoder_parameters(const struct attn_model *model);
 
 /* The cost of the attention of all layers. */
 struct attn_kind_cost {

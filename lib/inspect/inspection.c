@@ -10,10 +10,11 @@
 #include "base/path.h"
 #include "base/table_internal.h"
 #include "base/thread.h"
+#include "base/version.h"
 #include "inspect/inspection_internal.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
-#include "model/model.h"
+#include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"
 #include "trace/selection.h"
 #include "trace/trace_internal.h"
@@ -134,19 +135,27 @@ static enum attn_status find_config(struct filling *to)
 {
     const struct attn_config *config = attn_model_config(to->given.model);
     const bool has_cross = attn_config_has_cross(config);
+    struct attn_config shown = *config;
     struct table_record record = {.n = 0};
 
+    shown.n_layer = attn_config_n_whole_layer(config);
+
     for (const struct attn_config_field *field = attn_config_fields; field->name; field++) {
+        const char *value = (const char *)config + field->offset;
         const bool is_n_source = field->offset == offsetof(struct attn_config, n_source);
         const bool is_d_out = field->offset == offsetof(struct attn_config, d_out);
 
         if ((field->is_of_source && !has_cross) || (field->is_of_encoder && !config->is_encoder) ||
             (field->is_of_tower && config->d_projected == 0 && !config->has_two_towers) ||
             (field->is_of_image && config->image.patch_height == 0) ||
+            (field->is_of_classes &&
+             (config->task == ATTN_TASK_VOCABULARY || config->image.patch_height > 0)) ||
+            (field->is_of_mixture && config->n_expert == 0) ||
+            (field->is_rare && *(const double *)(const void *)value == 0) ||
             (is_n_source && config->n_source == 0) ||
             (is_d_out && config->d_out == config->d_model))
             continue;
-        add_field(&record, config, field);
+        add_field(&record, &shown, field);
     }
     ATTN_TRY(attn_table_create("config", record.columns, record.n, &to->table, to->err));
     return attn_table_append(to->table, record.cells, record.n, to->err);
@@ -155,7 +164,8 @@ static enum attn_status find_config(struct filling *to)
 static const struct attn_column attention_columns[] = {
     {TEXT("kind")},      {FLAG("is_cross")},     {TEXT("mask")},          {FLAG("is_scaled")},
     {NUMBER("eps")},     {NUMBER("factor")},     {COUNT("window")},       {NUMBER("score_cap")},
-    {TEXT("rope_type")}, {NUMBER("rope_theta")}, {NUMBER("rope_factor")}, {COUNT("d_rotary")}};
+    {TEXT("rope_type")}, {NUMBER("rope_theta")}, {NUMBER("rope_factor")}, {COUNT("d_rotary")},
+    {TEXT("rope_pairs")}};
 
 static enum attn_status find_attention(struct filling *to)
 {
@@ -170,7 +180,8 @@ static enum attn_status find_attention(struct filling *to)
         const struct attn_attention *a = &config->attention[layer];
         const bool is_cross = config->is_cross[layer];
         const bool is_causal = a->mask == ATTN_MASK_CAUSAL && !is_cross;
-        const bool has_rope = config->positions == ATTN_POSITIONS_ROTARY;
+        const bool has_rope =
+            config->positions == ATTN_POSITIONS_ROTARY && config->rope[layer].d_rotary > 0;
         const struct attn_rope *rope = &config->rope[layer];
         ATTN_TRY(append(
             to, attn_cell_string(attn_attention_kind_name(a->kind)), attn_cell_boolean(is_cross),
@@ -181,7 +192,9 @@ static enum attn_status find_attention(struct filling *to)
             has_rope ? attn_cell_string(ropes[rope->type]) : attn_cell_missing(),
             has_rope ? attn_cell_real(rope->theta) : attn_cell_missing(),
             has_rope && rope->factor > 0 ? attn_cell_real(rope->factor) : attn_cell_missing(),
-            has_rope ? count_cell(rope->d_rotary) : attn_cell_missing()));
+            has_rope ? count_cell(rope->d_rotary) : attn_cell_missing(),
+            has_rope ? attn_cell_string(rope->turns_neighbours ? "neighbours" : "half")
+                     : attn_cell_missing()));
     }
     return ATTN_OK;
 }
@@ -190,17 +203,32 @@ static const struct attn_column towers_columns[] = {
     {TEXT("tower")},    {TEXT("model_type")}, {COUNT("n_layer")},   {COUNT("n_head")},
     {COUNT("d_model")}, {COUNT("n_ctx")},     {COUNT("parameters")}};
 
-static enum attn_status append_tower(struct filling *to, const struct attn_model *model)
+static enum attn_status append_tower(struct filling *to, const char *name,
+                                     const struct attn_model *model, uint64_t n_parameter)
 {
     const struct attn_config *config = attn_model_config(model);
-    return append(to, attn_cell_string(config->image.patch_height > 0 ? "image" : "text"),
-                  attn_cell_string(config->model_type), count_cell(config->n_layer),
-                  count_cell(config->n_head), count_cell(config->d_model),
-                  count_cell(config->n_ctx), count_cell(attn_model_parameters(model).total));
+    const bool is_limited = config->n_ctx != SIZE_MAX;
+    return append(to, attn_cell_string(name), attn_cell_string(config->model_type),
+                  count_cell(attn_config_n_whole_layer(config)), count_cell(config->n_head),
+                  count_cell(config->d_model),
+                  is_limited ? count_cell(config->n_ctx) : attn_cell_missing(),
+                  count_cell(n_parameter));
+}
+
+/* The encoder and the decoder; a table of tokens that both have is the decoder's. */
+static enum attn_status append_stacks(struct filling *to)
+{
+    const struct attn_model *model = to->given.model;
+    const uint64_t n_encoder = attn_encoder_parameters(model);
+
+    ATTN_TRY(append_tower(to, "encoder", model->encoder, n_encoder));
+    return append_tower(to, "decoder", model, attn_model_parameters(model).total - n_encoder);
 }
 
 static enum attn_status find_towers(struct filling *to)
 {
+    if (attn_model_config(to->given.model)->stack.has_encoder)
+        return append_stacks(to);
     if (!attn_model_config(to->given.model)->has_two_towers || !to->given.source)
         return ATTN_OK;
     for (int tower = ATTN_TOWER_TEXT; tower <= ATTN_TOWER_IMAGE; tower++) {
@@ -211,7 +239,8 @@ static enum attn_status find_towers(struct filling *to)
         options.tower = (enum attn_tower)tower;
         status = attn_model_open(to->given.source, &options, &model, to->err);
         if (status == ATTN_OK)
-            status = append_tower(to, model);
+            status = append_tower(to, tower == ATTN_TOWER_IMAGE ? "image" : "text", model,
+                                  attn_model_parameters(model).total);
         attn_model_free(model);
         ATTN_TRY(status);
     }
@@ -244,13 +273,15 @@ static enum attn_status find_parameters(struct filling *to)
 
 /* --- Of the tokenizer ------------------------------------------------------------------------- */
 
-static const struct attn_column tokenizer_columns[] = {{TEXT("kind")}, {COUNT("n_vocab")}};
+static const struct attn_column tokenizer_columns[] = {
+    {TEXT("kind")}, {COUNT("n_vocab")}, {TEXT("unicode")}};
 
 static enum attn_status find_tokenizer(struct filling *to)
 {
     const struct attn_tokenizer *tokenizer = to->given.tokenizer;
     return append(to, attn_cell_string(attn_tokenizer_kind_name(attn_tokenizer_kind(tokenizer))),
-                  count_cell(attn_tokenizer_n_vocab(tokenizer)));
+                  count_cell(attn_tokenizer_n_vocab(tokenizer)),
+                  attn_cell_string(ATTN_UNICODE_VERSION));
 }
 
 static const struct attn_column special_columns[] = {{COUNT("id")}, {TEXT("token")}};

@@ -3,11 +3,14 @@
  * bias in every map of a block, gelu_new, and the embedding as its output matrix. */
 #include "inspect/inspection_internal.h"
 
+#include "attention/attention_internal.h"
 #include "base/buffer.h"
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
+#include "model/config_internal.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,21 +48,23 @@ static ATTN_PRINTF(3, 4) void add(struct difference_list *list, const char *part
 
 /* --- Differences by layer --------------------------------------------------------------------- */
 
-/* Writes in words how LAYER differs from GPT-2; nothing if it does not. */
+/* Writes in words how LAYER differs from GPT-2; nothing if it does not. Parts of layers that attend
+ * to the source of an encoder are not described. */
 typedef void (*describe_fn)(const struct attn_config *config, size_t layer, char words[WORDS_SIZE]);
 
 /* Appends a row for the layers with these WORDS, "layers 0-4, 6: ..." unless all have them. */
 static void add_by_words(struct difference_list *list, const char *part, describe_fn describe,
                          const char *words)
 {
-    const size_t n_layer = list->config->n_layer;
+    const size_t n_layer = attn_config_n_whole_layer(list->config);
+    const size_t n_part = attn_config_n_part(list->config);
     struct attn_buffer layers = {0}, text = {0};
     char other[WORDS_SIZE];
     size_t n = 0;
 
     for (size_t first = 0, last; first < n_layer; first = last + 1) {
         for (last = first; last < n_layer; last++) {
-            describe(list->config, last, other);
+            describe(list->config, last * n_part, other);
             if (strcmp(other, words) != 0)
                 break;
         }
@@ -85,10 +90,11 @@ static void add_by_words(struct difference_list *list, const char *part, describ
 /* Appends one row for all layers with the same words. */
 static void add_by_layer(struct difference_list *list, const char *part, describe_fn describe)
 {
+    const size_t n_part = attn_config_n_part(list->config);
     char groups[MAX_GROUP][WORDS_SIZE], words[WORDS_SIZE];
     size_t n = 0;
 
-    for (size_t layer = 0; layer < list->config->n_layer; layer++) {
+    for (size_t layer = 0; layer < list->config->n_layer; layer += n_part) {
         size_t i = 0;
 
         describe(list->config, layer, words);
@@ -111,7 +117,12 @@ static void describe_rope(const struct attn_config *config, size_t layer, char w
     const struct attn_rope *rope = &config->rope[layer];
     size_t used = 0;
 
-    attn_fixed_text_append(words, WORDS_SIZE, &used, "rotary, theta %.15g", rope->theta);
+    if (rope->d_rotary == 0) {
+        snprintf(words, WORDS_SIZE, "turn no positions");
+        return;
+    }
+    attn_fixed_text_append(words, WORDS_SIZE, &used, "rotary%s, theta %.15g",
+                           rope->turns_neighbours ? ": neighbours" : "", rope->theta);
     if (rope->d_rotary < config->d_head)
         attn_fixed_text_append(words, WORDS_SIZE, &used,
                                ", of the first %zu of %zu components of a head", rope->d_rotary,
@@ -132,6 +143,12 @@ static void describe_rope(const struct attn_config *config, size_t layer, char w
             words, WORDS_SIZE, &used,
             ", low frequencies / %.15g, q and k * %.6g (yarn, trained on %.15g tokens)",
             rope->factor, rope->attention_factor, rope->n_original);
+        break;
+    case ATTN_ROPE_LONGROPE:
+        attn_fixed_text_append(words, WORDS_SIZE, &used,
+                               ", two lists of factors, up to %.15g tokens and beyond, q and k * "
+                               "%.6g (longrope)",
+                               rope->n_original, rope->attention_factor);
         break;
     case ATTN_ROPE_DYNAMIC:
         attn_fixed_text_append(words, WORDS_SIZE, &used, ", as written up to %zu tokens (dynamic)",
@@ -181,6 +198,11 @@ static void describe_scores(const struct attn_config *config, size_t layer, char
                                attention->score_cap, attention->score_cap);
 }
 
+static void describe_dense(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
+{
+    snprintf(words, WORDS_SIZE, "%s", config->is_dense[layer] ? "dense, without experts" : "");
+}
+
 /* --- Differences of all layers ---------------------------------------------------------------- */
 
 static void add_norms(struct difference_list *list)
@@ -191,7 +213,8 @@ static void add_norms(struct difference_list *list)
         [ATTN_NORM_RMSNORM] = "RMSNorm: no mean is taken off, nothing is added",
         [ATTN_NORM_RMSNORM_PLUS_ONE] =
             "RMSNorm, times 1 + weight: no mean is taken off, nothing is added",
-        [ATTN_NORM_LAYERNORM_NO_BIAS] = "LayerNorm without a bias"};
+        [ATTN_NORM_LAYERNORM_NO_BIAS] = "LayerNorm without a bias",
+        [ATTN_NORM_LAYERNORM_NO_WEIGHT] = "LayerNorm without weights"};
     static const char *const places[] = {
         [ATTN_NORM_PRE] = "",
         [ATTN_NORM_POST] = "after attention and MLP, not before them",
@@ -214,10 +237,11 @@ static void add_norms(struct difference_list *list)
 
 static void add_heads(struct difference_list *list)
 {
-    static const char *const norms[] = {[ATTN_QK_NORM_NONE] = "",
-                                        [ATTN_QK_NORM_PER_HEAD] = "normalized, each head by itself",
-                                        [ATTN_QK_NORM_ALL_HEADS] =
-                                            "normalized, all heads of a token at once"};
+    static const char *const norms[] = {
+        [ATTN_QK_NORM_NONE] = "",
+        [ATTN_QK_NORM_PER_HEAD] = "normalized, each head by itself",
+        [ATTN_QK_NORM_ALL_HEADS] = "normalized, all heads of a token at once",
+        [ATTN_QK_NORM_EACH_HEAD] = "normalized, each head by itself with its own weights"};
     const struct attn_config *config = list->config;
 
     if (!config->has_projections)
@@ -230,6 +254,8 @@ static void add_heads(struct difference_list *list)
             config->d_head, config->n_head * config->d_head, config->d_model);
     if (config->qk_norm != ATTN_QK_NORM_NONE)
         add(list, "q and k", "%s", norms[config->qk_norm]);
+    if (config->qkv_clip > 0)
+        add(list, "q, k and v", "kept within %.15g", config->qkv_clip);
 }
 
 /* Names the maps of a block that have a bias, unless all have one. */
@@ -241,7 +267,7 @@ static void add_biases(struct difference_list *list)
         const char *name;
     } maps[] = {{config->has_projections, config->has_qkv_bias, "q, k and v"},
                 {config->has_out_proj, config->has_out_bias, "the output projection"},
-                {config->d_mlp > 0, config->has_mlp_bias, "the MLP"}};
+                {config->d_mlp > 0, config->has_mlp_bias || config->has_expert_bias, "the MLP"}};
     const char *with[3];
     size_t n_map = 0, n = 0;
 
@@ -260,6 +286,11 @@ static void add_biases(struct difference_list *list)
         add(list, "biases", "of %s and %s alone", with[0], with[1]);
 }
 
+static bool is_factor(double factor)
+{
+    return factor > 0 && (factor < 1 || factor > 1);
+}
+
 /* The block as a whole, its MLP, and the output layer. */
 static void add_block(struct difference_list *list)
 {
@@ -269,13 +300,29 @@ static void add_block(struct difference_list *list)
         add(list, "block", "heads are put side by side, without an output projection");
     if (config->d_mlp == 0)
         add(list, "mlp", "none");
+    else if (config->expert_limit > 0)
+        add(list, "mlp",
+            "gated: g sigmoid(%.6g g) * (u + 1), g = x W_gate up to %.6g, u = x W_in within %.6g",
+            config->expert_alpha, config->expert_limit, config->expert_limit);
     else if (config->has_gated_mlp)
         add(list, "mlp", "gated: %s(x W_gate) * (x W_in)", config->act_fn);
     else if (strcmp(config->act_fn, "gelu_new") != 0)
         add(list, "mlp", "%s", config->act_fn);
+    if (config->n_expert > 0)
+        add(list, "experts", "%zu of %zu a token, of width %zu, weights %s 1%s",
+            config->n_expert_used, config->n_expert, config->d_expert,
+            config->expert_weights == ATTN_EXPERTS_SOFTMAX_ALL ? "sum to less than" : "sum to",
+            config->d_shared_expert > 0 ? ", and a shared one" : "");
+    if (config->n_expert > 0)
+        add_by_layer(list, "mlp", describe_dense);
+    if (config->has_sinks)
+        add(list, "sinks", "each row of a pattern sums to less than 1");
     if (config->has_layer_scale)
         add(list, "block",
             "what attention and MLP add is multiplied by a factor for each component");
+    if (is_factor(config->residual_scale))
+        add(list, "block", "what attention and MLP add is multiplied by %.6g",
+            config->residual_scale);
     if (!config->has_residual)
         add(list, "block", "its input is not added to its output");
     if (config->has_parallel_residual)
@@ -288,14 +335,18 @@ static void add_block(struct difference_list *list)
             config->head_act_fn);
     if (config->output == ATTN_OUTPUT_NONE)
         add(list, "output", "none: no logits");
-    if (config->image.pooling != ATTN_POOLING_NONE)
+    if (config->pooling != ATTN_POOLING_NONE && config->image.patch_height > 0)
         add(list, "output", "a classifier of %zu labels, which reads [CLS]%s", config->n_vocab,
-            config->image.pooling == ATTN_POOLING_FIRST_AND_MEAN ? " beside the mean of the patches"
-                                                                 : "");
+            config->pooling == ATTN_POOLING_FIRST_AND_MEAN ? " beside the mean of the patches"
+                                                           : "");
     else if (config->output == ATTN_OUTPUT_OWN)
         add(list, "output", "a matrix of its own, not the embedding");
     if (config->has_output_bias)
         add(list, "output", "with a bias");
+    if (config->has_output_map)
+        add(list, "output", "a linear map makes rows %zu wide", config->d_embed);
+    if (is_factor(config->logits_scale))
+        add(list, "output", "logits are multiplied by %.6g", config->logits_scale);
     if (config->logits_cap > 0)
         add(list, "output", "logits become %.15g * tanh(logit / %.15g)", config->logits_cap,
             config->logits_cap);
@@ -320,6 +371,39 @@ static void add_image(struct difference_list *list)
                                               : "resampled for other pictures");
 }
 
+/* The slopes of the first heads, as "1/4 1/16". */
+static void add_slopes(struct difference_list *list)
+{
+    const size_t n_head = list->config->n_head, n = n_head < 8 ? n_head : 8;
+    const struct attn_score_bias *bias = list->config->attention[0].bias;
+    char words[WORDS_SIZE];
+    size_t used = 0;
+
+    for (size_t head = 0; head < n; head++) {
+        const double divisor = 1 / (double)bias->slopes[head];
+        const bool is_whole = divisor == floor(divisor);
+
+        attn_fixed_text_append(words, sizeof words, &used, is_whole ? " 1/%.0f" : " %.4g",
+                               is_whole ? divisor : 1 / divisor);
+    }
+    add(list, "positions", "none; scores get slope * %s:%s%s (ALiBi)",
+        bias->is_of_key ? "position of the key" : "distance", words, n < n_head ? " ..." : "");
+}
+
+static void add_positions(struct difference_list *list)
+{
+    const struct attn_stack_config *stack = &list->config->stack;
+
+    if (stack->n_bucket > 0)
+        add(list, "positions",
+            "none; scores get a bias by head and distance, in %zu buckets up to %zu",
+            stack->n_bucket, stack->bucket_distance);
+    else if (list->config->positions == ATTN_POSITIONS_NONE)
+        add(list, "positions", "none");
+    else if (stack->makes_positions != ATTN_SINES_NONE)
+        add(list, "positions", "sines and cosines, not learned");
+}
+
 enum attn_status attn_differences_append(const struct attn_config *config, struct attn_table *table,
                                          struct attn_error *err)
 {
@@ -334,10 +418,15 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
     if (config->has_embed_map)
         add(&list, "embedding", "%zu wide; a linear map makes it %zu wide", config->d_embed,
             config->d_model);
-    if (config->positions == ATTN_POSITIONS_NONE)
-        add(&list, "positions", "none");
+    if (config->embeds_normed)
+        add(&list, "embedding", "each row is normalized");
+    add_positions(&list);
+    if (config->positions == ATTN_POSITIONS_ALIBI)
+        add_slopes(&list);
     if (config->first_position > 0)
-        add(&list, "positions", "from %zu on; tokens %zu, which pad, are not counted",
+        add(&list, "positions",
+            config->is_encoder ? "from %zu on; tokens %zu, which pad, are not counted"
+                               : "from row %zu of their table on",
             config->first_position, config->first_position - 1);
     if (config->positions == ATTN_POSITIONS_ROTARY)
         add_by_layer(&list, "positions", describe_rope);
@@ -346,6 +435,8 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
     add_norms(&list);
     add_heads(&list);
     add_by_layer(&list, "attention", describe_keys);
+    if (config->stack.has_encoder)
+        add(&list, "attention", "each layer then attends to the source, which the encoder reads");
     add_by_layer(&list, "scores", describe_scores);
     add_biases(&list);
     add_block(&list);

@@ -113,8 +113,16 @@ static const char *const architecture_keys[] = {
     "embedding_length",
     "embedding_scale",
     "expert_count",
+    "expert_feed_forward_length",
+    "expert_gating_func",
+    "expert_group_count",
+    "expert_shared_feed_forward_length",
+    "expert_used_count",
+    "expert_weights_norm",
+    "expert_weights_scale",
     "feed_forward_length",
     "final_logit_softcapping",
+    "leading_dense_block_count",
     "logit_scale",
     "nextn_predict_layers",
     "residual_scale",
@@ -247,8 +255,8 @@ enum attn_status attn_gguf_conversion_append(const struct attn_gguf *gguf,
                                              const struct attn_gguf_form *form,
                                              struct attn_table *table, struct attn_error *err)
 {
-    const bool has_divisors = form->has_interleaved_heads &&
-                              attn_tensor_files_find(attn_gguf_files(gguf), ATTN_ROPE_FREQS, NULL);
+    const bool has_divisors =
+        form->has_divisors && attn_tensor_files_find(attn_gguf_files(gguf), ATTN_ROPE_FREQS, NULL);
     const struct attn_cell rows[2][2] = {
         {attn_cell_string(form->part), attn_cell_string(form->difference)},
         {attn_cell_string("positions"),
