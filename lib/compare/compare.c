@@ -107,6 +107,7 @@ static void narrow(struct attn_attend_args *inputs, size_t head)
         matrix->cells += head * n_cell;
     matrix->n_head = matrix->n_head > 1 ? 1 : matrix->n_head;
     inputs->v = NULL;
+    inputs->attention.first_head += head;
     inputs->n_head = inputs->n_kv_head = 1;
 }
 
@@ -468,7 +469,10 @@ static enum attn_status check(const struct comparing *comparing, struct attn_err
         n_head += attn_selection_n_head(comparing->run->selection, layer);
     if (n_head == 0)
         return attn_error_set(err, ATTN_INVALID,
-                              "the selection holds no head, expected one or more");
+                              "the selection holds no head%s, expected one or more",
+                              attn_selection_dims(comparing->run->selection)->encoder
+                                  ? " of the decoder, whose attention alone can be changed"
+                                  : "");
     if (comparing->run->text.key_mask || comparing->run->source.key_mask)
         return attn_error_set(err, ATTN_INVALID,
                               "'`compare`' computes attention again from q and k, without "
@@ -526,8 +530,7 @@ static enum attn_status feed(const struct comparing *comparing, bool is_chosen,
     options.attention = is_chosen ? comparing->chosen : comparing->exact;
     options.needs_float32 = !is_chosen;
     ATTN_TRY(attn_session_create(run->model, &options, session, err));
-    if (run->source.n > 0)
-        ATTN_TRY(attn_session_set_source(*session, run->source.rows, run->source.n, err));
+    ATTN_TRY(attn_run_set_source(run, *session, err));
     return attn_sequence_feed(&run->text, *session, err);
 }
 
@@ -636,6 +639,7 @@ static enum attn_status compare(const struct attn_run *run, size_t n_recalled,
         comparing.config = attn_model_config(run->model);
         comparing.attention = run->attention.layers;
         comparing.dims = attn_config_dims(comparing.config, run->text.n);
+        comparing.dims.lacking = NULL; /* the factors of scores are kept, rotated or not */
         comparing.dims.n_source = run->source.n;
     } else {
         comparing.dims = attn_attend_dims(&run->arrays);

@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "study/rows.h"
+#include "study/table_stacks.h"
+#include "trace/model_stack.h"
 #include "trace/trace_internal.h"
 
 /* Allocates the rows of C, and names them. */
@@ -89,7 +91,9 @@ static enum attn_status tabulate_heads(const struct attn_comparison *comparison,
                                        struct attn_error *err)
 {
     struct attn_column columns[N_OF_HEAD] = {
-        {.name = labels->axes ? "batch" : "layer", .type = ATTN_VALUE_INTEGER},
+        {.name = labels->axes ? "batch" : "layer",
+         .type = ATTN_VALUE_INTEGER,
+         .role = labels->axes ? ATTN_ROLE_VALUE : ATTN_ROLE_LAYER},
         {.name = "head", .type = ATTN_VALUE_INTEGER},
         {.name = "error", .type = ATTN_VALUE_TEXT}};
 
@@ -177,15 +181,23 @@ enum attn_status attn_comparison_tabulate(const struct attn_comparison *comparis
                                           const struct attn_tokenizer *tokenizer,
                                           struct attn_table **table, struct attn_error *err)
 {
-    struct attn_table *made = NULL;
+    struct attn_table *made = NULL, *named = NULL;
+    enum attn_status status;
 
     if (!attn_is_given(comparison, "comparison", err) || !attn_is_given(labels, "labels", err) ||
         !attn_is_given(table, "table", err) ||
         !attn_is_choice(part, ATTN_COMPARISON_LOGITS + 1, "part", err))
         return ATTN_INVALID;
-    ATTN_RETURN_MADE(part == ATTN_COMPARISON_HEADS ? tabulate_heads(comparison, labels, &made, err)
-                     : part == ATTN_COMPARISON_COSTS
-                         ? tabulate_costs(comparison, &made, err)
-                         : tabulate_logits(comparison, labels->ids, tokenizer, &made, err),
-                     table, made, attn_table_free);
+    status = part == ATTN_COMPARISON_HEADS ? tabulate_heads(comparison, labels, &made, err)
+             : part == ATTN_COMPARISON_COSTS
+                 ? tabulate_costs(comparison, &made, err)
+                 : tabulate_logits(comparison, labels->ids, tokenizer, &made, err);
+    if (status == ATTN_OK && attn_selection_dims(labels->selection)->has_pairs)
+        status = attn_table_name_stacks(made, attn_selection_dims(labels->selection)->n_layer,
+                                        &named, err);
+    if (named) {
+        attn_table_free(made);
+        made = named;
+    }
+    ATTN_RETURN_MADE(status, table, made, attn_table_free);
 }

@@ -17,6 +17,7 @@
 #include "encode/text_table.h"
 #include "tables/document.h"
 #include "tables/table_writer_internal.h"
+#include "trace/model_stack.h"
 #include "writers/format_internal.h"
 #include "writers/labels_json.h"
 #include "writers/outputs_internal.h"
@@ -45,12 +46,18 @@ static void write_name(const struct attn_compared_run *comparison,
 {
     const struct attn_array_axes *axes = comparison->labels->axes;
     const struct attn_head_place place = attn_comparison_place(row, comparison->labels);
+    const struct attn_dims *dims = attn_selection_dims(comparison->labels->selection);
+    int layer;
+    const char *stack =
+        attn_model_stack_name(attn_model_stack_of(dims, ATTN_SITE_PATTERN, row->layer, &layer));
+    const char *colon = stack[0] ? ":" : "";
 
-    if (row->head == ATTN_ALL_HEADS)
-        snprintf(name, NAME_SIZE, axes || row->layer == ATTN_ALL_LAYERS ? "all" : "%d.*",
-                 row->layer);
+    if (row->head == ATTN_ALL_HEADS && (axes || row->layer == ATTN_ALL_LAYERS))
+        snprintf(name, NAME_SIZE, "all");
+    else if (row->head == ATTN_ALL_HEADS)
+        snprintf(name, NAME_SIZE, "%s%s%d.*", stack, colon, layer);
     else if (!axes)
-        snprintf(name, NAME_SIZE, "%d.%d", place.first, place.head);
+        snprintf(name, NAME_SIZE, "%s%s%d.%d", stack, colon, layer, place.head);
     else if (axes->rank < 4)
         snprintf(name, NAME_SIZE, "%d", place.head);
     else
@@ -370,6 +377,18 @@ static void push_labels(struct comparison_json *to)
     attn_json_integer(push_line(to, "recalled"), comparison->n_recalled);
 }
 
+/* The number of LAYER, after its stack where the model has two. */
+static void push_layer(struct attn_json_writer *json, const struct attn_labels *labels, int layer)
+{
+    const struct attn_dims *dims = attn_selection_dims(labels->selection);
+    const char *stack =
+        attn_model_stack_name(attn_model_stack_of(dims, ATTN_SITE_PATTERN, layer, &layer));
+
+    if (stack[0])
+        attn_json_text(attn_json_key(json, "stack"), stack);
+    attn_json_integer(attn_json_key(json, "layer"), layer);
+}
+
 static void push_rows(struct comparison_json *to)
 {
     const struct attn_comparison *found = to->comparison->found;
@@ -382,7 +401,10 @@ static void push_rows(struct comparison_json *to)
 
         attn_json_line(json);
         attn_json_begin(json, '{');
-        attn_json_integer(attn_json_key(json, labels->axes ? "batch" : "layer"), place.first);
+        if (labels->axes)
+            attn_json_integer(attn_json_key(json, "batch"), place.first);
+        else
+            push_layer(json, labels, place.first);
         attn_json_integer(attn_json_key(json, "head"), place.head);
         push_differences(to, head);
         attn_json_end(json);
@@ -392,7 +414,7 @@ static void push_rows(struct comparison_json *to)
     for (const struct attn_compared_row *layer = found->layers; layer < found->all; layer++) {
         attn_json_line(json);
         attn_json_begin(json, '{');
-        attn_json_integer(attn_json_key(json, "layer"), layer->layer);
+        push_layer(json, labels, layer->layer);
         push_differences(to, layer);
         push_cost(to, "exact", &layer->exact);
         push_cost(to, "chosen", &layer->chosen);

@@ -2,6 +2,7 @@
  */
 #include "explain/explain.h"
 
+#include "attention/attention_internal.h"
 #include "attention/heads.h"
 #include "base/elementary.h"
 #include "base/given.h"
@@ -43,9 +44,10 @@ struct attn_explainer {
     struct attn_arena arena;             /* owns all these */
     enum attn_site query_site, key_site; /* of q and k in the form that scores are computed from */
     double turn_factor;                  /* of cosines and sines */
-    const int32_t *key_mask;             /* [n_key] 0: the key is masked; or NULL */
-    bool may_round;                      /* the run may have multiplied in bfloat16 */
-    struct attn_selection *selection;    /* owns */
+    bool is_rotary;
+    const int32_t *key_mask;          /* [n_key] 0: the key is masked; or NULL */
+    bool may_round;                   /* the run may have multiplied in bfloat16 */
+    struct attn_selection *selection; /* owns */
     struct attn_trace trace;
 };
 
@@ -170,6 +172,10 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
 {
     const enum attn_attention_kind kind = args->attention[chosen->layer].kind;
 
+    if (chosen->n_head == 0 && attn_selection_dims(args->selection)->encoder)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`explain`' shows heads of the decoder, as `heads decoder:0.0` or "
+                              "`heads cross:0.0`, and not those of the encoder");
     if (chosen->n_head != 1 || chosen->n_query != 1) {
         attn_error_set(err, ATTN_INVALID,
                        "'`explain`' shows one row, found %zu head%s and %zu quer%s selected",
@@ -194,12 +200,13 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
 static enum attn_status select_row(struct attn_explainer *explainer,
                                    const struct attn_selection *of_run, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(of_run);
+    struct attn_dims seen = *attn_selection_dims(of_run), *dims = &seen;
     const struct attn_explanation *row = &explainer->row;
     attn_site_set wanted = attn_selection_sites(of_run);
 
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
         wanted |= ATTN_SITE_BIT(sites[i]) & dims->sites;
+    seen.lacking = NULL; /* the factors of scores are read, rotated or not */
     ATTN_TRY(attn_selection_create(dims, &explainer->selection, err));
     explainer->trace = (struct attn_trace){explainer->selection, on_event, explainer};
     ATTN_TRY(attn_selection_set_sites(explainer->selection, wanted, err));
@@ -282,10 +289,12 @@ static enum attn_status prepare(struct attn_explainer *explainer,
     if (config && config->positions == ATTN_POSITIONS_ROTARY) {
         const struct attn_rope *rope = &config->rope[chosen->layer];
 
+        explainer->is_rotary = true;
         explainer->row.n_pair = rope->d_rotary / 2;
+        explainer->row.turns_neighbours = rope->turns_neighbours;
         explainer->row.has_qk_norm = config->qk_norm != ATTN_QK_NORM_NONE;
-        explainer->turn_factor = rope->type == ATTN_ROPE_YARN ? rope->attention_factor : 1;
-        attn_rope_find_frequencies(rope, explainer->frequencies);
+        explainer->turn_factor = (double)attn_rope_factor(rope);
+        attn_rope_find_frequencies(rope, explainer->row.n_key, explainer->frequencies);
     }
     return ATTN_OK;
 }
@@ -365,11 +374,15 @@ static double fit_of(const struct attn_explanation *row, const struct attn_expla
 /* The score of KEY from its fit. Computes q.k of hidden keys, which events may lack. */
 static void find_score(const struct attn_explanation *row, struct attn_explained_key *key)
 {
+    const struct attn_score_bias *bias = row->attention->bias;
     double size;
 
     if (!key->is_visible && row->has_products)
         key->fit = (float)fit_of(row, key, &size);
-    key->scaled = (double)key->fit * row->attention->factor / row->divisor;
+    if (bias)
+        key->bias = (double)attn_score_bias_at(bias, (size_t)row->head, row->query, key->key) *
+                    (bias->is_of_key ? row->attention->factor / row->divisor : 1);
+    key->scaled = (double)key->fit * row->attention->factor / row->divisor + key->bias;
 }
 
 /* Moves the keys in the softmax to the front: all if the mask comes after it, else the visible
@@ -408,10 +421,12 @@ static void turn_back(struct attn_explainer *explainer)
         const float angle = (float)row->query * explainer->frequencies[i];
         const double c = attn_cos((double)angle) / explainer->turn_factor;
         const double s = attn_sin((double)angle) / explainer->turn_factor;
-        const double a = (double)explainer->q[i], b = (double)explainer->q[i + n];
+        const size_t first = row->turns_neighbours ? 2 * i : i;
+        const size_t second = row->turns_neighbours ? 2 * i + 1 : i + n;
+        const double a = (double)explainer->q[first], b = (double)explainer->q[second];
 
-        explainer->normed_q[i] = (float)(a * c + b * s);
-        explainer->normed_q[i + n] = (float)(b * c - a * s);
+        explainer->normed_q[first] = (float)(a * c + b * s);
+        explainer->normed_q[second] = (float)(b * c - a * s);
     }
 }
 
@@ -430,6 +445,9 @@ static void add_exponentials(struct attn_explainer *explainer)
         keys[i].exponential = attn_exp((double)keys[i].score - (double)keys[row->largest].score);
         row->exponential_sum += keys[i].exponential;
     }
+    if (row->sink)
+        row->sink_exponential = attn_exp((double)*row->sink - (double)keys[row->largest].score);
+    row->exponential_sum += row->sink_exponential;
     for (size_t i = 0; i < row->n_cell; i++)
         row->visible_share += keys[i].is_visible ? keys[i].exponential / row->exponential_sum : 0;
 }
@@ -475,7 +493,7 @@ static bool are_scores_right(const struct attn_explanation *row)
         if (row->has_products && !is_same(fit, size, n_rounded, key->fit))
             return false;
         if (key->is_visible || !row->has_products) {
-            size = fabs(key->scaled);
+            size = fabs(key->scaled - key->bias) + fabs(key->bias);
             n_rounded = 0;
         } else { /* its fit was computed here, not by the run */
             size *= fabs(row->attention->factor / row->divisor);
@@ -495,6 +513,10 @@ static bool are_weights_right(const struct attn_explanation *row)
 
     for (size_t i = 0; i < row->n_cell; i++)
         largest = fmax(largest, (double)row->keys[i].score);
+    if (row->sink) {
+        largest = fmax(largest, (double)*row->sink);
+        sum = attn_exp((double)*row->sink - largest);
+    }
     for (size_t i = 0; i < row->n_cell; i++) {
         const double exponential = attn_exp((double)row->keys[i].score - largest);
 
@@ -602,12 +624,13 @@ enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
     row->q = explainer->q;
     row->z = explainer->z;
     row->keys = explainer->keys;
-    if (row->n_pair > 0) {
+    if (explainer->is_rotary) {
         turn_back(explainer);
         row->projected_q = explainer->projected_q;
         row->normed_q = explainer->normed_q;
         row->frequencies = explainer->frequencies;
     }
+    row->sink = row->attention->sinks ? &row->attention->sinks[row->head] : NULL;
     row->q_length = length_of(row->q, row->d_head);
     row->divisor = row->attention->is_scaled ? sqrt((double)row->d_head) + row->attention->eps : 1;
     gather_keys(explainer);

@@ -46,7 +46,8 @@ struct attn_explained_key {
     size_t key;         /* its position */
     bool is_visible;    /* false: masked after the softmax, which sets the weight to 0 */
     float fit;          /* q.k, or the cosine of q and k; if scores were given, the given score */
-    double scaled;      /* fit times the factor, divided by the divisor */
+    double bias;        /* added to the scaled fit, by the positions (ALiBi); 0 without it */
+    double scaled;      /* fit times the factor, divided by the divisor, and the bias */
     float score;        /* `scaled` after the soft cap, if any */
     float weight;       /* of the pattern */
     float kept;         /* the weight after dropout */
@@ -73,20 +74,23 @@ struct attn_explanation {
     double q_length;       /* |q| */
     double divisor;        /* sqrt(E) + eps, or 1 */
 
-    /* Of rotary positions; otherwise NULL and 0. */
+    /* Of rotary positions; otherwise NULL and 0. n_pair 0: this layer turns none. */
     const float *projected_q; /* [E] output of the projection */
     const float *normed_q;    /* [E] input of the rotation: normalized if the model does so */
     const float *frequencies; /* [n_pair] component i turns with i + n_pair, by this a position */
     size_t n_pair;
-    bool has_qk_norm; /* q and k are normalized before they are turned */
+    bool has_qk_norm;      /* q and k are normalized before they are turned */
+    bool turns_neighbours; /* component 2i turns with 2i + 1 instead */
 
     const struct attn_explained_key *keys; /* [n_cell] ascending */
     size_t n_cell;                         /* keys in the softmax; 0: every weight is 0 */
-    size_t largest;         /* index of the first key with the largest score; 0 when n_cell is 0 */
-    size_t strongest;       /* of the first key with the largest `kept`; 0 when n_cell is 0 */
-    double exponential_sum; /* of all keys in the softmax */
-    double visible_share;   /* sum of exponential / exponential_sum of visible keys */
-    bool is_rounded;        /* q, k, v and `kept` are rounded to bfloat16, as in the run */
+    size_t largest;          /* index of the first key with the largest score; 0 when n_cell is 0 */
+    size_t strongest;        /* of the first key with the largest `kept`; 0 when n_cell is 0 */
+    double exponential_sum;  /* of all keys in the softmax, and of the sink */
+    const float *sink;       /* the score of the head's sink; NULL: no sink */
+    double sink_exponential; /* exp(sink - largest score); 0: no sink */
+    double visible_share;    /* sum of exponential / exponential_sum of visible keys */
+    bool is_rounded;         /* q, k, v and `kept` are rounded to bfloat16, as in the run */
 };
 
 struct attn_explainer; /* a trace that collects one row */

@@ -1,6 +1,7 @@
 /* explain_figure.c - the arithmetic of one row as a figure. Columns: key, k, score, exponential,
  * weight, v, weight times v, with input and query above k, and the context vector below the last. q
- * and k share a scale of colors, and so do products and their sum. */
+ * and k share a scale of colors, and so do products and their sum. In print columns are narrow, the
+ * weight is w, and the heading is the caption. */
 #include "explain/explain_internal.h"
 
 #include "base/escape.h"
@@ -12,7 +13,7 @@
 #include "encode/float_text.h"
 #include "encode/shapes.h"
 #include "encode/text_table.h"
-#include "figures/figure.h"
+#include "figures/figure_internal.h"
 #include "formats/ndarray_internal.h"
 #include "writers/format_internal.h"
 #include "writers/outputs_internal.h"
@@ -28,11 +29,14 @@ enum {
     PAD = 12,
     PITCH = 22,            /* from one key to the next */
     STRIP = 14,            /* height of a vector */
-    STRIP_WIDTH = 192,     /* of a vector, about */
+    STRIP_WIDTH = 192,     /* of a vector, about, */
+    LEAST_STRIP = 48,      /* at least, in print */
     WIDEST_CELL = 16,      /* of a component */
-    BETWEEN = 26,          /* columns */
+    BETWEEN = 26,          /* columns, */
+    CLOSE = 10,            /* in print */
+    CROP = PAD - 6,        /* of the margin in print */
     SCORE = 56,            /* width of the numbers */
-    BAR = 70,              /* width of exp(0) */
+    BAR = 70,              /* width of exp(0), half of it in print */
     WEIGHT = 44,           /* width of a weight */
     MOST_KEYS = 700,       /* 16,384 units hold 744 */
     MOST_COMPONENTS = 512, /* of a vector that is drawn */
@@ -58,7 +62,10 @@ struct sheet {
     struct attn_color_scale scale;    /* of weights */
     const struct attn_colormap *map;
     uint32_t ink, faint, frame;
+    bool is_printed;
+    double room, between;                            /* the least width, from column to column */
     double label, k, score, bar, weight, v, product; /* columns */
+    double right;                                    /* the end of the last one */
     double top, bottom;                              /* of the keys */
     double k_cell, v_cell;                           /* width of a component */
     double k_most, v_most, z_most; /* the largest absolute component of q and k, v, z */
@@ -79,28 +86,29 @@ static void find_largest(struct sheet *sheet)
 {
     const struct attn_explanation *row = sheet->row;
 
-    sheet->k_most = largest_of(row->has_products ? row->q : NULL, row->d_head, 0);
-    sheet->z_most = largest_of(row->has_values ? row->z : NULL, row->d_value, 0);
+    sheet->k_most = largest_of(row->q, row->d_head, 0);
+    sheet->z_most = largest_of(row->z, row->d_value, 0);
     for (size_t i = 0; i < row->n_cell; i++) {
         const struct attn_explained_key *key = &row->keys[i];
+        const double share = fabs((double)key->kept), most = largest_of(key->v, row->d_value, 0);
 
-        if (row->has_products)
-            sheet->k_most = largest_of(key->k, row->d_head, sheet->k_most);
-        if (row->has_values) {
-            const double share = fabs((double)key->kept);
-
-            sheet->v_most = largest_of(key->v, row->d_value, sheet->v_most);
-            sheet->z_most = fmax(sheet->z_most, share * largest_of(key->v, row->d_value, 0));
-        }
+        sheet->k_most = largest_of(key->k, row->d_head, sheet->k_most);
+        sheet->v_most = fmax(sheet->v_most, most);
+        sheet->z_most = fmax(sheet->z_most, share * most);
     }
 }
 
+static double bar_width(bool is_printed)
+{
+    return is_printed ? BAR / 2.0 : BAR;
+}
+
 /* The width of one of N components; 0: the vector is not drawn. */
-static double cell_of(size_t n)
+static double cell_of(size_t n, double strip)
 {
     if (n == 0 || n > MOST_COMPONENTS)
         return 0;
-    return fmax(1, fmin(WIDEST_CELL, floor((double)STRIP_WIDTH / (double)n)));
+    return fmax(1, fmin(WIDEST_CELL, floor(strip / (double)n)));
 }
 
 static double text_width(size_t n_column, double size)
@@ -109,33 +117,34 @@ static double text_width(size_t n_column, double size)
 }
 
 /* Returns where a column of WIDTH begins. Advances *AT to the next column, unless WIDTH is 0. */
-static double take_column(double *at, double width, size_t n_head_column)
+static double take_column(const struct sheet *sheet, double *at, double width, size_t n_head_column)
 {
     const double begin = *at;
 
     if (width > 0)
-        *at += fmax(width, text_width(n_head_column, SMALL_SIZE)) + BETWEEN;
+        *at += fmax(width, text_width(n_head_column, SMALL_SIZE)) + sheet->between;
     return begin;
 }
 
-static void place_columns(struct sheet *sheet)
+/* Places columns of vectors about as wide as STRIP after labels of N_LABEL columns of text. */
+static void place_columns(struct sheet *sheet, double strip, size_t n_label)
 {
     const struct attn_explanation *row = sheet->row;
-    double at = PAD + text_width(LABEL_COLUMNS + 5, TEXT_SIZE) + BETWEEN;
+    const bool is_printed = sheet->is_printed;
+    double at = PAD;
 
-    sheet->k_cell = row->has_products ? cell_of(row->d_head) : 0;
-    sheet->v_cell = row->has_values ? cell_of(row->d_value) : 0;
-    sheet->label = PAD;
-    sheet->k = take_column(&at, sheet->k_cell * (double)row->d_head, 11);
-    sheet->score = take_column(&at, SCORE, 5);
-    sheet->bar = take_column(&at, BAR, 20);
-    sheet->weight = take_column(&at, WEIGHT, 9);
-    sheet->v = take_column(&at, sheet->v_cell * (double)row->d_value, 11);
-    sheet->product = take_column(&at, sheet->v_cell * (double)row->d_value, 13);
-    sheet->top = 132;
-    sheet->bottom = sheet->top + (double)row->n_cell * PITCH;
-    sheet->shapes->width = fmax(at - BETWEEN + PAD, 640);
-    sheet->shapes->height = sheet->bottom + PITCH + PAD + 60;
+    sheet->k_cell = row->has_products ? cell_of(row->d_head, strip) : 0;
+    sheet->v_cell = row->has_values ? cell_of(row->d_value, strip) : 0;
+    sheet->label = take_column(sheet, &at, text_width(n_label, TEXT_SIZE), 0);
+    sheet->k = take_column(sheet, &at, sheet->k_cell * (double)row->d_head, is_printed ? 7 : 11);
+    sheet->score = take_column(sheet, &at, SCORE, 5);
+    sheet->bar = take_column(sheet, &at, bar_width(is_printed), is_printed ? 3 : 20);
+    sheet->weight = take_column(sheet, &at, WEIGHT, is_printed ? 4 : 9);
+    sheet->v = take_column(sheet, &at, sheet->v_cell * (double)row->d_value, is_printed ? 7 : 11);
+    sheet->product =
+        take_column(sheet, &at, sheet->v_cell * (double)row->d_value, is_printed ? 8 : 13);
+    sheet->right = at - sheet->between;
+    sheet->shapes->width = fmax(sheet->right + PAD, sheet->room);
 }
 
 /* --- Pieces ----------------------------------------------------------------------------------- */
@@ -197,7 +206,43 @@ static const char *name_of(struct sheet *sheet, const struct attn_token_texts *t
     return attn_buffer_string(&sheet->scratch) ? sheet->scratch.data : "";
 }
 
-/* Draws the block's input at the query, and an arrow to q. Arrays have no input. */
+/* The label of a key; in print, like those of other figures, with a position if the word repeats.
+ */
+static const char *label_of(struct sheet *sheet, const struct attn_explained_key *key)
+{
+    const struct attn_token_texts *texts = &sheet->texts[sheet->row->is_cross];
+    const struct attn_figure_axis axis = {.n = texts->n, .texts = texts};
+    struct attn_figure_pen pen = {.is_printed = true, .scratch = sheet->scratch};
+    size_t n;
+
+    if (!sheet->is_printed || texts->n == 0)
+        return name_of(sheet, texts, key->key);
+    attn_figure_label(&pen, &axis, key->key, &n);
+    sheet->scratch = pen.scratch;
+    return attn_buffer_string(&sheet->scratch) ? sheet->scratch.data : "";
+}
+
+static void lay_out(struct sheet *sheet)
+{
+    size_t n_label = sheet->is_printed ? 0 : LABEL_COLUMNS + 5;
+    double strip = STRIP_WIDTH;
+
+    for (size_t i = 0; sheet->is_printed && i < sheet->row->n_cell; i++) {
+        const char *name = label_of(sheet, &sheet->row->keys[i]);
+        const size_t n = attn_text_width(name, strlen(name));
+
+        n_label = n > n_label ? n : n_label;
+    }
+    do
+        place_columns(sheet, strip--, n_label);
+    while (sheet->is_printed && sheet->shapes->width > sheet->room && strip >= LEAST_STRIP);
+    sheet->top = sheet->is_printed ? 88 : 132;
+    sheet->bottom = sheet->top + (double)sheet->row->n_cell * PITCH;
+    sheet->shapes->height = sheet->bottom + PITCH + PAD + 60;
+    sheet->shapes->is_proportional = sheet->is_printed;
+}
+
+/* Draws the block's input at the query, and an arrow to q; not in print. Arrays have no input. */
 static void add_input(struct sheet *sheet)
 {
     const struct attn_explanation *row = sheet->row;
@@ -208,7 +253,7 @@ static void add_input(struct sheet *sheet)
     char name[NAME_SIZE];
     double most;
 
-    if (sheet->labels->axes || width == 0 || sheet->k_cell == 0)
+    if (sheet->labels->axes || width == 0 || sheet->k_cell == 0 || sheet->is_printed)
         return;
     most = largest_of(row->x, row->d_model, 0);
     add_strip(sheet, (struct strip){sheet->label, y, fmin(cell, WIDEST_CELL), row->x, row->d_model,
@@ -227,26 +272,21 @@ static void add_strips(struct sheet *sheet)
 {
     const struct attn_explanation *row = sheet->row;
 
-    if (row->has_products)
-        add_strip(sheet, (struct strip){sheet->k, sheet->top - 56, sheet->k_cell, row->q,
-                                        row->d_head, sheet->k_most, 1});
+    add_strip(sheet, (struct strip){sheet->k, sheet->top - 56, sheet->k_cell, row->q, row->d_head,
+                                    sheet->k_most, 1});
     for (size_t i = 0; i < row->n_cell; i++) {
         const struct attn_explained_key *key = &row->keys[i];
         const double y = sheet->top + (double)i * PITCH + 3;
 
-        if (row->has_products)
-            add_strip(sheet, (struct strip){sheet->k, y, sheet->k_cell, key->k, row->d_head,
-                                            sheet->k_most, 1});
-        if (!row->has_values)
-            continue;
+        add_strip(sheet, (struct strip){sheet->k, y, sheet->k_cell, key->k, row->d_head,
+                                        sheet->k_most, 1});
         add_strip(sheet, (struct strip){sheet->v, y, sheet->v_cell, key->v, row->d_value,
                                         sheet->v_most, 1});
         add_strip(sheet, (struct strip){sheet->product, y, sheet->v_cell, key->v, row->d_value,
                                         sheet->z_most, (double)key->kept});
     }
-    if (row->has_values)
-        add_strip(sheet, (struct strip){sheet->product, sheet->bottom + 12, sheet->v_cell, row->z,
-                                        row->d_value, sheet->z_most, 1});
+    add_strip(sheet, (struct strip){sheet->product, sheet->bottom + 12, sheet->v_cell, row->z,
+                                    row->d_value, sheet->z_most, 1});
 }
 
 static void add_weight(struct sheet *sheet, const struct attn_explained_key *key, double y)
@@ -273,7 +313,8 @@ static void add_key(struct sheet *sheet, size_t i)
     const struct attn_explained_key *key = &sheet->row->keys[i];
     const bool is_strongest = i == sheet->row->strongest;
     const double y = sheet->top + (double)i * PITCH, y2 = y + PITCH;
-    const double x = PAD - 5, x2 = sheet->shapes->width - PAD + 5;
+    const double x = PAD - 5, x2 = sheet->right + 5;
+    const double bar = bar_width(sheet->is_printed);
     struct attn_shape_text text = {.x = sheet->label,
                                    .y = y + 15,
                                    .size = TEXT_SIZE,
@@ -281,15 +322,14 @@ static void add_key(struct sheet *sheet, size_t i)
                                    .is_bold = is_strongest};
     char number[ATTN_FIXED_TEXT_SIZE];
 
-    attn_shapes_add_string(sheet->shapes, &text,
-                           name_of(sheet, &sheet->texts[sheet->row->is_cross], key->key));
+    attn_shapes_add_string(sheet->shapes, &text, label_of(sheet, key));
     text.x = sheet->score + SCORE;
     text.anchor = ATTN_ANCHOR_END;
     text.is_bold = false;
     attn_shapes_add_text(sheet->shapes, &text, number,
                          attn_float_text_fixed(key->score, 3, number));
     attn_shapes_add_box(sheet->shapes, (struct attn_shape_box){sheet->bar, y + 5,
-                                                               fmax(0.5, BAR * key->exponential),
+                                                               fmax(0.5, bar * key->exponential),
                                                                PITCH - 10, sheet->frame});
     add_weight(sheet, key, y);
     if (is_strongest) {
@@ -315,11 +355,11 @@ static void add_names(struct sheet *sheet)
         add_text(sheet, sheet->k, sheet->top - 62, SMALL_SIZE, "q");
     }
     add_text(sheet, sheet->score + SCORE - text_width(5, SMALL_SIZE), y, SMALL_SIZE, "score");
-    add_text(sheet, sheet->bar, y, SMALL_SIZE, "exp(score - largest)");
-    add_text(sheet, sheet->weight, y, SMALL_SIZE, "weight, %");
+    add_text(sheet, sheet->bar, y, SMALL_SIZE, sheet->is_printed ? "exp" : "exp(score - largest)");
+    add_text(sheet, sheet->weight, y, SMALL_SIZE, sheet->is_printed ? "w, %" : "weight, %");
     if (sheet->v_cell > 0) {
         add_text(sheet, sheet->v, y, SMALL_SIZE, "v");
-        add_text(sheet, sheet->product, y, SMALL_SIZE, "weight x v");
+        add_text(sheet, sheet->product, y, SMALL_SIZE, sheet->is_printed ? "w x v" : "weight x v");
         add_text(sheet, sheet->product - text_width(4, SMALL_SIZE), sheet->bottom + 23, SMALL_SIZE,
                  "z");
         add_line(sheet, sheet->product, sheet->bottom + 6,
@@ -332,7 +372,8 @@ static void add_names(struct sheet *sheet)
 static void add_scale(struct sheet *sheet, double x, double width, double most, const char *name)
 {
     const double y = sheet->bottom + 46;
-    const double n_color = fmax(LEAST_RAMP, fmin(MOST_RAMP, floor(width / RAMP_CELL)));
+    const double least = sheet->is_printed ? 2 : LEAST_RAMP;
+    const double n_color = fmax(least, fmin(MOST_RAMP, floor(width / RAMP_CELL)));
     const struct attn_shape_cells cells = {.x = x,
                                            .y = y,
                                            .width = RAMP_CELL,
@@ -350,8 +391,10 @@ static void add_scale(struct sheet *sheet, double x, double width, double most, 
     for (size_t i = 0; colors && i < cells.n_col; i++)
         colors[i] = (uint16_t)lround((double)i / (n_color - 1) * (ATTN_N_COLOR - 1));
     add_text(sheet, x, y - 5, SMALL_SIZE, name);
-    snprintf(number, sizeof number, "%.2g", -most);
+    snprintf(number, sizeof number, sheet->is_printed ? "\xc2\xb1%.2g" : "-%.2g", most);
     add_text(sheet, x, end.y, SMALL_SIZE, number);
+    if (sheet->is_printed)
+        return;
     snprintf(number, sizeof number, "%.2g", most);
     attn_shapes_add_string(sheet->shapes, &end, number);
 }
@@ -366,10 +409,11 @@ static void add_scales(struct sheet *sheet)
     if (sheet->v_cell == 0)
         return;
     add_scale(sheet, sheet->v, v_width, sheet->v_most, "v");
-    add_scale(sheet, sheet->product, v_width, sheet->z_most, "weight x v, z");
+    add_scale(sheet, sheet->product, v_width, sheet->z_most,
+              sheet->is_printed ? "w x v, z" : "weight x v, z");
 }
 
-/* "query 7 it; strongest key: 1 chicken, 53.1 %" */
+/* "query 7 it; strongest key: 1 chicken, 53.1 %", after the title in print */
 static void add_heading(struct sheet *sheet)
 {
     const struct attn_explanation *row = sheet->row;
@@ -381,9 +425,12 @@ static void add_heading(struct sheet *sheet)
     const char *text = attn_shapes_note(sheet->shapes, "Title", &n);
 
     attn_buffer_append(&said, text, n);
-    attn_shapes_add_text(sheet->shapes, &title, said.data, said.size);
-    said.size = 0;
-    attn_buffer_append_format(&said, "query %s", name_of(sheet, &sheet->texts[0], row->query));
+    if (!sheet->is_printed) {
+        attn_shapes_add_text(sheet->shapes, &title, said.data, said.size);
+        said.size = 0;
+    }
+    attn_buffer_append_format(&said, said.size > 0 ? "; query %s" : "query %s",
+                              name_of(sheet, &sheet->texts[0], row->query));
     if (row->n_cell > 0) {
         const struct attn_explained_key *key = &row->keys[row->strongest];
 
@@ -393,7 +440,11 @@ static void add_heading(struct sheet *sheet)
                                   number);
     }
     attn_buffer_append_string(&said, "; blue is below 0, orange above");
-    if (attn_buffer_string(&said))
+    if (sheet->is_printed)
+        attn_buffer_append_string(&said, "; w: weight.");
+    if (sheet->is_printed)
+        attn_shapes_add_note(sheet->shapes, "Caption", said.data, said.size);
+    else if (attn_buffer_string(&said))
         add_text(sheet, PAD, PAD + 34, 12, said.data);
     sheet->shapes->text.has_failed |= said.has_failed;
     attn_buffer_release(&said);
@@ -408,13 +459,16 @@ static void add_notes(struct sheet *sheet)
     size_t n_name;
     const char *name = attn_path_last(model, &n_name);
     struct attn_buffer *out = &sheet->scratch;
+    int layer;
+    const char *stack = attn_model_stack_name(attn_model_stack_of(
+        attn_selection_dims(sheet->labels->selection), ATTN_SITE_PATTERN, row->layer, &layer));
 
     out->size = 0;
     if (sheet->picture->title)
         attn_buffer_append_string(out, sheet->picture->title);
     else
-        attn_buffer_append_format(out, "%.*s, layer %d, head %d: one row, step by step",
-                                  (int)n_name, name, row->layer, row->head);
+        attn_buffer_append_format(out, "%.*s, %s%slayer %d, head %d: one row, step by step",
+                                  (int)n_name, name, stack, stack[0] ? " " : "", layer, row->head);
     attn_shapes_add_note(sheet->shapes, "Title", out->data, out->size);
     attn_shapes_add_note(sheet->shapes, "Software", "attn-cli " ATTN_VERSION,
                          strlen("attn-cli " ATTN_VERSION));
@@ -452,7 +506,7 @@ static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
     ATTN_TRY(attn_token_labels_init(sheet->texts, sheet->labels, err));
     set_colors(sheet);
     find_largest(sheet);
-    place_columns(sheet);
+    lay_out(sheet);
     add_notes(sheet);
     add_input(sheet);
     add_strips(sheet);
@@ -461,6 +515,8 @@ static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
     add_names(sheet);
     add_scales(sheet);
     add_heading(sheet);
+    if (sheet->is_printed)
+        attn_shapes_crop(sheet->shapes, CROP, 1);
     attn_figure_set_size(sheet->shapes, sheet->picture);
     ATTN_TRY(attn_shapes_check(sheet->shapes, err));
     return attn_buffer_check(&sheet->scratch, err);
@@ -491,18 +547,25 @@ enum attn_status attn_explain_figure_write(const struct attn_explanation *row,
                                            const struct attn_picture_options *picture,
                                            const struct attn_output *output, struct attn_error *err)
 {
+    const bool is_printed = attn_figure_is_printed(picture);
+    const double column = floor(picture->figure_width / attn_figure_unit(picture)) + 2 * CROP;
     struct attn_shapes shapes = {0};
     struct sheet sheet = {.row = row,
                           .labels = labels,
                           .picture = picture,
                           .format = output->format,
-                          .shapes = &shapes};
+                          .shapes = &shapes,
+                          .is_printed = is_printed,
+                          .room = is_printed ? column : 640,
+                          .between = is_printed ? CLOSE : BETWEEN};
     enum attn_status status;
 
     ATTN_TRY(check(row, output, err));
     status = draw(&sheet, err);
     if (status == ATTN_OK)
         status = attn_output_write(output, write_sheet, &sheet, err);
+    if (status == ATTN_OK)
+        attn_figure_note_caption(&shapes, picture->on_note, picture->user);
     attn_token_texts_release(sheet.texts, 2);
     attn_buffer_release(&sheet.scratch);
     attn_shapes_release(&shapes);

@@ -2,6 +2,7 @@
 #include "explain/explain_internal.h"
 
 #include "attention/attention_extra.h"
+#include "attention/attention_internal.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
@@ -124,13 +125,21 @@ static struct vector_text vector_text(const float *x, size_t n)
     return vector;
 }
 
+/* Whether the row is in the part of a decoder's layer that attends to the source. */
+static bool is_second(const struct explaining *e)
+{
+    return e->run->config->stack.has_encoder && e->row->layer % 2 == 1;
+}
+
 static void add_title(struct explaining *e)
 {
     const struct attn_labels *labels = e->run->labels;
     size_t size;
     const char *token = token_text(labels->tokens, labels->token_sizes, e->row->query, &size);
 
-    if (e->run->config)
+    if (e->run->config && e->run->config->stack.has_encoder)
+        say(e, "%s layer %d, ", is_second(e) ? "cross" : "decoder", e->row->layer / 2);
+    else if (e->run->config)
         say(e, "layer %d, ", e->row->layer);
     say(e, "head %d, query %zu%s", e->row->head, e->row->query, token ? ": " : "");
     attn_document_escaped(&e->document, token, size);
@@ -165,8 +174,11 @@ static void add_input(struct explaining *e)
     const struct attn_explanation *row = e->row;
 
     say(e, "  x = %s", vector_text(row->x, row->d_model).text);
-    if (row->layer > 0)
-        say(e, ", what layer %d gives at this position", row->layer - 1);
+    if (is_second(e))
+        say(e, ", what self-attention gives in this layer at this position");
+    else if (row->layer > 0)
+        say(e, ", what layer %d gives at this position",
+            config->stack.has_encoder ? row->layer / 2 - 1 : row->layer - 1);
     else
         say(e, config->image.patch_height > 0 ? ", the picture at this position"
                : e->run->labels->ids          ? ", the embedding of the token"
@@ -178,7 +190,7 @@ static void add_input(struct explaining *e)
                                               : " plus that of its position");
     say(e, "\n  q = ");
     add_projection(e, "x", has_norm_before(e), 'Q');
-    say(e, " = %s\n", vector_text(e->is_turned ? row->projected_q : row->q, row->d_head).text);
+    say(e, " = %s\n", vector_text(row->projected_q ? row->projected_q : row->q, row->d_head).text);
 }
 
 /* The same of q on its way to a product: normalized, and turned by its position. */
@@ -190,10 +202,17 @@ static void add_turning(struct explaining *e)
     if (row->has_qk_norm)
         say(e, "  norm(q) = %s, %s\n", vector_text(row->normed_q, row->d_head).text,
             is_joined ? "all heads at once" : "each head by itself");
+    if (row->n_pair == 0) {
+        say(e, "  This layer turns no positions.\n");
+        return;
+    }
     say(e, "  rot_q = %s turned by its position, %zu, = %s\n", row->has_qk_norm ? "norm(q)" : "q",
         row->query, vector_text(row->q, row->d_head).text);
-    say(e, "  Component i turns with i + %zu by the angle position * f_i, f = %s", row->n_pair,
-        vector_text(row->frequencies, row->n_pair).text);
+    say(e,
+        row->turns_neighbours ? "  Component 2i turns with 2i + 1"
+                              : "  Component i turns with i + %zu",
+        row->n_pair);
+    say(e, " by the angle position * f_i, f = %s", vector_text(row->frequencies, row->n_pair).text);
     if (2 * row->n_pair < row->d_head)
         say(e, "; components from %zu on stay", 2 * row->n_pair);
     say(e, ".\n");
@@ -451,7 +470,15 @@ static void add_scale(struct explaining *e)
         say(e, " / sqrt(%zu), the square root of d_head: %.4f", row->d_head, row->divisor);
     else if (attention->factor == 1)
         say(e, " as it is, without a scale");
+    if (attention->bias)
+        say(e, " + bias");
     say(e, "\n");
+    if (attention->bias)
+        say(e,
+            attention->bias->is_of_key
+                ? "   bias    %g * the position of the key, in bfloat16, and scaled (ALiBi)\n"
+                : "   bias    %g * (the position of the key - that of the query) (ALiBi)\n",
+            (double)attention->bias->slopes[row->head]);
     if (e->is_capped)
         say(e, "   score   %g * tanh(scaled / %g), which never passes %g\n", cap, cap, cap);
 }
@@ -473,17 +500,21 @@ static void add_softmax_rules(struct explaining *e)
         say(e, "   weight  exp / sum of all exp, %.4f\n",
             fabs(row->exponential_sum)); /* never "-nan" */
     }
+    if (row->sink)
+        say(e, "   sink    a score of the head that has no key: its weight takes no value\n");
     if (e->has_dropout)
         say(e, "   kept    0 where the weight is dropped, else weight / (1 - %g)\n",
             row->attention->dropout);
     say(e, "\n");
 }
 
-/* Adds the sums of exponentials and weights over CELLS, and marks the strongest key. */
-static void put_shares(struct explaining *e, struct slot cells)
+/* Adds the sums of exponentials and weights over CELLS, and of the sink if HAS_SINK, and marks the
+ * strongest key. */
+static void put_shares(struct explaining *e, struct slot cells, bool has_sink)
 {
     const struct attn_explanation *row = e->row;
-    double exponential = 0, weight = 0, kept = 0;
+    double exponential = has_sink ? row->sink_exponential : 0, kept = 0;
+    double weight = exponential / row->exponential_sum;
 
     for (size_t i = cells.first; i < cells.last; i++) {
         exponential += row->keys[i].exponential;
@@ -504,7 +535,8 @@ static void put_shares(struct explaining *e, struct slot cells)
 static void add_weights(struct explaining *e)
 {
     const struct attn_explanation *row = e->row;
-    const size_t n_score = e->is_capped ? 4 : 3; /* columns before the exponential */
+    const bool has_bias = row->attention->bias;
+    const size_t n_score = 3 + e->is_capped + has_bias; /* columns before the exponential */
     const size_t n_share = (e->is_masked_after ? 3 : 2) + (e->has_dropout ? 1 : 0);
 
     add_softmax_rules(e);
@@ -512,6 +544,8 @@ static void add_weights(struct explaining *e)
     attn_text_table_flush_left(e->table, N_LABEL + n_score + n_share);
     put_heading(e, "");
     put(e, fit_name(e));
+    if (has_bias)
+        put(e, "bias");
     if (e->is_capped)
         put(e, "scaled");
     put(e, "score");
@@ -531,16 +565,25 @@ static void add_weights(struct explaining *e)
             const struct attn_explained_key *key = &row->keys[s.first];
 
             put_number(e, (double)key->fit);
+            if (has_bias)
+                put_number(e, key->bias);
             if (e->is_capped)
                 put_number(e, key->scaled);
             put_number(e, (double)key->score);
             put_number(e, (double)key->score - e->largest_score);
         }
-        put_shares(e, s);
+        put_shares(e, s, false);
+    }
+    if (row->sink) {
+        put_heading(e, "sink");
+        put_blanks(e, n_score - 2);
+        put_number(e, (double)*row->sink);
+        put_number(e, (double)*row->sink - e->largest_score);
+        put_shares(e, (struct slot){.last = 0}, true);
     }
     put_heading(e, "sum");
     put_blanks(e, n_score);
-    put_shares(e, (struct slot){.last = row->n_cell});
+    put_shares(e, (struct slot){.last = row->n_cell}, true);
 }
 
 /* --- 3. The weighted sum ---------------------------------------------------------------------- */
@@ -661,7 +704,7 @@ enum attn_status attn_explanation_print(const struct attn_explanation *row,
     add_title(&e);
     if (run->config) {
         add_input(&e);
-        if (e.is_turned)
+        if (row->normed_q)
             add_turning(&e);
         add_keys_and_values(&e);
     } else {
