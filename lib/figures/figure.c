@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "base/version.h"
 #include "encode/colormap_internal.h"
+#include "encode/text_table.h"
 #include "trace/trace_internal.h"
 #include "writers/picture_internal.h"
 #include "writers/view.h"
@@ -20,6 +21,9 @@ enum {
     MOST_COMPONENTS = 1024, /* columns of a site without keys */
     MOST_VALUES = 40000,    /* numbers in cells: 200 tokens */
     THUMBNAIL_CELLS = 128,  /* a side in a grid */
+    PRINT_DPI = 300,
+    CAPTION_COLUMNS = 160,      /* of a text in it */
+    CROP = ATTN_FIGURE_PAD - 4, /* of the margin in print */
 };
 
 /* --- What it is ---------------------------------------------------------------------------- */
@@ -60,8 +64,13 @@ static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
         has_one_head &= other.head == number.head;
         has_one_batch &= other.batch == number.batch;
     }
-    if (has_one_layer)
-        attn_buffer_append_format(out, "%slayer %d", out->size > 0 ? ", " : "", first->layer);
+    if (has_one_layer) {
+        int layer = first->layer;
+        const char *stack = attn_writer_stack(writer, first->site, &layer);
+
+        attn_buffer_append_format(out, "%s%s%slayer %d", out->size > 0 ? ", " : "", stack,
+                                  stack[0] ? " " : "", layer);
+    }
     if (has_one_batch)
         attn_buffer_append_format(out, "%sbatch %d", out->size > 0 ? ", " : "", number.batch);
     if (has_one_head)
@@ -158,7 +167,7 @@ static void find_subtitle(struct attn_figure_pen *pen)
     const struct attn_picture_options *options = pen->options;
     const struct attn_figure_grid *grid = pen->content->grid;
     const enum attn_site site = grid ? ATTN_N_SITE : attn_figure_matrix(pen, 0)->site;
-    const bool has_view[] = {!grid && attn_site_has_keys(site) && options->hides_first,
+    const bool has_view[] = {!grid && attn_site_has_first_key(site) && options->hides_first,
                              !grid && attn_view_divides(options, site), options->merges_words};
 
     if (grid)
@@ -176,6 +185,20 @@ static void find_subtitle(struct attn_figure_pen *pen)
         }
 }
 
+/* The name of a site in print: words, where it has some. */
+static const char *words_of(enum attn_site site)
+{
+    static const char *const words[ATTN_N_SITE] = {
+        [ATTN_SITE_ATTN_SCORES] = "score",
+        [ATTN_SITE_PATTERN_GRAD] = "gradient of the weight",
+        [ATTN_SITE_PATTERN_X_GRAD] = "weight times its gradient",
+        [ATTN_SITE_WEIGHTED_PATTERN] = "weight times length of the value",
+        [ATTN_SITE_VALUE_ZEROING] = "change without the value, %",
+        [ATTN_SITE_ROLLOUT] = "rollout, %"};
+
+    return words[site] ? words[site] : attn_site_name(site);
+}
+
 /* The quantity of the colors, with the unit: "weight, %". */
 static const char *quantity_of(const struct attn_figure_pen *pen)
 {
@@ -185,7 +208,7 @@ static const char *quantity_of(const struct attn_figure_pen *pen)
     if (pen->content->grid)
         return pen->content->grid->quantity ? pen->content->grid->quantity : name_of(pen);
     if (matrix->site != ATTN_SITE_PATTERN)
-        return name_of(pen);
+        return pen->is_printed ? words_of(matrix->site) : name_of(pen);
     if (pen->options->is_difference)
         return is_percent ? "difference of weights, %" : "difference of weights";
     return is_percent ? "weight, %" : "weight";
@@ -243,6 +266,50 @@ static void add_notes(struct attn_figure_pen *pen)
     add_note(pen, "Software");
 }
 
+/* Adds the caption of a figure in print: "fable, layer 2, head 5: pattern. Colours: weight, %
+ * (square root); pale: masked. Text: The keys." */
+static void add_caption(struct attn_figure_pen *pen)
+{
+    static const char *const kinds[] = {[ATTN_CELL_MASKED] = "pale: masked",
+                                        [ATTN_CELL_HIDDEN] = "hatched: left out",
+                                        [ATTN_CELL_NOT_FINITE] = "hatched red: not finite"};
+    static const char *const texts[] = {"Text", "Other text"};
+    const bool has_names = pen->content->grid && pen->content->grid->texts[0].name;
+    struct attn_buffer *out = &pen->scratch;
+    size_t n;
+    const char *text;
+
+    if (!pen->is_printed || pen->is_measuring)
+        return;
+    out->size = 0;
+    append_title(pen, out);
+    if (pen->content->kind < ATTN_FIGURE_BARS) {
+        attn_buffer_append_format(out, ". Colours: %s (", pen->quantity);
+        attn_color_scale_append(&pen->scale, out);
+        attn_buffer_append_string(out,
+                                  pen->scale.is_signed ? "), orange above 0, blue below" : ")");
+    }
+    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
+        if (pen->has_kind[kind])
+            attn_buffer_append_format(
+                out, "; %s",
+                kind == ATTN_CELL_MASKED && pen->content->grid ? "pale: no value" : kinds[kind]);
+    if (pen->subtitle.size > 2)
+        attn_buffer_append_format(out, "; %.*s", (int)pen->subtitle.size - 2, pen->subtitle.data);
+    attn_buffer_append_char(out, '.');
+    for (int i = 0; i < 2; i++) {
+        text = attn_shapes_note(pen->shapes, texts[i], &n);
+        if (!text)
+            continue;
+        attn_buffer_append_string(out, i == 0 && !has_names ? " Text: " : " ");
+        for (; n > 0 && *text == ' '; n--)
+            text++;
+        attn_text_append_cut(out, text, n, CAPTION_COLUMNS, ATTN_ELLIPSIS);
+        attn_buffer_append_char(out, '.');
+    }
+    add_note(pen, "Caption");
+}
+
 /* --- Drawing ------------------------------------------------------------------------------- */
 
 /* Gives gradients of one answer one scale, to the largest of all matrices, unless the user set a
@@ -290,11 +357,11 @@ static void open_pen(struct attn_figure_pen *pen)
     pen->rule = is_dark ? 0x3c3c3c : 0xd4d4d4;
     pen->frame = is_dark ? 0x6a6a6a : 0x9a9a9a;
     pen->shapes->paper = is_dark ? 0x121212 : 0xffffff;
+    pen->shapes->is_proportional = pen->is_printed;
     for (int level = 0; level < ATTN_N_COLOR; level++)
         palette[level] = attn_figure_color(pen, level);
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
-        palette[ATTN_N_COLOR - 1 + kind] =
-            attn_cell_look((enum attn_cell_kind)kind, pen->options->theme).ground;
+        palette[ATTN_N_COLOR - 1 + kind] = attn_figure_ground(pen, (enum attn_cell_kind)kind);
     palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE] = pen->shapes->paper;
     attn_shapes_set_palette(pen->shapes, palette, sizeof palette / sizeof *palette);
     add_notes(pen);
@@ -310,7 +377,7 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
         kind == ATTN_FIGURE_MATRIX || kind == ATTN_FIGURE_GRID || kind == ATTN_FIGURE_PATCHES;
     size_t n = 0;
 
-    if ((kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE) && !pen->content->grid) {
+    if (attn_figure_is_plot(kind) && !pen->content->grid) {
         attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws a table, and this is a run",
                        attn_figure_name(kind));
         return attn_error_hint(err, "'attn-cli ablate', 'attn-cli lens' and others make tables");
@@ -358,8 +425,17 @@ void attn_figure_set_size(struct attn_shapes *shapes, const struct attn_picture_
         shapes->points = attn_figure_unit(options);
     if (options->figure_width > 0 && shapes->width > 0)
         shapes->points = options->figure_width / shapes->width;
-    shapes->dpi = options->dpi;
+    shapes->dpi = attn_figure_is_printed(options) && options->dpi == 0 ? PRINT_DPI : options->dpi;
     shapes->font = options->font;
+}
+
+void attn_figure_note_caption(const struct attn_shapes *shapes, attn_note_fn on_note, void *user)
+{
+    size_t n;
+    const char *caption = attn_shapes_note(shapes, "Caption", &n);
+
+    if (caption)
+        attn_note(on_note, user, ATTN_NOTE_CAPTION, "caption: %.*s", (int)n, caption);
 }
 
 void attn_figure_note_size(const struct attn_shapes *shapes,
@@ -368,11 +444,13 @@ void attn_figure_note_size(const struct attn_shapes *shapes,
 {
     const double size = shapes->points * (shapes->label > 0 ? shapes->label : ATTN_FIGURE_TEXT);
     const double dpi = attn_shapes_pixels(shapes) / shapes->points * 72;
+    const double usual = attn_figure_is_printed(options) ? 8 : 0;
+    const double wanted = options->font_size > 0 ? options->font_size : usual;
 
-    if (options->font_size > 0 && size < 0.95 * options->font_size)
+    if (wanted > 0 && size < (options->font_size > 0 ? 0.95 : 0.6) * wanted)
         attn_note(on_note, user, ATTN_NOTE_FIGURE_SIZE,
                   "the labels of the figure have %.1f points, not %g: it has no room for more",
-                  size, options->font_size);
+                  size, wanted);
     if (is_pixels && options->dpi > 0 && fabs(dpi - options->dpi) > 0.5)
         attn_note(on_note, user, ATTN_NOTE_FIGURE_SIZE,
                   "the figure has %.0f pixels an inch, not %g, so that its cells have whole pixels",
@@ -391,6 +469,9 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
         [ATTN_FIGURE_PATCHES] = attn_figure_draw_patches,
         [ATTN_FIGURE_BARS] = attn_figure_draw_plot,
         [ATTN_FIGURE_CURVE] = attn_figure_draw_plot,
+        [ATTN_FIGURE_CAUSES] = attn_figure_draw_causes,
+        [ATTN_FIGURE_MAP] = attn_figure_draw_matrix,
+        [ATTN_FIGURE_POSTER] = attn_figure_draw_poster,
     };
 
     ATTN_TRY(kinds[pen->content->kind](pen, err));
@@ -403,36 +484,64 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
  */
 static enum attn_status find_growth(struct attn_figure_pen *pen, struct attn_error *err)
 {
+    enum { STEPS = 14 };
     const size_t n_subtitle = pen->subtitle.size;
     const bool is_measuring = pen->is_measuring;
+    double least = 0.05, most = 12;
 
-    if (pen->options->figure_width == 0 || pen->options->font_size == 0)
-        return ATTN_OK;
-    pen->room = floor(pen->options->figure_width / attn_figure_unit(pen->options));
+    pen->room = floor(pen->options->figure_width / attn_figure_unit(pen->options)) + 2 * CROP;
     pen->is_measuring = true;
-    pen->growth = 3;
-    for (;;) {
+    for (int i = 0; i < STEPS; i++) {
+        pen->growth = i == 0 ? least : (least + most) / 2;
         ATTN_TRY(draw_content(pen, err));
         pen->subtitle.size = n_subtitle;
-        if (pen->shapes->width <= pen->room || pen->growth <= 0.05)
+        if (i == 0 && pen->shapes->width > pen->room) {
+            least = 1; /* all of it is scaled */
             break;
-        pen->growth -= pen->growth > 1 ? 0.05 : 0.02;
+        }
+        *(pen->shapes->width <= pen->room ? &least : &most) = pen->growth;
     }
-    if (pen->shapes->width > pen->room)
-        pen->growth = 1; /* all of it is scaled */
+    pen->growth = least;
     pen->is_measuring = is_measuring;
     return ATTN_OK;
+}
+
+/* Makes units a little smaller, so that cells have whole pixels at the requested resolution.
+ * Before, cells that would be too wide with one unit more fill the width, unless the user set the
+ * size of the text. */
+static void fit_pixels(struct attn_figure_pen *pen)
+{
+    const double dpi = pen->options->dpi > 0 ? pen->options->dpi : PRINT_DPI;
+    const double side = pen->shapes->cell * dpi / 72, most_growth = 1.12;
+    double unit = attn_figure_unit(pen->options), n;
+
+    if (pen->shapes->width > pen->room)
+        return;
+    if (pen->options->font_size == 0)
+        unit =
+            fmin(unit * most_growth, pen->options->figure_width / (pen->shapes->width - 2 * CROP));
+    n = floor(side * unit * (1 + 1e-9));
+    if (n >= 1)
+        unit = n / side;
+    pen->room = pen->options->figure_width / unit + 2 * CROP;
 }
 
 static enum attn_status draw_pen(struct attn_figure_pen *pen, struct attn_error *err)
 {
     ATTN_TRY(check_content(pen, err));
-    ATTN_TRY(find_growth(pen, err));
+    if (pen->is_printed) {
+        ATTN_TRY(find_growth(pen, err));
+        fit_pixels(pen);
+    }
     pen->label = ATTN_FIGURE_TEXT;
     ATTN_TRY(draw_content(pen, err));
     pen->shapes->width = fmax(pen->shapes->width, pen->room);
     pen->shapes->label = pen->label;
+    if (pen->is_printed)
+        attn_shapes_crop(pen->shapes, CROP, ATTN_FIGURE_PARTS);
+    add_caption(pen);
     attn_figure_set_size(pen->shapes, pen->options);
+    ATTN_TRY(attn_shapes_check(pen->shapes, err));
     return check_size(pen, err);
 }
 
@@ -442,6 +551,7 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
     struct attn_figure_pen pen = {.content = content,
                                   .options = content->picture,
                                   .shapes = shapes,
+                                  .is_printed = attn_figure_is_printed(content->picture),
                                   .is_measuring = is_measuring,
                                   .growth = 1,
                                   .has_text = true};

@@ -22,7 +22,6 @@
 #include <string.h>
 
 static const char library_name[] = "libpangocairo-1.0.so.0"; /* brings cairo, pango and GObject */
-static const char usual_families[] = "DejaVu Sans Mono, Menlo, Consolas, monospace";
 static const double pi = 3.14159265358979323846;
 
 /* The functions of the library that is open. */
@@ -368,12 +367,13 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
 {
     const struct cairo *cairo = drawing->cairo;
     const struct attn_shapes *shapes = drawing->shapes;
+    const double more = drawing->is_pixels ? ATTN_FIGURE_PARTS : 1; /* the last pixel is whole */
     struct attn_shape_cluster cluster;
     size_t n;
     const struct attn_shape *list = attn_shapes_list(shapes, &n);
 
-    draw_box(drawing,
-             &(struct attn_shape_box){0, 0, shapes->width + 1, shapes->height + 1, shapes->paper});
+    draw_box(drawing, &(struct attn_shape_box){0, 0, shapes->width + more, shapes->height + more,
+                                               shapes->paper});
     for (size_t i = 0; i < n; i++) {
         const struct attn_shape_dot *dot = &list[i].dot;
 
@@ -438,7 +438,7 @@ static enum attn_status draw(struct drawing *drawing, struct attn_error *err)
     if (check_room(drawing->name, err) != ATTN_OK) /* the pixels have taken their part */
         return ATTN_NO_MEMORY;
     attn_buffer_append_format(&families, "%s%s%s", font ? font : "", font ? ", " : "",
-                              usual_families);
+                              attn_shapes_families(drawing->shapes));
     if (!attn_buffer_string(&families))
         return attn_buffer_check(&families, err);
     drawing->cr = cairo->cairo_create(drawing->surface);

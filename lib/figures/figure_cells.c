@@ -3,6 +3,7 @@
  * run beside cells with a value. */
 #include "figures/figure_internal.h"
 
+#include "analysis/head_kind.h"
 #include "encode/colormap_internal.h"
 #include "encode/float_text.h"
 #include "encode/text_table.h"
@@ -21,14 +22,38 @@ enum {
     SMALLEST = 8,         /* smallest font of numbers, unless they are forced */
 };
 
+/* In print the two hues of a diverging map differ in grey. */
+static struct attn_rgb color_of(const struct attn_figure_pen *pen, int level)
+{
+    enum { DARK_BLUE = 0x08306b, ORANGE = 0xf0a000 };
+    const double place = (2.0 * level - (ATTN_N_COLOR - 1)) / (ATTN_N_COLOR - 1);
+
+    if (pen->content->kind == ATTN_FIGURE_MAP)
+        return attn_hue_color(
+            attn_head_kind_at((size_t)(level / ATTN_KIND_LEVELS) % ATTN_N_HEAD_KIND)->hue,
+            (double)(level % ATTN_KIND_LEVELS) / (ATTN_KIND_LEVELS - 1), pen->options->theme);
+    if (pen->is_printed && !pen->options->colormap && attn_colormap_is_diverging(pen->map))
+        return attn_rgb_mix(place < 0 ? DARK_BLUE : ORANGE, fabs(place), pen->options->theme);
+    return attn_colormap_color(pen->map, pen->options->theme, level);
+}
+
 uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level)
 {
-    return attn_rgb_number(attn_colormap_color(pen->map, pen->options->theme, level));
+    return attn_rgb_number(color_of(pen, level));
+}
+
+uint32_t attn_figure_ground(const struct attn_figure_pen *pen, enum attn_cell_kind kind)
+{
+    enum { PALE = 0xeeeeee };
+
+    if (pen->is_printed && kind == ATTN_CELL_MASKED && pen->options->theme == ATTN_THEME_LIGHT)
+        return PALE;
+    return attn_cell_look(kind, pen->options->theme).ground;
 }
 
 bool attn_figure_takes_black(const struct attn_figure_pen *pen, int level)
 {
-    return attn_rgb_takes_black(attn_colormap_color(pen->map, pen->options->theme, level));
+    return attn_rgb_takes_black(color_of(pen, level));
 }
 
 static size_t stride_of(struct attn_figure_view view)
@@ -172,7 +197,7 @@ void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_vie
         if (kind_at(view, r, c) == ATTN_CELL_NOT_FINITE)
             add_stroke(pen, ATTN_CELL_NOT_FINITE, cell, true);
     }
-    for (int kind = view.is_scarce ? ATTN_CELL_MASKED + 1 : ATTN_CELL_MASKED;
+    for (int kind = view.is_scarce || pen->is_printed ? ATTN_CELL_MASKED + 1 : ATTN_CELL_MASKED;
          kind <= ATTN_CELL_NOT_FINITE; kind++)
         for (size_t sum = 0; has_kind[kind] && sum < n_sum; sum++)
             hatch_diagonal(pen, view, place, (enum attn_cell_kind)kind, sum);
@@ -247,12 +272,11 @@ void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, doub
 void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind kind,
                              struct attn_figure_place place)
 {
-    const enum attn_theme theme = pen->options->theme;
-
     attn_shapes_add_box(pen->shapes,
                         (struct attn_shape_box){place.x, place.y, place.side, place.side,
-                                                attn_cell_look(kind, theme).ground});
-    add_stroke(pen, kind, place, false);
+                                                attn_figure_ground(pen, kind)});
+    if (!pen->is_printed || kind != ATTN_CELL_MASKED)
+        add_stroke(pen, kind, place, false);
     if (kind == ATTN_CELL_NOT_FINITE)
         add_stroke(pen, kind, place, true);
     attn_figure_add_frame(pen, place.x, place.y, place.side, place.side);
@@ -289,20 +313,25 @@ const char *attn_figure_grid_cell(const struct attn_figure_grid *grid, size_t i,
     return text;
 }
 
-/* "48", "." for 0 after rounding; else two digits, "-1.3". */
+/* "48", "." or in print a dot in the middle for 0 after rounding; else two digits, "-1.3". */
 static size_t write_value(const struct attn_figure_pen *pen, double value, bool is_share,
                           char text[ATTN_FIXED_TEXT_SIZE])
 {
     const struct attn_figure_grid *grid = pen->content->grid;
     const double percent = round(100 * value);
+    size_t n;
 
-    if (is_share && percent == 0)
+    if (is_share && percent == 0 && !pen->is_printed)
         return (size_t)snprintf(text, ATTN_FIXED_TEXT_SIZE, ".");
     if (is_share)
-        return attn_float_text_fixed((float)percent, 0, text);
-    if (grid)
-        return attn_figure_grid_text(grid, (float)value, text);
-    return attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
+        n = attn_float_text_fixed((float)percent, 0, text);
+    else if (grid)
+        n = attn_figure_grid_text(grid, (float)value, text);
+    else
+        n = attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
+    if (pen->is_printed && strspn(text, "-0.") >= n)
+        return (size_t)snprintf(text, ATTN_FIXED_TEXT_SIZE, "\xc2\xb7");
+    return n;
 }
 
 /* The text of a cell of VALUE: the text of a table, or a number, written to NUMBER. */
@@ -356,7 +385,7 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
                      width * 0.82 /
                          attn_figure_text_width(
                              attn_figure_value_columns(pen, attn_figure_whole(view.matrix)), 1));
-    text.size = fmin(text.size, place.side * 0.8);
+    text.size = fmin(text.size, pen->is_printed ? ATTN_FIGURE_TEXT : place.side * 0.8);
     if (is_auto && text.size < (pen->room > 0 ? ATTN_FIGURE_SMALL : SMALLEST))
         return; /* with a requested size of text, no number is smaller than the legend */
     for (size_t r = 0; r < view.n_row; r++) {
@@ -391,7 +420,7 @@ double attn_figure_side(struct attn_figure_pen *pen, double usual)
         side = ceil(asked * to_points / attn_figure_unit(pen->options));
         pen->shapes->points = asked * to_points / side;
     } else if (pen->room > 0) {
-        side = fmax(1, floor(usual * pen->growth));
+        side = fmax(1, floor(usual * pen->growth * ATTN_FIGURE_PARTS)) / ATTN_FIGURE_PARTS;
     }
     pen->shapes->cell = side;
     return side;

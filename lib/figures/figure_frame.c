@@ -1,6 +1,7 @@
 /* figure_frame.c - see figure_internal.h: labels, heading and legend. */
 #include "figures/figure_internal.h"
 
+#include "analysis/head_kind.h"
 #include "base/elementary.h"
 #include "encode/text_table.h"
 #include "trace/trace_internal.h"
@@ -30,6 +31,10 @@ enum {
     SWATCH = 12,       /* the side of a cell in the legend */
     ENTRY = 18,        /* the height of a line of the legend */
     LEGEND_COLUMNS = 11,
+    SLIM = 8,         /* the width of a ramp in print, */
+    SLIM_LEAST = 64,  /* and its least height */
+    KIND_STEPS = 5,   /* weights of a kind of head in the legend */
+    FEW_LABELS = 256, /* more have no room in print */
     LABEL_COLUMNS = 14,
     OWN_COLUMNS = 30, /* of a label of a table: two tokens */
 };
@@ -47,6 +52,77 @@ enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struc
 
 /* --- Labels of rows and columns ------------------------------------------------------------ */
 
+/* The widths of ASCII's characters from the blank on, in hundredths of the size of DejaVu Sans: of
+ * the usual proportional fonts it is the widest. */
+static const uint8_t widths[] = {
+    32, 41, 46, 84, 64, 96, 78, 28, 40,  40, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64,
+    64, 64, 34, 34, 84, 84, 84, 54, 100, 69, 69, 70, 78, 64, 58, 78, 76, 30, 30, 66, 56, 87, 75, 79,
+    61, 79, 70, 64, 62, 74, 69, 99, 69,  62, 69, 40, 34, 40, 84, 50, 50, 62, 64, 55, 64, 62, 36, 64,
+    64, 28, 28, 58, 28, 98, 64, 62, 64,  64, 42, 53, 40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84};
+
+double attn_figure_string_width(const struct attn_figure_pen *pen, const char *text, size_t n)
+{
+    const double other = 0.7; /* of a column that is not ASCII */
+    double width = 0;
+
+    if (!pen->is_printed)
+        return attn_figure_text_width(attn_text_width(text, n), 1);
+    for (size_t i = 0, size; i < n; i += size) {
+        const unsigned char c = (unsigned char)text[i];
+
+        for (size = 1; i + size < n && ((unsigned char)text[i + size] & 0xc0) == 0x80;)
+            size++;
+        width += c >= ' ' && c - ' ' < (int)sizeof widths
+                     ? widths[c - ' '] / 100.0
+                     : other * (double)attn_text_width(text + i, size);
+    }
+    return width;
+}
+
+double attn_figure_label_width(const struct attn_figure_pen *pen,
+                               const struct attn_figure_axis *axis, double size)
+{
+    return pen->is_printed ? axis->widest * size : attn_figure_text_width(axis->most_columns, size);
+}
+
+/* Token I without surrounding blanks. */
+static const char *trimmed_text(const struct attn_figure_axis *axis, size_t i, size_t *n)
+{
+    const size_t at = axis->has_own_texts ? i : attn_figure_position(axis, i);
+    const char *text = attn_token_text(axis->texts, at, n);
+
+    for (; *n > 0 && *text == ' '; --*n)
+        text++;
+    while (*n > 0 && text[*n - 1] == ' ')
+        --*n;
+    return text;
+}
+
+/* Whether another row or column has the same token. */
+static bool is_repeated(const struct attn_figure_axis *axis, size_t i)
+{
+    size_t n, size;
+    const char *text = trimmed_text(axis, i, &n);
+
+    for (size_t k = 0; k < axis->n && axis->n <= FEW_LABELS; k++) {
+        const char *other = trimmed_text(axis, k, &size);
+
+        if (k != i && size == n && (n == 0 || memcmp(text, other, n) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* Appends a position as a subscript. */
+static void append_subscript(struct attn_buffer *out, size_t number)
+{
+    char digits[24];
+    const int n = snprintf(digits, sizeof digits, "%zu", number);
+
+    for (int i = 0; i < n; i++)
+        attn_buffer_append_format(out, "\xe2\x82%c", 0x80 + digits[i] - '0');
+}
+
 const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_figure_axis *axis,
                               size_t i, size_t *n)
 {
@@ -62,11 +138,7 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_fig
         *n = label->size;
         return label->data;
     }
-    text = attn_token_text(axis->texts, at, &size);
-    for (; size > 0 && *text == ' '; size--)
-        text++;
-    while (size > 0 && text[size - 1] == ' ')
-        size--;
+    text = trimmed_text(axis, i, &size);
     if (size == 0) {
         text = attn_token_text(axis->texts, at, &size);
         attn_buffer_append_format(label, "'%.*s'",
@@ -75,6 +147,8 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_fig
         attn_text_append_cut(label, text, size, axis->has_own_texts ? OWN_COLUMNS : LABEL_COLUMNS,
                              ATTN_ELLIPSIS);
     }
+    if (pen->is_printed && !axis->is_named && is_repeated(axis, i))
+        append_subscript(label, position);
     *n = label->size;
     return label->data;
 }
@@ -120,6 +194,7 @@ static void measure_axis(struct attn_figure_pen *pen, struct attn_figure_axis *a
 
         width = text ? attn_text_width(text, size) : 0;
         axis->most_columns = width > axis->most_columns ? width : axis->most_columns;
+        axis->widest = fmax(axis->widest, text ? attn_figure_string_width(pen, text, size) : 0);
         axis->n_digit = n_digit > axis->n_digit ? n_digit : axis->n_digit;
     }
 }
@@ -134,21 +209,35 @@ static const struct attn_token_texts *texts_of(const struct attn_figure_pen *pen
     return content->tokens && content->tokens[i].n > 0 ? &content->tokens[i] : NULL;
 }
 
+struct attn_figure_axis attn_figure_groups(struct attn_figure_pen *pen)
+{
+    struct attn_figure_axis axis = {.n = 1};
+
+    if (pen->content->grid && pen->content->grid->groups) {
+        axis = *pen->content->grid->groups;
+        measure_axis(pen, &axis);
+    }
+    return axis;
+}
+
 struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
                                          const struct attn_level_matrix *matrix)
 {
     const enum attn_site_layout layout = attn_site_layout(matrix->site);
     const bool is_key = layout == ATTN_LAYOUT_KEY;
+    const bool is_contacts = matrix->site == ATTN_SITE_CONTACTS;
     struct attn_figure_axis axis = {.n = matrix->n_row};
 
     if (pen->content->grid) {
         axis = *pen->content->grid->rows;
     } else {
         axis.texts = texts_of(pen, is_key, matrix->layer);
-        axis.positions = is_key ? NULL : pen->content->writer->queries;
-        axis.title = attn_site_has_keys(matrix->site) || layout == ATTN_LAYOUT_RANK
-                         ? "query: attends"
-                         : attn_writer_row_name(pen->content->writer, matrix->site);
+        axis.positions = is_key ? NULL : attn_writer_rows(pen->content->writer, matrix->site);
+        axis.is_named = pen->content->writer->labels.has_residues;
+        axis.title =
+            (attn_site_has_keys(matrix->site) && !is_contacts) || layout == ATTN_LAYOUT_RANK
+                ? "query: attends"
+                : attn_writer_row_name(pen->content->writer, matrix->site);
     }
     measure_axis(pen, &axis);
     return axis;
@@ -160,13 +249,21 @@ struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
     const enum attn_site_layout layout = attn_site_layout(matrix->site);
     struct attn_figure_axis axis = {.n = matrix->n_column, .title = "component"};
 
+    if (matrix->site == ATTN_SITE_ROUTER_LOGITS || matrix->site == ATTN_SITE_EXPERT_WEIGHTS)
+        axis.title = "expert";
     if (pen->content->grid)
         axis = *pen->content->grid->columns;
     else if (layout == ATTN_LAYOUT_RANK)
         axis.title = "projected key";
     else if (attn_site_has_keys(matrix->site)) {
-        axis.title = "key: attended to";
+        const struct attn_writer *writer = pen->content->writer;
+
+        axis.title = matrix->site == ATTN_SITE_CONTACTS ? attn_writer_row_name(writer, matrix->site)
+                                                        : "key: attended to";
         axis.texts = texts_of(pen, true, matrix->layer);
+        axis.first =
+            attn_site_first_row(matrix->site, attn_selection_dims(writer->labels.selection));
+        axis.is_named = writer->labels.has_residues;
     }
     measure_axis(pen, &axis);
     return axis;
@@ -190,6 +287,8 @@ double attn_figure_heading_width(struct attn_figure_pen *pen)
     size_t n_column = text ? attn_text_width(text, n_text) : 0;
     double width;
 
+    if (pen->is_printed)
+        return 2 * ATTN_FIGURE_PAD;
     n_title = title ? attn_text_width(title, n_title) : 0;
     if (n_title > TITLE_COLUMNS) /* it takes two lines, and the first is not full */
         n_title = n_title / 2 + WORD > TITLE_COLUMNS ? n_title / 2 + WORD : TITLE_COLUMNS;
@@ -250,9 +349,11 @@ static struct heading break_heading(struct attn_figure_pen *pen)
     size_t n;
     const char *text = attn_shapes_note(pen->shapes, "Title", &n);
 
-    if (text)
+    if (text && (!pen->is_printed || pen->options->title))
         add_lines(&heading, text, n, n_wide, of_title);
     heading.n_title = heading.n;
+    if (pen->is_printed)
+        return heading;
     attn_buffer_append(&said, pen->subtitle.data, pen->subtitle.size);
     text = run_text(pen, &n);
     if (text)
@@ -274,6 +375,8 @@ double attn_figure_heading_height(struct attn_figure_pen *pen)
     const size_t n_title = heading.n_title, n = heading.n;
 
     attn_buffer_release(&heading.text);
+    if (n == 0 && pen->is_printed)
+        return ATTN_FIGURE_PAD;
     return ATTN_FIGURE_PAD + (n_title > 0 ? 22 + (double)(n_title - 1) * TITLE_LINE : 0) +
            (n > n_title ? 18 + (double)(n - n_title - 1) * SUBTITLE_LINE : 0) + 4;
 }
@@ -309,6 +412,16 @@ static bool is_relative(const struct attn_figure_pen *pen)
            (pen->scale.span == ATTN_SPAN_MATRIX && pen->content->n > 1);
 }
 
+static double ramp_width(const struct attn_figure_pen *pen)
+{
+    return pen->is_printed ? SLIM : RAMP_WIDTH;
+}
+
+static double ramp_height(const struct attn_figure_pen *pen)
+{
+    return pen->is_printed && pen->ramp > 0 ? fmax(pen->ramp, SLIM_LEAST) : RAMP_HEIGHT;
+}
+
 /* The name of the ramp in lines; release its text. */
 static struct heading break_name(const struct attn_figure_pen *pen)
 {
@@ -316,23 +429,87 @@ static struct heading break_name(const struct attn_figure_pen *pen)
         [ATTN_CURVE_LINEAR] = "", [ATTN_CURVE_SQRT] = "(square root)", [ATTN_CURVE_LOG] = "(log)"};
     const char *name = pen->quantity, *curve = curves[pen->scale.curve];
     struct heading lines = {0};
+    struct attn_buffer whole = {0};
 
-    add_lines(&lines, name, strlen(name), NAME_COLUMNS, MOST_LINES - 1);
-    add_lines(&lines, curve, strlen(curve), NAME_COLUMNS, 1);
+    if (pen->is_printed) { /* beside the ramp */
+        attn_buffer_append_format(&whole, "%s%s%s", name, *curve ? " " : "", curve);
+        add_lines(&lines, whole.data, whole.size,
+                  (size_t)(ramp_height(pen) / attn_figure_text_width(1, ATTN_FIGURE_SMALL)),
+                  MOST_LINES);
+    } else {
+        add_lines(&lines, name, strlen(name), NAME_COLUMNS, MOST_LINES - 1);
+        add_lines(&lines, curve, strlen(curve), NAME_COLUMNS, 1);
+    }
+    pen->shapes->text.has_failed |= whole.has_failed;
+    attn_buffer_release(&whole);
     pen->shapes->text.has_failed |= lines.text.has_failed;
     return lines;
+}
+
+/* A tick of the legend: its place on the ramp, 0 to 1, and its text. */
+struct tick {
+    double place;
+    char text[ATTN_TICK_TEXT_SIZE];
+    size_t n;
+};
+
+/* Lists ticks with numbers or, for separate ranges, with names of the ends. */
+static size_t list_ticks(const struct attn_figure_pen *pen, struct tick list[ATTN_MOST_TICKS])
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+    const struct attn_color_range range =
+        is_relative(pen)
+            ? attn_color_range(&pen->scale, pen->scale.is_signed ? -1 : 0, 1)
+            : attn_color_range(&pen->scale, (double)matrix->least, (double)matrix->most);
+    const double unit = attn_figure_is_percent(pen, matrix) ? 100 : 1;
+    double ticks[ATTN_MOST_TICKS];
+    const size_t n = is_relative(pen) ? attn_color_ticks(&pen->scale, range, ticks)
+                                      : attn_figure_ticks(&pen->scale, range, ticks);
+
+    for (size_t i = 0; i < n; i++) {
+        struct tick *tick = &list[i];
+
+        tick->place = attn_color_place(&pen->scale, range, ticks[i]);
+        tick->n = 0;
+        if (!is_relative(pen) || ticks[i] == 0)
+            tick->n = attn_color_tick_text(unit * ticks[i], tick->text);
+        else if (fabs(ticks[i]) == 1)
+            tick->n = (size_t)snprintf(tick->text, sizeof tick->text,
+                                       ticks[i] < 0 ? "-largest" : "largest");
+    }
+    return n;
+}
+
+/* From a ramp to the end of its longest tick. */
+static double tick_width(const struct attn_figure_pen *pen)
+{
+    struct tick ticks[ATTN_MOST_TICKS];
+    double width = 0;
+
+    for (size_t n = list_ticks(pen, ticks); n-- > 0;)
+        width = fmax(width, attn_figure_string_width(pen, ticks[n].text, ticks[n].n));
+    return TICK + 4 + ATTN_FIGURE_SMALL * width;
 }
 
 struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pen)
 {
     const int n_entry = 1 + pen->options->hides_first;
-    struct heading name = break_name(pen);
+    struct heading name;
     double n_column = LEGEND_COLUMNS;
+
+    if (attn_figure_has_kinds(pen))
+        return (struct attn_figure_size){KIND_STEPS * SLIM + TICK + 4 +
+                                             ceil(attn_figure_text_width(11, ATTN_FIGURE_SMALL)),
+                                         (ATTN_N_HEAD_KIND + 1) * ENTRY};
+    name = break_name(pen);
 
     for (size_t i = 0, begin = 0; i < name.n; begin = name.ends[i++])
         n_column =
             fmax(n_column, (double)attn_text_width(name.text.data + begin, name.ends[i] - begin));
     attn_buffer_release(&name.text);
+    if (pen->is_printed)
+        return (struct attn_figure_size){ceil(SLIM + tick_width(pen) + (double)name.n * NAME_LINE),
+                                         ramp_height(pen)};
     return (struct attn_figure_size){
         ceil(attn_figure_text_width((size_t)n_column, ATTN_FIGURE_SMALL)) + 8,
         fmax(0, (double)name.n - 1) * NAME_LINE + ENTRY + RAMP_HEIGHT + ENTRY * (n_entry + 1)};
@@ -391,49 +568,44 @@ static void add_tick(struct attn_figure_pen *pen, double x, double y, const char
     attn_shapes_add_text(pen->shapes, &label, text, n);
 }
 
-/* Adds ticks with numbers or, for separate ranges, with names of the ends. Skips those that would
- * touch the one below. */
+/* Adds the ticks of a ramp at X, Y. Skips those that would touch the one below. */
 static void add_ticks(struct attn_figure_pen *pen, double x, double y)
 {
-    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
-    const struct attn_color_range range =
-        is_relative(pen)
-            ? attn_color_range(&pen->scale, pen->scale.is_signed ? -1 : 0, 1)
-            : attn_color_range(&pen->scale, (double)matrix->least, (double)matrix->most);
-    const double unit = attn_figure_is_percent(pen, matrix) ? 100 : 1;
-    double ticks[ATTN_MOST_TICKS], last = HUGE_VAL;
-    const size_t n = is_relative(pen) ? attn_color_ticks(&pen->scale, range, ticks)
-                                      : attn_figure_ticks(&pen->scale, range, ticks);
-    char text[ATTN_TICK_TEXT_SIZE];
+    struct tick ticks[ATTN_MOST_TICKS];
+    const size_t n = list_ticks(pen, ticks);
+    double last = HUGE_VAL;
 
+    x += ramp_width(pen);
     for (size_t i = 0; i < n; i++) {
-        const double at = y + RAMP_HEIGHT * (1 - attn_color_place(&pen->scale, range, ticks[i]));
-        size_t size = 0;
+        const double at = y + ramp_height(pen) * (1 - ticks[i].place);
 
-        if (!is_relative(pen) || ticks[i] == 0)
-            size = attn_color_tick_text(unit * ticks[i], text);
-        else if (fabs(ticks[i]) == 1)
-            size = (size_t)snprintf(text, sizeof text, ticks[i] < 0 ? "-largest" : "largest");
-        if (size == 0 || last - at < ATTN_FIGURE_SMALL)
+        if (ticks[i].n == 0 || last - at < ATTN_FIGURE_SMALL)
             continue;
-        attn_figure_add_line(pen, (double[]){x + RAMP_WIDTH, at},
-                             (double[]){x + RAMP_WIDTH + TICK, at}, 1, pen->frame);
-        add_tick(pen, x, at, text, size);
+        attn_figure_add_line(pen, (double[]){x, at}, (double[]){x + TICK, at}, 1, pen->frame);
+        add_tick(pen, x - RAMP_WIDTH, at, ticks[i].text, ticks[i].n);
         last = at;
     }
 }
 
+/* Adds the name above the ramp, whose top *Y moves below it; in print it stands beside the ramp. */
 static void add_ramp_name(struct attn_figure_pen *pen, double x, double *y)
 {
     struct heading name = break_name(pen);
     struct attn_shape_text line = {
         .x = x - 1, .y = *y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
 
+    if (pen->is_printed) {
+        line.x += SLIM + tick_width(pen) + 12;
+        line.y += ramp_height(pen) / 2 - 9;
+        line.anchor = ATTN_ANCHOR_MIDDLE;
+        line.is_turned = true;
+    }
     for (size_t i = 0, begin = 0; i < name.n; begin = name.ends[i++]) {
         attn_shapes_add_text(pen->shapes, &line, name.text.data + begin, name.ends[i] - begin);
-        line.y += NAME_LINE;
+        *(line.is_turned ? &line.x : &line.y) += NAME_LINE;
     }
-    *y = line.y - NAME_LINE - 9 + ENTRY;
+    if (!line.is_turned)
+        *y = line.y - NAME_LINE - 9 + ENTRY;
     attn_buffer_release(&name.text);
 }
 
@@ -450,25 +622,60 @@ static double add_cell_kind(struct attn_figure_pen *pen, enum attn_cell_kind kin
     return attn_figure_text_width(strlen(names[kind]), ATTN_FIGURE_SMALL);
 }
 
+/* A row for each kind of head: its hue for weights from 0 to 1, letter and name. */
+static void add_kinds(struct attn_figure_pen *pen, double x, double y)
+{
+    const struct attn_shape_text line = {
+        .x = x - 1, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
+
+    attn_shapes_add_string(pen->shapes, &line, "looks most at");
+    for (size_t k = 0; k < ATTN_N_HEAD_KIND; k++) {
+        const struct attn_head_kind *kind = attn_head_kind_at(k);
+        char name[24];
+        const int n =
+            snprintf(name, sizeof name, "%c %s", kind->letter, attn_measure_name(kind->measure));
+
+        y += ENTRY;
+        for (int i = 0; i < KIND_STEPS; i++)
+            attn_shapes_add_box(pen->shapes,
+                                (struct attn_shape_box){x + i * SLIM, y, SLIM, SWATCH,
+                                                        attn_rgb_number(attn_hue_color(
+                                                            kind->hue, (double)i / (KIND_STEPS - 1),
+                                                            pen->options->theme))});
+        add_tick(pen, x + KIND_STEPS * SLIM - RAMP_WIDTH, y + SWATCH / 2.0, name, (size_t)n);
+    }
+    pen->shapes->height = fmax(pen->shapes->height, y + ENTRY + ATTN_FIGURE_PAD);
+}
+
 void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
 {
+    const double width = ramp_width(pen);
+    const size_t height = (size_t)ramp_height(pen);
     struct attn_shape_cells ramp = {
-        .x = x, .width = RAMP_WIDTH, .height = 1, .n_row = RAMP_HEIGHT, .n_col = 1};
+        .x = x, .width = width, .height = 1, .n_row = height, .n_col = 1};
     uint16_t *colors;
 
+    if (attn_figure_has_kinds(pen)) {
+        add_kinds(pen, x, y);
+        return;
+    }
     add_ramp_name(pen, x, &y);
     ramp.y = y;
     for (int i = 0; pen->is_veiled && i < 2; i++)
-        attn_shapes_add_box(pen->shapes,
-                            (struct attn_shape_box){x + i * RAMP_WIDTH / 2.0, y, RAMP_WIDTH / 2.0,
-                                                    RAMP_HEIGHT, pen->grounds[i]});
+        attn_shapes_add_box(pen->shapes, (struct attn_shape_box){x + i * width / 2, y, width / 2,
+                                                                 (double)height, pen->grounds[i]});
     ramp.is_veil = pen->is_veiled;
     colors = attn_shapes_add_cells(pen->shapes, &ramp);
-    for (size_t i = 0; colors && i < RAMP_HEIGHT; i++)
-        colors[i] = (uint16_t)((RAMP_HEIGHT - 1 - i) * (ATTN_N_COLOR - 1) / (RAMP_HEIGHT - 1));
-    attn_figure_add_frame(pen, x, y, RAMP_WIDTH, RAMP_HEIGHT);
+    for (size_t i = 0; colors && i < height; i++)
+        colors[i] = (uint16_t)((height - 1 - i) * (ATTN_N_COLOR - 1) / (height - 1));
+    attn_figure_add_frame(pen, x, y, width, (double)height);
     add_ticks(pen, x, y);
-    y += RAMP_HEIGHT + ENTRY;
+    if (pen->is_printed) { /* the caption names the kinds of cells */
+        pen->shapes->height =
+            fmax(pen->shapes->height, y + (double)height + ATTN_FIGURE_PAD + TICK);
+        return;
+    }
+    y += (double)height + ENTRY;
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++) {
         if (!pen->has_kind[kind])
             continue;
@@ -493,29 +700,24 @@ static void append_name(const struct attn_figure_pen *pen, struct attn_buffer *o
 /* Ticks below a ramp that lies; those that would touch the one before are left out. */
 static void add_ticks_below(struct attn_figure_pen *pen, double x, double y)
 {
-    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
-    const struct attn_color_range range =
-        attn_color_range(&pen->scale, (double)matrix->least, (double)matrix->most);
-    const double unit = attn_figure_is_percent(pen, matrix) ? 100 : 1;
-    double ticks[ATTN_MOST_TICKS], end = -HUGE_VAL;
-    const size_t n = is_relative(pen) ? 0 : attn_figure_ticks(&pen->scale, range, ticks);
+    struct tick ticks[ATTN_MOST_TICKS];
+    const size_t n = is_relative(pen) ? 0 : list_ticks(pen, ticks);
     struct attn_shape_text label = {.y = y + RAMP_WIDTH + TICK + ATTN_FIGURE_SMALL,
                                     .size = ATTN_FIGURE_SMALL,
                                     .color = pen->ink,
                                     .anchor = ATTN_ANCHOR_MIDDLE};
-    char text[ATTN_TICK_TEXT_SIZE];
+    double end = -HUGE_VAL;
 
     for (size_t i = 0; i < n; i++) {
-        const size_t size = attn_color_tick_text(unit * ticks[i], text);
-        const double half = attn_figure_text_width(size, ATTN_FIGURE_SMALL) / 2;
+        const double half = attn_figure_text_width(ticks[i].n, ATTN_FIGURE_SMALL) / 2;
 
-        label.x = x + LYING_WIDTH * attn_color_place(&pen->scale, range, ticks[i]);
+        label.x = x + LYING_WIDTH * ticks[i].place;
         if (label.x - half < end + 4)
             continue;
         end = label.x + half;
         attn_figure_add_line(pen, (double[]){label.x, y + RAMP_WIDTH},
                              (double[]){label.x, y + RAMP_WIDTH + TICK}, 1, pen->frame);
-        attn_shapes_add_text(pen->shapes, &label, text, size);
+        attn_shapes_add_text(pen->shapes, &label, ticks[i].text, ticks[i].n);
     }
 }
 

@@ -27,7 +27,7 @@ static double place_lines(struct attn_panel_line *lines, size_t n, double from, 
 static enum attn_status plan(struct attn_figure_pen *pen, struct attn_panels *grid, double end[2],
                              double *side, struct attn_error *err)
 {
-    const struct attn_figure_size legend = attn_figure_legend_size(pen);
+    struct attn_figure_size legend;
     size_t n_cell = 1;
 
     ATTN_TRY(attn_panels_list(pen, grid, err));
@@ -36,8 +36,11 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct attn_panels *gr
     for (size_t i = 0; i < grid->n_column; i++)
         n_cell = grid->columns[i].n_cell > n_cell ? grid->columns[i].n_cell : n_cell;
     *side = attn_figure_side(pen, ceil(SIDE / (double)n_cell));
-    end[0] = place_lines(grid->columns, grid->n_column, ATTN_FIGURE_PAD + ATTN_PANELS_LEFT, *side);
-    attn_figure_set_width(pen, end[0] + ATTN_FIGURE_ASIDE + legend.width);
+    end[0] =
+        place_lines(grid->columns, grid->n_column, ATTN_FIGURE_PAD + attn_panels_left(pen), *side);
+    pen->ramp = place_lines(grid->rows, grid->n_row, 0, *side);
+    legend = attn_figure_legend_size(pen);
+    attn_figure_set_width(pen, end[0] + attn_figure_aside(pen) + legend.width);
     end[1] = place_lines(grid->rows, grid->n_row,
                          attn_figure_heading_height(pen) + ATTN_PANELS_ABOVE, *side);
     pen->shapes->height = ceil(fmax(end[1], grid->rows[0].at + legend.height) + ATTN_FIGURE_PAD);
@@ -103,7 +106,7 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
                                         : "layer",
                               has_columns ? "head" : "");
         attn_panels_add_numbers(pen, &grid, has_rows, has_columns);
-        attn_figure_add_legend(pen, end[0] + ATTN_FIGURE_ASIDE, grid.rows[0].at);
+        attn_figure_add_legend(pen, end[0] + attn_figure_aside(pen), grid.rows[0].at);
     }
     attn_panels_release(&grid);
     return status;

@@ -18,12 +18,24 @@ enum {
     ATTN_FIGURE_LABELLED = 9, /* the side from which each row has its label */
 };
 
+enum { ATTN_KIND_LEVELS = 51 }; /* of the 256 levels of a map, for each kind of head */
+enum { ATTN_FIGURE_PARTS = 4 }; /* of a unit: steps of the sides of cells in print */
+
 #define ATTN_FIGURE_TEXT 13.5 /* size of the font of labels: 9 points */
 
-/* Points a unit, by the size of the font. */
+/* Whether a figure has the width of a column, and the look of a journal: proportional type, words
+ * only in the caption, no margin. */
+static inline bool attn_figure_is_printed(const struct attn_picture_options *options)
+{
+    return options->figure_width > 0;
+}
+
+/* Points a unit, by the size of the font, which is 8 points in print. */
 static inline double attn_figure_unit(const struct attn_picture_options *options)
 {
-    return ATTN_SHAPES_POINTS * (options->font_size > 0 ? options->font_size / 9 : 1);
+    const double usual = attn_figure_is_printed(options) ? 8 : 9;
+
+    return ATTN_SHAPES_POINTS * (options->font_size > 0 ? options->font_size : usual) / 9;
 }
 
 /* A figure that is being drawn. */
@@ -34,10 +46,12 @@ struct attn_figure_pen {
     struct attn_color_scale scale;
     const struct attn_colormap *map;
     const char *quantity; /* the quantity of the colors, with the unit */
+    bool is_printed;      /* attn_figure_is_printed */
     bool is_measuring;    /* only shapes->width and ->height are wanted */
     double room;          /* the requested width, in units, or 0 */
     double growth;        /* of cells, as they have room */
     double label;         /* size of the smallest labels of rows and columns */
+    double ramp;          /* the height of the legend's ramp; 0: as usual */
     bool is_fitted;       /* the scale ends at the largest number on a patch, or of all matrices */
     bool is_even;         /* all numbers are small: the scale ends above the largest */
     bool is_veiled;       /* cells let a picture through */
@@ -60,6 +74,14 @@ enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct att
 enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_causes(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_poster(struct attn_figure_pen *pen, struct attn_error *err);
+
+/* Whether KIND draws a table, which a page shows as it is, and no terminal. */
+static inline bool attn_figure_is_plot(enum attn_figure kind)
+{
+    return kind >= ATTN_FIGURE_BARS;
+}
 
 /* ATTN_INVALID unless rows are those of a matrix of queries and keys. */
 enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struct attn_error *err);
@@ -74,25 +96,43 @@ static inline const struct attn_level_matrix *attn_figure_matrix(const struct at
 
 /* --- The frame (figure_frame.c) ------------------------------------------------------------ */
 
+/* Between a matrix and its legend. */
+static inline double attn_figure_aside(const struct attn_figure_pen *pen)
+{
+    return pen->is_printed ? ATTN_FIGURE_ASIDE / 2.0 : ATTN_FIGURE_ASIDE;
+}
+
 /* The labels of rows or columns. */
 struct attn_figure_axis {
     size_t n;                             /* rows or columns */
     const struct attn_token_texts *texts; /* NULL: positions are the labels */
-    const size_t *positions;              /* [n] NULL: 0, 1, ... */
-    bool has_own_texts;                   /* texts are those of rows, and not of positions */
-    bool is_named;                        /* texts without positions */
-    const char *title;                    /* "query: attends" */
-    size_t most_columns;                  /* of text that a label has */
-    size_t n_digit;                       /* that a position has */
-    size_t n_main;                        /* rows or columns after these stand apart; or 0 */
-    const bool *begins; /* [n] whether a line separates it from the one before; or NULL */
+    const size_t *positions;              /* [n] NULL: first, first + 1, ... */
+    size_t first;
+    bool has_own_texts;  /* texts are those of rows, and not of positions */
+    bool is_named;       /* texts without positions */
+    const char *title;   /* "query: attends" */
+    size_t most_columns; /* of text that a label has */
+    double widest;       /* label in print, in sizes of the font */
+    size_t n_digit;      /* that a position has */
+    size_t n_main;       /* rows or columns after these stand apart; or 0 */
+    const bool *begins;  /* [n] whether a line separates it from the one before; or NULL */
+    size_t n_together;   /* columns that stand together, apart from the next ones; 0: all */
 };
+
+/* The legend of the kinds of heads, in place of a ramp. */
+static inline bool attn_figure_has_kinds(const struct attn_figure_pen *pen)
+{
+    return pen->content->kind == ATTN_FIGURE_MAP || pen->content->kind == ATTN_FIGURE_POSTER;
+}
 
 /* The rows and the columns of MATRIX. */
 struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
                                          const struct attn_level_matrix *matrix);
 struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
                                             const struct attn_level_matrix *matrix);
+
+/* The groups of a table; one without a name for other matrices. */
+struct attn_figure_axis attn_figure_groups(struct attn_figure_pen *pen);
 
 /* The label of row or column I, borrowed until the next call: a shortened token without surrounding
  * blanks, or a position. */
@@ -102,8 +142,18 @@ void attn_figure_add_label(struct attn_figure_pen *pen, const struct attn_shape_
                            const struct attn_figure_axis *axis, size_t i);
 static inline size_t attn_figure_position(const struct attn_figure_axis *axis, size_t i)
 {
-    return axis->positions ? axis->positions[i] : i;
+    return axis->positions ? axis->positions[i] : axis->first + i;
 }
+
+/* The width of TEXT [n] in sizes of the font: in print of its letters, else of its columns. */
+double attn_figure_string_width(const struct attn_figure_pen *pen, const char *text, size_t n);
+
+/* The ground of a cell of KIND, which is no value: paler in print. */
+uint32_t attn_figure_ground(const struct attn_figure_pen *pen, enum attn_cell_kind kind);
+
+/* The width of the widest label of AXIS. */
+double attn_figure_label_width(const struct attn_figure_pen *pen,
+                               const struct attn_figure_axis *axis, double size);
 
 /* The width of N columns of text. */
 static inline double attn_figure_text_width(size_t n, double size)
@@ -125,7 +175,7 @@ double attn_figure_heading_width(struct attn_figure_pen *pen);
 double attn_figure_heading_height(struct attn_figure_pen *pen);
 
 /* Adds title and subtitle at the top: two lines of the title and of each text, cut to the width of
- * the shapes. */
+ * the shapes. In print only a title of the user's is there. */
 void attn_figure_add_heading(struct attn_figure_pen *pen);
 
 /* The legend: a ramp with ticks, and the kinds of cells without a value. */
@@ -259,6 +309,9 @@ void attn_panels_release(struct attn_panels *panels);
 /* The row and the column of a matrix that is listed. */
 void attn_panels_find(const struct attn_figure_pen *pen, const struct attn_panels *panels,
                       const struct attn_level_matrix *matrix, size_t *row, size_t *column);
+
+/* ATTN_PANELS_LEFT, and the room for the names of stacks. */
+double attn_panels_left(const struct attn_figure_pen *pen);
 
 /* Adds the numbers of columns and rows, and their names, "head" and "layer", at the middle of
  * panels that end at END. */

@@ -93,13 +93,18 @@ static enum attn_status find_links(const struct attn_figure_pen *pen, struct lin
 
 /* --- Drawing ------------------------------------------------------------------------------- */
 
-static double column_width(const struct attn_figure_axis *axis)
+static bool has_positions(const struct attn_figure_pen *pen, const struct attn_figure_axis *axis)
 {
-    const double width = attn_figure_text_width(axis->most_columns, ATTN_FIGURE_TEXT);
+    return axis->texts && !pen->is_printed;
+}
+
+static double column_width(const struct attn_figure_pen *pen, const struct attn_figure_axis *axis)
+{
+    const double width = attn_figure_label_width(pen, axis, ATTN_FIGURE_TEXT);
     const double position = attn_figure_text_width(axis->n_digit, ATTN_FIGURE_SMALL);
     const double title = attn_figure_text_width(strlen(axis->title), ATTN_FIGURE_AXIS);
 
-    return fmax(width + (axis->texts ? POSITION_GAP + position : 0), title);
+    return fmax(width + (has_positions(pen, axis) ? POSITION_GAP + position : 0), title);
 }
 
 static void plan(struct attn_figure_pen *pen, struct lines_layout *layout)
@@ -108,9 +113,9 @@ static void plan(struct attn_figure_pen *pen, struct lines_layout *layout)
 
     layout->queries = attn_figure_rows(pen, layout->matrix);
     layout->keys = attn_figure_columns(pen, layout->matrix);
-    layout->left = ceil(ATTN_FIGURE_PAD + column_width(&layout->queries) + ATTN_FIGURE_GAP);
-    layout->right = layout->left + SPAN;
-    attn_figure_set_width(pen, layout->right + ATTN_FIGURE_GAP + column_width(&layout->keys));
+    layout->left = ceil(ATTN_FIGURE_PAD + column_width(pen, &layout->queries) + ATTN_FIGURE_GAP);
+    layout->right = layout->left + (pen->room > 0 ? SPAN * pen->growth : SPAN);
+    attn_figure_set_width(pen, layout->right + ATTN_FIGURE_GAP + column_width(pen, &layout->keys));
     layout->top = attn_figure_heading_height(pen) + 2 * ATTN_FIGURE_AXIS;
     pen->shapes->height =
         ceil(layout->top + (double)(n_row > n_column ? n_row : n_column) * PITCH + ATTN_FIGURE_PAD);
@@ -145,11 +150,11 @@ static void add_column(struct attn_figure_pen *pen, const struct lines_layout *l
                        const struct attn_figure_axis *axis, double x, int away)
 {
     struct attn_shape_text text = {.anchor = away < 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START};
-    const double width = attn_figure_text_width(axis->most_columns, ATTN_FIGURE_TEXT);
+    const double width = attn_figure_label_width(pen, axis, ATTN_FIGURE_TEXT);
     const struct attn_figure_axis positions = {.n = axis->n, .positions = axis->positions};
 
     x += away * ATTN_FIGURE_GAP;
-    for (int is_outside = 0; is_outside <= (axis->texts ? 1 : 0); is_outside++) {
+    for (int is_outside = 0; is_outside <= has_positions(pen, axis); is_outside++) {
         text.color = is_outside ? pen->faint : pen->ink;
         text.size = is_outside ? ATTN_FIGURE_SMALL : ATTN_FIGURE_TEXT;
         text.x = is_outside ? x + away * (width + POSITION_GAP) : x;

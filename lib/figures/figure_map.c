@@ -32,6 +32,7 @@ struct maps {
     size_t n;                  /* maps */
     struct attn_panels panels; /* of several heads; else empty */
     size_t n_down, n_across;
+    double usual;            /* width of a map before cells grow to the width of the figure */
     double side, cell_width; /* of a cell */
     double width, height;    /* of a map */
     double step_x, step_y;   /* from one map to the next */
@@ -234,6 +235,7 @@ static void find_size(struct attn_figure_pen *pen, struct maps *maps)
     const bool is_some = fmax((double)maps->n_across, (double)maps->n_down) <= SOME;
     const double whole = maps->n == 1 ? WHOLE : maps->panels.rows && !is_some ? MANY : FEW;
 
+    maps->usual = (double)backdrop->n_col * ceil(whole / longest) * width / height;
     maps->side = attn_figure_side(pen, ceil(whole / longest));
     maps->cell_width = fmax(1, round(maps->side * width / height));
     maps->width = (double)backdrop->n_col * maps->cell_width;
@@ -274,7 +276,10 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
     maps->step_x = maps->width + BETWEEN;
     maps->step_y = maps->height + caption + BETWEEN + LINE * (double)maps->n_line;
     if (!maps->panels.rows) {
-        maps->n_across = (size_t)fmin(ACROSS / maps->step_x, (double)maps->n);
+        const double across = pen->room > 0 ? (pen->room - legend.width) / (maps->usual + BETWEEN)
+                                            : ACROSS / maps->step_x;
+
+        maps->n_across = (size_t)fmin(across, (double)maps->n);
         maps->n_across += maps->n_across == 0; /* one that is too wide */
         maps->n_down = (maps->n - 1) / maps->n_across + 1;
     }

@@ -1,7 +1,7 @@
 /* figure_matrix.c - one matrix with its labels: queries down, keys across. Labels of keys stand
  * above, turned if one is wider than a cell; positions stand outside the labels. Small cells
  * have positions that are multiples of 1, 2, 5, 10, ..., or the labels of the first row of each
- * group. */
+ * group. A table with groups has a panel for each, with the same rows, columns and colors. */
 #include "figures/figure_internal.h"
 
 #include "encode/text_table.h"
@@ -13,16 +13,19 @@ enum {
     LARGEST = 18,  /* side of a cell, of matrices with up to 40 rows or columns */
     OF_TABLE = 40, /* of a table with up to 24, for its numbers */
     FEW_OF_TABLE = 24,
-    OF_TEXTS = 26,    /* height of cells with texts, */
-    TEXT_SIZE = 12,   /* which have this size, */
-    TEXT_MARGIN = 10, /* and this around them */
-    BESIDE = 12,      /* between columns that stand apart */
-    FEW = 40,         /* rows or columns */
-    WHOLE = 720,      /* side of matrices with more */
-    APART = 12,       /* positions without labels, at least */
-    BETWEEN = 11,     /* labels and positions */
-    TITLE_ROOM = 18,  /* of an axis */
-    LABEL_SIDE = 15,  /* height of cells beside which labels have their size */
+    OF_TEXTS = 26,      /* height of cells with texts, */
+    TEXT_SIZE = 12,     /* which have this size, */
+    TEXT_MARGIN = 10,   /* and this around them */
+    BESIDE = 12,        /* between columns that stand apart, */
+    BETWEEN_GROUPS = 8, /* and groups of columns */
+    BETWEEN_PANELS = 14,
+    NAME = 20,       /* above a panel */
+    FEW = 40,        /* rows or columns */
+    WHOLE = 720,     /* side of matrices with more */
+    APART = 12,      /* positions without labels, at least */
+    BETWEEN = 11,    /* labels and positions */
+    TITLE_ROOM = 18, /* of an axis */
+    LABEL_SIDE = 15, /* height of cells beside which labels have their size */
 };
 
 /* How one axis is written. */
@@ -41,9 +44,19 @@ struct axis_labels {
 struct matrix_layout {
     const struct attn_level_matrix *matrix;
     struct attn_figure_place place;
-    double width, height; /* of the matrix, with columns apart */
+    double width, height; /* of a panel, with columns apart */
     struct axis_labels rows, columns;
+    struct attn_figure_axis groups;
+    size_t n_across, n_line; /* panels */
+    double right, down;      /* from one panel to the next */
+    size_t first;            /* cell of the panel that is drawn */
 };
+
+/* The bytes of the title of an axis: in print "query" of "query: attends". */
+static size_t title_size(const struct attn_figure_pen *pen, const char *title)
+{
+    return pen->is_printed ? strcspn(title, ":") : strlen(title);
+}
 
 /* The width of columns that stand apart: that of the others, unless their names need more. */
 static double width_apart(const struct matrix_layout *layout)
@@ -56,7 +69,11 @@ static double column_at(const struct matrix_layout *layout, double i)
 {
     const double n_main = (double)layout->columns.axis.n_main;
     const double width = attn_figure_cell_width(layout->place);
+    const double n_together = (double)layout->columns.axis.n_together;
 
+    if (n_together > 0)
+        return i * width +
+               BETWEEN_GROUPS * floor(fmin(i, (double)layout->columns.axis.n - 0.5) / n_together);
     return n_main > 0 && i > n_main ? n_main * width + BESIDE + (i - n_main) * width_apart(layout)
                                     : i * width;
 }
@@ -82,19 +99,19 @@ static size_t n_group(const struct attn_figure_axis *axis)
 }
 
 /* Room for labels of AXIS beside cells of SIDE, or where IS_ABOVE above cells as wide. */
-static struct axis_labels plan_labels(struct attn_figure_axis axis, double side, bool is_above)
+static struct axis_labels plan_labels(const struct attn_figure_pen *pen,
+                                      struct attn_figure_axis axis, double side, bool is_above)
 {
     struct axis_labels labels = {.axis = axis, .step = step_of(side, APART)};
     double width, positions, room;
 
     labels.has_labels = axis.texts ? side >= ATTN_FIGURE_LABELLED : false;
     labels.is_by_group = !labels.has_labels && axis.texts && axis.begins;
-    labels.has_positions = labels.has_labels && !axis.is_named;
+    labels.has_positions = labels.has_labels && !axis.is_named && !pen->is_printed;
     labels.size = labels.has_labels ? fmin(ATTN_FIGURE_TEXT, side * 0.95) : ATTN_FIGURE_SMALL;
-    width = attn_figure_text_width(labels.has_labels || labels.is_by_group || axis.n_main > 0
-                                       ? axis.most_columns
-                                       : axis.n_digit,
-                                   labels.size);
+    width = labels.has_labels || labels.is_by_group || axis.n_main > 0
+                ? attn_figure_label_width(pen, &axis, labels.size)
+                : attn_figure_text_width(axis.n_digit, labels.size);
     positions = attn_figure_text_width(axis.n_digit, labels.size * 0.8);
     if (axis.n_main > 0) /* numbers are not turned */
         labels.step = step_of(side, attn_figure_text_width(axis.n_digit, ATTN_FIGURE_SMALL) + 3);
@@ -118,14 +135,37 @@ static double text_width(const struct attn_figure_pen *pen, const struct matrix_
     return fmax(layout->place.side, ceil(attn_figure_text_width(n, TEXT_SIZE)) + TEXT_MARGIN);
 }
 
+static double panels_end(const struct matrix_layout *layout)
+{
+    return layout->place.x + (double)layout->n_across * layout->right - BETWEEN_PANELS;
+}
+
+/* Lays the panels of N_ROW rows out, as many in each line: the figure becomes wider than high. */
+static void plan_panels(struct attn_figure_pen *pen, struct matrix_layout *layout, double n_row)
+{
+    const double wide = 1.5, n_column = (double)layout->matrix->n_column;
+    const size_t n = layout->groups.n;
+    const double name = attn_figure_label_width(pen, &layout->groups, ATTN_FIGURE_TEXT);
+    double most = ceil(sqrt(wide * (double)n * n_row / n_column));
+
+    if (pen->room > 0 && name > 0)
+        most = fmin(most, floor(pen->room / (name + BETWEEN_PANELS)));
+    layout->n_across = (size_t)fmax(1, fmin(most, (double)n));
+    layout->n_line = (n + layout->n_across - 1) / layout->n_across;
+    layout->n_across = (n + layout->n_line - 1) / layout->n_line;
+}
+
 static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
 {
-    const struct attn_figure_size legend = attn_figure_legend_size(pen);
     const struct attn_figure_grid *grid = pen->content->grid;
-    double n, below;
+    struct attn_figure_size legend;
+    double n, n_row, below;
 
     layout->matrix = attn_figure_matrix(pen, 0);
-    n = fmax((double)layout->matrix->n_row, (double)layout->matrix->n_column);
+    layout->groups = attn_figure_groups(pen);
+    n_row = (double)layout->matrix->n_row / (double)layout->groups.n;
+    plan_panels(pen, layout, n_row);
+    n = fmax(n_row, (double)(layout->matrix->n_column * layout->n_across));
     layout->place.side = attn_figure_side(pen, grid && grid->cells         ? OF_TEXTS
                                                : grid && n <= FEW_OF_TABLE ? OF_TABLE
                                                : n <= FEW                  ? LARGEST
@@ -138,20 +178,27 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
         layout->place.width = layout->place.side; /* only the width is scarce */
         layout->place.side = LABEL_SIDE;
     }
-    layout->rows = plan_labels(attn_figure_rows(pen, layout->matrix), layout->place.side, false);
-    layout->columns = plan_labels(attn_figure_columns(pen, layout->matrix),
+    layout->rows =
+        plan_labels(pen, attn_figure_rows(pen, layout->matrix), layout->place.side, false);
+    layout->columns = plan_labels(pen, attn_figure_columns(pen, layout->matrix),
                                   attn_figure_cell_width(layout->place), true);
     if (layout->rows.has_labels)
         pen->label = fmin(pen->label, layout->rows.size);
     if (layout->columns.has_labels)
         pen->label = fmin(pen->label, layout->columns.size);
     layout->width = column_at(layout, (double)layout->matrix->n_column);
-    layout->height = (double)layout->matrix->n_row * layout->place.side;
+    layout->height = n_row * layout->place.side;
+    layout->down = layout->height + NAME + BETWEEN_PANELS;
+    layout->right = attn_figure_label_width(pen, &layout->groups, ATTN_FIGURE_TEXT);
+    layout->right = fmax(layout->width, layout->right) + BETWEEN_PANELS;
     layout->place.x = ceil(ATTN_FIGURE_PAD + TITLE_ROOM + layout->rows.room);
-    attn_figure_set_width(pen, layout->place.x + layout->width + ATTN_FIGURE_ASIDE + legend.width);
+    pen->ramp = (double)(layout->n_line - 1) * layout->down + layout->height;
+    legend = attn_figure_legend_size(pen);
+    attn_figure_set_width(pen, panels_end(layout) + attn_figure_aside(pen) + legend.width);
     layout->place.y = ceil(attn_figure_heading_height(pen) + TITLE_ROOM + layout->columns.room);
-    below = attn_figure_text_width(strlen(layout->rows.axis.title), ATTN_FIGURE_AXIS);
-    below = fmax(layout->height, below);
+    layout->place.y += layout->groups.texts ? NAME : 0;
+    below = attn_figure_text_width(title_size(pen, layout->rows.axis.title), ATTN_FIGURE_AXIS);
+    below = fmax(pen->ramp, below);
     if (pen->is_measuring) /* the kinds of cells are not known yet */
         below = fmax(below, legend.height);
     pen->shapes->height = ceil(layout->place.y + below + ATTN_FIGURE_PAD);
@@ -219,26 +266,29 @@ static void add_positions(struct attn_figure_pen *pen, const struct matrix_layou
     }
 }
 
-/* The titles of the axes. One that is longer than its side begins where the matrix does. */
-static void add_axis_titles(struct attn_figure_pen *pen, const struct matrix_layout *layout)
+/* The title of the rows or, if IS_ABOVE, of the columns. One that is longer than its side begins
+ * where the matrix does. */
+static void add_axis_title(struct attn_figure_pen *pen, const struct matrix_layout *layout,
+                           bool is_above)
 {
-    const char *row = layout->rows.axis.title, *column = layout->columns.axis.title;
-    const double row_width = attn_figure_text_width(strlen(row), ATTN_FIGURE_AXIS);
-    const double column_width = attn_figure_text_width(strlen(column), ATTN_FIGURE_AXIS);
+    const char *title = is_above ? layout->columns.axis.title : layout->rows.axis.title;
+    const size_t n_title = title_size(pen, title);
+    const double title_width = attn_figure_text_width(n_title, ATTN_FIGURE_AXIS);
     const size_t n_main = layout->columns.axis.n_main;
     const double width =
         column_at(layout, (double)(n_main > 0 ? n_main : layout->matrix->n_column));
     struct attn_shape_text text = {.size = ATTN_FIGURE_AXIS, .color = pen->faint};
 
-    text.x = layout->place.x + fmax(0, (width - column_width) / 2);
+    text.x = layout->place.x + fmax(0, (width - title_width) / 2);
     text.y = layout->place.y - layout->columns.room - 8;
     if (n_main > 0 && layout->columns.is_turned) /* over the numbers, which are not turned */
         text.y = layout->place.y - ATTN_FIGURE_GAP - layout->columns.size - 5;
-    attn_shapes_add_string(pen->shapes, &text, column);
-    text.is_turned = true;
-    text.x = ATTN_FIGURE_PAD + 9;
-    text.y = layout->place.y + fmax(row_width, (layout->height + row_width) / 2);
-    attn_shapes_add_string(pen->shapes, &text, row);
+    text.is_turned = !is_above;
+    if (text.is_turned) {
+        text.x = ATTN_FIGURE_PAD + 9;
+        text.y = layout->place.y + fmax(title_width, (layout->height + title_width) / 2);
+    }
+    attn_shapes_add_text(pen->shapes, &text, title, n_title);
 }
 
 /* Lines where groups of rows or columns begin. */
@@ -263,18 +313,19 @@ static void add_separators(struct attn_figure_pen *pen, const struct matrix_layo
         }
 }
 
-/* The cells of columns FROM to END, which stand side by side. */
+/* The cells of columns FROM to END, which stand side by side; columns APART have one width. */
 static void add_block(struct attn_figure_pen *pen, const struct matrix_layout *layout, size_t from,
-                      size_t end)
+                      size_t end, bool is_apart)
 {
     struct attn_figure_place place = layout->place;
     struct attn_figure_view view = attn_figure_whole(layout->matrix);
 
-    view.first = from;
+    view.first = layout->first + from;
+    view.n_row = layout->rows.axis.n;
     view.n_col = end - from;
     view.stride = layout->matrix->n_cell_column;
-    view.is_scarce = from > 0;
-    if (from > 0)
+    view.is_scarce = is_apart;
+    if (is_apart)
         place.width = width_apart(layout);
     place.x += column_at(layout, (double)from + 0.5) - attn_figure_cell_width(place) / 2;
     attn_figure_add_cells(pen, view, place);
@@ -286,27 +337,62 @@ static void add_block(struct attn_figure_pen *pen, const struct matrix_layout *l
                               (double)view.n_col * attn_figure_cell_width(place), layout->height);
 }
 
+static void add_matrix(struct attn_figure_pen *pen, const struct matrix_layout *layout)
+{
+    const size_t n = layout->matrix->n_cell_column, n_main = layout->columns.axis.n_main;
+    const size_t n_together = layout->columns.axis.n_together;
+    const size_t together = n_together > 0 ? n_together : n_main > 0 ? n_main : n;
+
+    for (size_t from = 0; from < (n_main > 0 ? n_main : n); from += together)
+        add_block(pen, layout, from, from + together, false);
+    if (n_main > 0)
+        add_block(pen, layout, n_main, n, true);
+    add_separators(pen, layout);
+}
+
+/* Titles, labels and positions of the columns, if IS_TOP, and of the rows, if IS_LEFT. */
+static void add_axes(struct attn_figure_pen *pen, const struct matrix_layout *layout, bool is_top,
+                     bool is_left)
+{
+    if (is_top)
+        add_axis_title(pen, layout, true);
+    if (is_left)
+        add_axis_title(pen, layout, false);
+    if (is_left)
+        add_labels(pen, layout, &layout->rows);
+    if (is_top)
+        add_labels(pen, layout, &layout->columns);
+    if (is_left)
+        add_positions(pen, layout, &layout->rows);
+    if (is_top)
+        add_positions(pen, layout, &layout->columns);
+}
+
 enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct attn_error *err)
 {
-    struct matrix_layout layout = {0};
-    size_t n, n_main;
+    struct attn_shape_text name = {.size = ATTN_FIGURE_TEXT};
+    struct matrix_layout layout = {0}, panel;
 
     (void)err;
     plan(pen, &layout);
     if (pen->is_measuring)
         return ATTN_OK;
-    n = layout.matrix->n_cell_column;
-    n_main = layout.columns.axis.n_main;
     attn_figure_add_heading(pen);
-    add_block(pen, &layout, 0, n_main > 0 ? n_main : n);
-    if (n_main > 0)
-        add_block(pen, &layout, n_main, n);
-    add_separators(pen, &layout);
-    add_axis_titles(pen, &layout);
-    add_labels(pen, &layout, &layout.rows);
-    add_labels(pen, &layout, &layout.columns);
-    add_positions(pen, &layout, &layout.rows);
-    add_positions(pen, &layout, &layout.columns);
-    attn_figure_add_legend(pen, layout.place.x + layout.width + ATTN_FIGURE_ASIDE, layout.place.y);
+    for (size_t i = 0; i < layout.groups.n; i++) {
+        const size_t line = i / layout.n_across, across = i % layout.n_across;
+
+        panel = layout;
+        panel.first = i * layout.rows.axis.n * layout.matrix->n_cell_column;
+        panel.place.x += (double)across * layout.right;
+        panel.place.y += (double)line * layout.down;
+        add_matrix(pen, &panel);
+        add_axes(pen, &panel, line == 0, across == 0);
+        name.color = pen->ink;
+        name.x = panel.place.x;
+        name.y = panel.place.y - 6 - (line == 0 ? TITLE_ROOM + layout.columns.room : 0);
+        if (layout.groups.texts)
+            attn_figure_add_label(pen, &name, &layout.groups, i);
+    }
+    attn_figure_add_legend(pen, panels_end(&layout) + attn_figure_aside(pen), layout.place.y);
     return ATTN_OK;
 }

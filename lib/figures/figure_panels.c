@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "trace/trace_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { NAMES = 24 }; /* from the first row of panels up to the name of the columns */
@@ -15,6 +16,24 @@ static int row_number(const struct attn_figure_pen *pen, const struct attn_level
     if (writer->labels.axes)
         return attn_writer_head_number(writer, matrix->site, matrix->head).batch;
     return matrix->layer;
+}
+
+/* The stack of a row of panels, whose number there replaces *NUMBER; "" for the only one. */
+static const char *stack_of(const struct attn_figure_pen *pen, int *number)
+{
+    const struct attn_writer *writer = pen->content->writer;
+
+    return writer->labels.axes
+               ? ""
+               : attn_writer_stack(writer, attn_figure_matrix(pen, 0)->site, number);
+}
+
+double attn_panels_left(const struct attn_figure_pen *pen)
+{
+    int number = 0;
+
+    return ATTN_PANELS_LEFT +
+           attn_figure_text_width(strlen(stack_of(pen, &number)), ATTN_FIGURE_TEXT);
 }
 
 static int column_number(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix)
@@ -87,8 +106,13 @@ void attn_panels_add_numbers(struct attn_figure_pen *pen, const struct attn_pane
     text.anchor = ATTN_ANCHOR_END;
     text.x = panels->columns[0].at - 8;
     for (size_t i = 0; has_rows && i < panels->n_row; i++) {
+        int number = panels->rows[i].number;
+        char name[32];
+        const char *stack = stack_of(pen, &number);
+
         text.y = panels->rows[i].at + panels->rows[i].size / 2 + 5;
-        attn_shapes_add_number(pen->shapes, &text, (size_t)panels->rows[i].number);
+        snprintf(name, sizeof name, "%s%s%d", stack, stack[0] ? " " : "", number);
+        attn_shapes_add_string(pen->shapes, &text, name);
     }
 }
 

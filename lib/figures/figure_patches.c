@@ -45,7 +45,12 @@ static void plan(struct attn_figure_pen *pen, struct patches_layout *layout)
     caption = attn_figure_text_width(layout->queries.most_columns, ATTN_FIGURE_TEXT);
     layout->width = ceil(fmax((double)layout->n_column * layout->side, caption)) + BETWEEN;
     layout->height = (double)layout->n_row * layout->side + CAPTION + BETWEEN;
-    layout->n_across = (size_t)fmax(1, floor(ACROSS / layout->width));
+    if (pen->room > 0) /* by the usual size: cells grow afterwards */
+        layout->n_across =
+            (size_t)fmax(1, floor((pen->room - legend.width - ATTN_FIGURE_ASIDE) /
+                                  (fmax((double)layout->n_column * side, caption) + BETWEEN)));
+    else
+        layout->n_across = (size_t)fmax(1, floor(ACROSS / layout->width));
     if (layout->n_across > n)
         layout->n_across = n;
     layout->left = ATTN_FIGURE_PAD;

@@ -23,9 +23,15 @@ enum {
     ENTRY = 18,
 };
 
-/* Okabe and Ito's colors without faint yellow, and four more. The first two differ in grey. */
-static const uint32_t hues[MOST_GROUPS] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0xa6761d,
+/* Okabe and Ito's colors without faint yellow, and others. The first four differ in grey, too. */
+static const uint32_t hues[MOST_GROUPS] = {0x0072b2, 0xe69f00, 0x004d33, 0xe8a8cc, 0xa6761d,
                                            0x56b4e9, 0x7570b3, 0x666666, 0xd55e00, 0x1b7837};
+
+/* The color of a group: on dark ground dark green is yellow. */
+static uint32_t hue_of(const struct attn_figure_pen *pen, size_t group)
+{
+    return group == 2 && pen->options->theme == ATTN_THEME_DARK ? 0xf0e442 : hues[group];
+}
 
 struct plot_layout {
     const struct attn_figure_grid *grid;
@@ -85,8 +91,8 @@ static void add_legend(struct attn_figure_pen *pen, const struct plot_layout *pl
         .x = x + SWATCH + 6, .size = ATTN_FIGURE_AXIS, .color = pen->ink, .y = plot->top + 10};
 
     for (size_t i = 0; plot->legend > 0 && i < plot->groups.n; i++) {
-        attn_shapes_add_box(pen->shapes,
-                            (struct attn_shape_box){x, text.y - 10, SWATCH, SWATCH, hues[i]});
+        attn_shapes_add_box(
+            pen->shapes, (struct attn_shape_box){x, text.y - 10, SWATCH, SWATCH, hue_of(pen, i)});
         attn_figure_add_label(pen, &text, &plot->groups, i);
         text.y += ENTRY;
     }
@@ -165,7 +171,7 @@ static void add_bars(struct attn_figure_pen *pen, const struct plot_layout *plot
         attn_figure_add_label(pen, &label, &plot->places, c);
         for (size_t r = 0; r < plot->groups.n; r++)
             if (number_of(plot, r, c, number))
-                add_bar(pen, plot, number, y + (double)r * BAR, hues[r]);
+                add_bar(pen, plot, number, y + (double)r * BAR, hue_of(pen, r));
     }
 }
 
@@ -246,7 +252,9 @@ static void plan_curve(struct attn_figure_pen *pen, struct plot_layout *plot)
 
 static void add_places(struct attn_figure_pen *pen, const struct plot_layout *plot)
 {
-    const double bottom = plot->top + plot->height;
+    const double bottom = plot->top + plot->height, apart = ATTN_FIGURE_SMALL + 1;
+    const size_t n = plot->places.n;
+    const size_t step = (size_t)fmax(1, ceil(apart * (double)n / plot->width));
     struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL,
                                    .color = pen->ink,
                                    .anchor = ATTN_ANCHOR_MIDDLE,
@@ -259,7 +267,9 @@ static void add_places(struct attn_figure_pen *pen, const struct plot_layout *pl
         text.anchor = ATTN_ANCHOR_END;
         text.y = bottom + 5;
     }
-    for (size_t c = 0; c < plot->places.n; c++) {
+    for (size_t c = 0; c < n; c++) {
+        if (c + 1 < n && (c % step > 0 || c + step >= n) && step > 1)
+            continue; /* the last one has its name */
         text.x = x_of_place(plot, c) + (text.is_turned ? 0.35 * ATTN_FIGURE_SMALL : 0);
         attn_figure_add_label(pen, &text, &plot->places, c);
     }
@@ -284,7 +294,7 @@ static void add_curve(struct attn_figure_pen *pen, const struct plot_layout *plo
                                                           .top2 = y_of(plot, number[2]),
                                                           .bottom2 = y_of(plot, number[1]),
                                                           .opacity = 0.2,
-                                                          .color = hues[r]});
+                                                          .color = hue_of(pen, r)});
     }
     for (size_t c = 0; c < plot->places.n; c++) {
         if (!number_of(plot, r, c, number))
@@ -292,15 +302,15 @@ static void add_curve(struct attn_figure_pen *pen, const struct plot_layout *plo
         if (c > 0 && number_of(plot, r, c - 1, before))
             attn_figure_add_line(pen, (double[]){x_of_place(plot, c - 1), y_of(plot, before[0])},
                                  (double[]){x_of_place(plot, c), y_of(plot, number[0])}, 2,
-                                 hues[r]);
+                                 hue_of(pen, r));
         if (plot->places.n == 1 && isfinite(number[1] + number[2]))
             add_error(pen, true, x_of_place(plot, c), y_of(plot, number[1]), y_of(plot, number[2]));
     }
     for (size_t c = 0; c < plot->places.n; c++)
         if (number_of(plot, r, c, number))
-            attn_shapes_add_dot(
-                pen->shapes,
-                (struct attn_shape_dot){x_of_place(plot, c), y_of(plot, number[0]), 3, hues[r]});
+            attn_shapes_add_dot(pen->shapes,
+                                (struct attn_shape_dot){x_of_place(plot, c), y_of(plot, number[0]),
+                                                        3, hue_of(pen, r)});
 }
 
 /* --- Both ---------------------------------------------------------------------------------- */

@@ -166,6 +166,13 @@ static void append_box(struct attn_buffer *out, const struct attn_shape_box *box
     attn_buffer_append_string(out, "/>\n");
 }
 
+/* Names the element of a row of a table, so that pages find it. */
+static void append_tag(struct attn_buffer *out, size_t tag)
+{
+    if (tag > 0)
+        attn_buffer_append_format(out, " id=\"row-%zu\"", tag - 1);
+}
+
 static void append_stroke(struct attn_buffer *out, const struct attn_shape_line *line)
 {
     append(out, "M@ @", (double[]){line->x, line->y});
@@ -205,6 +212,7 @@ static size_t append_lines(struct attn_buffer *out, const struct attn_shape *sha
     size_t i = 0;
 
     attn_buffer_append_string(out, "<path fill=\"none\"");
+    append_tag(out, shapes[0].tag);
     append_color(out, "stroke", first->color);
     append(out, " stroke-width=\"@\"", &first->width);
     if (first->opacity < 1)
@@ -213,7 +221,7 @@ static size_t append_lines(struct attn_buffer *out, const struct attn_shape *sha
     for (; i < n && shapes[i].kind == ATTN_SHAPE_LINE; i++) {
         const struct attn_shape_line *line = &shapes[i].line;
 
-        if (line->color != first->color ||
+        if (line->color != first->color || (i > 0 && (shapes[i].tag > 0 || shapes[0].tag > 0)) ||
             llround(line->width * 100) != llround(first->width * 100) ||
             llround(line->opacity * 100) != llround(first->opacity * 100))
             break;
@@ -297,7 +305,7 @@ static void append_head(struct attn_buffer *out, const struct attn_shapes *figur
         attn_markup_append(out, figure->font, strlen(figure->font), true);
         attn_buffer_append_string(out, ", ");
     }
-    attn_buffer_append_string(out, "DejaVu Sans Mono, Menlo, Consolas, monospace\">\n");
+    attn_buffer_append_format(out, "%s\">\n", attn_shapes_families(figure));
     if (title) {
         attn_buffer_append_string(out, "<title>");
         attn_markup_append(out, title, n, false);
@@ -338,6 +346,7 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
         break;
     case ATTN_SHAPE_DOT:
         append(out, "<circle cx=\"@\" cy=\"@\" r=\"@\"", (double[]){dot->x, dot->y, dot->radius});
+        append_tag(out, shapes[0].tag);
         append_color(out, "fill", dot->color);
         attn_buffer_append_string(out, "/>\n");
         break;

@@ -55,8 +55,9 @@ static struct spot next_spot(struct attn_figure_pen *pen, struct text_layout *la
     struct spot *spot = &layout->spot;
     const size_t n_column = attn_text_width(text, n);
     /* a mark that stands alone is drawn on a circle, as wide as two columns */
-    const double width =
-        attn_figure_text_width(n > 0 && n_column == 0 ? 2 : n_column, SIZE) + 2 * MARGIN;
+    const double width = (n > 0 && n_column == 0 ? attn_figure_text_width(2, SIZE)
+                                                 : SIZE * attn_figure_string_width(pen, text, n)) +
+                         2 * MARGIN;
 
     spot->x += spot->width + 2;
     /* where white space lies between this token and the one before that belongs to neither */
@@ -103,8 +104,7 @@ static void add_token(struct attn_figure_pen *pen, const struct text_layout *lay
     const bool is_value = kind == ATTN_CELL_VALUE;
     const struct attn_color_range range = attn_level_range(layout->matrix, &pen->scale, 0);
     const int level = is_value ? attn_color_level(&pen->scale, range, (double)value) : 0;
-    const uint32_t color =
-        is_value ? attn_figure_color(pen, level) : attn_cell_look(kind, pen->options->theme).ground;
+    const uint32_t color = is_value ? attn_figure_color(pen, level) : attn_figure_ground(pen, kind);
     struct attn_shape_text text = {
         .x = spot.x + MARGIN, .y = spot.y + 0.5 * BOX + 0.35 * SIZE, .size = SIZE};
     size_t n;

@@ -38,6 +38,7 @@ static enum attn_status check_one(const struct figure_writer *w, struct attn_err
             err, "choose with `sites`, or give a directory for one figure per matrix");
     }
     if (w->content.n == 1 || w->content.kind == ATTN_FIGURE_GRID ||
+        w->content.kind >= ATTN_FIGURE_BARS || /* of tables: refused */
         (w->content.kind == ATTN_FIGURE_PATCHES && w->content.picture->n_patch_row == 0))
         return attn_figure_measure(&w->content, err);
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, '`figure %s`' draws one",
@@ -78,6 +79,7 @@ static enum attn_status draw_figure(struct figure_writer *w,
         attn_figure_note_size(shapes, content->picture, !content->is_in_points,
                               w->base.options.on_note, w->base.options.user);
     w->has_noted_size = true;
+    attn_figure_note_caption(shapes, w->base.options.on_note, w->base.options.user);
     ATTN_TRY(w->base.ops->draw(shapes, sink, &n_unknown, err));
     w->n_unknown += n_unknown;
     for (size_t i = content->first; i < content->first + content->n; i++)

@@ -280,7 +280,7 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
 {
     /* the cells of a hidden column do not come */
     const bool hides_first =
-        levels->writer->options.picture->hides_first && attn_site_has_keys(event->site);
+        levels->writer->options.picture->hides_first && attn_site_has_first_key(event->site);
     const size_t first = levels->first_of_slot[attn_writer_slot(event->site, event->layer)];
     struct attn_level_matrix *m;
     size_t k;

@@ -2,6 +2,8 @@
  * figure or the text of a format. */
 #include "figures/table_picture_internal.h"
 
+#include "analysis/analysis_internal.h"
+#include "analysis/head_kind.h"
 #include "base/elementary.h"
 #include "base/escape.h"
 #include "base/given.h"
@@ -25,7 +27,9 @@
 #include <string.h>
 
 /* Tokens of two runs, each with those of its source. */
-enum { OTHER = 2, N_TOKENS = 4, NOTE_SIZE = 80 };
+enum { OTHER = 2, N_TOKENS = 4, NOTE_SIZE = 80, MOST_CAUSES = 2000 };
+
+enum { OF_ENCODER = 1 << 20 }; /* layers of an encoder are so much below those of its decoder */
 
 /* One side of the matrix. */
 struct table_axis {
@@ -42,11 +46,16 @@ struct table_cells {
     struct attn_table_words words;
     struct attn_buffer quantity; /* with its unit */
     struct attn_buffer both;     /* "position: clean/corrupted", where labels are of two texts */
-    struct table_axis rows, columns;
+    struct table_axis rows, columns, groups;
     struct attn_token_texts texts;            /* of the cells */
     struct attn_token_texts tokens[N_TOKENS]; /* of the runs, if their positions are drawn */
+    struct attn_figure_causes causes;
+    bool is_printed; /* as a journal does it */
     char note[NOTE_SIZE];
-    float *lows, *highs; /* [cells] of plots; owns */
+    float *lows, *highs;                 /* [cells] of plots; owns */
+    const struct attn_head_kind **kinds; /* [n_row of the table] of heads; owns */
+    double *weights;                     /* [n_row of the table] owns */
+    size_t *order;                       /* [n_row of the table] of heads on a poster; owns */
 };
 
 /* Allocates N_ROW rows of the table, which are placed nowhere, and N rows or columns. */
@@ -117,6 +126,61 @@ static bool is_missing(const struct attn_table *table, size_t row, size_t column
     return attn_table_cell(table, row, column).type == ATTN_VALUE_MISSING;
 }
 
+/* Whether COLUMN has layers of a model with two stacks, whose names are in the column before. */
+static bool has_stacks(const struct attn_table *table, size_t column)
+{
+    return column != SIZE_MAX && column > 0 && has_role(table, column - 1, ATTN_ROLE_STACK);
+}
+
+/* Whether SITE is the end of a decoder's layer, which follows its attention to the source. */
+static bool is_end(const struct attn_cell *site)
+{
+    return attn_cell_word(site, "resid_post normalized_resid_post") <= 1;
+}
+
+struct attn_cell attn_table_place(const struct attn_table *table, size_t row, size_t column)
+{
+    const size_t next = column + 1 < attn_table_n_column(table) ? column + 1 : column;
+    const struct attn_cell site = attn_table_cell(table, row, next);
+    struct attn_cell cell = attn_table_cell(table, row, column), stack;
+
+    if (cell.type != ATTN_VALUE_INTEGER || !has_stacks(table, column))
+        return cell;
+    stack = attn_table_cell(table, row, column - 1);
+    if (attn_cell_word(&stack, "encoder") == 0)
+        cell.integer -= OF_ENCODER;
+    else
+        cell.integer = 2 * cell.integer + (attn_cell_word(&stack, "cross") == 0 || is_end(&site));
+    return cell;
+}
+
+/* Appends a layer that attn_table_place gave: "2", or "cross 1" of two stacks. */
+static void append_layer(struct attn_buffer *out, int64_t layer, bool is_of_stacks)
+{
+    if (!is_of_stacks)
+        attn_buffer_append_format(out, "%" PRId64, layer);
+    else if (layer < 0)
+        attn_buffer_append_format(out, "encoder %" PRId64, layer + OF_ENCODER);
+    else
+        attn_buffer_append_format(out, "%s %" PRId64, layer % 2 == 0 ? "decoder" : "cross",
+                                  layer / 2);
+}
+
+/* One more than the largest number in the columns of TABLE that have the ROLES [2]. */
+static size_t count_to(const struct attn_table *table, const enum attn_column_role roles[2])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < 2 * attn_table_n_row(table); i++) {
+        const struct attn_cell cell =
+            attn_table_place(table, i / 2, attn_table_find_role(table, roles[i % 2]));
+
+        if (cell.type == ATTN_VALUE_INTEGER && cell.integer >= (int64_t)n)
+            n = (size_t)cell.integer + 1;
+    }
+    return n;
+}
+
 /* --- Rows and columns of the picture ------------------------------------------------------- */
 
 /* Columns of the table that label the rows, or the columns, of the picture. */
@@ -124,7 +188,8 @@ struct axis_columns {
     size_t key;
     size_t detail, query, texts, part; /* or SIZE_MAX; query: of a cell of a head */
     int64_t first_layer, last_layer;   /* for parts without a layer; or < 0 */
-    const char *parts, *inputs;        /* of struct attn_table_grid */
+    size_t n_stream;                   /* layers of a residual stream, of named places; or 0 */
+    const char *parts, *inputs, *only; /* of struct attn_table_grid */
     const struct attn_token_texts
         *tokens; /* [N_TOKENS] of both runs; NULL unless detail or else key is a position */
 };
@@ -171,7 +236,7 @@ static struct table_key key_of(const struct attn_table *table, const struct axis
                                size_t i)
 {
     const struct attn_cell part = attn_table_cell(table, i, columns->part);
-    struct table_key key = {.cell = attn_table_cell(table, i, columns->key),
+    struct table_key key = {.cell = attn_table_place(table, i, columns->key),
                             .detail = attn_table_cell(table, i, columns->detail),
                             .query = attn_table_cell(table, i, columns->query),
                             .row = i};
@@ -199,10 +264,15 @@ static struct table_key *list_keys(const struct attn_table *table,
                                    struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(table);
+    const size_t parts = attn_table_find_role(table, ATTN_ROLE_PART);
     struct table_key *keys = attn_alloc(n_row, sizeof *keys, err);
 
     *n = 0;
     for (size_t i = 0; keys && i < n_row; i++) {
+        const struct attn_cell part = attn_table_cell(table, i, parts);
+
+        if (columns->only && attn_cell_word(&part, columns->only) == SIZE_MAX)
+            continue;
         keys[*n] = key_of(table, columns, i);
         if (keys[*n].cell.type != ATTN_VALUE_MISSING &&
             key_of(table, other, i).cell.type != ATTN_VALUE_MISSING)
@@ -239,6 +309,28 @@ static void append_other(struct attn_buffer *out, const char *token, size_t size
     attn_buffer_append(out, other, n);
 }
 
+/* Appends the name of a place in the residual stream of N_LAYER layers: "embedding", "in layer 2",
+ * "after layer 2", "output", or "after cross 1" of two stacks. False for other sites. */
+static bool append_stream(struct attn_buffer *out, int64_t layer, struct attn_cell site,
+                          size_t n_layer, bool is_of_stacks)
+{
+    enum { PRE, MID, POST, NORMED };
+    size_t word = attn_cell_word(&site, "resid_pre resid_mid resid_post normalized_resid_post");
+
+    if (is_of_stacks && word == NORMED)
+        word = POST;
+    if (word == PRE && layer == 0) {
+        attn_buffer_append_string(out, "embedding");
+    } else if (word == POST && layer + 1 == (int64_t)n_layer) {
+        attn_buffer_append_string(out, "output");
+    } else if (word <= POST) {
+        attn_buffer_append_string(out, word == MID ? "in " : "after ");
+        attn_buffer_append_string(out, is_of_stacks ? "" : "layer ");
+        append_layer(out, layer - (word == PRE), is_of_stacks);
+    }
+    return word <= POST;
+}
+
 /* Appends the label of KEY: its text, its token, or its detail as "2.5" for a head, "2.5 query 4"
  * for one of its rows, "position 3", or "3 cat". */
 static void append_text(struct table_axis *axis, const struct attn_table *table,
@@ -251,18 +343,32 @@ static void append_text(struct table_axis *axis, const struct attn_table *table,
     const bool is_token = is_position(&text, tokens);
     size_t size = 0;
     const char *token = is_token ? attn_token_text(tokens, (size_t)text.integer, &size) : "";
+    const bool is_of_stacks = has_stacks(table, columns->key);
+    const bool is_head = has_role(table, columns->detail, ATTN_ROLE_HEAD);
+    const bool begins_so = is_of_stacks && !is_head && columns->n_stream == 0;
+    const bool is_whole =
+        begins_so &&
+        (!has_detail || attn_cell_word(&text, attn_site_name(ATTN_SITE_RESID_PRE)) == 0);
 
+    if (begins_so) {
+        append_layer(bytes, key->cell.integer - is_end(&text), true);
+        attn_buffer_append_string(bytes, is_whole ? "" : " ");
+    }
     if (!is_missing(table, key->row, columns->texts))
         text = attn_table_cell(table, key->row, columns->texts);
-    if (text.type == ATTN_VALUE_TEXT) {
-        attn_escape_append(bytes, text.text, text.size);
+    if (is_whole) {
+        ; /* the layer says it */
+    } else if (text.type == ATTN_VALUE_TEXT) {
+        if (columns->n_stream == 0 ||
+            !append_stream(bytes, key->cell.integer, text, columns->n_stream, is_of_stacks))
+            attn_escape_append(bytes, text.text, text.size);
     } else if (columns->texts != SIZE_MAX) {
         attn_buffer_append_string(bytes, ATTN_ELLIPSIS); /* items differ there */
     } else if (columns->part != SIZE_MAX && columns->first_layer < 0) {
         attn_buffer_append_format(bytes, "%" PRId64, key->cell.integer);
-    } else if (has_role(table, columns->detail, ATTN_ROLE_HEAD) &&
-               text.type == ATTN_VALUE_INTEGER) {
-        attn_buffer_append_format(bytes, "%" PRId64 ".%" PRId64, key->cell.integer, text.integer);
+    } else if (is_head && text.type == ATTN_VALUE_INTEGER) {
+        append_layer(bytes, key->cell.integer, is_of_stacks);
+        attn_buffer_append_format(bytes, ".%" PRId64, text.integer);
         if (key->query.type == ATTN_VALUE_INTEGER)
             attn_buffer_append_format(bytes, " query %" PRId64, key->query.integer);
     } else if (has_detail && !is_token) {
@@ -327,10 +433,13 @@ static enum attn_status read_axis(const struct attn_table *table,
         return ATTN_NO_MEMORY;
     place_keys(axis, table, keys, n, columns);
     attn_free(keys);
-    axis->axis.title = has_role(table, columns->detail, ATTN_ROLE_HEAD) ? "head" : column->name;
+    axis->axis.title = has_role(table, columns->detail, ATTN_ROLE_HEAD) ? "head"
+                       : columns->n_stream > 0                          ? "residual stream"
+                                                                        : column->name;
     axis->axis.positions = axis->positions;
     axis->axis.has_own_texts = true;
     axis->axis.is_named = column->type == ATTN_VALUE_TEXT || axis->axis.n_main > 0 ||
+                          columns->n_stream > 0 || has_stacks(table, columns->key) ||
                           has_role(table, columns->detail, ATTN_ROLE_HEAD);
     axis->axis.texts = axis->texts.bytes.size > 0 ? &axis->texts : NULL;
     return attn_buffer_check(&axis->texts.bytes, err);
@@ -352,7 +461,7 @@ static void find_layers(const struct attn_table *table, struct axis_columns *row
 {
     rows->first_layer = INT64_MAX;
     for (size_t i = 0; i < attn_table_n_row(table); i++) {
-        const struct attn_cell cell = attn_table_cell(table, i, rows->key);
+        const struct attn_cell cell = attn_table_place(table, i, rows->key);
 
         if (cell.type != ATTN_VALUE_INTEGER)
             continue;
@@ -372,13 +481,15 @@ static enum attn_status read_axes(const struct attn_table *table,
                                 .detail = attn_table_find(table, grid->detail),
                                 .texts = SIZE_MAX,
                                 .part = part,
-                                .inputs = grid->inputs};
+                                .inputs = grid->inputs,
+                                .only = grid->only};
     struct axis_columns columns = {.key = attn_table_find(table, grid->columns),
                                    .detail = SIZE_MAX,
                                    .query = SIZE_MAX,
                                    .texts = texts_or_none(table, grid->texts),
                                    .part = part,
                                    .parts = grid->parts,
+                                   .only = grid->only,
                                    .first_layer = -1};
 
     if (rows.key == SIZE_MAX || columns.key == SIZE_MAX)
@@ -386,6 +497,8 @@ static enum attn_status read_axes(const struct attn_table *table,
                               "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
                               grid->columns);
     find_layers(table, &rows);
+    if (cells->is_printed && grid->is_stream)
+        rows.n_stream = (size_t)rows.last_layer + 1;
     rows.query = has_role(table, rows.detail, ATTN_ROLE_HEAD)
                      ? attn_table_find_role(table, ATTN_ROLE_QUERY)
                      : SIZE_MAX;
@@ -498,7 +611,7 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
                                    const size_t *rows, struct table_cells *cells,
                                    struct attn_error *err)
 {
-    const size_t n = cells->rows.axis.n * cells->columns.axis.n;
+    const size_t n = cells->figure.matrix.n_row * cells->columns.axis.n;
     struct attn_token_texts *texts = &cells->texts;
 
     ATTN_TRY(ATTN_ALLOC(texts->ends, n, err));
@@ -513,22 +626,24 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
     return attn_buffer_check(&texts->bytes, err);
 }
 
-/* Puts each row of the table into its cell, and its number into PLACED [cells]. Notes the share
- * that is shown if the table has a sum of all parts. */
+/* Puts each row of the table into its cell, in the rows of its group, and its number into PLACED
+ * [cells]. Notes the share that is shown if the table has one sum of all parts. */
 static void place_rows(const struct attn_table *table, const struct attn_table_grid *grid,
                        size_t values, struct table_cells *cells, size_t *placed)
 {
     const size_t n = cells->columns.axis.n;
     double shown = 0, sum = 0;
 
-    for (size_t i = 0; i < cells->rows.axis.n * n; i++)
+    for (size_t i = 0; i < cells->figure.matrix.n_row * n; i++)
         placed[i] = SIZE_MAX;
     for (size_t i = 0; i < attn_table_n_row(table); i++) {
-        const size_t row = cells->rows.of_rows[i], at = cells->columns.of_rows[i];
+        const size_t group = cells->figure.groups ? cells->groups.of_rows[i] : 0;
+        const size_t row = cells->rows.of_rows[i] + group * cells->rows.axis.n;
+        const size_t at = cells->columns.of_rows[i];
 
-        if (grid->parts && attn_table_total(table, i) == 0)
+        if (grid->parts && grid->n_label == 0 && attn_table_total(table, i) == 0)
             sum = (double)number_at(table, i, values);
-        if (row == SIZE_MAX || at == SIZE_MAX || is_missing(table, i, values) ||
+        if (cells->rows.of_rows[i] == SIZE_MAX || at == SIZE_MAX || is_missing(table, i, values) ||
             placed[row * n + at] != SIZE_MAX)
             continue;
         placed[row * n + at] = i;
@@ -548,12 +663,12 @@ static enum attn_status read_cells(const struct attn_table *table,
 {
     const size_t texts = attn_table_find(table, grid->cells);
     enum attn_status status = ATTN_OK;
-    size_t *placed;
+    size_t n_row, *placed;
 
     ATTN_TRY(read_axes(table, grid, cells, err));
-    ATTN_TRY(attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n,
-                                      &cells->figure.matrix, err));
-    ATTN_TRY(ATTN_ALLOC(placed, cells->rows.axis.n * cells->columns.axis.n, err));
+    n_row = cells->rows.axis.n * (cells->figure.groups ? cells->groups.texts.n : 1);
+    ATTN_TRY(attn_level_matrix_create(n_row, cells->columns.axis.n, &cells->figure.matrix, err));
+    ATTN_TRY(ATTN_ALLOC(placed, n_row * cells->columns.axis.n, err));
     place_rows(table, grid, values, cells, placed);
     if (texts != SIZE_MAX)
         status = read_texts(table, texts, placed, cells, err);
@@ -590,7 +705,7 @@ static struct pair_side side_of(const struct pairs *pairs, size_t row, int side)
     const size_t *columns = pairs->columns[side];
 
     return (struct pair_side){attn_table_cell(pairs->table, row, columns[0]).integer,
-                              attn_table_cell(pairs->table, row, columns[1]).integer,
+                              attn_table_place(pairs->table, row, columns[1]).integer,
                               attn_table_cell(pairs->table, row, columns[2]).integer};
 }
 
@@ -658,8 +773,9 @@ static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
     for (size_t i = 0; i < pairs->n; i++) {
         const struct pair_side *side = &pairs->sides[pairs->order[i]];
 
-        attn_buffer_append_format(&axis->texts.bytes, "%" PRId64 ".%" PRId64, side->layer,
-                                  side->head);
+        append_layer(&axis->texts.bytes, side->layer,
+                     has_stacks(pairs->table, pairs->columns[0][1]));
+        attn_buffer_append_format(&axis->texts.bytes, ".%" PRId64, side->head);
         axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
         axis->positions[i] = i;
         axis->begins[i] = i > 0 && side->layer != pairs->sides[pairs->order[i - 1]].layer;
@@ -737,12 +853,174 @@ static enum attn_status read_pair_cells(const struct attn_table *table,
     return status;
 }
 
+static struct attn_figure_axis series_axis(const struct table_axis *axis, const char *title)
+{
+    return (struct attn_figure_axis){.n = axis->texts.n,
+                                     .texts = &axis->texts,
+                                     .has_own_texts = true,
+                                     .is_named = true,
+                                     .title = title};
+}
+
+/* --- Kinds of heads ------------------------------------------------------------------------ */
+
+/* The kind of the head in each row of the table. */
+static enum attn_status find_kinds(const struct attn_table *table, struct table_cells *cells,
+                                   struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table);
+    size_t columns[ATTN_N_MEASURE];
+
+    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+        columns[m] = attn_table_find(table, attn_measure_name((enum attn_measure)m));
+        if (columns[m] == SIZE_MAX && (attn_head_kind_measures() & ATTN_MEASURE_BIT(m)) != 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "the table has no column '%s', by which heads have kinds",
+                                  attn_measure_name((enum attn_measure)m));
+    }
+    ATTN_TRY(ATTN_ALLOC(cells->kinds, n_row, err));
+    ATTN_TRY(ATTN_ALLOC(cells->weights, n_row, err));
+    for (size_t i = 0; i < n_row; i++) {
+        double values[ATTN_N_MEASURE];
+
+        for (int m = 0; m < ATTN_N_MEASURE; m++)
+            values[m] = (double)(columns[m] < SIZE_MAX ? number_at(table, i, columns[m]) : NAN);
+        cells->kinds[i] = attn_head_kind_of(values, &cells->weights[i]);
+    }
+    return ATTN_OK;
+}
+
+/* How many heads share keys and values; 0 if none do. */
+static size_t n_sharing(const struct attn_table *table, size_t n_head)
+{
+    const size_t column = attn_table_find_role(table, ATTN_ROLE_KV_HEAD);
+    size_t n_kv = 1;
+
+    for (size_t i = 0; i < attn_table_n_row(table) && column < SIZE_MAX; i++) {
+        const int64_t kv_head = attn_table_cell(table, i, column).integer;
+
+        n_kv = (size_t)kv_head >= n_kv ? (size_t)kv_head + 1 : n_kv;
+    }
+    return n_kv > 1 && n_kv < n_head ? n_head / n_kv : 0;
+}
+
+/* A cell a head: its letter on the hue of its kind. */
+static enum attn_status read_map(const struct attn_table *table, const struct attn_table_grid *grid,
+                                 struct table_cells *cells, struct attn_error *err)
+{
+    struct attn_token_texts *texts = &cells->texts;
+    size_t n, *placed;
+
+    ATTN_TRY(read_axes(table, grid, cells, err));
+    ATTN_TRY(find_kinds(table, cells, err));
+    n = cells->rows.axis.n * cells->columns.axis.n;
+    ATTN_TRY(attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n,
+                                      &cells->figure.matrix, err));
+    ATTN_TRY(ATTN_ALLOC(texts->ends, n, err));
+    ATTN_TRY(ATTN_ALLOC(placed, n, err));
+    for (size_t i = attn_table_n_row(table); i-- > 0;) /* the first of equal ones counts */
+        if (cells->rows.of_rows[i] < SIZE_MAX && cells->columns.of_rows[i] < SIZE_MAX)
+            placed[cells->rows.of_rows[i] * cells->columns.axis.n + cells->columns.of_rows[i]] =
+                i + 1;
+    for (size_t at = 0; at < n; at++) {
+        const struct attn_head_kind *kind = placed[at] > 0 ? cells->kinds[placed[at] - 1] : NULL;
+
+        if (kind) {
+            const double place = sqrt(fmin(fmax(cells->weights[placed[at] - 1], 0), 1));
+            const size_t number = (size_t)(kind - attn_head_kind_at(0));
+
+            attn_level_matrix_put(&cells->figure.matrix, at / cells->columns.axis.n,
+                                  at % cells->columns.axis.n,
+                                  (float)(((double)(number * ATTN_KIND_LEVELS) +
+                                           round(place * (ATTN_KIND_LEVELS - 1))) /
+                                          (ATTN_N_COLOR - 1)));
+            attn_buffer_append_char(&texts->bytes, kind->letter);
+        }
+        texts->ends[texts->n++] = texts->bytes.size;
+    }
+    attn_free(placed);
+    cells->columns.axis.n_together = n_sharing(table, cells->columns.axis.n);
+    cells->figure.cells = texts;
+    return attn_buffer_check(&texts->bytes, err);
+}
+
+/* Orders N heads by how alike their patterns are: half the sum of |a - b|. */
+static enum attn_status order_heads(const struct attn_level_matrix *matrix, size_t n, size_t *order,
+                                    struct attn_error *err)
+{
+    enum { N_CELL = ATTN_PATTERN_SIDE * ATTN_PATTERN_SIDE };
+    enum attn_status status;
+    float *distances, a, b;
+
+    ATTN_TRY(ATTN_ALLOC(distances, n * n, err));
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++) {
+            double sum = 0;
+
+            for (size_t c = 0; c < N_CELL; c++) {
+                const size_t row = c / ATTN_PATTERN_SIDE, column = c % ATTN_PATTERN_SIDE;
+
+                a = b = 0;
+                attn_level_cell(matrix, i * ATTN_PATTERN_SIDE + row, column, &a);
+                attn_level_cell(matrix, k * ATTN_PATTERN_SIDE + row, column, &b);
+                sum += fabs((double)a - (double)b);
+            }
+            distances[i * n + k] = distances[k * n + i] = (float)(sum / 2);
+        }
+    status = attn_clusters_order(distances, n, order, err);
+    attn_free(distances);
+    return status;
+}
+
+/* The patterns of all heads of the table, one below the other. */
+static enum attn_status read_poster(const struct attn_table *table,
+                                    const struct attn_table_grid *grid, struct table_cells *cells,
+                                    struct attn_error *err)
+{
+    const size_t layers = attn_table_find(table, grid->rows);
+    const size_t heads = attn_table_find(table, grid->columns), n = attn_table_n_row(table);
+    struct table_axis *rows = &cells->rows;
+
+    if (!grid->patterns)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure poster`' needs the patterns of a run, which are not there");
+    ATTN_TRY(find_kinds(table, cells, err));
+    ATTN_TRY(create_axis(rows, n, n, err));
+    ATTN_TRY(ATTN_ALLOC(cells->order, n, err));
+    ATTN_TRY(attn_level_matrix_create(n * ATTN_PATTERN_SIDE, ATTN_PATTERN_SIDE,
+                                      &cells->figure.matrix, err));
+    for (size_t i = 0; i < n; i++) {
+        const size_t layer = (size_t)attn_table_place(table, i, layers).integer;
+        const size_t head = (size_t)attn_table_cell(table, i, heads).integer;
+
+        append_layer(&rows->texts.bytes, (int64_t)layer, has_stacks(table, layers));
+        attn_buffer_append_format(&rows->texts.bytes, ".%zu", head);
+        rows->texts.ends[rows->texts.n++] = rows->texts.bytes.size;
+        for (size_t query = 0; query < ATTN_PATTERN_SIDE; query++)
+            for (size_t key = 0; key < ATTN_PATTERN_SIDE; key++) {
+                const float mean = attn_head_patterns_mean(grid->patterns, layer, head, query, key);
+
+                if (!isnan(mean))
+                    attn_level_matrix_put(&cells->figure.matrix, i * ATTN_PATTERN_SIDE + query, key,
+                                          mean);
+            }
+    }
+    ATTN_TRY(order_heads(&cells->figure.matrix, n, cells->order, err));
+    rows->axis = series_axis(rows, "");
+    cells->columns.axis = (struct attn_figure_axis){.n = ATTN_PATTERN_SIDE, .title = ""};
+    cells->figure.kinds = cells->kinds;
+    cells->figure.weights = cells->weights;
+    cells->figure.order = cells->order;
+    return attn_buffer_check(&rows->texts.bytes, err);
+}
+
 /* --- Bars, curves, tokens ------------------------------------------------------------------ */
 
 /* Columns that name a row of the table, or SIZE_MAX. */
 struct row_columns {
     size_t rows, columns, detail, query, texts, part;
-    size_t n_label;  /* leading columns by which rows are grouped */
+    size_t n_label; /* leading columns by which rows are grouped */
+    size_t n_layer;
     bool has_totals; /* they are drawn beside the parts: the answer itself, not a change of it */
     const struct attn_table_grid *grid;
     const struct attn_token_texts *tokens; /* [N_TOKENS] of both runs, or NULL */
@@ -753,7 +1031,9 @@ static void append_cell(struct attn_buffer *out, const struct attn_table *table,
 {
     const struct attn_cell cell = attn_table_cell(table, row, column);
 
-    if (cell.type == ATTN_VALUE_TEXT)
+    if (cell.type == ATTN_VALUE_INTEGER && has_stacks(table, column))
+        append_layer(out, attn_table_place(table, row, column).integer, true);
+    else if (cell.type == ATTN_VALUE_TEXT)
         attn_escape_append(out, cell.text, cell.size);
     else if (cell.type == ATTN_VALUE_REAL)
         attn_buffer_append_format(out, "%.6g", cell.real);
@@ -778,7 +1058,7 @@ static void append_site(struct attn_buffer *out, const struct attn_table *table,
 static void append_row_side(struct attn_buffer *out, const struct attn_table *table,
                             const struct row_columns *columns, size_t row, bool is_named)
 {
-    if (is_named)
+    if (is_named && !has_stacks(table, columns->rows))
         attn_buffer_append_format(out, "%s ", columns->grid->rows);
     append_cell(out, table, row, columns->rows);
     append_site(out, table, columns->detail, row);
@@ -873,6 +1153,55 @@ static size_t place_of_name(struct names *names)
     return texts->n - 1;
 }
 
+/* Appends the group of a row: "pl, none". */
+static void append_group(struct attn_buffer *out, const struct attn_table *table, size_t n_label,
+                         size_t row)
+{
+    for (size_t i = 0; i < n_label; i++) {
+        attn_buffer_append_string(out, i > 0 ? ", " : "");
+        append_cell(out, table, row, i);
+    }
+}
+
+/* Finds the groups of the rows of the table, which panels are drawn for. */
+static enum attn_status read_groups(const struct attn_table *table, size_t n_label,
+                                    struct table_cells *cells, struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table);
+    struct names names = {.texts = &cells->groups.texts};
+    enum attn_status status;
+
+    ATTN_TRY(create_axis(&cells->groups, n_row, n_row, err));
+    for (size_t i = 0; i < n_row; i++) {
+        names.one.size = 0;
+        append_group(&names.one, table, n_label, i);
+        cells->groups.of_rows[i] = place_of_name(&names);
+    }
+    status = attn_buffer_check(names.one.has_failed ? &names.one : &names.texts->bytes, err);
+    attn_buffer_release(&names.one);
+    cells->groups.axis = series_axis(&cells->groups, "");
+    cells->figure.groups = &cells->groups.axis;
+    return status;
+}
+
+/* Appends the place of a row on a curve: that in the residual stream, or its layer with the site.
+ */
+static void append_place(struct attn_buffer *out, const struct attn_table *table,
+                         const struct row_columns *columns, size_t row)
+{
+    const bool is_of_sites = has_role(table, columns->columns, ATTN_ROLE_SITE);
+    const struct attn_cell layer = attn_table_place(table, row, columns->rows);
+    const struct attn_cell site =
+        attn_table_cell(table, row, is_of_sites ? columns->columns : columns->detail);
+
+    if (columns->grid->is_stream &&
+        append_stream(out, layer.integer, site, columns->n_layer, has_stacks(table, columns->rows)))
+        return;
+    append_row_side(out, table, columns, row, false);
+    if (is_of_sites)
+        append_site(out, table, columns->columns, row);
+}
+
 /* Names group and place of a row. Curves run along positions, else along layers; those of a
  * sequence along its rows. */
 static void name_row(const struct attn_table *table, const struct row_columns *columns, size_t row,
@@ -884,10 +1213,7 @@ static void name_row(const struct attn_table *table, const struct row_columns *c
                                         has_role(table, columns->columns, ATTN_ROLE_KEY));
     const bool is_of_groups = columns->rows < columns->n_label; /* a row for each */
 
-    for (size_t i = 0; i < columns->n_label; i++) {
-        attn_buffer_append_string(is_of_groups ? place : group, i > 0 ? ", " : "");
-        append_cell(is_of_groups ? place : group, table, row, i);
-    }
+    append_group(is_of_groups ? place : group, table, columns->n_label, row);
     if (is_of_groups)
         return;
     if (!is_curve || grid->is_sequence) {
@@ -895,15 +1221,14 @@ static void name_row(const struct attn_table *table, const struct row_columns *c
         return;
     }
     if (has_role(table, columns->columns, ATTN_ROLE_SITE)) { /* of one reading */
-        append_row_side(place, table, columns, row, false);
-        append_site(place, table, columns->columns, row);
+        append_place(place, table, columns, row);
         return;
     }
     if (columns->rows == columns->columns) { /* one curve of each group */
         if (is_by_position)
             append_column_side(place, table, columns, row);
         else
-            append_row_side(place, table, columns, row, false);
+            append_place(place, table, columns, row);
         return;
     }
     attn_buffer_append_string(group, group->size > 0 ? ", " : "");
@@ -911,7 +1236,7 @@ static void name_row(const struct attn_table *table, const struct row_columns *c
         append_column_side(place, table, columns, row);
         append_row_side(group, table, columns, row, true);
     } else {
-        append_row_side(place, table, columns, row, false);
+        append_place(place, table, columns, row);
         append_column_side(group, table, columns, row);
     }
 }
@@ -1007,15 +1332,6 @@ static void read_errors(const struct attn_table *table, const struct attn_table_
     cells->figure.note = has_interval ? "with intervals of the mean" : "with standard errors";
 }
 
-static struct attn_figure_axis series_axis(const struct table_axis *axis, const char *title)
-{
-    return (struct attn_figure_axis){.n = axis->texts.n,
-                                     .texts = &axis->texts,
-                                     .has_own_texts = true,
-                                     .is_named = true,
-                                     .title = title};
-}
-
 /* The table as groups and places. */
 static enum attn_status fill_series(const struct attn_table *table,
                                     const struct row_columns *columns, size_t values, bool is_curve,
@@ -1042,6 +1358,8 @@ static enum attn_status fill_series(const struct attn_table *table,
     if (is_curve && has_role(table, columns->columns, ATTN_ROLE_POSITION) &&
         columns->detail == SIZE_MAX)
         cells->columns.axis.title = columns->grid->columns;
+    if (is_curve && columns->grid->is_stream)
+        cells->columns.axis.title = "residual stream";
     return ATTN_OK;
 }
 
@@ -1050,6 +1368,7 @@ static enum attn_status read_series(const struct attn_table *table,
                                     bool is_curve, struct table_cells *cells,
                                     struct attn_error *err)
 {
+    static const enum attn_column_role layer[2] = {ATTN_ROLE_LAYER, ATTN_ROLE_LAYER};
     const char *quantity = attn_table_column(table, values)->quantity;
     struct row_columns columns = {.detail = attn_table_find(table, grid->detail),
                                   .query = attn_table_find_role(table, ATTN_ROLE_QUERY),
@@ -1058,6 +1377,7 @@ static enum attn_status read_series(const struct attn_table *table,
                                   .rows = attn_table_find(table, grid->rows),
                                   .columns = attn_table_find(table, grid->columns),
                                   .n_label = grid->n_label,
+                                  .n_layer = count_to(table, layer),
                                   .has_totals = quantity && strcmp(quantity, ATTN_ANSWER) == 0,
                                   .grid = grid};
 
@@ -1098,7 +1418,8 @@ static enum attn_status refuse_groups(const char *figure, struct attn_error *err
 {
     attn_error_set(err, ATTN_INVALID, "the table has rows for each group, and %s show%s one group",
                    figure, strcmp(figure, "tokens") == 0 ? "" : "s");
-    return attn_error_hint(err, "`figure bars` and `figure curve` show several");
+    return attn_error_hint(
+        err, "in a file `figure grid`, `figure bars` and `figure curve` show several");
 }
 
 /* Each row of the table that has a position as a token. */
@@ -1142,6 +1463,76 @@ static enum attn_status read_tokens(const struct attn_table *table,
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 
+/* --- Causes -------------------------------------------------------------------------------- */
+
+/* Makes the positions of the lens the columns, or all up to N without it, and puts each row there:
+ * its query as column, its key as row. */
+static void place_causes(const struct attn_table *table, const struct attn_table *lens, size_t n,
+                         struct table_cells *cells)
+{
+    struct table_axis *axis = &cells->columns;
+    size_t *const of_rows[2] = {axis->of_rows, cells->rows.of_rows};
+    const enum attn_column_role roles[2] = {ATTN_ROLE_QUERY, ATTN_ROLE_KEY};
+
+    for (size_t i = 0; i < (lens ? attn_table_n_row(lens) : n); i++) {
+        const int64_t at =
+            lens ? attn_table_cell(lens, i, attn_table_find_role(lens, ATTN_ROLE_POSITION)).integer
+                 : (int64_t)i;
+
+        if (axis->axis.n > 0 && at <= (int64_t)axis->positions[axis->axis.n - 1])
+            continue; /* of a later layer */
+        for (size_t k = 0; k < 2 * attn_table_n_row(table); k++) {
+            const struct attn_cell cell =
+                attn_table_cell(table, k / 2, attn_table_find_role(table, roles[k % 2]));
+
+            if (cell.type == ATTN_VALUE_INTEGER && cell.integer == at)
+                of_rows[k % 2][k / 2] = axis->axis.n;
+        }
+        axis->positions[axis->axis.n++] = (size_t)at;
+    }
+}
+
+static enum attn_status read_causes(const struct attn_table *table,
+                                    const struct attn_table_grid *grid, size_t values,
+                                    struct table_cells *cells, struct attn_error *err)
+{
+    static const enum attn_column_role ends[2] = {ATTN_ROLE_QUERY, ATTN_ROLE_KEY};
+    static const enum attn_column_role layer[2] = {ATTN_ROLE_LAYER, ATTN_ROLE_LAYER};
+    const size_t n = count_to(table, ends), n_row = attn_table_n_row(table);
+    struct table_axis *axis = &cells->columns;
+
+    if (n == 0 || count_to(table, layer) == 0 ||
+        attn_table_find_role(table, ATTN_ROLE_KEY) == SIZE_MAX)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure causes`' needs rows with a layer, a query and a key");
+    if (n_row > MOST_CAUSES) {
+        attn_error_set(err, ATTN_INVALID, "'`figure causes`' shows at most %d rows, not %zu",
+                       MOST_CAUSES, n_row);
+        return attn_error_hint(err, "`limit` chooses the largest");
+    }
+    if (grid->run)
+        ATTN_TRY(attn_token_labels_init(cells->tokens, grid->run, err));
+    ATTN_TRY(create_axis(axis, n_row, grid->lens ? attn_table_n_row(grid->lens) : n, err));
+    ATTN_TRY(create_axis(&cells->rows, n_row, 1, err));
+    place_causes(table, grid->lens, n, cells);
+    axis->axis.positions = axis->positions;
+    axis->axis.texts = cells->tokens[0].n >= n ? cells->tokens : NULL;
+    axis->axis.title = cells->rows.axis.title = "";
+    cells->rows.axis.n = 1;
+    cells->causes = (struct attn_figure_causes){table,
+                                                values,
+                                                axis->of_rows,
+                                                cells->rows.of_rows,
+                                                count_to(grid->lens ? grid->lens : table, layer),
+                                                grid->quantity != NULL,
+                                                grid->lens};
+    cells->figure.causes = &cells->causes;
+    for (size_t i = 0; i < n_row; i++) /* for the number of digits */
+        cells->figure.matrix.most =
+            fmaxf(cells->figure.matrix.most, fabsf(number_at(table, i, values)));
+    return ATTN_OK;
+}
+
 /* --- All of it ----------------------------------------------------------------------------- */
 
 static enum attn_status read_kind(const struct attn_table *table,
@@ -1153,8 +1544,15 @@ static enum attn_status read_kind(const struct attn_table *table,
         return read_tokens(table, grid, values, cells, err);
     if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE)
         return read_series(table, grid, values, kind == ATTN_FIGURE_CURVE, cells, err);
-    if (grid->n_label > 0)
-        return refuse_groups("a grid", err);
+    if (kind == ATTN_FIGURE_CAUSES)
+        return read_causes(table, grid, values, cells, err);
+    if (grid->n_label > 0 && (kind != ATTN_FIGURE_MATRIX || grid->is_pairs))
+        return refuse_groups(grid->is_pairs            ? "a grid of pairs"
+                             : kind == ATTN_FIGURE_MAP ? "a map"
+                                                       : "a poster",
+                             err);
+    if (kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER)
+        return (kind == ATTN_FIGURE_MAP ? read_map : read_poster)(table, grid, cells, err);
     if (!grid->is_pairs && strcmp(grid->rows, grid->columns) == 0) {
         attn_error_set(err, ATTN_INVALID,
                        "a grid is laid out by two columns, and this table has one: '%s'",
@@ -1162,7 +1560,24 @@ static enum attn_status read_kind(const struct attn_table *table,
         return attn_error_hint(err, grid->texts ? "`figure tokens` or `figure bars`"
                                                 : "`figure bars` draws it into a file");
     }
+    if (grid->n_label > 0)
+        ATTN_TRY(read_groups(table, grid->n_label, cells, err));
     return (grid->is_pairs ? read_pair_cells : read_cells)(table, grid, values, cells, err);
+}
+
+/* Words and scale of heads by kind. */
+static void set_kind_words(enum attn_figure kind, struct attn_figure_grid *figure)
+{
+    const bool is_map = kind == ATTN_FIGURE_MAP;
+
+    figure->is_share = !is_map;
+    figure->quantity = "mean weight (square root)";
+    figure->title = is_map ? "where each head looks most" : "typical patterns of all heads";
+    figure->note = is_map
+                       ? "the stronger a hue, the larger the mean weight (square root)"
+                       : "mean weights of the first 24 tokens (square root), alike heads together";
+    figure->scale = (struct attn_color_scale){.curve = is_map ? ATTN_CURVE_LINEAR : ATTN_CURVE_SQRT,
+                                              .span = ATTN_SPAN_UNIT};
 }
 
 /* ASKED is how the user wants the scale. */
@@ -1195,6 +1610,10 @@ static enum attn_status read_figure(const struct attn_table *table,
             most > 0 && most < 1 ? (int)fmin(1 - floor(attn_log10(most)), MOST_DIGITS) : 1;
     if (figure->digits == 1 && most < 10 && cells->columns.axis.n_main > 0)
         figure->digits = 2; /* one part of another kind is often larger than all others */
+    if (kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER) {
+        set_kind_words(kind, figure);
+        return ATTN_OK;
+    }
     return find_words(column, grid, cells, err);
 }
 
@@ -1210,8 +1629,12 @@ static void release_cells(struct table_cells *cells)
 {
     release_axis(&cells->rows);
     release_axis(&cells->columns);
+    release_axis(&cells->groups);
     attn_token_texts_release(&cells->texts, 1);
     attn_token_texts_release(cells->tokens, N_TOKENS);
+    attn_free(cells->kinds);
+    attn_free(cells->weights);
+    attn_free(cells->order);
     attn_free(cells->lows);
     attn_free(cells->highs);
     attn_free(cells->figure.matrix.cells);
@@ -1251,14 +1674,9 @@ struct table_picture {
     const struct attn_table_grid *grid;
 };
 
-static bool is_plot(enum attn_figure kind)
-{
-    return kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE;
-}
-
 static bool needs_shapes(enum attn_figure kind)
 {
-    return is_plot(kind) || kind == ATTN_FIGURE_PATCHES;
+    return attn_figure_is_plot(kind) || kind == ATTN_FIGURE_PATCHES;
 }
 
 /* Whether the columns of GRID are positions of a picture that was run. */
@@ -1292,14 +1710,18 @@ static enum attn_status check_kind(enum attn_figure kind, const struct attn_tabl
     const struct attn_format *format = picture->output->format;
     const bool is_map = kind == ATTN_FIGURE_PATCHES && is_of_patches(grid);
 
-    if (kind != ATTN_FIGURE_MATRIX && kind != ATTN_FIGURE_TOKENS && !is_plot(kind) && !is_map)
+    if (kind != ATTN_FIGURE_MATRIX && kind != ATTN_FIGURE_TOKENS && !attn_figure_is_plot(kind) &&
+        !is_map)
         return attn_error_set(err, ATTN_INVALID,
-                              "'`figure %s`' draws no table, expected grid, tokens, bars or curve",
+                              "'`figure %s`' draws no table, expected grid, tokens, bars, curve, "
+                              "causes, map or poster",
                               attn_figure_name(kind));
     if (is_map && picture->options.n_patch_row > 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure patches`' of a table is over its picture, and takes no "
                               "rows and columns");
+    if (grid->n_label > 0 && format->tensors->draw_grid)
+        return refuse_groups("a heat map", err);
     if (needs_shapes(kind) && format->tensors->draw_grid)
         return attn_error_set(err, ATTN_INVALID, "'`%s`' draws no '`figure %s`'", format->name,
                               attn_figure_name(kind));
@@ -1322,6 +1744,7 @@ static enum attn_status draw(struct table_picture *picture, struct attn_error *e
     if (!attn_output_is_given(output, err))
         return ATTN_INVALID;
     ATTN_TRY(check_kind(kind, grid, picture, err));
+    picture->cells.is_printed = attn_figure_is_printed(&picture->options);
     if (output->format->tensors->draw_table) /* it lays the table out itself */
         return ATTN_OK;
     ATTN_TRY(read_figure(picture->table, grid, kind, picture->options.color_scale, &picture->cells,
@@ -1337,6 +1760,7 @@ static enum attn_status draw(struct table_picture *picture, struct attn_error *e
     ATTN_TRY(attn_figure_draw(&content, &picture->shapes, err));
     attn_figure_note_size(&picture->shapes, &picture->options, !content.is_in_points,
                           picture->options.on_note, picture->options.user);
+    attn_figure_note_caption(&picture->shapes, picture->options.on_note, picture->options.user);
     return ATTN_OK;
 }
 
@@ -1372,7 +1796,7 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
                                                 .picture = options,
                                                 .n = 1,
                                                 .is_in_points = true};
-    const bool needs_figure = is_plot(drawing.kind);
+    const bool needs_figure = attn_figure_is_plot(drawing.kind);
     struct attn_error unseen = {0}; /* of the figure beside the table */
     enum attn_status status;
 
@@ -1404,6 +1828,7 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
                                           const struct attn_picture_options *picture,
                                           const struct attn_output *output, struct attn_error *err)
 {
+    struct attn_table_grid patches;
     struct table_picture made = {
         .options = ATTN_PICTURE_OPTIONS_DEFAULT, .output = output, .table = table, .grid = grid};
     enum attn_status status;
@@ -1414,6 +1839,12 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
         !attn_is_given(grid->values, "values", err))
         return ATTN_INVALID;
     status = attn_picture_options_read(picture, &made.options, err);
+    if (grid->figure == ATTN_FIGURE_TOKENS && is_of_patches(grid)) { /* these are its tokens */
+        patches = *grid;
+        patches.figure = ATTN_FIGURE_PATCHES;
+        patches.rows = "part";
+        made.grid = &patches;
+    }
     if (status == ATTN_OK)
         status = draw(&made, err);
     attn_error_at(status, ATTN_STAGE_OPTIONS, err);

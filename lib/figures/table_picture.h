@@ -25,6 +25,8 @@
 #include "writers/outputs.h"
 #include "writers/picture.h"
 
+struct attn_head_patterns; /* analysis/head_patterns.h */
+
 /* The columns of a table by their names. Borrowed. */
 struct attn_table_grid {
     const char *rows;    /* of whole numbers: "layer" */
@@ -42,6 +44,7 @@ struct attn_table_grid {
     size_t n_label;          /* leading columns by which rows are grouped */
     bool is_sequence;        /* rows are in sequence: a curve runs along them */
     bool is_clustered;       /* pairs are ordered by similarity, not by number */
+    bool is_stream; /* curves run along the residual stream: "embedding", "after layer 0" */
 
     /* Words for the picture; each may be NULL. */
     const char *quantity;  /* of the values, where the words of the column do not do; '@' is: */
@@ -63,6 +66,10 @@ struct attn_table_grid {
     const char *target, *foil; /* and the texts of its tokens */
     const char *inputs; /* parts without a value of `rows` that go to its first row, the others go
                            to its last: "embed pos"; or NULL */
+    const struct attn_table *lens; /* for ATTN_FIGURE_CAUSES: a table of attn_lens, whose best
+                                      tokens stand over the picture; or NULL */
+    const struct attn_head_patterns *patterns; /* of a poster; or NULL */
+    const char *only; /* the parts whose rows are drawn: "source"; NULL: all */
 };
 
 /* Checks that OUTPUT is one file of png, svg, pdf, html, or heatmap as text, and that the libraries
