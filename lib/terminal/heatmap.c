@@ -304,18 +304,22 @@ static struct sheet sheet_of(struct attn_heatmap *map, const struct attn_level_m
     const bool is_key = attn_site_layout(matrix->site) == ATTN_LAYOUT_KEY;
     const bool is_source = is_key && !attn_writer_has_own_keys(writer, matrix->layer);
     const struct attn_token_texts *texts = &map->tokens[is_source];
+    const size_t first =
+        attn_site_first_row(matrix->site, attn_selection_dims(writer->labels.selection));
     const size_t last = is_key                ? matrix->n_row
                         : writer->n_query > 0 ? writer->queries[writer->n_query - 1]
                                               : 0;
-    struct sheet sheet = {.matrix = matrix,
-                          .rows = {.texts = texts->n > 0 ? texts : NULL,
-                                   .positions = is_key ? NULL : writer->queries,
-                                   .title = attn_writer_row_name(writer, matrix->site)},
-                          .colors = attn_heatmap_colors(map, matrix),
-                          .position_width = count_digits(last),
-                          .cell_width = cell_width(map, matrix),
-                          .first_apart = SIZE_MAX,
-                          .has_numbers = true};
+    struct sheet sheet = {
+        .matrix = matrix,
+        .rows = {.texts = texts->n > 0 ? texts : NULL,
+                 .positions = is_key ? NULL : attn_writer_rows(writer, matrix->site),
+                 .title = attn_writer_row_name(writer, matrix->site)},
+        .columns = {.first = attn_site_has_keys(matrix->site) ? first : 0},
+        .colors = attn_heatmap_colors(map, matrix),
+        .position_width = count_digits(last),
+        .cell_width = cell_width(map, matrix),
+        .first_apart = SIZE_MAX,
+        .has_numbers = true};
     const size_t n_corner = strlen(sheet.rows.title);
 
     if (sheet.position_width < POSITION_WIDTH)
@@ -560,7 +564,7 @@ static enum attn_status draw_halves(struct attn_heatmap *map, const struct sheet
     put_corner(map, sheet);
     attn_color_line_blanks(&map->line, 1);
     for (size_t c = 0; c < matrix->n_cell_column; c += TICK_STEP) { /* positions above */
-        snprintf(text, sizeof text, "%zu", c * matrix->k);
+        snprintf(text, sizeof text, "%zu", sheet->columns.first + c * matrix->k);
         if (at > c || (c > 0 && c + strlen(text) > matrix->n_cell_column))
             continue;
         attn_color_line_blanks(&map->line, c - at);

@@ -18,13 +18,15 @@ bool attn_head_columns_fit(struct attn_head_columns *columns, size_t most, size_
     columns->n = room / columns->pitch;
     columns->n_beside = 1;
     columns->gap = 0;
+    if (attn_head_column(columns, n_head - 1) + width > most)
+        columns->n_together = 0;
     if (columns->n < n_head) {
         columns->n = columns->n > 0 ? columns->n : 1;
         columns->width = columns->left + columns->n * columns->pitch - gap;
         return false;
     }
     columns->n = n_head;
-    columns->width = columns->left + n_head * columns->pitch - gap;
+    columns->width = attn_head_column(columns, n_head - 1) + width;
     needed = n_beside * columns->width + (n_beside - 1) * LEAST_GAP;
     if (needed > most)
         return false;
@@ -45,7 +47,7 @@ enum attn_status attn_heatmap_draw_head_numbers(struct attn_heatmap *map,
         attn_color_line_string(&map->line, "  head  ");
         at = left + sizeof "  head  " - 1;
         for (size_t head = 0; head < columns->n; head++) {
-            const size_t column = left + columns->left + head * columns->pitch;
+            const size_t column = left + attn_head_column(columns, head);
 
             attn_buffer_append_format(&map->label, "%*s%zu", head < 10 ? (int)columns->indent : 0,
                                       "", head);
@@ -64,41 +66,27 @@ enum attn_status attn_heatmap_draw_head_numbers(struct attn_heatmap *map,
 
 /* --- The map --------------------------------------------------------------------------------- */
 
-/* Targets of attention; the first of equal ones counts. */
-static const struct {
-    enum attn_measure measure;
-    char letter;
-    const char *name;
-} kinds[] = {
-    {ATTN_MEASURE_PREVIOUS, 'p', "previous"}, {ATTN_MEASURE_FIRST, '1', "first"},
-    {ATTN_MEASURE_SELF, 's', "self"},         {ATTN_MEASURE_INDUCTION, 'i', "induction"},
-    {ATTN_MEASURE_FAR, 'f', "far"},
-};
-
-enum { N_KIND = sizeof kinds / sizeof *kinds };
-
-attn_measure_set attn_head_map_measures(void)
-{
-    attn_measure_set set = 0;
-
-    for (size_t i = 0; i < N_KIND; i++)
-        set |= ATTN_MEASURE_BIT(kinds[i].measure);
-    return set;
-}
-
+/* The scale of weights: of an own map, or of greys beside hues. */
 static struct attn_heatmap_colors colors_of(const struct attn_head_map *heads)
 {
     const struct attn_level_matrix matrix = {.site = ATTN_SITE_PATTERN, .most = 1};
 
-    return attn_heatmap_colors(heads->map, &matrix);
+    struct attn_heatmap_colors colors = attn_heatmap_colors(heads->map, &matrix);
+
+    if (!heads->map->picture->colormap)
+        colors.map = attn_colormap_find("greys");
+    return colors;
 }
 
 static void append_words(const struct attn_head_map *heads)
 {
     attn_buffer_append_string(&heads->map->label, "looks most at");
-    for (size_t i = 0; i < N_KIND; i++)
-        attn_buffer_append_format(&heads->map->label, "%s %c %s", i > 0 ? "," : "", kinds[i].letter,
-                                  kinds[i].name);
+    for (size_t i = 0; i < ATTN_N_HEAD_KIND; i++) {
+        const struct attn_head_kind *kind = attn_head_kind_at(i);
+
+        attn_buffer_append_format(&heads->map->label, "%s %c %s", i > 0 ? "," : "", kind->letter,
+                                  attn_measure_name(kind->measure));
+    }
     attn_buffer_append_string(&heads->map->label, "; mean weight:");
 }
 
@@ -114,6 +102,7 @@ static bool fits(struct attn_head_map *heads, size_t width)
     size_t n_beside = 1;
     bool is_fit;
 
+    columns->n_together = dims->n_kv_head < n_head ? n_head / dims->n_kv_head : 0;
     columns->left = dims->n_layer > 100 ? sizeof "layer 100" : sizeof "layer 1";
     while (dims->n_layer > SCREEN_LINES * n_beside &&
            attn_head_columns_fit(columns, most, n_head, width, 0, n_beside + 1))
@@ -141,34 +130,31 @@ void attn_head_map_plan(struct attn_head_map *heads, struct attn_heatmap *map,
     *heads = best;
 }
 
-/* Whether a head's induction is meaningful. It sums the weights on several tokens, so with repeated
- * tokens a head that looks everywhere has some, too. */
-static bool has_induction(const struct attn_head_map *heads, int layer, int head)
+/* The kind of a head, or NULL, and its weight. */
+static const struct attn_head_kind *kind_of(const struct attn_head_map *heads, int layer, int head,
+                                            double *weight)
 {
-    const struct attn_measure_group *m = heads->measures;
+    const attn_measure_set set = attn_head_kind_measures();
+    double values[ATTN_N_MEASURE];
 
-    return attn_measure_group_find(m, ATTN_MEASURE_N_INDUCTION, layer, head) >= 2 &&
-           attn_measure_group_find(m, ATTN_MEASURE_INDUCTION, layer, head) >= 0.3;
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if (set & ATTN_MEASURE_BIT(m))
+            values[m] = attn_measure_group_find(heads->measures, (enum attn_measure)m, layer, head);
+    return attn_head_kind_of(values, weight);
 }
 
-/* The letter of a head and its weight; '-' without any number. */
-static char kind_of(const struct attn_head_map *heads, int layer, int head, double *weight)
+/* The ground of a head: its hue, or a map of the user's. */
+static struct attn_paint paint_of(const struct attn_head_map *heads,
+                                  const struct attn_heatmap_colors *colors,
+                                  const struct attn_head_kind *kind, double weight)
 {
-    char letter = '-';
+    const enum attn_color_depth depth = heads->map->line.depth;
+    const double place = attn_color_place(&colors->scale, colors->range, weight);
 
-    *weight = 0;
-    for (size_t i = 0; i < N_KIND; i++) {
-        const enum attn_measure measure = kinds[i].measure;
-        const double value = attn_measure_group_find(heads->measures, measure, layer, head);
-
-        if (measure == ATTN_MEASURE_INDUCTION && !has_induction(heads, layer, head))
-            continue;
-        if (letter == '-' ? !isnan(value) : value > *weight) {
-            letter = kinds[i].letter;
-            *weight = value;
-        }
-    }
-    return letter;
+    if (heads->map->picture->colormap)
+        return attn_heatmap_paint(colors, weight, depth);
+    return attn_paint_behind(attn_ink_nearest(attn_hue_color(kind->hue, place, colors->theme)),
+                             depth);
 }
 
 /* The cell of a head: its letter, and where a column is left its shade. */
@@ -179,19 +165,18 @@ static void put_head(const struct attn_head_map *heads, const struct attn_heatma
     const size_t width = heads->columns.pitch;
     const bool is_shaded = width > 1 && map->line.depth == ATTN_DEPTH_NONE;
     double weight;
-    const char letter = kind_of(heads, layer, head, &weight);
+    const struct attn_head_kind *kind = kind_of(heads, layer, head, &weight);
 
-    if (letter != '-')
-        attn_color_line_paint(&map->line, attn_heatmap_paint(colors, weight, map->line.depth));
+    if (kind)
+        attn_color_line_paint(&map->line, paint_of(heads, colors, kind, weight));
     attn_color_line_blanks(&map->line, !is_shaded && width > 2 ? 1 : 0);
-    attn_color_line_append(&map->line, &letter, 1);
+    attn_color_line_append(&map->line, kind ? &kind->letter : "-", 1);
     if (is_shaded)
         attn_color_line_string(
             &map->line,
-            letter == '-'
-                ? " "
-                : attn_heatmap_shade(map, colors,
-                                     attn_color_place(&colors->scale, colors->range, weight)));
+            kind ? attn_heatmap_shade(map, colors,
+                                      attn_color_place(&colors->scale, colors->range, weight))
+                 : " ");
     attn_color_line_blanks(&map->line, width > 2 || (width > 1 && !is_shaded) ? 1 : 0);
     attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
 }
@@ -216,6 +201,10 @@ static size_t put_layer(const struct attn_head_map *heads, const struct attn_hea
         else
             attn_color_line_blanks(&map->line, heads->columns.pitch);
         used += heads->columns.pitch;
+        if (head + 1 < n_head && attn_head_column(&heads->columns, head + 1 - first) > used) {
+            attn_color_line_blanks(&map->line, 1);
+            used++;
+        }
     }
     return used;
 }

@@ -23,6 +23,7 @@
 #define ATTN_TERMINAL_HEATMAP_INTERNAL_H
 
 #include "analysis/analysis_internal.h"
+#include "analysis/head_kind.h"
 #include "encode/color_line.h"
 #include "figures/figure_internal.h"
 
@@ -154,14 +155,22 @@ enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
 /* Its columns. On a wide terminal the second half of the layers stands beside the first, and so on.
  */
 struct attn_head_columns {
-    size_t left;     /* of "layer 1 " */
-    size_t pitch;    /* from one head to the next */
-    size_t indent;   /* of a number of one digit */
-    size_t n;        /* heads beside each other; the others go below */
-    size_t n_beside; /* layers beside each other */
-    size_t width;    /* of a layer */
-    size_t gap;      /* between two layers that are beside each other */
+    size_t left;       /* of "layer 1 " */
+    size_t pitch;      /* from one head to the next */
+    size_t indent;     /* of a number of one digit */
+    size_t n;          /* heads beside each other; the others go below */
+    size_t n_beside;   /* layers beside each other */
+    size_t width;      /* of a layer */
+    size_t gap;        /* between two layers that are beside each other */
+    size_t n_together; /* heads that share keys and values, before a blank; 0: no blanks */
 };
+
+/* The column of HEAD, counted from the first of its line. */
+static inline size_t attn_head_column(const struct attn_head_columns *columns, size_t head)
+{
+    return columns->left + head * columns->pitch +
+           (columns->n_together > 0 ? head / columns->n_together : 0);
+}
 
 /* Finds columns for N_HEAD heads of WIDTH columns and a GAP, and N_BESIDE layers. False if heads
  * wrap, or layers do not fit. */
@@ -222,8 +231,8 @@ void attn_thumbnails_release(struct attn_thumbnails *thumbnails);
 /* --- A map of heads (heatmap_heads.c) --------------------------------------------------------- */
 
 /*
- * One cell a head: the letter of what it looks at most, on the colour of the mean weight on it. For
- * models with more heads than thumbnails fit.
+ * One cell a head: the letter of what it looks at most, on the hue of this kind, lighter for
+ * smaller mean weights on it. For models with more heads than thumbnails fit.
  *
  *       head  0 1 2 3
  *     layer 0 1█p▒1▓f░
@@ -232,13 +241,10 @@ void attn_thumbnails_release(struct attn_thumbnails *thumbnails);
 struct attn_head_map {
     struct attn_heatmap *map;                  /* borrowed */
     const struct attn_selection *selection;    /* borrowed */
-    const struct attn_measure_group *measures; /* borrowed; with all of attn_head_map_measures */
+    const struct attn_measure_group *measures; /* borrowed; attn_head_kind_measures */
     struct attn_head_columns columns;
     size_t n_line;
 };
-
-/* The measures that it needs: previous, first, self, induction, far. */
-attn_measure_set attn_head_map_measures(void);
 
 /* Plans cells as wide as the width allows, or narrow ones if only these fit MOST_LINES lines.
  * MEASURES need no values yet. */

@@ -404,12 +404,17 @@ static size_t put_layer(const struct attn_thumbnails *t, size_t down, size_t fir
 {
     struct attn_heatmap *map = t->map;
     const struct attn_array_axes *axes = map->writer->labels.axes;
+    const struct attn_dims *dims = attn_selection_dims(map->writer->labels.selection);
     size_t used;
 
     if (line == 0 && first > 0)
         attn_buffer_append_format(&map->label, " head%2zu", first);
     else if (line == 0 && (!axes || axes->rank == 4))
-        attn_buffer_append_format(&map->label, "%s%2zu", axes ? "batch" : "layer", down);
+        attn_buffer_append_format(&map->label, "%s%2zu",
+                                  axes                               ? "batch"
+                                  : dims->has_pairs && down % 2 != 0 ? "cross"
+                                                                     : "layer",
+                                  dims->has_pairs ? down / 2 : down);
     used = map->label.size;
     attn_heatmap_put_label(map);
     for (size_t across = first; across < first + t->columns.n && across < t->n_across; across++) {

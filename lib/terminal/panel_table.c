@@ -167,9 +167,10 @@ static const struct attn_token_texts *key_tokens(const struct attn_panel_table *
     return &t->tokens[!attn_writer_has_own_keys(t->writer, layer)];
 }
 
-/* Adds labels above the columns: TOKENS, or numbers if NULL. CORNER is the name of the rows. */
+/* Adds labels above the columns: TOKENS from FIRST on, or numbers if NULL. CORNER is the name of
+ * the rows. */
 static void add_header(struct attn_panel_table *t, const char *corner,
-                       const struct attn_token_texts *tokens)
+                       const struct attn_token_texts *tokens, size_t first)
 {
     if (t->tokens[0].n > 0)
         attn_text_table_string(&t->table, ""); /* above the positions */
@@ -178,9 +179,9 @@ static void add_header(struct attn_panel_table *t, const char *corner,
         if (has_gap(t->columns, c))
             attn_text_table_string(&t->table, "...");
         if (tokens)
-            add_label(t, tokens, window_thing(t->columns, c));
+            add_label(t, tokens, first + window_thing(t->columns, c));
         else
-            attn_text_table_number(&t->table, window_thing(t->columns, c));
+            attn_text_table_number(&t->table, first + window_thing(t->columns, c));
     }
 }
 
@@ -211,7 +212,7 @@ static void add_row(struct attn_panel_table *t, const struct attn_text_panel *pa
     size_t position = window_thing(panel->rows, row);
 
     if (!is_key)
-        position = t->writer->queries[position + attn_selection_n_rowless(selection, panel->site)];
+        position = attn_writer_rows(t->writer, panel->site)[position];
     if (is_pooled)
         attn_text_table_string(&t->table, "");
     else
@@ -250,6 +251,9 @@ static enum attn_status fill(struct attn_panel_table *t, const struct attn_text_
     const bool has_keys = attn_site_has_keys(panel->site) && keys->n > 0;
     const char *corner = attn_writer_row_name(t->writer, panel->site);
     const size_t n_label = t->tokens[0].n > 0 ? 2 : 1;
+    const struct attn_dims *dims = attn_selection_dims(t->writer->labels.selection);
+    const size_t first =
+        attn_site_has_keys(panel->site) ? attn_site_first_row(panel->site, dims) : 0;
 
     t->columns = window_of(panel->columns.n, n);
     t->digits = digits;
@@ -257,8 +261,8 @@ static enum attn_status fill(struct attn_panel_table *t, const struct attn_text_
     if (t->tokens[0].n > 0)
         attn_text_table_flush_left(&t->table, TOKEN_COLUMN);
     if (has_keys && is_shortened(t->columns)) /* one cannot count them then */
-        add_header(t, "", NULL);
-    add_header(t, corner, has_keys ? keys : NULL);
+        add_header(t, "", NULL, first);
+    add_header(t, corner, has_keys ? keys : NULL, first);
     for (size_t r = 0; r < panel->rows.n_shown; r++) {
         if (has_gap(panel->rows, r))
             attn_panel_table_add_gap(t);

@@ -12,6 +12,7 @@
 #include "terminal/panel_table.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/path.h"
 #include "encode/text_table.h"
@@ -53,6 +54,21 @@ static bool has_all_heads(const struct screen_writer *w)
     return w->levels->n <= MOST_HEADS;
 }
 
+static bool has_sinks(const struct screen_writer *w)
+{
+    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
+
+    return (dims->sites & ATTN_SITE_BIT(ATTN_SITE_SINK)) != 0;
+}
+
+/* The weight on the sinks of a head, or of all; 0 before the run. */
+static double find_sink(const struct screen_writer *w, int layer, int head)
+{
+    return w->measures.n == 0
+               ? 0
+               : attn_measure_group_find(&w->measures, ATTN_MEASURE_SINK, layer, head);
+}
+
 /* --- Words: drawn, or where N_LINE is given only counted -------------------------------------- */
 
 /* "fable: 4 layers of 8 heads, 7 tokens", of Llama also ", 1 added by the tokenizer" */
@@ -72,29 +88,37 @@ static enum attn_status end_model(struct screen_writer *w, size_t *n_line, struc
         attn_escape_append(&w->map.label, model, n_model);
         attn_buffer_append_string(&w->map.label, ": ");
     }
-    attn_buffer_append_format(&w->map.label, "%zu layer%s of %zu head%s, %zu %s%s", dims->n_layer,
-                              dims->n_layer == 1 ? "" : "s", dims->n_head,
-                              dims->n_head == 1 ? "" : "s", w->base.n_position, noun,
+    const size_t n_layer = dims->n_layer / (dims->has_pairs ? 2 : 1);
+
+    attn_buffer_append_format(&w->map.label, "%zu layer%s of %zu head%s%s, %zu %s%s", n_layer,
+                              n_layer == 1 ? "" : "s", dims->n_head, dims->n_head == 1 ? "" : "s",
+                              dims->has_pairs ? " in the decoder" : "", w->base.n_position, noun,
                               w->base.n_position == 1 ? "" : "s");
     if (n_added > 0)
         attn_buffer_append_format(&w->map.label, ", %zu added by the tokenizer", n_added);
     return attn_heatmap_end_text(&w->map, 1, n_line, err);
 }
 
-/* Ends "layer 3, head 0: pattern, in percent (of all, it looks farthest: far 0.53)", on one line or
- * two. */
+/* Ends "layer 3, head 0: pattern, in percent (of all, it looks farthest: far 0.53; 0.31 on its
+ * sink, 0.40 on average)", on one line or two. */
 static enum attn_status end_name(struct screen_writer *w, const struct attn_level_matrix *matrix,
                                  double far, size_t *n_line, struct attn_error *err)
 {
     struct attn_heatmap *map = &w->map;
-    char note[80] = "";
-    size_t n_name = 0, n_note = 0;
+    char note[160] = "";
+    size_t n_name = 0, n_note = 0, size = 0;
 
     if (!has_all_heads(w) && far > 0)
-        snprintf(note, sizeof note, "(of all, it looks farthest: far %.2f)", far);
+        attn_fixed_text_append(note, sizeof note, &size, "(of all, it looks farthest: far %.2f",
+                               far);
     else if (!has_all_heads(w))
-        snprintf(note, sizeof note,
-                 "(no head looks beyond the first, the previous and its own token)");
+        attn_fixed_text_append(note, sizeof note, &size,
+                               "(no head looks beyond the first, the previous and its own token");
+    if (has_sinks(w))
+        attn_fixed_text_append(note, sizeof note, &size, "%s%.2f on its sink, %.2f on average",
+                               size > 0 ? "; " : "(", find_sink(w, matrix->layer, matrix->head),
+                               find_sink(w, ATTN_ALL_LAYERS, ATTN_ALL_HEADS));
+    attn_fixed_text_append(note, sizeof note, &size, size > 0 ? ")" : "");
     attn_heatmap_append_name(map, matrix);
     if (*note && attn_text_width(map->label.data, map->label.size) + 1 + strlen(note) > map->width)
         ATTN_TRY(attn_heatmap_end_text(map, 1, n_line ? &n_name : NULL, err));
@@ -233,8 +257,9 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     w->levels->leaves_out_first = true;
     ATTN_TRY(plan(w, err));
     ATTN_TRY(attn_measure_group_create(
-        w->heads.map ? attn_head_map_measures() : ATTN_MEASURE_BIT(ATTN_MEASURE_FAR), &settings,
-        selection, writer->options.pool, &w->measures, err));
+        (w->heads.map ? attn_head_kind_measures() : ATTN_MEASURE_BIT(ATTN_MEASURE_FAR)) |
+            (has_sinks(w) ? ATTN_MEASURE_BIT(ATTN_MEASURE_SINK) : 0),
+        &settings, selection, writer->options.pool, &w->measures, err));
     return ATTN_ALLOC(w->vectors, attn_selection_dims(selection)->n_layer, err);
 }
 
@@ -250,7 +275,8 @@ static enum attn_status event_screen(struct attn_writer *writer,
 
         return attn_text_panels_keep(&w->vectors[event->layer], &shape, event, place, err);
     }
-    if (event->site == ATTN_SITE_PATTERN) { /* far is last, and reads all keys: on all threads */
+    if (event->site == ATTN_SITE_PATTERN) { /* far or sink is last, and reads all keys: on all
+                                               threads */
         attn_measurements_add(w->measures.items, w->measures.n - 1, event);
         attn_measurement_add(w->measures.items[w->measures.n - 1], event, NULL);
     }
