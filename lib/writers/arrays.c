@@ -141,11 +141,14 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
 {
     const struct attn_selection *selection = writer->labels.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
-    const int n_numbered = (int)(is_even(writer) ? n_batch_head(writer) : dims->n_head);
+    const size_t n_layer = attn_selection_n_layer(selection) - (dims->encoder ? 1 : 0);
 
     if (attn_selection_is_all_heads(selection))
         return ATTN_OK;
-    for (int layer = 0; layer < (int)dims->n_layer; layer++) {
+    for (int layer = 0; layer < (int)n_layer; layer++) {
+        const int n_numbered =
+            (int)(writer->labels.axes && is_even(writer) ? n_batch_head(writer)
+                                                         : attn_writer_dims(writer, layer)->n_head);
         char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
         size_t n = 0;
         int64_t *heads;
@@ -154,7 +157,10 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
             continue;
         for (int head = 0; head < n_numbered; head++)
             n += attn_selection_has_head(selection, layer, head);
-        snprintf(name, sizeof name, writer->labels.axes ? "heads" : "blocks.%d.heads", layer);
+        attn_dims_archive_name(dims, ATTN_SITE_PATTERN, layer, name);
+        snprintf(strstr(name, "attn.hook_pattern"), sizeof "heads", "heads");
+        if (writer->labels.axes)
+            snprintf(name, sizeof name, "heads");
         heads = add_integers(arrays, name, n, err);
         if (!heads)
             return ATTN_NO_MEMORY;
@@ -195,8 +201,10 @@ static enum attn_status add_site(struct attn_arrays *arrays, const struct attn_w
     if (writer->labels.axes) {
         name_by_axes(&array, writer, site, layer);
     } else {
-        attn_site_archive_name(site, layer, array.name);
+        attn_dims_archive_name(attn_selection_dims(writer->labels.selection), site, layer,
+                               array.name);
         array.rank = attn_selection_shape(writer->labels.selection, site, layer, array.shape);
+        array.is_of_heads = attn_site_layout(site) == ATTN_LAYOUT_HEADS;
     }
     arrays->of_slot[attn_writer_slot(site, layer)] = arrays->n;
     return add(arrays, array, sizeof(float), err);
@@ -224,6 +232,9 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
         ATTN_TRY(copy_integers(arrays, "ids", labels->ids, writer->n_position, err));
     if (has_types(labels, writer->n_position))
         ATTN_TRY(copy_integers(arrays, "types", labels->types, writer->n_position, err));
+    if (labels->source_ids)
+        ATTN_TRY(copy_integers(arrays, "source_ids", labels->source_ids,
+                               attn_selection_dims(labels->selection)->n_source, err));
     ATTN_TRY(attn_token_texts_init(texts, &writer->labels, err));
     ATTN_TRY(add_texts(arrays, "tokens", &texts[0], err));
     ATTN_TRY(add_texts(arrays, "source_tokens", &texts[1], err));
@@ -273,7 +284,8 @@ bool attn_array_is_scattered(const struct attn_writer *writer, enum attn_site si
     const enum attn_site_layout layout = attn_site_layout(site);
 
     return attn_site_has_heads(site) && layout != ATTN_LAYOUT_MATRIX &&
-           layout != ATTN_LAYOUT_RANK && (!writer->labels.axes || layout == ATTN_LAYOUT_VECTOR);
+           layout != ATTN_LAYOUT_RANK && layout != ATTN_LAYOUT_HEADS &&
+           (!writer->labels.axes || layout == ATTN_LAYOUT_VECTOR);
 }
 
 enum attn_status attn_arrays_gather(struct attn_arrays *arrays,

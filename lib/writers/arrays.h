@@ -16,6 +16,7 @@ struct attn_array {
     char name[ATTN_SITE_ARCHIVE_NAME_SIZE]; /* "blocks.0.attn.hook_pattern" */
     char dtype[24];                         /* "<f4", "<i8", "<U7" */
     int rank;
+    bool is_of_heads; /* a number a head and row: rows of it are numbers */
     size_t shape[ATTN_NPY_RANK_MAX];
     size_t size;         /* bytes of the data */
     unsigned char *data; /* [size] owns; of sites NULL until rows are gathered */

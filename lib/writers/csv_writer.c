@@ -71,7 +71,8 @@ static void append_label(struct attn_buffer *text, const struct csv_writer *w, b
                          int layer, size_t i)
 {
     const struct csv_labels *labels =
-        &w->labels[is_key && !attn_writer_has_own_keys(&w->base, layer)];
+        &w->labels[!attn_writer_has_own_rows(&w->base, layer) ||
+                   (is_key && !attn_writer_has_own_keys(&w->base, layer))];
     size_t begin = i > 0 ? labels->ends[i - 1] : 0;
 
     attn_buffer_append(text, labels->text.data + begin, labels->ends[i] - begin);
@@ -82,9 +83,8 @@ static void append_label(struct attn_buffer *text, const struct csv_writer *w, b
 /* Lists a file for each matrix. */
 static enum attn_status list_files(struct attn_writer *writer, struct attn_error *err)
 {
-    const int n_head = (int)attn_selection_dims(writer->labels.selection)->n_head;
-
     for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);) {
+        const int n_head = (int)attn_writer_dims(writer, at.layer)->n_head;
         const bool has_heads = attn_site_has_heads(at.site);
 
         for (int head = 0; head < (has_heads ? n_head : 1); head++)
@@ -99,6 +99,7 @@ static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_
                                   const struct attn_place *place, struct csv_file **file,
                                   struct attn_error *err)
 {
+    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
     const bool is_matrix = attn_site_has_keys(event->site);
     struct attn_sink *sink = w->base.sink;
 
@@ -113,7 +114,8 @@ static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_
     for (size_t i = 0; i < place->extent.n_col; i++) {
         attn_buffer_append_char(&w->header, ',');
         if (is_matrix)
-            append_label(&w->header, w, true, event->layer, i);
+            append_label(&w->header, w, true, event->layer,
+                         i + attn_site_first_row(event->site, dims));
         else
             attn_buffer_append_format(&w->header, "%zu", i);
     }
@@ -168,6 +170,7 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
 {
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
     struct csv_writer *w = (struct csv_writer *)writer;
+    struct attn_site_walk at = {0};
     size_t n_matrix = 0;
 
     ATTN_TRY(attn_token_texts_init(w->tokens, &writer->labels, err));
@@ -175,10 +178,8 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
     ATTN_TRY(make_labels(&w->labels[1], dims->n_source, &w->tokens[1], err));
     if (writer->directory)
         return list_files(writer, err);
-    for (int layer = ATTN_NO_LAYER; layer < (int)dims->n_layer; layer++)
-        for (int site = 0; site < ATTN_N_SITE; site++)
-            if (writer->rows_left[attn_writer_slot(site, layer)] > 0)
-                n_matrix += attn_writer_extent(writer, site, layer).n_head;
+    while (attn_writer_next_site(writer, &at))
+        n_matrix += attn_writer_extent(writer, at.site, at.layer).n_head;
     if (n_matrix == 1)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one %s of CSV holds one",
@@ -206,6 +207,7 @@ static void release_csv(struct attn_writer *writer)
 
 const struct attn_format attn_csv_format = {
     .name = "csv",
+    .holds_stacks = true,
     .argument = "DIR",
     .help = "write one CSV file per matrix into DIR; a single matrix also into a file, if its name "
             "ends in .csv, or with '-' to standard output",

@@ -42,6 +42,9 @@ struct attn_format {
     bool needs_directory; /* it cannot be written to a sink, as standard output is */
     bool is_decimal;      /* its numbers are decimal text, with the writer's `precision` */
     bool holds_arrays;    /* whole tensors; views of patterns (writers/view.h) are refused */
+    bool holds_stacks;    /* of a model with two; else it shows the decoder, or the encoder if that
+                             alone is selected */
+    bool joins_stacks;    /* if it shows both when both are selected */
     bool is_suggested;    /* hints name it to those who want all numbers */
     bool has_predictions; /* it has a place for attn_writer_predictions */
     struct attn_format_option own;

@@ -96,7 +96,7 @@ static struct attn_buffer *begin_row(struct json_writer *w, const struct attn_ar
 
     if (row == 0 && group == 0) {
         begin_member(w, array->name);
-        n_bracket = array->rank - 1;
+        n_bracket = array->rank - 1 + array->is_of_heads;
     } else if (row == 0) {
         n_bracket = array->rank == 4 && group % array->shape[1] == 0 ? 2 : 1;
         for (int i = 0; i < n_bracket; i++)
@@ -110,7 +110,7 @@ static struct attn_buffer *begin_row(struct json_writer *w, const struct attn_ar
 
 static void end_tensor(struct json_writer *w, const struct attn_array *array)
 {
-    for (int i = 1; i < array->rank; i++)
+    for (int i = 1; i < array->rank + array->is_of_heads; i++)
         attn_json_end(&w->json);
 }
 
@@ -118,7 +118,17 @@ static void end_tensor(struct json_writer *w, const struct attn_array *array)
 static void append_event_row(const struct attn_writer *writer, const struct attn_trace_event *event,
                              const struct attn_place *place, size_t r, struct attn_buffer *text)
 {
+    size_t begin;
+
     attn_buffer_append_string(text, r > 0 ? ",\n" : "");
+    begin = text->size;
+    if (attn_site_layout(event->site) == ATTN_LAYOUT_HEADS) { /* a number, without brackets */
+        attn_row_append_text(text, attn_event_row(event, r), place->extent.n_col,
+                             writer->options.precision, "null");
+        if (!text->has_failed)
+            text->data[begin] = ' ';
+        return;
+    }
     attn_json_append_row(text, attn_event_row(event, r), place->extent.n_col,
                          writer->options.precision);
 }
@@ -222,6 +232,7 @@ static void release_json(struct attn_writer *writer)
 
 const struct attn_format attn_json_format = {
     .name = "json",
+    .holds_stacks = true,
     .argument = "FILE",
     .help = "write tensors, tokens and predictions into one JSON document",
     .title = "JSON",
@@ -243,6 +254,7 @@ const struct attn_format attn_json_format = {
 /* Tables as an object a row (tables/table_writer.h). Tensors have no place in them. */
 const struct attn_format attn_jsonl_format = {
     .name = "jsonl",
+    .holds_stacks = true,
     .argument = "FILE",
     .help = "write the tables of predictions and of `compare` as JSON lines, one object per row",
     .title = "JSON lines",

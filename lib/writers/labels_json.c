@@ -101,12 +101,18 @@ void attn_json_append_predictions(struct attn_buffer *out,
         const struct attn_candidate *top = &predictions->top[i];
 
         begin_prediction(&json, predictions, top->position, has_lines);
-        attn_json_integer(attn_json_key(&json, "id"), top->id);
-        attn_json_string(attn_json_key(&json, predictions->has_labels ? "label" : "token"),
+        if (predictions->are_spans)
+            attn_json_size(attn_json_key(&json, "start"), top->position);
+        attn_json_integer(attn_json_key(&json, predictions->are_spans ? "end" : "id"), top->id);
+        attn_json_string(attn_json_key(&json, predictions->has_labels  ? "label"
+                                              : predictions->are_spans ? "text"
+                                                                       : "token"),
                          top->token, top->token_size);
-        if (predictions->has_labels)
+        if (predictions->has_labels || predictions->are_values)
             attn_json_float(attn_json_key(&json, "score"), (float)top->score, precision);
-        attn_json_float(attn_json_key(&json, "probability"), (float)top->probability, precision);
+        if (!predictions->are_values)
+            attn_json_float(attn_json_key(&json, "probability"), (float)top->probability,
+                            precision);
         attn_json_end(&json);
     }
     attn_json_end(&json);

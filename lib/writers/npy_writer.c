@@ -112,6 +112,7 @@ static void release_npy(struct attn_writer *writer)
 
 const struct attn_format attn_npy_format = {
     .name = "npy",
+    .holds_stacks = true,
     .argument = "DIR",
     .help = "write one file per array into DIR, for numpy.load",
     .title = "NPY",

@@ -206,6 +206,7 @@ static void release_npz(struct attn_writer *writer)
 
 const struct attn_format attn_npz_format = {
     .name = "npz",
+    .holds_stacks = true,
     .argument = "FILE",
     .help = "write all tensors into one archive for numpy.load",
     .title = "NPZ",

@@ -40,6 +40,7 @@ struct attn_labels {
     const int32_t *ids;                     /* [n_position], or NULL when embeddings were fed */
     const char *const *tokens; /* [n_position] bytes of each token (not terminated), or NULL */
     const size_t *token_sizes; /* [n_position] */
+    const int32_t *source_ids; /* [n_source] of a source that an encoder reads, or NULL */
     const char *const *source_tokens; /* [n_source] of the source of cross-attention, or NULL */
     const size_t *source_token_sizes; /* [n_source] */
     const size_t
@@ -57,6 +58,7 @@ struct attn_labels {
                              NULL without a pair */
     const char *text, *pair; /* [n_text] and [n_pair] bytes that were read, or NULL */
     size_t n_text, n_pair;
+    bool has_residues; /* readers see a token of one letter with its position: K17 */
 };
 
 /* The predictions of a model after the prompt. */
@@ -88,6 +90,8 @@ struct attn_predictions {
     bool has_labels;                /* `top` are texts that a picture was compared with */
     bool is_in_place;               /* tokens are those at the positions, not after them */
     bool has_positions;             /* positions were chosen; else there is the last one alone */
+    bool are_values;                /* of labels without probabilities: these are the scores */
+    bool are_spans;                 /* `top` begin at their positions and end at their ids */
     struct attn_continuation *next; /* [n_next] by position, then as they were given */
     size_t n_next;
     struct attn_predicted_metric *metric; /* [n_metric] by position */

@@ -26,7 +26,10 @@
     X(POINTS, 5, "points")   /* rows of a site on their first principal components */              \
     X(PATCHES, 6, "patches") /* rows of a pattern laid out as patches of an image */               \
     X(BARS, 7, "bars")       /* rows of a table from 0, with error bars */                         \
-    X(CURVE, 8, "curve")     /* rows of a table by layer or position, a line a group */
+    X(CURVE, 8, "curve")     /* rows of a table by layer or position, a line a group */            \
+    X(CAUSES, 9, "causes")  /* cells and MLPs that cause an answer: positions across, layers up */ \
+    X(MAP, 10, "map")       /* heads of a table, coloured by kind */                               \
+    X(POSTER, 11, "poster") /* the typical patterns of all heads, those that are alike together */
 
 enum attn_figure {
     ATTN_FIGURE_DEFAULT, /* a matrix for one, a grid for several */
@@ -80,10 +83,12 @@ struct attn_picture_options {
         name_fields; /* renames fields in hints; NULL: no renaming, no hints in "screen" */
 
     /* The size of figures, with all that is in them. */
-    double dpi;          /* of PNG; 0: 144 */
-    double font_size;    /* of labels, in points; 0: 9 */
-    double figure_width; /* in points; 0: as needed. With a font size, cells shrink to fit */
-    const char *font;    /* a family; NULL: monospaced; terminated, borrowed */
+    double dpi;          /* of PNG; 0: 144, with a width 300 */
+    double font_size;    /* of labels, in points; 0: 9, with a width 8 */
+    double figure_width; /* in points; 0: as needed. Cells take the room, the words above are in
+                            a note, ATTN_NOTE_CAPTION */
+    const char *font;    /* a family; NULL: monospaced, with a width proportional; terminated,
+                            borrowed */
 
     const struct attn_live
         *live; /* makes a page live (page/page_live.h); NULL: it is not. Borrowed */

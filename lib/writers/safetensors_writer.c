@@ -156,6 +156,7 @@ static void release_safetensors(struct attn_writer *writer)
 
 const struct attn_format attn_safetensors_format = {
     .name = "safetensors",
+    .holds_stacks = true,
     .argument = "FILE",
     .help = "write all tensors into one file for safetensors.safe_open, with their tokens in its "
             "metadata",

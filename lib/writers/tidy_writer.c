@@ -1,6 +1,7 @@
 /*
  * tidy_writer.c - one long CSV of the patterns, a line for each cell that is not masked:
- * id,layer,head,query,key,query_token,key_token,weight.
+ * id,layer,head,query,key,query_token,key_token,weight; for a model with two stacks also `stack`,
+ * after the id.
  *
  * Tokens and the id are text that no spreadsheet runs (quoting.h). Other sites are passed over. A
  * line is put together from pieces that are made once: the beginning that all lines of a row share,
@@ -19,7 +20,7 @@
 
 #include <string.h>
 
-static const char header[] = "id,layer,head,query,key,query_token,key_token,weight\n";
+static const char header[] = "layer,head,query,key,query_token,key_token,weight\n";
 
 enum { LINES_AT_ONCE = 64, COPY_SIZE = 16 };
 
@@ -107,6 +108,8 @@ static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error 
         ATTN_TRY(make_tokens(w, &w->tokens[i], &w->pieces[i], err));
     attn_buffer_reserve(&w->texts, COPY_SIZE);
     ATTN_TRY(attn_buffer_check(&w->texts, err));
+    attn_sink_write(writer->sink, "id,", 3);
+    attn_sink_write(writer->sink, "stack,", dims->has_pairs || dims->encoder ? 6 : 0);
     attn_sink_write(writer->sink, header, sizeof header - 1);
     return ATTN_OK;
 }
@@ -167,9 +170,12 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
                        const struct attn_place *place, size_t r, struct attn_buffer *text)
 {
     const struct tidy_writer *w = (const struct tidy_writer *)writer;
+    int layer = event->layer;
+    const char *stack = attn_writer_stack(writer, event->site, &layer);
     size_t query = event->row0 + r;
     struct line_parts parts = {
-        .query_token = token_of(w, w->pieces[0], query),
+        .query_token =
+            token_of(w, w->pieces[!attn_writer_has_own_rows(writer, event->layer)], query),
         .key_tokens = w->pieces[!attn_writer_has_own_keys(writer, event->layer)],
     };
     struct attn_row row = attn_event_row(event, r);
@@ -177,7 +183,8 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
 
     (void)place;
     attn_buffer_append(&parts.start, w->id.data, w->id.size);
-    attn_buffer_append_format(&parts.start, ",%d,%d,%zu,", event->layer, event->head, query);
+    attn_buffer_append_format(&parts.start, ",%s%s%d,%d,%zu,", stack, stack[0] ? "," : "", layer,
+                              event->head, query);
     attn_buffer_reserve(&parts.start, COPY_SIZE);
     text->has_failed |= parts.start.has_failed;
     while (!text->has_failed && attn_row_next(&row, &cells))
@@ -207,6 +214,7 @@ static void release_tidy(struct attn_writer *writer)
 
 const struct attn_format attn_tidy_format = {
     .name = "tidy",
+    .holds_stacks = true,
     .argument = "FILE",
     .help =
         "write the patterns alone into one long CSV, with a line for each cell that is not masked",

@@ -179,10 +179,31 @@ static enum attn_status make_labels(struct attn_token_texts *texts, const char *
     return attn_buffer_check(&texts->bytes, err);
 }
 
+/* Puts its position after each of TEXTS that is a letter: K17. */
+static enum attn_status number_residues(struct attn_token_texts *texts, const size_t *sizes,
+                                        struct attn_error *err)
+{
+    struct attn_buffer bytes = {0};
+    size_t begin = 0;
+
+    for (size_t i = 0; i < texts->n; i++) {
+        attn_buffer_append(&bytes, texts->bytes.data + begin, texts->ends[i] - begin);
+        if (sizes[i] == 1)
+            attn_buffer_append_format(&bytes, "%zu", i);
+        begin = texts->ends[i];
+        texts->ends[i] = bytes.size;
+    }
+    attn_buffer_release(&texts->bytes);
+    texts->bytes = bytes;
+    return attn_buffer_check(&bytes, err);
+}
+
 enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
                                         const struct attn_labels *run, struct attn_error *err)
 {
-    return make_both(make_labels, texts, run, err);
+    ATTN_TRY(make_both(make_labels, texts, run, err));
+    return run->has_residues && run->tokens ? number_residues(&texts[0], run->token_sizes, err)
+                                            : ATTN_OK;
 }
 
 size_t attn_token_labels_n_split(const struct attn_labels *run)

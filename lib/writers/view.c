@@ -17,6 +17,7 @@ struct view_words {
     struct attn_buffer bytes;
     const char **texts; /* [n] owns; of `bytes`; or NULL */
     size_t *sizes;      /* [n] owns */
+    size_t *n_row;      /* [n] owns; tokens of each whose rows come */
 };
 
 /* A row of one head that is being made of the rows of a word. */
@@ -33,14 +34,15 @@ struct attn_view {
     void *user;
     struct attn_labels labels;        /* of the emitted events */
     struct attn_selection *selection; /* owns; of words, or NULL */
+    struct attn_dims encoder;         /* of words, for the selection */
     struct view_words positions, source;
     size_t *begin, *end;   /* [positions.n] owns; bytes in the text, or NULL */
     size_t mask;           /* the word of an encoder's only mask token */
-    size_t *rows_of_word;  /* [positions.n] owns; its tokens whose rows come */
-    struct word_row *open; /* [ATTN_N_SITE, n_layer, n_head] owns; NULL without words */
-    float *values;         /* the rows of one event: owns */
-    int32_t *keys;         /* their columns: owns */
-    size_t *n_kept;        /* [rows] cells of each: owns */
+    struct word_row *open; /* [n_open] owns: of each site, layer and head; NULL without words */
+    size_t n_open;
+    float *values;  /* the rows of one event: owns */
+    int32_t *keys;  /* their columns: owns */
+    size_t *n_kept; /* [rows] cells of each: owns */
     size_t cell_capacity, key_capacity, row_capacity;
 };
 
@@ -89,6 +91,7 @@ static void release_words(struct view_words *words)
     attn_buffer_release(&words->bytes);
     attn_free(words->texts);
     attn_free(words->sizes);
+    attn_free(words->n_row);
 }
 
 static size_t word_of(const struct view_words *words, size_t token)
@@ -102,10 +105,13 @@ static enum attn_status find_rows(struct attn_view *view, struct attn_error *err
     const struct attn_labels *given = view->given;
     size_t last = SIZE_MAX;
 
-    ATTN_TRY(ATTN_ALLOC(view->rows_of_word, view->positions.n, err));
+    ATTN_TRY(ATTN_ALLOC(view->positions.n_row, view->positions.n, err));
+    ATTN_TRY(ATTN_ALLOC(view->source.n_row, view->source.n, err));
     for (size_t i = 0; i < view->positions.n_token; i++)
-        view->rows_of_word[word_of(&view->positions, i)] +=
+        view->positions.n_row[word_of(&view->positions, i)] +=
             attn_selection_has_query(given->selection, i);
+    for (size_t i = 0; i < view->source.n_token; i++)
+        view->source.n_row[word_of(&view->source, i)]++;
     if (!given->begin)
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(view->begin, view->positions.n, err));
@@ -123,30 +129,22 @@ static enum attn_status find_rows(struct attn_view *view, struct attn_error *err
     return ATTN_OK;
 }
 
-/* Selects as given, with words for queries. LAYERS is empty, for the caller to release. */
-static enum attn_status select_words(struct attn_view *view, struct attn_buffer *layers,
-                                     struct attn_error *err)
+/* Selects as given, with words for queries. */
+static enum attn_status select_words(struct attn_view *view, struct attn_error *err)
 {
     const struct attn_selection *given = view->given->selection;
     struct attn_dims dims = *attn_selection_dims(given);
 
     dims.n_position = view->positions.n;
     dims.n_source = view->source.n;
-    ATTN_TRY(attn_selection_create(&dims, &view->selection, err));
-    ATTN_TRY(attn_selection_set_sites(view->selection, attn_selection_sites(given), err));
-    for (int layer = 0; layer < (int)dims.n_layer; layer++) /* as a list: "0,2" */
-        if (attn_selection_has_layer(given, layer))
-            attn_buffer_append_format(layers, layers->size > 0 ? ",%d" : "%d", layer);
-    attn_buffer_string(layers);
-    ATTN_TRY(attn_buffer_check(layers, err));
-    if (layers->size > 0)
-        ATTN_TRY(attn_selection_set_layers(view->selection, layers->data, err));
-    for (int layer = 0; layer < (int)dims.n_layer; layer++)
-        for (int head = 0; head < (int)dims.n_head; head++)
-            if (attn_selection_has_head(given, layer, head))
-                ATTN_TRY(attn_selection_add_head(view->selection, layer, head, err));
+    if (dims.encoder) {
+        view->encoder = *dims.encoder;
+        view->encoder.n_position = view->source.n;
+        dims.encoder = &view->encoder;
+    }
+    ATTN_TRY(attn_selection_copy_heads(given, &dims, &view->selection, err));
     for (size_t word = 0; word < dims.n_position; word++)
-        if (view->rows_of_word[word] > 0 && !attn_selection_is_all_queries(given))
+        if (view->positions.n_row[word] > 0 && !attn_selection_is_all_queries(given))
             ATTN_TRY(attn_selection_add_queries(view->selection, word, 1, err));
     return ATTN_OK;
 }
@@ -155,7 +153,8 @@ static enum attn_status check_words(const struct attn_labels *labels, struct att
 {
     const attn_site_set patterns = ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
                                    ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | attn_sites_derived();
-    const attn_site_set gradients = attn_sites_gradients_of(~(attn_site_set)0);
+    const attn_site_set gradients =
+        attn_sites_gradients_of(~(attn_site_set)0) | ATTN_SITE_BIT(ATTN_SITE_CONTACTS);
     const attn_site_set sites = attn_selection_sites(labels->selection) & ~(patterns & ~gradients);
 
     for (int site = 0; site < ATTN_N_SITE; site++)
@@ -178,8 +177,8 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
 {
     const struct attn_labels *given = view->given;
     const struct attn_dims *dims = attn_selection_dims(given->selection);
-    struct attn_buffer layers = {0};
-    enum attn_status status = check_words(given, err);
+    const size_t n_encoder_head = dims->encoder ? dims->encoder->n_head : 0;
+    const enum attn_status status = check_words(given, err);
 
     if (status != ATTN_OK)
         return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
@@ -189,9 +188,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     ATTN_TRY(make_words(&view->source, given->source_words, dims->n_source, given->source_tokens,
                         given->source_token_sizes, err));
     ATTN_TRY(find_rows(view, err));
-    status = select_words(view, &layers, err);
-    attn_buffer_release(&layers);
-    ATTN_TRY(status);
+    ATTN_TRY(select_words(view, err));
     view->labels.selection = view->selection;
     view->labels.ids = view->labels.types = NULL;
     view->labels.texts = NULL;
@@ -205,7 +202,9 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
         view->labels.source_tokens = view->source.texts;
         view->labels.source_token_sizes = view->source.sizes;
     }
-    return ATTN_ALLOC(view->open, (size_t)ATTN_N_SITE * dims->n_layer * dims->n_head, err);
+    view->n_open = ATTN_N_SITE * attn_selection_n_layer(given->selection) *
+                   (dims->n_head > n_encoder_head ? dims->n_head : n_encoder_head);
+    return ATTN_ALLOC(view->open, view->n_open, err);
 }
 
 enum attn_status attn_view_create(const struct attn_labels *labels,
@@ -251,7 +250,7 @@ static size_t narrow(const struct attn_view *view, enum attn_site site, float *v
 {
     double sum = 0;
 
-    if (view->picture->hides_first && attn_site_has_keys(site) && n > 0 && keys[0] == 0) {
+    if (view->picture->hides_first && attn_site_has_first_key(site) && n > 0 && keys[0] == 0) {
         n--;
         memmove(values, values + 1, n * sizeof *values);
         memmove(keys, keys + 1, n * sizeof *keys);
@@ -346,12 +345,15 @@ static enum attn_status emit_words(struct attn_view *view, const struct attn_tra
                                    struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(view->given->selection);
-    const bool is_cross = dims->is_cross && dims->is_cross[event->layer];
+    const bool is_encoder = event->layer >= (int)dims->n_layer;
+    const bool is_cross = is_encoder || (dims->is_cross && dims->is_cross[event->layer]);
+    const struct view_words *rows = is_encoder ? &view->source : &view->positions;
     const struct view_words *keys = is_cross ? &view->source : &view->positions;
+    const size_t n_layer = attn_selection_n_layer(view->given->selection);
+    const size_t n_head = view->n_open / (ATTN_N_SITE * n_layer);
     const size_t head = attn_site_has_heads(event->site) ? (size_t)event->head : 0;
     struct word_row *open =
-        &view->open[((size_t)event->site * dims->n_layer + (size_t)event->layer) * dims->n_head +
-                    head];
+        &view->open[((size_t)event->site * n_layer + (size_t)event->layer) * n_head + head];
     struct attn_trace_event merged = *event;
     size_t n = 0;
 
@@ -361,12 +363,12 @@ static enum attn_status emit_words(struct attn_view *view, const struct attn_tra
     }
     ATTN_TRY(reserve(view, event->n_row, keys->n, err));
     for (size_t r = 0; r < event->n_row; r++) {
-        const size_t word = word_of(&view->positions, event->row0 + r);
+        const size_t word = word_of(rows, event->row0 + r);
         float *values = view->values + n * keys->n;
         int32_t *kept = view->keys + n * keys->n;
 
         add_row(open, keys, event, r);
-        if (open->n_row < view->rows_of_word[word])
+        if (open->n_row < rows->n_row[word])
             continue;
         if (n == 0)
             merged.row0 = word;
@@ -395,12 +397,9 @@ size_t attn_view_position(const struct attn_view *view, size_t position)
 
 void attn_view_free(struct attn_view *view)
 {
-    const struct attn_dims *dims;
-
     if (!view)
         return;
-    dims = attn_selection_dims(view->given->selection);
-    for (size_t i = 0; view->open && i < (size_t)ATTN_N_SITE * dims->n_layer * dims->n_head; i++) {
+    for (size_t i = 0; view->open && i < view->n_open; i++) {
         attn_free(view->open[i].sums);
         attn_free(view->open[i].is_seen);
     }
@@ -410,7 +409,6 @@ void attn_view_free(struct attn_view *view)
     attn_selection_free(view->selection);
     attn_free(view->begin);
     attn_free(view->end);
-    attn_free(view->rows_of_word);
     attn_free(view->values);
     attn_free(view->keys);
     attn_free(view->n_kept);

@@ -21,26 +21,35 @@ bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site,
                           int head)
 {
     const struct attn_selection *selection = writer->labels.selection;
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    bool is_key = attn_site_layout(site) == ATTN_LAYOUT_KEY;
 
-    if (head < 0 || (size_t)head >= (is_key ? dims->n_kv_head : dims->n_head))
-        return false;
-    return is_key ? attn_selection_has_kv_head(selection, layer, head)
-                  : attn_selection_has_head(selection, layer, head);
+    return attn_site_layout(site) == ATTN_LAYOUT_KEY
+               ? attn_selection_has_kv_head(selection, layer, head)
+               : attn_selection_has_head(selection, layer, head);
+}
+
+const struct attn_dims *attn_writer_dims(const struct attn_writer *writer, int layer)
+{
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+
+    return dims->encoder && layer >= (int)dims->n_layer ? dims->encoder : dims;
 }
 
 bool attn_writer_next_site(const struct attn_writer *writer, struct attn_site_walk *at)
 {
     const struct attn_selection *selection = writer->labels.selection;
-    const size_t n_layer = attn_selection_dims(selection)->n_layer;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    const size_t n_first = dims->encoder ? dims->encoder->n_layer + 2 : 0; /* of the encoder */
 
-    while (at->next < (n_layer + 2) * ATTN_N_SITE) {
-        const size_t block = at->next / ATTN_N_SITE; /* embed, the layers, the other sites */
+    while (at->next < (n_first + dims->n_layer + 2) * ATTN_N_SITE) {
+        const bool is_first = at->next / ATTN_N_SITE < n_first;
+        const size_t n_layer = is_first ? dims->encoder->n_layer : dims->n_layer;
+        /* embed, the layers, the other sites */
+        const size_t block = at->next / ATTN_N_SITE - (is_first ? 0 : n_first);
         const bool is_layer = block > 0 && block <= n_layer;
 
         at->site = attn_site_order[at->next++ % ATTN_N_SITE];
-        at->layer = is_layer ? (int)block - 1 : ATTN_NO_LAYER;
+        at->layer = is_layer ? (int)block - 1 : is_first ? (int)n_layer : ATTN_NO_LAYER;
+        at->layer += is_first ? (int)dims->n_layer : 0;
         if (attn_site_is_in_layer(at->site) == is_layer &&
             (at->site == ATTN_SITE_EMBED) == (block == 0) &&
             attn_selection_wants(selection, at->site, at->layer))
@@ -63,6 +72,8 @@ struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum att
     case ATTN_LAYOUT_MATRIX:
     case ATTN_LAYOUT_RANK:
         return (struct attn_extent){.n_row = shape[1], .n_head = shape[0], .n_col = shape[2]};
+    case ATTN_LAYOUT_HEADS:
+        return (struct attn_extent){.n_row = shape[1], .n_head = shape[0], .n_col = 1};
     default:
         return (struct attn_extent){.n_row = shape[0], .n_head = shape[1], .n_col = shape[2]};
     }
@@ -73,9 +84,17 @@ struct attn_head_number attn_writer_head_number(const struct attn_writer *writer
 {
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
     size_t n_head = attn_site_layout(site) == ATTN_LAYOUT_KEY ? dims->n_kv_head : dims->n_head;
-    int n = (int)(writer->labels.axes ? n_head / writer->labels.axes->n_batch : n_head);
+    const int n = writer->labels.axes ? (int)(n_head / writer->labels.axes->n_batch) : 0;
 
+    if (n == 0)
+        return (struct attn_head_number){.head = head};
     return (struct attn_head_number){.batch = head / n, .head = head % n};
+}
+
+const char *attn_writer_stack(const struct attn_writer *writer, enum attn_site site, int *layer)
+{
+    return attn_model_stack_name(
+        attn_model_stack_of(attn_selection_dims(writer->labels.selection), site, *layer, layer));
 }
 
 static int count_digits(size_t n) /* digits of the numbers below N, at least two */
@@ -92,14 +111,19 @@ static enum attn_status append_file_name(const struct attn_writer *writer, enum 
                                          int layer, int head, struct attn_buffer *name,
                                          struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+    const struct attn_dims *dims = attn_writer_dims(writer, layer);
     const struct attn_array_axes *axes = writer->labels.axes;
     struct attn_head_number number = attn_writer_head_number(writer, site, head);
+    const char *stack = attn_writer_stack(writer, site, &layer);
 
+    if (stack[0] && site != ATTN_SITE_LOGITS)
+        attn_buffer_append_format(name, "%s%s", stack, layer == ATTN_NO_LAYER ? "" : ".");
     if (axes && axes->rank == 4)
         attn_buffer_append_format(name, "B%0*d", count_digits(axes->n_batch), number.batch);
     else if (!axes && layer != ATTN_NO_LAYER)
-        attn_buffer_append_format(name, "L%0*d", count_digits(dims->n_layer), layer);
+        attn_buffer_append_format(name, "L%0*d",
+                                  count_digits(dims->has_pairs ? dims->n_layer / 2 : dims->n_layer),
+                                  layer);
     if (attn_site_has_heads(site) && (!axes || axes->rank > 2))
         attn_buffer_append_format(
             name, "H%0*d", count_digits(dims->n_head / (axes ? axes->n_batch : 1)), number.head);
@@ -143,14 +167,17 @@ void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site si
     const struct attn_picture_options *picture = writer->options.picture;
     const struct attn_array_axes *axes = writer->labels.axes;
     const struct attn_head_number number = attn_writer_head_number(writer, site, head);
-    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+    const struct attn_dims *dims = attn_writer_dims(writer, layer);
+    const char *stack = attn_writer_stack(writer, site, &layer);
     const size_t begin = out->size, n_shared = dims->n_head / dims->n_kv_head;
     const bool is_shared = attn_site_layout(site) == ATTN_LAYOUT_KEY && n_shared > 1;
 
     if (axes && axes->rank == 4)
         attn_buffer_append_format(out, "batch %d", number.batch);
     else if (!axes && layer != ATTN_NO_LAYER)
-        attn_buffer_append_format(out, "layer %d", layer);
+        attn_buffer_append_format(out, "%s%slayer %d", stack, stack[0] ? " " : "", layer);
+    else if (stack[0] && site != ATTN_SITE_LOGITS)
+        attn_buffer_append_string(out, stack);
     if (attn_site_has_heads(site) && (!axes || axes->rank > 2))
         attn_buffer_append_format(out, "%s%shead %d", out->size > begin ? ", " : "",
                                   is_shared ? "key/value " : "", number.head);
@@ -401,6 +428,8 @@ static enum attn_status queue_event(struct attn_event_queue *queue,
 
 const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_site site)
 {
+    if (site == ATTN_SITE_CONTACTS)
+        return "residue";
     switch (attn_site_layout(site)) {
     case ATTN_LAYOUT_MATRIX:
     case ATTN_LAYOUT_RANK:
@@ -413,11 +442,24 @@ const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_sit
     }
 }
 
+const size_t *attn_writer_rows(const struct attn_writer *writer, enum attn_site site)
+{
+    return writer->queries + attn_selection_n_rowless(writer->labels.selection, site);
+}
+
 bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer)
 {
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
 
-    return layer == ATTN_NO_LAYER || !dims->is_cross || !dims->is_cross[layer];
+    return layer == ATTN_NO_LAYER || !dims->is_cross ||
+           (attn_writer_has_own_rows(writer, layer) && !dims->is_cross[layer]);
+}
+
+bool attn_writer_has_own_rows(const struct attn_writer *writer, int layer)
+{
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+
+    return !dims->encoder || layer < (int)dims->n_layer;
 }
 
 /* Whether the selection holds the event; *place is then its place. */
@@ -426,17 +468,18 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
 {
     const struct attn_selection *selection = writer->labels.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
+    const bool is_own = attn_writer_has_own_rows(writer, event->layer);
     bool has_all_rows; /* queries do not narrow it */
     size_t n_row;
 
     if (event->site >= ATTN_N_SITE ||
         (attn_site_is_in_layer(event->site)
-             ? event->layer < 0 || (size_t)event->layer >= dims->n_layer
-             : event->layer != ATTN_NO_LAYER) ||
+             ? event->layer < 0 || (size_t)event->layer >= attn_selection_n_layer(selection)
+             : is_own && event->layer != ATTN_NO_LAYER) ||
         !attn_selection_wants(selection, event->site, event->layer))
         return false;
-    has_all_rows =
-        attn_site_layout(event->site) == ATTN_LAYOUT_KEY || attn_site_is_pooled(event->site, dims);
+    has_all_rows = !is_own || attn_site_layout(event->site) == ATTN_LAYOUT_KEY ||
+                   attn_site_is_pooled(event->site, dims);
     *place = (struct attn_place){
         .row = event->row0,
         .extent = attn_writer_extent(writer, event->site, event->layer),
@@ -604,9 +647,66 @@ static enum attn_status repeat_failure(const struct attn_writer *writer, struct 
     return writer->failure.status;
 }
 
+/* Narrows the labels of W to one stack. */
+static enum attn_status choose_stack(struct attn_writer *w, struct attn_error *err)
+{
+    const struct attn_selection *selection = w->labels.selection;
+    const struct attn_selection *encoder = attn_selection_encoder(selection);
+    bool is_encoder, is_joined;
+
+    if (!encoder || w->format->holds_stacks)
+        return ATTN_OK;
+    ATTN_TRY(attn_selection_copy_stack(selection, false, &w->stack, err));
+    is_encoder = attn_selection_sites(w->stack) == 0;
+    is_joined = !is_encoder && attn_selection_sites(encoder) != 0 && w->format->joins_stacks &&
+                !w->options.picture->is_difference;
+    if (is_encoder || is_joined) {
+        attn_selection_free(w->stack);
+        w->stack = NULL;
+    }
+    if (is_joined)
+        return ATTN_OK;
+    if (is_encoder) {
+        ATTN_TRY(attn_selection_copy_stack(selection, true, &w->stack, err));
+        w->first_layer = (int)attn_selection_dims(selection)->n_layer;
+        w->labels.ids = w->labels.source_ids;
+        w->labels.tokens = w->labels.source_tokens;
+        w->labels.token_sizes = w->labels.source_token_sizes;
+        w->labels.words = w->labels.source_words;
+        w->labels.text = w->labels.pair = NULL;
+        w->labels.begin = w->labels.end = NULL;
+        w->labels.n_front = w->labels.n_back = 0;
+        w->labels.source_tokens = NULL;
+        w->labels.source_words = NULL;
+    } else if (attn_selection_sites(encoder) != 0 && w->format->is_picture &&
+               strcmp(w->format->name, "screen") != 0) {
+        attn_note(w->options.on_note, w->options.user, ATTN_NOTE_PAGE_OMITS,
+                  "'%s' shows the decoder; select 'encoder:pattern' alone for the encoder",
+                  w->format->name);
+    }
+    w->labels.selection = w->stack;
+    return ATTN_OK;
+}
+
+/* EVENT as the stack of W has it, in *SHOWN; false if it is of the other. */
+static bool is_shown(const struct attn_writer *w, const struct attn_trace_event *event,
+                     struct attn_trace_event *shown)
+{
+    const int n_layer = (int)attn_selection_dims(w->labels.selection)->n_layer;
+
+    *shown = *event;
+    if (!w->stack || w->first_layer == 0)
+        return !w->stack || event->layer < n_layer;
+    shown->layer -= w->first_layer;
+    if (shown->layer == n_layer)
+        shown->layer = ATTN_NO_LAYER;
+    return event->layer >= w->first_layer;
+}
+
 static enum attn_status open_target(struct attn_writer *w, const struct attn_writer_target *target,
                                     struct attn_error *err)
 {
+    ATTN_TRY(choose_stack(w, err));
     ATTN_TRY(rank_queries(w, err));
     w->sink = target->sink;
     w->directory = target->directory;
@@ -711,8 +811,12 @@ bool attn_writer_takes_pairs(const struct attn_writer *writer)
 enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
+    struct attn_trace_event shown;
+
     ATTN_TRY(repeat_failure(writer, err));
-    return keep_failure(writer, emit_event(writer, event, NULL, err), err);
+    if (!is_shown(writer, event, &shown))
+        return ATTN_OK;
+    return keep_failure(writer, emit_event(writer, &shown, NULL, err), err);
 }
 
 enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_trace_event *chosen,
@@ -763,6 +867,7 @@ void attn_writer_free(struct attn_writer *writer)
         attn_sink_free(writer->sink);
     if (writer->owns_directory)
         attn_directory_free(writer->directory);
+    attn_selection_free(writer->stack);
     attn_free(writer->queries);
     attn_free(writer->query_rank);
     attn_free(writer->rows_left);

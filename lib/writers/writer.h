@@ -181,6 +181,10 @@ struct attn_writer {
     const struct attn_writer_ops *ops; /* the format's */
     struct attn_labels labels;         /* a copy; its pointers are borrowed */
     struct attn_writer_options options;
+    /* Owns; of a format that holds one stack: the one that it shows, whose layers begin with
+     * `first_layer` in the events of a run; NULL: all */
+    struct attn_selection *stack;
+    int first_layer;
     struct attn_sink *sink; /* NULL for a directory */
     bool owns_sink;
     struct attn_directory *directory; /* NULL for a sink */
@@ -220,7 +224,7 @@ static inline size_t attn_writer_slot(enum attn_site site, int layer)
 
 static inline size_t attn_writer_n_slot(const struct attn_writer *writer)
 {
-    return (attn_selection_dims(writer->labels.selection)->n_layer + 1) * ATTN_N_SITE;
+    return (attn_selection_n_layer(writer->labels.selection) + 1) * ATTN_N_SITE;
 }
 
 /* Advances AT, which begins as {0}, to the next wanted site in the order of the events: embed,
@@ -271,10 +275,23 @@ enum attn_status attn_writer_write_rows(struct attn_writer *writer,
                                         const struct attn_place *place, attn_row_text_fn append_row,
                                         struct attn_sink *sink, struct attn_error *err);
 
+/* The sizes of the stack that has LAYER. */
+const struct attn_dims *attn_writer_dims(const struct attn_writer *writer, int layer);
+
+/* The name of the stack that SITE of *LAYER belongs to, "" for the only one; *LAYER becomes the
+ * number that the layer has there. */
+const char *attn_writer_stack(const struct attn_writer *writer, enum attn_site site, int *layer);
+
 /* The heading of row labels: "query", or for vectors "token"; for arrays "query" or "key". */
 const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_site site);
 
+/* The positions of the rows of SITE, in order. */
+const size_t *attn_writer_rows(const struct attn_writer *writer, enum attn_site site);
+
 /* Whether the keys of LAYER are positions of the run, not rows of a source. */
 bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer);
+
+/* Whether the rows of LAYER are positions of the run, not those of an encoder. */
+bool attn_writer_has_own_rows(const struct attn_writer *writer, int layer);
 
 #endif
