@@ -14,18 +14,28 @@
 #include "image/image_file.h"
 #include "live/live_module.h"
 #include "live/live_story.h"
+#include "page/page_internal.h"
 
 #include <string.h>
+
+/* A file that a step of the story reads. */
+struct step_file {
+    struct attn_file file;
+    struct attn_image image; /* of a picture */
+};
 
 struct attn_live_files {
     struct attn_live live;
     struct attn_model_parts parts;
-    struct attn_file module, story;
-    struct attn_image image; /* owns */
-    struct attn_file *files; /* [parts.n] owns */
-    struct attn_blob *blobs; /* [parts.n] owns */
-    char **names;            /* [parts.n] owns, of the blobs */
-    char *model;             /* owns */
+    struct attn_file module, story, words;
+    struct attn_image image;        /* owns */
+    struct attn_live_paths paths;   /* owns */
+    struct step_file *step_files;   /* [paths.n] owns */
+    struct attn_live_extra *extras; /* [paths.n] owns */
+    struct attn_file *files;        /* [parts.n] owns */
+    struct attn_blob *blobs;        /* [parts.n] owns */
+    char **names;                   /* [parts.n] owns, of the blobs */
+    char *model;                    /* owns */
     uint64_t n_byte;
 };
 
@@ -93,7 +103,49 @@ static enum attn_status open_model(struct attn_live_files *to, const struct attn
     return ATTN_OK;
 }
 
+/* --- Pictures -------------------------------------------------------------------------------- */
+
+static enum attn_status open_picture(const struct attn_live_args *args, const char *path,
+                                     struct attn_image *image, struct attn_error *err)
+{
+    ATTN_TRY(attn_image_read(path, image, NULL, err));
+    if (image->height * image->width > args->most / 3)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' has %zu x %zu pixels, too many for a live page, expected at "
+                              "most %zu",
+                              attn_quote_string(path).text, image->width, image->height,
+                              args->most / 3);
+    return ATTN_OK;
+}
+
 /* --- The story ------------------------------------------------------------------------------- */
+
+/* Opens the files that steps read. */
+static enum attn_status open_step_files(struct attn_live_files *to,
+                                        const struct attn_live_args *args, struct attn_error *err)
+{
+    const size_t n = to->paths.n;
+
+    ATTN_TRY(ATTN_ALLOC(to->step_files, n, err));
+    ATTN_TRY(ATTN_ALLOC(to->extras, n, err));
+    for (size_t i = 0; i < n; i++) {
+        const char *name = to->paths.items[i].name;
+        struct step_file *from = &to->step_files[i];
+        struct attn_image *image = &from->image;
+
+        if (to->paths.items[i].is_image) {
+            ATTN_TRY(open_picture(args, name, image, err));
+            to->extras[i] = (struct attn_live_extra){
+                name, image->rgb, image->height * image->width * 3, image->height, image->width};
+        } else {
+            ATTN_TRY(attn_file_open_regular(name, ATTN_MAP, &from->file, err));
+            to->extras[i] = (struct attn_live_extra){name, from->file.data, from->file.size, 0, 0};
+        }
+    }
+    to->live.extras = to->extras;
+    to->live.n_extra = n;
+    return ATTN_OK;
+}
 
 static enum attn_status open_story(struct attn_live_files *to, const struct attn_live_args *args,
                                    struct attn_host *host, struct attn_error *err)
@@ -106,7 +158,7 @@ static enum attn_status open_story(struct attn_live_files *to, const struct attn
         return ATTN_INVALID;
     ATTN_TRY(attn_file_open(args->story, ATTN_READ, &to->story, err));
     ATTN_TRY(attn_json_parse(&to->story, &json, err));
-    status = attn_live_story_check(json, host, args->request, &failure);
+    status = attn_live_story_check(json, host, args->request, &to->paths, &failure);
     attn_json_free(json);
     if (status != ATTN_OK) {
         failure.stage = ATTN_STAGE_INPUT; /* whatever is wrong with the requests of its steps */
@@ -114,27 +166,45 @@ static enum attn_status open_story(struct attn_live_files *to, const struct attn
     }
     to->live.story = (const char *)to->story.data;
     to->live.n_story = to->story.size;
-    return status;
+    return open_step_files(to, args, err);
 }
 
-/* --- The picture ----------------------------------------------------------------------------- */
+/* --- Words ----------------------------------------------------------------------------------- */
 
-static enum attn_status open_picture(struct attn_live_files *to, const struct attn_live_args *args,
-                                     struct attn_error *err)
+/* Checks that each member of JSON is a text for a text of the page. */
+static enum attn_status check_words(const struct attn_json *json, struct attn_error *err)
 {
-    struct attn_image *image = &to->image;
+    const struct attn_node *word = attn_node_first(attn_json_root(json));
+    const char *name = attn_json_name(json);
 
-    ATTN_TRY(attn_image_read(args->image, image, NULL, err));
-    if (image->height * image->width > args->most / 3)
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'%s' has %zu x %zu pixels, too many for a live page, expected at "
-                              "most %zu",
-                              attn_quote_string(args->image).text, image->width, image->height,
-                              args->most / 3);
-    to->live.rgb = image->rgb;
-    to->live.height = image->height;
-    to->live.width = image->width;
+    for (; word; word = attn_node_next(word)) {
+        const char *key = attn_node_key(word);
+
+        if (!attn_node_string(word))
+            return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is no text",
+                                  attn_quote_string(key).text, attn_quote_string(name).text);
+        if (!attn_page_live_has_text(key))
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' in '%s' is no text of the page, expected one in English, "
+                                  "as in {\"Workbench\": \"Werkbank\"}",
+                                  attn_quote_string(key).text, attn_quote_string(name).text);
+    }
     return ATTN_OK;
+}
+
+static enum attn_status open_words(struct attn_live_files *to, const char *path,
+                                   struct attn_error *err)
+{
+    struct attn_json *json;
+    enum attn_status status;
+
+    ATTN_TRY(attn_file_open(path, ATTN_READ, &to->words, err));
+    ATTN_TRY(attn_json_parse(&to->words, &json, err));
+    status = check_words(json, err);
+    attn_json_free(json);
+    to->live.words = (const char *)to->words.data;
+    to->live.n_words = to->words.size;
+    return status;
 }
 
 /* --- All of it ------------------------------------------------------------------------------- */
@@ -156,8 +226,13 @@ static enum attn_status open_all(struct attn_live_files *to, const struct attn_l
     to->live.n_reading = args->n_reading;
     if (args->story)
         ATTN_TRY(open_story(to, args, host, err));
+    if (args->words)
+        ATTN_TRY(open_words(to, args->words, err));
     if (args->image)
-        ATTN_TRY(open_picture(to, args, err));
+        ATTN_TRY(open_picture(args, args->image, &to->image, err));
+    to->live.rgb = to->image.rgb;
+    to->live.height = to->image.height;
+    to->live.width = to->image.width;
     return open_model(to, args, attn_host_model(host), err);
 }
 
@@ -195,8 +270,19 @@ void attn_live_free(struct attn_live_files *files)
         if (files->names)
             attn_free(files->names[i]);
     }
+    for (size_t i = 0; i < files->paths.n; i++) {
+        attn_free(files->paths.items[i].name);
+        if (files->step_files) {
+            attn_file_release(&files->step_files[i].file);
+            attn_image_release(&files->step_files[i].image);
+        }
+    }
+    attn_free(files->paths.items);
+    attn_free(files->step_files);
+    attn_free(files->extras);
     attn_file_release(&files->module);
     attn_file_release(&files->story);
+    attn_file_release(&files->words);
     attn_image_release(&files->image);
     attn_model_parts_release(&files->parts);
     attn_free(files->files);

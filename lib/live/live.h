@@ -29,12 +29,14 @@ struct attn_live_args {
     const char *image;                  /* path of the picture that is run; NULL: a text is */
     const struct attn_option *reading;  /* [n_reading] as the page has them (page/page_live.h) */
     size_t n_reading;
+    const char *words; /* path of the words of another language; NULL: English */
 };
 
 struct attn_live_files;
 
 /* Fails with ATTN_IO if there is no module, with ATTN_IO or ATTN_FORMAT for a file, and for a story
- * with a step that HOST, which has the model, cannot run; with ATTN_UNSUPPORTED for a picture
+ * with a step that HOST, which has the model, cannot run, and words that no control has; with
+ * ATTN_UNSUPPORTED for a picture
  * larger than `most`. Blobs of the source, and all arguments, are borrowed until *files, which the
  * caller owns, is freed. */
 ATTN_API enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_host *host,

@@ -8,6 +8,7 @@
 
 #include "attention/attention_extra.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "edits/intervention.h"
@@ -17,11 +18,28 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What a step may have: texts, and lists of them for options that may be given several times. */
+/* clang-format off */
+#define MEMBER_MAP(X)                                                                          \
+    X(TITLE, "title") X(PARAGRAPH, "paragraph") X(QUESTION, "question") X(ANSWER, "answer")    \
+    X(TEXT, "text") X(PAIR, "pair") X(IMAGE, "image") X(VIEW, "view")                          \
+    X(ATTENTION, "attention") X(MASK, "mask") X(ASK, "ask") X(TARGET, "target")                \
+    X(FOIL, "foil") X(ABLATE, "ablate") X(ABLATE_MEAN, "ablate-mean")                          \
+    X(KNOCKOUT, "knockout") X(STEER, "steer")
+/* clang-format on */
+#define MEMBER_ENUM(id, name) id,
+#define MEMBER_NAME(id, name) name,
+
+enum member { MEMBER_MAP(MEMBER_ENUM) N_MEMBER };
+
+static const char *const members[] = {MEMBER_MAP(MEMBER_NAME)};
+
 struct story {
     const struct attn_json *json;
     struct attn_host *host;
     struct attn_request request; /* the texts of the step, without changes */
     size_t number;               /* of the step, from 1 */
+    struct attn_live_paths *paths;
 };
 
 /* Refuses VALUE of KEY in the step, for the reason WHY. */
@@ -66,24 +84,49 @@ static enum attn_status prepare(const struct story *story, const struct attn_req
     return ATTN_OK;
 }
 
-/* Checks an item of a list: heads that are off, of which a mean is not computed here, or a
- * knockout. */
+/* Adds the file PATH that a step reads, once. */
+static enum attn_status add_path(const struct story *story, const char *path, bool is_image,
+                                 struct attn_error *err)
+{
+    struct attn_live_paths *paths = story->paths;
+
+    for (size_t i = 0; i < paths->n; i++)
+        if (strcmp(paths->items[i].name, path) == 0)
+            return ATTN_OK;
+    ATTN_TRY(attn_grow(&paths->items, &paths->capacity, paths->n + 1, sizeof *paths->items, err));
+    paths->items[paths->n].is_image = is_image;
+    paths->items[paths->n].name = attn_strndup(path, strlen(path), err);
+    return paths->items[paths->n++].name ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Checks an item of a list: heads that are off, of which a mean is not computed here, a knockout,
+ * or a steering. */
 static enum attn_status check_edit(const struct story *story, const char *key, const char *value,
                                    struct attn_error *err)
 {
     struct attn_request request = story->request;
     struct attn_knockout knockout = {0};
+    struct attn_steering steering = ATTN_STEERING_DEFAULT;
     struct attn_error why = {0};
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
 
-    if (strcmp(key, "knockout") != 0)
+    if (strcmp(key, "knockout") == 0)
+        status = attn_knockout_parse(value, &knockout, &why);
+    else if (strcmp(key, "steer") == 0)
+        status = attn_steering_read(value, attn_host_model(story->host), &steering, &why);
+    else
         request.edits.ablate = value;
-    else if (attn_knockout_parse(value, &knockout, &why) != ATTN_OK)
+    if (status != ATTN_OK)
         return refuse_as(story, key, value, &why, err);
     request.edits.knockouts = &knockout;
     request.edits.n_knockout = knockout.queries ? 1 : 0;
+    request.edits.steerings = &steering;
+    request.edits.n_steering = steering.text ? 1 : 0;
     status = prepare(story, &request, key, value, NULL, err);
+    if (status == ATTN_OK && steering.text)
+        status = add_path(story, steering.values.name, false, err);
     attn_knockout_release(&knockout);
+    attn_steering_release(&steering);
     return status;
 }
 
@@ -113,21 +156,26 @@ static enum attn_status check_attention(const struct story *story, const char *a
     return prepare(story, &request, "attention", attention, NULL, err);
 }
 
-/* Takes the texts that a step has, and prepares a run of them; the caller frees it. */
-static enum attn_status take_texts(struct story *story, const char *text, const char *pair,
+/* Takes the TEXTS of a step, or its picture, and prepares a run of them; the caller frees it. */
+static enum attn_status take_input(struct story *story, const char *const *texts,
                                    struct attn_run **run, struct attn_error *err)
 {
     struct attn_input *input = &story->request.input;
-    const char *given = text ? text : pair;
+    const char *text = texts[TEXT], *pair = texts[PAIR], *image = texts[IMAGE];
+    const enum member key = image ? IMAGE : pair && !text ? PAIR : TEXT;
 
-    if (given && !input->text)
-        return refuse(story, text ? "text" : "pair", given, "the page reads a picture", err);
+    if (texts[key] && !input->text != !!image)
+        return refuse(story, members[key], texts[key],
+                      image ? "the page reads a text" : "the page reads a picture", err);
     if (text)
         input->text = text, input->n_text = strlen(text);
     if (text || pair)
         input->pair = pair, input->n_pair = pair ? strlen(pair) : 0;
-    return prepare(story, &story->request, pair && !text ? "pair" : "text", given ? given : "", run,
-                   err);
+    if (image) {
+        input->image = image;
+        ATTN_TRY(add_path(story, image, true, err));
+    }
+    return prepare(story, &story->request, members[key], texts[key] ? texts[key] : "", run, err);
 }
 
 /* --- The view -------------------------------------------------------------------------------- */
@@ -253,26 +301,34 @@ static enum attn_status check_view(const struct story *story, const char *view,
     return ATTN_OK;
 }
 
+/* Checks what a step asks: an experiment of the page, its target and its foil. */
+static enum attn_status check_question(const struct story *story, const char *const *texts,
+                                       struct attn_error *err)
+{
+    const struct attn_answer_args answer = {.target = texts[TARGET], .foil = texts[FOIL]};
+    const enum member key = texts[TARGET] ? TARGET : FOIL;
+    const char *ask = texts[ASK] ? texts[ASK] : "", *given = texts[key];
+    const bool is_text = story->request.input.text;
+    struct attn_request request = story->request;
+
+    if (texts[ASK] &&
+        !has_word(is_text ? "ablate|attribute|causes|lens|score" : "ablate|lens", ask, strlen(ask)))
+        return refuse(story, "ask", ask,
+                      is_text ? "expected ablate, attribute, causes, lens or score"
+                              : "expected ablate or lens",
+                      err);
+    if (given && !has_word("ablate|attribute|causes", ask, strlen(ask)))
+        return refuse(story, members[key], given, "expected 'ask' too, ablate, attribute or causes",
+                      err);
+    if (given && !texts[TARGET])
+        return refuse(story, "foil", given, "expected 'target' too", err);
+    if (!given || !is_text)
+        return ATTN_OK;
+    request.predict.answer = &answer;
+    return prepare(story, &request, members[key], given, NULL, err);
+}
+
 /* --- Steps ----------------------------------------------------------------------------------- */
-
-/* What a step may have: texts, and lists of them for options that may be given several times. */
-enum member {
-    TITLE,
-    PARAGRAPH,
-    TEXT,
-    PAIR,
-    VIEW,
-    ATTENTION,
-    MASK,
-    ABLATE,
-    ABLATE_MEAN,
-    KNOCKOUT,
-    N_MEMBER
-};
-
-static const char *const members[N_MEMBER] = {"title",       "paragraph", "text", "pair",
-                                              "view",        "attention", "mask", "ablate",
-                                              "ablate-mean", "knockout"};
 
 /* The texts of the list VALUE, which KEY has. */
 static enum attn_status check_list(const struct story *story, const struct attn_node *value,
@@ -309,8 +365,9 @@ static enum attn_status read_step(const struct story *story, const struct attn_n
             i++;
         if (i == N_MEMBER)
             return attn_error_set(err, ATTN_FORMAT,
-                                  "step %zu of '%s' has '%s', expected title, paragraph, text, "
-                                  "pair, view, attention, mask, ablate, ablate-mean or knockout",
+                                  "step %zu of '%s' has '%s', expected title, paragraph, "
+                                  "question, answer, text, pair, image, view, attention, mask, "
+                                  "ask, target, foil, ablate, ablate-mean, knockout or steer",
                                   story->number,
                                   attn_quote_string(attn_json_name(story->json)).text,
                                   attn_quote_string(key).text);
@@ -331,11 +388,13 @@ static enum attn_status check_step(struct story *story, const struct attn_node *
     enum attn_status status;
 
     ATTN_TRY(read_step(story, step, texts, lists, err));
-    ATTN_TRY(take_texts(story, texts[TEXT], texts[PAIR], &run, err));
+    ATTN_TRY(take_input(story, texts, &run, err));
     status = check_view(story, texts[VIEW], run, err);
     attn_run_free(run);
     if (status == ATTN_OK)
         status = check_attention(story, texts[ATTENTION], texts[MASK], err);
+    if (status == ATTN_OK)
+        status = check_question(story, texts, err);
     for (size_t i = ABLATE; status == ATTN_OK && i < N_MEMBER; i++)
         if (lists[i])
             status = check_list(story, lists[i], members[i], err);
@@ -343,10 +402,11 @@ static enum attn_status check_step(struct story *story, const struct attn_node *
 }
 
 enum attn_status attn_live_story_check(const struct attn_json *json, struct attn_host *host,
-                                       const struct attn_request *request, struct attn_error *err)
+                                       const struct attn_request *request,
+                                       struct attn_live_paths *paths, struct attn_error *err)
 {
     const struct attn_node *steps = attn_node_find(attn_json_root(json), "steps");
-    struct story story = {.json = json, .host = host, .request = *request};
+    struct story story = {.json = json, .host = host, .request = *request, .paths = paths};
     struct attn_attention_change change;
     const char *title;
 
@@ -356,7 +416,8 @@ enum attn_status attn_live_story_check(const struct attn_json *json, struct attn
     story.request.edits = (struct attn_request_edits){.steerings = request->edits.steerings,
                                                       .n_steering = request->edits.n_steering};
     story.request.predict = (struct attn_request_predict){.labels = request->predict.labels,
-                                                          .n_label = request->predict.n_label};
+                                                          .n_label = request->predict.n_label,
+                                                          .more = request->predict.more};
     if (request->attention.change) {
         change = *request->attention.change;
         change.parts &= ~(unsigned)(ATTN_PART_KIND | ATTN_PART_MASK);

@@ -13,7 +13,7 @@ const attnExperiment = (() => {
 // Roles of columns that a cell's name contains.
 const NAMED = ['layer', 'head', 'kv_head', 'position', 'key', 'query', 'number', 'other_number',
   'other_layer', 'other_head'];
-const FIRST_ROWS = 100, MOST_TIP = 10, GAP = 10;
+const FIRST_ROWS = 100, MOST_TIP = 10, GAP = 10, PAPER = 700; // pixels across a printed page
 
 function el(tag, attributes, ...children) {
   const node = document.createElement(tag);
@@ -99,7 +99,8 @@ class View {
     this.drawn = this.columns.filter((column, i) => i >= data.n_label && !column.role &&
       ['integer', 'real', 'boolean'].includes(column.type) && data.rows.some(row => row[i] !== null))
       .map(column => column.name);
-    this.state = { value: data.value, sort: '', way: 'size', find: '', row: -1, group: 0, isLong: false,
+    this.usualSort = data.map.is_ranked && this.drawn.includes(data.value) ? data.value : '';
+    this.state = { value: data.value, sort: this.usualSort, way: 'size', find: '', row: -1, group: 0, isLong: false,
       ...(kept || {}) };
     if (!this.drawn.includes(this.state.value)) this.state.value = this.drawn[0] ?? data.value;
     if (!this.at.has(this.state.sort)) this.state.sort = '';
@@ -111,6 +112,12 @@ class View {
   value(row, name) { return this.data.rows[row]?.[this.at.get(name)] ?? null; }
 
   valueOf(row, role) { return this.data.rows[row]?.[this.of.get(role)] ?? null; }
+
+  // The layer, or 'cross 1' of a model with two stacks, whose names stand before the numbers.
+  layerOf(row, role = 'layer') {
+    const at = this.of.get(role) - 1, number = this.valueOf(row, role);
+    return number !== null && this.data.columns[at]?.role === 'stack' ? this.data.rows[row][at] + ' ' + number : number;
+  }
 
   listen(node, type, action, options) {
     node.addEventListener(type, action, { signal: this.controller.signal, ...options });
@@ -198,8 +205,12 @@ class View {
   }
 
   rowName(row) {
-    const at = this.cellOf(row);
+    const at = this.cellOf(row), [layer, head, query, key, token] =
+      ['layer', 'head', 'query', 'key', 'token'].map(role => this.valueOf(row, role));
     if (at) return this.cellName(...at);
+    if (query !== null) // of a cell, or of the MLP at a position
+      return (head === null ? 'MLP ' + layer : layer + '.' + head) + ', query ' + query +
+        (key === null ? '' : ', key ' + key) + ' ' + (token ?? '').trim();
     const part = [...['part', 'set', 'token'].map(role => this.valueOf(row, role)),
       ...this.data.rows[row].slice(0, this.data.n_label)].find(text => text !== null);
     return part === undefined ? 'row ' + row : String(part);
@@ -283,10 +294,11 @@ class View {
     this.makeBar();
     this.makeFigure();
     this.makeTable();
-    container.replaceChildren(this.bar, el('div', { class: 'x-body' }, this.figure, this.rows), this.tip,
+    container.replaceChildren(this.bar, el('div', { class: 'x-body' + (data.map.cell ? ' is-wide' : '') }, this.figure, this.rows), this.tip,
       this.said, this.dialog);
     if (this.container.id === 'experiment') // the page's own: beside the viewer
-      document.body.classList.toggle('beside', !this.isAlone && this.isNarrow() && data.map.kind === 'grid');
+      document.body.classList.toggle('beside', !this.isAlone && (this.parts.length > 0 ||
+        this.isNarrow() && data.map.kind === 'grid' && !data.map.cell));
     this.listen(window, 'resize', () => this.draw());
     this.listen(prefersDark, 'change', () => this.draw());
     this.listen(window, 'beforeprint', () => this.print(true));
@@ -320,21 +332,23 @@ class View {
     this.listen(this.show, 'change', () => this.set({ value: this.show.value }));
     this.group = el('select', { class: 'x-group' }, ...this.groups.map((name, i) => option(i, name)));
     this.listen(this.group, 'change', () => this.set({ group: Number(this.group.value) }));
-    this.find = el('input', { type: 'search', class: 'x-find', placeholder: 'Find token, head',
+    const shared = this.isAlone ? null : document.getElementById('find'); // the page has one search box
+    this.find = shared ?? el('input', { type: 'search', class: 'x-find', placeholder: 'Find token, head',
       'aria-label': 'Find rows by a token, a head or a name' });
     this.find.value = this.state.find;
     this.listen(this.find, 'input', () => this.set({ find: this.find.value }));
     this.listen(this.find, 'keydown', event => {
       if (event.key === 'Enter') { event.preventDefault(); this.seekNext(); }
       if (event.key === 'Escape') { this.find.value = ''; this.set({ find: '' }); this.find.blur(); }
-      event.stopPropagation();
+      if (!shared) event.stopPropagation();
     });
     this.note = el('output', { class: 'x-note', 'aria-live': 'polite' });
     const labels = this.columns.slice(0, this.data.n_label).map(c => c.name).join(', ');
     this.bar.append(
       ...(this.drawn.length > 1 ? [el('label', {}, 'Show ', this.show)] : []),
       ...(this.groups.length > 1 ? [el('label', {}, labels + ' ', this.group)] : []),
-      el('div', { class: 'group' }, this.find, this.note),
+      el('div', { class: 'group' }, ...(!shared ? [this.find] : this.container.id === 'experiment'
+        ? [shared.parentNode] : []), this.note),
       el('div', { class: 'group end' },
         ...(this.isAlone ? [this.button('Dark', () => this.turnDark(), { class: 'x-dark' })] : []),
         this.button(this.isAlone ? 'Save' : 'Save table', () => this.openSave(),
@@ -347,16 +361,48 @@ class View {
     const { map } = this.data;
     this.legend = el('div', { class: 'x-legend' });
     this.figure.replaceChildren();
+    this.parts = [];
     if (map.kind === 'figure') {
-      const svg = this.plot ??= document.querySelector('#static > svg');
-      if (svg) this.figure.append(el('div', { class: 'x-plot' }, svg));
+      const svg = this.plot ??= this.data.figure ? new DOMParser().parseFromString(this.data.figure, 'image/svg+xml')
+        .documentElement : document.querySelector('#static > svg');
+      if (!svg) return;
+      this.makeParts(svg);
+      this.figure.append(el('div', { class: 'x-plot' + (this.parts.length > 0 ? ' has-parts' : '') }, svg));
       return;
     }
     if (map.kind === 'tokens') this.makeTokens(); else this.makeMap();
     this.figure.append(this.legend);
   }
 
+  // Parts of a figure that are rows of the table, "row-3", say their numbers and are chosen. Above them
+  // lie wider ones, which are easier to meet.
+  makeParts(svg) {
+    const near = document.createElementNS(svg.namespaceURI, 'g');
+    svg.querySelector('.x-near')?.remove();
+    this.parts = [...svg.querySelectorAll('[id^="row-"]')];
+    for (const part of this.parts) {
+      const row = Number(part.id.slice(4)), wide = part.cloneNode();
+      wide.removeAttribute('id');
+      for (const [name, value] of [['stroke', '#000'], ['stroke-width', 14], ['opacity', 0]]) wide.setAttribute(name, value);
+      near.append(wide);
+      this.listen(wide, 'pointerenter', () => { this.light(row); this.announce(row, false); });
+      this.listen(wide, 'pointermove', event => this.tell([row], this.rowName(row), event.clientX, event.clientY));
+      this.listen(wide, 'pointerleave', () => { this.light(this.state.row); this.hideTip(); });
+      this.listen(wide, 'click', () => this.choose(row, true));
+    }
+    near.setAttribute('class', 'x-near');
+    svg.append(near);
+  }
+
+  // Fades all parts but that of ROW.
+  light(row) {
+    const found = this.parts.find(part => part.id === 'row-' + row);
+    for (const part of this.parts) part.style.opacity = found && part !== found ? 0.2 : '';
+  }
+
   draw() {
+    this.figure.classList.toggle('is-dark', isDark());
+    this.light(this.state.row);
     this.show.value = this.state.value;
     this.group.value = this.state.group;
     this.prepareColours();
@@ -388,10 +434,10 @@ class View {
   isFound(row) {
     const text = this.state.find.trim();
     if (!text) return true;
-    const head = /^\D*(\d+)\D+(\d+)$/.exec(text);
+    const head = /^\D*(\d+)\D+(\d+)$/.exec(text), stack = /encoder|decoder|cross/i.exec(text)?.[0].toLowerCase() ?? '';
     if (head && this.of.has('head')) {
       const is = (layer, of) => this.valueOf(row, layer) === Number(head[1]) &&
-        this.valueOf(row, of) === Number(head[2]);
+        this.valueOf(row, of) === Number(head[2]) && String(this.layerOf(row, layer)).startsWith(stack);
       return is('layer', 'head') || is('other_layer', 'other_head');
     }
     return this.words(row).includes(this.state.find.toLowerCase());
@@ -405,22 +451,27 @@ class View {
 
   // --- Choosing
 
-  choose(row) {
+  choose(row, isPressed = false) {
     if (row < 0) return;
     this.set({ row, ...(this.groupOf[row] === this.state.group ? {} : { group: this.groupOf[row] }) });
     this.reveal(row);
-    const place = role => typeof this.valueOf(row, role) === 'number' ? this.valueOf(row, role) : undefined;
     this.said.textContent = this.rowName(row) + ': ' + this.state.value + ' ' +
       textOf(this.column(this.state.value), this.value(row, this.state.value));
-    this.container.dispatchEvent(new CustomEvent('attn-choose', { bubbles: true, detail: {
-      layer: place('layer'), head: place('head'), position: place('position'), key: place('key'),
-      otherLayer: place('other_layer'), otherHead: place('other_head') } }));
+    this.announce(row, isPressed);
+  }
+
+  // Lets the page show what ROW is about, which is chosen, a part of the figure that is pressed, or only under the pointer.
+  announce(row, isPressed) {
+    const place = role => typeof this.valueOf(row, role) === 'number' ? this.valueOf(row, role) : undefined;
+    this.container.dispatchEvent(new CustomEvent('attn-choose', { bubbles: true, detail: { isPressed,
+      layer: this.layerOf(row) ?? undefined, head: place('head'), position: place('position') ?? place('query'), key: place('key'),
+      otherLayer: this.layerOf(row, 'other_layer') ?? undefined, otherHead: place('other_head') } }));
   }
 
   // A head that was chosen elsewhere.
   mark(layer, head) {
-    const is = row => this.valueOf(row, 'layer') === layer && this.valueOf(row, 'head') === head;
-    if (!this.of.has('head') || this.data.map.is_pairs || (this.state.row >= 0 && is(this.state.row))) return;
+    const is = row => this.layerOf(row) === layer && this.valueOf(row, 'head') === head;
+    if (!this.of.has('head') || this.data.map.is_pairs || this.parts.length > 0 || (this.state.row >= 0 && is(this.state.row))) return;
     const row = this.data.rows.findIndex((_, i) => is(i) && this.groupOf[i] === this.state.group);
     if (row < 0 || this.state.row === row) return;
     this.state.row = row;
@@ -448,17 +499,21 @@ class View {
   }
 
   showTip(r, c, x, y) {
-    const rows = this.rowsAt(r, c), key = r + ',' + c + ',' + this.state.value;
-    if (rows.length === 0) return this.hideTip();
+    const rows = this.rowsAt(r, c);
+    return rows.length === 0 ? this.hideTip() : this.tell(rows, this.cellName(r, c), x, y);
+  }
+
+  // Says the numbers of ROWS, which are called NAME, beside a point.
+  tell(rows, name, x, y) {
+    const key = rows + ',' + this.state.value;
     if (this.tipKey !== key || this.tip.hidden) {
-      this.tip.replaceChildren(el('b', {}, el('bdi', {}, this.cellName(r, c))), this.tipTable(rows));
+      this.tip.replaceChildren(el('b', {}, el('bdi', {}, name)), this.tipTable(rows));
       this.tipKey = key;
       this.tip.hidden = false;
     }
     const { width, height } = this.tip.getBoundingClientRect();
     this.tip.style.left = clamp(x + 14, 4, Math.max(4, innerWidth - width - 4)) + 'px';
     this.tip.style.top = (y + 18 + height > innerHeight ? Math.max(4, y - height - 12) : y + 18) + 'px';
-    return undefined;
   }
 
   hideTip() { this.tip.hidden = true; }
@@ -508,10 +563,10 @@ class View {
   }
 
   layOut() {
-    const { map, look } = this.data, isWide = this.container.clientWidth >= 900;
+    const { map, look } = this.data, width = isPrinting ? PAPER : this.container.clientWidth;
     this.mono = '12px ' + paint('--mono');
     this.sans = '12px system-ui, sans-serif';
-    const room = Math.floor(this.container.clientWidth * (isWide && !document.body.classList.contains('beside') ? 0.62 : 1));
+    const room = Math.floor(width * (width >= 900 && !map.cell && !document.body.classList.contains('beside') ? 0.62 : 1));
     const rowWidth = this.axisWidth(map.rows, this.nRow), columnWidth = this.axisWidth(map.columns, this.nColumn);
     const title = Math.ceil(this.measure(map.rows.title ?? '', this.sans));
     this.left = Math.max(rowWidth, title) + 14;
@@ -520,7 +575,7 @@ class View {
     const hasTexts = Boolean(map.columns.texts);
     if (map.cell) {
       this.h = look.cell || 26;
-      this.w = look.cell ? 2 * look.cell : clamp(fits, 62, 110);
+      this.w = look.cell ? 2 * look.cell : clamp(fits, isPrinting ? 30 : 62, 110);
     } else {
       const tall = Math.floor((innerHeight * 0.62) / this.nRow);
       this.w = this.h = look.cell || clamp(Math.min(fits, Math.max(tall, 14)), hasTexts ? 15 : 8, 46);
@@ -743,7 +798,10 @@ class View {
   }
 
   move(down, across) {
-    if (this.data.map.kind === 'figure') return;
+    if (this.data.map.kind === 'figure') { // the next row of the table
+      this.choose(this.order[clamp(this.order.indexOf(this.state.row) + down + across, 0, this.order.length - 1)] ?? -1);
+      return;
+    }
     let [r, c] = this.cellOf(this.state.row) ?? [down > 0 ? -1 : 0, across > 0 ? -1 : 0];
     if (this.data.map.kind === 'tokens') { across += down; down = 0; r = 0; }
     for (;;) {
@@ -877,6 +935,10 @@ class View {
 
   sorted() {
     const list = this.data.rows.map((_, i) => i), { sort, way } = this.state, i = this.at.get(sort);
+    if (!sort && this.data.map.cell) { // the last reading comes first
+      const placeOf = row => this.data.map.at[2 * row] * this.nColumn + this.data.map.at[2 * row + 1];
+      return list.sort((a, b) => placeOf(b) - placeOf(a) || a - b);
+    }
     if (!sort) return list;
     const keyOf = row => {
       const value = this.data.rows[row][i];
@@ -934,6 +996,14 @@ class View {
     return undefined;
   }
 
+  // Begins at the answer: what is read after the last layer at the last position.
+  begin() {
+    const end = [this.nRow - 1, this.nColumn - 1], row = this.rowAt(...end);
+    if (row < 0) return;
+    this.set({ row });
+    this.reveal(row);
+  }
+
   markLine() {
     for (const line of this.body.querySelectorAll('tr[aria-selected="true"]')) line.setAttribute('aria-selected', 'false');
     this.body.querySelector('tr[data-row="' + this.state.row + '"]')?.setAttribute('aria-selected', 'true');
@@ -966,7 +1036,7 @@ class View {
   }
 
   openSave() {
-    const svg = document.querySelector('#static > svg') ?? this.svg, isFigures = this.state.value === this.data.value;
+    const svg = this.plot ?? document.querySelector('#static > svg') ?? this.svg, isFigures = this.state.value === this.data.value;
     const buttons = [this.button('CSV', () => this.save(new Blob([this.csv()], { type: 'text/csv' }), this.fileName('csv')),
       { class: 'x-csv' })];
     if (svg && isFigures)
@@ -1019,7 +1089,8 @@ class View {
 
   writeHash() {
     const { value, sort, way, row, group, find } = this.state, theme = document.documentElement.dataset.theme;
-    const parts = [['x', value === this.data.value ? '' : value], ['sort', sort && sort + ':' + way],
+    const isUsual = sort === this.usualSort && way === 'size';
+    const parts = [['x', value === this.data.value ? '' : value], ['sort', isUsual ? '' : sort ? sort + ':' + way : 'none'],
       ['row', row < 0 ? '' : row], ['group', group || ''], ['find', find], ['d', isPrinting ? this.themeBefore : theme]];
     const hash = '#' + parts.filter(([, text]) => text !== '' && text !== undefined)
       .map(([name, text]) => name + '=' + encodeURIComponent(text)).join('&');
@@ -1035,6 +1106,7 @@ class View {
     }
     const [sort, way] = (read.sort ?? '').split(':');
     if (this.drawn.includes(read.x)) this.state.value = read.x;
+    if (sort === 'none') this.state.sort = '';
     if (this.at.has(sort) && ['size', 'up', 'down'].includes(way)) Object.assign(this.state, { sort, way });
     if (/^\d{1,7}$/.test(read.row) && read.row < this.data.rows.length) this.state.row = Number(read.row);
     if (/^\d{1,4}$/.test(read.group) && read.group < this.groups.length) this.state.group = Number(read.group);
@@ -1049,10 +1121,11 @@ function show(container, data) {
   before?.controller.abort();
   const view = new View(container, data, before?.state);
   view.svg = before?.svg ?? document.querySelector('#static > svg');
-  view.plot = before?.plot;
+  view.plot = data.figure ? undefined : before?.plot;
   shown.set(container, view);
   if (view.isAlone && !before) view.readHash();
   view.make();
+  if (!before && data.map.cell && view.state.row < 0) view.begin();
 }
 
 const mark = (container, layer, head) => shown.get(container)?.mark(layer, head);
@@ -1070,8 +1143,9 @@ return { show, mark, redraw };
   // Lets the viewer show a head, a query or a key, and compare two heads, as far as they are said.
   function follow({ layer, head, position, key, otherLayer, otherHead }) {
     const parts = new Map(location.hash.slice(1).split('&').filter(Boolean).map(part => part.split('=')));
-    if (layer !== undefined && head !== undefined) parts.set('h', layer + '.' + head);
-    if (otherHead !== undefined) parts.set('t', layer + '.' + head + ',' + otherLayer + '.' + otherHead);
+    const name = (l, h) => (l + '.' + h).replace(' ', ':'); // cross:1.0
+    if (layer !== undefined && head !== undefined) parts.set('h', name(layer, head));
+    if (otherHead !== undefined) parts.set('t', name(layer, head) + ',' + name(otherLayer, otherHead));
     if (position !== undefined) parts.set('q', position);
     if (key !== undefined) parts.set('k', key);
     const hash = '#' + [...parts].map(part => part.join('=')).join('&');
@@ -1088,9 +1162,9 @@ return { show, mark, redraw };
   place.addEventListener('attn-choose', event => follow(event.detail));
   let theme = root.dataset.theme;
   new MutationObserver(() => {
-    const at = /(\d+), head (\d+)/.exec(document.getElementById('head').selectedOptions[0]?.textContent);
+    const at = /(encoder |decoder |cross |)[a-z]+ (\d+), head (\d+)/.exec(document.getElementById('head').selectedOptions[0]?.textContent);
     if (theme !== root.dataset.theme) attnExperiment.redraw(place);
     theme = root.dataset.theme;
-    if (at) attnExperiment.mark(place, Number(at[1]), Number(at[2]));
+    if (at) attnExperiment.mark(place, at[1] ? at[1] + at[2] : Number(at[2]), Number(at[3]));
   }).observe(root, { attributes: true, attributeFilter: ['data-ready', 'data-theme'] });
 })();

@@ -6,13 +6,15 @@
 const viewer = globalThis.attnViewer, { $, el, state } = viewer;
 const live = JSON.parse($('live').textContent);
 for (const option of live.options) if (/^(merge-words|hide-first|renormalize)$/.test(option[0])) option[1] = '';
-const story = $('live-steps') && JSON.parse($('live-steps').textContent);
+const words = JSON.parse($('live-language')?.textContent ?? '{}'); // of another language, by those of this one
+const t = (text, ...values) => (words[text] ?? text).replaceAll('{}', () => values.shift());
+const givenStory = $('live-steps') && JSON.parse($('live-steps').textContent);
 
 // --- What is asked for --------------------------------------------------------------------------
 
 // Options that are changed on the page, and those of the run that stay.
-const CHANGED = ['ablate', 'ablate-mean', 'knockout', 'attention', 'mask'];
-const INTERVENTIONS = ['ablate-pattern', 'patch', 'steer', 'rescale']; // that the page does not change
+const CHANGED = ['ablate', 'ablate-mean', 'knockout', 'steer', 'attention', 'mask'];
+const INTERVENTIONS = ['ablate-pattern', 'patch', 'rescale']; // that the page does not change
 const PREDICTED = [['top', '12'], ['queries', 'all']];
 const NO_MODEL = 'This page holds no model: choose the files of one.';
 const MASK = /^\s*(\[MASK\]|<mask>)\s*$/;
@@ -32,16 +34,16 @@ function headsOf(item) {
   return found.length > 0 ? found : [item];
 }
 
-// What is changed of a text: heads that are off, 'zero' or 'mean' by their names, knockouts, and
-// options of the attention.
+// What is changed of a text: heads that are off, 'zero' or 'mean' by their names, knockouts, steerings of a
+// story, and options of the attention.
 function noChanges() {
-  return { off: {}, knockouts: [], attention: '', mask: '' };
+  return { off: {}, knockouts: [], steerings: [], attention: '', mask: '' };
 }
 
 // The changes of options; VALUES_OF gives all values of one by its name.
 function changesOf(valuesOf) {
-  const changes = { ...noChanges(), knockouts: valuesOf('knockout'), attention: valuesOf('attention')[0] ?? '',
-    mask: valuesOf('mask')[0] ?? '' };
+  const changes = { ...noChanges(), knockouts: valuesOf('knockout'), steerings: valuesOf('steer'),
+    attention: valuesOf('attention')[0] ?? '', mask: valuesOf('mask')[0] ?? '' };
   for (const [option, how] of [['ablate', 'zero'], ['ablate-mean', 'mean']])
     for (const name of valuesOf(option).flatMap(text => text.split(',')).flatMap(item => headsOf(item.trim()))) changes.off[name] = how;
   return changes;
@@ -57,15 +59,15 @@ const isPicture = asked.image !== null, hasLabels = asked.labels.length > 0;
 const keyOf = ({ text, pair, image, labels }) => JSON.stringify([text, pair, image, labels]); // of what is read
 const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-const isChanged = ({ off, knockouts, attention, mask }) =>
-  Object.keys(off).length + knockouts.length > 0 || attention !== '' || mask !== '';
+const isChanged = ({ off, knockouts, steerings, attention, mask }) =>
+  Object.keys(off).length + knockouts.length + steerings.length > 0 || attention !== '' || mask !== '';
 
 // The options that say what is changed.
-function optionsOf({ off, knockouts, attention, mask }) {
+function optionsOf({ off, knockouts, steerings, attention, mask }) {
   const heads = how => Object.keys(off).filter(name => off[name] === how).join();
   return [...heads('zero') ? [['ablate', heads('zero')]] : [],
     ...heads('mean') ? [['ablate-mean', heads('mean')]] : [],
-    ...knockouts.map(knockout => ['knockout', knockout]),
+    ...knockouts.map(knockout => ['knockout', knockout]), ...steerings.map(steering => ['steer', steering]),
     ...attention ? [['attention', attention]] : [], ...mask ? [['mask', mask]] : []];
 }
 
@@ -126,7 +128,7 @@ class Engine {
   // Runs a command line. What is to be shown replaces what was to be shown before.
   ask(args, { wanted, isShown = false } = {}) {
     return new Promise((resolve, reject) => {
-      const more = Object.fromEntries([...pictures].filter(([path]) => args.some(arg => arg.endsWith(path)))
+      const more = Object.fromEntries([...pictures].filter(([path]) => args.some(arg => arg.includes(path)))
         .map(([path, { bytes }]) => [path, bytes]));
       const job = { id: ++this.nAsked, args, wanted, more, isShown, resolve, reject };
       this.waiting.push(job);
@@ -235,7 +237,7 @@ async function follow(view) {
     if (!engine) throw new Error(NO_MODEL);
     engine.forgetShown();
     if (!plain?.isDone || plain.key !== key) plain = null;
-    say('computing \u2026');
+    say(t('computing') + ' \u2026');
     let before = isChanged(changes) ? await plainRun(changes) : null;
     if (number !== nFollowed) return undefined;
     const note = before?.code === 0 ? dropMoved(changes, before.page.run.ids) : '';
@@ -250,6 +252,7 @@ async function follow(view) {
     if (number !== nFollowed) return;
     typedOver = null;
     if (key !== shownKey) dropAnswer();
+    if (isExplained) explain().catch(tellOf);
     shownKey = key;
     showTexts(after.page.run);
     if (isPicture) showSeen(after.page.blocks['picture-data']);
@@ -261,6 +264,7 @@ async function follow(view) {
   } finally {
     nShown = Math.max(nShown, number);
     if (view !== undefined && number === nFollowed) viewer.look(view);
+    if (number === nFollowed) measure().catch(() => {});
   }
   return undefined;
 }
@@ -318,7 +322,10 @@ function toggleHead(name) {
 function toggleKnockout(queries, keys) {
   const where = { head: '@' + headHere(), layer: '@' + viewer.run.heads[state.h].group + '.*', all: '' }[$('live-where').value];
   const range = ([from, to]) => from === to ? String(from) : from + '-' + to;
-  const knockout = range(queries) + '>' + range(keys) + where;
+  toggle(range(queries) + '>' + range(keys) + where);
+}
+
+function toggle(knockout) {
   change({ knockouts: asked.knockouts.includes(knockout) ? asked.knockouts.filter(k => k !== knockout)
     : [...asked.knockouts, knockout] });
 }
@@ -330,7 +337,7 @@ function say(text, isProblem = false) {
 
 function sizeOf({ tokens: { length }, picture }) {
   if (picture) return `${picture.n_row} x ${picture.n_col} patches`;
-  return `${length} ${isPicture ? 'position' : 'token'}${length === 1 ? '' : 's'}`;
+  return t(isPicture ? length === 1 ? '{} position' : '{} positions' : length === 1 ? '{} token' : '{} tokens', length);
 }
 
 function showTexts(run) {
@@ -382,8 +389,7 @@ async function warm(list, changes, position, temperature) {
 async function drawExpected() {
   const position = Math.max(0, state.q), temperature = Number($('live-temperature').value) || 1;
   const wanted = [position, temperature].join(), { changes } = expected;
-  const listOf = run => (run?.predictions?.top ?? []).filter(p => isPicture || p.position === position);
-  let after = listOf(expected.after), before = listOf(expected.before);
+  let after = predictedAt(expected.after, position), before = predictedAt(expected.before, position);
   if (wanted === expectedDrawn) return;
   expectedDrawn = wanted;
   if (temperature !== 1 && engine && after.length > 0)
@@ -396,11 +402,30 @@ async function drawExpected() {
   if (wanted === expectedDrawn) $('live-expected').replaceChildren(...after.length > 0 ? [expectedTable(position, after, before)] : []);
 }
 
-// A row a token of either list; what a list lacks is below its last.
-function expectedTable(position, after, before) {
+// A row for each token of either list, the most probable first.
+function rowsOf(after, before, n) {
   const rows = new Map(after.map(p => [p.id, { ...p, after: p.probability }]));
   for (const p of before) rows.set(p.id, { ...p, ...rows.get(p.id), before: p.probability });
   const largest = p => Math.max(p.after ?? 0, p.before ?? 0);
+  return [...rows.values()].sort((a, b) => largest(b) - largest(a)).slice(0, n);
+}
+
+// Where the next word is: at an encoder's mask, else at the end.
+function positionOfNext({ tokens }) {
+  const mask = tokens.findIndex((_, p) => MASK.test(viewer.tokenAt(p, false)));
+  return mask >= 0 ? mask : tokens.length - 1;
+}
+
+const predictedAt = (run, position) => (run?.predictions?.top ?? []).filter(p => isPicture || p.position === position);
+
+// The next words of the run that is shown, and whether there are those before its changes.
+function expectedHere(n) {
+  const { after, before } = expected, position = positionOfNext(after), list = predictedAt(before, position);
+  return { rows: rowsOf(predictedAt(after, position), list, n), hasBefore: list.length > 0 };
+}
+
+// What a list lacks is below its last.
+function expectedTable(position, after, before) {
   const cell = (p, list) => el('td', { class: 'number' },
     p !== undefined ? p.toFixed(4) : '< ' + list.at(-1).probability.toFixed(4));
   const bar = (p, name) => {
@@ -409,12 +434,11 @@ function expectedTable(position, after, before) {
     return span;
   };
   const names = before.length > 0 ? ['unchanged', 'changed'] : ['probability'];
-  const order = [...rows.values()].sort((a, b) => largest(b) - largest(a)).slice(0, MOST_EXPECTED);
   return el('table', {},
     isPicture ? el('caption', {}, 'label')
       : el('caption', {}, viewer.expectedWords(), el('bdi', {}, viewer.shortText(position, false)), ` (position ${position})`),
     el('thead', {}, el('tr', {}, el('th', {}), ...names.map(name => el('th', { class: 'number', scope: 'col' }, name)), el('th', {}))),
-    el('tbody', {}, ...order.map(p => el('tr', {},
+    el('tbody', {}, ...rowsOf(after, before, MOST_EXPECTED).map(p => el('tr', {},
       el('th', { scope: 'row' }, el('bdi', {}, p.token === null ? 'id ' + p.id : p.label ?? p.token)),
       ...before.length > 0 ? [cell(p.before, before)] : [], cell(p.after, after),
       el('td', { class: 'meter', 'aria-hidden': 'true' }, ...before.length > 0 ? [bar(p.before, 'before')] : [],
@@ -431,7 +455,7 @@ const chip = (text, label, action) => {
 };
 
 function writeControls() {
-  const { off, knockouts, attention, mask } = asked;
+  const { off, knockouts, steerings, attention, mask } = asked;
   writePicture();
   for (const name of ['text', 'pair'])
     if (document.activeElement !== $('live-' + name)) $('live-' + name).value = asked[name] ?? '';
@@ -440,10 +464,12 @@ function writeControls() {
   $('live-attention').value = attention;
   $('live-mask').value = mask;
   $('live-changes').replaceChildren(
-    ...Object.entries(off).map(([name, how]) => chip(`head ${name} ${how === 'zero' ? 'off' : 'to its mean'}`,
-      `switch head ${name} on`, () => toggleHead(name))),
-    ...knockouts.map(knockout => chip('knockout ' + knockout, 'let them look again: ' + knockout, () =>
-      change({ knockouts: asked.knockouts.filter(k => k !== knockout) }))));
+    ...Object.entries(off).map(([name, how]) => chip(t(how === 'zero' ? 'head {} off' : 'head {} to its mean', name),
+      t('switch head {} on', name), () => toggleHead(name))),
+    ...knockouts.map(knockout => chip(t('knockout {}', knockout), t('let them look again: {}', knockout), () =>
+      change({ knockouts: asked.knockouts.filter(k => k !== knockout) }))),
+    ...steerings.map(steering => chip(t('steer {}', steering), t('without {}', steering), () =>
+      change({ steerings: asked.steerings.filter(s => s !== steering) }))));
   $('live-restore').disabled = !isChanged(asked);
   fitTexts();
 }
@@ -469,15 +495,9 @@ function textBox(name, attributes) {
   return box;
 }
 
-async function addPair() {
-  const done = change({ pair: '' });
-  $('live-pair').focus();
-  await done;
-}
-
-async function removePair() {
-  const done = change({ pair: null });
-  $('live-text').focus();
+async function setPair(pair, box) {
+  const done = change({ pair });
+  $(box).focus();
   await done;
 }
 
@@ -500,10 +520,10 @@ function makeControls() {
     makePicture(),
     el('div', { class: 'live-row', ...isPicture ? { hidden: '' } : {} }, el('label', { for: 'live-text' }, 'Sentence'),
       textBox('text', { name: 'sentence', 'aria-label': 'Sentence' }),
-      button('live-add', 'Add a second text', addPair, { hidden: '', title: 'The tokenizer puts it after the first, as --pair does' })),
+      button('live-add', 'Add a second text', () => setPair('', 'live-pair'), { hidden: '', title: 'The tokenizer puts it after the first, as --pair does' })),
     el('div', { class: 'live-row', id: 'live-second', hidden: '' }, el('label', { for: 'live-pair' }, 'Second'),
       textBox('pair', { name: 'pair', 'aria-label': 'Second text' }),
-      button('live-remove', 'Remove', removePair, { 'aria-label': 'Remove the second text' })),
+      button('live-remove', 'Remove', () => setPair(null, 'live-text'), { 'aria-label': 'Remove the second text' })),
     el('p', { id: 'live-tokens', 'aria-label': 'Tokens', ...isPicture ? { hidden: '' } : {} }),
     el('p', { id: 'live-status', role: 'status' }),
     el('div', { class: 'live-row', id: 'live-tools' },
@@ -516,9 +536,9 @@ function makeControls() {
         .map(kind => el('option', { value: kind }))),
       el('label', {}, 'Mask ', el('select', { id: 'live-mask' }, ...[['', "the model's"], ['causal', 'causal'], ['none', 'none']]
         .map(option))),
-      el('span', { class: 'group end' }, button('live-explain', 'Arithmetic', explain,
-        { title: 'How the weights of this query in this head come about' }),
-        button('live-save', 'Save numbers', chooseOutputs), button('live-command', 'Copy command', copyCommand),
+      el('span', { class: 'group end' }, button('live-explain', 'Arithmetic', toggleArithmetic,
+        { title: 'How the weights of this query in this head come about', 'aria-pressed': 'false' }),
+        button('live-save', 'Save numbers', chooseOutputs), button('live-teach', 'Story', story.makeStory), button('live-command', 'Copy command', copyCommand),
         button('live-files', 'Another model', chooseFiles))),
     el('div', { class: 'live-row', id: 'live-undo' }, el('span', { id: 'live-changes', class: 'group' }),
       button('live-restore', 'Restore all', () => change(noChanges())))),
@@ -537,7 +557,7 @@ function makeControls() {
 
 // --- A picture ----------------------------------------------------------------------------------
 
-const pictures = new Map(); // by their paths: {name, bytes, note}: a .npy file, and what to say of it
+const pictures = new Map(); // by their paths: {name, bytes, note, isKept}: a .npy file, and what to say of it
 let nPicture = 0;
 
 // RGB [height, width, 3] as numpy keeps it.
@@ -551,13 +571,13 @@ function npyOf(rgb, height, width) {
   return out;
 }
 
-// The picture that the page was made with.
-async function readPicture() {
-  if (!isPicture) return;
-  const packed = Uint8Array.from(atob($('live-picture').textContent.trim()), c => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
-  const rgb = new Uint8Array(await new Response(stream).arrayBuffer());
-  pictures.set(first.image, { name: imageName, bytes: npyOf(rgb, live.height, live.width), note: '' });
+// The picture that the page was made with, and the files that its story reads.
+async function readFiles() {
+  if (isPicture) pictures.set(first.image, { name: imageName, bytes: npyOf(await viewer.inflate($('live-picture').textContent), live.height, live.width), note: '' });
+  for (const [i, [name, height, width]] of live.extras.entries()) {
+    const bytes = await viewer.inflate($('live-extra-' + i).textContent);
+    pictures.set(name, { name, bytes: height > 0 ? npyOf(bytes, height, width) : bytes, note: '', isKept: true });
+  }
 }
 
 // The pixels of a file as the tool reads them: turned as a camera says, no colours changed, without
@@ -588,23 +608,23 @@ async function takePicture(file) {
   try {
     made = await decode(file);
   } catch {
-    say(`'${file.name}' is no picture that this browser reads, expected a PNG or a JPEG`, true);
+    say(`'${file.name}' is no picture that this browser reads, expected PNG, JPEG or WebP`, true);
     return;
   }
   if (number !== nPicture) return; // another one was chosen meanwhile
   pictures.set(path, made);
-  for (const other of [...pictures.keys()]) if (other !== path && other !== first.image) pictures.delete(other);
+  for (const other of [...pictures.keys()]) if (other !== path && other !== first.image && !pictures.get(other).isKept) pictures.delete(other);
   await change({ image: path });
 }
 
 function choosePicture() {
-  const input = el('input', { type: 'file', accept: 'image/png,image/jpeg', id: 'live-image' });
+  const input = el('input', { type: 'file', accept: 'image/png,image/jpeg,image/webp', id: 'live-image' });
   input.addEventListener('change', () => {
     $('dialog').close();
     takePicture(input.files[0]).catch(tellOf);
   });
   viewer.openDialog('Another picture', el('p', {}, 'It is read by this page. Nothing leaves this machine.'),
-    el('p', {}, el('label', {}, 'A PNG or a JPEG ', input)));
+    el('p', {}, el('label', {}, 'A PNG, JPEG or WebP file ', input)));
 }
 
 // PNG is the picture as it was resized and cropped, base64; a run of other keys than patches has none.
@@ -662,7 +682,7 @@ async function addLabel() {
 function knockOutCell() {
   const { q, k } = viewer.cell();
   if (k >= 0) toggleKnockout([q, q], [k, k]);
-  else say('Choose a cell of the matrix first: with a click, or with the arrow keys.');
+  else say(t('Choose a cell of the matrix first: with a click, or with the arrow keys.'));
 }
 
 // A drag over cells knocks them out.
@@ -696,7 +716,7 @@ function drawBox(from, to) {
 
 function onDrawn() {
   const name = headHere();
-  $('live-off').textContent = `Switch head ${name} ${asked.off[name] ? 'on' : 'off'}`;
+  $('live-off').textContent = t(asked.off[name] ? 'Switch head {} on' : 'Switch head {} off', name);
   viewer.run.heads.forEach((head, h) => {
     const node = $('thumb-' + h), name = head.group + '.' + head.head, isOff = Boolean(asked.off[name]);
     if (!node) return;
@@ -712,6 +732,8 @@ function onDrawn() {
     node.querySelector('.switch').textContent = isOff ? 'switch on' : 'switch off';
   });
   drawExpected();
+  stage?.draw();
+  measure().catch(() => {});
 }
 
 // --- Keeping ------------------------------------------------------------------------------------
@@ -728,14 +750,16 @@ function copyCommand() {
 
 // What the address holds beside the view.
 function hashParts() {
-  if (isSame(asked, first)) return [];
+  const here = stage?.isOpen() ? ['stage=1'] : [];
+  if (isSame(asked, first)) return here;
   const texts = isPicture ? hasLabels ? (asked.labels.length > 0 ? asked.labels : ['']).map(text => ['label', text]) : []
     : [['text', asked.text], ...asked.pair === null ? [] : [['pair', asked.pair]]];
   const parts = [...texts, ...optionsOf(asked)];
-  return (parts.length > 0 ? parts : [['label', '']]).map(([name, value]) => name + '=' + encodeURIComponent(value));
+  return [...here, ...(parts.length > 0 ? parts : [['label', '']]).map(([name, value]) => name + '=' + encodeURIComponent(value))];
 }
 
-// What an address asks for. Without a text it is what the page began with. No address holds a picture.
+// What an address asks for. Without a text it is that of the page, without changes too all that the page began with. No
+// address holds a picture.
 function readHash() {
   const parts = [];
   try {
@@ -748,23 +772,43 @@ function readHash() {
   }
   const valuesOf = name => parts.filter(part => part[0] === name).map(part => part[1]);
   const [text] = valuesOf('text'), [pair = null] = valuesOf('pair'), labels = valuesOf('label').filter(label => label !== '');
-  const isThere = isPicture ? parts.some(isOf(['label', ...CHANGED])) : text !== undefined;
-  if (!isThere) return { ...structuredClone(first), image: asked.image };
-  return { text: text ?? '', pair, image: asked.image, labels: hasLabels ? labels : [], ...changesOf(valuesOf) };
+  if (!parts.some(isOf([isPicture ? 'label' : 'text', ...CHANGED]))) return { ...structuredClone(first), image: asked.image };
+  return { text: text ?? (isPicture ? '' : first.text), pair: text === undefined ? first.pair : pair, image: asked.image, labels: hasLabels ? labels : [], ...changesOf(valuesOf) };
 }
 
 // --- Questions ----------------------------------------------------------------------------------
 
-// The arithmetic of the row that is looked at, as --explain prints it.
+// The options of --explain for the head that is looked at.
+const explainOptions = () => [...kept.filter(([name]) => !/^(layers|heads|sites|merge-words|hide-first|renormalize)$/.test(name)),
+  ...optionsOf(asked), ['heads', headHere()], ['explain', '']];
+
+// The arithmetic of a row as --explain prints it.
+const explainAsText = () => showAnswer(t('The arithmetic of one row'), 'run', [...explainOptions(), ['queries', String(state.q)]]);
+
+let isExplained = false, nExplained = 0;
+
+// The arithmetic of all rows of the head that is looked at, as a page of --explain shows it.
 async function explain() {
-  const options = [...kept.filter(([name]) => !/^(layers|heads|sites|merge-words|hide-first|renormalize)$/.test(name)), ...optionsOf(asked),
-    ['heads', headHere()], ['queries', String(state.q)], ['explain', '']];
-  await showAnswer('The arithmetic of one row', 'run', options);
+  const number = ++nExplained, what = structuredClone(asked);
+  say(t('computing') + ' \u2026');
+  const { code, err, ms, page } = await ask(argsOf('run', [...explainOptions(), ['html', 'page.html']], what), { wanted: 'page' });
+  if (number !== nExplained || !isExplained || !isSame(what, asked)) return undefined;
+  if (code !== 0) return say(messageOf(err), true);
+  say(`${Math.round(ms)} ms`);
+  await attnNeurons.show(page.run, id => page.blocks[id], () => explain().catch(tellOf));
+  return attnNeurons.section.scrollIntoView({ block: 'nearest', behavior: 'instant' });
+}
+
+function toggleArithmetic() {
+  isExplained = !isExplained;
+  $('live-explain').setAttribute('aria-pressed', String(isExplained));
+  if (isExplained) return explain();
+  return attnNeurons.hide();
 }
 
 // What the tool prints, as it prints it, in a dialog.
 async function showAnswer(title, command, options) {
-  say('computing \u2026');
+  say(t('computing') + ' \u2026');
   const { code, out, err, ms } = await ask(argsOf(command, options, asked));
   if (code !== 0) return say(messageOf(err), true);
   say(`${Math.round(ms)} ms`);
@@ -779,9 +823,12 @@ const QUESTIONS = isPicture ? [
 ] : [
   ['ablate', 'Which heads matter for the next word? (ablate)', true],
   ['attribute', 'Which parts add to its logit? (attribute)', true],
+  ['causes', 'What causes it? A click on a line knocks it out (causes)', true],
   ['lens', 'What does each layer expect? (lens)', false],
   ['score', 'How probable is each token? (score)', false],
 ];
+
+const needsTarget = () => QUESTIONS.find(([command]) => command === $('live-question').value)[2];
 
 function makeQuestions() {
   const text = (id, name) => el('label', {}, name + ' ', el('input', { id, class: 'live-input', size: 8, list: 'live-words',
@@ -794,42 +841,40 @@ function makeQuestions() {
         el('datalist', { id: 'live-words' })),
       button('live-ask', 'Ask', askQuestion)),
     el('p', { id: 'live-asked', class: 'note' }), el('div', { id: 'live-experiment' }));
-  const needsTarget = () => QUESTIONS.find(([command]) => command === $('live-question').value)[2];
-
   $('live-controls').after(place);
   $('live-question').addEventListener('change', () => { $('live-answer').hidden = !needsTarget(); });
   place.addEventListener('toggle', suggestTargets);
-  $('live-experiment').addEventListener('attn-choose', ({ detail: { layer, head, position, key } }) => {
+  $('live-experiment').addEventListener('attn-choose', ({ detail: { isPressed, layer, head, position, key } }) => {
     const h = viewer.headAt(layer + '.' + head);
     viewer.set({ ...h === undefined ? {} : { h }, ...position === undefined ? {} : { q: position },
       ...key === undefined ? {} : { k: key } });
+    if (isPressed && key !== undefined) toggle(`${position}>${key}@${layer}.${head}`); // a line of a picture of causes
   });
 }
 
 // The most probable next word, or the one at an encoder's mask, as the target, unless a person has named another.
 function suggestTargets() {
-  const { tokens, predictions } = expected.after, mask = tokens.findIndex((_, p) => MASK.test(viewer.tokenAt(p, false)));
-  const at = mask >= 0 ? mask : tokens.length - 1;
-  const words = (predictions?.top ?? []).filter(p => (isPicture || p.position === at) && p.token !== null).map(p => p.token);
+  const words = predictedAt(expected.after, positionOfNext(expected.after)).filter(p => p.token !== null).map(p => p.token);
   $('live-words').replaceChildren(...words.map(value => el('option', { value })));
   const { dataset, value } = $('live-target');
   if (value === '' || value === dataset.suggested) $('live-target').value = dataset.suggested = words[0] ?? '';
 }
 
 async function askQuestion() {
-  const command = $('live-question').value, [, name, needsTarget] = QUESTIONS.find(question => question[0] === command);
+  const question = $('live-question').value, [, name, needsTarget] = QUESTIONS.find(known => known[0] === question);
+  const [command, ...method] = question === 'causes' ? ['attribute', ['method', 'causes']] : [question];
   const what = structuredClone(asked);
   const [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
   const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ...needsTarget ? [['target', target]] : [],
     ...needsTarget && foil ? [['foil', foil]] : [], ...command === 'lens' && !isPicture ? [['queries', String(state.q)]] : [],
-    ['html', 'page.html']];
-  say('computing \u2026');
+    ...method, ['html', 'page.html']];
+  say(t('computing') + ' \u2026');
   const { code, err, ms, page } = await ask(argsOf(command, options, what), { wanted: 'page' });
   if (code !== 0) return say(messageOf(err), true);
   if (keyOf(what) !== keyOf(asked)) return undefined;
   say(`${name.replace(/\?.*/, '')}: ${Math.round(ms)} ms`);
   $('live-asked').textContent = commandOf(command, options, what);
-  return attnExperiment.show($('live-experiment'), page.experiment);
+  return attnExperiment.show($('live-experiment'), { ...page.experiment, figure: page.figure });
 }
 
 // An answer about another text than that which is shown goes away.
@@ -858,31 +903,137 @@ async function saveOutput(format, path) {
   return viewer.save(new Blob([file]), live.model.replace(/\.gguf$/, '') + path.slice(3));
 }
 
+// --- Another language ---------------------------------------------------------------------------
+
+const NAMED = ['title', 'aria-label', 'placeholder'];
+const told = new WeakMap(); // what was written into a node: it is not translated again
+
+// Writes what NODE says in the language of the page. Tokens are in <bdi>, and stay.
+function translate(node) {
+  if (node.nodeType === Node.TEXT_NODE) {
+    const [, before, text, after] = /^(\s*)(.*?)(\s*)$/s.exec(node.data), found = words[text];
+    if (found === undefined || told.get(node) === node.data || node.parentNode?.closest('bdi, script, style, textarea, pre')) return;
+    told.set(node, before + found + after);
+    node.data = before + found + after;
+    return;
+  }
+  if (node.nodeName === 'SCRIPT') return; // blocks of data are long
+  for (const name of NAMED) {
+    const found = words[node.getAttribute?.(name)];
+    if (found !== undefined && !told.get(node)?.includes(found)) {
+      told.set(node, [...told.get(node) ?? [], found]);
+      node.setAttribute(name, found);
+    }
+  }
+  for (const child of node.childNodes) translate(child);
+}
+
+// Controls are translated as they appear.
+function translateAll() {
+  if (!$('live-language')) return;
+  document.documentElement.lang = words['lang'] ?? '';
+  translate(document.body);
+  new MutationObserver(records => {
+    for (const { target, addedNodes } of records) for (const node of addedNodes.length > 0 ? addedNodes : [target]) translate(node);
+  }).observe(document.body, { subtree: true, childList: true, characterData: true, attributeFilter: NAMED });
+}
+
+// --- The stage ----------------------------------------------------------------------------------
+
+let stage = null; // stage.js; a picture has none
+const N_MORE = 10; // tokens that "Go on" writes
+const PAUSE = 120; // ms between them
+
+const wantsStage = () => stage !== null && (location.hash.length < 2 || location.hash.slice(1).split('&').includes('stage=1'));
+
+// Writes TOKEN at the end of the text, or in the place of an encoder's mask.
+const write = token => change({ text: viewer.run.predictions.is_in_place ? asked.text.replace(/\[MASK\]|<mask>/, token.trim())
+  : asked.text + token });
+
+let isGoingOn = false;
+
+// Writes the most probable next tokens one by one, as the tool generates them; a second press stops it.
+async function goOn() {
+  if (isGoingOn) {
+    isGoingOn = false;
+    return;
+  }
+  const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(asked), ['tokens', String(N_MORE)], ['json', '-']];
+  const { code, out, err } = await ask(argsOf('generate', options, asked));
+  if (code !== 0) return say(messageOf(err), true);
+  const { tokens } = JSON.parse(out);
+  if (tokens.length === 0) say(t('The model ends its text here.'));
+  isGoingOn = true;
+  for (const token of tokens) {
+    const text = asked.text + token;
+    if (!isGoingOn || token === null) break;
+    await write(token);
+    if (asked.text !== text) break; // something else is asked for
+    await new Promise(done => { setTimeout(done, PAUSE); });
+  }
+  isGoingOn = false;
+}
+
+let measured = { key: '', rows: null }; // of which text, and the measures of its heads by their names
+
+const measuresHere = () => measured.key === shownKey ? measured.rows : null;
+
+// Asks for the measures of all heads without changes, once for a text: a page has none of induction. Without
+// an answer heads have the kinds that the page knows.
+async function measure() {
+  const key = shownKey;
+  if (!engine || !stage?.isOpen() || measured.key === key || keyOf(asked) !== key) return;
+  measured = { key, rows: null };
+  const { code, out } = await ask(argsOf('heads', [['json', '-']], { ...structuredClone(asked), ...noChanges() }));
+  if (code !== 0 || measured.key !== key) return;
+  measured.rows = new Map(JSON.parse(out).rows.map(row => [row.layer + '.' + row.head, row]));
+  stage.draw();
+}
+
+// What stage and workbench both have, and where it is in each: a node, its place on the stage, and what
+// stands before it in the workbench.
+function lend(node, slot) {
+  const home = document.createComment(slot);
+  node.before(home);
+  return { node, slot, home };
+}
+
+function makeStage() {
+  const row = $('live-text').parentNode;
+  stage = attnStage({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere,
+    lent: [lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-undo'), lend($('live-status'), 'stage-undo'),
+      lend($('live-story'), 'stage-story'), lend($('live-questions'), 'stage-ask')] });
+  stage.make();
+  $('live-stage').classList.toggle('told', story.isTold());
+}
+
 // --- A story ------------------------------------------------------------------------------------
 
-let step = 0;
+const ownView = ([name]) => !['text', 'pair', 'label', 'stage', ...CHANGED].includes(name);
 
-// Shows step NUMBER of the story: its text, its changes and its view. What it does not name stays as
-// it is in a text, and begins anew in changes.
-function tell(number) {
-  const told = story.steps[number];
-  step = number;
-  $('live-step').textContent = `${number + 1} of ${story.steps.length}`;
-  $('live-step-title').textContent = told.title ?? story.title ?? '';
-  $('live-paragraph').textContent = told.paragraph ?? '';
-  $('live-back').disabled = number === 0;
-  $('live-on').disabled = number === story.steps.length - 1;
-  const pair = told.pair ?? (told.text === undefined ? asked.pair : null);
-  change({ text: told.text ?? asked.text, pair, ...changesOf(name => [told[name] ?? []].flat()) }, told.view);
+// The question that a step of a story asks, and its answer.
+async function askOf({ ask: command, target, foil }) {
+  $('live-questions').open = Boolean(command);
+  $('live-stage')?.classList.toggle('asking', Boolean(command));
+  if (!command) return dropAnswer();
+  $('live-question').value = command;
+  $('live-question').dispatchEvent(new Event('change'));
+  if (target) Object.assign($('live-target'), { value: target });
+  $('live-foil').value = foil ?? '';
+  return askQuestion();
 }
 
-function makeStory() {
-  const place = el('section', { id: 'live-story', 'aria-label': 'Story' },
-    el('h2', { id: 'live-step-title', 'aria-live': 'polite' }), el('p', { id: 'live-paragraph', 'aria-live': 'polite' }),
-    el('p', { class: 'group' }, button('live-back', 'Back', () => tell(step - 1)), el('span', { id: 'live-step' }),
-      button('live-on', 'Next', () => tell(step + 1))));
-  $('app').prepend(place);
+// The same of what is asked on the page now.
+function askedNow() {
+  if ($('live-experiment').childElementCount === 0) return {};
+  const command = $('live-question').value, [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
+  return needsTarget() ? { ask: command, target, ...foil ? { foil } : {} } : { ask: command };
 }
+
+const story = attnStory({ viewer, asked, t, button, change, changesOf, optionsOf, ask: askOf, askedNow,
+  pathOf: name => name === imageName ? first.image : name,
+  imageOf: path => path === first.image ? imageName : pictures.get(path)?.name,
+  viewParts: () => location.hash.slice(1).split('&').filter(part => ownView(part.split('='))) });
 
 // --- Another model ------------------------------------------------------------------------------
 
@@ -938,9 +1089,13 @@ function listen() {
     });
   addEventListener('hashchange', () => {
     const found = readHash();
+    if (stage && wantsStage() !== stage.isOpen()) stage.open(wantsStage());
     if (!isSame(found, asked)) change(found, location.hash);
   });
   listenToDrags();
+  // what is printed is laid out for the paper before the viewer draws it
+  for (const [event, isIt] of [['beforeprint', true], ['afterprint', false]])
+    addEventListener(event, () => document.documentElement.classList.toggle('on-paper', isIt), true);
 }
 
 // A command line of the tool, for tests and for whoever opens the console.
@@ -954,20 +1109,24 @@ globalThis.attnLive = {
 viewer.isReady.then(async () => {
   makeControls();
   makeQuestions();
+  attnNeurons.section.prepend(button('live-explain-text', 'As text', explainAsText));
   viewer.addToHash(hashParts);
   viewer.addKeys([['x', 'knock the cell out; among all heads, switch the head off'], ...isPicture ? [] : [['i', 'type another sentence']]]);
   viewer.onDrawn(onDrawn);
   listen();
-  await readPicture();
+  await readFiles();
   if (live.files.length > 0) startEngine(ownFiles());
   else say(NO_MODEL);
   const view = location.hash;
   Object.assign(asked, readHash());
   showTexts(viewer.run);
   if (isPicture) showSeen($('picture-data')?.textContent);
-  if (story) makeStory();
+  story.make(givenStory);
+  if (!isPicture) makeStage();
+  translateAll();
+  if (wantsStage()) stage.open(true);
   if (!isSame(asked, first)) follow(view); // a difference can be looked at now
-  else if (story) tell(0);
+  else if (givenStory) story.tell(0).catch(tellOf);
   else writeControls();
   if (isPicture) viewer.set({}); // it has less room now
   if (engine) plainRun(asked).catch(() => {}); // so that the first answer is as fast as others

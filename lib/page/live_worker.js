@@ -26,7 +26,8 @@ function readPage(text) {
   for (const [, id, content] of text.matchAll(/<script type="[^"]*" id="([^"]*)">([^<]*)<\/script>/g))
     blocks[id] = content;
   const { run = 'null', 'experiment-data': experiment = 'null', ...rest } = blocks;
-  return { run: JSON.parse(run), experiment: JSON.parse(experiment), blocks: rest };
+  const figure = /<section id="static">\s*(<svg.*?<\/svg>)/s.exec(text)?.[1]; // of an experiment that has no map
+  return { run: JSON.parse(run), experiment: JSON.parse(experiment), figure, blocks: rest };
 }
 
 let module, files;

@@ -1,11 +1,12 @@
 // neurons.js - what a row of a pattern is made of, on a page that has the vectors: q, each key's k,
-// their product by component, score, weight and v. It follows the head and the query of the viewer.
+// their product by component, score, weight and v. It follows the head and the query of the viewer. A live
+// page brings the vectors of one head at a time (attnNeurons).
 'use strict';
 (() => {
 const $ = id => document.getElementById(id);
-const block = $('vectors');
-if (!block) return;
-const about = JSON.parse(block.textContent), run = JSON.parse($('run').textContent);
+const isThere = Boolean($('vectors'));
+let run = JSON.parse($('run').textContent), about, textOf = id => $(id).textContent;
+if (isThere) about = JSON.parse(textOf('vectors'));
 const MOST_KEYS = 64, MOST_KEPT = 64;
 const root = document.documentElement, prefersDark = matchMedia('(prefers-color-scheme: dark)');
 const ramps = ['diverging', 'diverging-dark'].map(name =>
@@ -27,10 +28,7 @@ const kept = new Map(); // blocks that were decoded, those asked for last at the
 async function rowsOf(id, n) {
   let rows = kept.get(id);
   if (!rows) {
-    const packed = atob($(id).textContent.trim()), bytes = new Uint8Array(packed.length);
-    for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
-    const view = new DataView(await new Response(stream).arrayBuffer()), width = view.byteLength / 4 / n;
+    const view = new DataView((await attnViewer.inflate(textOf(id))).buffer), width = view.byteLength / 4 / n;
     rows = Array.from({ length: n }, (_, r) => Float32Array.from({ length: width },
       (_, c) => view.getFloat32(4 * (r * width + c), true)));
   }
@@ -166,9 +164,17 @@ function follow(k) {
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
+let isOn = isThere, onMissing = null; // a live page: asks for the vectors of the head that is looked at
+
 async function draw() {
-  const h = Number($('head').value), head = run.heads[h];
-  if (!head) return;
+  const h = Number($('head').value), { layer, head: n } = globalThis.attnViewer?.run.heads[h] ?? run.heads[h] ?? {};
+  if (isThere) run = globalThis.attnViewer?.run ?? run; // its rows are those of the stack that is shown
+  const head = run.heads.find(one => one.layer === layer && one.head === n);
+  if (!isOn) return;
+  if (!head) {
+    onMissing?.();
+    return;
+  }
   const last = run.queries ? run.queries.at(-1) : head.rows - 1, q = inHash('q', last), k = inHash('k', -1);
   const row = run.queries ? run.queries.indexOf(q) : q, isMerged = /[#&]words=1/.test(location.hash);
   wanted = [h, q, k, isMerged, isDark()].join();
@@ -179,12 +185,29 @@ async function draw() {
   const found = await arithmetic(head, row);
   if (key !== wanted) return; // another row was chosen meanwhile
   drawn = key;
-  name.replaceChildren('layer ' + head.layer + ', head ' + head.head + ', query ', ...label(q, false), ': q, k and v');
+  name.replaceChildren((globalThis.attnViewer?.headName(h) ?? 'layer ' + head.layer + ', head ' + head.head) + ', query ', ...label(q, false), ': q, k and v');
   said.textContent = '';
   fill(head, q, found, k);
   section.dataset.row = [head.layer + '.' + head.head, q].join(); // which is drawn, for scripts
 }
 
+// For a live page: shows the vectors of the run MADE, whose blocks TEXT_OF gives; or nothing.
+globalThis.attnNeurons = {
+  section,
+  show(made, blockOf, missing) {
+    [run, textOf, onMissing, drawn, isOn] = [made, blockOf, missing, '', true];
+    about = JSON.parse(textOf('vectors'));
+    kept.clear();
+    section.hidden = false;
+    return draw();
+  },
+  hide() {
+    isOn = false;
+    section.hidden = true;
+  },
+};
+
+section.hidden = !isThere;
 $('app').after(section);
 // the viewer writes the address after it has drawn
 new MutationObserver(() => setTimeout(draw)).observe(root, { attributes: true, attributeFilter: ['data-ready', 'data-theme'] });

@@ -2,6 +2,7 @@
 #include "page/page_internal.h"
 
 #include "base/escape.h"
+#include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/table_internal.h"
 #include "base/version.h"
@@ -46,13 +47,15 @@ static void push_texts(struct attn_json_writer *json, const struct attn_figure_g
 static void push_question(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
     const struct attn_table_grid *grid = drawing->grid;
+    size_t n_model = 0;
+    const char *model = grid->model ? attn_path_last(grid->model, &n_model) : NULL;
 
     attn_json_integer(attn_page_push_key(json, "schema"), ATTN_JSON_SCHEMA);
     attn_json_text(attn_page_push_key(json, "version"), ATTN_VERSION);
     attn_json_text(attn_page_push_key(json, "kind"), attn_table_name(drawing->table));
     attn_json_text(attn_page_push_key(json, "title"), drawing->figure->title);
     attn_json_text(attn_page_push_key(json, "note"), drawing->figure->note);
-    attn_json_text(attn_page_push_key(json, "model"), grid->model);
+    attn_json_string(attn_page_push_key(json, "model"), model, n_model);
     attn_json_text(attn_page_push_key(json, "asked"), grid->asked);
     attn_json_text(attn_page_push_key(json, "answer"), grid->answer);
     attn_json_text(attn_page_push_key(json, "metric"), grid->metric);
@@ -68,7 +71,7 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
     static const char *const roles[] = {
         "value",  "layer",       "head",       "kv_head",      "neuron", "position", "query",
         "key",    "place",       "token",      "id",           "site",   "part",     "set",
-        "number", "other_layer", "other_head", "other_number", "count",  "total"};
+        "number", "other_layer", "other_head", "other_number", "count",  "total",    "stack"};
 
     attn_json_begin(attn_page_push_key(json, "columns"), '[');
     for (size_t c = 0; c < attn_table_n_column(drawing->table); c++) {
@@ -152,7 +155,7 @@ static void push_axis(struct attn_json_writer *json, const char *name,
 static void push_map(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
     const struct attn_table_grid *grid = drawing->grid;
-    const bool is_plot = drawing->kind == ATTN_FIGURE_BARS || drawing->kind == ATTN_FIGURE_CURVE;
+    const bool is_plot = attn_figure_is_plot(drawing->kind);
     const bool has_cells = !is_plot && attn_table_find(drawing->table, grid->cells) != SIZE_MAX;
 
     attn_json_size(attn_page_push_key(json, "n_label"), grid->n_label);
@@ -163,6 +166,7 @@ static void push_map(struct attn_json_writer *json, const struct attn_table_draw
                                                                                       : "grid");
     attn_json_bool(attn_json_key(json, "is_pairs"), grid->is_pairs);
     attn_json_text(attn_json_key(json, "cell"), has_cells ? grid->cells : NULL);
+    attn_json_bool(attn_json_key(json, "is_ranked"), !grid->is_sequence && !has_cells);
     if (!is_plot) {
         push_axis(json, "rows", drawing->figure->rows);
         push_axis(json, "columns", drawing->figure->columns);
@@ -236,7 +240,10 @@ static void append_about(struct attn_buffer *out, const struct attn_figure_grid 
     const char *between = "";
 
     if (figure->model) {
-        append_markup(out, figure->model, strlen(figure->model));
+        size_t n;
+        const char *model = attn_path_last(figure->model, &n);
+
+        append_markup(out, model, n);
         between = "; ";
     }
     for (size_t i = 0; i < sizeof figure->texts / sizeof *figure->texts; i++) {
@@ -320,8 +327,7 @@ static enum attn_status append_figure(struct attn_buffer *out,
         status = attn_sink_check(svg, err);
     if (status == ATTN_OK) {
         bytes = attn_sink_bytes(svg, &n);
-        if (n <= MOST_FIGURE || drawing->kind == ATTN_FIGURE_BARS ||
-            drawing->kind == ATTN_FIGURE_CURVE)
+        if (n <= MOST_FIGURE || attn_figure_is_plot(drawing->kind))
             append_svg(out, bytes, n);
     }
     attn_sink_free(svg);
@@ -342,7 +348,7 @@ static void find_head(struct attn_page_experiment *experiment,
     if (layer == SIZE_MAX || head == SIZE_MAX || value == SIZE_MAX)
         return;
     for (size_t r = 0; r < attn_table_n_row(table); r++) {
-        const struct attn_cell l = attn_table_cell(table, r, layer);
+        const struct attn_cell l = attn_table_place(table, r, layer);
         const struct attn_cell h = attn_table_cell(table, r, head);
         const struct attn_cell v = attn_table_cell(table, r, value);
         const double size = v.type == ATTN_VALUE_REAL ? fabs(v.real) : fabs((double)v.integer);

@@ -14,7 +14,9 @@
 void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
                                 const struct attn_labels *labels)
 {
-    if (!labels->axes || labels->axes->rank == 4)
+    if (head->stack[0])
+        attn_buffer_append_format(out, "%s layer %d, ", head->stack, head->layer_there);
+    else if (!labels->axes || labels->axes->rank == 4)
         attn_buffer_append_format(out, "%s %d, ", labels->axes ? "batch" : "layer", head->group);
     attn_buffer_append_format(out, "head %d", head->number);
 }
@@ -129,11 +131,12 @@ static void append_table(const struct attn_page *page, struct attn_buffer *out)
     attn_page_head_append_name(out, head, &page->base.labels);
     attn_buffer_append_string(out, ": queries down, keys across</caption>\n<tr><td></td>");
     for (size_t c = 0; c < head->n_column; c++)
-        append_label(out, &page->names[head->is_source], c);
+        append_label(out, &page->names[head->is_source || head->is_encoder], c);
     attn_buffer_append_string(out, "</tr>\n");
     for (size_t r = 0; r < head->n_row; r++) {
         attn_buffer_append_string(out, "<tr>");
-        append_label(out, &page->names[0], page->base.queries[r]);
+        append_label(out, &page->names[head->is_encoder],
+                     head->is_encoder ? r : page->base.queries[r]);
         for (size_t c = 0; c < head->n_column; c++) {
             const float w = page->best[r * head->n_column + c];
 
@@ -149,6 +152,63 @@ static void append_table(const struct attn_page *page, struct attn_buffer *out)
     attn_buffer_append_string(out, "</table>\n");
 }
 
+/* The words above the picture. Where some heads have no rows it stays when a script shows the
+ * others. */
+static void append_words(const struct attn_page *page, struct attn_buffer *out)
+{
+    const struct attn_page_heads *heads = &page->heads;
+
+    attn_buffer_append_string(
+        out, "<p>The weights of all heads: of each queries down and keys across, the darker the "
+             "larger on light ground. With a script they can be looked at one by one.</p>\n");
+    if (heads->n_whole < heads->n)
+        attn_buffer_append_format(
+            out,
+            "</section>\n<section id=\"all\" class=\"lines\">\n<h2>All %zu heads</h2>\n"
+            "<p>The page has the rows of %zu heads, the first in each line of this picture of all. "
+            "A click on a head with rows shows it. A page that is made of chosen heads has their "
+            "rows.</p>\n",
+            heads->n, heads->n_whole);
+}
+
+/* Appends "2.5", or "cross:2.5", as `heads` takes it. */
+static void append_place(struct attn_buffer *out, const struct attn_page_head *head)
+{
+    const bool is_of_stack = head->stack[0] != '\0';
+
+    attn_buffer_append_format(out, "%s%s%d.%d", head->stack, is_of_stack ? ":" : "",
+                              is_of_stack ? head->layer_there : head->group, head->number);
+}
+
+/* The name of each head on the picture, its strongest measure and, if it has rows, a link. */
+static void append_map(const struct attn_page *page, const struct picture *picture,
+                       struct attn_buffer *out)
+{
+    const size_t step = picture->side + GAP;
+
+    attn_buffer_append_string(out, "<map name=\"heads\">\n");
+    for (size_t i = 0; i < picture->n_down * picture->n_across; i++) {
+        const struct attn_page_head *head = picture->places[i];
+        const size_t x = i % picture->n_across * step, y = i / picture->n_across * step;
+
+        if (!head)
+            continue;
+        attn_buffer_append_format(out, "<area coords=\"%zu,%zu,%zu,%zu\" alt=\"", x, y,
+                                  x + picture->side, y + picture->side);
+        append_place(out, head);
+        attn_buffer_append_string(out, "\" title=\"");
+        attn_page_head_append_name(out, head, &page->base.labels);
+        if (isfinite(head->values[ATTN_PAGE_far]))
+            attn_buffer_append_format(out, ": far %.2f", head->values[ATTN_PAGE_far]);
+        if (head->has_rows) {
+            attn_buffer_append_string(out, "\" href=\"#h=");
+            append_place(out, head);
+        }
+        attn_buffer_append_string(out, head->has_rows ? "\">\n" : ", no rows\">\n");
+    }
+    attn_buffer_append_string(out, "</map>\n");
+}
+
 /* Makes all of the view. PICTURE is empty, for the caller to release. */
 static enum attn_status make_view(struct picture *picture, const struct attn_page *page,
                                   struct attn_buffer *out, struct attn_error *err)
@@ -160,12 +220,14 @@ static enum attn_status make_view(struct picture *picture, const struct attn_pag
     fill_palette(picture, page->base.options.picture);
     image.width = picture->n_across * (picture->side + GAP) - GAP;
     image.height = picture->n_down * (picture->side + GAP) - GAP;
-    attn_buffer_append_string(
-        out, "<p>The weights of all heads: of each queries down and keys across, the darker the "
-             "larger on light ground. With a script they can be looked at one by one.</p>\n"
-             "<p><img alt=\"The weights of all heads as a picture\" src=\"data:image/png;base64,");
+    append_words(page, out);
+    attn_buffer_append_format(
+        out, "<p><img alt=\"The weights of all heads as a picture\" %ssrc=\"data:image/png;base64,",
+        page->heads.n_whole < page->heads.n ? "usemap=\"#heads\" " : "");
     ATTN_TRY(attn_png_append_base64(&image, out, err));
     attn_buffer_append_string(out, "\"></p>\n");
+    if (page->heads.n_whole < page->heads.n)
+        append_map(page, picture, out);
     if (page->has_best)
         append_table(page, out);
     return attn_buffer_check(out, err);

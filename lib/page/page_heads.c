@@ -29,10 +29,15 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
         .head = head,
         .group = writer->labels.axes ? place.batch : layer,
         .number = place.head,
-        .is_source = !attn_writer_has_own_keys(writer, layer),
+        .is_encoder = !attn_writer_has_own_rows(writer, layer),
+        .is_source =
+            attn_writer_has_own_rows(writer, layer) && !attn_writer_has_own_keys(writer, layer),
+        .has_rows = true,
         .n_row = extent.n_row,
         .n_column = extent.n_col,
+        .layer_there = layer,
     };
+    item->stack = attn_writer_stack(writer, ATTN_SITE_PATTERN, &item->layer_there);
     snprintf(item->id, sizeof item->id, "L%dH%d", layer, head);
     for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
         item->values[i] = (double)NAN;
@@ -45,7 +50,7 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
     if (!attn_checked_mul(extent.n_row, extent.n_col, &n_cell) ||
         !attn_checked_add(heads->n_cell, n_cell, &heads->n_cell))
         heads->n_cell = SIZE_MAX;
-    heads->n++;
+    heads->n_whole = ++heads->n;
     item->thumb = attn_alloc(item->n_thumb * item->n_thumb_row, item->n_thumb_col, err);
     if (!item->thumb)
         return ATTN_NO_MEMORY;
@@ -64,15 +69,21 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
     };
     static const struct attn_metric_settings settings = {.n_recalled = 1};
     const struct attn_selection *selection = writer->labels.selection;
-    const struct attn_dims *dims = attn_selection_dims(selection);
+    const size_t n_layer = attn_selection_n_layer(selection);
+    const size_t n_own = attn_selection_dims(selection)->n_layer;
+    size_t n_head = 0;
 
-    ATTN_TRY(ATTN_ALLOC(heads->first_of_layer, dims->n_layer, err));
-    ATTN_TRY(ATTN_ALLOC(heads->items, dims->n_layer * dims->n_head, err));
-    for (int layer = 0; layer < (int)dims->n_layer; layer++) {
+    for (size_t i = 0; i < n_layer; i++)
+        n_head += attn_writer_dims(writer, (int)i)->n_head;
+    ATTN_TRY(ATTN_ALLOC(heads->first_of_layer, n_layer, err));
+    ATTN_TRY(ATTN_ALLOC(heads->items, n_head, err));
+    for (size_t i = 0; i < n_layer; i++) {
+        const int layer = (int)((i + n_own) % n_layer); /* those of an encoder come first */
         const bool is_wanted = attn_selection_wants(selection, ATTN_SITE_PATTERN, layer);
 
         heads->first_of_layer[layer] = heads->n;
-        for (int head = 0; is_wanted && head < (int)dims->n_head; head++)
+        n_head = attn_writer_dims(writer, layer)->n_head;
+        for (int head = 0; is_wanted && head < (int)n_head; head++)
             if (attn_writer_has_head(writer, ATTN_SITE_PATTERN, layer, head))
                 ATTN_TRY(add_head(heads, writer, layer, head, err));
     }
@@ -80,6 +91,27 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
         ATTN_TRY(attn_measurement_create(metrics[i], &settings, selection, writer->options.pool,
                                          &heads->measurements[i], err));
     return ATTN_OK;
+}
+
+bool attn_page_heads_fit(struct attn_page_heads *heads, size_t most)
+{
+    int n_head = 0; /* of each group that have rows: as many as fit */
+    size_t n_cell = 0;
+
+    while (heads->n_cell < SIZE_MAX) {
+        for (size_t i = 0; i < heads->n; i++)
+            if (heads->items[i].number == n_head)
+                n_cell += heads->items[i].n_row * heads->items[i].n_column;
+        if (n_cell > most || n_cell == heads->n_cell)
+            break;
+        n_head++;
+    }
+    heads->n_whole = 0;
+    for (size_t i = 0; i < heads->n; i++) {
+        heads->items[i].has_rows = heads->items[i].number < n_head;
+        heads->n_whole += heads->items[i].has_rows;
+    }
+    return heads->n_whole > 0;
 }
 
 void attn_page_heads_release(struct attn_page_heads *heads)

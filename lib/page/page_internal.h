@@ -48,7 +48,11 @@ struct attn_page_head {
     char id[ATTN_PAGE_ID_SIZE];
     int layer, head;   /* as events have them */
     int group, number; /* layer and head, or batch and head of arrays */
+    const char *stack; /* "cross"; "" for the only one */
+    int layer_there;   /* the layer's number in it */
     bool is_source;    /* its keys are rows of a source */
+    bool is_encoder;   /* it is of an encoder: its queries are rows of the source, too */
+    bool has_rows;     /* on the page; else it has only a thumbnail */
     size_t n_row, n_column;
     size_t k;                           /* k x k cells are pooled */
     size_t n_thumb_row, n_thumb_col;    /* of a thumbnail */
@@ -65,6 +69,7 @@ struct attn_page_head {
 struct attn_page_heads {
     struct attn_page_head *items;                               /* [n] owns; by layer and head */
     size_t n, n_cell;                                           /* of all of them */
+    size_t n_whole;                                             /* that have rows on the page */
     size_t *first_of_layer;                                     /* [n_layer] owns */
     struct attn_measurement *measurements[ATTN_PAGE_N_MEASURE]; /* owns */
 };
@@ -72,6 +77,10 @@ struct attn_page_heads {
 enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
                                       struct attn_error *err);
 void attn_page_heads_release(struct attn_page_heads *heads);
+
+/* Keeps the rows of the first heads of each group, as many as have MOST cells in all; the others
+ * have thumbnails. False if no head has so few. */
+bool attn_page_heads_fit(struct attn_page_heads *heads, size_t most);
 
 /* The head of an event, which is of the pattern or of a gradient of it. */
 struct attn_page_head *attn_page_head_of(struct attn_page_heads *heads,
@@ -158,11 +167,12 @@ void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
  *     rows [[..]]                    a value a column; texts are printable
  *     n_label                        leading columns that name a group
  *     value                          the column that is drawn first
- *     map {kind, rows, columns, at, cell, is_pairs}
+ *     map {kind, rows, columns, at, cell, is_pairs, is_ranked}
  *         kind     "grid", "tokens", or "figure": the figure alone
  *         rows, columns {title, positions, texts, n_main}: what they are called
  *         at       row and column of each row of the table, one after the other; -1: nowhere
  *         cell     the column of texts that stand in the cells, or null
+ *         is_ranked  the table is sorted by size first, not in the order of its rows
  *     look                           colors, scale, theme, as they were asked for
  *     nothing, colormaps             as the run has them
  */
@@ -332,9 +342,11 @@ struct attn_page_file {
 #define EMBEDDED(name) extern const char attn_page_##name[], attn_page_##name##_end[];
 EMBEDDED(html) EMBEDDED(css) EMBEDDED(js)
 EMBEDDED(policy) EMBEDDED(live_policy) EMBEDDED(more_policy) /* with the hashes of scripts */
+EMBEDDED(figure_css) EMBEDDED(figure_policy)
 EMBEDDED(experiment_css) EMBEDDED(experiment_js) EMBEDDED(neurons_css) EMBEDDED(neurons_js)
 EMBEDDED(gradients_js) EMBEDDED(picture_css) EMBEDDED(picture_js)
-EMBEDDED(live_css) EMBEDDED(live_js) EMBEDDED(worker_js) EMBEDDED(wasi_js)
+EMBEDDED(live_css) EMBEDDED(live_js) EMBEDDED(stage_css) EMBEDDED(stage_js)
+EMBEDDED(story_js) EMBEDDED(worker_js) EMBEDDED(wasi_js)
 #undef EMBEDDED
 /* clang-format on */
 #define ATTN_PAGE_FILE(name) ((struct attn_page_file){attn_page_##name, attn_page_##name##_end})
@@ -364,5 +376,8 @@ enum attn_status attn_page_first_view_write(const struct attn_page *page, struct
 /* Appends the name of a head: "layer 2, head 5", or for arrays "batch 0, head 3", "head 3". */
 void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
                                 const struct attn_labels *labels);
+
+/* Whether a live page has a control, or another text of its own, that reads TEXT. */
+bool attn_page_live_has_text(const char *text);
 
 #endif

@@ -6,13 +6,19 @@
 #include "encode/json_writer.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void attn_page_live_append_scripts(struct attn_buffer *out)
 {
     attn_buffer_append_char(out, '\n');
     attn_page_append_element(out, "style", ATTN_PAGE_FILE(experiment_css));
     attn_page_append_element(out, "style", ATTN_PAGE_FILE(live_css));
+    attn_page_append_element(out, "style", ATTN_PAGE_FILE(stage_css));
+    attn_page_append_element(out, "style", ATTN_PAGE_FILE(neurons_css));
     attn_page_append_element(out, "script", ATTN_PAGE_FILE(experiment_js));
+    attn_page_append_element(out, "script", ATTN_PAGE_FILE(neurons_js));
+    attn_page_append_element(out, "script", ATTN_PAGE_FILE(stage_js));
+    attn_page_append_element(out, "script", ATTN_PAGE_FILE(story_js));
     attn_page_append_element(out, "script", ATTN_PAGE_FILE(live_js));
 }
 
@@ -47,6 +53,15 @@ static void append_live(struct attn_buffer *out, const struct attn_page *page)
     attn_json_end(&json);
     append_options(attn_json_key(&json, "options"), labels->options, labels->n_option);
     append_options(attn_json_key(&json, "reading"), live->reading, live->n_reading);
+    attn_json_begin(attn_json_key(&json, "extras"), '[');
+    for (size_t i = 0; i < live->n_extra; i++) {
+        attn_json_begin(&json, '[');
+        attn_json_text(&json, live->extras[i].name);
+        attn_json_size(&json, live->extras[i].height);
+        attn_json_size(&json, live->extras[i].width);
+        attn_json_end(&json);
+    }
+    attn_json_end(&json);
     if (live->rgb) {
         attn_json_size(attn_json_key(&json, "height"), live->height);
         attn_json_size(attn_json_key(&json, "width"), live->width);
@@ -67,20 +82,51 @@ static void write_worker(struct attn_sink *sink)
     attn_sink_write(sink, end, sizeof end - 1);
 }
 
+bool attn_page_live_has_text(const char *text)
+{
+    static const char around[] = "'\"`<> "; /* a text of the page is between two of these */
+    const struct attn_page_file files[] = {ATTN_PAGE_FILE(html),     ATTN_PAGE_FILE(js),
+                                           ATTN_PAGE_FILE(live_js),  ATTN_PAGE_FILE(stage_js),
+                                           ATTN_PAGE_FILE(story_js), ATTN_PAGE_FILE(experiment_js)};
+    const size_t n = strlen(text);
+
+    for (size_t i = 0; n > 0 && i < sizeof files / sizeof *files; i++) {
+        const char *at = files[i].begin, *end = files[i].end - 1;
+
+        while ((at = memmem(at + 1, (size_t)(end - at - 1), text, n)))
+            if (strchr(around, at[-1]) && strchr(around, at[n]))
+                return true;
+    }
+    return false;
+}
+
+/* Adds block I of a KIND, "live-file-0". */
+static enum attn_status add_numbered(const struct attn_page *page, const char *kind, size_t i,
+                                     const void *data, size_t size, struct attn_error *err)
+{
+    char id[ATTN_PAGE_ID_SIZE];
+
+    snprintf(id, sizeof id, "live-%s-%zu", kind, i);
+    return attn_page_data_add(page->data, id, data, size, err);
+}
+
 enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_error *err)
 {
     const struct attn_live *live = page->base.options.picture->live;
     struct attn_sink *sink = page->base.sink;
+    const struct {
+        const char *id, *json;
+        size_t n;
+    } files[] = {{"live-steps", live->story, live->n_story},
+                 {"live-language", live->words, live->n_words}};
     struct attn_buffer text = {0};
     enum attn_status status;
 
     ATTN_TRY(attn_page_data_add(page->data, "live-module", live->module, live->n_module, err));
-    for (size_t i = 0; i < live->n_file; i++) {
-        char id[ATTN_PAGE_ID_SIZE];
-
-        snprintf(id, sizeof id, "live-file-%zu", i);
-        ATTN_TRY(attn_page_data_add(page->data, id, live->files[i].data, live->files[i].size, err));
-    }
+    for (size_t i = 0; i < live->n_file; i++)
+        ATTN_TRY(add_numbered(page, "file", i, live->files[i].data, live->files[i].size, err));
+    for (size_t i = 0; i < live->n_extra; i++)
+        ATTN_TRY(add_numbered(page, "extra", i, live->extras[i].data, live->extras[i].size, err));
     if (live->rgb)
         ATTN_TRY(attn_page_data_add(page->data, "live-picture", live->rgb,
                                     live->height * live->width * 3, err));
@@ -88,12 +134,12 @@ enum attn_status attn_page_live_write(const struct attn_page *page, struct attn_
     status = attn_buffer_check(&text, err);
     if (status == ATTN_OK)
         attn_page_write_json(sink, "live", &text);
-    if (live->story) {
+    for (size_t i = 0; i < sizeof files / sizeof *files && status == ATTN_OK; i++) {
         text.size = 0;
-        attn_buffer_append(&text, live->story, live->n_story);
+        attn_buffer_append(&text, files[i].json, files[i].n);
         status = attn_buffer_check(&text, err);
-        if (status == ATTN_OK)
-            attn_page_write_json(sink, "live-steps", &text);
+        if (status == ATTN_OK && files[i].json)
+            attn_page_write_json(sink, files[i].id, &text);
     }
     if (status == ATTN_OK)
         write_worker(sink);

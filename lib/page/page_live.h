@@ -7,6 +7,14 @@
 #include "base/source.h"
 #include "writers/output.h"
 
+/* A file that a step of the story reads: its bytes, or a picture as RGB. */
+struct attn_live_extra {
+    const char *name; /* as the steps have it */
+    const void *data; /* [size] */
+    size_t size;
+    size_t height, width; /* of a picture; else 0 */
+};
+
 /* All of it is borrowed. */
 struct attn_live {
     const void *module; /* [n_module] the tool as a command of WASI, preview 1 */
@@ -23,6 +31,10 @@ struct attn_live {
     size_t height, width;
     const char *story; /* [n_story] JSON (cmd/manual/pages.md); NULL: none */
     size_t n_story;
+    const struct attn_live_extra *extras; /* [n_extra] of the story */
+    size_t n_extra;
+    const char *words; /* [n_words] JSON: texts of the controls, by those in English; NULL: none */
+    size_t n_words;
 };
 
 #endif

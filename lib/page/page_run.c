@@ -274,15 +274,23 @@ static void push_head(struct attn_json_writer *json, const struct attn_page_head
         ATTN_PAGE_MEASURE_MAP(MEASURE_NAME)
 #undef MEASURE_NAME
     };
+    char group[32];
 
     attn_json_begin(json, '{');
     attn_json_text(attn_json_key(json, "id"), head->id);
     attn_json_integer(attn_json_key(json, "layer"), head->layer);
-    attn_json_integer(attn_json_key(json, "group"), head->group);
+    if (head->stack[0]) {
+        snprintf(group, sizeof group, "%s:%d", head->stack, head->layer_there);
+        attn_json_text(attn_json_key(json, "group"), group);
+    } else {
+        attn_json_integer(attn_json_key(json, "group"), head->group);
+    }
     attn_json_integer(attn_json_key(json, "head"), head->number);
     attn_json_size(attn_json_key(json, "rows"), head->n_row);
     attn_json_size(attn_json_key(json, "cols"), head->n_column);
     attn_json_bool(attn_json_key(json, "is_source"), head->is_source);
+    if (head->is_encoder)
+        attn_json_bool(attn_json_key(json, "is_encoder"), true);
     attn_json_size(attn_json_key(json, "pooled"), head->k);
     for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
         push_number(attn_json_key(json, names[i]), 6, head->values[i]);
@@ -315,10 +323,13 @@ static void push_heads(struct run_json *to)
     const struct attn_page *page = to->page;
     const struct attn_array_axes *axes = page->base.labels.axes;
     struct attn_json_writer *json;
+    size_t start = 0; /* among those with rows */
 
     attn_json_text(push_key(to, "grouping"), !axes ? "layer" : axes->rank == 4 ? "batch" : "none");
     attn_json_integer(push_key(to, "bytes"), page->n_byte);
-    attn_json_size(push_key(to, "start"), page->start);
+    for (size_t i = 0; i < page->start; i++)
+        start += page->heads.items[i].has_rows;
+    attn_json_size(push_key(to, "start"), start);
     attn_json_size(push_key(to, "query"), first_query(page));
     json = push_key(to, "sets");
     attn_json_begin(json, '[');
@@ -329,6 +340,8 @@ static void push_heads(struct run_json *to)
     json = push_key(to, "heads");
     attn_json_begin(json, '[');
     for (size_t i = 0; i < page->heads.n; i++) {
+        if (!page->heads.items[i].has_rows)
+            continue;
         attn_json_line(json);
         push_head(json, &page->heads.items[i]);
     }

@@ -48,10 +48,11 @@ enum attn_status attn_page_vectors_init(struct attn_page_vectors *vectors,
 
     vectors->query = attn_site_of_scores(dims, ATTN_LAYOUT_QUERY);
     vectors->key = attn_site_of_scores(dims, ATTN_LAYOUT_KEY);
-    if (writer->labels.axes || writer->options.picture->is_difference ||
+    if (writer->labels.axes || (dims->sites & ATTN_SITE_BIT(ATTN_SITE_SINK)) != 0 ||
+        writer->options.picture->is_difference ||
         writer->options.picture->live) /* where another text is typed, they would be of the first */
         return ATTN_OK;
-    for (int layer = 0; layer < (int)dims->n_layer; layer++)
+    for (int layer = 0; layer < (int)attn_selection_n_layer(selection); layer++)
         if (attn_selection_wants(selection, ATTN_SITE_PATTERN, layer) &&
             !count_layer(writer, vectors, layer, &n))
             return ATTN_OK;

@@ -49,9 +49,11 @@ static size_t count_cells(const struct attn_page *w)
     return w->heads.n_cell <= SIZE_MAX / n_set ? n_set * w->heads.n_cell : SIZE_MAX;
 }
 
-static enum attn_status check_selection(const struct attn_page *w, struct attn_error *err)
+static enum attn_status check_selection(struct attn_page *w, struct attn_error *err)
 {
     const size_t n = count_cells(w);
+    const bool is_plain = !is_comparison(w) && w->gradients.n == 0 && !w->has_experiment &&
+                          !w->base.options.picture->live;
     char n_cell[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
 
     if (w->heads.n == 0 || w->heads.items[0].n_row == 0) {
@@ -63,7 +65,8 @@ static enum attn_status check_selection(const struct attn_page *w, struct attn_e
                        "a page shows both patterns of a comparison as they are, without a view");
         return attn_error_hint(err, "the page itself leaves the first token out, and divides rows");
     }
-    if (n <= ATTN_PAGE_MOST_CELLS)
+    if (n <= ATTN_PAGE_MOST_CELLS ||
+        (is_plain && attn_page_heads_fit(&w->heads, ATTN_PAGE_MOST_CELLS)))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "a page of %zu heads would have %s cells, expected %s at most", w->heads.n,
@@ -233,6 +236,8 @@ static void append_about_run(struct attn_page *w, struct attn_buffer *out)
         attn_buffer_append_string(out, "; ");
         out->has_failed |= option.has_failed;
     }
+    if (w->heads.n_whole < w->heads.n)
+        attn_buffer_append_format(out, "the first %zu of ", w->heads.n_whole);
     attn_buffer_append_format(out, "%zu head%s, ", w->heads.n, w->heads.n == 1 ? "" : "s");
     if (labels->axes) {
         attn_buffer_append_format(out, "%zu %s, %zu key%s", n, n == 1 ? "query" : "queries", n_key,
@@ -435,6 +440,8 @@ static bool is_better(const struct attn_page *w, const struct attn_page_head *he
 
     if (w->has_experiment && found->layer >= 0)
         return head->group == found->layer && head->number == found->head;
+    if (!head->has_rows)
+        return false;
     return head->is_source != other->is_source
                ? head->is_source
                : head->values[ATTN_PAGE_far] > other->values[ATTN_PAGE_far];
@@ -449,7 +456,8 @@ static enum attn_status end_head(struct attn_page *w, struct attn_page_head *hea
     char id[ATTN_PAGE_ID_SIZE + sizeof ATTN_PAGE_EXACT];
 
     move_bytes(w, &w->low);
-    attn_page_data_end(w->data);
+    if (head->has_rows)
+        attn_page_data_end(w->data);
     if (is_comparison(w)) { /* exact attention waited for the end of the chosen */
         snprintf(id, sizeof id, "%s" ATTN_PAGE_EXACT, head->id);
         attn_page_data_begin(w->data, id);
@@ -478,10 +486,11 @@ static enum attn_status take_event(struct attn_page *w, const struct attn_trace_
 
     for (size_t r = 0; r < event->n_row; r++) {
         attn_page_read_row(event, r, w->row, n);
-        if (w->n_row == 0)
+        if (w->n_row == 0 && head->has_rows)
             attn_page_data_begin(w->data, head->id);
         attn_page_head_take_row(head, w->n_row, w->row);
-        put_levels(w, w->row, n, attn_page_data_reserve(w->data, n), &w->low);
+        if (head->has_rows)
+            put_levels(w, w->row, n, attn_page_data_reserve(w->data, n), &w->low);
         if (has_table(head))
             memcpy(w->cells + w->n_row * n, w->row, n * sizeof *w->row);
         if (exact) {
@@ -531,17 +540,24 @@ static enum attn_status predictions_page(struct attn_writer *writer,
 
 /* --- A page that is one figure --------------------------------------------------------------- */
 
+static void write_file(struct attn_sink *sink, struct attn_page_file file)
+{
+    attn_sink_write(sink, file.begin, (size_t)(file.end - file.begin));
+}
+
 /* Writes a page that is one figure in SVG, without a script, with the title of the figure. */
 static enum attn_status write_figure(const struct attn_sink *svg, struct attn_sink *sink,
                                      struct attn_error *err)
 {
     static const char before[] =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
-        "base-uri 'none'; form-action 'none'\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ";
+    static const char head[] =
+        " img-src data:; base-uri 'none'; form-action 'none'\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"generator\" content=\"attn-cli " ATTN_VERSION "\">\n<title>";
-    static const char between[] = "</title>\n</head>\n<body>\n", after[] = "</body>\n</html>\n";
+    static const char between[] = "</title>\n<style>", body[] = "</style>\n</head>\n<body>\n",
+                      after[] = "</body>\n</html>\n";
     static const char opening[] = "<title>", none[] = "attention";
     const char *bytes, *begin, *end = NULL;
     size_t n;
@@ -549,6 +565,8 @@ static enum attn_status write_figure(const struct attn_sink *svg, struct attn_si
     ATTN_TRY(attn_sink_check(svg, err));
     bytes = attn_sink_bytes(svg, &n);
     attn_sink_write(sink, before, sizeof before - 1);
+    write_file(sink, ATTN_PAGE_FILE(figure_policy));
+    attn_sink_write(sink, head, sizeof head - 1);
     begin = memmem(bytes, n, opening, sizeof opening - 1);
     if (begin) {
         begin += sizeof opening - 1;
@@ -559,6 +577,8 @@ static enum attn_status write_figure(const struct attn_sink *svg, struct attn_si
     else
         attn_sink_write(sink, none, sizeof none - 1);
     attn_sink_write(sink, between, sizeof between - 1);
+    write_file(sink, ATTN_PAGE_FILE(figure_css));
+    attn_sink_write(sink, body, sizeof body - 1);
     attn_sink_write(sink, bytes, n);
     attn_sink_write(sink, after, sizeof after - 1);
     return ATTN_OK;
@@ -633,12 +653,13 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
 {
     struct attn_page *w = (struct attn_page *)writer;
     const enum attn_figure figure = writer->options.picture->figure;
+    const attn_site_set sites = attn_selection_sites(writer->labels.selection);
 
     if (writer->options.table) {
         ATTN_TRY(attn_page_experiment_init(&w->experiment, writer->options.table,
                                            writer->options.grid, writer->options.picture, err));
         w->has_experiment = true;
-    } else if (figure == ATTN_FIGURE_POINTS ||
+    } else if (figure == ATTN_FIGURE_POINTS || sites == ATTN_SITE_BIT(ATTN_SITE_CONTACTS) ||
                (figure == ATTN_FIGURE_PATCHES &&
                 (writer->options.picture->n_patch_row > 0 || !writer->labels.backdrop))) {
         if (is_comparison(w))
@@ -680,7 +701,7 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     for (size_t i = 0; i < w->heads.n; i++) {
         const struct attn_page_head *head = &w->heads.items[i];
         const size_t n = head->n_thumb * head->n_thumb_row * head->n_thumb_col;
-        unsigned char *out = attn_page_data_reserve(w->data, n);
+        unsigned char *out = head->has_rows ? attn_page_data_reserve(w->data, n) : NULL;
 
         if (out)
             memcpy(out, head->thumb, n);
@@ -738,6 +759,7 @@ const struct attn_format attn_html_format = {
     .has_predictions = true,
     .is_picture = true,
     .draws_differences = true,
+    .joins_stacks = true,
     .tensors =
         &(const struct attn_writer_ops){
             .size = sizeof(struct attn_page),

@@ -22,6 +22,9 @@ const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 
 let run, blockOf, heads, groups, columns, byName, isComparison, isMixed, sites, MEASURES;
 let nTaken = 0; // runs that were shown: what was decoded of another one is of no use
+let plain; // the run as it came
+let words = null, areMerged = false, isEncoder; // whose rows are shown: words, tokens of the source
+let usualQuery, maxKey, maxPosition; // positions; the query that is looked at first
 const rowOfQuery = new Map();
 const isSpaced = list => Boolean(list) && list.length > 1 && !list.some(t => /^\s|\s$/.test(t));
 const MAX_LINES = 128, MAX_TABLE = 64, MAX_KEPT = 24, MAX_SHAPED = 6;
@@ -39,14 +42,28 @@ function takeRun(made, textOf) {
   heads = run.heads;
   groups = [...new Set(heads.map(h => h.group))];
   columns = [...new Set(heads.map(h => h.head))].sort((a, b) => a - b);
-  byName = new Map(heads.map((h, i) => [h.group + '.' + h.head, i]));
+  byName = new Map(heads.map((h, i) => [nameOf(h), i]));
   isComparison = run.sets.length > 1;
-  isMixed = heads.some(h => h.is_source) && heads.some(h => !h.is_source);
+  isMixed = heads.some(h => h.is_source) && heads.some(h => !h.is_source) && !isNaN(heads[0].group);
   sites = (run.gradients ?? []).map(g => g.site);
   MEASURES = ['first', 'previous', 'self', 'entropy', 'far', ...signedSets()];
-  rowOfQuery.clear();
-  for (let row = 0; row < heads[0].rows; row++) rowOfQuery.set(queryAt(row), row);
+  plain = { ...run };
+  arrange();
   nTaken++;
+}
+
+// Makes rows and columns words or tokens, and while a head of an encoder is shown those of the source.
+function arrange() {
+  Object.assign(run, plain, areMerged && words.texts);
+  if (isEncoder)
+    Object.assign(run, { tokens: run.source_tokens, texts: run.source_texts, labels: run.source_labels,
+      source_tokens: null, ids: null, gaps: null, queries: null, predictions: null });
+  rowOfQuery.clear();
+  const { rows } = heads.find(h => h.is_encoder === isEncoder) ?? heads[0];
+  for (let row = 0; row < rows; row++) rowOfQuery.set(queryAt(row), row);
+  usualQuery = areMerged || isEncoder ? rows - 1 : run.query;
+  maxKey = Math.max(...heads.map(h => h.cols)) - 1;
+  maxPosition = Math.max(maxKey, usualQuery);
 }
 
 takeRun(JSON.parse($('run').textContent), id => $(id).textContent);
@@ -54,15 +71,17 @@ takeRun(JSON.parse($('run').textContent), id => $(id).textContent);
 // What the first and the second set of patterns are called.
 const setNames = () => run.set_names ?? ['chosen', 'exact'];
 
+// 2.5 or cross:2.5
+function nameOf(head) { return head.group + '.' + head.head; }
+
 function headName(h) {
   const head = heads[h];
   if (run.grouping === 'none') return 'head ' + head.head;
-  return run.grouping + ' ' + head.group + ', head ' + head.head +
+  return (run.grouping + ' ' + head.group).replace(/layer (\w+):/, '$1 layer ') + ', head ' + head.head +
     (isMixed ? head.is_source ? ' (cross)' : ' (self)' : '');
 }
 
-// The run has texts as they are. What may be shown of them, printable, it has beside them where that
-// is anything else.
+// The run has texts as they are, and printable ones beside them where these differ.
 const heading = () => run.heading ?? run.title;
 const tokensOf = isSource => isSource ? run.source_tokens : run.tokens;
 const textsOf = isSource => (isSource ? run.source_texts : run.texts) || tokensOf(isSource);
@@ -79,6 +98,8 @@ function shortText(position, isSource) {
   const characters = Array.from(text);
   return characters.length > 14 ? characters.slice(0, 13).join('') + '\u2026' : text;
 }
+
+const isolated = (position, isSource) => '\u2068' + shortText(position, isSource) + '\u2069';
 
 // --- Words ---
 
@@ -99,17 +120,15 @@ function wordsOf(isSource) {
 // are words, or rows are not all there.
 function findWords() {
   const own = wordsOf(false), source = run.source_tokens ? wordsOf(true) : null;
-  const isWhole = !run.queries && run.ids && own && heads.every(h => h.rows === own.at(-1)[1] + 1);
+  const isWhole = !run.queries && run.ids && own && heads.every(h =>
+    h.is_source || h.is_encoder ? source : h.rows === own.at(-1)[1] + 1);
   if (!isWhole || (own.length === run.tokens.length && (!source || source.length === run.source_tokens.length)))
     return null;
   const rest = text => run.piece && text.startsWith(run.piece) ? text.slice(run.piece.length) : text;
   const joined = (list, of) => list && of && list.map(([from, to]) => of[from] + of.slice(from + 1, to + 1).map(rest).join(''));
   const positionOf = p => own.findIndex(([, to]) => to === p); // what is expected after a word
   return { own, source, sizes: heads.map(h => [h.rows, h.cols]),
-    tokens: { tokens: run.tokens, texts: run.texts, labels: run.labels, gaps: run.gaps,
-      source_tokens: run.source_tokens, source_texts: run.source_texts, source_labels: run.source_labels,
-      predictions: run.predictions },
-    words: { tokens: joined(own, run.tokens), texts: joined(own, run.texts), labels: joined(own, run.labels),
+    texts: { tokens: joined(own, run.tokens), texts: joined(own, run.texts), labels: joined(own, run.labels),
       gaps: run.gaps && own.map(([from]) => run.gaps[from]),
       source_tokens: joined(source, run.source_tokens), source_texts: joined(source, run.source_texts),
       source_labels: joined(source, run.source_labels),
@@ -117,29 +136,27 @@ function findWords() {
         positionOf(p.position) < 0 ? [] : [{ ...p, position: positionOf(p.position) }]) } } };
 }
 
-let words = null, areMerged = false;
+// The words of the rows and the columns of a head.
+const wordsOfHead = ({ is_encoder, is_source }) =>
+  [is_encoder ? words.source : words.own, is_encoder || is_source ? words.source : words.own];
 
 // Makes rows and columns words, or tokens again.
 function mergeWords(isOn) {
   isOn = Boolean(isOn && words);
   if (isOn === areMerged) return;
   areMerged = isOn;
-  Object.assign(run, isOn ? words.words : words.tokens);
   heads.forEach((head, h) => {
-    const keys = head.is_source && words.source ? words.source : words.own;
-    [head.rows, head.cols] = isOn ? [words.own.length, keys.length] : words.sizes[h];
+    [head.rows, head.cols] = isOn ? wordsOfHead(head).map(list => list.length) : words.sizes[h];
   });
-  rowOfQuery.clear();
-  for (let row = 0; row < heads[0].rows; row++) rowOfQuery.set(row, row);
-  measureRun();
+  arrange();
+  elsewhere = null;
   shapedOnes.clear();
   $('stage').dataset.made = '';
 }
 
-// Values between words; of weights the columns of a word's tokens are summed, their rows averaged.
+// Values between words: columns of the tokens of a word are added up, their rows averaged.
 function betweenWords(values, h, joined = (sum, nRow) => sum / nRow) {
-  const nColumn = words.sizes[h][1], rows = words.own;
-  const columns = heads[h].is_source && words.source ? words.source : rows;
+  const nColumn = words.sizes[h][1], [rows, columns] = wordsOfHead(heads[h]);
   const out = new Float32Array(rows.length * columns.length).fill(NaN);
   rows.forEach(([r0, r1], i) => columns.forEach(([c0, c1], j) => {
     let sum = 0, n = 0;
@@ -163,8 +180,7 @@ const setWords = isOn => {
 
 // The bytes of a block: base64 of raw deflate.
 async function inflate(text) {
-  const packed = atob(text.trim());
-  const bytes = new Uint8Array(packed.length);
+  const packed = atob(text.trim()), bytes = new Uint8Array(packed.length);
   for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
   return new Uint8Array(await new Response(stream).arrayBuffer());
@@ -359,7 +375,7 @@ function rangeOf(m, row) {
   const key = state.e === 'row' ? row : -1;
   m.ranges ??= new Map();
   if (!m.ranges.has(key))
-    m.ranges.set(key, largestOf(key < 0 ? m.weights : m.weights.subarray(row * m.cols, (row + 1) * m.cols)));
+    m.ranges.set(key, largestOf(key < 0 ? m.weights : rowOf(m, row)));
   const size = m.ranges.get(key) || 1;
   return [signed ? -size : 0, size];
 }
@@ -395,16 +411,16 @@ function colourOf(m, row, column) {
   return hex(rampOf(m.isDifference), stepper(rangeOf(m, row))(m.weights[row * m.cols + column]));
 }
 
+const rgbOf = colour => [1, 3, 5].map(i => parseInt(colour.slice(i, i + 2), 16));
+
 // Black or white, whichever has the larger contrast with a colour: it is 4.58:1 or more.
 function inkOn(colour) {
-  const [r, g, b] = [1, 3, 5].map(i => {
-    const c = parseInt(colour.slice(i, i + 2), 16) / 255;
+  const [r, g, b] = rgbOf(colour).map(x => {
+    const c = x / 255;
     return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
 }
-
-const rgbOf = colour => [1, 3, 5].map(i => parseInt(colour.slice(i, i + 2), 16));
 
 // Paints cells [r0, r1) x [c0, c1) of M, one pixel each.
 function paintCells(m, r0, r1, c0, c1, canvas) {
@@ -456,15 +472,6 @@ function percent(w) {
 // --- State ---
 
 const VIEWS = ['grid', 'matrix', 'tokens', 'lines'];
-let usualQuery, maxKey, maxPosition; // positions; the query that is looked at first
-
-function measureRun() {
-  usualQuery = areMerged ? heads[0].rows - 1 : run.query;
-  maxKey = Math.max(...heads.map(h => h.cols)) - 1;
-  maxPosition = Math.max(maxKey, usualQuery);
-}
-
-measureRun();
 const defaults = {
   v: VIEWS.includes(run.figure) ? run.figure : heads.length > 1 ? 'grid' : 'matrix', // the view
   h: run.start, // the head
@@ -488,6 +495,18 @@ const defaults = {
 };
 const state = structuredClone(defaults);
 let hover = null; // what the pointer is on: {q, k} by positions, or {h}
+let elsewhere; // query, pinned tokens and what is sought of the other stack
+
+// Makes rows those of the stack of a head, where there are two.
+function turnTo(h) {
+  if (heads[h].is_encoder === isEncoder) return;
+  const { q, p } = state, there = elsewhere;
+  elsewhere = { q, p, sought };
+  isEncoder = heads[h].is_encoder;
+  arrange();
+  ({ q: state.q, p: state.p, sought } = there ?? { q: usualQuery, p: [], sought: seekNothing() });
+  $('stage').dataset.made = '';
+}
 
 const listOf = (text, read) => {
   const list = text === '' ? [] : text.split(',').map(read);
@@ -518,13 +537,17 @@ const readers = {
 function readHash(hash) {
   const parts = hash.replace(/^#/, '').split('&');
   mergeWords(parts.includes('words=1')); // what positions mean depends on it
-  Object.assign(state, structuredClone(defaults), { q: usualQuery });
+  Object.assign(state, structuredClone(defaults));
+  turnTo(state.h);
+  [elsewhere, state.q] = [null, usualQuery];
   for (const part of parts) {
     const at = part.indexOf('=');
     const name = part.slice(0, at);
     if (at < 1 || !Object.hasOwn(readers, name)) continue;
     const value = readers[name](part.slice(at + 1));
-    if (value !== undefined) state[name] = value;
+    if (value === undefined) continue;
+    state[name] = value;
+    turnTo(state.h);
   }
   if (!words) state.words = 0;
   if (run.hides_first) state.first = 0; // it is not in the file
@@ -534,13 +557,12 @@ function readHash(hash) {
 let moreOfHash = () => []; // parts that others add
 
 function writeHash() {
-  const nameOf = h => heads[h].group + '.' + heads[h].head;
   const parts = [];
   for (const [name, value] of Object.entries(state)) {
     if (String(value) === String(name === 'q' ? usualQuery : defaults[name]) && name !== 'v' && name !== 'h')
       continue;
     if (value === -1 || value === '') continue;
-    const text = name === 'h' ? nameOf(value) : name === 't' ? value.map(nameOf).join()
+    const text = name === 'h' ? nameOf(heads[value]) : name === 't' ? value.map(h => nameOf(heads[h])).join()
       : String(value);
     parts.push(name + '=' + text);
   }
@@ -562,10 +584,12 @@ function set(changes) {
 
 // --- What is looked at ---
 
+// Whether a head has the rows and columns of the chosen one.
+const isLike = h => ['rows', 'cols', 'is_source', 'is_encoder'].every(key => heads[h][key] === heads[state.h][key]);
+
 // The heads that are shown as one matrix: those ticked where they are combined, else one.
 function shownHeads() {
-  const { rows, cols } = heads[state.h];
-  const like = state.t.filter(h => heads[h].rows === rows && heads[h].cols === cols);
+  const like = state.t.filter(isLike);
   if (state.c && like.length > 0) return like;
   return [hover && hover.h !== undefined ? hover.h : state.h];
 }
@@ -584,13 +608,20 @@ function cell() {
   return { q: state.q, k: state.k };
 }
 
-// Keys of a row, the strongest first, without those that are masked.
-function ranked(m, row) {
-  const weights = m.weights.subarray(row * m.cols, (row + 1) * m.cols);
-  const keys = [];
-  for (let j = 0; j < m.cols; j++) if (isFinite(weights[j])) keys.push(j);
-  return keys.sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]) || a - b);
+const rowOf = (m, row) => m.weights.subarray(row * m.cols, (row + 1) * m.cols);
+
+// Places of weights, the strongest first, without those that are masked.
+function order(weights) {
+  const found = [];
+  weights.forEach((w, i) => { if (isFinite(w)) found.push(i); });
+  return found.sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]) || a - b);
 }
+
+const ranked = (m, row) => order(rowOf(m, row));
+
+// The three strongest weights, each after its name.
+const best = (weights, nameAt) => order(weights).slice(0, 3).flatMap((i, at) =>
+  [at ? ', ' : ' ', ...nameAt(i), ' ', el('b', at ? {} : { id: 'value' }, number(weights[i]))]);
 
 // The cells that carry more weight than a threshold and are among the N strongest of their row.
 function strongest(m, n) {
@@ -627,8 +658,7 @@ function sayCell(m) {
   const row = rowOfQuery.get(q);
   const others = state.w === 'both' && matrices.length === 3 ? matrices : [];
   if (row === undefined || k < 0 || k >= m.cols) {
-    say(el('b', {}, shownName(shownHeads())), row === undefined ? '' : ': ',
-      ...(row === undefined ? [] : named('query', q)));
+    say(el('b', {}, shownName(shownHeads())), ...(row === undefined ? [] : [': ', ...named('query', q)]));
     return;
   }
   const w = m.weights[row * m.cols + k];
@@ -645,6 +675,7 @@ function sayCell(m) {
 // --- All heads ---
 
 let thumbNodes = [], thumbsDrawn = '';
+const roomIn = node => isPrinting ? 700 : node.clientWidth; // 700 on paper
 
 function makeThumbs() {
   thumbNodes = heads.map((head, h) => {
@@ -664,7 +695,7 @@ function makeThumbs() {
 const measureText = head => head[state.m] === null ? '\u2013' : head[state.m].toFixed(2);
 
 function thumbSize() {
-  const room = $('thumbs').clientWidth - 44;
+  const room = roomIn($('thumbs')) - 44;
   const across = state.o && state.m ? Math.min(heads.length, columns.length) : columns.length;
   return clamp(Math.floor(room / across) - 4, 8, state.v === 'grid' ? 128 : 40);
 }
@@ -704,11 +735,10 @@ const groupTitle = () => run.grouping === 'none' ? '' : run.grouping;
 function arrangeThumbs(size) {
   const place = $('thumbs');
   if (state.o && state.m) {
-    const longest = Math.max(...heads.map(head => textWidth(head.group + '.' + head.head)));
+    const longest = Math.max(...heads.map(head => textWidth(nameOf(head))));
     place.style.gridTemplateColumns = 'repeat(auto-fill, ' + Math.max(size, longest) + 'px)';
     place.replaceChildren(...orderedHeads().map(h => {
-      const name = heads[h].group + '.' + heads[h].head;
-      thumbNodes[h].append(el('span', { class: 'value' }, name));
+      thumbNodes[h].append(el('span', { class: 'value' }, nameOf(heads[h])));
       return el('div', { class: 'row', role: 'row' }, thumbNodes[h]);
     }));
     return;
@@ -718,12 +748,12 @@ function arrangeThumbs(size) {
     ...columns.map(c => el('span', { class: 'column-name', role: 'columnheader' }, String(c))));
   const rows = groups.map(group => el('div', { class: 'row', role: 'row' },
     el('span', { class: 'row-name', role: 'rowheader' },
-      run.grouping === 'none' ? '' : String(group), ...kindOfLayer(group)),
+      run.grouping === 'none' ? '' : String(group).replace(':', ' '), ...kindOfLayer(group)),
     ...columns.map(c => {
       const h = byName.get(group + '.' + c);
       return h === undefined ? el('span', { role: 'gridcell' }) : thumbNodes[h];
     })));
-  place.style.gridTemplateColumns = `auto repeat(${columns.length}, ${isPrinting ? `minmax(0, ${size}px)` : size + 'px'})`;
+  place.style.gridTemplateColumns = `auto repeat(${columns.length}, ${size}px)`;
   place.replaceChildren(top, ...rows);
 }
 
@@ -837,8 +867,8 @@ class Matrix {
   // Takes a matrix and lays it out.
   show(m, isSmall, most = 44) {
     this.m = m;
-    const width = this.node.parentNode.clientWidth;
-    const height = isSmall ? Math.min(width, innerHeight * 0.7) : innerHeight * 0.74;
+    const width = roomIn(this.node.parentNode);
+    const height = isPrinting ? 660 : isSmall ? Math.min(width, innerHeight * 0.7) : innerHeight * 0.74;
     let px = state.z || most;
     for (;; px--) {
       this.left = measureLabels(m.rows, queryAt, false, px);
@@ -853,6 +883,7 @@ class Matrix {
     this.x0 = this.left.width + 18;
     this.y0 = this.labelHeight + 18;
     this.node.style.maxHeight = Math.max(height, 240) + 'px';
+    this.node.style.zoom = isPrinting ? Math.min(1, width / (this.x0 + m.cols * px)) : 1;
     this.size.style.width = this.x0 + Math.max(m.cols * px, 110) + 1 + 'px';
     this.size.style.height = this.y0 + Math.max(m.rows * px, 80) + 1 + 'px';
     const active = this.node.parentNode.querySelectorAll('.matrix').length === 1
@@ -868,9 +899,9 @@ class Matrix {
 
   // Which rows and columns can be seen.
   window() {
-    const { px, m, node } = this;
-    const width = Math.min(node.clientWidth, this.x0 + Math.max(m.cols * px, 110) + 1);
-    const height = Math.min(node.clientHeight, this.y0 + Math.max(m.rows * px, 80) + 1);
+    const { px, m, node } = this, more = isPrinting * 1e5; // all on paper
+    const width = Math.min(node.clientWidth + more, this.x0 + Math.max(m.cols * px, 110) + 1);
+    const height = Math.min(node.clientHeight + more, this.y0 + Math.max(m.rows * px, 80) + 1);
     this.scrolled = { x: node.scrollLeft, y: node.scrollTop }; // asked once: it lays the page out
     const c0 = Math.floor(this.scrolled.x / px), r0 = Math.floor(this.scrolled.y / px);
     return { width, height, c0: clamp(c0, 0, m.cols - 1), r0: clamp(r0, 0, m.rows - 1),
@@ -1193,13 +1224,8 @@ function sayToken(m, sums) {
     : ['sum of ' + from.length + ' pinned ' + (isFrom ? 'queries' : 'keys')];
   if (from.length === 1 && isFrom && !rowOfQuery.has(from[0]))
     return say(...who, ' is not among the queries of this page');
-  const order = [];
-  sums.forEach((w, i) => { if (isFinite(w)) order.push(i); });
-  order.sort((a, b) => Math.abs(sums[b]) - Math.abs(sums[a]) || a - b);
-  const best = order.slice(0, 3).flatMap((i, at) => [at ? ', ' : ' ',
-    ...(isFrom ? named('', i, m.isSource) : named('', queryAt(i))), ' ',
-    el('b', at ? {} : { id: 'value' }, number(sums[i]))]);
-  return say(...who, isFrom ? ' \u2192' : ' \u2190', ...best);
+  return say(...who, isFrom ? ' \u2192' : ' \u2190',
+    ...best(sums, i => isFrom ? named('', i, m.isSource) : named('', queryAt(i))));
 }
 
 const FEW_LETTERS = 600; // of a text that has room to be large
@@ -1210,11 +1236,10 @@ function drawTokens(list) {
   if ($('stage').dataset.made !== 'tokens' + m.isSource) {
     const nOwn = Math.max(usualQuery + 1, m.isSource || run.tokens ? (run.tokens || []).length : m.cols);
     const own = makeText(nOwn, false, m.isSource ? 'Queries' : 'Text');
-    const source = m.isSource ? makeText(m.cols, true, 'Keys') : { box: '', spans: [] };
+    const source = m.isSource ? makeText(m.cols, true, 'Keys') : { spans: [] };
     spans = [own.spans, source.spans];
-    $('stage').replaceChildren(
-      ...(m.isSource ? [el('p', { class: 'text-name' }, 'queries')] : []), own.box,
-      ...(m.isSource ? [el('p', { class: 'text-name' }, 'keys')] : []), source.box);
+    $('stage').replaceChildren(...m.isSource ? [el('p', { class: 'text-name' }, 'source: keys'), source.box,
+      el('p', { class: 'text-name' }, 'queries')] : [], own.box);
     $('stage').dataset.made = 'tokens' + m.isSource;
     $('stage').classList.toggle('short', (run.tokens || []).join('').length < FEW_LETTERS);
   }
@@ -1227,16 +1252,13 @@ function drawTokens(list) {
 const HUES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#a6761d', '#56b4e9', '#7570b3', '#666666'];
 const DASHES = ['none', '8 4', '2 3', '10 3 2 3', '14 5', '5 2', '1 3', '12 3 2 3 2 3'];
 
-const lineHeads = () => !state.c && state.t.length > 0
-  ? state.t.filter(h => heads[h].cols === heads[state.h].cols) : shownHeads();
+const lineHeads = () => !state.c && state.t.length > 0 ? state.t.filter(isLike) : shownHeads();
 
 function lineLabels(svg, n, positionOf, isSource, x, anchor, role, height) {
   for (let i = 0; i < n; i++) {
-    const p = positionOf(i), text = shortText(p, isSource);
-    const label = svgEl('text', { x, y: 34 + i * height, 'text-anchor': anchor, fill: paint('--ink'),
-      'font-family': paint('--mono'), 'font-size': 12, 'xml:space': 'preserve', cursor: 'pointer',
-      class: role + (isSought(p, isSource) ? ' sought' : ''), 'data-at': p },
-    anchor === 'end' ? '\u2068' + text + '\u2069 ' + p : p + ' \u2068' + text + '\u2069');
+    const p = positionOf(i), text = isolated(p, isSource);
+    const label = svgText(x, 34 + i * height, anchor === 'end' ? text + ' ' + p : p + ' ' + text,
+      { 'text-anchor': anchor, cursor: 'pointer', class: role + (isSought(p, isSource) ? ' sought' : ''), 'data-at': p });
     const at = role === 'query' ? { q: p, k: -1 } : { q: -1, k: p };
     const follow = () => { drawLineStrength(svg); sayLine(); drawDetail(shown); };
     label.addEventListener('pointerenter', () => { hover = at; follow(); });
@@ -1252,13 +1274,8 @@ function lineLabels(svg, n, positionOf, isSource, x, anchor, role, height) {
 function sayLine() {
   const m = matrixOf(lineHeads().slice(0, 1), setOf(state.w));
   const { q, k } = cell();
-  if (m && q >= 0 && k < 0 && rowOfQuery.has(q)) {
-    const row = rowOfQuery.get(q);
-    const best = ranked(m, row).slice(0, 3).flatMap((key, at) => [at ? ', ' : ' ',
-      ...named('', key, m.isSource), ' ',
-      el('b', at ? {} : { id: 'value' }, number(m.weights[row * m.cols + key]))]);
-    return say(...named('query', q), ' \u2192', ...best);
-  }
+  if (m && q >= 0 && k < 0 && rowOfQuery.has(q))
+    return say(...named('query', q), ' \u2192', ...best(rowOf(m, rowOfQuery.get(q)), key => named('', key, m.isSource)));
   if (m && q < 0) return say(...named('key', k, m.isSource));
   return m ? sayCell(m) : undefined;
 }
@@ -1280,7 +1297,7 @@ function drawLineStrength(svg) {
   }
 }
 
-// Beside each key, of several heads: how much each looks at it from the query that is looked at.
+// Beside each key, for several heads: the weight of each from the query that is chosen.
 const STRIP = 9;
 let stripMatrices = [];
 
@@ -1306,8 +1323,7 @@ function lineSvg(list, found, width) {
     'aria-label': 'Lines from queries on the left to the keys that they attend to, on the right' });
   svg.append(svgEl('rect', { width: '100%', height: '100%', fill: paint('--paper') }));
   for (const [x, anchor, text] of [[x0 - 8, 'end', 'query: attends'], [x1 + 8 + strips, 'start', 'key: attended to']])
-    svg.append(svgEl('text', { x, y: 14, 'text-anchor': anchor, fill: paint('--soft'),
-      'font-family': 'system-ui, sans-serif', 'font-size': 12 }, text));
+    svg.append(svgText(x, 14, text, { 'text-anchor': anchor, fill: paint('--soft'), 'font-family': 'system-ui, sans-serif' }));
   found.forEach((one, at) => {
     const shift = 3 * (at - (found.length - 1) / 2); // heads that agree stay apart
     const hue = found.length > 1 ? HUES[at % HUES.length] : paint('--accent');
@@ -1354,7 +1370,7 @@ function drawLines() {
   const together = state.c ? [list] : list.map(h => [h]);
   const found = together.map(some => matrixOf(some, set));
   if (found.includes(null)) return null;
-  const svg = lineSvg(list, found, clamp(stage.clientWidth, 330, 960));
+  const svg = lineSvg(list, found, clamp(roomIn(stage), 330, 960));
   stage.replaceChildren(...(found.length > 1 ? [lineKey(list)] : []), el('div', { class: 'lines' }, svg));
   sayLine();
   return found[0];
@@ -1383,7 +1399,7 @@ function drawRamp(m) {
   const canvas = el('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
   const context = canvas.getContext('2d'), image = context.createImageData(256, 1);
   for (let i = 0; i < 256; i++)
-    image.data.set([ramp[3 * i], ramp[3 * i + 1], ramp[3 * i + 2], 255], 4 * i);
+    image.data.set([...ramp.subarray(3 * i, 3 * i + 3), 255], 4 * i);
   context.putImageData(image, 0, 0);
   const box = el('div', { class: 'ramp' }, canvas);
   if (state.e === 'row') return box;
@@ -1467,20 +1483,21 @@ function placeDetail() {
 
 // --- Finding ---
 
-let sought = { own: new Set(), source: new Set(), list: [], at: -1 };
+const seekNothing = () => ({ own: new Set(), source: new Set(), list: [], at: -1 });
+let sought = seekNothing();
 const isSought = (p, isSource) => (isSource ? sought.source : sought.own).has(p);
 
-// The head that a text names: 2.5, L2H5, layer 2 head 5.
+// The head that a text names: L2H5, cross 2.5.
 function namedHead(text) {
   const found = /^\D*(\d+)\D+(\d+)\s*$/.exec(text);
-  return found ? byName.get(found[1] + '.' + found[2]) : undefined;
+  return byName.get(text.trim().replace(' ', ':')) ?? (found ? byName.get(found[1] + '.' + found[2]) : undefined);
 }
 
 // Tokens that hold a text, each at its position; the text and then the source.
 function seek(text) {
   const h = namedHead(text), list = [], lower = text.toLowerCase();
   if (h !== undefined) {
-    sought = { own: new Set(), source: new Set(), list, at: -1 };
+    sought = seekNothing();
     $('find-note').textContent = headName(h);
     return set({ h });
   }
@@ -1549,6 +1566,7 @@ function zoom(by) {
 function drawOne() {
   const list = state.v === 'lines' ? lineHeads() : shownHeads();
   const view = isOver() ? '' : state.v;
+  turnTo(list[0]);
   if (view !== 'grid' && view !== 'matrix') matrices = [];
   $('name').textContent = state.v === 'lines' && list.length > 1 && !state.c
     ? list.length + ' compared heads' : shownName(list);
@@ -1586,23 +1604,14 @@ function draw() {
   $('panes').classList.toggle('both', state.w === 'both' && (state.v === 'grid' || state.v === 'matrix'));
   for (const button of $('views').children)
     button.setAttribute('aria-pressed', String(button.dataset.view === state.v));
-  $('head').value = state.h;
+  for (const [id, name] of CONTROLS) $(id)[$(id).type === 'checkbox' ? 'checked' : 'value'] = state[name];
   $('tick').setAttribute('aria-pressed', String(state.t.includes(state.h)));
-  $('combine').value = state.c;
-  $('scale').value = state.s;
-  $('span').value = state.e;
-  $('colormap').value = state.map;
-  $('first').checked = Boolean(state.first);
   $('first').disabled = run.hides_first;
-  $('renormalize').checked = Boolean(state.r);
   $('renormalize').disabled = run.renormalizes;
   $('words').checked = areMerged;
   $('threshold').value = Math.round(100 * Math.sqrt(state.min));
   $('threshold-value').textContent = state.min;
-  $('which').value = state.w;
   $('span').querySelector('[value=unit]').text = unit() ? 'all heads' : '0 to 1';
-  $('measure').value = state.m;
-  $('sort').checked = Boolean(state.o);
   $('dark').setAttribute('aria-pressed', String(isDark()));
   $('view-tools').replaceChildren(...tools());
   drawThumbs();
@@ -1663,11 +1672,11 @@ function keptMatrix() {
     p < m.rows ? textWidth(shortText(queryAt(p)) + ' ' + queryAt(p)) : 0)));
   const x0 = 24 + longest, y0 = 60 + longest, parts = [];
   for (let i = 0; hasText && i < m.rows; i++)
-    parts.push(svgText(x0 - 6, y0 + i * px + px / 2 + 4, '\u2068' + shortText(queryAt(i)) + '\u2069 ' + queryAt(i),
+    parts.push(svgText(x0 - 6, y0 + i * px + px / 2 + 4, isolated(queryAt(i)) + ' ' + queryAt(i),
       { 'text-anchor': 'end' }));
   for (let j = 0; hasText && j < m.cols; j++) {
     const x = x0 + j * px + px / 2 + 4;
-    parts.push(svgText(x, y0 - 6, j + ' \u2068' + shortText(j, m.isSource) + '\u2069',
+    parts.push(svgText(x, y0 - 6, j + ' ' + isolated(j, m.isSource),
       { transform: `rotate(-90 ${x} ${y0 - 6})` }));
   }
   return keptSvg(Math.max(420, x0 + m.cols * px + 12), y0 + m.rows * px + 12,
@@ -1689,7 +1698,7 @@ function keptGrid() {
   });
   columns.forEach((c, i) => parts.push(svgText(60 + i * (size + 8) + size / 2, 68, String(c), { 'text-anchor': 'middle' })));
   if (run.grouping !== 'none')
-    groups.forEach((g, i) => parts.push(svgText(50, 80 + i * (size + 8) + size / 2, run.grouping + ' ' + g,
+    groups.forEach((g, i) => parts.push(svgText(50, 80 + i * (size + 8) + size / 2, (run.grouping + ' ' + g).replace(/.* (.*:)/, '$1'),
       { 'text-anchor': 'end', 'font-size': 11 })));
   return keptSvg(68 + columns.length * (size + 8), 84 + groups.length * (size + 8),
     ...keptTitle('all heads'), ...parts);
@@ -1718,16 +1727,18 @@ function kept() {
   return shown && keptMatrix();
 }
 
+const svgBlob = svg => new Blob([new XMLSerializer().serializeToString(svg)], { type: 'image/svg+xml' });
+
 function keepSvg() {
   const svg = kept();
-  if (svg) save(new Blob([new XMLSerializer().serializeToString(svg)], { type: 'image/svg+xml' }), fileName('svg'));
+  if (svg) save(svgBlob(svg), fileName('svg'));
 }
 
 // The SVG twice as large, as pixels.
 function keepPng() {
   const svg = kept();
   if (!svg) return;
-  const address = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg)], { type: 'image/svg+xml' }));
+  const address = URL.createObjectURL(svgBlob(svg));
   const image = new Image();
   image.onload = () => {
     const canvas = el('canvas', { width: 2 * image.width, height: 2 * image.height });
@@ -1764,12 +1775,12 @@ function csvRows() {
   if (state.v === 'lines') {
     for (const h of lineHeads())
       for (const { row, key, w } of strongest(matrixOf(state.c ? lineHeads() : [h], setOf(state.w)), state.n))
-        list.push([heads[h].group + '.' + heads[h].head, csvLabel(queryAt(row)), csvLabel(key, m.isSource), csvWeight(w)]);
+        list.push([nameOf(heads[h]), csvLabel(queryAt(row)), csvLabel(key, m.isSource), csvWeight(w)]);
     return [['head', 'query', 'key', valueName()], ...list];
   }
   list.push(['query', ...Array.from({ length: m.cols }, (_, j) => csvLabel(j, m.isSource))]);
   for (let i = 0; i < m.rows; i++)
-    list.push([csvLabel(queryAt(i)), ...Array.from(m.weights.subarray(i * m.cols, (i + 1) * m.cols), csvWeight)]);
+    list.push([csvLabel(queryAt(i)), ...Array.from(rowOf(m, i), csvWeight)]);
   return list;
 }
 
@@ -1910,6 +1921,10 @@ const lookOver = image => image && attnPicture({ el, svgEl, state, run, blockOf,
 let over;
 const isOver = () => over && (state.v === 'grid' || state.v === 'tokens');
 
+// Ids of controls, and the parts of the state that they set.
+const CONTROLS = [['head', 'h'], ['combine', 'c'], ['scale', 's'], ['span', 'e'], ['colormap', 'map'], ['first', 'first'],
+  ['renormalize', 'r'], ['which', 'w'], ['measure', 'm'], ['sort', 'o']];
+
 function fillControls() {
   fillHeads();
   $('colormap').append(el('option', { value: '' }, 'by theme'),
@@ -1931,26 +1946,18 @@ function fillHeads() {
 }
 
 function listen() {
-  const change = (id, changes) => $(id).addEventListener('change', event => set(changes(event.target)));
   const click = (id, action) => $(id).addEventListener('click', action);
   for (const button of $('views').children)
     button.addEventListener('click', () => set({ v: button.dataset.view }));
-  change('head', node => ({ h: Number(node.value) }));
-  change('combine', node => ({ c: node.value }));
-  change('scale', node => ({ s: node.value }));
-  change('span', node => ({ e: node.value }));
-  change('colormap', node => ({ map: node.value }));
-  change('first', node => ({ first: node.checked ? 1 : 0 }));
+  for (const [id, name] of CONTROLS)
+    $(id).addEventListener('change', ({ target }) => set({ [name]: target.type === 'checkbox' ? Number(target.checked)
+      : name === 'h' ? Number(target.value) : target.value }));
   $('words').addEventListener('change', event => setWords(event.target.checked));
   $('find').addEventListener('input', event => seek(event.target.value));
   $('find').addEventListener('keydown', event => {
     if (event.key === 'Enter') { event.preventDefault(); seekNext(); }
     if (event.key === 'Escape') { event.target.value = ''; seek(''); event.target.blur(); }
   });
-  change('renormalize', node => ({ r: node.checked ? 1 : 0 }));
-  change('which', node => ({ w: node.value }));
-  change('measure', node => ({ m: node.value }));
-  change('sort', node => ({ o: node.checked ? 1 : 0 }));
   $('threshold').addEventListener('input', event => {
     set({ min: Number(((event.target.value / 100) ** 2).toFixed(4)) });
   });
@@ -1982,8 +1989,7 @@ function openComparison() {
 
 // --- Another run ---
 
-// Of each head the differences of two sets, as a thumbnail has them: of its pooled cells that which
-// is farthest from 0.
+// The differences of two sets of a head, as a thumbnail has them: of pooled cells the farthest from 0.
 function poolDifferences(head, own, other) {
   const k = head.pooled, cols = Math.ceil(head.cols / k), all = difference(own, other);
   const pooled = new Float32Array(Math.ceil(head.rows / k) * cols).fill(NaN);
@@ -2003,9 +2009,9 @@ async function show(made, textOf, other, otherTextOf) {
   const number = ++nWanted;
   const weights = (run, text, head) => inflate(text(head.id)).then(bytes =>
     weightsOf(bytes, head.rows * head.cols, run.bytes));
-  const names = [state.h, ...state.t].map(h => heads[h].group + '.' + heads[h].head), { q } = state;
+  const names = [state.h, ...state.t].map(h => nameOf(heads[h])), { q } = state;
   const isLast = q === usualQuery, wanted = other ? made.heads
-    : made.heads.filter(h => names.includes(h.group + '.' + h.head)).slice(0, MAX_KEPT);
+    : made.heads.filter(h => names.includes(nameOf(h))).slice(0, MAX_KEPT);
   const [own, others, bytes, otherBytes, image] = await Promise.all([
     Promise.all(wanted.map(head => weights(made, textOf, head))),
     other && Promise.all(wanted.map(head => weights(other, otherTextOf, head))),
@@ -2016,10 +2022,9 @@ async function show(made, textOf, other, otherTextOf) {
   mergeWords(false);
   takeRun(made, id => id.endsWith('-other') ? otherTextOf(id.slice(0, -6)) : textOf(id));
   over = lookOver(image);
-  measureRun();
   for (const cache of [decoded, shapedOnes]) cache.clear();
   wanted.forEach((head, i) => {
-    if (!names.includes(head.group + '.' + head.head)) return;
+    if (!names.includes(nameOf(head))) return;
     eachNotFinite(head, (row, column) => { own[i][row * head.cols + column] = Infinity; });
     decoded.set([nTaken, 0, heads.indexOf(head)].join(':'), own[i]);
     if (other) decoded.set([nTaken, 1, heads.indexOf(head)].join(':'), others[i]);
@@ -2027,7 +2032,7 @@ async function show(made, textOf, other, otherTextOf) {
   readThumbs(bytes, otherBytes, other && own.map((list, h) => poolDifferences(heads[h], list, others[h])));
   words = findWords();
   [hover, shown, thumbsDrawn] = [null, null, ''];
-  sought = { own: new Set(), source: new Set(), list: [], at: -1 };
+  sought = seekNothing();
   Object.assign(state, { h: byName.get(names[0]) ?? run.start,
     t: names.slice(1).map(name => byName.get(name)).filter(h => h !== undefined),
     q: isLast || !rowOfQuery.has(q) ? usualQuery : q, k: state.k > maxKey ? -1 : state.k,
@@ -2060,9 +2065,9 @@ async function start() {
   draw();
 }
 
-// What the script of a live page (live.js) uses.
+// What live.js and stage.js use.
 globalThis.attnViewer = {
-  $, el, state, set, show, save, openDialog, headName, tokenAt, shortText, expectedWords, cell,
+  $, el, svgEl, inflate, state, set, show, save, decode, number, openDialog, headName, tokenAt, shortText, expectedWords, cell,
   isReady: start(),
   get run() { return run; },
   headAt: name => byName.get(name),

@@ -1,0 +1,326 @@
+// stage.js - the first view of a live page: the sentence in large words, arcs from the word under the pointer to
+// where the chosen head looks, the next words as bars, and a strip of heads. A press on a head switches it off.
+// Weights, measures and probabilities are those of the run that the viewer shows (viewer.js, live.js).
+'use strict';
+globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, lent }) => {
+const { $, el, svgEl, state } = viewer, still = matchMedia('(prefers-reduced-motion: reduce)');
+
+// Kinds of heads by where they look most, in the order and the hues of attn-cli's map of heads
+// (lib/analysis/head_kind.h): five of Okabe and Ito.
+const KINDS = [['previous', 'p', '#0072b2'], ['first', '1', '#e69f00'], ['self', 's', '#009e73'], ['induction', 'i', '#d55e00'],
+  ['far', 'f', '#56b4e9']];
+const SIZES = [80, 69, 60, 52, 45, 39, 34, 30, 26, 23, 20, 18, 16]; // of the words, in px
+const LEAST_LINE = 24; // px of words in one line
+const WIDEST = 18; // px of an arc of weight 1
+const NUMBER = 24; // px below a large word, for its weight
+const LEAST = 0.02; // smaller weights have no arc
+const MOST_WORDS = 6; // of the next ones
+
+// What the manual's glossary says of the words on the stage.
+const TERMS = {
+  token: 'A tokenizer cuts a text into tokens: words, parts of words, marks. Each has a number, its id. Its place in the text is its position, from 0.',
+  head: 'A model is a stack of layers. The attention of a layer has several heads, which compute independently and are added. 2.5 is head 5 of layer 2; both count from 0.',
+  weight: 'The attention weights of a head, a matrix: a row for each query, a column for each key. The softmax makes each row of scores a row of weights, which add up to 1.',
+  'next token': 'The score of a token as the next one, before the softmax that makes probabilities.',
+  'switched off': 'Switching a part off, for instance by setting z of a head to 0, to see the change.',
+};
+
+const nameOf = h => viewer.run.heads[h].group + '.' + viewer.run.heads[h].head;
+const isOff = h => Boolean(asked.off[nameOf(h)]);
+const textAt = p => viewer.tokenAt(p, false).trim() || '\u2423'; // an open box for white space
+
+// The kind of a head and its measure, the largest of all. Without a second row of induction there is none of it.
+function kindOf(measures) {
+  const value = name => name === 'induction' && !(measures.n_induction >= 2 && measures.induction >= 0.3) ? -1 : measures[name] ?? -1;
+  const kind = KINDS.reduce((best, one) => value(one[0]) > value(best[0]) ? one : best);
+  return { kind, strength: Math.max(0, value(kind[0])) };
+}
+
+// TEMPLATE in the language of the page, with NODES in the place of its {}.
+const phrase = (template, ...nodes) => t(template, ...nodes.map(() => '{}')).split('{}').flatMap((text, i) => i === 0 ? [text] : [nodes[i - 1] ?? '', text]);
+
+// --- Terms --------------------------------------------------------------------------------------
+
+// TEXT, explained by the glossary under the pointer and the focus.
+function term(name, text) {
+  const node = el('button', { class: 'term', type: 'button', 'aria-describedby': 'stage-tip' }, t(text));
+  const show = () => {
+    const box = node.getBoundingClientRect(), tip = $('stage-tip');
+    tip.textContent = t(TERMS[name]);
+    tip.hidden = false;
+    tip.style.left = Math.max(8, Math.min(box.left, innerWidth - tip.offsetWidth - 8)) + 'px';
+    tip.style.top = (box.bottom + 6 + tip.offsetHeight > innerHeight ? box.top - tip.offsetHeight - 6 : box.bottom + 6) + 'px';
+  };
+  const hide = () => { $('stage-tip').hidden = true; };
+  for (const event of ['pointerenter', 'focus', 'click']) node.addEventListener(event, show);
+  for (const event of ['pointerleave', 'blur']) node.addEventListener(event, hide);
+  node.addEventListener('keydown', event => event.key === 'Escape' && hide());
+  return node;
+}
+
+// --- The sentence -------------------------------------------------------------------------------
+
+let words = []; // nodes, by their positions
+let wordsOf = ''; // what they are of
+let over = {}; // what the pointer is on: a position q or a head h
+let number = 0, grown = '';
+
+const lookedAt = () => ({ q: Math.min(over.q ?? state.q, words.length - 1), h: over.h ?? state.h });
+
+// Calls ACTION where the pointer or the focus comes and goes, with WHAT it is on.
+function follow(node, what) {
+  const enter = event => { if (event.pointerType !== 'touch') { over = what; drawArcs(); } };
+  node.addEventListener('pointerenter', enter);
+  node.addEventListener('pointerleave', () => { over = {}; drawArcs(); });
+}
+
+// One of NODES has the tab stop; the arrow keys move it, STEP [down, across] gives the next by its number.
+function rove(place, nodesOf, stepTo) {
+  place.addEventListener('keydown', event => {
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    const nodes = nodesOf(), at = nodes.indexOf(document.activeElement);
+    if (event.ctrlKey || event.metaKey || event.altKey || at < 0) return;
+    if (step || event.key === 'Enter' || event.key === ' ') event.stopPropagation(); // it is no key of the workbench
+    if (!step) return;
+    event.preventDefault();
+    nodes[stepTo(at, step)]?.focus();
+  });
+}
+
+function makeWord(p) {
+  const node = el('button', { class: 'stage-word', type: 'button' }, el('bdi', {}, textAt(p)), el('small', { 'aria-hidden': 'true' }));
+  follow(node, { q: p });
+  node.addEventListener('focus', () => { if (state.q !== p) viewer.set({ q: p, k: -1 }); });
+  node.addEventListener('click', () => viewer.set({ q: p, k: -1 }));
+  return node;
+}
+
+// Words are made anew where their texts changed. Tokens of one word stay together.
+function drawWords() {
+  const { run } = viewer, key = run.tokens.map((_, p) => textAt(p)).join('\0');
+  if (key === wordsOf) return false;
+  wordsOf = key;
+  words = run.tokens.map((_, p) => makeWord(p));
+  const begins = new Set(state.words || !run.words ? words.keys() : run.words), groups = [];
+  words.forEach((node, p) => {
+    if (p === 0 || begins.has(p)) groups.push(el('span', { class: 'stage-whole' }));
+    groups.at(-1).append(node);
+  });
+  $('stage-words').replaceChildren(...groups.flatMap(group => [group, ' ']));
+  return true;
+}
+
+// The largest words for which the sentence fits its place: in one line, if they are large enough.
+function fitWords() {
+  const place = $('stage-sentence'), isFit = size => {
+    place.style.fontSize = size + 'px';
+    return place.scrollHeight <= place.clientHeight && place.scrollWidth <= place.clientWidth;
+  };
+  $('stage-arcs').style.height = 0; // those of larger words count as overflow
+  const isLine = size => isFit(size) && words[0]?.offsetTop === words.at(-1)?.offsetTop;
+  if (!SIZES.some(size => size >= LEAST_LINE && isLine(size))) SIZES.find(isFit);
+}
+
+// Where a word is, in the place of the sentence; the line is that of its top.
+function boxOf(node, frame) {
+  const { left, right, top, bottom } = node.firstChild.getBoundingClientRect();
+  return { x: (left + right) / 2 - frame.left, top: top - frame.top, bottom: bottom - frame.top + (bottom - top > NUMBER ? NUMBER : 0) };
+}
+
+// A path from one word to another, over the line of both, or between their lines.
+function pathBetween(from, to, room) {
+  if (from === to) return `M${from.x - 13} ${from.top}c-18 -36 44 -36 26 0`;
+  if (Math.abs(from.top - to.top) < 4) {
+    const high = Math.min(room, 22 + Math.abs(from.x - to.x) * 0.3) / 0.75; // of a cubic curve
+    return `M${from.x} ${from.top}C${from.x} ${from.top - high} ${to.x} ${to.top - high} ${to.x} ${to.top}`;
+  }
+  const [y0, y1] = from.top > to.top ? [from.top, to.bottom] : [from.bottom, to.top], middle = (y0 + y1) / 2;
+  return `M${from.x} ${y0}C${from.x} ${middle} ${to.x} ${middle} ${to.x} ${y1}`;
+}
+
+// Scrolls the sentence, where it is longer than its place, to the word that looks, and the key that is marked.
+function bringIntoView(...boxes) {
+  const place = $('stage-sentence'), shown = boxes.filter(Boolean);
+  const top = Math.min(...shown.map(box => box.top)) - NUMBER, bottom = Math.max(...shown.map(box => box.bottom)) + NUMBER;
+  if (bottom > place.scrollTop + place.clientHeight) place.scrollTop = bottom - place.clientHeight;
+  if (top < place.scrollTop) place.scrollTop = top;
+}
+
+// The row of weights that is looked at: an arc and a number for each key.
+async function drawArcs() {
+  const mine = ++number, { q, h } = lookedAt(), { run } = viewer, head = run.heads[h];
+  const weights = await viewer.decode(h, 0);
+  if (mine !== number || run !== viewer.run || weights.length !== head.rows * head.cols) return;
+  const row = weights.subarray(q * head.cols, (q + 1) * head.cols), place = $('stage-arcs'), line = $('stage-words');
+  const frame = line.getBoundingClientRect(), boxes = words.map(node => boxOf(node, frame)), key = [wordsOf, h, q].join();
+  const pick = q === state.q && h === state.h ? state.k : -1; // the cell that a step of a story marks
+  const room = Math.max(20, parseFloat(getComputedStyle(line).paddingTop) - 8);
+  place.setAttribute('class', (key === grown || still.matches ? 'still' : '') + (isOff(h) ? ' off' : ''));
+  if (key !== grown && over.q === undefined) bringIntoView(boxes[q], boxes[pick]);
+  grown = key;
+  place.style.height = line.scrollHeight + 'px';
+  place.replaceChildren(...[...row.keys()].filter(k => row[k] >= LEAST || k === pick).map(k => svgEl('path', {
+    d: pathBetween(boxes[q], boxes[k], room), 'stroke-width': Math.max(1, row[k] * WIDEST).toFixed(2), pathLength: 1,
+    class: k === pick ? 'picked' : '', 'data-key': k, 'data-weight': row[k] })));
+  words.forEach((node, k) => {
+    node.lastChild.textContent = row[k] >= 0.005 ? Math.round(100 * row[k]) + ' %' : '';
+    node.classList.toggle('from', k === q);
+    node.classList.toggle('picked', k === pick);
+    node.tabIndex = k === state.q ? 0 : -1;
+    node.setAttribute('aria-current', String(k === q));
+  });
+  sayRow(q, h, row);
+}
+
+// What the row is, in words: the three keys of the largest weights.
+function sayRow(q, h, row) {
+  const keys = [...row.keys()].filter(k => row[k] >= LEAST).sort((a, b) => row[b] - row[a] || a - b).slice(0, 3);
+  const list = keys.flatMap((k, i) => [i ? ', ' : '', el('bdi', {}, textAt(k)), ' ' + viewer.number(row[k])]);
+  $('stage-said').replaceChildren(...phrase('{} looks at: {}', el('bdi', {}, textAt(q)), el('span', {}, ...list)));
+  $('stage-head').replaceChildren(term('head', 'Head'), ' ' + nameOf(h), ...isOff(h) ? [', ', term('switched off', 'switched off')] : []);
+}
+
+// --- The next words -----------------------------------------------------------------------------
+
+const bars = new Map(); // rows by token id, so that their bars move
+
+function makeBar(p) {
+  const node = el('button', { class: 'stage-bar', type: 'button' }, el('bdi', {}, (p.label ?? p.token ?? 'id ' + p.id).trim() || "' '"),
+    el('span', { class: 'stage-meter', 'aria-hidden': 'true' }, el('i', { class: 'before' }), el('i', { class: 'after' })),
+    el('span', { class: 'number' }));
+  node.addEventListener('click', () => write(p.token));
+  node.disabled = p.token === null;
+  return node;
+}
+
+// Rows of the next words. Bars move from what they showed before.
+function drawNext() {
+  const { rows, hasBefore } = expectedHere(MOST_WORDS), list = $('stage-bars');
+  const longest = Math.max(...rows.map(p => Math.max(p.before ?? 0, p.after ?? 0))); // the others are shares of it
+  for (const id of [...bars.keys()]) if (!rows.some(p => p.id === id)) bars.delete(id);
+  for (const p of rows) if (!bars.has(p.id)) bars.set(p.id, makeBar(p));
+  const at = [...list.children].findIndex(row => row.contains(document.activeElement)); // keys go on there
+  list.replaceChildren(...rows.map(p => el('li', {}, bars.get(p.id))));
+  if (at >= 0) (list.children[at] ?? list.lastChild)?.firstChild.focus();
+  list.getBoundingClientRect(); // so that bars in new rows begin where they were
+  for (const p of rows) {
+    const [word, meter, value] = bars.get(p.id).children, percent = x => x === undefined ? '\u2013' : (100 * x).toFixed(1) + ' %';
+    meter.firstChild.style.width = 100 * (hasBefore ? p.before ?? 0 : 0) / longest + '%';
+    meter.lastChild.style.width = 100 * (p.after ?? 0) / longest + '%';
+    value.textContent = (hasBefore ? percent(p.before) + ' \u2192 ' : '') + percent(p.after);
+    bars.get(p.id).setAttribute('aria-label', t('write {}', word.textContent) + ', ' + value.textContent);
+  }
+  $('stage-next').hidden = rows.length === 0;
+  $('stage-key').hidden = !hasBefore;
+}
+
+// --- The strip of heads -------------------------------------------------------------------------
+
+let cells = [], stripOf = '';
+
+// Another head has no cell that a story marks.
+const choose = h => { if (state.h !== h) viewer.set({ h, k: -1 }); };
+
+function makeCell(head, h) {
+  const node = el('button', { class: 'stage-cell', type: 'button', id: 'stage-cell-' + h }, nameOf(h), el('small', {}));
+  follow(node, { h });
+  node.addEventListener('focus', () => choose(h));
+  node.addEventListener('click', () => {
+    choose(h);
+    toggleHead(nameOf(h));
+  });
+  return node;
+}
+
+function makeStrip(heads) {
+  cells = heads.map(makeCell);
+  $('stage-strip').replaceChildren(...[...new Set(heads.map(head => head.group))].map(group =>
+    el('span', { class: 'stage-layer', role: 'group', 'aria-label': t('layer {}', group) }, ...cells.filter((_, h) => heads[h].group === group))));
+}
+
+function drawStrip() {
+  const { heads } = viewer.run, names = heads.map((_, h) => nameOf(h)).join(), measures = measuresHere();
+  if (names !== stripOf) makeStrip(heads);
+  stripOf = names;
+  heads.forEach((head, h) => {
+    const { kind: [name, letter, hue], strength } = kindOf(measures?.get(nameOf(h)) ?? head), node = cells[h];
+    node.style.setProperty('--hue', hue);
+    node.style.setProperty('--strength', Math.round(15 + 50 * strength) + '%');
+    node.lastChild.textContent = letter;
+    Object.assign(node.dataset, { kind: name });
+    node.tabIndex = h === state.h ? 0 : -1;
+    node.classList.toggle('chosen', h === state.h);
+    node.setAttribute('aria-pressed', String(isOff(h)));
+    node.setAttribute('aria-label', t('switch off head {}, which looks most at: {}', nameOf(h), t(name)));
+  });
+}
+
+// The next cell in a direction, among layers of any size.
+function stepHead(at, [down, across]) {
+  const { heads } = viewer.run;
+  if (!down) return at + across;
+  const groups = [...new Set(heads.map(head => head.group))], group = groups[groups.indexOf(heads[at].group) + down];
+  return heads.findIndex(head => head.group === group && head.head === heads[at].head);
+}
+
+// --- All of it ----------------------------------------------------------------------------------
+
+let isOpen = false;
+
+function draw() {
+  if (!isOpen) return;
+  if (drawWords()) fitWords();
+  drawStrip();
+  drawNext();
+  drawArcs();
+  $('stage-on').hidden = Boolean(viewer.run.predictions?.is_in_place);
+}
+
+// Shows the stage in place of the workbench, or the workbench again. What both have moves there and back.
+function open(isIt) {
+  isOpen = isIt;
+  document.documentElement.classList.toggle('on-stage', isIt);
+  for (const { node, slot, home } of lent) if (isIt) $(slot).append(node); else home.after(node);
+  wordsOf = '';
+  viewer.set({});
+}
+
+function layOut() {
+  if (!isOpen) return;
+  fitWords();
+  drawArcs();
+}
+
+function make() {
+  const kinds = KINDS.map(([name, letter, hue]) => {
+    const swatch = el('i', {}, letter);
+    swatch.style.setProperty('--hue', hue);
+    return el('span', { class: 'stage-kind' }, swatch, ' ' + t(name));
+  });
+  $('app').prepend(el('section', { id: 'live-stage', 'aria-label': t('Stage') },
+    el('div', { id: 'stage-top' }, el('span', { id: 'stage-head' }), el('p', { id: 'stage-said', role: 'status' }),
+      button('stage-workbench', t('Workbench'), () => { open(false); $('live-to-stage').focus(); })),
+    el('div', { id: 'stage-story' }),
+    el('div', { id: 'stage-sentence', role: 'group', 'aria-label': t('Sentence: each word shows where it looks') },
+      el('div', { id: 'stage-line' }, el('div', { id: 'stage-words' }), svgEl('svg', { id: 'stage-arcs', 'aria-hidden': 'true' }))),
+    el('div', { id: 'stage-next' },
+      el('h2', {}, term('next token', 'Next word'), el('span', { id: 'stage-key', class: 'note', hidden: '' }, ...phrase(
+        '{} before, {} after', el('i', { class: 'before' }), el('i', { class: 'after' })))),
+      el('ol', { id: 'stage-bars', 'aria-label': t('Next word') }), button('stage-on', t('Go on'), goOn, { title: t('Writes the ten most probable next tokens') })),
+    el('div', { id: 'stage-text' }),
+    el('div', { id: 'stage-heads' },
+      el('h2', {}, term('head', 'Heads'), el('span', { class: 'note' }, el('span', {}, t('press one to switch it off.')), t('Looks most at:'), ...kinds)),
+      el('div', { id: 'stage-strip', role: 'group', 'aria-label': t('Heads') })),
+    el('div', { id: 'stage-undo' }), el('div', { id: 'stage-ask' }),
+    el('div', { id: 'stage-tip', role: 'tooltip', hidden: '' })));
+  $('views').parentNode.prepend(button('live-to-stage', t('Stage'), () => { open(true); $('stage-workbench').focus(); }));
+  rove($('stage-words'), () => words, (at, [down, across]) => at + down + across);
+  rove($('stage-strip'), () => cells, stepHead);
+  // of the keys of the workbench, i goes to the sentence and x switches the head off; the others change what is not seen
+  document.documentElement.addEventListener('keydown', event => isOpen && !/^[ix]$/.test(event.key) && event.stopPropagation());
+  new ResizeObserver(layOut).observe($('stage-sentence'));
+  for (const event of ['beforeprint', 'afterprint']) addEventListener(event, layOut);
+}
+
+return { make, open, draw, isOpen: () => isOpen };
+};
