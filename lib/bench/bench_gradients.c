@@ -14,8 +14,10 @@
 struct passes {
     struct attn_bench *bench;
     size_t n;
-    int32_t *ids;  /* [n] owns all of these */
-    float *stream; /* [n_layer + 1, n, D] */
+    int32_t *ids; /* [n] owns all of these */
+    struct attn_embedding_rows rows;
+    float *embeddings; /* [n, De] */
+    float *stream;     /* [n_layer + 1, n, D] */
     struct attn_selection *watched, *wanted;
     struct attn_session *session;
     struct attn_backward *backward;
@@ -69,6 +71,7 @@ static void close_passes(struct passes *passes)
     attn_selection_free(passes->wanted);
     attn_free(passes->ids);
     attn_free(passes->stream);
+    attn_free(passes->embeddings);
 }
 
 static enum attn_status open_session(struct passes *passes, struct attn_dims *dims,
@@ -102,6 +105,8 @@ static enum attn_status open_backward(struct passes *passes, struct attn_dims *d
                                                   .attention = bench->config->attention,
                                                   .pool = bench->options->pool,
                                                   .cancel = bench->options->cancel,
+                                                  .text = &passes->rows,
+                                                  .embeddings = passes->embeddings,
                                                   .gemm = bench->options->gemm,
                                                   .isa = bench->options->isa};
     const attn_site_set gradients = attn_sites_gradients_of(dims->sites);
@@ -121,10 +126,14 @@ static enum attn_status open_passes(struct passes *passes, struct attn_error *er
     passes->ids = attn_alloc(passes->n, sizeof *passes->ids, err);
     passes->stream =
         attn_alloc(config->n_layer + 1, passes->n * config->d_model * sizeof *passes->stream, err);
-    if (!passes->ids || !passes->stream)
+    passes->embeddings = attn_alloc(passes->n, config->d_embed * sizeof *passes->embeddings, err);
+    if (!passes->ids || !passes->stream || !passes->embeddings)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < passes->n; i++)
         passes->ids[i] = attn_bench_id(passes->bench, i);
+    passes->rows = (struct attn_embedding_rows){.n = passes->n, .ids = passes->ids};
+    ATTN_TRY(attn_model_embed(passes->bench->options->model, passes->ids, passes->n,
+                              passes->embeddings, err));
     ATTN_TRY(open_session(passes, &dims, err));
     return open_backward(passes, &dims, err);
 }
@@ -144,8 +153,8 @@ enum attn_status attn_bench_gradients(struct attn_bench *bench, struct attn_erro
     const struct attn_model *model = bench->options->model;
     struct attn_error none = {0};
 
-    if (bench->config->n_vocab < 2 ||
-        attn_backward_check(model, bench->config->attention, &none) != ATTN_OK)
+    if (bench->config->n_vocab < 2 || bench->config->image.patch_height > 0 ||
+        attn_backward_check(model, bench->config->attention, ATTN_BACKWARD_PLAIN, &none) != ATTN_OK)
         return ATTN_OK;
     for (size_t i = 0; attn_bench_length(bench, i) > 0; i++) {
         struct passes passes = {.bench = bench, .n = attn_bench_length(bench, i)};

@@ -29,7 +29,7 @@ size_t attn_bench_length(const struct attn_bench *bench, size_t i)
 
 int32_t attn_bench_id(const struct attn_bench *bench, size_t i)
 {
-    return (int32_t)((i * 7919 + 13) % bench->config->n_vocab);
+    return (int32_t)((i * 7919 + 13) % bench->config->n_token);
 }
 
 /* --- Limits ----------------------------------------------------------------------------------- */

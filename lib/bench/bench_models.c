@@ -153,7 +153,9 @@ static enum attn_status measure_decode(struct fed *fed, struct attn_error *err)
     ATTN_TRY(attn_cost_find(fed->bench->options->model, n_before + 1, 0, &cost, err));
     ATTN_TRY(open_fed(fed, n_before + 1, false, err));
     ATTN_TRY(attn_session_feed(fed->session, fed->ids, n_before, err));
-    part.n_byte = read_bytes(fed->bench, &cost) + (double)cost.keys_values;
+    part.n_byte = (double)cost.keys_values;
+    ATTN_TRY(attn_cost_find(fed->bench->options->model, 1, 0, &cost, err)); /* and experts */
+    part.n_byte += read_bytes(fed->bench, &cost);
     return attn_bench_measure(fed->bench, &part, err);
 }
 
