@@ -48,6 +48,8 @@
 #include "base/table.h"
 
 /* What is watched, changed and computed. */
+#include "trace/dims.h"
+#include "trace/model_stack.h"
 #include "trace/gradient_site.h"
 #include "trace/site.h"
 #include "trace/selection.h"
@@ -62,7 +64,10 @@
 #include "tokenizer/encoding.h"
 #include "tokenizer/tokenizer.h"
 #include "model/rope_config.h"
+#include "model/stack_config.h"
 #include "model/image_config.h"
+#include "model/label_config.h"
+#include "model/part_config.h"
 #include "model/config.h"
 #include "model/model.h"
 #include "forward/session.h"

@@ -41,6 +41,7 @@
 
 /* Many inputs, also from and to files. */
 #include "analysis/measure.h"
+#include "analysis/head_patterns.h"
 #include "input/record.h"
 #include "run/many.h"
 #include "records/items.h"
@@ -54,7 +55,9 @@
 #include "compare/compare.h"
 #include "compare/comparison.h"
 #include "experiment/ablate.h"
+#include "experiment/align.h"
 #include "experiment/attribute.h"
+#include "experiment/attribute_generated.h"
 #include "experiment/collect.h"
 #include "experiment/diff.h"
 #include "experiment/generate.h"
@@ -64,6 +67,7 @@
 #include "experiment/score.h"
 #include "experiment/similarity.h"
 #include "experiment/survey.h"
+#include "experiment/token_times.h"
 #include "experiment/grids.h"
 
 /* Details: several sequences in a session, the largest keys, the arithmetic of a row, archives. */

@@ -50,6 +50,10 @@ ATTN_NOTE_PAGE_OMITS = 27
 ATTN_NOTE_FIGURE_SIZE = 28
 ATTN_NOTE_NO_FONT = 29
 ATTN_NOTE_SEVERAL_TOKENS = 30
+ATTN_NOTE_CAPTION = 31
+ATTN_NOTE_PROMPT = 32
+ATTN_NOTE_RESIDUES = 33
+ATTN_NOTE_BEAMS = 34
 ATTN_MAP = 0
 ATTN_READ = 1
 ATTN_ISA_BASELINE = 0
@@ -110,12 +114,14 @@ ATTN_ROLE_OTHER_HEAD = 16
 ATTN_ROLE_OTHER_NUMBER = 17
 ATTN_ROLE_COUNT = 18
 ATTN_ROLE_TOTAL = 19
+ATTN_ROLE_STACK = 20
 ATTN_LAYOUT_VECTOR = 0
 ATTN_LAYOUT_QUERY = 1
 ATTN_LAYOUT_KEY = 2
 ATTN_LAYOUT_MATRIX = 3
 ATTN_LAYOUT_RANK = 4
 ATTN_LAYOUT_PAIRS = 5
+ATTN_LAYOUT_HEADS = 6
 ATTN_SITE_EMBED = 0
 ATTN_SITE_RESID_PRE = 1
 ATTN_SITE_Q = 2
@@ -129,12 +135,17 @@ ATTN_SITE_PATTERN = 9
 ATTN_SITE_PATTERN_DROPPED = 10
 ATTN_SITE_PATTERN_LOWRANK = 11
 ATTN_SITE_Z = 12
+ATTN_SITE_SINK = 62
 ATTN_SITE_ATTN_OUT = 13
 ATTN_SITE_RESID_MID = 14
 ATTN_SITE_NORMALIZED_RESID_MID = 47
 ATTN_SITE_MLP_PRE = 15
 ATTN_SITE_MLP_PRE_LINEAR = 16
 ATTN_SITE_MLP_POST = 17
+ATTN_SITE_ROUTER_LOGITS = 63
+ATTN_SITE_EXPERT_WEIGHTS = 64
+ATTN_SITE_EXPERT_INDICES = 65
+ATTN_SITE_SHARED_OUT = 66
 ATTN_SITE_MLP_OUT = 18
 ATTN_SITE_RESID_POST = 19
 ATTN_SITE_NORMALIZED_RESID_POST = 48
@@ -143,10 +154,14 @@ ATTN_SITE_WEIGHTED_PATTERN = 21
 ATTN_SITE_VALUE_ZEROING = 22
 ATTN_SITE_PATTERN_X_GRAD = 25
 ATTN_SITE_RELEVANCE = 26
+ATTN_SITE_RELEVANCE_NORM = 61
+ATTN_SITE_CONTACTS = 67
 ATTN_SITE_LN_FINAL = 23
 ATTN_SITE_MLM_HEAD = 49
+ATTN_SITE_POOLED = 52
 ATTN_SITE_TEXT_EMBED = 50
 ATTN_SITE_IMAGE_EMBED = 51
+ATTN_SITE_SENTENCE_EMBED = 53
 ATTN_SITE_LOGITS = 24
 ATTN_SITE_EMBED_GRAD = 27
 ATTN_SITE_RESID_PRE_GRAD = 28
@@ -161,14 +176,21 @@ ATTN_SITE_PATTERN_GRAD = 36
 ATTN_SITE_Z_GRAD = 37
 ATTN_SITE_ATTN_OUT_GRAD = 38
 ATTN_SITE_RESID_MID_GRAD = 39
+ATTN_SITE_NORMALIZED_RESID_MID_GRAD = 54
 ATTN_SITE_MLP_PRE_GRAD = 40
 ATTN_SITE_MLP_PRE_LINEAR_GRAD = 41
 ATTN_SITE_MLP_POST_GRAD = 42
 ATTN_SITE_MLP_OUT_GRAD = 43
 ATTN_SITE_RESID_POST_GRAD = 44
+ATTN_SITE_NORMALIZED_RESID_POST_GRAD = 55
 ATTN_SITE_LN_FINAL_GRAD = 45
+ATTN_SITE_MLM_HEAD_GRAD = 56
+ATTN_SITE_POOLED_GRAD = 57
+ATTN_SITE_TEXT_EMBED_GRAD = 58
+ATTN_SITE_IMAGE_EMBED_GRAD = 59
+ATTN_SITE_SENTENCE_EMBED_GRAD = 60
 ATTN_SITE_LOGITS_GRAD = 46
-ATTN_N_SITE = 52
+ATTN_N_SITE = 68
 ATTN_NO_LAYER = -1
 ATTN_ALL_LAYERS = -2147483648
 ATTN_ALL_HEADS = -1
@@ -193,19 +215,25 @@ ATTN_POOLING_NONE = 0
 ATTN_POOLING_FIRST = 1
 ATTN_POOLING_FIRST_AND_MEAN = 2
 ATTN_POOLING_PROJECTED = 3
+ATTN_POOLING_LAST = 4
+ATTN_POOLING_MEAN = 5
 ATTN_TOWER_TEXT = 0
 ATTN_TOWER_IMAGE = 1
 ATTN_LARGEST_ID = -1
-ATTN_ROPE_DEFAULT = 0
-ATTN_ROPE_LINEAR = 1
-ATTN_ROPE_LLAMA3 = 2
-ATTN_ROPE_YARN = 3
-ATTN_ROPE_DYNAMIC = 4
+ATTN_TASK_VOCABULARY = 0
+ATTN_TASK_SEQUENCE = 1
+ATTN_TASK_TOKENS = 2
+ATTN_TASK_SPANS = 3
+ATTN_LABELS_SINGLE = 0
+ATTN_LABELS_MULTI = 1
+ATTN_LABELS_SCORE = 2
+ATTN_LABELS_VALUE = 3
 ATTN_NORM_NONE = 0
 ATTN_NORM_LAYERNORM = 1
 ATTN_NORM_RMSNORM = 2
 ATTN_NORM_RMSNORM_PLUS_ONE = 3
 ATTN_NORM_LAYERNORM_NO_BIAS = 4
+ATTN_NORM_LAYERNORM_NO_WEIGHT = 5
 ATTN_NORM_PRE = 0
 ATTN_NORM_POST = 1
 ATTN_NORM_AROUND = 2
@@ -213,12 +241,27 @@ ATTN_NORM_SUM = 3
 ATTN_QK_NORM_NONE = 0
 ATTN_QK_NORM_PER_HEAD = 1
 ATTN_QK_NORM_ALL_HEADS = 2
+ATTN_QK_NORM_EACH_HEAD = 3
 ATTN_POSITIONS_NONE = 0
 ATTN_POSITIONS_LEARNED = 1
 ATTN_POSITIONS_ROTARY = 2
+ATTN_POSITIONS_ALIBI = 3
+ATTN_EXPERTS_SOFTMAX_ALL = 0
+ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED = 1
+ATTN_EXPERTS_SOFTMAX_CHOSEN = 2
 ATTN_OUTPUT_NONE = 0
 ATTN_OUTPUT_TIED = 1
 ATTN_OUTPUT_OWN = 2
+ATTN_ROPE_DEFAULT = 0
+ATTN_ROPE_LINEAR = 1
+ATTN_ROPE_LLAMA3 = 2
+ATTN_ROPE_YARN = 3
+ATTN_ROPE_DYNAMIC = 4
+ATTN_ROPE_LONGROPE = 5
+ATTN_CONFIG_N_BAD = 256
+ATTN_SINES_NONE = 0
+ATTN_SINES_MARIAN = 1
+ATTN_SINES_M2M100 = 2
 ATTN_CONFIG_N_END = 8
 ATTN_SPECIAL_PARSE = 0
 ATTN_SPECIAL_TEXT = 1
@@ -259,6 +302,10 @@ ATTN_PART_SIMILARITY = 32
 ATTN_PART_ALGORITHM = 64
 ATTN_PART_DROPOUT = 128
 ATTN_PART_DROPOUT_SEED = 256
+ATTN_STACK_ONLY = 0
+ATTN_STACK_ENCODER = 1
+ATTN_STACK_DECODER = 2
+ATTN_STACK_CROSS = 3
 ATTN_CACHE_ALL_LAYERS = 0
 ATTN_CACHE_ONE_LAYER = 1
 ATTN_ORIGIN_DIRECTORY = 0
@@ -352,7 +399,10 @@ ATTN_FIGURE_POINTS = 5
 ATTN_FIGURE_PATCHES = 6
 ATTN_FIGURE_BARS = 7
 ATTN_FIGURE_CURVE = 8
-ATTN_N_FIGURE = 9
+ATTN_FIGURE_CAUSES = 9
+ATTN_FIGURE_MAP = 10
+ATTN_FIGURE_POSTER = 11
+ATTN_N_FIGURE = 12
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
@@ -373,7 +423,15 @@ ATTN_MEASURE_N_PUNCTUATION = 13
 ATTN_MEASURE_NEXT = 14
 ATTN_MEASURE_SEPARATOR = 15
 ATTN_MEASURE_N_SEPARATOR = 16
-ATTN_N_MEASURE = 17
+ATTN_MEASURE_PATCH_DISTANCE = 17
+ATTN_MEASURE_LOCALITY = 18
+ATTN_MEASURE_CLS = 19
+ATTN_MEASURE_REGISTERS = 20
+ATTN_MEASURE_SINK = 21
+ATTN_MEASURE_MONOTONE = 22
+ATTN_MEASURE_DIAGONAL = 23
+ATTN_N_MEASURE = 24
+ATTN_PATTERN_SIDE = 24
 ATTN_RECORD_FAILURE_NONE = 0
 ATTN_RECORD_FAILURE_BAD_JSON = 1
 ATTN_RECORD_FAILURE_NO_TEXT = 2
@@ -397,6 +455,7 @@ ATTN_ITEMS_CSV = 2
 ATTN_ITEMS_TSV = 3
 ATTN_ITEMS_LINES = 4
 ATTN_ITEMS_TEXTS = 5
+ATTN_ITEMS_FASTA = 6
 ATTN_MAX_LINE = 16777216
 ATTN_ITEM_SINGLE = 0
 ATTN_ITEM_CLEAN_CORRUPTED = 1
@@ -406,6 +465,8 @@ ATTN_N_ITEM_PAIR = 4
 ATTN_EACH_BY_NAME = 0
 ATTN_EACH_CSV = 1
 ATTN_EACH_JSON_LINES = 2
+ATTN_EACH_TEXTS = 3
+ATTN_EACH_MATRICES = 4
 ATTN_RECORD_FIELD_IDS = 0
 ATTN_RECORD_FIELD_TOKENS = 1
 ATTN_RECORD_FIELD_OFFSETS = 2
@@ -438,10 +499,13 @@ ATTN_ABLATE_WITH_ZERO = 0
 ATTN_ABLATE_WITH_MEAN = 1
 ATTN_ABLATE_WITH_RESAMPLE = 2
 ATTN_ABLATE_WITH_UNIFORM = 3
-ATTN_GENERATION_LENGTH = 0
-ATTN_GENERATION_CONTEXT = 1
-ATTN_GENERATION_TEXT_END = 2
-ATTN_GENERATION_STOP = 3
+ATTN_ALIGN_AUTO = 0
+ATTN_ALIGN_CROSS = 1
+ATTN_ALIGN_HIDDEN = 2
+ATTN_ALIGN_ATTENTION = 3
+ATTN_ALIGN_OWN = 0
+ATTN_ALIGN_BEFORE = 1
+ATTN_ALIGN_BOTH = 2
 ATTN_ATTRIBUTE_DLA = 0
 ATTN_ATTRIBUTE_SALIENCY = 1
 ATTN_ATTRIBUTE_GRAD_X_INPUT = 2
@@ -449,10 +513,22 @@ ATTN_ATTRIBUTE_IG = 3
 ATTN_ATTRIBUTE_ATTNLRP = 4
 ATTN_ATTRIBUTE_RELEVANCE = 5
 ATTN_ATTRIBUTE_ATTN_X_GRAD = 6
-ATTN_N_ATTRIBUTE_METHOD = 7
+ATTN_ATTRIBUTE_CAUSES = 7
+ATTN_ATTRIBUTE_RELEVANCE_NORM = 8
+ATTN_ATTRIBUTE_RELP = 9
+ATTN_N_ATTRIBUTE_METHOD = 10
 ATTN_BASELINE_MEAN = 0
 ATTN_BASELINE_ZERO = 1
 ATTN_BASELINE_GIVEN = 2
+ATTN_BASELINE_AUTO = 3
+ATTN_BASELINE_MASK = 4
+ATTN_BASELINE_PAD = 5
+ATTN_BASELINE_GREY = 6
+ATTN_N_BASELINE = 7
+ATTN_GENERATION_LENGTH = 0
+ATTN_GENERATION_CONTEXT = 1
+ATTN_GENERATION_TEXT_END = 2
+ATTN_GENERATION_STOP = 3
 ATTN_PATCH_EXACT = 0
 ATTN_PATCH_ATP = 1
 ATTN_PATCH_RELP = 2
@@ -462,6 +538,14 @@ ATTN_SCORE_PER_SUM = 0
 ATTN_SCORE_PER_TOKEN = 1
 ATTN_SCORE_PER_WORD = 2
 ATTN_GRID_WORDS_SIZE = 96
+
+
+class attn_site_set(Structure):
+    """The two halves of an unsigned __int128, which ctypes lacks."""
+    _fields_ = [("low", c_uint64), ("high", c_uint64)]
+
+    def __contains__(self, site):
+        return bool((self.low | self.high << 64) >> site & 1)
 
 
 class attn_error(Structure):
@@ -508,6 +592,10 @@ class attn_rope(Structure):
     pass
 
 
+class attn_stack_config(Structure):
+    pass
+
+
 class attn_config(Structure):
     pass
 
@@ -536,6 +624,10 @@ class attn_label_list(Structure):
     pass
 
 
+class attn_word_texts(Structure):
+    pass
+
+
 class attn_item_place(Structure):
     pass
 
@@ -561,6 +653,14 @@ class attn_request_edits(Structure):
 
 
 class attn_answer_args(Structure):
+    pass
+
+
+class attn_label_ids(Structure):
+    pass
+
+
+class attn_request_labels(Structure):
     pass
 
 
@@ -716,6 +816,10 @@ class attn_table_grid(Structure):
     pass
 
 
+class attn_live_extra(Structure):
+    pass
+
+
 class attn_live(Structure):
     pass
 
@@ -816,15 +920,19 @@ class attn_ablate_sum(Structure):
     pass
 
 
+class attn_align_args(Structure):
+    pass
+
+
+class attn_attribute_args(Structure):
+    pass
+
+
 class attn_generate_args(Structure):
     pass
 
 
 class attn_generation(Structure):
-    pass
-
-
-class attn_attribute_args(Structure):
     pass
 
 
@@ -969,9 +1077,16 @@ attn_dims._fields_ = [
     ("n_source", c_size_t),
     ("n_front", c_size_t),
     ("is_pooled", c_bool),
+    ("has_pairs", c_bool),
+    ("is_of_decoder", c_bool),
     ("is_cross", POINTER(c_bool)),
-    ("sites", c_uint64),
-    ("later", c_void_p * 4),
+    ("sites", attn_site_set),
+    ("d_pooled", c_size_t),
+    ("lacking", POINTER(attn_site_set)),
+    ("n_expert", c_size_t),
+    ("n_expert_used", c_size_t),
+    ("encoder", POINTER(attn_dims)),
+    ("later", c_void_p * 1),
 ]
 attn_mask_matrix._fields_ = [
     ("cells", POINTER(c_ubyte)),
@@ -999,7 +1114,10 @@ attn_attention._fields_ = [
     ("dropout", c_double),
     ("dropout_seed", c_uint64),
     ("dropout_mask", attn_mask_matrix),
-    ("later", c_void_p * 4),
+    ("bias", c_void_p),
+    ("sinks", POINTER(c_float)),
+    ("first_head", c_size_t),
+    ("later", c_void_p * 2),
 ]
 attn_image_config._fields_ = [
     ("n_channel", c_size_t),
@@ -1023,9 +1141,29 @@ attn_rope._fields_ = [
     ("beta_fast", c_double),
     ("beta_slow", c_double),
     ("is_truncated", c_bool),
+    ("turns_neighbours", c_bool),
     ("attention_factor", c_double),
     ("divisors", POINTER(c_float)),
-    ("later", c_void_p * 2),
+    ("long_divisors", POINTER(c_float)),
+    ("frequencies", POINTER(c_float)),
+]
+attn_stack_config._fields_ = [
+    ("has_encoder", c_bool),
+    ("has_own_embeddings", c_bool),
+    ("counts_padding", c_bool),
+    ("makes_positions", c_int),
+    ("n_mel", c_size_t),
+    ("n_bucket", c_size_t),
+    ("bucket_distance", c_size_t),
+    ("start_id", c_int32),
+    ("replaces_front", c_bool),
+    ("forced_begin_id", c_int32),
+    ("bad_ids", c_int32 * 256),
+    ("n_bad_id", c_size_t),
+    ("n_bad_first_id", c_size_t),
+    ("n_beam", c_size_t),
+    ("n_no_repeat", c_size_t),
+    ("n_least", c_size_t),
 ]
 attn_config._fields_ = [
     ("size", c_size_t),
@@ -1044,6 +1182,7 @@ attn_config._fields_ = [
     ("d_embed", c_size_t),
     ("has_embed_map", c_bool),
     ("has_embed_norm", c_bool),
+    ("embeds_normed", c_bool),
     ("n_type", c_size_t),
     ("first_position", c_size_t),
     ("embed_scale", c_double),
@@ -1084,6 +1223,32 @@ attn_config._fields_ = [
     ("attention", POINTER(attn_attention)),
     ("end_ids", c_int32 * 8),
     ("n_end_id", c_size_t),
+    ("n_token", c_size_t),
+    ("task", c_int),
+    ("label_kind", c_int),
+    ("pooling", c_int),
+    ("is_sentence", c_bool),
+    ("pad_id", c_int64),
+    ("residual_scale", c_double),
+    ("logits_scale", c_double),
+    ("qkv_clip", c_double),
+    ("stack", attn_stack_config),
+    ("has_output_map", c_bool),
+    ("lacking", POINTER(attn_site_set)),
+    ("n_expert", c_size_t),
+    ("n_expert_used", c_size_t),
+    ("d_expert", c_size_t),
+    ("d_shared_expert", c_size_t),
+    ("expert_weights", c_int),
+    ("has_expert_bias", c_bool),
+    ("expert_limit", c_double),
+    ("expert_alpha", c_double),
+    ("is_dense", POINTER(c_bool)),
+    ("has_sinks", c_bool),
+    ("has_token_dropout", c_bool),
+    ("mask_id", c_int64),
+    ("has_residues", c_bool),
+    ("has_contacts", c_bool),
 ]
 attn_model_options._fields_ = [
     ("size", c_size_t),
@@ -1156,6 +1321,10 @@ attn_label_list._fields_ = [
     ("n", c_size_t),
     ("name", c_char_p),
 ]
+attn_word_texts._fields_ = [
+    ("text", c_char_p),
+    ("n", c_size_t),
+]
 attn_item_place._fields_ = [
     ("name", c_char_p),
     ("spec", c_char_p),
@@ -1221,6 +1390,19 @@ attn_answer_args._fields_ = [
     ("foil_id", POINTER(c_int32)),
     ("at", c_char_p),
 ]
+attn_label_ids._fields_ = [
+    ("ids", POINTER(c_int32)),
+    ("n", c_size_t),
+    ("name", c_char_p),
+]
+attn_request_labels._fields_ = [
+    ("max_span", c_size_t),
+    ("ids", POINTER(attn_label_ids)),
+    ("n_ids", c_size_t),
+    ("images", POINTER(c_char_p)),
+    ("n_image", c_size_t),
+    ("later", c_void_p * 4),
+]
 attn_request_predict._fields_ = [
     ("top", c_size_t),
     ("next", POINTER(c_char_p)),
@@ -1228,7 +1410,7 @@ attn_request_predict._fields_ = [
     ("answer", POINTER(attn_answer_args)),
     ("labels", POINTER(c_char_p)),
     ("n_label", c_size_t),
-    ("later", c_void_p * 1),
+    ("more", POINTER(attn_request_labels)),
 ]
 attn_attention_change._fields_ = [
     ("parts", c_uint),
@@ -1281,6 +1463,7 @@ attn_labels._fields_ = [
     ("ids", POINTER(c_int32)),
     ("tokens", POINTER(c_char_p)),
     ("token_sizes", POINTER(c_size_t)),
+    ("source_ids", POINTER(c_int32)),
     ("source_tokens", POINTER(c_char_p)),
     ("source_token_sizes", POINTER(c_size_t)),
     ("words", POINTER(c_size_t)),
@@ -1300,6 +1483,7 @@ attn_labels._fields_ = [
     ("pair", c_char_p),
     ("n_text", c_size_t),
     ("n_pair", c_size_t),
+    ("has_residues", c_bool),
 ]
 attn_candidate._fields_ = [
     ("position", c_size_t),
@@ -1325,6 +1509,8 @@ attn_predictions._fields_ = [
     ("has_labels", c_bool),
     ("is_in_place", c_bool),
     ("has_positions", c_bool),
+    ("are_values", c_bool),
+    ("are_spans", c_bool),
     ("next", POINTER(attn_continuation)),
     ("n_next", c_size_t),
     ("metric", POINTER(attn_predicted_metric)),
@@ -1368,6 +1554,7 @@ attn_request._fields_ = [
     ("edits", attn_request_edits),
     ("predict", attn_request_predict),
     ("outputs", attn_request_outputs),
+    ("is_once", c_bool),
     ("on_note", attn_note_fn),
     ("on_progress", attn_progress_fn),
     ("user", c_void_p),
@@ -1541,7 +1728,7 @@ attn_color_scale._fields_ = [
 attn_picture_options._fields_ = [
     ("size", c_size_t),
     ("figure", c_int),
-    ("sites", c_uint64),
+    ("sites", attn_site_set),
     ("n_patch_row", c_size_t),
     ("n_patch_column", c_size_t),
     ("colormap", c_void_p),
@@ -1585,6 +1772,8 @@ attn_format._fields_ = [
     ("needs_directory", c_bool),
     ("is_decimal", c_bool),
     ("holds_arrays", c_bool),
+    ("holds_stacks", c_bool),
+    ("joins_stacks", c_bool),
     ("is_suggested", c_bool),
     ("has_predictions", c_bool),
     ("own", attn_format_option),
@@ -1613,6 +1802,7 @@ attn_table_grid._fields_ = [
     ("n_label", c_size_t),
     ("is_sequence", c_bool),
     ("is_clustered", c_bool),
+    ("is_stream", c_bool),
     ("quantity", c_char_p),
     ("answer", c_char_p),
     ("asked", c_char_p),
@@ -1630,6 +1820,16 @@ attn_table_grid._fields_ = [
     ("target", c_char_p),
     ("foil", c_char_p),
     ("inputs", c_char_p),
+    ("lens", c_void_p),
+    ("patterns", c_void_p),
+    ("only", c_char_p),
+]
+attn_live_extra._fields_ = [
+    ("name", c_char_p),
+    ("data", c_void_p),
+    ("size", c_size_t),
+    ("height", c_size_t),
+    ("width", c_size_t),
 ]
 attn_live._fields_ = [
     ("module", c_void_p),
@@ -1645,6 +1845,10 @@ attn_live._fields_ = [
     ("width", c_size_t),
     ("story", c_char_p),
     ("n_story", c_size_t),
+    ("extras", POINTER(attn_live_extra)),
+    ("n_extra", c_size_t),
+    ("words", c_char_p),
+    ("n_words", c_size_t),
 ]
 attn_live_args._fields_ = [
     ("source", POINTER(attn_source)),
@@ -1656,6 +1860,7 @@ attn_live_args._fields_ = [
     ("image", c_char_p),
     ("reading", POINTER(attn_option)),
     ("n_reading", c_size_t),
+    ("words", c_char_p),
 ]
 attn_record._fields_ = [
     ("number", c_size_t),
@@ -1748,6 +1953,8 @@ attn_item._fields_ = [
     ("named", attn_places),
     ("labels", POINTER(attn_item_label)),
     ("n_label", c_size_t),
+    ("words", attn_word_texts),
+    ("source_words", attn_word_texts),
     ("corrupted_source", attn_input),
 ]
 attn_each_result._fields_ = [
@@ -1915,6 +2122,36 @@ attn_ablate_sum._fields_ = [
     ("sites", c_char_p),
     ("n_feed", c_size_t),
 ]
+attn_align_args._fields_ = [
+    ("size", c_size_t),
+    ("study", POINTER(attn_study_args)),
+    ("by", c_int),
+    ("has_score", c_bool),
+    ("is_line", c_bool),
+    ("layer", c_char_p),
+    ("heads", c_char_p),
+    ("method", c_char_p),
+    ("is_by_word", c_bool),
+    ("rows", c_int),
+    ("text_template", c_char_p),
+    ("gold", c_char_p),
+    ("is_one_based", c_bool),
+    ("is_soft", c_bool),
+]
+attn_attribute_args._fields_ = [
+    ("size", c_size_t),
+    ("answer", attn_answer_args),
+    ("by_token", c_bool),
+    ("n_most", c_size_t),
+    ("study", POINTER(attn_study_args)),
+    ("method", c_int),
+    ("n_point", c_size_t),
+    ("baseline", c_int),
+    ("given", attn_input),
+    ("merges_words", c_bool),
+    ("n_target", c_size_t),
+    ("baseline_keep", c_char_p),
+]
 attn_generate_args._fields_ = [
     ("size", c_size_t),
     ("n_most", c_size_t),
@@ -1937,19 +2174,6 @@ attn_generation._fields_ = [
     ("text", c_char_p),
     ("n_text", c_size_t),
     ("end", c_int),
-]
-attn_attribute_args._fields_ = [
-    ("size", c_size_t),
-    ("answer", attn_answer_args),
-    ("by_token", c_bool),
-    ("n_most", c_size_t),
-    ("study", POINTER(attn_study_args)),
-    ("method", c_int),
-    ("n_point", c_size_t),
-    ("baseline", c_int),
-    ("given", attn_input),
-    ("merges_words", c_bool),
-    ("n_target", c_size_t),
 ]
 attn_collect_args._fields_ = [
     ("size", c_size_t),
@@ -2045,6 +2269,7 @@ attn_survey_args._fields_ = [
     ("n_most", c_size_t),
     ("study", POINTER(attn_study_args)),
     ("is_weight", c_bool),
+    ("patterns", c_void_p),
 ]
 attn_session_sequence._fields_ = [
     ("ids", POINTER(c_int32)),
@@ -2077,6 +2302,7 @@ attn_explained_key._fields_ = [
     ("key", c_size_t),
     ("is_visible", c_bool),
     ("fit", c_float),
+    ("bias", c_double),
     ("scaled", c_double),
     ("score", c_float),
     ("weight", c_float),
@@ -2112,11 +2338,14 @@ attn_explanation._fields_ = [
     ("frequencies", POINTER(c_float)),
     ("n_pair", c_size_t),
     ("has_qk_norm", c_bool),
+    ("turns_neighbours", c_bool),
     ("keys", POINTER(attn_explained_key)),
     ("n_cell", c_size_t),
     ("largest", c_size_t),
     ("strongest", c_size_t),
     ("exponential_sum", c_double),
+    ("sink", POINTER(c_float)),
+    ("sink_exponential", c_double),
     ("visible_share", c_double),
     ("is_rounded", c_bool),
 ]
@@ -2137,6 +2366,10 @@ def ATTN_ABLATE_ARGS_DEFAULT():
     return attn_ablate_args(size=sizeof(attn_ablate_args))
 
 
+def ATTN_ALIGN_ARGS_DEFAULT():
+    return attn_align_args(size=sizeof(attn_align_args))
+
+
 def ATTN_ARCHIVE_ARGS_DEFAULT():
     return attn_archive_args(size=sizeof(attn_archive_args), tolerance=0.0001)
 
@@ -2150,7 +2383,7 @@ def ATTN_ATTENTION_DEFAULT():
 
 
 def ATTN_ATTRIBUTE_ARGS_DEFAULT():
-    return attn_attribute_args(size=sizeof(attn_attribute_args))
+    return attn_attribute_args(size=sizeof(attn_attribute_args), baseline=3)
 
 
 def ATTN_BATCH_OPTIONS_DEFAULT():
@@ -2273,7 +2506,7 @@ FUNCTIONS = {
     "attn_table_free": (None, [c_void_p]),
     "attn_site_name": (c_char_p, [c_int]),
     "attn_site_layout": (c_int, [c_int]),
-    "attn_sites_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
+    "attn_sites_parse": (c_int, [c_char_p, POINTER(attn_site_set), POINTER(attn_error)]),
     "attn_config_dims": (attn_dims, [POINTER(attn_config), c_size_t]),
     "attn_model_open": (c_int, [POINTER(attn_source), POINTER(attn_model_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_model_free": (None, [c_void_p]),
@@ -2283,6 +2516,7 @@ FUNCTIONS = {
     "attn_encoding_release": (None, [POINTER(attn_encoding)]),
     "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_tokenizer_free": (None, [c_void_p]),
+    "attn_tokenizer_target": (c_void_p, [c_void_p]),
     "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
     "attn_tokenizer_encode": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(attn_encode_options), POINTER(attn_encoding), POINTER(attn_error)]),
     "attn_tokenizer_kind": (c_int, [c_void_p]),
@@ -2295,11 +2529,12 @@ FUNCTIONS = {
     "attn_host_free": (None, [c_void_p]),
     "attn_host_model": (c_void_p, [c_void_p]),
     "attn_host_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_host_source_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
     "attn_selection_add_head": (c_int, [c_void_p, c_int, c_int, POINTER(attn_error)]),
     "attn_selection_add_queries": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_error)]),
-    "attn_selection_set_sites": (c_int, [c_void_p, c_uint64, POINTER(attn_error)]),
+    "attn_selection_set_sites": (c_int, [c_void_p, attn_site_set, POINTER(attn_error)]),
     "attn_selection_dims": (POINTER(attn_dims), [c_void_p]),
     "attn_run_prepare": (c_int, [c_void_p, POINTER(attn_request), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_run_free": (None, [c_void_p]),
@@ -2317,6 +2552,8 @@ FUNCTIONS = {
     "attn_capture_head": (POINTER(c_float), [c_void_p, c_int, c_int, c_int]),
     "attn_capture_has_cell": (c_bool, [c_void_p, c_int, c_int, c_size_t]),
     "attn_capture_free": (None, [c_void_p]),
+    "attn_model_stack_name": (c_char_p, [c_int]),
+    "attn_model_stack_of": (c_int, [POINTER(attn_dims), c_int, c_int, POINTER(c_int)]),
     "attn_session_create": (c_int, [c_void_p, POINTER(attn_session_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_session_free": (None, [c_void_p]),
     "attn_session_set_source": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
@@ -2394,6 +2631,8 @@ FUNCTIONS = {
     "attn_run_table_page": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_error)]),
     "attn_measure_name": (c_char_p, [c_int]),
     "attn_measures_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
+    "attn_head_patterns_create": (c_int, [c_size_t, c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_head_patterns_free": (None, [c_void_p]),
     "attn_record_failure_code": (c_char_p, [c_int]),
     "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_many_calls), POINTER(attn_error)]),
     "attn_many_measure": (POINTER(c_float), [POINTER(attn_many_result), c_int]),
@@ -2415,24 +2654,28 @@ FUNCTIONS = {
     "attn_comparison_free": (None, [POINTER(attn_comparison)]),
     "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),
     "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
+    "attn_align": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_align_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
     "attn_generate_items": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_error)]),
     "attn_generation_table": (c_int, [c_void_p, POINTER(attn_generation), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_generation_release": (None, [POINTER(attn_generation)]),
     "attn_generation_end_text": (c_char_p, [c_int]),
-    "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attribute_matrix": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attribute_continue": (c_int, [c_void_p, POINTER(attn_request), c_size_t, c_char_p, POINTER(attn_generation), POINTER(attn_error)]),
     "attn_collect": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_collect_args), POINTER(attn_error)]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_lens_over": (c_int, [c_void_p, POINTER(attn_request), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_token_times": (c_int, [POINTER(attn_ndarray), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_survey_grid": (None, [POINTER(attn_survey_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_ablate_grid": (None, [POINTER(attn_ablate_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
+    "attn_align_grid": (None, [POINTER(attn_align_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_patch_grid": (None, [POINTER(attn_patch_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_lens_grid": (None, [POINTER(attn_lens_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_attribute_grid": (None, [POINTER(attn_attribute_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),

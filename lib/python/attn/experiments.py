@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_uint64, c_void_p, create_string_buffer, string_at
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
@@ -13,9 +14,9 @@ from .errors import Error
 from .items import OPTIONS as STUDY_OPTIONS
 from .items import Texts, study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
-from .listing import generate_items
+from .listing import align_items, generate_items
 from .request import (PARTS, Request, choice, fill_answer, fill_image, fill_input, fill_pair, ndarray, places_of,
-                      refuse_parts, spec, texts, whole, with_points)
+                      refuse_parts, spec, texts, utf8, whole, with_points)
 from .table import Table, table_of
 
 if TYPE_CHECKING:
@@ -27,8 +28,10 @@ _WITH = {"zero": c.ATTN_ABLATE_WITH_ZERO, "mean": c.ATTN_ABLATE_WITH_MEAN, "resa
          "uniform": c.ATTN_ABLATE_WITH_UNIFORM}
 _METHODS = {"saliency": c.ATTN_ATTRIBUTE_SALIENCY, "grad_x_input": c.ATTN_ATTRIBUTE_GRAD_X_INPUT,
             "ig": c.ATTN_ATTRIBUTE_IG, "attnlrp": c.ATTN_ATTRIBUTE_ATTNLRP, "relevance": c.ATTN_ATTRIBUTE_RELEVANCE,
-            "dla": c.ATTN_ATTRIBUTE_DLA, "attn_x_grad": c.ATTN_ATTRIBUTE_ATTN_X_GRAD}
-_BASELINES = {"mean": c.ATTN_BASELINE_MEAN, "zero": c.ATTN_BASELINE_ZERO}
+            "dla": c.ATTN_ATTRIBUTE_DLA, "attn_x_grad": c.ATTN_ATTRIBUTE_ATTN_X_GRAD, "relp": c.ATTN_ATTRIBUTE_RELP,
+            "relevance_norm": c.ATTN_ATTRIBUTE_RELEVANCE_NORM, "causes": c.ATTN_ATTRIBUTE_CAUSES}
+_BASELINES = {"auto": c.ATTN_BASELINE_AUTO, "mean": c.ATTN_BASELINE_MEAN, "zero": c.ATTN_BASELINE_ZERO,
+              "mask": c.ATTN_BASELINE_MASK, "pad": c.ATTN_BASELINE_PAD, "grey": c.ATTN_BASELINE_GREY}
 _DIRECTIONS = {"restore": 0, "noise": 1, "denoise": 0}  # the last one is the older name of the first
 _ESTIMATES = {"atp": c.ATTN_PATCH_ATP, "relp": c.ATTN_PATCH_RELP, "ig": c.ATTN_PATCH_IG}
 _PER = {"sum": c.ATTN_SCORE_PER_SUM, "token": c.ATTN_SCORE_PER_TOKEN, "word": c.ATTN_SCORE_PER_WORD}
@@ -119,7 +122,7 @@ class _Question:
 
         def compute():
             call(name, self.host.pointer, byref(self.request.struct), byref(args), byref(table), *map(byref, sums))
-            grid.update(_grid_of(name, args, table))
+            grid.update(_grid_of(name, args, table) if hasattr(lib, f"{name}_grid") else {})
             result = table_of(table)
             result.notes = take_notes() + self.request.notes
             return result
@@ -227,6 +230,40 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     args.sort, args.n_most = sort and terminated(sort, "sort"), whole(limit, "limit")
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     return question.answer("attn_survey", args, answer=(target, foil, metric) if effect else None)
+
+
+def align(self: Model, text=None, *, by: str = "auto", layer=None, heads=None, rows: str = "own", method: str | None = None,
+          unit: str = "subword", template: str | None = None, score: bool = False, gold=None, one_based: bool = False,
+          soft: bool = False, **options):
+    """Which word of a source is which word of a text: a Table with source_index, source, word_index, word, weight; of items
+    a list of such rows; with score a Table of precision, recall and aer.
+
+    source      the other text
+    items       many pairs instead: source, text, with score gold ("0-0 1p2"), and lists source_words, words
+    by          "cross", "hidden", "attention"; default: by the model
+    layer       a number, with score also "all"; heads: "1.0,3.*", whose mean makes links
+    rows        "own", "before" (that of the token before, which predicts), with score "both"
+    method      of hidden states: "argmax", "itermax", "match", "softmax:T"; unit: "subword" or "word"
+    template    of a decoder: "Say: {source}. {target}"
+    gold        a file with a line of gold for each item; one_based: words in gold count from 1
+    soft        a row for each pair of words, with columns linked and mark
+    """
+    given, args = locals(), c.ATTN_ALIGN_ARGS_DEFAULT()
+    args.by = choice(by, {"auto": c.ATTN_ALIGN_AUTO, "cross": c.ATTN_ALIGN_CROSS, "hidden": c.ATTN_ALIGN_HIDDEN,
+                                "attention": c.ATTN_ALIGN_ATTENTION}, "by")
+    args.rows = choice(rows, {"own": c.ATTN_ALIGN_OWN, "before": c.ATTN_ALIGN_BEFORE, "both": c.ATTN_ALIGN_BOTH}, "rows")
+    args.is_by_word = choice(unit, {"subword": False, "word": True}, "unit")
+    args.has_score, args.is_one_based, args.is_soft = score, one_based, soft
+    for name, value in (("layer", layer), ("heads", heads)):
+        setattr(args, name, spec(value, name))
+    for field, value in (("method", method), ("text_template", template), ("gold", gold and os.fspath(gold))):
+        setattr(args, field, value and terminated(value, field))
+    if options.get("items") is None or score:
+        return _Question(self, text, options, given).answer("attn_align", args)
+    if text is not None:
+        raise TypeError("a text and items are given, expected one of them")
+    return align_items(self, args, options, {name: given[name] for name in ("by", "layer", "heads", "rows", "method", "unit",
+                                                                            "template", "soft")})
 
 
 def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto", parts: str = "heads",
@@ -392,16 +429,20 @@ def _is_ig(method) -> bool:
 
 
 def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, by_token: bool = False, limit: int = 0,
-              method: str = "dla", metric: str = "auto", baseline: str = "mean", baseline_text=None,
-              merge_words: bool = False, generated: int = 0, continuation: str | None = None, **options) -> Table:
+              method: str = "dla", metric: str = "auto", baseline: str = "auto", baseline_text=None, baseline_image=None,
+              baseline_keep: str | None = None, merge_words: bool = False, generated: int = 0, continuation: str | None = None, **options) -> Table:
     """Who wrote the logit of `target` (minus that of `foil`): direct logit attribution, one row per part of the model.
 
     texts       many texts instead of one: means, with the column logit_sd
     by_token    each head by the key that it read from; limit: so many rows, default 20
     items       many items instead of a text, as of ablate
     method      instead of that, by gradients of `metric`: of the tokens "saliency", "grad_x_input", "ig" or "ig:N",
-                "attnlrp", "relevance"; of the cells of patterns "attn_x_grad", with `limit`. Items: as many tokens each
-    baseline    of ig: "mean" or "zero"; or `baseline_text`, a text or ids of as many tokens
+                "attnlrp", "relp", "relevance", "relevance_norm"; of the cells of patterns "attn_x_grad" and
+                "causes", with `limit`. Items: as many tokens each
+    baseline    of ig: "mask", "pad", "mean", "zero", of pictures "grey"; "auto": the mask token of an encoder, grey for
+                pictures, else "mean". Or `baseline_text`, a text or ids of as many tokens, or `baseline_image`
+    baseline_keep
+                positions or words that keep their embedding, or "none"; default: those that an encoder's tokenizer added
     merge_words of tokens: a row a word
     generated, continuation
                 of tokens, instead of target: each of the n most probable tokens that follow the text, or of those of
@@ -413,25 +454,35 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     question, args = _Question(self, text, options, locals()), c.ATTN_ATTRIBUTE_ARGS_DEFAULT()
     if method != "dla":
         _refuse("method='dla'", by_token=by_token, texts=texts is not None)
-        _refuse("method='ig'", baseline=baseline != "mean" and not _is_ig(method),
-                baseline_text=baseline_text is not None and not _is_ig(method))
-        _refuse("method='attn_x_grad'", limit=limit and method != "attn_x_grad")
-        _refuse("a method of tokens", merge_words=merge_words and method == "attn_x_grad")
-        if baseline != "mean" and baseline_text is not None:
-            raise TypeError("baseline and baseline_text are given, expected one of them")
-        if method == "attn_x_grad" and question.study:
-            raise TypeError("items and method='attn_x_grad' are given: cells belong to one text")
+        given = {"baseline": baseline != "auto", "baseline_text": baseline_text is not None,
+                 "baseline_image": baseline_image is not None}
+        _refuse("method='ig'", **{name: is_given and not _is_ig(method) for name, is_given in given.items()},
+                baseline_keep=baseline_keep is not None and not _is_ig(method))
+        is_of_cells = method in ("attn_x_grad", "causes")
+        _refuse("method='attn_x_grad'", limit=limit and not is_of_cells)
+        _refuse("a method of tokens", merge_words=merge_words and is_of_cells)
+        if sum(given.values()) > 1:
+            raise TypeError(" and ".join(name for name in given if given[name]) + " are given, expected one of them")
+        if is_of_cells and question.study:
+            raise TypeError(f"items and method='{method}' are given: cells belong to one text")
         otherwise = "log_prob"
     else:
-        _refuse("a method other than 'dla'", metric=metric != "auto", merge_words=merge_words, baseline=baseline != "mean",
-                baseline_text=baseline_text is not None, generated=generated, continuation=continuation is not None)
+        _refuse("a method other than 'dla'", metric=metric != "auto", merge_words=merge_words, baseline=baseline != "auto",
+                baseline_text=baseline_text is not None, baseline_image=baseline_image is not None,
+                baseline_keep=baseline_keep is not None, generated=generated, continuation=continuation is not None)
         _refuse("by_token=True", limit=limit and not by_token)
         otherwise = "logit"
     args.method, args.n_point = with_points(method, _METHODS, "method")
     args.by_token, args.n_most, args.merges_words = by_token, whole(limit, "limit"), merge_words
-    args.baseline = c.ATTN_BASELINE_GIVEN if baseline_text is not None else choice(baseline, _BASELINES, "baseline")
+    is_given = baseline_text is not None or baseline_image is not None
+    args.baseline = c.ATTN_BASELINE_GIVEN if is_given else choice(baseline, _BASELINES, "baseline")
+    if baseline_keep is not None:
+        question.keep.append(utf8(baseline_keep, "baseline_keep"))
+        args.baseline_keep = question.keep[-1]
     if baseline_text is not None:
         fill_input(args.given, baseline_text, "baseline_text", question.keep)
+    if baseline_image is not None:
+        fill_image(args.given, baseline_image, "baseline_image", question.keep)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
     drawn = metric if metric != "auto" else otherwise if foil is None else "logit_diff"
     if is_continued:
@@ -439,7 +490,10 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
         table = question.answer("attn_attribute", args, answer=("token", foil, drawn))
         table._drawn["text"] = _only_text(prompt)
         return table
-    return question.answer("attn_attribute", args, answer=(target, foil, drawn))
+    table = question.answer("attn_attribute", args, answer=(target, foil, drawn))
+    if options.get("image") is not None and not question.study:
+        table._use_labels = functools.partial(_with_labels, self, [None], options)
+    return table
 
 
 def _continued(model: Model, text, generated: int, continuation: str | None, options: dict) -> tuple[list[int], int]:

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from .model import Model
 
 
-def _rows(model: Model, name: str, args, options: dict[str, Any], given: dict[str, Any]) -> list[dict]:
+def _rows(model: Model, name: str, args, options: dict[str, Any], given: dict[str, Any], has_table: bool = False) -> list[dict]:
     """Calls the experiment NAME for the items of OPTIONS, with ARGS. Returns the rows that no file of `each` gets."""
-    host, sink = model._use_for_many(), c_void_p()
+    host, sink, table = model._use_for_many(), c_void_p(), c_void_p()
+    results = [byref(table)] if has_table else []
     options = dict(options)
     study = study_of(host, options)
     request = Request(None, **options)
@@ -33,7 +34,7 @@ def _rows(model: Model, name: str, args, options: dict[str, Any], given: dict[st
     study.ask(name, {**given, **options})
     args.study = POINTER(c.attn_study_args)(study.args)
     try:
-        interruptible(lambda: call(name, host.pointer, byref(request.struct), byref(args)), host.cancel)
+        interruptible(lambda: call(name, host.pointer, byref(request.struct), byref(args), *results), host.cancel)
         warn_of(request.notes)
         study.warn(request.notes)
         size = c_size_t()
@@ -43,6 +44,7 @@ def _rows(model: Model, name: str, args, options: dict[str, Any], given: dict[st
         raise study.failure(problem, request.notes) from None
     finally:
         lib.attn_sink_free(sink)
+        lib.attn_table_free(table)
 
 
 def run_items(model: Model, sites=None, at=None, mean_by: str | None = None, minus: str | None = None,
@@ -63,6 +65,10 @@ def run_items(model: Model, sites=None, at=None, mean_by: str | None = None, min
         rows = _rows(model, "attn_collect", args, {**options, "sites": sites}, given)
         with np.load(path) as arrays:
             return {**arrays, "rows": rows}
+
+
+def align_items(model: Model, args, options: dict[str, Any], given: dict[str, Any]) -> list[dict]:
+    return _rows(model, "attn_align", args, options, given, has_table=True)
 
 
 def generate_items(model: Model, args, options: dict[str, Any], given: dict[str, Any]) -> list[dict]:

@@ -165,7 +165,7 @@ class Model:
         """Runs one text and keeps the tensors that are asked for.
 
         text        a str; or token ids [n]; or embeddings [n, d_model] of floats
-        image       instead of a text, for models of pictures: a path (PNG, JPEG, .npy); a picture, uint8 [H, W, 3],
+        image       instead of a text, for models of pictures: a path (PNG, JPEG, WebP, .npy); a picture, uint8 [H, W, 3],
                     which preprocessor_config.json prepares; or its values, floats [C, H, W]
         sites       names as `attn-cli run --sites` takes them, "pattern,resid_*" or a list; default: pattern, z and
                     logits, where the model has them; []: no tensors, for predictions alone
@@ -191,7 +191,9 @@ class Model:
         top, next   the most probable next tokens; texts whose probability as a continuation is wanted:
                     result.predictions
         labels      of a model with two towers, as CLIP is: texts that the image is compared with; result.predictions.top
-                    has their scores and probabilities
+                    has their scores and probabilities; of a model of sentences: texts that the text is compared with.
+                    label_ids: the same as token ids; label_images: paths of pictures that CLIP compares a text with
+        max_span    most tokens of the spans in `top` of a model that answers questions, default 15
         target, foil, at, metric
                     a metric of the next token, as in `ablate`: result.predictions.metric
         grad        True: with each tensor its gradient, how fast that metric changes with each of its numbers:
@@ -252,8 +254,8 @@ class Model:
         """The sites that this model has."""
         host = self._use()
         config = lib.attn_model_config(lib.attn_host_model(host.pointer))
-        bits = lib.attn_config_dims(config, 1).sites
-        return [name for name, site in SITES.items() if bits >> site & 1]
+        sites = lib.attn_config_dims(config, 1).sites
+        return [name for name, site in SITES.items() if site in sites]
 
     def map(self, texts: Iterable, *, sites=None, measures=None, on_error: str = "raise", tower: str = "text",
             **options) -> Iterator[Result]:
@@ -284,6 +286,7 @@ class Model:
 
     # --- Questions about heads ---
 
+    align = experiments.align
     heads = experiments.heads
     ablate = experiments.ablate
     patch = experiments.patch
@@ -329,6 +332,7 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
     result = Result()
     if on_event and not request.keeps_tensors:
         raise TypeError("on_event gets tensors as they are computed, and sites is empty")
+    request.struct.is_once = True
     call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
     listener = None
     try:
@@ -376,10 +380,12 @@ class _Live:
 
     def __init__(self, host: Host, given: dict, format: str, options: dict, request: Request):
         self.files, self.struct = c_void_p(), None
-        story, limit = options.pop("story", None), whole(options.pop("live_limit", 64), "live_limit", 1, 2**31 - 1)
+        paths = {name: options.pop(option, None) for name, option in (("story", "story"), ("words", "live_words"))}
+        limit = whole(options.pop("live_limit", 64), "live_limit", 1, 2**31 - 1)
         if not options.pop("live", False):
-            if story is not None:
-                raise TypeError("story needs live=True")
+            for name, option in (("story", "story"), ("words", "live_words")):
+                if paths[name] is not None:
+                    raise TypeError(f"{option} needs live=True")
             return
         if format != "html":
             raise TypeError(f"live makes a page, and the format is {format!r}")
@@ -395,7 +401,7 @@ class _Live:
         source, name = host.found[0].source, host.found[1]
         args = c.attn_live_args(source=POINTER(c.attn_source)(source), given=name, most=limit << 20,
                                 module=os.fsencode(os.environ.get("ATTN_LIVE_MODULE") or live_module()),
-                                story=None if story is None else path_bytes(story, "story"),
+                                **{name: path_bytes(path, name) for name, path in paths.items() if path is not None},
                                 image=None if image is None else path_bytes(image, "image"),
                                 request=POINTER(c.attn_request)(request.struct),
                                 reading=self.reading, n_reading=len(self.reading))

@@ -490,7 +490,7 @@ class Request:
 
     def __init__(self, text=None, *, image=None, source=None, sites=None, layers=None, heads=None, queries=None, edits=(),
                  ablate=None, ablate_pattern=None, ablate_mean=None, knockout=(), patch=(), steer=(), rescale=(),
-                 positions=None, top=0, next=(), labels=(), answer=None, grad=False, special="parse", special_tokens=True, pair=None, types=None, key_mask=None,
+                 positions=None, top=0, next=(), labels=(), label_ids=(), label_images=(), max_span=0, answer=None, grad=False, special="parse", special_tokens=True, pair=None, types=None, key_mask=None,
                  host=None, **attention):
         unknown = attention.keys() - set(ATTENTION)
         if unknown:
@@ -531,6 +531,14 @@ class Request:
             request.predict.next, request.predict.n_next = texts(next, "next", self.keep)
         if labels:
             request.predict.labels, request.predict.n_label = texts(labels, "labels", self.keep)
+        if label_ids or label_images or max_span:
+            more, rows = c.attn_request_labels(max_span=whole(max_span, "max_span", 0, 2**31 - 1)), [ids_of(ids, "label_ids") for ids in label_ids]
+            named = (c.attn_label_ids * len(rows))(*(c.attn_label_ids(cast(ids.ctypes.data, POINTER(c_int32)), len(ids),
+                                                                      ",".join(map(str, ids)).encode()) for ids in rows))
+            more.ids, more.n_ids = named, len(rows)
+            more.images, more.n_image = texts(label_images, "label_images", self.keep)
+            self.keep += [rows, named, more]
+            request.predict.more = POINTER(c.attn_request_labels)(more)
         if answer:
             asked = c.attn_answer_args()
             fill_answer(asked, self.keep, **answer)
