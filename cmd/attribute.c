@@ -13,6 +13,8 @@
 
 #define EXAMPLE "attn-cli attribute --target ' are' --foil ' is' \"The keys to the cabinet\""
 
+#define BASELINES "auto|mask|pad|mean|zero|grey"
+
 /* Values of --by, in the order of its words. */
 enum attribute_by { BY_PART, BY_TOKEN };
 
@@ -21,8 +23,8 @@ struct attribute_args {
     int by;             /* enum attribute_by */
     const char *method; /* NULL: dla */
     bool merges_words;
-    int baseline; /* enum attn_baseline */
-    const char *baseline_text, *baseline_ids;
+    int baseline; /* of its words; 0: not given */
+    const char *baseline_text, *baseline_ids, *baseline_image, *baseline_keep;
     int64_t n_generated; /* 0: not given */
     const char *continuation;
 };
@@ -31,6 +33,7 @@ struct attribute_args {
 struct taken {
     int32_t *baseline_ids;
     struct attn_generation made;
+    struct attn_table *lens; /* over a picture of cells */
 };
 
 static const struct option attribute_rows[] = {
@@ -39,22 +42,34 @@ static const struct option attribute_rows[] = {
                   "key that it read from, those with the 20 largest magnitudes, or as --sort and "
                   "--limit have it"),
     OPTION_TEXT(
-        "method", "dla|saliency|grad_x_input|ig[:N]|attnlrp|relevance|attn_x_grad",
-        struct attribute_args, method,
+        "method", "METHOD", struct attribute_args, method,
         "dla (default): the parts that write a logit. For tokens of the text, by "
         "gradients of --metric: saliency, the length of the gradient of the token's "
         "embedding; grad_x_input, their product; ig[:N], integrated gradients, from "
-        "--baseline to the text in N points (50); attnlrp, the product by the rules of "
-        "AttnLRP; relevance, attention times its gradient, followed through the layers. For "
+        "--baseline to the text in N points (50); attnlrp and relp, the product by the rules of "
+        "AttnLRP and RelP; relevance, attention times its gradient, followed through the layers, "
+        "and relevance_norm, the same with each row divided by its sum. For "
         "cells of patterns: attn_x_grad, attention times its gradient, the 20 largest "
-        "or --limit, with an estimate of what knocking each out changes"),
-    OPTION_CHOICE("baseline", "mean|zero", struct attribute_args, baseline,
-                  "for ig: the mean embedding of the vocabulary at every position (default), or "
-                  "zeros. Without learned positions all that counts then lies close to them"),
+        "or --limit, with an estimate of what knocking each out changes; causes, the 30 largest "
+        "of these with each MLP at a position whose output times its gradient is as large, for "
+        "--figure causes"),
+    OPTION_CHOICE(
+        "baseline", BASELINES, struct attribute_args, baseline,
+        "for ig: auto (default) is mask for encoders of texts with a mask token, grey for "
+        "pictures, else mean. mask, pad: the embedding of this token at every position; "
+        "mean: the mean embedding of the vocabulary; grey: every pixel 0 after "
+        "normalization; zero: zeros. Without learned positions all that counts then lies "
+        "close to them"),
     OPTION_TEXT("baseline-text", "TEXT", struct attribute_args, baseline_text,
                 "for ig: another text of as many tokens"),
     OPTION_TEXT("baseline-ids", "LIST", struct attribute_args, baseline_ids,
                 "the same by the ids of its tokens"),
+    OPTION_TEXT("baseline-image", "FILE", struct attribute_args, baseline_image,
+                "for ig: another picture with as many patches"),
+    OPTION_TEXT(
+        "baseline-keep", "LIST|none", struct attribute_args, baseline_keep,
+        "for ig: positions or words that keep their embedding in the baseline. Default: the "
+        "tokens that the tokenizer of an encoder added, like [CLS]"),
     OPTION_FLAG("merge-words", struct attribute_args, merges_words,
                 "for tokens: print one row per word, with the sum over its tokens"),
     OPTION_NUMBER("generated", "N", struct attribute_args, n_generated, 1, INT32_MAX,
@@ -81,8 +96,8 @@ const struct command command_attribute = {
     .summary = "how much each part of the model adds to a logit",
     .usage = "[OPTIONS] --target TEXT TEXT",
     .description =
-        "Splits the logit of --target (minus that of --foil) after TEXT into what the\n"
-        "embedding, the positions, each head, the biases and each MLP add to it. The\n"
+        "Splits the logit of --target (minus that of --foil), a token after TEXT or a\n"
+        "label, into what embedding, positions, heads, biases and MLPs add to it. The\n"
         "final norm divides by a number that depends on all parts: this number is kept as\n"
         "it is in the run, so that the parts add up. The row `sum` is their sum, the row\n"
         "`model` the logit that the model computes.\n"
@@ -92,15 +107,16 @@ const struct command command_attribute = {
         "look has a small share here. `attn-cli ablate` measures that. Over --texts the\n"
         "numbers are means and standard deviations.\n"
         "\n"
-        "With --method the tokens of the text get attributions, by gradients. These are\n"
-        "about this text, this answer and, for ig, this baseline; they do not say what\n"
-        "happens when a token is replaced. A note says when `sum` is far from `model`.\n",
+        "With --method the tokens of the text, or the patches of a picture, get\n"
+        "attributions, by gradients. These are about this text, this answer and, for ig,\n"
+        "this baseline; they do not say what happens when a token is replaced. A note\n"
+        "says when `sum` is far from `model`. With --source and without --target each\n"
+        "token of TEXT is a target, attributed to the source and the tokens before it.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli attribute -m fable --target ' are' --by token --limit 5 \\\n"
                 "      \"The keys to the cabinet\"\n"
                 "  attn-cli attribute -m fable --target ' are' --method ig \"The keys to it\"\n",
     OPTION_PARTS(parts),
-    .lacks = "image|label|types",
     .args_size = sizeof(struct attribute_args),
     .defaults = &(const struct attribute_args){.question = QUESTION_ARGS_DEFAULT},
     .work = attribute,
@@ -123,16 +139,26 @@ static enum attn_status read_method(const char *text, struct attn_attribute_args
     how->method = (enum attn_attribute_method)method;
     if (method >= 0)
         return ATTN_OK;
-    return refuse(err, value_hint("method", METHODS, text, strcspn(text, ":"), hint),
-                  "unknown --method '%s', expected dla, saliency, grad_x_input, ig, ig:N with N "
-                  "from 1 to 100000, attnlrp, relevance or attn_x_grad",
-                  text);
+    return refuse(
+        err, value_hint("method", METHODS, text, strcspn(text, ":"), hint),
+        "unknown --method '%s', expected dla, saliency, grad_x_input, ig, ig:N with N "
+        "from 1 to 100000, attnlrp, relp, relevance, relevance_norm, attn_x_grad or causes",
+        text);
 }
 
 /* The name of the option that asks for several targets, or NULL. */
 static const char *find_continued(const struct attribute_args *args)
 {
-    return args->n_generated > 0 ? "generated" : args->continuation ? "continuation" : NULL;
+    const struct prompt_args *prompt = &args->question.prompt;
+    const struct answer_args *answer = &args->question.answer;
+    const bool has_answer = answer->target || answer->target_id >= 0 || answer->at;
+
+    return args->n_generated > 0 ? "generated"
+           : args->continuation  ? "continuation"
+           : is_by_gradients(args) && (prompt->source || prompt->source_ids) && !has_answer &&
+                   !args->question.items.path
+               ? "source" /* whose text has the targets */
+               : NULL;
 }
 
 static enum attn_status check_continued(const struct attribute_args *args, struct attn_error *err)
@@ -160,6 +186,8 @@ static enum attn_status check_split(const struct attribute_args *args, struct at
                          : args->baseline > 0               ? "baseline"
                          : args->baseline_text              ? "baseline-text"
                          : args->baseline_ids               ? "baseline-ids"
+                         : args->baseline_image             ? "baseline-image"
+                         : args->baseline_keep              ? "baseline-keep"
                          : args->question.answer.metric > 0 ? "metric"
                                                             : NULL;
 
@@ -168,11 +196,16 @@ static enum attn_status check_split(const struct attribute_args *args, struct at
     return refuse(err, "--method ig", "--%s needs a --method other than dla", option);
 }
 
+static bool is_of_cells(enum attn_attribute_method method)
+{
+    return method == ATTN_ATTRIBUTE_ATTN_X_GRAD || method == ATTN_ATTRIBUTE_CAUSES;
+}
+
 static enum attn_status check_gradients(const struct attribute_args *args,
                                         enum attn_attribute_method method, struct attn_error *err)
 {
-    const int n_baseline =
-        (args->baseline > 0) + (args->baseline_text != NULL) + (args->baseline_ids != NULL);
+    const int n_baseline = (args->baseline > 0) + (args->baseline_text != NULL) +
+                           (args->baseline_ids != NULL) + (args->baseline_image != NULL);
 
     if (args->by != BY_PART)
         return refuse(err, NULL, "--by and --method do not go together: --by is of dla");
@@ -182,17 +215,17 @@ static enum attn_status check_gradients(const struct attribute_args *args,
                       args->method);
     if (n_baseline > 1)
         return refuse(err, NULL, "a baseline is given twice");
-    if (n_baseline > 0 && method != ATTN_ATTRIBUTE_IG)
+    if ((n_baseline > 0 || args->baseline_keep) && method != ATTN_ATTRIBUTE_IG)
         return refuse(err, NULL, "a baseline is for --method ig");
     ATTN_TRY(check_continued(args, err));
-    if (method != ATTN_ATTRIBUTE_ATTN_X_GRAD)
+    if (!is_of_cells(method))
         return ATTN_OK;
     if (args->merges_words)
-        return refuse(err, NULL, "--merge-words is for tokens, and attn_x_grad has cells");
+        return refuse(err, NULL, "--merge-words is for tokens, and %s has cells", args->method);
     if (args->question.items.path)
         return refuse(err, NULL,
-                      "--method attn_x_grad and --items do not go together: cells belong to one "
-                      "text");
+                      "--method %s and --items do not go together: cells belong to one text",
+                      args->method);
     return ATTN_OK;
 }
 
@@ -201,9 +234,15 @@ static enum attn_status read_baseline(const struct attribute_args *args,
                                       struct attn_attribute_args *how, int32_t **ids,
                                       struct attn_error *err)
 {
-    how->baseline = (enum attn_baseline)args->baseline;
-    if (args->baseline_text || args->baseline_ids)
+    static const enum attn_baseline kinds[] = {ATTN_BASELINE_AUTO, ATTN_BASELINE_MASK,
+                                               ATTN_BASELINE_PAD,  ATTN_BASELINE_MEAN,
+                                               ATTN_BASELINE_ZERO, ATTN_BASELINE_GREY};
+
+    how->baseline = kinds[args->baseline];
+    how->baseline_keep = args->baseline_keep;
+    if (args->baseline_text || args->baseline_ids || args->baseline_image)
         how->baseline = ATTN_BASELINE_GIVEN;
+    how->given.image = args->baseline_image;
     return text_or_ids_read(args->baseline_text, args->baseline_ids, &how->given, ids, err);
 }
 
@@ -214,6 +253,10 @@ static enum attn_status continue_text(struct question *question, struct attn_att
     const struct attribute_args *args = question->call->args;
     struct attn_input *input = &question->request.input;
 
+    if (args->n_generated == 0 && !args->continuation) {
+        how->n_target = is_of_cells(how->method) ? 0 : SIZE_MAX;
+        return ATTN_OK;
+    }
     ATTN_TRY(attn_attribute_continue(question->host, &question->request, (size_t)args->n_generated,
                                      args->continuation, made, err));
     how->n_target = made->n;
@@ -259,6 +302,16 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         question->table = NULL;
         ATTN_TRY(attn_attribute_matrix(question->drawn, &question->table, err));
     }
+    if (!tables_have_pictures(tables))
+        return question_write(question, err);
+    if (is_of_cells(how.method)) {
+        ATTN_TRY(
+            attn_lens_over(question->host, &question->request, question->table, &taken->lens, err));
+        question->grid.lens = taken->lens;
+        return question_write_labelled(question, err);
+    }
+    if (question->request.input.image) /* a map over the picture */
+        return question_write_labelled(question, err);
     return question_write(question, err);
 }
 
@@ -267,17 +320,18 @@ static enum attn_status attribute(struct call *call, struct attn_error *err)
     const struct attribute_args *args = call->args;
     const bool has_foil = args->question.answer.foil || args->question.answer.foil_id >= 0;
     struct answer_args answer = args->question.answer; /* the metric that pictures name */
-    struct taken taken = {NULL, {0}};
-    struct question question = {
-        .call = call, .reuse = true, .example = EXAMPLE, .answer = &answer, .own = &taken};
+    struct taken taken = {NULL, {0}, NULL};
+    struct question question = {.call = call, .example = EXAMPLE, .answer = &answer, .own = &taken};
     enum attn_status status;
 
     if (!is_by_gradients(args))
         answer.metric = has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOGIT;
     if (find_continued(args))
         answer.target = "token"; /* each in turn */
+    question.reuse = find_continued(args) || (args->method && strncmp(args->method, "ig", 2) == 0);
     status = question_answer(&question, work, err);
     free(taken.baseline_ids);
     attn_generation_release(&taken.made);
+    attn_table_free(taken.lens);
     return status;
 }

@@ -147,8 +147,9 @@ const struct command command_batch = {
         "the same order: its tokens, and what `attn-cli heads` measures of every head. A\n"
         "record is a JSON object with `text`, `ids` or, of a picture, `image`, its path;\n"
         "with --lines it is a text. Line i of the output belongs to line i of the input.\n"
-        "A record that cannot be computed gives a line with an `error`, and then the exit\n"
-        "code is 6.\n"
+        "A FASTA file (.fasta, .fa, .faa, or a file that begins with > or ;) has a record\n"
+        "for each protein. A record that cannot be computed gives a line with an `error`,\n"
+        "and then the exit code is 6.\n"
         "\n"
         "-o FILE grows as FILE.part and gets its name when it is whole; FILE.run.json\n"
         "beside it says how it was made. --resume continues a run that ended early.\n"
@@ -175,6 +176,7 @@ struct batch {
     struct model_source source;
     struct attn_host *host;
     struct attn_request request;
+    struct attn_request_labels labels;
     struct attn_attention_change changed;
     struct attn_mask_array mask;
     struct attn_many_options many;
@@ -359,7 +361,9 @@ static enum attn_status fill_request(struct batch *batch, struct attn_error *err
     request->selection.sites = args->selection.sites;
     request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
                                                      .next = args->prediction.next.items,
-                                                     .n_next = args->prediction.next.n};
+                                                     .n_next = args->prediction.next.n,
+                                                     .more = &batch->labels};
+    batch->labels.max_span = (size_t)args->prediction.max_span;
     request->on_note = args->running.is_quiet ? NULL : note_message;
     batch->many = ATTN_MANY_OPTIONS_DEFAULT;
     batch->many.request = request;

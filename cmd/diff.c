@@ -47,7 +47,7 @@ static const struct option_part parts[] = {
     {&diff_options, 0},
     {&special_options, offsetof(struct diff_args, question.prompt)},
     {&pair_options, offsetof(struct diff_args, question.prompt)},
-    {&source_options, offsetof(struct diff_args, question.source)},
+    {&source_options, offsetof(struct diff_args, question.prompt)},
     {&items_options, offsetof(struct diff_args, question.items)},
     {&restart_options, offsetof(struct diff_args, question.items.restart)},
     {&question_picture_options, offsetof(struct diff_args, question)},
@@ -218,11 +218,12 @@ static enum attn_status compare(struct question *question, const struct attn_stu
 /* Refuses options of CALL that are about a run: dumps are compared without a model. */
 static enum attn_status check_dumps(const struct call *call, struct attn_error *err)
 {
-    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
-        if (call->given[walk.n - 1] && !strstr(walk.option.name, "tolerance") &&
-            word_find("Input|Items|Model|Precision|Attention|Interventions", walk.heading) >= 0)
-            return refuse(err, NULL, "--%s has no effect on two dumps, which need no model",
-                          walk.option.name);
+    const char *name =
+        option_find_under(call, "Input|Items|Model|Precision|Attention|Interventions",
+                          "tolerance|relative-tolerance");
+
+    if (name)
+        return refuse(err, NULL, "--%s has no effect on two dumps, which need no model", name);
     return ATTN_OK;
 }
 

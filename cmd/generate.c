@@ -19,7 +19,6 @@
 
 struct generate_args {
     struct prompt_args prompt;
-    const char *source;
     struct model_args model;
     struct request_args request;
     struct ablation_args ablation;
@@ -56,7 +55,7 @@ static const struct option_group generate_options = OPTION_GROUP("Generation", g
 
 static const struct option_part parts[] = {
     {&prompt_all_options, offsetof(struct generate_args, prompt)},
-    {&source_options, offsetof(struct generate_args, source)},
+    {&source_options, offsetof(struct generate_args, prompt)},
     {&listing_options, offsetof(struct generate_args, items)},
     {&restart_options, offsetof(struct generate_args, items.restart)},
     {&generate_options, 0},
@@ -296,7 +295,6 @@ static enum attn_status generate_items(struct call *call, struct attn_error *err
                               .items = &args->items,
                               .model = &args->model,
                               .request = &args->request,
-                              .source = args->source,
                               .example = EXAMPLE,
                               .headings = "Generation",
                               .names = ""};
@@ -323,7 +321,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(places_check(served->call, &args->ablation, false, err));
     ATTN_TRY(request_check(served, err));
     ATTN_TRY(request_open_model(served, &args->model, true, err));
-    ATTN_TRY(input_read(&args->prompt, args->source, &served->input, &served->request, err));
+    ATTN_TRY(input_read(&args->prompt, &served->input, &served->request, err));
+    ATTN_TRY(prompt_source_read(&args->prompt, &served->input, &served->request, err));
     ATTN_TRY(pair_read(&args->prompt, &served->input.key_mask, &served->request, err));
     json = take_json(&args->request.output);
     served->request.reading.example = EXAMPLE;

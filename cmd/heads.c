@@ -83,11 +83,18 @@ const struct command command_heads = {
         "from there, nor whether that matters: see --effect and `attn-cli ablate`.\n"
         "Over --items they are means; the type is that of the means. Items may say\n"
         "between which words to look (from, to), and with --effect which token is right.\n"
-        "'attn-cli help measures' explains each of them.\n",
-    .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
-                "  attn-cli heads -m fable --pairs --limit 3 \"The keys to the cabinet\"\n"
-                "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
-                "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n",
+        "'attn-cli help measures' explains each of them.\n"
+        "\n"
+        "--figure map draws a cell for each head: its hue and letter say where it looks\n"
+        "most, and heads that share keys and values stand together. --figure poster puts\n"
+        "all heads on one sheet, those that are alike side by side, each with the mean\n"
+        "over the texts of its weights between the first 24 tokens.\n",
+    .examples =
+        "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
+        "  attn-cli heads -m fable --pairs --limit 3 \"The keys to the cabinet\"\n"
+        "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
+        "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n"
+        "  attn-cli heads -m fable --texts corpus.txt --lines --figure poster --pdf a.pdf\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct heads_args),
     .defaults = &(const struct heads_args){.question = QUESTION_ARGS_DEFAULT, .threshold = -1},
@@ -195,10 +202,38 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
     return question_write(question, err);
 }
 
+/* What a survey holds besides its table. */
+struct survey_data {
+    struct attn_ndarray pattern;         /* owns; that of --pattern */
+    struct attn_head_patterns *patterns; /* owns; of a poster, or NULL */
+};
+
+/* Creates the patterns of a poster, if one is wanted. */
+static enum attn_status open_patterns(struct question *question, struct attn_survey_args *how,
+                                      struct attn_error *err)
+{
+    const struct heads_args *args = question->call->args;
+    const char *figure = args->question.tables.picture.figure;
+    struct survey_data *data = question->own;
+    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
+
+    if (!figure || strcmp(figure, "poster") != 0)
+        return ATTN_OK;
+    if (args->has_effect || args->pattern)
+        return refuse(err, NULL, "--figure poster and --%s do not go together",
+                      args->pattern ? "pattern" : "effect");
+    if (!config)
+        return ATTN_OK; /* the survey reports what the model is */
+    ATTN_TRY(attn_head_patterns_create(config->n_layer, config->n_head, &data->patterns, err));
+    how->patterns = data->patterns;
+    return ATTN_OK;
+}
+
 static enum attn_status survey(struct question *question, struct attn_error *err)
 {
     const struct heads_args *args = question->call->args;
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT, drawn;
+    struct survey_data *data = question->own;
     struct answer_ids ids;
 
     ATTN_TRY(check(args, &how, err));
@@ -219,28 +254,32 @@ static enum attn_status survey(struct question *question, struct attn_error *err
         ATTN_TRY(question_begin(question, &how.study, err));
     }
     if (args->pattern) {
-        how.pattern = question->own;
+        how.pattern = &data->pattern;
         ATTN_TRY(at_stage(ATTN_STAGE_INPUT,
-                          attn_ndarray_read(args->pattern, 2, 2, "[T, T]", question->own, err),
+                          attn_ndarray_read(args->pattern, 2, 2, "[T, T]", &data->pattern, err),
                           err));
     }
+    ATTN_TRY(open_patterns(question, &how, err));
     ATTN_TRY(attn_survey(question->host, &question->request, &how, &question->table, err));
     drawn.study = how.study;
     attn_survey_grid(&drawn, question->table, question->words, &question->grid);
+    question->grid.patterns = data->patterns;
     return question_write(question, err);
 }
 
 static enum attn_status heads(struct call *call, struct attn_error *err)
 {
     const struct heads_args *args = call->args;
-    struct attn_ndarray pattern = {0};
+    struct survey_data data = {.patterns = NULL};
     struct question question = {.call = call,
                                 .example = EXAMPLE,
                                 .answer = args->has_effect ? &args->question.answer : NULL,
                                 .file = args->pattern,
-                                .own = &pattern};
+                                .own = &data};
     const enum attn_status status =
         question_answer(&question, args->is_of_pairs ? compare_heads : survey, err);
-    attn_ndarray_release(&pattern);
+
+    attn_ndarray_release(&data.pattern);
+    attn_head_patterns_free(data.patterns);
     return status;
 }

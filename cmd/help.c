@@ -154,7 +154,7 @@ static void print_topic(struct attn_sink *out, const struct topic *topic)
 
     print(out, ".SH TOPIC %s\n", topic->name);
     print_paragraphs(out, topic->text);
-    for (size_t i = 0; topic->make_row && topic->make_row(i, &row); i++) {
+    for (size_t i = 0; topic_row(topic, i, &row); i++) {
         print_text(out, ".TP\n.B ");
         print_line(out, row.name);
         print_line(out, row.text);

@@ -487,7 +487,8 @@ static void add_layer(struct attn_document *document, const struct attn_table *l
 }
 
 /* One line for each run of equal layers. */
-static void add_attention(struct attn_document *document, const struct attn_table *layers)
+static void add_attention(struct attn_document *document, const struct attn_table *layers,
+                          bool is_of_stacks)
 {
     const size_t n = attn_table_n_row(layers);
 
@@ -497,7 +498,10 @@ static void add_attention(struct attn_document *document, const struct attn_tabl
         last = first + 1;
         while (last < n && is_same_layer(layers, first, last))
             last++;
-        if (last - first < n && last == first + 1)
+        if (is_of_stacks)
+            snprintf(label, sizeof label, first % 2 == 0 ? "attention %zu" : "cross %zu",
+                     first / 2);
+        else if (last - first < n && last == first + 1)
             snprintf(label, sizeof label, "attention %zu", first);
         else if (last - first < n)
             snprintf(label, sizeof label, "attention %zu-%zu", first, last - 1);
@@ -506,12 +510,18 @@ static void add_attention(struct attn_document *document, const struct attn_tabl
     }
 }
 
+/* Whether the model has an encoder and a decoder. */
+static bool is_of_stacks(const struct inspection *inspection)
+{
+    return inspection->model && attn_model_config(inspection->model)->stack.has_encoder;
+}
+
 static void add_config(struct attn_document *document, const struct inspection *inspection)
 {
     const struct attn_table *precision = inspection->tables[ATTN_INSPECTED_PRECISION];
 
     if (n_row_of(inspection, ATTN_INSPECTED_TOWERS) > 0) {
-        attn_document_text(document, "\nTowers\n");
+        attn_document_text(document, is_of_stacks(inspection) ? "\nStacks\n" : "\nTowers\n");
         add(document, inspection, ATTN_INSPECTED_TOWERS);
     }
     if (!inspection->model) {
@@ -520,7 +530,8 @@ static void add_config(struct attn_document *document, const struct inspection *
         attn_document_begin(document, "config");
         attn_document_text(document, "\nConfig\n");
         add(document, inspection, ATTN_INSPECTED_CONFIG);
-        add_attention(document, inspection->tables[ATTN_INSPECTED_ATTENTION]);
+        add_attention(document, inspection->tables[ATTN_INSPECTED_ATTENTION],
+                      is_of_stacks(inspection));
         add(document, inspection, ATTN_INSPECTED_ATTENTION);
         attn_document_end(document);
     }
@@ -625,6 +636,7 @@ static void add_tokenizer(struct attn_document *document, const struct inspectio
     }
     attn_document_text(document, "  n_vocab          %s\n",
                        attn_quantity_count(number_of(tokenizer, 0, "n_vocab"), text));
+    attn_document_text(document, "  unicode          " ATTN_UNICODE_VERSION "\n");
     for (size_t i = 0; i < attn_table_n_row(special); i++) {
         const struct attn_cell token = cell_of(special, i, "token");
 
@@ -728,6 +740,12 @@ static void add_heading(struct attn_document *document, const struct inspection 
                 number_of(inspection->tables[ATTN_INSPECTED_PARAMETERS], 0, "total"), text));
     else
         attn_document_text(document, inspection->given.gguf ? ": GGUF" : ": safetensors");
+    if (inspection->model && attn_model_config(inspection->model)->n_expert > 0) {
+        const uint64_t n_active = attn_model_parameters(inspection->model).active;
+
+        attn_document_value(document, "parameters_active", attn_cell_integer((int64_t)n_active));
+        attn_document_text(document, ", %s for a token", attn_quantity_count(n_active, text));
+    }
     attn_document_text(document, ", %zu tensor%s, %s", n, n == 1 ? "" : "s",
                        attn_quantity_bytes(n_byte, text));
     if (inspection->given.gguf)

@@ -79,6 +79,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.answer = answer_of(&args->question.answer, &ids);
     how.reads_heads = args->reads_heads;
     attn_lens_grid(&how, NULL, question->words, &question->grid);
+    if (how.answer.target && !how.reads_heads && !args->queries)
+        question->grid.figure = ATTN_FIGURE_CURVE; /* of one position: see attn_lens_grid */
     ATTN_TRY(question_begin(question, &how.study, err));
     question->request.selection.queries = args->queries;
     question->request.selection.sites = args->sites;

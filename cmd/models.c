@@ -35,7 +35,16 @@ const struct command command_models = {
         "Prints the family and the number of parameters of each, and what it is if it\n"
         "comes with the program, else the bits of a weight and the size of its files, or\n"
         "why it cannot be run. Only configs and the headers of weight files are read.\n"
-        "In files a model also has its directory or GGUF file, and the whole message.\n",
+        "In files a model also has its directory or GGUF file, and the whole message.\n"
+        "\n"
+        "Types of models, `model_type` in config.json, that can be read:\n"
+        "gpt2, gpt_neo, gpt_neox, gptj, codegen, gpt_bigcode, opt, llama, mistral,\n"
+        "ministral, qwen2, qwen3, gemma, gemma2, gemma3_text, phi, phi3, smollm3,\n"
+        "granite, olmo, olmo2, olmo3, stablelm, starcoder2, cohere, cohere2, glm, glm4,\n"
+        "helium, exaone4, bloom, mpt, falcon, mixtral, qwen2_moe, qwen3_moe, olmoe,\n"
+        "granitemoe, gpt_oss; bert, roberta, xlm-roberta, camembert, distilbert, electra,\n"
+        "albert, modernbert, esm; t5, bart, marian, m2m_100, whisper; vit, dinov2,\n"
+        "dinov2_with_registers, clip, clip_text_model, clip_vision_model; attn.\n",
     .examples = "  attn-cli models\n"
                 "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",
     OPTION_PARTS(parts),

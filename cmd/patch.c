@@ -41,6 +41,8 @@ static const struct option patch_rows[] = {
                 "token ids instead of --clean: 5,17,3"),
     OPTION_TEXT("corrupted-ids", "LIST", struct patch_args, corrupted_ids,
                 "token ids instead of --corrupted"),
+    OPTION_TEXT("types", "LIST", struct patch_args, question.prompt.types,
+                "the token types of --clean-ids and --corrupted-ids, 0,0,1,1; by default 0"),
     OPTION_TEXT("corrupted-source", "TEXT|FILE.npy", struct patch_args, corrupted_source,
                 "the source of the corrupted text; default: that of --source, which has as many "
                 "tokens"),
@@ -83,7 +85,7 @@ static const struct option_part parts[] = {
     {&special_options, offsetof(struct patch_args, question.prompt)},
     {&pair_options, offsetof(struct patch_args, question.prompt)},
     {&prompt_image_options, offsetof(struct patch_args, question.prompt)},
-    {&source_options, offsetof(struct patch_args, question.source)},
+    {&source_options, offsetof(struct patch_args, question.prompt)},
     {&items_options, offsetof(struct patch_args, question.items)},
     {&restart_options, offsetof(struct patch_args, question.items.restart)},
     {&answer_options, offsetof(struct patch_args, question.answer)},
@@ -175,7 +177,7 @@ static enum attn_status write_drawn(struct question *question, const struct attn
 
 /* The memory that the work owns. */
 struct taken {
-    int32_t *ids[2];
+    int32_t *ids[2], *types;
     struct attn_ndarray source; /* of the corrupted text */
 };
 
@@ -194,8 +196,6 @@ static enum attn_status check_pair(const struct patch_args *args, const char *gi
         return refuse(err, example, "--%s is not given", clean ? "corrupted-image" : "image");
     if (clean)
         return ATTN_OK;
-    if (args->question.prompt.label.n > 0)
-        return refuse(err, example, "--label is given without --image, which it is about");
     ATTN_TRY(check_one("clean", args->clean, args->clean_ids, err));
     return check_one("corrupted", args->corrupted, args->corrupted_ids, err);
 }
@@ -212,6 +212,8 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     if (args->question.items.path && (given || args->corrupted_image))
         return refuse(err, NULL, "--%s and --items are given, expected one of them",
                       given ? given : "corrupted-image");
+    if (args->question.prompt.types && (!args->clean_ids || !args->corrupted_ids))
+        return refuse(err, NULL, "--types is for --clean-ids and --corrupted-ids");
     if (!args->question.items.path)
         ATTN_TRY(check_pair(args, given, err));
     ATTN_TRY(question_begin_items(question, &how->study, err));
@@ -221,6 +223,10 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     if (how->study)
         return ATTN_OK;
     ATTN_TRY(pair_read(&args->question.prompt, &question->input.key_mask, &question->request, err));
+    if (args->question.prompt.types)
+        ATTN_TRY(ids_parse(args->question.prompt.types, &taken->types,
+                           &question->request.input.n_type, err));
+    question->request.input.types = taken->types;
     how->corrupted = question->request.input; /* both have the same token types and mask */
     how->corrupted.image = args->corrupted_image;
     question->request.input.image = args->question.prompt.image;
@@ -350,5 +356,6 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
     attn_ndarray_release(&taken.source);
     free(taken.ids[0]);
     free(taken.ids[1]);
+    free(taken.types);
     return status;
 }

@@ -22,7 +22,6 @@
 
 struct run_args {
     struct prompt_args prompt;
-    const char *source; /* a text or a file */
     struct model_args model;
     struct request_args request;
     struct prediction_args prediction;
@@ -48,7 +47,7 @@ static const struct option_group mean_options = OPTION_GROUP("Items", mean_rows)
 static const struct option_part parts[] = {
     {&prompt_all_options, offsetof(struct run_args, prompt)},
     {&prompt_image_options, offsetof(struct run_args, prompt)},
-    {&source_options, offsetof(struct run_args, source)},
+    {&source_options, offsetof(struct run_args, prompt)},
     {&listing_options, offsetof(struct run_args, items)},
     {&restart_options, offsetof(struct run_args, items.restart)},
     {&mean_options, 0},
@@ -82,8 +81,9 @@ const struct command command_run = {
         "Runs a model over TEXT and shows the attention patterns and context vectors of\n"
         "its heads, as text on standard output. The options of 'Output' write them into\n"
         "files instead, one or several; '-' as FILE is standard output. --top, --next and\n"
-        "--target print predictions instead, --explain the arithmetic of one row, --compare\n"
-        "a comparison with exact attention. Only what the output needs is computed.\n"
+        "--target print predictions instead, --explain the arithmetic of one row,\n"
+        "--compare a comparison with exact attention. Only what the output needs is\n"
+        "computed.\n"
         "\n"
         "With --items many texts are run, each at one position: --at, or its own `at`, a\n"
         "number, a word or the name of its `pos.NAME`; default: the last. Predictions are\n"
@@ -136,7 +136,8 @@ static bool is_differentiating(const struct run_args *args)
 
 static bool is_predicting(const struct run_args *args)
 {
-    return args->prediction.top > 0 || args->prediction.next.n > 0 || args->prompt.label.n > 0 ||
+    return args->prediction.top > 0 || args->prediction.next.n > 0 ||
+           prompt_has_labels(&args->prompt) ||
            (answer_is_given(&args->answer) && !is_differentiating(args));
 }
 
@@ -256,7 +257,6 @@ static enum attn_status run_items(struct call *call, struct attn_error *err)
                               .items = &args->items,
                               .model = &args->model,
                               .request = &args->request,
-                              .source = args->source,
                               .example = EXAMPLE,
                               .headings = "Prediction",
                               .names = "npy|npz|layers|heads|sites|queries|at"};
@@ -305,14 +305,15 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(live_check(&args->live, served, err));
     args->model.tower = args->prompt.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
     ATTN_TRY(request_open_model(served, &args->model, false, err));
-    ATTN_TRY(input_read(&args->prompt, args->source, &served->input, request, err));
+    ATTN_TRY(input_read(&args->prompt, &served->input, request, err));
+    ATTN_TRY(prompt_source_read(&args->prompt, &served->input, request, err));
     ATTN_TRY(pair_read(&args->prompt, &served->input.key_mask, request, err));
     request->reading.example = EXAMPLE;
     request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
                                                      .next = args->prediction.next.items,
-                                                     .n_next = args->prediction.next.n,
-                                                     .labels = args->prompt.label.items,
-                                                     .n_label = args->prompt.label.n};
+                                                     .n_next = args->prediction.next.n};
+    served->input.labels.max_span = (size_t)args->prediction.max_span;
+    ATTN_TRY(labels_read(&args->prompt, &served->input, &request->predict, err));
     answer = answer_of(&args->answer, &ids);
     if (answer_is_given(&args->answer) && !is_differentiating(args))
         request->predict.answer = &answer;

@@ -32,6 +32,7 @@ struct tokenize_args {
     struct model_args model;
     struct pairs_args pairs;
     const char *pair; /* --pair, a second text, or NULL */
+    bool is_target;   /* --target */
     int format;       /* enum format */
     int invalid;      /* enum attn_invalid_text */
 };
@@ -40,6 +41,9 @@ static const struct option input_rows[] = {
     OPTION_TEXT("pair", "TEXT", struct tokenize_args, pair,
                 "a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair "
                 "[SEP]; lines then end with the token's type and with its text"),
+    OPTION_FLAG("target", struct tokenize_args, is_target,
+                "the text is in the target language: a translator with source.spm and target.spm "
+                "has two tokenizers, and takes the source's otherwise"),
     OPTION_CHOICE("invalid", "refuse|replace|bytes", struct tokenize_args, invalid,
                   "what to do with bytes that are not UTF-8: report an error (default), replace "
                   "them by U+FFFD, or take them as they are (byte-level BPE only)"),
@@ -73,7 +77,7 @@ static const struct option_group pairs_options = OPTION_GROUP("Training pairs", 
 static const struct option_part parts[] = {
     {&prompt_options, offsetof(struct tokenize_args, prompt)},
     {&special_options, offsetof(struct tokenize_args, prompt)},
-    {&input_options, 0}, /* --pair, --invalid and --decode */
+    {&input_options, 0}, /* --pair, --target, --invalid and --decode */
     {&model_options, offsetof(struct tokenize_args, model)},
     {&format_options, 0}, /* --format */
     {&pairs_options, offsetof(struct tokenize_args, pairs)},
@@ -413,6 +417,7 @@ static enum attn_status check(const struct tokenize_args *args, struct attn_erro
 static enum attn_status tokenize(struct call *call, struct attn_error *err)
 {
     const struct tokenize_args *args = call->args;
+    const struct attn_tokenizer *side;
     struct attn_tokenizer *tokenizer;
     struct model_source source;
     enum attn_status status;
@@ -425,7 +430,13 @@ static enum attn_status tokenize(struct call *call, struct attn_error *err)
     ATTN_TRY(at_stage(ATTN_STAGE_MODEL, status, err));
     if (attn_tokenizer_note(tokenizer))
         note("%s", attn_tokenizer_note(tokenizer));
-    status = (args->prompt.ids ? decode : encode)(args, tokenizer, call->out, err);
+    side = args->is_target ? attn_tokenizer_target(tokenizer) : tokenizer;
+    if (args->is_target && side == tokenizer)
+        status = refuse(err, NULL,
+                        "'--target' is for a translator with two tokenizers, source.spm and "
+                        "target.spm; this model has one");
+    else
+        status = (args->prompt.ids ? decode : encode)(args, side, call->out, err);
     attn_tokenizer_free(tokenizer);
     return status;
 }

@@ -91,9 +91,14 @@ static unsigned find_views(const struct output_args *output, const struct pictur
 static const char *find_lacking(enum attn_figure kind, const char *option)
 {
     const bool is_plot = kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE;
+    const bool is_of_kinds = kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER;
 
-    if (is_plot && strcmp(option, "colormap") == 0)
+    if ((is_plot || kind == ATTN_FIGURE_MAP) && strcmp(option, "colormap") == 0)
         return "colour scale";
+    if (is_of_kinds && strcmp(option, "color-scale") == 0)
+        return "other scale";
+    if (is_of_kinds && (strcmp(option, "values") == 0 || strcmp(option, "column") == 0))
+        return "numbers";
     if (strcmp(option, "cell") != 0 && strcmp(option, "values") != 0)
         return NULL;
     return is_plot || kind == ATTN_FIGURE_TOKENS || kind == ATTN_FIGURE_LINES ||

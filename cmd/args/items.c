@@ -123,7 +123,9 @@ enum attn_status items_open(const struct call *call, const struct items_args *ar
     items->args = ATTN_STUDY_ARGS_DEFAULT;
     ATTN_TRY(read_bootstrap(args->bootstrap, &items->args, err));
     options.path = args->path;
-    options.form = (enum attn_items_form)args->form;
+    options.form = args->form == ATTN_ITEMS_TEXTS /* fasta has its place */
+                       ? ATTN_ITEMS_FASTA
+                       : (enum attn_items_form)args->form;
     options.cancel = interrupt_flag();
     options.has_marks = args->has_marks;
     ATTN_TRY(check_each(args, err));

@@ -30,9 +30,10 @@ struct items_args {
 
 /* --items-format and --marks */
 #define OPTION_ITEMS_FORMAT                                                                        \
-    OPTION_CHOICE("items-format", "auto|jsonl|csv|tsv|lines", struct items_args, form,             \
-                  "the form of FILE; default: auto, by its name, .csv, .tsv, all else JSON "       \
-                  "Lines. lines: each line is a text, without labels"),                            \
+    OPTION_CHOICE(                                                                                 \
+        "items-format", "auto|jsonl|csv|tsv|lines|fasta", struct items_args, form,                 \
+        "default: auto, by the name of FILE, .csv, .tsv, .fasta, else JSON Lines, or FASTA "       \
+        "if it begins with > or ;. lines: a text a line"),                                         \
         OPTION_FLAG("marks", struct items_args, has_marks,                                         \
                     "in the texts `[verb are]` is `are` and its place pos.verb")
 

@@ -78,7 +78,6 @@ enum attn_status listing_answer(struct call *call, struct listing *listing,
     args.model = *listing->model;
     args.attention = listing->request->attention;
     args.running = listing->request->running;
-    args.source = listing->source;
     args.tables.output.is_synced = listing->request->output.is_synced;
     ATTN_TRY(question_answer(&question, ask, err));
     progress_clear();

@@ -18,7 +18,7 @@ struct listing {
     const struct items_args *items;
     const struct model_args *model;
     const struct request_args *request;
-    const char *source, *example;
+    const char *example;
     const char *headings, *names; /* the options that are taken beside those of every listing: below
                                      these headings, and of these names, "at|sites" */
     struct question_args *args;   /* set by listing_answer */

@@ -19,6 +19,9 @@ static const struct option rows[] = {
                   "without one asks for the model's files"),
     OPTION_TEXT("story", "FILE", struct live_args, story,
                 "steps for a live page: texts, what is changed, and a paragraph to each, as JSON"),
+    OPTION_TEXT("live-words", "FILE", struct live_args, words,
+                "texts of the controls of a live page in another language, as JSON: "
+                "{\"Workbench\": \"Werkbank\"}"),
 };
 
 const struct option_group live_options = OPTION_GROUP("Output", rows);
@@ -41,9 +44,11 @@ enum attn_status live_check(const struct live_args *args, const struct served *s
         "figure";
     const char *other = args->is_live ? option_find_given(served->call, others) : NULL;
 
-    if (!args->is_live && (args->story || args->limit > 0))
+    if (!args->is_live && (args->story || args->words || args->limit > 0))
         return refuse(err, NULL, "--%s is of a live page, expected --live too",
-                      args->story ? "story" : "live-limit");
+                      args->story   ? "story"
+                      : args->words ? "live-words"
+                                    : "live-limit");
     if (args->is_live && !has_page(&served->args->output))
         return refuse(err, "add --html FILE", "--live makes a page, and none is written");
     if (other)
@@ -83,6 +88,7 @@ enum attn_status live_open(const struct live_args *args, const struct model_args
                                   .most = (size_t)limit << 20,
                                   .module = getenv("ATTN_LIVE_MODULE"),
                                   .story = args->story,
+                                  .words = args->words,
                                   .request = &served->request,
                                   .image = prompt->image};
     struct model_source source;

@@ -11,6 +11,7 @@ struct live_args {
     bool is_live;
     int64_t limit; /* MiB of a model; 0: the default */
     const char *story;
+    const char *words;
 };
 
 /* Options that fill a struct live_args. */

@@ -257,9 +257,9 @@ static const struct option tables_rows[] = {
                  "write it as one JSON object per row"),
     OPTION_NAMED(
         "latex", "FILE", struct output_args, formats,
-        "write it as LaTeX, for the packages booktabs and siunitx, with a caption; standard "
-        "errors are in parentheses, and standard deviations beside them left out"),
-    OPTION_NAMED("markdown", "FILE", struct output_args, formats, "write it as Markdown, likewise"),
+        "write it as LaTeX, for the packages booktabs and siunitx, with a caption. Standard "
+        "errors stand in parentheses; standard deviations beside them are left out"),
+    OPTION_NAMED("markdown", "FILE", struct output_args, formats, "write it as Markdown"),
     OPTION_SYNC(struct output_args),
     OPTION_NUMBER("precision", "N", struct output_args, precision, 0, 17,
                   "digits after the point; default in files: as many as bring back the same "

@@ -31,9 +31,10 @@ static const struct option picture_rows[] = {
     OPTION_TEXT(
         "figure", "KIND", struct picture_args, figure,
         "what a figure shows: matrix, grid, lines, tokens, points, patches or patches:RxC; for a "
-        "table grid, tokens, bars or curve; default: matrix for one head, grid for several, "
-        "patches for an --image, grid for a table, tokens for those of `score` "
-        "and `attribute --method`"),
+        "table grid, tokens, bars, curve or causes; for `heads` also map, a hue for each kind of "
+        "head, or poster, the typical pattern of each head; default: matrix for one head, grid "
+        "for several, patches for an --image, grid for a table, tokens for those of `score` "
+        "and `attribute --method`, causes for its cells"),
     OPTION_TEXT("colormap", "NAME", struct picture_args, colormap,
                 "colours; 'help' shows them. Default: blues in files, viridis on a terminal, "
                 "diverging for numbers that may be negative"),
@@ -47,15 +48,18 @@ static const struct option picture_rows[] = {
     OPTION_NUMBER("cell", "N", struct picture_args, cell, 1, 1000,
                   "side of a cell in pixels, in SVG and PDF in points"),
     OPTION_NUMBER("dpi", "N", struct picture_args, dpi, 10, 2400,
-                  "pixels per inch of PNG; default: 144"),
+                  "pixels per inch of PNG; default: 144, with --figure-width 300"),
     OPTION_REAL("font-size", "PT", struct picture_args, font_size,
-                "size of a figure's labels in points, with which all else grows; default: 9",
+                "size of a figure's labels in points, with which all else grows; default: 9, with "
+                "--figure-width 8",
                 .min = 1, .max = 200, .is_closed = true),
-    OPTION_TEXT("font", "NAME", struct picture_args, font,
-                "font of a figure; default: a monospaced one"),
+    OPTION_TEXT(
+        "font", "NAME", struct picture_args, font,
+        "font of a figure; default: a monospaced one, with --figure-width a proportional one"),
     OPTION_TEXT("figure-width", "LENGTH", struct picture_args, figure_width,
-                "width of a figure, as in 85mm, 8.5cm, 3.3in or 240pt, to which all of it is "
-                "scaled; with --font-size the text keeps that size, and cells take the room"),
+                "width of a figure, as in 85mm, 8.5cm, 3.3in or 240pt, in the look of a journal: "
+                "text has --font-size or else 8 points, in Helvetica or the like, cells take the "
+                "room, and the words above a figure are its caption, printed as a note"),
     OPTION_NUMBER(
         "width", "N", struct picture_args, width, 1, 100000,
         "columns of a heat map, default: those of the terminal, else COLUMNS, else 80; for "

@@ -2,6 +2,7 @@
 #include "cmd/args/prompt.h"
 
 #include "cmd/line/command.h"
+#include "cmd/line/interrupt.h"
 #include "cmd/line/report.h"
 #include "tool.h"
 
@@ -21,7 +22,8 @@ const struct option_group prompt_text_options = OPTION_GROUP("Input", text_rows)
 static const struct option prompt_rows[] = {
     OPTION_PLAIN("TEXT", struct prompt_args, plain, NULL),
     OPTION_TEXT("file", "FILE", struct prompt_args, file,
-                "read the text from FILE, '-' is standard input; one final newline is dropped",
+                "read the text from FILE, '-' is standard input, "
+                "without one final newline; of FASTA the one record",
                 .letter = 'f'),
     OPTION_FLAG("raw", struct prompt_args, is_raw, "keep the final newline of that file"),
 };
@@ -68,13 +70,17 @@ const struct option_group key_mask_options =
     OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS, "Attention", key_mask_rows);
 
 static const struct option image_rows[] = {
-    OPTION_TEXT("image", "FILE", struct prompt_args, image,
-                "a picture instead of a text, for models that read pictures: PNG, JPEG, or .npy, "
-                "uint8 [H, W, 3]; float32 [C, H, W] holds the values that the model gets"),
+    OPTION_TEXT(
+        "image", "FILE", struct prompt_args, image,
+        "a picture instead of a text, for models that read pictures: PNG, JPEG, WebP or .npy, "
+        "uint8 [H, W, 3]; float32 [C, H, W] holds the values that the model gets"),
     OPTION_LIST(
         "label", "TEXT", struct prompt_args, label,
-        "for a model with two towers, such as CLIP, a text that the picture is compared with; "
-        "the model is then a classifier with these labels. May be given several times"),
+        "a text that the picture is compared with (CLIP), or the text (models of sentences): the "
+        "model becomes a classifier with these labels. May be given several times"),
+    OPTION_LIST("label-ids", "LIST", struct prompt_args, label_ids, "the same label as token ids"),
+    OPTION_LIST("label-image", "FILE", struct prompt_args, label_image,
+                "a picture that the text is compared with (CLIP)"),
 };
 
 const struct option_group prompt_image_options = OPTION_GROUP("Input", image_rows);
@@ -87,12 +93,19 @@ static const struct option_part parts[] = {
 const struct option_group prompt_all_options = {OPTION_PARTS(parts)};
 
 static const struct option source_rows[] = {
-    OPTION_AT(TEXT, "source", "TEXT|FILE.npy", 0,
-              "the second sequence, for models with cross-attention: a text, or an array [S, "
-              "d_source] when the name ends in .npy"),
+    OPTION_TEXT(
+        "source", "TEXT|FILE.npy", struct prompt_args, source,
+        "second sequence for cross-attention: a text, or an array [S, d_source] in a .npy file"),
+    OPTION_TEXT("source-ids", "LIST", struct prompt_args, source_ids,
+                "token ids instead of the text of --source"),
 };
 
 const struct option_group source_options = OPTION_GROUP("Input", source_rows);
+
+bool prompt_has_labels(const struct prompt_args *args)
+{
+    return args->label.n + args->label_ids.n + args->label_image.n > 0;
+}
 
 bool prompt_is_given(const struct prompt_args *args)
 {
@@ -116,9 +129,6 @@ enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
         return refuse(err, NULL, "--image is given beside a text, expected one of them");
     if (n > 1)
         return refuse(err, NULL, "the text is given in more than one way");
-    if (args->label.n > 0 && !args->image)
-        return refuse(err, "--image cat.png --label 'a cat' --label 'a dog'",
-                      "--label is given without --image, which it is about");
     if (args->types && !args->ids)
         return refuse(err, "--ids 5,17,3 --types 0,0,1",
                       "--types is given without --ids, whose tokens it is about");
@@ -184,6 +194,42 @@ static enum attn_status read_file(const char *path, struct text *text, struct at
     return status;
 }
 
+/* Reads the only record of a file of FASTA. */
+static enum attn_status read_record(const char *path, struct text *text, struct attn_error *err)
+{
+    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+    struct attn_items *items = NULL;
+    struct attn_item *item = NULL, *next = NULL;
+    enum attn_status status;
+
+    options.path = path;
+    options.form = ATTN_ITEMS_FASTA;
+    options.cancel = interrupt_flag();
+    ATTN_TRY(attn_items_open(&options, &items, err));
+    status = attn_items_next(items, &item, err);
+    if (status == ATTN_OK)
+        status = attn_items_next(items, &next, err);
+    if (status == ATTN_OK && (!item || next || !item->record.input.text))
+        status = problem(err, ATTN_STAGE_INPUT,
+                         next ? "'attn-cli batch' takes a file of several proteins" : NULL,
+                         "'%s' has %s, expected one", path,
+                         next                               ? "several records"
+                         : item && !item->record.input.text ? "a record without letters"
+                                                            : "no record");
+    if (status == ATTN_OK) {
+        text->size = item->record.input.n_text;
+        text->data = text->owned = malloc(text->size);
+        if (text->owned)
+            memcpy(text->owned, item->record.input.text, text->size);
+        else
+            status = attn_error_no_memory(err);
+    }
+    attn_item_free(item);
+    attn_item_free(next);
+    attn_items_free(items);
+    return status;
+}
+
 enum attn_status prompt_read(const struct prompt_args *args, struct text *text,
                              struct attn_error *err)
 {
@@ -200,6 +246,8 @@ enum attn_status prompt_read(const struct prompt_args *args, struct text *text,
         *text = (struct text){.data = plain, .size = strlen(plain)};
         return ATTN_OK;
     }
+    if (attn_path_is_fasta(path))
+        return read_record(path, text, err);
     status = read_file(path, text, err);
     if (status != ATTN_OK)
         text_release(text);
@@ -284,7 +332,8 @@ enum attn_status pair_read(const struct prompt_args *prompt, int32_t **owned,
                            struct attn_request *request, struct attn_error *err)
 {
     static const struct list_form form = {"0 or 1", "--key-mask 1,1,0 masks the third key"};
-    const bool has_source = request->source.text || request->source.embeddings;
+    const bool has_source =
+        request->source.text || request->source.ids || request->source.embeddings;
     struct attn_input *masked = has_source ? &request->source : &request->input;
 
     if (prompt->pair) {
@@ -318,9 +367,19 @@ enum attn_status source_read(const char *source, struct attn_ndarray *rows,
     return ATTN_OK;
 }
 
-enum attn_status input_read(const struct prompt_args *prompt, const char *source,
-                            struct input *input, struct attn_request *request,
-                            struct attn_error *err)
+enum attn_status prompt_source_read(const struct prompt_args *prompt, struct input *input,
+                                    struct attn_request *request, struct attn_error *err)
+{
+    if (prompt->source && prompt->source_ids)
+        return refuse(err, NULL, "--source and --source-ids are given, expected one of them");
+    if (prompt->source_ids)
+        ATTN_TRY(ids_parse(prompt->source_ids, &input->source_ids, &request->source.n_id, err));
+    request->source.ids = input->source_ids;
+    return source_read(prompt->source, &input->source, &request->source, err);
+}
+
+enum attn_status input_read(const struct prompt_args *prompt, struct input *input,
+                            struct attn_request *request, struct attn_error *err)
 {
     prompt_say_special(prompt, request);
     if (prompt->embeds) {
@@ -334,22 +393,49 @@ enum attn_status input_read(const struct prompt_args *prompt, const char *source
         request->input.types = input->types;
     } else if (prompt->image) {
         request->input.image = prompt->image;
-        request->predict.labels = prompt->label.items;
-        request->predict.n_label = prompt->label.n;
     } else {
         ATTN_TRY(prompt_read(prompt, &input->text, err));
         request->input.text = input->text.data;
         request->input.n_text = input->text.size;
     }
-    return source_read(source, &input->source, &request->source, err);
+    return ATTN_OK;
+}
+
+enum attn_status labels_read(const struct prompt_args *prompt, struct input *input,
+                             struct attn_request_predict *predict, struct attn_error *err)
+{
+    const struct text_list *ids = &prompt->label_ids;
+
+    predict->labels = prompt->label.items;
+    predict->n_label = prompt->label.n;
+    predict->more = &input->labels;
+    input->labels.images = prompt->label_image.items;
+    input->labels.n_image = prompt->label_image.n;
+    if (ids->n == 0)
+        return ATTN_OK;
+    ATTN_TRY(ALLOCATE(input->label_ids, ids->n, err));
+    input->labels.ids = input->label_ids;
+    for (; input->labels.n_ids < ids->n; input->labels.n_ids++) {
+        struct attn_label_ids *label = &input->label_ids[input->labels.n_ids];
+        int32_t *numbers;
+
+        label->name = ids->items[input->labels.n_ids];
+        ATTN_TRY(ids_parse(label->name, &numbers, &label->n, err));
+        label->ids = numbers;
+    }
+    return ATTN_OK;
 }
 
 void input_release(struct input *input)
 {
+    for (size_t i = 0; i < input->labels.n_ids; i++)
+        free((void *)(uintptr_t)input->label_ids[i].ids);
+    free(input->label_ids);
     attn_ndarray_release(&input->embeddings);
     attn_ndarray_release(&input->source);
     free(input->ids);
     free(input->types);
+    free(input->source_ids);
     free(input->key_mask);
     text_release(&input->text);
 }

@@ -11,13 +11,16 @@ struct prompt_args {
     const char *text;       /* --prompt, --sentence */
     const char *file;       /* --file; "-" is standard input */
     const char *ids;        /* --ids, --decode */
+    const char *source;     /* --source: a text or a file */
+    const char *source_ids; /* --source-ids */
     const char *types;      /* --types: of the tokens of --ids */
     const char *pair;       /* --pair: a second text */
     const char *key_mask;   /* --key-mask */
     const char *embeds;     /* --embeds: an array instead of a text */
     const char *image;      /* --image: a picture instead of a text */
-    struct text_list label; /* --label: texts that a picture is compared with */
-    struct text_list plain; /* arguments that are no options: one text, or "-" */
+    struct text_list label; /* --label: texts that a picture or a text is compared with */
+    struct text_list label_ids, label_image; /* the same as ids; pictures, of a text */
+    struct text_list plain;                  /* arguments that are no options: one text, or "-" */
     bool is_raw;
     int special;        /* enum attn_special */
     int special_tokens; /* enum attn_special_tokens */
@@ -35,10 +38,13 @@ extern const struct option_group prompt_numbers_options;
 extern const struct option_group pair_options, key_mask_options;
 /* The same: a picture instead of a text, --image. */
 extern const struct option_group prompt_image_options;
-/* --source, which fills a text: the second sequence, or a file of it. */
+/* The same: the second sequence, --source and --source-ids. */
 extern const struct option_group source_options;
 /* Texts and numbers: --prompt to --embeds. */
 extern const struct option_group prompt_all_options;
+
+/* Whether there are labels to compare with. */
+bool prompt_has_labels(const struct prompt_args *args);
 
 /* Whether there is a text, ids, embeddings or a picture. */
 bool prompt_is_given(const struct prompt_args *args);
@@ -80,9 +86,19 @@ const char *pair_find_given(const struct prompt_args *args);
 /* The numbers and texts that a request borrows. Initialize with = {0}. */
 struct input {
     struct text text;
-    int32_t *ids, *types, *key_mask;
+    int32_t *ids, *types, *key_mask, *source_ids;
     struct attn_ndarray embeddings, source;
+    struct attn_request_labels labels;
+    struct attn_label_ids *label_ids; /* [labels.n_ids] */
 };
+
+/* Sets --label, --label-ids and --label-image of PROMPT in PREDICT, which borrows INPUT. */
+enum attn_status labels_read(const struct prompt_args *prompt, struct input *input,
+                             struct attn_request_predict *predict, struct attn_error *err);
+
+/* Sets --source and --source-ids of PROMPT in REQUEST, which borrows both and INPUT. */
+enum attn_status prompt_source_read(const struct prompt_args *prompt, struct input *input,
+                                    struct attn_request *request, struct attn_error *err);
 
 /* Sets INPUT to SOURCE, a text, a file of rows or NULL; borrows SOURCE and ROWS. */
 enum attn_status source_read(const char *source, struct attn_ndarray *rows,
@@ -93,10 +109,9 @@ enum attn_status source_read(const char *source, struct attn_ndarray *rows,
 enum attn_status pair_read(const struct prompt_args *prompt, int32_t **owned,
                            struct attn_request *request, struct attn_error *err);
 
-/* Reads PROMPT and SOURCE, or NULL, into REQUEST, which borrows INPUT. */
-enum attn_status input_read(const struct prompt_args *prompt, const char *source,
-                            struct input *input, struct attn_request *request,
-                            struct attn_error *err);
+/* Reads PROMPT but for its source into REQUEST, which borrows INPUT. */
+enum attn_status input_read(const struct prompt_args *prompt, struct input *input,
+                            struct attn_request *request, struct attn_error *err);
 void input_release(struct input *input);
 
 #endif

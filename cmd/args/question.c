@@ -30,7 +30,7 @@ static const struct option_part input_parts[] = {
     {&pair_options, offsetof(struct question_args, prompt)},
     {&prompt_numbers_options, offsetof(struct question_args, prompt)},
     {&prompt_image_options, offsetof(struct question_args, prompt)},
-    {&source_options, offsetof(struct question_args, source)},
+    {&source_options, offsetof(struct question_args, prompt)},
     {&texts_options, offsetof(struct question_args, texts)},
     {&items_options, offsetof(struct question_args, items)},
     {&restart_options, offsetof(struct question_args, items.restart)},
@@ -139,14 +139,13 @@ enum attn_status question_open(struct question *question, struct attn_error *err
     ATTN_TRY(attention_change(&args->attention, &question->changed, &question->mask, err));
     question->request = ATTN_REQUEST_DEFAULT;
     prompt_say_special(&args->prompt, &question->request);
-    question->request.predict.labels = args->prompt.label.items;
-    question->request.predict.n_label = args->prompt.label.n;
+    ATTN_TRY(labels_read(&args->prompt, &question->input, &question->request.predict, err));
     question->request.attention.change = &question->changed;
     question->request.reading.example = question->example;
     question->request.on_note = args->running.is_quiet ? NULL : note_message;
     question->request.on_progress = on_progress;
     question->request.user = question;
-    ATTN_TRY(source_read(args->source, &question->input.source, &question->request.source, err));
+    ATTN_TRY(prompt_source_read(&args->prompt, &question->input, &question->request, err));
     ATTN_TRY(ablation_fill(&question->edits, question->host, &question->request, err));
     progress_begin(args->running.is_quiet);
     interrupt_catch();
@@ -157,7 +156,7 @@ enum attn_status question_read(struct question *question, struct attn_error *err
 {
     const struct question_args *args = question->args;
 
-    ATTN_TRY(input_read(&args->prompt, NULL, &question->input, &question->request, err));
+    ATTN_TRY(input_read(&args->prompt, &question->input, &question->request, err));
     return pair_read(&args->prompt, &question->input.key_mask, &question->request, err);
 }
 
@@ -270,6 +269,17 @@ static void join_pair(const struct attn_input *input, struct attn_buffer *joined
     *n = joined->size;
 }
 
+/* Names the stacks of a model that has two; else *NAMED stays NULL. */
+static enum attn_status name_stacks(const struct question *question, const struct attn_table *table,
+                                    struct attn_table **named, struct attn_error *err)
+{
+    const struct attn_model *model = question->host ? attn_host_model(question->host) : NULL;
+
+    return model && attn_model_config(model)->stack.has_encoder
+               ? attn_table_name_stacks(table, attn_model_config(model)->n_layer, named, err)
+               : ATTN_OK;
+}
+
 /* Draws the table. Groups are shown side by side, so a picture has the same rows of all groups. A
  * figure of texts that have a pair names it, too. */
 static enum attn_status draw_table(const struct question *question, struct attn_table_grid *grid,
@@ -279,7 +289,7 @@ static enum attn_status draw_table(const struct question *question, struct attn_
     const struct attn_input *input = &question->request.input;
     const struct attn_table *table = question->drawn ? question->drawn : question->table;
     struct attn_buffer texts = {0}, others = {0};
-    struct attn_table *joint = NULL;
+    struct attn_table *joint = NULL, *named = NULL;
     const bool is_one = question->host && (input->text || input->ids || input->image);
     const struct tables_run run = {question->host, is_one ? &question->request : NULL,
                                    question->request.on_note};
@@ -294,8 +304,13 @@ static enum attn_status draw_table(const struct question *question, struct attn_
         status = attn_buffer_check(&others, err);
     if (status == ATTN_OK && question->unsorted && grid->n_label > 0)
         status = tables_sort_copy(tables, grid->n_label, true, question->unsorted, &joint, err);
+    table = joint ? joint : table;
     if (status == ATTN_OK)
-        status = tables_draw(tables, joint ? joint : table, grid, &run, question->call->out, err);
+        status = name_stacks(question, table, &named, err);
+    table = named ? named : table;
+    if (status == ATTN_OK)
+        status = tables_draw(tables, table, grid, &run, question->call->out, err);
+    attn_table_free(named);
     attn_table_free(joint);
     attn_buffer_release(&texts);
     attn_buffer_release(&others);
@@ -306,10 +321,15 @@ static enum attn_status write_table(const struct question *question, struct attn
                                     struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
+    struct attn_table *named = NULL;
+    enum attn_status status;
 
     if (tables_have_pictures(tables) && grid->rows)
         ATTN_TRY(draw_table(question, grid, err));
-    return tables_write(tables, question->table, grid, question->call->out, err);
+    ATTN_TRY(name_stacks(question, question->table, &named, err));
+    status = tables_write(tables, named ? named : question->table, grid, question->call->out, err);
+    attn_table_free(named);
+    return status;
 }
 
 /* Sorts the table as the options ask. */

@@ -35,7 +35,6 @@ struct texts_args {
 
 struct question_args {
     struct prompt_args prompt;
-    const char *source; /* a text or a file */
     struct texts_args texts;
     struct items_args items;
     struct answer_args answer;
@@ -73,7 +72,7 @@ struct question {
     struct attn_table_grid grid;      /* for pictures; rows NULL: the table cannot be drawn */
     char words[ATTN_GRID_WORDS_SIZE]; /* of the grid */
     const char *file; /* that an option of the command names and that shapes rows; or NULL */
-    struct ablation_args edits; /* owns what it makes; the interventions */
+    struct ablation_args edits; /* interventions; owns their tables */
     struct model_source source;
     struct attn_host *host;
     struct attn_request request; /* the input and how to run it */

@@ -197,7 +197,8 @@ static enum attn_status list_outputs(struct served *served, struct attn_error *e
                           served->call->out, &served->outputs, &request->outputs.n, err));
     if (request->outputs.n == 0 && !args->is_compared && !args->is_explained &&
         request->predict.top == 0 && request->predict.n_next == 0 &&
-        request->predict.n_label == 0 && !request->predict.answer)
+        request->predict.n_label + served->input.labels.n_ids + served->input.labels.n_image == 0 &&
+        !request->predict.answer)
         text = text ? text : "text";
     if (text)
         served->outputs[request->outputs.n++] =
@@ -249,6 +250,7 @@ enum attn_status request_fill(struct served *served, const char *keep_path, stru
     request->outputs.precision = (int)args->output.precision;
     request->outputs.picture = &served->picture;
     request->on_note = args->running.is_quiet ? NULL : note_message;
+    served->picture.on_note = request->on_note;
     return ATTN_OK;
 }
 
@@ -479,6 +481,7 @@ static void choose_first_screen(struct served *served)
 enum attn_status request_serve(struct served *served, struct attn_error *err)
 {
     ATTN_TRY(interrupt_check(err));
+    served->request.is_once = !served->args->is_compared;
     ATTN_TRY(attn_run_prepare(served->host, &served->request, &served->run, err));
     choose_first_screen(served);
     stopwatch_note(&served->watch, &served->args->running, "opened");

@@ -73,11 +73,14 @@ static const struct option prediction_rows[] = {
     OPTION_NUMBER("top", "K", struct prediction_args, top, 1, INT32_MAX,
                   "print the K most probable next tokens: probability, id, token. With "
                   "--queries, print them after each of these positions; the first column is the "
-                  "position. An encoder predicts the tokens at its masks, or at --queries"),
+                  "position. An encoder predicts the tokens at its masks, or at --queries; a "
+                  "classifier predicts labels or spans"),
     OPTION_LIST("next", "TEXT", struct prediction_args, next,
                 "print the natural log-probability that TEXT comes next. With --queries, print "
                 "it after each of these positions; the first column is the position. For an "
                 "encoder, that it stands at the mask. May be given several times"),
+    OPTION_NUMBER("max-span", "N", struct prediction_args, max_span, 1, INT32_MAX,
+                  "most tokens of a span that --top prints (default: 15)"),
 };
 
 const struct option_group prediction_options =
@@ -206,7 +209,7 @@ void sites_print(struct attn_sink *out)
         char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
         size_t size = attn_site_archive_name(site, 0, name);
 
-        if (site >= ATTN_SITE_EMBED_GRAD && site <= ATTN_SITE_LOGITS_GRAD)
+        if (size > 5 && strcmp(name + size - 5, "_grad") == 0 && site != ATTN_SITE_PATTERN_X_GRAD)
             continue; /* each has the name of another */
         print(out, "%-21s  %-6s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),
               (int)size, name);
@@ -215,10 +218,11 @@ void sites_print(struct attn_sink *out)
         out,
         "\n"
         "T positions, S keys, H heads, G key/value heads, D d_model, E d_head,\n"
-        "Ev d_value, Do d_out, De d_embed, F d_mlp, V vocabulary, R rank, M projection;\n"
+        "Ev d_value, Do d_out, De d_embed, F d_mlp, V vocabulary, R rank, M projection,\n"
+        "L what a classifier reads;\n"
         "'blocks.0' is layer 0. 'attention' means pattern, 'context' means z. A model that\n"
-        "lacks a part lacks its sites. rollout, weighted_pattern and value_zeroing are computed\n"
-        "from others; globs do not match them. Nor do they match what needs a metric (--target):\n"
-        "pattern_x_grad, relevance, and pattern_grad, the gradient of pattern; so of\n"
-        "others but those with R and the three above. --grad adds it to each.\n");
+        "lacks a part lacks its sites. rollout, weighted_pattern, value_zeroing and contacts are\n"
+        "computed from others; globs do not match them. Nor do they match what needs a metric\n"
+        "(--target): pattern_x_grad, relevance, relevance_norm, and pattern_grad, the gradient\n"
+        "of pattern; so of others but those with R and the three above. --grad adds it to each.\n");
 }

@@ -31,6 +31,7 @@ struct ablation_args {
 struct prediction_args {
     int64_t top; /* number of most probable tokens to print */
     struct text_list next;
+    int64_t max_span; /* most tokens of a span */
 };
 
 /* Options that fill a struct selection_args. */

@@ -20,6 +20,7 @@
     X(batch)                                                                                       \
     X(heads)                                                                                       \
     X(ablate)                                                                                      \
+    X(align)                                                                                       \
     X(attribute)                                                                                   \
     X(diff)                                                                                        \
     X(generate)                                                                                    \

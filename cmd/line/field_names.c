@@ -19,9 +19,13 @@ static const struct {
     {"has_contrasts", "contrast"},
     {"has_effect", "effect"},
     {"has_gradients", "grad"},
+    {"has_score", "score"},
     {"hides_first", "hide-first"},
+    {"is_by_word", "unit"},
     {"is_cumulative", "cumulative"},
+    {"is_one_based", "one-based"},
     {"is_resumed", "resume"},
+    {"is_soft", "soft"},
     {"is_weight", "measures weight"},
     {"knockouts", "knockout"},
     {"max_failed", "max-errors"},
@@ -37,12 +41,14 @@ static const struct {
     {"sets", "set"},
     {"steerings", "steer"},
     {"takes_texts", "lines"},
+    {"text_template", "template"},
 };
 
 /* Fields that messages begin with. */
 static const char *const subjects[] = {
-    "layers",  "heads", "queries", "sites", "ablate", "ablate_pattern", "ablate_mean", "knockouts",
-    "patches", "from",  "to",      "at",    "sets",   "steer",          "rescale",
+    "layers",      "heads",     "queries", "sites",         "ablate", "ablate_pattern",
+    "ablate_mean", "knockouts", "patches", "from",          "to",     "at",
+    "sets",        "steer",     "rescale", "baseline_keep",
 };
 
 enum { NAME_SIZE = 32 };
@@ -128,8 +134,8 @@ void field_names_set_arguments(char **items, int n)
 
 /* Reads the field at AT, "`heads 0.0`": the option that fills it, and the size of its name with the
  * first backquote. Returns 0 if AT is not a field. In a quotation, which begins at QUOTE or is
- * NULL, texts of the user have backquotes of their own; the library quotes a field as the first
- * word, and each `set` of a model that is made. */
+ * NULL, backquotes in a text of the user stay; the library quotes a field as the first word, and
+ * each `set` of a model that is made. */
 static size_t read_field(const char *at, const char *quote, char option[NAME_SIZE])
 {
     const char *end = *at == '`' ? strchr(at + 1, '`') : NULL;

@@ -220,6 +220,15 @@ const char *option_find_given(const struct call *call, const char *list)
     return found;
 }
 
+const char *option_find_under(const struct call *call, const char *headings, const char *except)
+{
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
+        if (call->given[walk.n - 1] && word_find(headings, walk.heading) >= 0 &&
+            word_find(except, walk.option.name) < 0)
+            return walk.option.name;
+    return NULL;
+}
+
 bool text_ends_in(const char *text, const char *ending)
 {
     const size_t size = strlen(text), n = strlen(ending);
@@ -401,12 +410,15 @@ static enum attn_status take_option(struct call *call, const struct option_walk 
     if (takes_value(option) && !value) {
         const char *next = call->n_read < call->argc ? call->argv[call->n_read] : NULL;
         char hint[HINT_SIZE];
+        int n = 0; /* bytes of NEXT that are shown: the first that can be printed */
 
         if (find_older(call, option, &flag))
             return store(call, &flag, label, "", err);
+        while (next && n < 32 && next[n] >= ' ' && next[n] <= '~')
+            n++;
         if (next && is_option(call->command, next))
-            snprintf(hint, sizeof hint, "'%.32s' is an option; as the value: '--%s=%.32s'", next,
-                     option->name, next);
+            snprintf(hint, sizeof hint, "'%.*s' is an option; as the value: '--%s=%.*s'", n, next,
+                     option->name, n, next);
         if (!next || is_option(call->command, next))
             return refuse(err, next ? hint : NULL, "option '%s' needs a value: %s %s", label, label,
                           option->argument);

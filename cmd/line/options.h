@@ -187,6 +187,10 @@ bool text_ends_in(const char *text, const char *ending);
 /* The first option of LIST, "probe|texts", that the command line of CALL has, or NULL. */
 const char *option_find_given(const struct call *call, const char *list);
 
+/* The first option below a heading of HEADINGS, "Input|Items", that the command line of CALL has,
+ * unless its name is in the list EXCEPT; or NULL. */
+const char *option_find_under(const struct call *call, const char *headings, const char *except);
+
 /* The value that NAME was given, or NULL. */
 const char *named_list_find(const struct named_list *list, const char *name);
 

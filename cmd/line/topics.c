@@ -34,74 +34,51 @@ static bool make_measure(size_t i, struct topic_row *row)
     return true;
 }
 
-/* Copies row I of TEXTS [N], name and text. */
-static bool copy_row(const char *const (*texts)[2], size_t n, size_t i, struct topic_row *row)
-{
-    if (i >= n)
-        return false;
-    snprintf(row->name, sizeof row->name, "%s", texts[i][0]);
-    row->text = texts[i][1];
-    return true;
-}
+static const char *const figures[][2] = {
+    {"matrix", "one head with its tokens; the default for one head"},
+    {"grid", "all heads as thumbnails, a row for each layer; the default for several heads and "
+             "for tables"},
+    {"lines", "two columns of tokens, and lines from each query to its three strongest keys"},
+    {"tokens", "the text, each token on the colour of its weight in one row (--queries), or of "
+               "its value in a table of tokens"},
+    {"points", "the rows of a site on their first two principal components"},
+    {"patches", "heads over the picture of --image, a cell for each patch; the default for "
+                "--image. patches:RxC lays out keys as an image of R rows and C columns"},
+    {"bars", "a bar for each row of a table, with its interval or standard error"},
+    {"causes", "cells and MLPs that cause an answer (`attribute --method causes`)"},
+    {"curve", "a line over the layers or positions of a table"},
+};
 
-static bool make_figure(size_t i, struct topic_row *row)
-{
-    static const char *const texts[][2] = {
-        {"matrix", "one head with its tokens; the default for one head"},
-        {"grid", "all heads as thumbnails, a row for each layer; the default for several heads and "
-                 "for tables"},
-        {"lines", "two columns of tokens, and lines from each query to its three strongest keys"},
-        {"tokens", "the text, each token on the colour of its weight in one row (--queries), or of "
-                   "its value in a table of tokens"},
-        {"points", "the rows of a site on their first two principal components"},
-        {"patches", "heads over the picture of --image, a cell for each patch; the default for "
-                    "--image. patches:RxC lays out keys as an image of R rows and C columns"},
-        {"bars", "a bar for each row of a table, with its interval or standard error"},
-        {"curve", "a line over the layers or positions of a table"},
-    };
+static const char *const item_keys[][2] = {
+    {"id", "a name of the item; default: its number, from 0"},
+    {"text", "the input; or `ids`, as 5 17 3 in CSV; or `image`, the path of a picture"},
+    {"target", "and `foil`, `at`: as the options of these names; also target_id, foil_id"},
+    {"good", "and `bad`: the pair of texts of `score`"},
+    {"clean", "and `corrupted`: the pair of texts of `patch`"},
+    {"a", "and `b`: the pair of texts of `diff`"},
+    {"from", "and `to`, `queries`: positions, as numbers or words"},
+    {"pos.NAME", "positions with a name, for options that take positions"},
+    {"pair", "and `types`, `key_mask`, `source`: additions to the input"},
+    {"words", "and `source_words`: lists of the words of text and source, for `align`"},
+    {"any other", "a label, for --group-by and --paired"},
+};
 
-    return copy_row(texts, sizeof texts / sizeof *texts, i, row);
-}
-
-static bool make_item_key(size_t i, struct topic_row *row)
-{
-    static const char *const texts[][2] = {
-        {"id", "a name of the item; default: its number, from 0"},
-        {"text", "the input; or `ids`, as 5 17 3 in CSV; or `image`, the path of a picture"},
-        {"target", "and `foil`, `at`: as the options of these names; also target_id, foil_id"},
-        {"good", "and `bad`: the pair of texts of `score`"},
-        {"clean", "and `corrupted`: the pair of texts of `patch`"},
-        {"a", "and `b`: the pair of texts of `diff`"},
-        {"from", "and `to`, `queries`: positions, as numbers or words"},
-        {"pos.NAME", "a position with a name, for `patch`"},
-        {"pair", "and `types`, `key_mask`, `source`: additions to the input"},
-        {"any other", "a label, for --group-by and --paired"},
-    };
-
-    return copy_row(texts, sizeof texts / sizeof *texts, i, row);
-}
-
-static bool make_metric(size_t i, struct topic_row *row)
-{
-    static const char *const texts[][2] = {
-        {"logit_diff", "the logit of --target minus the logit of --foil; the default with a foil"},
-        {"log_prob", "ln p(target), in nats; the default without a foil"},
-        {"logit", "the logit of --target"},
-        {"prob", "p(target)"},
-        {"kl", "KL(p before || p after the change), in nats; needs no target"},
-        {"ce", "the mean of -ln p over the tokens of the text but the first, in nats; needs no "
-               "target"},
-    };
-
-    return copy_row(texts, sizeof texts / sizeof *texts, i, row);
-}
+static const char *const metrics[][2] = {
+    {"logit_diff", "the logit of --target minus the logit of --foil; the default with a foil"},
+    {"log_prob", "ln p(target), in nats; the default without a foil"},
+    {"logit", "the logit of --target"},
+    {"prob", "p(target)"},
+    {"kl", "KL(p before || p after the change), in nats; needs no target"},
+    {"ce", "the mean of -ln p over the tokens of the text but the first, in nats; needs no "
+           "target"},
+};
 
 const struct topic topics[] = {
     {.name = "selection",
      .summary = "which layers, heads, positions and tensors are kept",
-     .text = "attn-cli computes what is chosen, and what that needs. Numbers do not depend on\n"
-             "the choice. Layers, heads and positions count from 0. A list has items with\n"
-             "commas between them:\n"
+     .text = "attn-cli computes only the selected tensors and those that they need. Numbers do\n"
+             "not depend on the selection. Layers, heads and positions count from 0. A list\n"
+             "has items with commas between them:\n"
              "\n"
              "  3          that one           -1         the last one\n"
              "  0-5        0 to 5             0-11+2     0, 2, 4, 6, 8, 10\n"
@@ -121,10 +98,10 @@ const struct topic topics[] = {
              "--sites takes names of tensors and globs: pattern,z (the default), 'resid_*',\n"
              "'*'. 'attn-cli run --sites help' lists them with their shapes. Globs do not\n"
              "match sites that are computed from others: rollout, weighted_pattern,\n"
-             "value_zeroing, and those that need a metric (run --grad).\n"
+             "value_zeroing, contacts, and those that need a metric (run --grad).\n"
              "\n"
-             "A list that names something that the model or the text does not have is an\n"
-             "error; the message says what there is.\n",
+             "A list with a name that the model or the text lacks is an error; the message\n"
+             "shows the choices.\n",
      .examples =
          "  attn-cli run -m fable --heads 2.2,3.* \"The cat sat on the mat\"\n"
          "  attn-cli run -m fable --heads 2.5 --queries cabinet \"The keys to the cabinet\"\n"
@@ -134,7 +111,7 @@ const struct topic topics[] = {
      .text = "Without any of these options a command prints text for reading. With one or more\n"
              "of them it writes files; '-' as FILE is standard output. A file appears whole or\n"
              "not at all; a file that exists is replaced. A DIR that exists is written into:\n"
-             "run.json in it lists what was written.\n"
+             "run.json in it lists the files.\n"
              "\n"
              "Rows are queries, columns are keys. A cell that is masked is empty in CSV, null\n"
              "in JSON, and in arrays 0 in patterns and -inf in scores. Numbers in CSV and JSON\n"
@@ -147,12 +124,12 @@ const struct topic topics[] = {
                  "  attn-cli run -m fable --npz all.npz --tidy all.csv \"The cat sat\"\n"
                  "  attn-cli run -m fable --json - \"The cat sat\" | head -n 4\n"},
     {.name = "measures",
-     .summary = "the numbers of a head, and what they do not say",
+     .summary = "the numbers of a head, and their limits",
      .text = "The measures of a head in the tables of 'attn-cli heads', `batch` and `attend\n"
              "--measures`. A is the pattern, i a query, j a key; a measure is a mean over the\n"
-             "rows of a head. All of them say where a head looks. None says what it takes from\n"
-             "there, nor whether that matters: 'attn-cli ablate', `patch` and `attribute`\n"
-             "measure that.\n",
+             "rows of a head. They measure where a head looks. They do not measure what it\n"
+             "copies from there, or whether the answer depends on it: 'attn-cli ablate',\n"
+             "`patch` and `attribute` do.\n",
      .make_row = make_measure,
      .column = 17,
      .examples = "  attn-cli heads --sort entropy_norm --limit 5 \"The cat sat on the mat\"\n"
@@ -174,14 +151,15 @@ const struct topic topics[] = {
      .text = "--svg, --png and --pdf draw a figure into a file, --html writes a page for a\n"
              "browser, --heatmap prints a figure in the terminal. PNG and PDF need cairo and\n"
              "pango. --figure chooses what a figure shows:\n",
-     .make_row = make_figure,
+     .rows = figures,
+     .n_row = sizeof figures / sizeof *figures,
      .column = 17,
      .heading = "Pictures",
      .examples = "  attn-cli run --heads 2.6 --svg head.svg \"The cat sat because it was tired\"\n"
                  "  attn-cli run --figure lines --heads 2.5 --svg lines.svg \"The keys to it\"\n"
                  "  attn-cli ablate --target ' are' --heatmap \"The keys to the cabinet\"\n"},
     {.name = "interventions",
-     .summary = "switch heads off, knock keys out, patch and steer a run",
+     .summary = "switch heads off, knock out keys, patch, steer",
      .text = "An intervention changes a tensor while the model runs. Everything after it sees\n"
              "the change. Positions are numbers, or words of the text. Several interventions\n"
              "may be given. --steer is applied after all others, then --rescale, each in the\n"
@@ -196,8 +174,10 @@ const struct topic topics[] = {
      .text = "--items FILE repeats a command for each item of FILE. Questions about heads and\n"
              "answers print means over the items, with standard deviations (_sd) and standard\n"
              "errors (_se); `run` and `generate` write the rows of each item. FILE is JSON\n"
-             "Lines, or CSV or TSV with a header. A line is an item. Its keys:\n",
-     .make_row = make_item_key,
+             "Lines, or CSV or TSV with a header: a line is an item. In FASTA a protein is an\n"
+             "item, with `id`, `text` and the label `description`. Keys of an item:\n",
+     .rows = item_keys,
+     .n_row = sizeof item_keys / sizeof *item_keys,
      .column = 17,
      .heading = "Items",
      .examples = "  printf '%s\\n' text,target 'The keys, are' 'The key, is' >items.csv\n"
@@ -207,7 +187,8 @@ const struct topic topics[] = {
      .summary = "the number that a question is about",
      .text = "A question about an answer needs one number. It is computed from the logits\n"
              "after one position (--at). p is their softmax. --metric chooses the number:\n",
-     .make_row = make_metric,
+     .rows = metrics,
+     .n_row = sizeof metrics / sizeof *metrics,
      .column = 17,
      .heading = "Answer",
      .examples =
@@ -217,6 +198,17 @@ const struct topic topics[] = {
 };
 
 const size_t n_topic = sizeof topics / sizeof *topics;
+
+bool topic_row(const struct topic *topic, size_t i, struct topic_row *row)
+{
+    if (topic->make_row)
+        return topic->make_row(i, row);
+    if (i >= topic->n_row)
+        return false;
+    snprintf(row->name, sizeof row->name, "%s", topic->rows[i][0]);
+    row->text = topic->rows[i][1];
+    return true;
+}
 
 const struct topic *topic_find(const char *name)
 {
@@ -298,7 +290,7 @@ void topic_print(struct attn_sink *out, const struct topic *topic)
 
     print(out, "attn-cli help %s: %s\n\n", topic->name, topic->summary);
     print_text(out, topic->text);
-    for (size_t i = 0; topic->make_row && topic->make_row(i, &row); i++) {
+    for (size_t i = 0; topic_row(topic, i, &row); i++) {
         if (i == 0)
             print_text(out, "\n");
         help_row(out, row.name, row.text, topic->column);

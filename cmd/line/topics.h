@@ -20,15 +20,16 @@ struct topic_row {
 /* What several commands have in common, explained once: attn-cli help TOPIC, and a section of the
  * manual page. To add one: write its row in topics.c. */
 struct topic {
-    const char *name;    /* the argument of `help` */
-    const char *summary; /* one line for the list of topics */
-    const char *text;    /* paragraphs, lines broken at 80 columns */
-    bool (*make_row)(
-        size_t i,
-        struct topic_row *row); /* sets row I after the text; false after the last; or NULL */
-    size_t column;              /* in which the text of a row begins */
-    const char *heading;        /* the options below this heading of any command follow; or NULL */
-    const char *examples;       /* lines to paste */
+    const char *name;             /* the argument of `help` */
+    const char *summary;          /* one line for the list of topics */
+    const char *text;             /* paragraphs, lines broken at 80 columns */
+    const char *const (*rows)[2]; /* [n_row] after the text, each a name and a text; or NULL */
+    size_t n_row;
+    bool (*make_row)(size_t i, struct topic_row *row); /* instead of `rows`: sets row I; false after
+                                                          the last; or NULL */
+    size_t column;                                     /* in which the text of a row begins */
+    const char *heading;  /* the options below this heading of any command follow; or NULL */
+    const char *examples; /* lines to paste */
 };
 
 /* A walk over the options of a topic: each name and help once. Begin with {0}. */
@@ -43,6 +44,9 @@ struct topic_walk {
 /* All of them, in the order of the help. */
 extern const struct topic topics[];
 extern const size_t n_topic;
+
+/* Sets row I of TOPIC; false after the last. */
+bool topic_row(const struct topic *topic, size_t i, struct topic_row *row);
 
 /* The topic NAME, or NULL. */
 const struct topic *topic_find(const char *name);
