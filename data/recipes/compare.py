@@ -4,10 +4,10 @@
     data/recipes/compare.py MODEL TEXT [--tolerance X] [--attn-cli PATH]
     data/recipes/compare.py MODEL --ids 5,17,3 [--tolerance X] [--attn-cli PATH]
 
-MODEL is a directory in Hugging Face's layout. Both programs make ids of TEXT, which must be equal, and run
-them in float32: attn-cli writes residual streams and logits, transformers computes them with eager attention. The script prints the largest
-difference of each kind, then of all, as a share of the largest number of its tensor. Exit code 1: that is
-above the tolerance, 1e-4, or the ids differ.
+MODEL is the directory of a decoder or encoder of text in Hugging Face's layout. Both programs make ids of TEXT,
+which must be equal, and run them in float32, transformers with eager attention. The script compares patterns,
+residual streams, the last hidden state and logits. It prints the largest difference of each kind, then of all, as
+a share of the largest number of its tensor. Exit code 1: that is above the tolerance, 1e-4, or the ids differ.
 
 Needs numpy, torch and transformers. Tested with torch 2.13.0 and transformers 5.
 """
@@ -25,21 +25,34 @@ import transformers
 def run_attn_cli(program, model, what):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "run.npz"
-        sites = "pattern,resid_pre,ln_final,logits"
-        subprocess.run([program, "run", "-q", "-m", model, "--sites", sites, "--npz", path, *what], check=True)
+        sites = "pattern,resid_pre,normalized_resid_p*,ln_fin*,logit*"  # globs: a model may lack these sites
+        command = [program, "run", "-q", "-m", model, "--sites", sites, "--npz", path, *what]
+        try:
+            status = subprocess.run(command).returncode
+        except FileNotFoundError:
+            sys.exit(f"there is no program '{program}'; --attn-cli PATH names it")
+        if status:
+            sys.exit(status)  # attn-cli has printed why
         with np.load(path) as run:
             return {name: run[name] for name in run}
 
 
 def run_transformers(path, ids):
-    model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, attn_implementation="eager").eval()
+    config = transformers.AutoConfig.from_pretrained(path)
+    factory = getattr(transformers, (config.architectures or ["AutoModel"])[0])
+    model = factory.from_pretrained(path, dtype=torch.float32, attn_implementation="eager").eval()
     with torch.no_grad():
         run = model(torch.tensor(ids)[None], output_attentions=True, output_hidden_states=True)
-    tensors = {"ln_final.hook_normalized": run.hidden_states[-1][0], "logits": run.logits[0]}
+    n_layer = len(run.attentions)
+    # The last one follows the final norm, or in older encoders the second norm of the last block.
+    tensors = {"ln_final.hook_normalized": run.hidden_states[-1],
+               f"blocks.{n_layer - 1}.hook_normalized_resid_post": run.hidden_states[-1]}
+    if "logits" in run:
+        tensors["logits"] = run.logits
     for layer, pattern in enumerate(run.attentions):
-        tensors[f"blocks.{layer}.attn.hook_pattern"] = pattern[0]
-        tensors[f"blocks.{layer}.hook_resid_pre"] = run.hidden_states[layer][0]
-    return {name: tensor.numpy() for name, tensor in tensors.items()}
+        tensors[f"blocks.{layer}.attn.hook_pattern"] = pattern
+        tensors[f"blocks.{layer}.hook_resid_pre"] = run.hidden_states[layer]
+    return {name: tensor[0].numpy() for name, tensor in tensors.items()}
 
 
 def main():
@@ -58,6 +71,7 @@ def main():
         if ids != ours["ids"].tolist():
             sys.exit(f"the ids differ: {ours['ids'].tolist()} in attn-cli, {ids} in transformers")
     theirs = run_transformers(args.model, ours["ids"].tolist())
+    theirs = {name: tensor for name, tensor in theirs.items() if name in ours}
     largest, rows = 0, {}
     for name, tensor in theirs.items():
         difference = np.abs(ours[name] - tensor).max()
@@ -69,7 +83,7 @@ def main():
     for kind, (difference, number) in rows.items():
         print(f"  {kind:12} {difference:.2e}  {number:.4g}")
     print(f"largest difference, as a share of the largest number (at least 1): {largest:.2e}")
-    sys.exit(largest > args.tolerance)
+    sys.exit(0 if largest <= args.tolerance else 1)  # NaN is a difference, too
 
 
 main()
