@@ -27,6 +27,8 @@ endif
 # TARGET=x86_64-linux-gnu.2.28, for one: all is made by zig for that processor and C library, in a folder of its own.
 TARGET ?=
 ifneq ($(TARGET),)
+# Before a command that makes what this machine runs: manual, completions, attn.wasm.
+native := env -u CC -u XSMM $(if $(filter-out default,$(origin CC)),CC='$(CC)') $(if $(XSMM),XSMM=$(XSMM))
 override BUILD := build/$(TARGET)
 override CC := build/zig/$(TARGET)/cc
 override AR := build/zig/ar
@@ -59,7 +61,7 @@ WARNINGS += -Werror # in CI alone: another compiler must not break a build
 endif
 
 # FLAGS if the compiler takes them without a warning.
-accepted = $(shell $(CC) $(1) -Werror -x c -c /dev/null -o /dev/null 2>/dev/null && echo '$(1)')
+accepted = $(shell $(CC) $(1) -Werror -x c -E /dev/null >/dev/null 2>&1 && echo '$(1)')
 
 LDFLAGS_static := -static-pie
 CPPFLAGS_wasm := -include lib/base/wasi.h $(addprefix -D_WASI_EMULATED_,SIGNAL PROCESS_CLOCKS GETPID MMAN)
@@ -108,7 +110,8 @@ AMX_ABSENT := lib/kernels/amx$(if $(filter x86_64,$(MACHINE)),$(if $(call accept
 CLOSED := $(filter static wasm,$(MODE))$(findstring musl,$(TARGET))
 CAIRO_ABSENT := lib/figures/figure_cairo$(if $(CLOSED),,_absent).c
 IMAGE_ABSENT := $(if $(CLOSED), \
-    lib/base/dynamic.c $(addprefix lib/image/image_file_,png.c jpeg.c),lib/image/image_file_absent.c)
+    lib/base/dynamic.c lib/image/image_library.c \
+    $(addprefix lib/image/image_file_,png.c jpeg.c webp.c),lib/image/image_file_absent.c)
 OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/base/system_linux.c cmd/line/interrupt.c, \
     $(wildcard lib/*/*_wasm.c cmd/*/*_wasm.c))
 LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
@@ -221,17 +224,17 @@ $(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
 $(BUILD)/lib/encode/colormap_tables.o: $(wildcard lib/encode/*.bin)
 $(BUILD)/lib/base/unicode_tables.o: $(wildcard lib/base/unicode/*.bin)
 $(BUILD)/lib/tokenizer/unicode/unicode_tables.o: $(wildcard lib/tokenizer/unicode/tables/*.bin)
-$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(addprefix $(BUILD)/lib/page/,viewer.policy more.policy live.policy)
+$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(addprefix $(BUILD)/lib/page/,viewer.policy figure.policy more.policy live.policy)
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(CPPFLAGS_ALL) -fPIC -Wa,--noexecstack,-I$(BUILD) -MMD -MP -c $< -o $@
 
-$(BUILD)/lib/page/viewer.policy: tests/tools/page_policy.sh $(PAGE_FILES)
+$(BUILD)/lib/page/viewer.policy $(BUILD)/lib/page/figure.policy: $(BUILD)/lib/page/%.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$< lib/page/viewer.js lib/page/viewer.css >$@
+	$(call say,GEN)$< $(wildcard lib/page/$*.js) lib/page/$*.css >$@
 $(BUILD)/lib/page/live.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$< --live $(addprefix lib/page/,$(foreach part,viewer experiment picture live,$(part).js $(part).css)) >$@
+	$(call say,GEN)$< --live $(addprefix lib/page/,$(foreach part,viewer experiment picture neurons live stage,$(part).js $(part).css) story.js) >$@
 
 $(BUILD)/lib/page/more.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
@@ -371,7 +374,7 @@ conformance: $(BUILD)/tests/conformance/json_suite ## judge the files of JSONTes
 valgrind: $(UNIT_TESTS) ## run the unit tests under valgrind: many minutes
 	@tests/run_valgrind.sh $(UNIT_TESTS)
 
-check-python: all $(ADVERSARY) ## open what is written with numpy, pandas, jq and unzip, and run the README's Python
+check-python: all $(ADVERSARY) $(FIXTURES) ## open what is written with numpy, pandas, jq and unzip, and run the README's Python
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_python.py $(BUILD)/python
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_adversary.py $(ADVERSARY) $(BUILD)/judged
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_gguf.py $(BUILD)/check_gguf
@@ -422,7 +425,7 @@ check-ctypes: deps-python binding-check ## let the Python example use libattn.so
 
 wheel: wasm ## build the Python wheel in build/release/wheel, or of a TARGET, and check it in an empty environment
 	@rm -rf $(BUILD)/wheel
-	@BUILD=$(BUILD) TARGET=$(TARGET) $(or $(PYTHON),python3) lib/python/build_wheel.py $(BUILD)/wheel
+	@$(native) BUILD=$(BUILD) TARGET=$(TARGET) $(or $(PYTHON),python3) lib/python/build_wheel.py $(BUILD)/wheel
 	@.packaging/licences.py check $(BUILD)/wheel/*.whl
 	@$(if $(filter aarch64% %musl,$(TARGET)),:,tests/python/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(PYTHON),python3))
 
@@ -434,11 +437,14 @@ wheel-any: wasm ## build the wheel for other systems, in build/wheel-any: the to
 	@.packaging/check_any.sh build/wheel-any/*.whl $(or $(PYTHON),python3)
 
 # glibc 2.28 is that of Debian 10 and RHEL 8; for musl the command is static.
-WHEEL_TARGETS := x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl
-check-targets: ## build the wheels for other systems in build/TARGET/wheel, and run each there: needs root
+WHEEL_TARGETS := x86_64-linux-gnu.2.28 aarch64-linux-gnu.2.28 x86_64-linux-musl aarch64-linux-musl
+STATIC_TARGETS := aarch64-linux-musl # beside the one of this machine
+check-targets: all ## build the wheels and archives for other systems, and run each there: needs root
 	@tests/tools/dependencies.sh install wasm fresh targets
 	@set -e; for target in $(WHEEL_TARGETS); do $(MAKE) wheel TARGET=$$target; done
-	@.packaging/check_targets.sh $(foreach target,$(WHEEL_TARGETS),build/$(target)/wheel/*.whl)
+	@set -e; for target in $(STATIC_TARGETS); do $(MAKE) static TARGET=$$target; done
+	@.packaging/check_targets.sh $(foreach target,$(WHEEL_TARGETS),build/$(target)/wheel/*.whl) \
+	    $(foreach target,$(STATIC_TARGETS),build/attn-cli-$(VERSION)-linux-$(firstword $(subst -, ,$(target))).tar.gz)
 
 check-wheel: wheel ## test that wheel in Debian's SUITES, default trixie: needs root and debootstrap
 	@.packaging/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(SUITES),trixie)
@@ -466,10 +472,12 @@ translations: $(BUILD)/attn-cli ## let models/interpreter translate 500 unseen s
 	    1.0 written 3.0 writing
 
 # With -flto gcc sees from one source into another, and warns of more.
-compilers: deps-clang ## compile with clang, build with -flto and without libxsmm, without a warning
-	@$(MAKE) WERROR=yes BUILD=build/clang CC=$(CLANG) objects
+compilers: clang ## compile with clang, build with -flto and without libxsmm, without a warning
 	@$(MAKE) WERROR=yes BUILD=build/without-xsmm XSMM=no all
 	@$(MAKE) WERROR=yes BUILD=build/lto CFLAGS='$(CFLAGS) -flto=auto' all
+
+clang: deps-clang
+	@$(MAKE) WERROR=yes BUILD=build/clang CC=$(CLANG) objects
 
 objects: $(OBJECTS)
 	@:
@@ -532,7 +540,9 @@ fuzzers: $(FUZZERS)
 
 SOURCES := $(wildcard $(addsuffix .[ch],lib/* lib/*/* lib/*/*/* cmd/* cmd/*/* tests/*/*))
 # one_layer.c prints arrays of rows as numbers in a row, which the analyzer takes for going beyond the first.
-TIDY := $(patsubst %.c,$(BUILD)/%.tidy,$(LIB_SOURCES) $(CMD_SOURCES) $(VECTOR_SOURCES) \
+# ANALYZER=no: without clang's analyzer of paths, which takes nine tenths of the time.
+TIDIED := tidy$(if $(filter no,$(ANALYZER)),-fast)
+TIDY := $(patsubst %.c,$(BUILD)/%.$(TIDIED),$(LIB_SOURCES) $(CMD_SOURCES) $(VECTOR_SOURCES) \
     $(filter-out %/one_layer.c,$(EXAMPLES)))
 
 quick: deps-lint ## check what changed since COMMIT, default HEAD, in some seconds: format, layers, clang-tidy, tests
@@ -586,16 +596,16 @@ format-check:
 	    $(filter lib/% cmd/%,$(SOURCES)) | grep .
 
 # A stamp for each source; it depends on the object, and so on every header that the object does.
-tidy: $(TIDY) ## run clang-tidy
+tidy: $(TIDY) ## run clang-tidy, with ANALYZER=no without its analyzer of paths
 	@:
 
-$(BUILD)/%.tidy: $(BUILD)/%.o .clang-tidy
-	$(call say,TIDY)tests/tools/tidy.sh $*.c $(CPPFLAGS_ALL) $(EXAMPLE_INCLUDES) $$(cat $(BUILD)/libraries.cflags) -std=c11
+$(BUILD)/%.$(TIDIED): $(BUILD)/%.o .clang-tidy
+	$(call say,TIDY)ANALYZER=$(ANALYZER) tests/tools/tidy.sh $*.c $(CPPFLAGS_ALL) $(EXAMPLE_INCLUDES) $$(cat $(BUILD)/libraries.cflags) -std=c11
 	@touch $@
 
 TIDY_ISA := $(word 2,$(ISAS) $(ISAS))
-$(VECTOR_SOURCES:%.c=$(BUILD)/%.tidy): $(BUILD)/%.tidy: $(BUILD)/%_$(TIDY_ISA).o .clang-tidy
-	$(call say,TIDY)tests/tools/tidy.sh $*.c $(CPPFLAGS_ALL) $(ISA_FLAGS_$(TIDY_ISA)) -DATTN_ISA=$(TIDY_ISA) -std=c11
+$(VECTOR_SOURCES:%.c=$(BUILD)/%.$(TIDIED)): $(BUILD)/%.$(TIDIED): $(BUILD)/%_$(TIDY_ISA).o .clang-tidy
+	$(call say,TIDY)ANALYZER=$(ANALYZER) tests/tools/tidy.sh $*.c $(CPPFLAGS_ALL) $(ISA_FLAGS_$(TIDY_ISA)) -DATTN_ISA=$(TIDY_ISA) -std=c11
 	@touch $@
 
 # Paths through one function at a time, also the unlikely ones; gcc only.
@@ -691,7 +701,7 @@ ifeq ($(TARGET),)
 	@.packaging/static.sh build/static/attn-cli build/static/libraries/licences $(WASM_MODULE) $(STATIC_ARCHIVE) $(MACHINE)
 else
 	@$(MAKE) $(BUILD)/module/attn-cli
-	@$(MAKE) TARGET= BUILD=build/release build/release/attn-cli
+	@$(native) $(MAKE) TARGET= BUILD=build/release build/release/attn-cli
 	@TOOL=build/release/attn-cli STRIP=: .packaging/static.sh $(BUILD)/module/attn-cli $(BUILD)/libraries/licences \
 	    $(WASM_MODULE) $(STATIC_ARCHIVE) $(MACHINE)
 endif
@@ -711,7 +721,7 @@ check-deb: ## install, use, upgrade and remove these packages in a fresh Debian 
 	@.packaging/check_deb.sh build/deb $(VERSION)
 
 wasm: deps-wasm ## make build/wasm/attn.wasm, the tool for live pages and runtimes of WASI
-	@$(MAKE) MODE=wasm BUILD=build/wasm $(WASM_MODULE)
+	@$(native) $(MAKE) TARGET= MODE=wasm BUILD=build/wasm $(WASM_MODULE)
 	@ls -l $(WASM_MODULE)
 
 check-wasm: deps-node ## compare what that prints and writes with the binary, byte for byte; make it twice
@@ -723,8 +733,6 @@ check-wasm: deps-node ## compare what that prints and writes with the binary, by
 check-reproducible: ## make PACKAGES twice in different folders and compare their bytes, default dist, wheel-any and static
 	@tests/tools/check_reproducible.sh $(or $(PACKAGES),dist wheel-any static)
 
-# STATIC_TARGETS: beside the one of this machine.
-STATIC_TARGETS := aarch64-linux-musl
 RELEASE := build/attn-cli-$(VERSION)
 release: dist static wheel-any deb ## make all packages, SHA256SUMS, an SBOM and, with MINISIGN_KEY, a signature
 	@set -e; for target in $(WHEEL_TARGETS); do $(MAKE) wheel TARGET=$$target; done
@@ -735,7 +743,7 @@ release: dist static wheel-any deb ## make all packages, SHA256SUMS, an SBOM and
 	    build/attn-cli-$(VERSION)*.tar.gz build/sdist/*.tar.gz build/wheel-any/*.whl build/deb/*.deb \
 	    $(foreach target,$(WHEEL_TARGETS),build/$(target)/wheel/*.whl)
 
-check-fresh: ## run README's first two commands in Debian's SUITES, default bookworm: needs root
+check-fresh: ## run README's make run and make test in Debian's SUITES, default bookworm: needs root
 	@tests/tools/dependencies.sh install fresh
 	@tests/tools/check_fresh.sh $(or $(SUITES),bookworm)
 
@@ -756,7 +764,7 @@ deps-python:
 	@PYTHON="$(PYTHON)" tests/tools/dependencies.sh install python
 
 deps-build:
-	@tests/tools/dependencies.sh install build
+	@$(native) tests/tools/dependencies.sh install build
 
 deps-test:
 	@tests/tools/dependencies.sh install build test
@@ -781,7 +789,7 @@ deps-fuzz:
 	@tests/tools/dependencies.sh install fuzz
 
 deps-wasm:
-	@tests/tools/dependencies.sh install build wasm
+	@$(native) tests/tools/dependencies.sh install build wasm
 
 deps-node:
 	@tests/tools/dependencies.sh install node
@@ -796,7 +804,7 @@ help: ## list the targets
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh bench bench-cold bench-wasm check-python check-compare check-ctypes binding binding-check probes translations test-threaded check \
-    compilers objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers hardening links gallery reference reference-check site format format-check tidy man install uninstall deps \
+    compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers hardening links gallery reference reference-check site format format-check tidy man install uninstall deps \
     deps-build deps-test deps-draw deps-pictures deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# check_targets.sh - runs the wheels of make wheel TARGET=... where they are meant to run, and compares the bytes that they
-# write with those of this machine's tool.
+# check_targets.sh - runs the wheels and static archives of TARGETs where they are meant to run. What a command writes must
+# have the sums of tests/golden/same_bits.sha256, whatever the C library and the processor.
 #
-#   check_targets.sh WHEEL...
+#   check_targets.sh PACKAGE...     wheels, and archives of make static
 #
-# manylinux on x86-64: Debian 11 by chroot, with its Python. On aarch64: qemu-user, over the C library of Debian 11 for
-# that processor. musllinux: the command in an empty folder, the library by the loader of Debian's musl. Needs root.
+# manylinux: x86-64 in a chroot of Debian 11 with its Python, aarch64 by qemu-user over the C library and Python of Debian 11
+# for that processor. musllinux and archives: the command is static; musl's own loader, of Debian, opens the library. Needs root.
 set -u
 . "$(dirname "$0")/../tests/tools/debian.sh"
 debian_own_mounts "$@"
@@ -19,57 +19,62 @@ say() { printf 'check-targets: %s\n' "$*"; }
 fail() { say "FAILED: $*" && failed=1; }
 
 arguments=(run -q --sites 'pattern,z,resid*' --npz a.npz --svg pictures/ 'Life is short, eat dessert first')
-mkdir "$work/expected" && (cd "$work/expected" && "$tool" "${arguments[@]}" >screen)
+lines='import attn
+print(attn.open("fable").run("Life is short").pattern[2, 2][1])'
 
-# Runs the tool by COMMAND in a folder of its own; what it prints and writes must be what the tool of this machine does.
-compare() { # NAME COMMAND...
-    local name=$1 seen=$work/seen
-    shift
-    rm -rf "$seen" && mkdir "$seen"
-    if (cd "$seen" && "$@" "${arguments[@]}" >screen 2>"$work/messages") && diff -r "$work/expected" "$seen"; then
-        say "$name: the same bytes; $("$@" --version | head -1)"
+# Compares what PROGRAM writes, run by RUNNER, with the kept sums.
+check_sums() { # NAME RUNNER PROGRAM
+    if RUNNER=$2 "$here/tests/tools/same_bits.sh" "$3" >"$work/log" 2>&1; then
+        say "$1: $($2 "$3" --version | head -1): $(tail -1 "$work/log")"
     else
-        fail "$name: $(cat "$work/messages")"
+        fail "$1: $(tail -5 "$work/log")"
     fi
 }
 
-# Unpacks the C library of Debian 11 for ARM into FOLDER.
-get_arm_libraries() { # FOLDER
+# Unpacks Debian 11 for ARM into FOLDER: both C libraries, Python and numpy.
+get_arm() { # FOLDER
+    [ ! -e "$1" ] || return 0
     mkdir -p "$1" "$work/lists/partial" "$work/cache/archives/partial"
-    local settings=(-qq -o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Architecture=arm64
+    local file settings=(-qq -o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Architecture=arm64
         -o APT::Architectures=arm64 -o "Dir::Etc::SourceList=$work/sources" -o Dir::Etc::SourceParts=/dev/null
-        -o Dir::State::status=/dev/null -o APT::Sandbox::User=root)
+        -o Dir::State::status=/dev/null -o APT::Sandbox::User=root -o APT::Install-Recommends=no)
     echo "deb ${DEBIAN_MIRROR:-http://deb.debian.org/debian} bullseye main" >"$work/sources"
-    (cd "$work" && apt-get "${settings[@]}" update && apt-get "${settings[@]}" download libc6) &&
-        dpkg-deb -x "$work"/libc6_*_arm64.deb "$1"
+    apt-get "${settings[@]}" update && apt-get "${settings[@]}" -y --download-only install libc6 musl python3-numpy &&
+        for file in "$work"/cache/archives/*.deb; do dpkg-deb -x "$file" "$1" || return; done
 }
 
 check_manylinux_x86_64() { # FOLDER of the wheel's files
     debian_make bullseye "$work/bullseye" >"$work/log" 2>&1 &&
         debian_install "$work/bullseye" python3-numpy >>"$work/log" 2>&1 || { fail "Debian 11: $(tail -1 "$work/log")" && return; }
     cp -R "$1" "$work/bullseye/wheel"
-    mkdir -p "$work/bullseye/$work/seen"
-    compare "Debian 11" chroot_in "$work/bullseye"
-    chroot "$work/bullseye" env PYTHONPATH=/wheel python3 -c 'import attn
-print(attn.open("fable").run("Life is short").pattern[2, 2][1])' >"$work/log" 2>&1 || fail "Debian 11: $(cat "$work/log")"
-    say "Debian 11, Python 3.9 and numpy 1.19: $(tail -1 "$work/log")"
-}
-# Runs the command inside ROOT, in a folder there, and brings what it wrote.
-chroot_in() { # ROOT ARGUMENT...
-    local root=$1
-    shift
-    rm -rf "$root/seen" && mkdir "$root/seen"
-    chroot "$root" sh -c 'cd /seen && exec /wheel/attn_cli-*.data/scripts/attn-cli "$@"' sh "$@" || return
-    cp -R "$root/seen/." .
+    mkdir "$work/expected" "$work/bullseye/seen"
+    (cd "$work/expected" && "$tool" "${arguments[@]}" >screen)
+    chroot "$work/bullseye" sh -c 'cd /seen && /wheel/attn_cli-*.data/scripts/attn-cli "$@" >screen' sh "${arguments[@]}" &&
+        diff -r "$work/expected" "$work/bullseye/seen" && say "Debian 11: the bytes of this machine's tool" || fail "Debian 11"
+    check_python "Debian 11" chroot "$work/bullseye" env PYTHONPATH=/wheel python3
+    check_sums "here" "" "$1"/*.data/scripts/attn-cli
 }
 
-check_manylinux_aarch64() {
-    get_arm_libraries "$work/arm" >"$work/log" 2>&1 || { fail "the C library for ARM: $(tail -1 "$work/log")" && return; }
-    compare "qemu, glibc 2.31 for ARM" qemu-aarch64 -L "$work/arm" "$1"/*.data/scripts/attn-cli
+check_python() { # NAME PYTHON...
+    "${@:2}" -c "$lines" >"$work/log" 2>&1 || fail "$1: $(cat "$work/log")"
+    say "$1, $("${@:2}" --version): $(tail -1 "$work/log")"
 }
 
-check_musllinux_x86_64() {
-    compare "musl, static" "$1"/*.data/scripts/attn-cli
+check_manylinux_aarch64() { # FOLDER of the wheel's files
+    local places=/usr/lib/aarch64-linux-gnu
+    get_arm "$work/arm" >"$work/log" 2>&1 || { fail "Debian 11 for ARM: $(tail -1 "$work/log")" && return; }
+    check_python "qemu, Debian 11 for ARM" qemu-aarch64 -L "$work/arm" -E "PYTHONPATH=$1" \
+        -E "LD_LIBRARY_PATH=$places/blas:$places/lapack" "$work/arm/usr/bin/python3.9"
+    check_sums "qemu, glibc 2.31 for ARM" "qemu-aarch64 -L $work/arm" "$1"/*.data/scripts/attn-cli
+}
+
+# MACHINE's musl opens the library.
+check_musllinux() { # MACHINE FOLDER of the wheel's files
+    local runner='' loader=/lib/ld-musl-$1.so.1
+    if [ "$1" = aarch64 ]; then
+        get_arm "$work/arm" >"$work/log" 2>&1 || { fail "musl for ARM: $(tail -1 "$work/log")" && return; }
+        runner="qemu-aarch64 -L $work/arm" loader=$work/arm$loader
+    fi
     cat >"$work/try.c" <<'END'
 #include <dlfcn.h>
 #include <stdio.h>
@@ -82,20 +87,36 @@ int main(int argc, char **argv)
     return puts(version()) < 0;
 }
 END
-    "$here/build/zig/x86_64-linux-musl/cc" -dynamic "$work/try.c" -o "$work/try" &&
-        say "musl's loader: attn $(/lib/ld-musl-x86_64.so.1 "$work/try" "$1/attn/libattn.so")" || fail "musl's loader"
+    # shellcheck disable=SC2086 # words of their own
+    "$here/build/zig/$1-linux-musl/cc" -dynamic "$work/try.c" -o "$work/try" &&
+        say "$1, musl's loader: attn $($runner "$loader" "$work/try" "$2/attn/libattn.so")" || fail "$1, musl's loader"
+    check_sums "$1, musl, static" "${runner%% *}" "$2"/*.data/scripts/attn-cli
+}
+
+# Nothing but the file is there.
+check_archive() { # MACHINE FOLDER
+    local runner='' folder
+    folder=$(echo "$2"/attn-cli-*)
+    [ "$1" = "$(uname -m)" ] || runner=qemu-$1
+    check_sums "archive for $1" "$runner" "$folder/attn-cli"
 }
 
 [ "$(id -u)" -eq 0 ] || { say 'skipped, chroot needs root' && exit 0; }
-for wheel; do
-    wheel=$(realpath "$wheel") name=$(basename "$wheel" .whl)
-    folder=$work/$name
-    mkdir "$folder" && (cd "$folder" && python3 -m zipfile -e "$wheel" . && chmod +x ./*.data/scripts/*)
+for package; do
+    name=$(basename "$package") folder=$work/$(basename "$package")
+    mkdir "$folder"
     case $name in
-    *manylinux*x86_64) check_manylinux_x86_64 "$folder" ;;
-    *manylinux*aarch64) check_manylinux_aarch64 "$folder" ;;
-    *musllinux*x86_64) check_musllinux_x86_64 "$folder" ;;
-    *) fail "'$name' is of an unknown system" ;;
+    *.whl) python3 -m zipfile -e "$package" "$folder" && chmod +x "$folder"/*.data/scripts/* ;;
+    *) tar -C "$folder" -xzf "$package" ;;
+    esac || { fail "'$package' is no package" && continue; }
+    case $name in
+    *manylinux*x86_64.whl) check_manylinux_x86_64 "$folder" ;;
+    *manylinux*aarch64.whl) check_manylinux_aarch64 "$folder" ;;
+    *musllinux*x86_64.whl) check_musllinux x86_64 "$folder" ;;
+    *musllinux*aarch64.whl) check_musllinux aarch64 "$folder" ;;
+    *-linux-x86_64.tar.gz) check_archive x86_64 "$folder" ;;
+    *-linux-aarch64.tar.gz) check_archive aarch64 "$folder" ;;
+    *) fail "'$name' is for an unknown system" ;;
     esac
 done
 exit $failed

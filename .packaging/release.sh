@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# release.sh - gathers what make has built into one folder, with sums, a bill of materials and, if wanted, a signature.
+# release.sh - gathers what make has built into one folder, with notes, sums, a bill of materials and,
+# if wanted, a signature.
 #
 #   release.sh VERSION DATE FOLDER FILE...
 #
@@ -12,6 +13,8 @@ cd "$(dirname "$0")/.."
 rm -rf "$folder"
 mkdir -p "$folder"
 cp "$@" "$folder"
+awk '/^## / { n++ } n == 1' CHANGELOG.md >"$folder/attn-cli-$version.md" # the notes
+grep -q "^## $version$" "$folder/attn-cli-$version.md" || echo "release.sh: CHANGELOG.md does not begin with '## $version'" >&2
 .packaging/licences.py check "$folder"/*.whl "$folder"/*-linux-*.tar.gz
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -6,6 +6,7 @@
 # TOOL: a tool of this machine, which prints manual and completions, default PROGRAM. Equal programs give equal
 # archives.
 set -eu
+umask 022 # modes are in the archive
 
 program=$1 licences=$2 module=$3 archive=$4 machine=$5
 name=$(basename "$archive" .tar.gz)
