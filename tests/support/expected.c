@@ -107,5 +107,6 @@ size_t attn_expected_each(const char *folder, const struct attn_recording *recor
                 n_site += walk_site(&walk, (enum attn_site)site, (int)layer);
     n_site += walk_site(&walk, ATTN_SITE_LN_FINAL, ATTN_NO_LAYER);
     n_site += walk_site(&walk, ATTN_SITE_MLM_HEAD, ATTN_NO_LAYER);
+    n_site += walk_site(&walk, ATTN_SITE_POOLED, ATTN_NO_LAYER);
     return n_site + walk_site(&walk, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
 }

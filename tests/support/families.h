@@ -14,8 +14,30 @@
         "tests/fixtures/family-olmo2",       /* norms after, and of all heads at once */           \
         "tests/fixtures/family-gemma2",      /* soft caps */                                       \
         "tests/fixtures/family-gemma3-text", /* two ropes */                                       \
-        "tests/fixtures/family-phi"          /* one norm for attention and MLP */
+        "tests/fixtures/family-phi",         /* one norm for attention and MLP */                  \
+        ATTN_DECODER_DIRECTORIES
 
-enum { ATTN_N_FAMILY_DIRECTORY = 12 };
+/* Those whose layers all have an MLP. */
+#define ATTN_DENSE_DIRECTORIES                                                                     \
+    "tests/fixtures/decoder-bloom", "tests/fixtures/decoder-mpt",                                  \
+        "tests/fixtures/decoder-falcon-rw", "tests/fixtures/decoder-falcon-7b",                    \
+        "tests/fixtures/decoder-falcon-40b", "tests/fixtures/family-olmo2",                        \
+        "tests/fixtures/family-gemma2", "tests/fixtures/family-gpt-neox-parallel",                 \
+        "tests/fixtures/family-qwen3", "tests/fixtures/family-phi"
+
+/* Those of decoder.tar. */
+#define ATTN_DECODER_DIRECTORIES                                                                   \
+    "tests/fixtures/decoder-bloom",          /* ALiBi, rows of the embedding normalized */         \
+        "tests/fixtures/decoder-mpt",        /* q, k and v clipped */                              \
+        "tests/fixtures/decoder-falcon-rw",  /* ALiBi in bfloat16 */                               \
+        "tests/fixtures/decoder-falcon-7b",  /* one key head */                                    \
+        "tests/fixtures/decoder-falcon-40b", /* groups of queries */                               \
+        "tests/fixtures/decoder-mixtral",    /* experts */                                         \
+        "tests/fixtures/decoder-qwen2-moe",  /* and a shared one, and a dense layer */             \
+        "tests/fixtures/decoder-qwen3-moe", "tests/fixtures/decoder-olmoe",                        \
+        "tests/fixtures/decoder-granitemoe", /* and factors */                                     \
+        "tests/fixtures/decoder-gpt-oss"     /* sinks, limits */
+
+enum { ATTN_N_DECODER_DIRECTORY = 11, ATTN_N_FAMILY_DIRECTORY = 12 + ATTN_N_DECODER_DIRECTORY };
 
 #endif

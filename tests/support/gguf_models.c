@@ -73,11 +73,17 @@ static size_t row_of(const struct line *line, size_t i, size_t n)
 
     if (strcmp(line->change, "interleaved") == 0) /* components of one head of `number` */
         return i / number * number + i % number % (number / 2) * 2 + i % number / (number / 2);
-    if (strcmp(line->change, "by_head") == 0) { /* q, k and v of one of `number` heads */
-        const size_t d_head = n / 3 / number, head = i / (3 * d_head), which = i / d_head % 3;
+    if (strcmp(line->change, "by_head") == 0) { /* queries, k and v of one group after the other */
+        const size_t n_group = number / 1024, d_head = number % 1024, group = i / (n / n_group);
+        const size_t n_q = n / n_group - 2 * d_head, at = i % (n / n_group);
 
-        return which * number * d_head + head * d_head + i % d_head;
+        if (at < n_q)
+            return group * n_q + at;
+        return n_group * n_q + (at - n_q) / d_head * n_group * d_head + group * d_head +
+               (at - n_q) % d_head;
     }
+    if (strcmp(line->change, "row") == 0) /* a part of the tensor */
+        return number * n + i;
     return i;
 }
 
@@ -86,7 +92,6 @@ static void change_order(const struct line *line, const float *x, size_t n_row, 
                          float *y)
 {
     const bool is_turned = strcmp(line->change, "turned") == 0;
-
     for (size_t i = 0; i < n_row; i++)
         for (size_t j = 0; j < n_column; j++)
             y[i * n_column + j] =
@@ -128,30 +133,62 @@ static void leave_as_it_lies(struct line *line)
     memcpy(line->digest, "-", sizeof "-");
 }
 
+/* Columns of the gate and of up in turn, in Y [N, D, 2 F] of SIZES; the file has two tensors [N, F,
+ * D]. */
+static void put_alternate(const struct line *line, const struct attn_gguf *gguf, const float *gate,
+                          const size_t *sizes, float *y)
+{
+    struct attn_tensor_entry entry;
+    char from[64];
+    float *up;
+
+    snprintf(from, sizeof from, "%.*sup%s", (int)(strstr(line->from, "gate") - line->from),
+             line->from, strstr(line->from, "gate") + 4);
+    ck_assert(attn_tensor_files_find(attn_gguf_files(gguf), from, &entry));
+    up = decode(&entry.tensor);
+    for (size_t i = 0; i < sizes[0] * sizes[1] * sizes[2]; i++) {
+        const size_t expert = i / (sizes[1] * sizes[2]), d = i / sizes[2] % sizes[1];
+        const size_t f = i % sizes[2] / 2;
+
+        y[i] = (i % 2 == 0 ? gate : up)[(expert * sizes[2] / 2 + f) * sizes[1] + d];
+    }
+    free(up);
+}
+
 static void append_tensor(const struct line *line, const struct attn_gguf *gguf,
                           struct attn_buffer *header, struct attn_buffer *data)
 {
     struct attn_tensor_entry entry;
-    size_t n_row = 0, n_column = 1, n;
+    size_t sizes[3] = {1, 1, 1}, n;
+    int n_size;
     float *x, *y;
 
     ck_assert_msg(attn_tensor_files_find(attn_gguf_files(gguf), line->from, &entry), "no '%s'",
                   line->from);
-    ck_assert_int_ge(sscanf(line->shape, "%zux%zu", &n_row, &n_column), 1);
-    n = n_row * n_column;
-    ck_assert_uint_eq(n, attn_tensor_n_element(&entry.tensor));
+    n_size = sscanf(line->shape, "%zux%zux%zu", &sizes[0], &sizes[1], &sizes[2]);
+    ck_assert_int_ge(n_size, 1);
+    n = sizes[0] * sizes[1] * sizes[2];
+    ck_assert(strcmp(line->change, "row") == 0 || strcmp(line->change, "alternate") == 0 ||
+              n == attn_tensor_n_element(&entry.tensor));
+    if (n_size < 3) /* one matrix, or biases of experts, which are columns */
+        sizes[2] = sizes[1], sizes[1] = sizes[0], sizes[0] = 1;
     x = decode(&entry.tensor);
     y = calloc(n, sizeof *y);
     ck_assert_ptr_nonnull(y);
-    change_order(line, x, n_row, n_column, y);
+    if (strcmp(line->change, "alternate") == 0)
+        put_alternate(line, gguf, x, n_size == 3 ? sizes : (size_t[]){sizes[1], 1, sizes[2]}, y);
+    else
+        for (size_t i = 0; i < sizes[0]; i++)
+            change_order(line, x + i * sizes[1] * sizes[2], sizes[1], sizes[2],
+                         y + i * sizes[1] * sizes[2]);
     add_one(line, y, n, -1);
     add_one(line, y, n, 1); /* the digest is of 1 + w, which is what products see */
     check_digest(line, y, n);
     add_one(line, y, n, -1);
-    attn_buffer_append_format(header, "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%zu",
-                              header->size > 0 ? "," : "{", line->name, n_row);
-    if (strchr(line->shape, 'x'))
-        attn_buffer_append_format(header, ",%zu", n_column);
+    attn_buffer_append_format(header, "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[",
+                              header->size > 0 ? "," : "{", line->name);
+    for (const char *c = line->shape; *c; c++)
+        attn_buffer_append_char(header, *c == 'x' ? ',' : *c);
     attn_buffer_append_format(header, "],\"data_offsets\":[%zu,%zu]}", data->size,
                               data->size + n * sizeof *y);
     attn_buffer_append(data, y, n * sizeof *y);
@@ -298,16 +335,22 @@ static void put_fused(struct attn_gguf_image *image, const struct attn_gguf *ggu
     attn_buffer_release(&data);
 }
 
-static void put_split(struct attn_gguf_image *image, const struct attn_tensor_entry *entry,
-                      const char *kind)
+/* Rows of q are as many as the model is wide. */
+static void put_split(struct attn_gguf_image *image, const struct attn_gguf *gguf,
+                      const struct attn_tensor_entry *entry, const char *kind)
 {
     struct attn_tensor part = entry->tensor;
+    struct attn_tensor_entry weight;
     char name[64];
 
-    part.shape[0] /= 3;
+    ck_assert(attn_tensor_files_find(attn_gguf_files(gguf),
+                                     sibling(entry->name, "attn_qkv", "weight", name), &weight));
     for (int i = 0; i < 3; i++) {
-        part.data = (const char *)entry->tensor.data + (size_t)i * attn_tensor_n_byte(&part);
+        part.shape[0] = weight.tensor.shape[1];
+        if (i > 0)
+            part.shape[0] = (entry->tensor.shape[0] - part.shape[0]) / 2;
         put(image, sibling(entry->name, thirds[i], kind, name), &part);
+        part.data = (const char *)part.data + attn_tensor_n_byte(&part);
     }
 }
 
@@ -348,7 +391,7 @@ static void put_in_form(struct attn_gguf_image *image, const struct attn_gguf *g
     if ((form & (ATTN_GGUF_AS_F64 | ATTN_GGUF_AS_F32)) != 0 && entry.tensor.rank == 2)
         converted = convert_tensor(&entry.tensor, (form & ATTN_GGUF_AS_F64) != 0);
     if ((form & ATTN_GGUF_SPLIT) != 0 && strstr(entry.name, ".attn_qkv."))
-        put_split(image, &entry, kind);
+        put_split(image, gguf, &entry, kind);
     else if ((form & ATTN_GGUF_FUSED) != 0 && is_one_of(entry.name, third) &&
              can_be_fused(gguf, entry.name))
         put_fused(image, gguf, &entry, kind);
@@ -386,6 +429,33 @@ struct attn_buffer attn_gguf_rewrite(const struct attn_buffer *bytes, unsigned f
     written = attn_gguf_image_make(&image);
     attn_gguf_free(gguf);
     return written;
+}
+
+bool attn_gguf_damage(const struct attn_buffer *bytes, size_t number, bool is_turned, char name[64],
+                      struct attn_buffer *damaged)
+{
+    struct attn_gguf *gguf = open_bytes(bytes);
+    const size_t n = attn_tensor_files_count(attn_gguf_files(gguf));
+    struct attn_gguf_image image = ATTN_GGUF_IMAGE;
+
+    copy_pairs(&image, gguf, bytes);
+    for (size_t i = 0; i < n; i++) {
+        struct attn_tensor_entry entry = attn_tensor_files_entry(attn_gguf_files(gguf), i);
+        size_t *shape = entry.tensor.shape;
+
+        if (i == number && is_turned && entry.tensor.rank == 2) {
+            const size_t first = shape[0];
+
+            shape[0] = shape[1], shape[1] = first;
+        }
+        if (i == number)
+            snprintf(name, 64, "%s", entry.name);
+        if (i != number || is_turned)
+            put(&image, entry.name, &entry.tensor);
+    }
+    *damaged = attn_gguf_image_make(&image);
+    attn_gguf_free(gguf);
+    return number < n;
 }
 
 struct attn_buffer attn_gguf_shard(const struct attn_buffer *bytes, uint32_t no, uint32_t count)

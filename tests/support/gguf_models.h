@@ -33,6 +33,36 @@
     X(qwen3_iq4_nl)                                                                                \
     X(smollm_q4_0)
 
+/* More of them, whose tokens are stand-ins. */
+#define ATTN_GGUF_DECODER_MAP(X)                                                                   \
+    X(bloom_q8_0)                                                                                  \
+    X(cohere2_f16)                                                                                 \
+    X(cohere_q8_0)                                                                                 \
+    X(exaone4_f16)                                                                                 \
+    X(exaone4_full_q8_0)                                                                           \
+    X(falcon_40b_f16)                                                                              \
+    X(falcon_7b_q8_0)                                                                              \
+    X(gemma_f16)                                                                                   \
+    X(glm4_q8_0)                                                                                   \
+    X(gpt_oss_f16)                                                                                 \
+    X(gpt_oss_mxfp4)                                                                               \
+    X(granite_q8_0)                                                                                \
+    X(granitemoe_q8_0)                                                                             \
+    X(mixtral_q8_0)                                                                                \
+    X(mpt_f16)                                                                                     \
+    X(olmo3_q8_0)                                                                                  \
+    X(olmo_f16)                                                                                    \
+    X(olmoe_f16)                                                                                   \
+    X(phi3_q8_0)                                                                                   \
+    X(phi3_window_f16)                                                                             \
+    X(qwen2moe_f16)                                                                                \
+    X(qwen3moe_q8_0)                                                                               \
+    X(smollm3_f16)                                                                                 \
+    X(stablelm_f16)                                                                                \
+    X(stablelm_parallel_q8_0)                                                                      \
+    X(starcoder2_f16)                                                                              \
+    X(starcoder_q8_0)
+
 /* A member of fixtures/gguf/ARCHIVE.zip, to be released; has_failed where there is none. */
 struct attn_buffer attn_gguf_member(const char *archive, const char *name);
 
@@ -49,6 +79,11 @@ struct attn_buffer attn_gguf_twin(const char *name, const struct attn_buffer *gg
 /* The same from the lines of RECIPE. */
 struct attn_buffer attn_gguf_twin_by(const char *recipe, const struct attn_buffer *bytes,
                                      enum attn_twin twin);
+
+/* The file of BYTES without its tensor NUMBER, or if IS_TURNED with the two sizes of the tensor
+ * exchanged; *name is its name. False after the last tensor. */
+bool attn_gguf_damage(const struct attn_buffer *bytes, size_t number, bool is_turned, char name[64],
+                      struct attn_buffer *damaged);
 
 /* How a file says the same in another way; bits. */
 enum attn_gguf_form {

@@ -87,7 +87,7 @@ static void set_sizes(const struct parts *parts, struct attn_config *config)
 
     config->n_layer = N_LAYER;
     config->n_ctx = N_CTX;
-    config->n_vocab = N_TOKEN;
+    config->n_vocab = config->n_token = N_TOKEN;
     config->d_model = config->d_out = config->d_embed = D_MODEL;
     config->n_head = has_projections ? 4 : 1;
     config->n_kv_head = parts->heads == GROUPED_KEYS ? 2 : config->n_head;

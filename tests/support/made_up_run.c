@@ -30,11 +30,23 @@ void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims
     made->is_causal = true;
     made->room = 3;
     made->dims.sites = ATTN_SITE_BIT(ATTN_N_SITE) - 1;
+    /* The run has no rows of it. */
+    made->dims.sites &= ~ATTN_SITE_BIT(ATTN_SITE_CONTACTS);
     if (dims->n_rank == 0)
         made->dims.sites &= ~ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
     if (dims->d_projected == 0) /* these have one row, and not one a position */
         made->dims.sites &=
-            ~(ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED) | ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED));
+            ~(ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED) | ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED) |
+              ATTN_SITE_BIT(ATTN_SITE_SENTENCE_EMBED) | ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED_GRAD) |
+              ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED_GRAD) |
+              ATTN_SITE_BIT(ATTN_SITE_SENTENCE_EMBED_GRAD));
+    if (dims->d_pooled == 0)
+        made->dims.sites &=
+            ~(ATTN_SITE_BIT(ATTN_SITE_POOLED) | ATTN_SITE_BIT(ATTN_SITE_POOLED_GRAD));
+    if (dims->n_expert == 0)
+        made->dims.sites &=
+            ~(ATTN_SITE_BIT(ATTN_SITE_ROUTER_LOGITS) | ATTN_SITE_BIT(ATTN_SITE_EXPERT_WEIGHTS) |
+              ATTN_SITE_BIT(ATTN_SITE_EXPERT_INDICES));
     ck_assert_uint_le(dims->n_position, ATTN_MADE_UP_MAX);
     ck_assert_msg(attn_selection_create(&made->dims, &made->selection, &err) == ATTN_OK, "%s",
                   err.message);
@@ -61,7 +73,7 @@ void attn_made_up_run_select(struct attn_made_up_run *made, const char *sites, c
                              const char *queries)
 {
     struct attn_error err = {0};
-    uint64_t set;
+    attn_site_set set;
 
     if (attn_sites_parse(sites, &set, &err) == ATTN_OK && strcmp(sites, "*") == 0)
         set |= attn_sites_derived();
@@ -333,4 +345,14 @@ enum attn_status attn_made_up_run_play_steps(const struct attn_made_up_run *made
             status = tell_sites(made, writer, layer, (struct span){row, end, end}, err);
     }
     return status;
+}
+
+size_t attn_made_up_run_n_tensor(const struct attn_made_up_run *made)
+{
+    size_t n = 0;
+
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        if ((made->dims.sites & ATTN_SITE_BIT(site)) != 0)
+            n += attn_site_is_in_layer((enum attn_site)site) ? made->dims.n_layer : 1;
+    return n;
 }

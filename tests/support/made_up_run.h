@@ -64,4 +64,7 @@ enum attn_status attn_made_up_run_play_steps(const struct attn_made_up_run *made
                                              struct attn_writer *writer, size_t step,
                                              struct attn_error *err);
 
+/* How many tensors MADE has: those of a layer once for each. */
+size_t attn_made_up_run_n_tensor(const struct attn_made_up_run *made);
+
 #endif

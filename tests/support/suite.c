@@ -24,6 +24,11 @@ size_t attn_one_in(size_t n)
     return torture != NULL && strcmp(torture, "full") == 0 ? 1 : n;
 }
 
+size_t attn_one_of(size_t n)
+{
+    return getenv("TORTURE") != NULL ? 1 : n;
+}
+
 void attn_skip_test(const char *why)
 {
     fprintf(stderr, "skipped %s: %s\n", tcase_name(), why);

@@ -21,6 +21,9 @@ int attn_run_suite(const char *name, const TTest *const *tests, int n);
  */
 size_t attn_one_in(size_t n);
 
+/* The same for a sweep that CI makes whole under sanitizers, too: 1 with TORTURE=more as well. */
+size_t attn_one_of(size_t n);
+
 /* Prints that the test that runs is skipped, by its name, and WHY; it returns then. */
 void attn_skip_test(const char *why);
 
