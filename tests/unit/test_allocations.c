@@ -278,7 +278,7 @@ static void fail_each_allocation(const struct job *job)
     take_stock(job->format);
     ck_assert_int_gt(n_allocation, N_FROM);
 
-    for (long n = 0; n < n_allocation; n++)
+    for (long n = 0; n < n_allocation; n += (long)attn_one_of(3))
         n_spared += run_failing(job, n, attn_alloc_fail_at);
     ck_assert_int_le(n_spared, N_SPARED_MAX);
     run_well(job);

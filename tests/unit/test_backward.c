@@ -7,6 +7,8 @@
 #include "capture/capture.h"
 #include "forward/session_internal.h"
 #include "gradient/backward.h"
+#include "gradient/kept_layers.h"
+#include "tests/support/families.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
 #include "trace/trace_internal.h"
@@ -63,6 +65,8 @@ struct pass {
     enum attn_isa isa;
     enum attn_gemm gemm;
     bool reads_once;
+    bool keeps;   /* no layer is computed again */
+    size_t n_run; /* that are expected */
     struct attn_selection *stream, *wanted;
     struct attn_capture *resid, *gradients;
 };
@@ -90,13 +94,26 @@ static void release(struct pass *pass)
     pass->stream = pass->wanted = NULL;
 }
 
+static void feed(const struct pass *pass, const struct attn_attention *attention,
+                 struct attn_pool *pool, const struct attn_trace *trace)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session *session;
+
+    options.n_max = pass->n;
+    options.trace = trace;
+    options.attention = attention;
+    options.pool = pool;
+    ck_assert(attn_session_create(pass->model, &options, &session, NULL) == ATTN_OK);
+    ck_assert(attn_session_feed(session, pass->ids, pass->n, NULL) == ATTN_OK);
+    attn_session_free(session);
+}
+
 /* The residual stream of a feed of the text. */
 static void go_forward(struct pass *pass, const struct attn_attention *attention,
                        struct attn_pool *pool)
 {
     const struct attn_dims dims = attn_config_dims(attn_model_config(pass->model), pass->n);
-    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-    struct attn_session *session;
 
     ck_assert(attn_selection_create(&dims, &pass->stream, NULL) == ATTN_OK);
     ck_assert(attn_selection_set_sites(pass->stream,
@@ -104,13 +121,7 @@ static void go_forward(struct pass *pass, const struct attn_attention *attention
                                            ATTN_SITE_BIT(ATTN_SITE_RESID_POST),
                                        NULL) == ATTN_OK);
     ck_assert(attn_capture_create(pass->stream, &pass->resid, NULL) == ATTN_OK);
-    options.n_max = pass->n;
-    options.trace = attn_capture_trace(pass->resid);
-    options.attention = attention;
-    options.pool = pool;
-    ck_assert(attn_session_create(pass->model, &options, &session, NULL) == ATTN_OK);
-    ck_assert(attn_session_feed(session, pass->ids, pass->n, NULL) == ATTN_OK);
-    attn_session_free(session);
+    feed(pass, attention, pool, attn_capture_trace(pass->resid));
 }
 
 static void want(struct pass *pass)
@@ -172,6 +183,7 @@ static void run_with(struct pass *pass, const struct attn_attention *attention)
                                             .context = &pass->question};
     float *stream;
     struct attn_backward *backward;
+    struct attn_kept_layers *kept = NULL;
     struct attn_pool *pool = NULL;
     struct attn_error err = {0};
 
@@ -180,6 +192,11 @@ static void run_with(struct pass *pass, const struct attn_attention *attention)
         ck_assert(attn_pool_create(pass->n_thread, &pool, NULL) == ATTN_OK);
     go_forward(pass, attention, pool);
     want(pass);
+    if (pass->keeps) {
+        ck_assert(attn_kept_layers_create(attn_model_config(pass->model), pass->n, pool, &kept,
+                                          NULL) == ATTN_OK);
+        feed(pass, attention, pool, attn_kept_layers_trace(kept));
+    }
     const struct attn_trace trace = {pass->wanted, watch, pass};
     const struct attn_backward_options options = {.n = pass->n,
                                                   .rule = pass->rule,
@@ -188,6 +205,8 @@ static void run_with(struct pass *pass, const struct attn_attention *attention)
                                                   .attention = attention,
                                                   .pool = pool,
                                                   .reads_once = pass->reads_once,
+                                                  .kept = kept,
+                                                  .n_run = pass->n_run,
                                                   .skips_zeros = pass->skips_zeros,
                                                   .gemm = pass->gemm,
                                                   .isa = pass->isa};
@@ -202,6 +221,7 @@ static void run_with(struct pass *pass, const struct attn_attention *attention)
                                         strstr(err.message, pass->refused_in)),
                   "%s", err.message);
     attn_backward_free(backward);
+    attn_kept_layers_free(kept);
     free(stream);
     attn_pool_free(pool);
 }
@@ -239,7 +259,13 @@ static const char *const families[] = {"family-gpt-neo",
                                        "family-olmo2",
                                        "family-gemma2",
                                        "family-gemma3-text",
-                                       "family-phi"};
+                                       "family-phi",
+                                       "decoder-mixtral",
+                                       "decoder-qwen2-moe",
+                                       "decoder-qwen3-moe",
+                                       "decoder-olmoe",
+                                       "decoder-granitemoe",
+                                       "decoder-gpt-oss"};
 enum { N_FAMILY = sizeof families / sizeof *families };
 
 static const char golden[] = "tests/golden/gradients.npz";
@@ -454,6 +480,15 @@ static const char *const models[] = {
     "tests/fixtures/family-gpt-neox-parallel",
     "tests/fixtures/family-phi",
     "tests/fixtures/family-whole-tinyllama",
+    "tests/fixtures/decoder-bloom",
+    "tests/fixtures/decoder-mpt",
+    "tests/fixtures/decoder-falcon-rw",
+    "tests/fixtures/decoder-mixtral",
+    "tests/fixtures/decoder-qwen2-moe",
+    "tests/fixtures/decoder-qwen3-moe",
+    "tests/fixtures/decoder-olmoe",
+    "tests/fixtures/decoder-granitemoe",
+    "tests/fixtures/decoder-gpt-oss",
 };
 enum { N_MODEL = sizeof models / sizeof *models };
 
@@ -624,25 +659,32 @@ static void check_bits(int i)
         bool reads_once;
         attn_site_set sites;
         bool skips_zeros;
+        bool keeps;
+        size_t n_run;
     } ways[] = {
-        {"2 threads", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, 0, false},
-        {"5 threads", 5, ATTN_ISA_BEST, ATTN_GEMM_JIT, false, 0, false},
-        {"portable products", 1, ATTN_ISA_BEST, ATTN_GEMM_PORTABLE, false, 0, false},
-        {"baseline", 1, ATTN_ISA_BASELINE, ATTN_GEMM_PORTABLE, false, 0, false},
-        {"avx2", 2, ATTN_ISA_AVX2, ATTN_GEMM_PORTABLE, false, 0, false},
-        {"read once", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, true, 0, false},
+        {"2 threads", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, 0, false, false, 0},
+        {"5 threads", 5, ATTN_ISA_BEST, ATTN_GEMM_JIT, false, 0, false, false, 0},
+        {"portable products", 1, ATTN_ISA_BEST, ATTN_GEMM_PORTABLE, false, 0, false, false, 0},
+        {"baseline", 1, ATTN_ISA_BASELINE, ATTN_GEMM_PORTABLE, false, 0, false, false, 0},
+        {"avx2", 2, ATTN_ISA_AVX2, ATTN_GEMM_PORTABLE, false, 0, false, false, 0},
+        {"read once", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, true, 0, false, false, 0},
         {"one site", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITE_BIT(ATTN_SITE_EMBED_GRAD),
-         false},
+         false, false, 0},
         {"one matrix", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITE_BIT(ATTN_SITE_QK_GRAD),
-         false},
-        {"z", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITE_BIT(ATTN_SITE_Z_GRAD), false},
-        {"values", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITE_BIT(ATTN_SITE_V_GRAD), false},
-        {"zeros skipped", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, 0, true},
+         false, false, 0},
+        {"z", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITE_BIT(ATTN_SITE_Z_GRAD), false,
+         false, 0},
+        {"values", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITE_BIT(ATTN_SITE_V_GRAD), false,
+         false, 0},
+        {"zeros skipped", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, 0, true, false, 0},
+        {"kept", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, 0, false, true, 0},
+        {"turned", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, 0, false, false, 50},
     };
     struct pass pass = open_pass(models[i]), other;
 
     make_up(&pass, 37);
-    pass.rule = i % 2 == 0 ? ATTN_BACKWARD_PLAIN : ATTN_BACKWARD_ATTNLRP;
+    if (i % 2 != 0 && attn_model_config(pass.model)->n_expert == 0)
+        pass.rule = ATTN_BACKWARD_ATTNLRP;
     pass.gemm = ATTN_GEMM_JIT;
     pass.question.n = pass.n;
     if (i % 3 == 0)
@@ -658,6 +700,8 @@ static void check_bits(int i)
         other.reads_once = ways[w].reads_once;
         other.sites = ways[w].sites;
         other.skips_zeros = ways[w].skips_zeros;
+        other.keeps = ways[w].keeps;
+        other.n_run = ways[w].n_run;
         if (other.question.ids)
             other.question.ids = other.ids;
         run(&other);

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Backquotes in texts of the library that hold no option: a command of another program, and a field
- * that the tool never sets so that it is refused. */
-static const char *const no_fields[] = {"`git lfs pull`", "`has_logits`"};
+/* Backquotes in texts of the library that hold no option: a command of another program, and fields
+ * that the tool never sets so that they are refused. */
+static const char *const no_fields[] = {"`git lfs pull`", "`has_logits`", "`is_once`"};
 
 /* Whether a command has the OPTION, "--heads 0.0". */
 static bool is_option(const char *option)

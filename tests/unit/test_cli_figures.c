@@ -392,6 +392,151 @@ START_TEST(lines_go_to_the_strongest_keys)
 }
 END_TEST
 
+/* --- Causes ---------------------------------------------------------------------------------- */
+
+enum { MOST_PLACES = 32, PART_COLUMN = 0, VALUE_COLUMN = 7, N_LAYER = 4 };
+
+/* The vertical lines of all positions, from left to right: their x, and where they end. */
+struct streams {
+    double x[MOST_PLACES], bottom, top;
+    size_t n;
+};
+
+static struct streams find_streams(const struct attn_svg *svg)
+{
+    struct streams streams = {.n = 0};
+
+    for (size_t i = 0; i < svg->n && streams.n == 0; i++) {
+        const char *at =
+            strcmp(svg->items[i].name, "path") == 0 ? attn_svg_value(svg, &svg->items[i], "d") : "";
+        int size;
+
+        while (streams.n < MOST_PLACES && sscanf(at, "M%lf %lfV%lf%n", &streams.x[streams.n],
+                                                 &streams.bottom, &streams.top, &size) == 3) {
+            streams.n++;
+            at += size;
+        }
+    }
+    return streams;
+}
+
+/* The element "row-I". */
+static const struct attn_svg_item *find_row(const struct attn_svg *svg, size_t i)
+{
+    char id[32];
+
+    snprintf(id, sizeof id, "row-%zu\n", i);
+    for (size_t k = 0; k < svg->n; k++) {
+        const char *value = attn_svg_value(svg, &svg->items[k], "id");
+
+        if (value && strncmp(value, id, strlen(id)) == 0)
+            return &svg->items[k];
+    }
+    ck_abort_msg("no element is row %zu", i);
+    return NULL;
+}
+
+/* Number C of row I of a table; NaN if it is empty. */
+static double number_of(const struct attn_csv *csv, size_t i, size_t c)
+{
+    const char *text = csv->cells[(i + 1) * csv->n_col + c];
+
+    return *text ? strtod(text, NULL) : (double)NAN;
+}
+
+/* The largest attribution of the rows of PART. */
+static double largest_of(const struct attn_csv *csv, const char *part)
+{
+    double largest = 0;
+
+    for (size_t i = 0; i + 1 < csv->n_row; i++)
+        if (strcmp(csv->cells[(i + 1) * csv->n_col], part) == 0)
+            largest = fmax(largest, fabs(number_of(csv, i, VALUE_COLUMN)));
+    return largest;
+}
+
+/* Fails unless ITEM is the line or dot of row I: where it is, how large, and its color. */
+static void assert_cause(const struct attn_csv *csv, size_t i, const struct attn_svg *svg,
+                         const struct streams *streams, size_t of_key)
+{
+    const struct attn_svg_item *item = find_row(svg, i);
+    const char *part = csv->cells[(i + 1) * csv->n_col + PART_COLUMN];
+    const double share = fabs(number_of(csv, i, VALUE_COLUMN)) / largest_of(csv, part);
+    const double band = (streams->bottom - streams->top) / N_LAYER;
+    const double bottom = streams->bottom - number_of(csv, i, 1) * band;
+    const double x = streams->x[(size_t)number_of(csv, i, 3)];
+    const bool is_dot = strcmp(part, "mlp") == 0;
+    double line[4];
+
+    ck_assert_str_eq(item->name, is_dot ? "circle" : "path");
+    ck_assert_int_eq(strncmp(attn_svg_value(svg, item, is_dot ? "fill" : "stroke"),
+                             number_of(csv, i, VALUE_COLUMN) < 0 ? "#2769b7" : "#a34d00", 7),
+                     0);
+    if (is_dot) {
+        ck_assert_double_eq_tol(attn_svg_number(item, "cx"), x, 0.01);
+        ck_assert_double_eq_tol(attn_svg_number(item, "cy"), bottom - 0.76 * band, 0.01);
+        ck_assert_double_eq_tol(attn_svg_number(item, "r"), fmax(1, 8 * sqrt(share)), 0.006);
+        return;
+    }
+    if (sscanf(attn_svg_value(svg, item, "d"), "M%lf %lfL%lf %lf", &line[0], &line[1], &line[2],
+               &line[3]) != 4) {
+        sscanf(attn_svg_value(svg, item, "d"), "M%lf %lfV%lf", &line[0], &line[1], &line[3]);
+        line[2] = line[0];
+    }
+    ck_assert_double_eq_tol(line[2] - line[0], x - streams->x[of_key], 0.02);
+    ck_assert_double_eq_tol(line[2], x, 16); /* beside lines of the same places */
+    ck_assert_double_eq_tol(line[1], bottom, 0.01);
+    ck_assert_double_eq_tol(line[3], bottom - 0.56 * band, 0.01);
+    ck_assert_double_eq_tol(attn_svg_number(item, "stroke-width"), fmax(0.8, 7 * share), 0.006);
+}
+
+/* Fails unless each new best token of CSV, a lens, stands at its height and position. */
+static void assert_lens(const struct attn_csv *csv, const struct attn_svg *svg,
+                        const struct streams *streams)
+{
+    const double band = (streams->bottom - streams->top) / N_LAYER;
+
+    for (size_t i = 0; i + 1 < csv->n_row; i++) {
+        const char *token = csv->cells[(i + 1) * csv->n_col + 5];
+        const double height = number_of(csv, i, 0) +
+                              (strcmp(csv->cells[(i + 1) * csv->n_col + 1], "resid_post") == 0);
+        size_t n = 0;
+
+        token += *token == ' ';
+        for (size_t k = 0; k < svg->n; k++) /* at that height, or lower if it does not change */
+            n += strcmp(svg->items[k].name, "text") == 0 && svg->items[k].text &&
+                 strncmp(svg->items[k].text, token, 4) == 0 &&
+                 fabs(attn_svg_number(&svg->items[k], "x") -
+                      streams->x[(size_t)number_of(csv, i, 2)]) < 6 &&
+                 attn_svg_number(&svg->items[k], "y") > streams->bottom - height * band;
+        ck_assert_msg(n > 0, "'%s' is not at height %g", token, height);
+    }
+}
+
+START_TEST(causes_are_lines_and_dots_under_a_lens)
+{
+    static const char text[] = "When Mary and John went to the store, John gave a drink to";
+    const char *const args[] = {"attribute", "-q",     "--method", "causes", "--target",
+                                " Mary",     "--foil", " John",    text,     NULL};
+    const char *const lens[] = {"lens", "-q", "--queries", "0-13", "--top", "1", text, NULL};
+    struct attn_csv csv = csv_of(args), read = csv_of(lens);
+    struct attn_svg svg = svg_of(args);
+    const struct streams streams = find_streams(&svg);
+
+    ck_assert_uint_eq(streams.n, 14);
+    ck_assert_uint_gt(csv.n_row, 31); /* 30 cells, and some MLPs */
+    for (size_t i = 0; i + 1 < csv.n_row; i++) {
+        const double key = number_of(&csv, i, 4);
+
+        assert_cause(&csv, i, &svg, &streams, isnan(key) ? 0 : (size_t)key);
+    }
+    assert_lens(&read, &svg, &streams);
+    attn_svg_release(&svg);
+    attn_csv_release(&csv);
+    attn_csv_release(&read);
+}
+END_TEST
+
 START_TEST(patches_are_the_row_as_an_image)
 {
     const char *const args[] = {"run", "--sites",  "pattern",     "--heads", "2.5", "--queries",
@@ -713,9 +858,10 @@ ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            heads_that_a_table_lacks_look_like_no_number, masked_cells_lie_where_the_mask_has_them,
            cells_have_the_side_that_is_asked_for, a_grid_shows_each_head_in_its_place,
            tokens_lie_on_the_colors_of_their_weights, lines_go_to_the_strongest_keys,
-           patches_are_the_row_as_an_image, points_have_their_tokens_and_axes,
-           an_explanation_shows_the_weights_of_its_row, a_png_shows_the_numbers_of_the_csv,
-           a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
+           causes_are_lines_and_dots_under_a_lens, patches_are_the_row_as_an_image,
+           points_have_their_tokens_and_axes, an_explanation_shows_the_weights_of_its_row,
+           a_png_shows_the_numbers_of_the_csv, a_png_says_what_it_shows,
+           text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
            small_cells_of_a_pdf_lie_on_an_image, without_the_library_it_says_what_to_install,
            without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
            equal_runs_give_equal_files)

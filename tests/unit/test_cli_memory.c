@@ -77,9 +77,10 @@ START_TEST(a_long_run_takes_what_the_manual_says)
     assert_bounded((const char *const[]){"run", "-m", "long", "-f", "text", "-q", "--sites",
                                          "pattern", "--heads", "1.3", "--npz", "/dev/null", NULL},
                    1);
-    assert_bounded((const char *const[]){"run", "-m", "long", "-f", "text", "-q", "--sites",
-                                         "resid_*,q,k,v,z,mlp_*", "--npz", "/dev/null", NULL},
-                   1);
+    if (attn_one_of(2) == 1)
+        assert_bounded((const char *const[]){"run", "-m", "long", "-f", "text", "-q", "--sites",
+                                             "resid_*,q,k,v,z,mlp_*", "--npz", "/dev/null", NULL},
+                       1);
     assert_bounded(
         (const char *const[]){"run", "-m", "long", "-f", "text", "-q", "--next", "a b", NULL}, L);
     ck_assert_int_eq(remove("text"), 0);

@@ -2,6 +2,8 @@
  * test_colormap.c - colour maps against what is known of them from elsewhere, the contrast of text,
  * and scales from numbers to places in a map.
  */
+#include "analysis/head_kind.h"
+#include "encode/color_line.h"
 #include "encode/colormap_internal.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
@@ -135,6 +137,52 @@ START_TEST(what_has_no_value_has_no_color_of_a_map)
 }
 END_TEST
 
+START_TEST(kinds_of_heads_darken_with_their_weight)
+{
+    for (size_t i = 0; i < ATTN_N_HEAD_KIND; i++) {
+        const struct attn_head_kind *kind = attn_head_kind_at(i);
+        double last = 2;
+
+        for (int theme = 0; theme < 2; theme++)
+            ck_assert_uint_eq(number_of(attn_hue_color(kind->hue, 1, (enum attn_theme)theme)),
+                              kind->hue);
+        for (int place = 0; place <= 10; place++) {
+            const struct attn_rgb color = attn_hue_color(kind->hue, place / 10.0, ATTN_THEME_LIGHT);
+
+            ck_assert_double_lt(luminance_of(color), last);
+            last = luminance_of(color);
+        }
+        for (size_t other = 0; other < i; other++)
+            ck_assert_uint_ne(attn_head_kind_at(other)->hue, kind->hue);
+    }
+    ck_assert_int_eq(attn_ink_nearest((struct attn_rgb){0, 0, 0}).index, 16);
+    ck_assert_int_eq(attn_ink_nearest((struct attn_rgb){0, 114, 178}).index, 25);
+    ck_assert_int_eq(attn_ink_nearest((struct attn_rgb){118, 118, 118}).index, 243);
+}
+END_TEST
+
+START_TEST(a_head_is_of_the_kind_with_the_largest_measure)
+{
+    double values[ATTN_N_MEASURE], weight;
+
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        values[m] = (double)NAN;
+    ck_assert_ptr_null(attn_head_kind_of(values, &weight));
+    ck_assert_double_eq(weight, 0);
+    values[ATTN_MEASURE_FIRST] = values[ATTN_MEASURE_FAR] = 0.25;
+    ck_assert_int_eq(attn_head_kind_of(values, &weight)->letter, '1');
+    values[ATTN_MEASURE_INDUCTION] = 0.5;
+    values[ATTN_MEASURE_N_INDUCTION] = 1; /* too few rows */
+    ck_assert_int_eq(attn_head_kind_of(values, &weight)->letter, '1');
+    values[ATTN_MEASURE_N_INDUCTION] = 2;
+    ck_assert_int_eq(attn_head_kind_of(values, &weight)->letter, 'i');
+    ck_assert_double_eq(weight, 0.5);
+    values[ATTN_MEASURE_FIRST] = values[ATTN_MEASURE_FAR] = 0.1;
+    values[ATTN_MEASURE_INDUCTION] = 0.29; /* too small */
+    ck_assert_int_eq(attn_head_kind_of(values, &weight)->letter, '1');
+}
+END_TEST
+
 /* --- Scales ---------------------------------------------------------------------------------- */
 
 static struct attn_color_scale parse(const char *text)
@@ -246,4 +294,5 @@ END_TEST
 ATTN_SUITE("colormap", maps_have_the_colors_of_their_makers,
            terminals_have_the_steps_that_the_design_lists, colors_of_a_terminal_go_one_way,
            text_can_be_read_on_every_color, what_has_no_value_has_no_color_of_a_map,
+           kinds_of_heads_darken_with_their_weight, a_head_is_of_the_kind_with_the_largest_measure,
            scales_are_read_as_they_are_written, numbers_have_their_places, ticks_stand_at_weights)

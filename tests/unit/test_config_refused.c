@@ -541,7 +541,7 @@ START_TEST(refuses_sizes_that_do_not_fit)
         {2, "d_value", "16777216", "'blocks.0.attn.W_V'"},
         {2, "projections", "\"none\"", "'m/config.json' has no projections"},
         {2, "blocks", "[\"self\"]",
-         "'blocks' in 'm/config.json' has 1 items, expected one for each of n_layer 2"},
+         "'blocks' in 'm/config.json' has 1 items, expected one for each of 2 layers"},
         {2, "norm", "\"LayerNorm\"",
          "'norm' in 'm/config.json' is 'LayerNorm', expected 'none' or 'layernorm'"},
         {2, "norm", "\"rmsnorm\"", "RMSNorm"},
@@ -643,8 +643,8 @@ START_TEST(refuses_positions_and_windows_by_what_they_ask_for)
         const char *key, *value, *message;
     } rows[] = {
         {LLAMA, "rope_parameters", "{\"rope_type\":\"longrope\"}",
-         "'rope_type' of rotary positions in 'm/config.json' is 'longrope', this version reads "
-         "'default', 'linear', 'llama3', 'yarn' and 'dynamic'"},
+         "'rope_type' of rotary positions in 'm/config.json' is 'longrope', which models of type "
+         "'llama' do not have here"},
         {LLAMA, "rope_scaling", "{\"type\":\"su\"}", "'type' of rotary positions"},
         {LLAMA, "rope_scaling", "{\"type\":5}", "'type' in 'm/config.json' is 5"},
         {LLAMA, "rope_scaling", "{\"rope_type\":\"proportional\"}", "is 'proportional'"},
@@ -690,7 +690,7 @@ START_TEST(refuses_positions_and_windows_by_what_they_ask_for)
         {GPT_NEO, "attention_types", "[[[\"global\",\"near\"],1]]", "'global' and 'local' alone"},
         {GPT_NEO, "attention_layers", "[\"global\",\"global\"]",
          "'attention_layers' in 'm/config.json' differs from 'attention_types'"},
-        {GPT_NEO, "attention_layers", "[\"global\"]", "of fewer layers"},
+        {GPT_NEO, "attention_layers", "[\"global\"]", "has 1 items, expected one for each of 2"},
         {GPT_NEO, "num_heads", "5", "num_heads 5 does not divide hidden_size 36"},
         {LLAMA, "num_attention_heads", "5",
          "num_attention_heads 5 does not divide hidden_size 36 in 'm/config.json'"},
@@ -730,23 +730,37 @@ START_TEST(refuses_other_model_types)
     static const struct {
         const char *config, *message;
     } rows[] = {
-        {"{}", "'model_type' is missing in 'm/config.json', expected 'gpt2', 'gpt_neo', "},
+        {"{}", "'model_type' is missing in 'm/config.json', expected a type that is read"},
         {"{\"model_type\":null}", "'model_type' is missing"},
         {"{\"model_type\":5}", "'model_type' in 'm/config.json' is 5, expected a string"},
         {"{\"model_type\":[\"gpt2\"]}", "'model_type' in 'm/config.json' is an array"},
-        {"{\"model_type\":\"mamba\"}", "is 'mamba', this version reads 'gpt2', 'gpt_neo', "},
-        {"{\"model_type\":\"GPT2\"}", "is 'GPT2', this version reads"},
-        {"{\"model_type\":\"gemma3\"}", "is 'gemma3', this version reads"},
-        {"{\"model_type\":\"falcon\"}", "is 'falcon', this version reads"},
-        {"{\"model_type\":\"t5\"}",
-         "is 't5': two stacks are not read yet; this version reads 'gpt2'"},
-        {"{\"model_type\":\"deberta\"}", "is 'deberta': its scores have terms of positions; "},
-        {"{\"model_type\":\"mixtral\"}", "is 'mixtral', this version reads"},
-        {"{\"model_type\":\"qwen2_moe\"}", "is 'qwen2_moe', this version reads"},
-        {"{\"model_type\":\"\\u001b[2J\\n\"}", "is '\\x1b[2J\\n', this version reads"},
+        {"{\"model_type\":\"mamba\"}",
+         "is 'mamba', which is not read: layers without attention maps"},
+        {"{\"model_type\":\"GPT2\"}", "is 'GPT2', which is not read"},
+        {"{\"model_type\":\"gemma3\"}", "is 'gemma3', which is not read"},
+        {"{\"model_type\":\"rwkv\"}",
+         "is 'rwkv', which is not read: layers without attention maps"},
+        {"{\"model_type\":\"mt5\"}", "is 'mt5', which is not read: its two stacks are not read"},
+        {"{\"model_type\":\"deberta\"}", "is 'deberta', which is not read: its scores have terms"},
+        {"{\"model_type\":\"\\u001b[2J\\n\"}", "is '\\x1b[2J\\n', which is not read"},
+        {"{\"model_type\":\"bloom\",\"apply_residual_connection_post_layernorm\":true}",
+         "'apply_residual_connection_post_layernorm' in 'm/config.json' is set, which"},
+        {"{\"model_type\":\"mpt\",\"no_bias\":false}", "'no_bias' in 'm/config.json' is false"},
+        {"{\"model_type\":\"mpt\",\"logit_scale\":2}", "'logit_scale' in 'm/config.json' is set"},
+        {"{\"model_type\":\"mpt\",\"attn_config\":[1]}", "is not an object"},
+        {"{\"model_type\":\"mpt\",\"attn_config\":{\"alibi\":false}}", "'alibi' in "},
+        {"{\"model_type\":\"mpt\",\"attn_config\":{\"alibi_bias_max\":4}}",
+         "'alibi_bias_max' in 'm/config.json' is 4, expected"},
+        {"{\"model_type\":\"mpt\",\"attn_config\":{\"attn_type\":\"multiquery_attention\"}}",
+         "'attn_type' in 'm/config.json' is 'multiquery_attention', which is not read"},
+        {"{\"model_type\":\"mpt\",\"attn_config\":{\"attn_type\":7}}", "'attn_type' in "},
+        {"{\"model_type\":\"mpt\",\"attn_config\":{\"clip_qkv\":0}}", "'clip_qkv' in "},
+        {"{\"model_type\":\"falcon\",\"num_attention_heads\":6,\"hidden_size\":48,"
+         "\"new_decoder_architecture\":true,\"num_kv_heads\":4}",
+         "num_key_value_heads 4 does not divide num_attention_heads 6"},
         {"{\"architectures\":[\"MambaForCausalLM\"]}", "'model_type' is missing"},
         {"{\"architectures\":[\"Llama4ForCausalLM\"]}", "'model_type' is missing"},
-        {"{\"architectures\":[\"Phi3ForCausalLM\"]}", "'model_type' is missing"},
+        {"{\"architectures\":[\"FooForCausalLM\"]}", "'model_type' is missing"},
         {"{\"architectures\":[5]}", "'model_type' is missing"},
         {"{\"architectures\":\"GPT2LMHeadModel\"}", "'model_type' is missing"},
         {"{\"Model_Type\":\"gpt2\"}", "'model_type' is missing"},
@@ -910,7 +924,11 @@ START_TEST(refuses_tensors_missing_reshaped_or_of_another_type)
                                               "tests/fixtures/family-olmo2",
                                               "tests/fixtures/family-gemma2",
                                               "tests/fixtures/family-gemma3-text",
-                                              "tests/fixtures/family-phi"};
+                                              "tests/fixtures/family-phi",
+                                              "tests/fixtures/decoder-bloom",
+                                              "tests/fixtures/decoder-mpt",
+                                              "tests/fixtures/decoder-falcon-7b",
+                                              "tests/fixtures/decoder-falcon-rw"};
 
     for (size_t d = 0; d < COUNT(directories); d++) {
         struct attn_parts parts = attn_parts_load(directories[d]);

@@ -131,7 +131,8 @@ END_TEST
 
 START_TEST(the_sites_of_the_run_are_watched_too)
 {
-    const uint64_t wanted = ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+    const attn_site_set wanted =
+        ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     struct attn_explainer *explainer;
     struct attn_error err = {0};
     const struct attn_selection *watched;

@@ -8,13 +8,16 @@
 #include "model/model_extra.h"
 #include "tests/support/encoders.h"
 #include "tests/support/expected.h"
+#include "tests/support/families.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
 #include "trace/trace_extra.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const names[] = {"gpt-neo",
                                     "gpt-neox-parallel",
@@ -29,6 +32,24 @@ static const char *const names[] = {"gpt-neo",
                                     "gemma2",
                                     "gemma3-text",
                                     "phi",
+                                    "gemma",
+                                    "ministral",
+                                    "smollm3",
+                                    "granite",
+                                    "olmo3",
+                                    "phi3-longrope",
+                                    "opt",
+                                    "gptj",
+                                    "codegen",
+                                    "gpt-bigcode",
+                                    "stablelm",
+                                    "starcoder2",
+                                    "olmo",
+                                    "cohere",
+                                    "cohere2",
+                                    "glm4",
+                                    "helium",
+                                    "exaone4",
                                     "whole-smollm2",
                                     "whole-tinyllama"};
 enum { N_NAME = sizeof names / sizeof *names };
@@ -124,7 +145,10 @@ static size_t count_sites(const struct attn_dims *dims)
 
     for (int site = 0; site < ATTN_N_SITE; site++)
         if ((dims->sites & ATTN_SITE_BIT(site)) != 0 && site != ATTN_SITE_QK)
-            n += attn_site_is_in_layer((enum attn_site)site) ? dims->n_layer : 1;
+            for (int layer = 0;
+                 layer < (attn_site_is_in_layer((enum attn_site)site) ? (int)dims->n_layer : 1);
+                 layer++)
+                n += !attn_site_is_lacking(dims, (enum attn_site)site, layer);
     return n - (dims->n_layer - 1);
 }
 
@@ -252,6 +276,7 @@ static int run_model(const char *name, const char *directory)
 START_TEST(every_tensor_is_that_of_float64)
 {
     static const char *const encoders[] = {ATTN_ENCODERS, ATTN_IMAGE_ENCODERS};
+    static const char *const decoders[] = {ATTN_DECODER_DIRECTORIES};
     char directory[ATTN_ENCODER_PATH_SIZE];
     int n_failed = 0;
 
@@ -262,6 +287,8 @@ START_TEST(every_tensor_is_that_of_float64)
         snprintf(directory, sizeof directory, "tests/fixtures/family-%s", names[i]);
         n_failed += run_model(names[i], directory);
     }
+    for (int i = 0; i < ATTN_N_DECODER_DIRECTORY; i++)
+        n_failed += run_model(decoders[i] + strlen("tests/fixtures/"), decoders[i]);
     attn_encoders_unpack();
     for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++) {
         attn_encoder_path(encoders[i], directory);

@@ -245,7 +245,7 @@ static void write_as(enum attn_dtype dtype, float value, unsigned char *to)
     memcpy(to, &half, sizeof half);
 }
 
-/* Variants from FIRST on, one in four; with TORTURE=full all. */
+/* Variants from FIRST on, one in six; with TORTURE=full all. */
 static void check_types_and_layouts(const struct sizes *s, size_t first)
 {
     const enum attn_dtype dtypes[] = {ATTN_DTYPE_F32, ATTN_DTYPE_F16, ATTN_DTYPE_BF16};
@@ -254,7 +254,7 @@ static void check_types_and_layouts(const struct sizes *s, size_t first)
     unsigned char *stored_bias = allocate(s->n_out * 4 + 8, 1);
 
     make_numbers(s, &x, &w, &bias);
-    for (size_t variant = first % attn_one_in(4); variant < 12; variant += attn_one_in(4)) {
+    for (size_t variant = first % attn_one_in(6); variant < 12; variant += attn_one_in(6)) {
         size_t shift = variant / 6; /* 1: no element is aligned */
         enum attn_dtype dtype = dtypes[variant % 3];
         bool is_transposed = variant / 3 % 2 == 1;

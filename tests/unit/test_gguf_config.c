@@ -132,10 +132,42 @@ MORE(put_yarn, WORD("rope.scaling.type", "yarn"); REAL("rope.scaling.factor", 4)
      REAL("rope.scaling.yarn_log_multiplier", 0))
 MORE(put_yarn_of_32, put_yarn(image); SIZE("rope.scaling.original_context_length", 32))
 MORE(put_output, VECTOR("output.weight"))
-MORE(put_biases, VECTOR("blk.0.attn_q.bias"); VECTOR("blk.0.ffn_up.bias"))
 MORE(put_ffn_up,
      attn_gguf_put_tensor(image, "blk.0.ffn_up.weight", 0, 2, (const size_t[]){32, 9}, 1152))
 MORE(put_eighth, SIZE("rope.dimension_count", 6))
+
+MORE(put_mixture, SIZE("expert_count", 8); SIZE("expert_used_count", 2);
+     SIZE("expert_feed_forward_length", 24))
+MORE(put_normalized, put_mixture(image); TRUTH("expert_weights_norm", "\1"))
+MORE(put_shared, put_mixture(image); SIZE("expert_shared_feed_forward_length", 12))
+MORE(put_alibi_of_8, REAL("attention.max_alibi_bias", 8); REAL("attention.clamp_kqv", 1.5F))
+MORE(put_yarn_of_oss, put_mixture(image); put_yarn(image))
+MORE(put_two_norms, SIZE("attention.head_count_kv", 1); VECTOR("blk.0.attn_norm_2.weight"))
+
+/* Vector NAME of two values. */
+static void put_floats(struct attn_gguf_image *image, const char *name, float first, float last)
+{
+    const float values[] = {first, last};
+    const struct attn_tensor tensor = {values, ATTN_DTYPE_F32, 1, {2}};
+
+    attn_gguf_put_data(image, name, 0, &tensor);
+}
+
+MORE(put_granite, REAL("attention.scale", 0.21F); REAL("embedding_scale", 3);
+     REAL("residual_scale", 0.37F); REAL("logit_scale", 5.3F))
+MORE(put_no_factors, REAL("attention.scale", 0.21F); REAL("logit_scale", 8))
+MORE(put_quarter_of_logits, REAL("logit_scale", 0.25F))
+MORE(put_clamp_of_olmo, REAL("attention.clamp_kqv", 1.5F))
+MORE(put_lists, put_floats(image, "rope_factors_short.weight", 1, 1.1F);
+     put_floats(image, "rope_factors_long.weight", 1, 4);
+     SIZE("rope.scaling.original_context_length", 8))
+MORE(put_longrope_factor, put_lists(image); REAL("rope.scaling.attn_factor", 1.41421356F))
+MORE(put_yarn_factor, put_lists(image); REAL("rope.scaling.attn_factor", 1.2079442F))
+MORE(put_other_factor, put_lists(image); REAL("rope.scaling.attn_factor", 1.3F))
+MORE(put_factor_of_0, put_floats(image, "rope_factors_short.weight", 1, 0);
+     put_floats(image, "rope_factors_long.weight", 1, 4))
+MORE(put_q_norm, VECTOR("blk.0.attn_q_norm.weight"); TRUTH("use_parallel_residual", "\0"))
+MORE(put_ffn_norm, VECTOR("blk.0.ffn_norm.weight"); TRUTH("use_parallel_residual", "\1"))
 
 START_TEST(common_keys_are_those_of_config_json)
 {
@@ -147,13 +179,50 @@ START_TEST(common_keys_are_those_of_config_json)
     HAS("llama", put_heads, "\"num_key_value_heads\": 1", "\"head_dim\": 24");
     HAS("llama", put_theta, "\"rope_theta\": 500000");
     HAS("llama", put_output, "\"tie_word_embeddings\": false");
-    HAS("llama", put_biases, "\"attention_bias\": true", "\"mlp_bias\": true");
     HAS("llama", put_linear, "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 4}");
     HAS("llama", put_old_linear, "{\"rope_type\": \"linear\", \"factor\": 2}");
     HAS("llama", put_linear_of_0, "{\"rope_type\": \"linear\", \"factor\": 1}");
     HAS("llama", put_yarn, "{\"rope_type\": \"yarn\", \"factor\": 4, ",
         "\"original_max_position_embeddings\": 64, \"beta_fast\": 16, \"beta_slow\": 1}");
     HAS("llama", put_yarn_of_32, "\"original_max_position_embeddings\": 32, ");
+}
+END_TEST
+
+#define SLIDING "\"sliding_attention\""
+#define FULL "\"full_attention\""
+
+#define LISTS                                                                                      \
+    "\"original_max_position_embeddings\": 8,\n\"rope_scaling\": {\"short_factor\": [1, 1.1], "    \
+    "\"long_factor\": [1, 4], "
+#define LONGROPE "\"rope_type\": \"longrope\"}"
+
+/* Hugging Face computes the factor of cosines, whatever llama.cpp's converter wrote. */
+START_TEST(lists_of_factors_are_longrope)
+{
+    HAS("phi3", put_lists, LISTS LONGROPE);
+    HAS("phi3", put_longrope_factor, LISTS LONGROPE);
+    HAS("phi3", put_yarn_factor, LISTS LONGROPE);
+    HAS("phi3", put_other_factor, LISTS "\"attention_factor\": 1.29999995, " LONGROPE);
+}
+END_TEST
+
+START_TEST(mixtures_and_alibi_have_keys_of_their_families)
+{
+    HAS("llama", put_mixture, "\"model_type\": \"mixtral\"", "\"num_experts\": 8",
+        "\"num_experts_per_tok\": 2", "\"intermediate_size\": 24");
+    HAS("qwen2moe", put_shared, "\"model_type\": \"qwen2_moe\"", "\"moe_intermediate_size\": 24",
+        "\"shared_expert_intermediate_size\": 12", "\"norm_topk_prob\": false");
+    HAS("qwen3moe", put_mixture, "\"intermediate_size\": 80", "\"norm_topk_prob\": true");
+    HAS("olmoe", put_mixture, "\"clip_qkv\": null", "\"norm_topk_prob\": false");
+    HAS("olmoe", put_normalized, "\"norm_topk_prob\": true");
+    HAS("gpt-oss", put_mixture, "\"sliding_window\": 128", "{\"rope_type\": \"default\"}",
+        "[" SLIDING ", " FULL ", " SLIDING);
+    HAS("gpt-oss", put_yarn_of_oss, "\"truncate\": false}");
+    HAS("bloom", NULL, "\"model_type\": \"bloom\"", "\"n_embed\": 32", "\"seq_length\": 64");
+    HAS("mpt", put_alibi_of_8, "\"attn_config\": {\"clip_qkv\": 1.5}", "\"d_model\": 32");
+    HAS("falcon", NULL, "\"new_decoder_architecture\": true", "\"num_kv_heads\": 2",
+        "\"num_ln_in_parallel_attn\": 1");
+    HAS("falcon", put_two_norms, "\"num_kv_heads\": 1", "\"num_ln_in_parallel_attn\": 2");
 }
 END_TEST
 
@@ -168,9 +237,6 @@ START_TEST(scaling_of_type_none_is_none)
 }
 END_TEST
 
-#define SLIDING "\"sliding_attention\""
-#define FULL "\"full_attention\""
-
 MORE(put_window, SIZE("attention.sliding_window", 9))
 MORE(put_no_window, SIZE("attention.sliding_window", 0))
 MORE(put_pattern_3, put_window(image); SIZE("attention.sliding_window_pattern", 3))
@@ -180,6 +246,9 @@ MORE(put_pattern_list, put_window(image);
 MORE(put_caps, REAL("attn_logit_softcapping", 7); REAL("final_logit_softcapping", 8))
 MORE(put_caps_of_0, REAL("attn_logit_softcapping", 0); REAL("final_logit_softcapping", 0))
 MORE(put_two_thetas, REAL("rope.freq_base", 1000000); REAL("rope.freq_base_swa", 20000))
+MORE(put_window_and_thetas, put_window(image); put_two_thetas(image))
+MORE(put_cohere2, put_window(image); REAL("logit_scale", 0.25F);
+     SIZE("attention.sliding_window_pattern", 2))
 MORE(put_names_of_ollama, REAL("rope.global.freq_base", 3000); REAL("rope.local.freq_base", 2000))
 
 START_TEST(what_the_metadata_do_not_say_is_the_architectures)
@@ -208,6 +277,23 @@ START_TEST(what_the_metadata_do_not_say_is_the_architectures)
         "\"use_parallel_residual\": true");
     HAS("gptneox", put_sequential, "\"use_parallel_residual\": false", "\"rotary_pct\": 1");
     HAS("olmo2", put_no_window, "\"model_type\": \"olmo2\"", "\"hidden_act\": \"silu\"");
+    HAS("olmo2", put_window, "\"model_type\": \"olmo3\"", "\"sliding_window\": 9",
+        "{\"sliding_attention\": {\"rope_theta\": 10000}}",
+        SLIDING ", " SLIDING ", " SLIDING ", " FULL ", " SLIDING);
+    HAS("olmo2", put_window_and_thetas, "\"rope_theta\": 1000000", "{\"rope_theta\": 20000}}");
+    HAS("cohere2", put_cohere2, "\"logit_scale\": 0.25", SLIDING ", " FULL ", " SLIDING);
+    HAS("exaone4", NULL, "\"sliding_window\": null", "[" FULL ", " FULL ", " FULL ", " FULL);
+    HAS("granite", put_granite, "\"attention_multiplier\": 0.21", "\"embedding_multiplier\": 3",
+        "\"residual_multiplier\": 0.37", "\"logits_scaling\": 5.3");
+    HAS("granite", put_no_factors, "\"embedding_multiplier\": null", "\"logits_scaling\": 8");
+    HAS("command-r", put_quarter_of_logits, "\"logit_scale\": 0.25", "\"use_qk_norm\": false");
+    HAS("olmo", NULL, "\"clip_qkv\": null");
+    HAS("olmo", put_clamp_of_olmo, "\"clip_qkv\": 1.5");
+    HAS("phi3", put_window, "\"sliding_window\": 9");
+    HAS("phi3", put_no_window, "\"sliding_window\": null");
+    HAS("stablelm", put_q_norm, "\"qk_layernorm\": true", "\"use_parallel_residual\": true");
+    HAS("stablelm", put_ffn_norm, "\"qk_layernorm\": false", "\"use_parallel_residual\": false");
+    HAS("starcoder", NULL, "\"model_type\": \"gpt_bigcode\"", "\"gelu_pytorch_tanh\"");
     HAS("phi2", put_eighth, "\"model_type\": \"phi\"", "\"gelu_new\"",
         "\"partial_rotary_factor\": 0.375");
 }
@@ -261,6 +347,13 @@ static const struct {
     {"llama", "attention.clamp_kqv", IS_REAL},
     {"llama", "attention.max_alibi_bias", IS_REAL},
     {"llama", "attention.scale", IS_REAL},
+    {"granite", "attention.scale", IS_REAL},
+    {"cohere2", "logit_scale", IS_REAL},
+    {"olmo", "attention.clamp_kqv", IS_REAL},
+    {"mpt", "attention.max_alibi_bias", IS_REAL},
+    {"olmoe", "expert_gating_func", IS_SIZE},
+    {"olmoe", "expert_weights_scale", IS_REAL},
+    {"phi3", "attention.sliding_window", IS_SIZE},
     {"llama", "logit_scale", IS_REAL},
     {"llama", "residual_scale", IS_REAL},
     {"llama", "embedding_scale", IS_REAL},
@@ -337,6 +430,12 @@ END_TEST
 /* --- Refused ---------------------------------------------------------------------------------- */
 
 MORE(put_experts, SIZE("expert_count", 8))
+MORE(put_old_experts, put_experts(image); VECTOR("blk.0.ffn_gate.0.weight"))
+MORE(put_sigmoid, put_mixture(image); SIZE("expert_gating_func", 2))
+MORE(put_expert_groups, put_mixture(image); SIZE("expert_group_count", 2))
+MORE(put_first_dense, put_mixture(image); SIZE("leading_dense_block_count", 1))
+MORE(put_weights_scale, put_mixture(image); REAL("expert_weights_scale", 2.5F))
+MORE(put_alibi_of_16, REAL("attention.max_alibi_bias", 16))
 MORE(put_nextn, SIZE("nextn_predict_layers", 1))
 MORE(put_clamp, REAL("attention.clamp_kqv", 8))
 MORE(put_alibi, REAL("attention.max_alibi_bias", 8))
@@ -348,6 +447,8 @@ MORE(put_attn_factor, REAL("rope.scaling.attn_factor", 2))
 MORE(put_yarn_attn_factor, REAL("rope.scaling.yarn_attn_factor", 2))
 MORE(put_yarn_ext_factor, REAL("rope.scaling.yarn_ext_factor", 0))
 MORE(put_yarn_log, REAL("rope.scaling.yarn_log_multiplier", 0.5F))
+MORE(put_scale_of_0, REAL("attention.scale", 0))
+MORE(put_command_r, REAL("logit_scale", 0.25F); put_residual_scale(image))
 MORE(put_not_causal, TRUTH("attention.causal", "\0"))
 MORE(put_longrope, WORD("rope.scaling.type", "longrope"))
 MORE(put_long_factors, VECTOR("rope_factors_long.weight"))
@@ -380,7 +481,20 @@ START_TEST(what_is_not_read_is_refused_by_name)
         {"mamba", NULL,
          "'general.architecture' in 'made/model.gguf' is 'mamba', which is not read"},
         {"clip", NULL, "'general.architecture' in 'made/model.gguf' is 'clip', which is not read"},
-        {"llama", put_experts, UNSUPPORTED("llama.expert_count", "8")},
+        {"qwen2", put_experts, UNSUPPORTED("qwen2.expert_count", "8")},
+        {"llama", put_experts, "'llama.expert_used_count' is missing in 'made/model.gguf'"},
+        {"llama", put_old_experts,
+         "'made/model.gguf' has a tensor for each expert, as files of 2023: convert the model "
+         "anew"},
+        {"olmoe", put_sigmoid, UNSUPPORTED("olmoe.expert_gating_func", "another one than softmax")},
+        {"olmoe", put_expert_groups, UNSUPPORTED("olmoe.expert_group_count", "2")},
+        {"qwen3moe", put_first_dense, UNSUPPORTED("qwen3moe.leading_dense_block_count", "1")},
+        {"granitemoe", put_weights_scale, UNSUPPORTED("granitemoe.expert_weights_scale", "2.5")},
+        {"qwen2moe", put_mixture,
+         "'qwen2moe.expert_shared_feed_forward_length' is missing in 'made/model.gguf'"},
+        {"mpt", NULL, "'mpt.attention.max_alibi_bias' is missing in 'made/model.gguf'"},
+        {"mpt", put_alibi_of_16, UNSUPPORTED("mpt.attention.max_alibi_bias", "16")},
+        {"bloom", put_alibi, UNSUPPORTED("bloom.attention.max_alibi_bias", "8")},
         {"llama", put_nextn, UNSUPPORTED("llama.nextn_predict_layers", "1")},
         {"llama", put_clamp, UNSUPPORTED("llama.attention.clamp_kqv", "8")},
         {"llama", put_alibi, UNSUPPORTED("llama.attention.max_alibi_bias", "8")},
@@ -407,7 +521,17 @@ START_TEST(what_is_not_read_is_refused_by_name)
         {"llama", put_part_of_head, UNSUPPORTED("llama.rope.dimension_count", "8, of heads of 16")},
         {"phi2", put_more_than_head,
          UNSUPPORTED("phi2.rope.dimension_count", "18, of heads of 16")},
-        {"olmo2", put_window, UNSUPPORTED("olmo2.attention.sliding_window", "set")},
+        {"granite", NULL, "'granite.attention.scale' is missing in 'made/model.gguf'"},
+        {"granite", put_scale_of_0, UNSUPPORTED("granite.attention.scale", "0")},
+        {"command-r", NULL, "'command-r.logit_scale' is missing in 'made/model.gguf'"},
+        {"command-r", put_command_r, UNSUPPORTED("command-r.residual_scale", "0.5")},
+        {"phi3", put_attn_factor, UNSUPPORTED("phi3.rope.scaling.attn_factor", "2")},
+        {"phi3", put_long_factors,
+         "'made/model.gguf' has no vector 'rope_factors_short.weight' of "
+         "F32"},
+        {"phi3", put_factor_of_0,
+         "'rope_factors_short.weight' in 'made/model.gguf' holds 0 at "
+         "element 1, expected a number above 0"},
         {"gptneox", NULL, "'gptneox.use_parallel_residual' is missing in 'made/model.gguf'"},
         {"llama", put_two_sizes,
          "'llama.attention.head_count_kv' in 'made/model.gguf' is 2 in one layer and 1 in another, "
@@ -488,8 +612,9 @@ START_TEST(keys_that_are_missing_are_named)
 }
 END_TEST
 
-ATTN_SUITE("gguf_config", common_keys_are_those_of_config_json, scaling_of_type_none_is_none,
-           what_the_metadata_do_not_say_is_the_architectures,
+ATTN_SUITE("gguf_config", common_keys_are_those_of_config_json,
+           mixtures_and_alibi_have_keys_of_their_families, lists_of_factors_are_longrope,
+           scaling_of_type_none_is_none, what_the_metadata_do_not_say_is_the_architectures,
            the_largest_gemmas_scale_by_the_width_of_the_model,
            a_key_of_any_other_type_is_refused_by_its_name, what_is_not_read_is_refused_by_name,
            numbers_out_of_range_are_refused_by_the_key_of_the_file,

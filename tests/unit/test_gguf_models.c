@@ -1,6 +1,6 @@
 /*
  * test_gguf_models.c - a GGUF file and the safetensors of its decoded values give the same bits in
- * every site: 13 models of all architectures, and one of all types of blocks, however they are fed,
+ * every site: models of all architectures, and one of all types of blocks, however they are fed,
  * loaded and computed, and in other forms of the file.
  */
 #include "base/dtype_internal.h"
@@ -19,7 +19,7 @@
 
 static const char *const names[] = {
 #define NAME(name) #name,
-    ATTN_GGUF_MODEL_MAP(NAME)
+    ATTN_GGUF_MODEL_MAP(NAME) ATTN_GGUF_DECODER_MAP(NAME)
 #undef NAME
 };
 
@@ -167,13 +167,16 @@ START_TEST(every_site_has_the_bits_of_the_decoded_values)
 }
 END_TEST
 
-/* One token a feed, three, and all; 1 to 3 threads; every instruction set. One of seven of these,
+/* One token a feed, three, and all; 1 to 3 threads; every instruction set. One of 19 of these,
  * another one each time; with TORTURE=full all. */
 static void check_ways(const struct fixture *fixture, const struct attn_model *model,
                        const struct attn_recording *expected)
 {
     const struct prompt *prompt = longest(fixture);
-    const size_t steps[] = {1, 3, prompt->n};
+    const struct attn_rope *rope = attn_model_config(model)->rope;
+    const bool is_whole =
+        rope && rope->type == ATTN_ROPE_LONGROPE; /* a short feed: other factors */
+    const size_t steps[] = {is_whole ? prompt->n : 1, is_whole ? prompt->n : 3, prompt->n};
     static size_t n;
     char what[100];
 
@@ -184,7 +187,7 @@ static void check_ways(const struct fixture *fixture, const struct attn_model *m
                 struct attn_recording actual;
                 struct attn_error err = {0};
 
-                if (n++ % attn_one_in(7) != 0)
+                if (n++ % attn_one_in(19) != 0)
                     continue;
                 options.isa = (enum attn_isa)isa;
                 ck_assert(attn_pool_create(n_thread, &options.pool, &err) == ATTN_OK);
@@ -444,6 +447,90 @@ START_TEST(biases_of_llama_are_interleaved_as_their_rows_are)
 }
 END_TEST
 
+/* --- Damage ----------------------------------------------------------------------------------- */
+
+/* Opens damaged BYTES and releases them; what opens can be run. */
+static enum attn_status try_damaged(struct attn_buffer *bytes, struct attn_error *err)
+{
+    static const int32_t ids[] = {1, 2, 3};
+    const struct attn_blob blob = {"model.gguf", bytes->data, bytes->size};
+    const struct attn_source source = {.name = "m", .blobs = &blob, .n_blob = 1};
+    struct attn_recording recording;
+    struct attn_model *model = NULL;
+    struct attn_error unused = {0};
+    enum attn_status status;
+
+    *err = (struct attn_error){0};
+    status = attn_model_open(&source, NULL, &model, err);
+    if (status == ATTN_OK) {
+        attn_recording_init(&recording, attn_model_config(model), 3);
+        attn_recording_run(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, 3, &unused);
+        attn_recording_release(&recording);
+    }
+    ck_assert_msg(status == ATTN_OK || (err->message[0] && !strchr(err->message, '\n')), "%s",
+                  err->message);
+    attn_model_free(model);
+    attn_buffer_release(bytes);
+    return status;
+}
+
+/* Without output.weight the output is tied. Biases and norms of q and k that layer 0 lacks are left
+ * over in layer 1. */
+START_TEST(a_tensor_that_is_missing_or_turned_is_named)
+{
+    for (int i = 0; i < N_NAME; i++) {
+        struct attn_buffer whole = read_member(names[i], "model.gguf"), damaged;
+        struct attn_error err;
+        char name[64];
+
+        for (size_t k = 0; attn_gguf_damage(&whole, k, false, name, &damaged); k += attn_one_of(3))
+            if (try_damaged(&damaged, &err) == ATTN_OK)
+                ck_assert_msg(strncmp(name, "output.", 7) == 0 ||
+                                  strcmp(name, "rope_freqs.weight") == 0,
+                              "%s without '%s' is a model", names[i], name);
+            else
+                ck_assert_msg(strstr(err.message, "is missing in") != NULL ||
+                                  strstr(err.message, "is of a part") != NULL ||
+                                  strstr(err.message, " has no ") != NULL ||
+                                  strstr(err.message, " has shape ") != NULL ||
+                                  strstr(err.message, "no such bias") != NULL,
+                              "%s without '%s': %s", names[i], name, err.message);
+        attn_buffer_release(&damaged);
+        for (size_t k = 0; attn_gguf_damage(&whole, k, true, name, &damaged); k += attn_one_of(3))
+            if (try_damaged(&damaged, &err) != ATTN_OK)
+                ck_assert_msg(strstr(err.message, " has shape ") != NULL ||
+                                  strstr(err.message, "expected ") != NULL,
+                              "%s with another '%s': %s", names[i], name, err.message);
+        attn_buffer_release(&damaged);
+        attn_buffer_release(&whole);
+    }
+}
+END_TEST
+
+/* A byte of the metadata or of a tensor's entry is another one. */
+START_TEST(other_bytes_of_metadata_are_refused_or_run)
+{
+    uint32_t random = 1;
+    size_t n_ok = 0, n = 0;
+
+    for (int i = 0; i < N_NAME; i++) {
+        struct attn_buffer whole = read_member(names[i], "model.gguf");
+
+        for (; n < (size_t)(i + 1) * 700 / attn_one_in(14); n++) {
+            struct attn_buffer damaged = {0};
+            struct attn_error err;
+
+            attn_buffer_append(&damaged, whole.data, whole.size);
+            random = random * 1664525 + 1013904223;
+            damaged.data[24 + (random >> 8) % (whole.size / 8)] ^= (char)(1 << (random >> 5 & 7));
+            n_ok += try_damaged(&damaged, &err) == ATTN_OK;
+        }
+        attn_buffer_release(&whole);
+    }
+    ck_assert_msg(n_ok > 0 && n_ok < n, "%zu of %zu opened", n_ok, n);
+}
+END_TEST
+
 /* Whether a site of a layer has the same bits in both. */
 static bool has_site_of(const struct attn_recording *a, const struct attn_recording *b,
                         enum attn_site site, int layer)
@@ -458,8 +545,9 @@ static bool has_site_of(const struct attn_recording *a, const struct attn_record
  * would be seen by the tests above. */
 START_TEST(a_twin_whose_rows_were_not_moved_is_another_model)
 {
-    static const char *const changed[] = {"llama_q8_0", "gemma2_q8_0", "gemma3_q4_0",
-                                          "gptneox_bf16"};
+    static const char *const changed[] = {"llama_q8_0",   "gemma2_q8_0", "gemma3_q4_0",
+                                          "gptneox_bf16", "gemma_f16",   "granite_q8_0",
+                                          "olmo_f16",     "smollm3_f16"};
 
     for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
         struct fixture fixture = open_fixture(changed[i]);
@@ -557,6 +645,7 @@ ATTN_SUITE("gguf_models", every_site_has_the_bits_of_the_decoded_values,
            feeds_threads_instruction_sets_and_loading_change_nothing,
            matrices_of_every_type_are_their_decoded_values, factors_of_nvfp4_are_refused,
            products_in_bfloat16_are_of_the_decoded_values, other_forms_of_a_file_give_the_same_bits,
+           a_tensor_that_is_missing_or_turned_is_named, other_bytes_of_metadata_are_refused_or_run,
            biases_of_llama_are_interleaved_as_their_rows_are,
            a_twin_whose_rows_were_not_moved_is_another_model,
            divisors_of_frequencies_are_finite_and_above_0, shards_give_the_bits_of_one_file)

@@ -137,6 +137,46 @@ START_TEST(selections_do_not_change_a_gradient)
 }
 END_TEST
 
+/* Layers that are kept give the estimates of layers that are computed again, also where some layers
+ * do not rotate queries and keys. */
+START_TEST(estimates_are_the_same_bits_kept_or_computed_again)
+{
+    static const char *const models[] = {"tests/fixtures/family-cohere2",
+                                         "tests/fixtures/family-exaone4",
+                                         "tests/fixtures/family-smollm3", "fable"};
+    static const int32_t clean[] = {3, 4, 5, 6, 7, 8}, corrupted[] = {3, 9, 5, 6, 2, 8};
+    static const int32_t target = 1;
+
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
+        struct job again = open_job(models[m]), kept = open_job(models[m]);
+        struct job *jobs[] = {&again, &kept};
+
+        args.answer.target_id = &target;
+        args.corrupted = (struct attn_input){.ids = corrupted, .n_id = 6};
+        args.site = "q";
+        args.method = ATTN_PATCH_RELP;
+        args.n_verified = 0;
+        for (size_t i = 0; i < 2; i++) {
+            struct attn_patch_sum sum;
+            struct attn_error err = {0};
+
+            jobs[i]->request.input = (struct attn_input){.ids = clean, .n_id = 6};
+            args.kept_bytes = i == 0 ? 0 : (size_t)1 << 30;
+            ck_assert_msg(attn_patch(jobs[i]->host, &jobs[i]->request, &args, &jobs[i]->table, &sum,
+                                     &err) == ATTN_OK,
+                          "%s", err.message);
+        }
+        ck_assert_uint_gt(attn_table_n_row(kept.table), 0);
+        for (size_t row = 0; row < attn_table_n_row(kept.table); row++)
+            ck_assert_msg(attn_table_cell(kept.table, row, 3).real ==
+                              attn_table_cell(again.table, row, 3).real,
+                          "%s, row %zu", models[m], row);
+        close_job(&again), close_job(&kept);
+    }
+}
+END_TEST
+
 /* --- memory ----------------------------------------------------------------------------------- */
 
 enum { N_KIND = 4 };
@@ -190,4 +230,5 @@ START_TEST(every_allocation_may_fail)
 END_TEST
 
 ATTN_SUITE("gradients", a_gradient_is_of_the_tensor_beside_it, integrated_gradients_are_complete,
-           selections_do_not_change_a_gradient, every_allocation_may_fail)
+           selections_do_not_change_a_gradient, estimates_are_the_same_bits_kept_or_computed_again,
+           every_allocation_may_fail)

@@ -83,13 +83,13 @@ START_TEST(describes_a_gpt2)
            "gpt2,3,3,3,15,5,5,22,17,487,layernorm,1e-05,before,0,1,none,learned,,gelu_new,0,1,1,1,"
            "1,1,1,0,tied,0,\n");
     expect(&subject, ATTN_INSPECTED_ATTENTION, ATTN_TABLE_TABBED,
-           "full\t0\tcausal\t1\t0\t1\t\t\t\t\t\t\n"
-           "full\t0\tcausal\t1\t0\t1\t\t\t\t\t\t\n"
-           "full\t0\tcausal\t1\t0\t1\t\t\t\t\t\t\n");
+           "full\t0\tcausal\t1\t0\t1\t\t\t\t\t\t\t\n"
+           "full\t0\tcausal\t1\t0\t1\t\t\t\t\t\t\t\n"
+           "full\t0\tcausal\t1\t0\t1\t\t\t\t\t\t\t\n");
     expect(&subject, ATTN_INSPECTED_DIFFERENCES, ATTN_TABLE_TABBED, "");
     expect(&subject, ATTN_INSPECTED_PARAMETERS, ATTN_TABLE_TABBED,
            "7305\t255\t2880\t2091\t210\t0\t12741\n");
-    expect(&subject, ATTN_INSPECTED_TOKENIZER, ATTN_TABLE_TABBED, "bpe\t487\n");
+    expect(&subject, ATTN_INSPECTED_TOKENIZER, ATTN_TABLE_TABBED, "bpe\t487\t14.0.0\n");
     expect(&subject, ATTN_INSPECTED_SPECIAL, ATTN_TABLE_TABBED, "486\t<|endoftext|>\n");
     expect(&subject, ATTN_INSPECTED_RUN, ATTN_TABLE_TABBED, "17\t0\t1377\n");
     close_subject(&subject);
@@ -106,15 +106,15 @@ START_TEST(tells_windows_and_positions_by_layer)
         "{\"kind\": \"window\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": false, "
         "\"eps\": 0, \"factor\": 0.2886751345948129, \"window\": 5, \"score_cap\": null, "
         "\"rope_type\": \"default\", \"rope_theta\": 1e+04, \"rope_factor\": null, "
-        "\"d_rotary\": 12}\n"
+        "\"d_rotary\": 12, \"rope_pairs\": \"half\"}\n"
         "{\"kind\": \"full\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": false, "
         "\"eps\": 0, \"factor\": 0.2886751345948129, \"window\": null, \"score_cap\": null, "
         "\"rope_type\": \"linear\", \"rope_theta\": 1e+06, \"rope_factor\": 2, "
-        "\"d_rotary\": 12}\n"
+        "\"d_rotary\": 12, \"rope_pairs\": \"half\"}\n"
         "{\"kind\": \"window\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": false, "
         "\"eps\": 0, \"factor\": 0.2886751345948129, \"window\": 5, \"score_cap\": null, "
         "\"rope_type\": \"default\", \"rope_theta\": 1e+04, \"rope_factor\": null, "
-        "\"d_rotary\": 12}\n");
+        "\"d_rotary\": 12, \"rope_pairs\": \"half\"}\n");
     close_subject(&subject);
 }
 END_TEST

@@ -213,7 +213,7 @@ START_TEST(frequencies_are_those_of_transformers)
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
         const size_t n = types[t].rope.d_rotary / 2;
 
-        attn_rope_find_frequencies(&types[t].rope, x);
+        attn_rope_find_frequencies(&types[t].rope, 0, x);
         for (size_t i = 0; i < n; i++) /* torch's own power may be off by one unit */
             ck_assert_msg(fabsf(x[i] - types[t].expected[i]) <= 0x1p-23F * x[i],
                           "%s, %zu: %a, expected %a", types[t].name, i, (double)x[i],
@@ -228,8 +228,8 @@ START_TEST(rows_are_those_of_their_positions)
     const struct attn_rope rope = {.d_rotary = 8, .theta = 10000};
     const struct attn_rotary all = {&rope, frequencies, x, y}, some = {&rope, frequencies, z, w};
 
-    attn_rotary_fill(&all, best(), 0, 100, NULL);
-    attn_rotary_fill(&some, best(), 37, 20, NULL);
+    attn_rotary_fill(&all, best(), 0, 100, 100, NULL);
+    attn_rotary_fill(&some, best(), 37, 20, 57, NULL);
     attn_assert_same_bits("cosines", z, x + (size_t)37 * 4, (size_t)20 * 4);
     attn_assert_same_bits("sines", w, y + (size_t)37 * 4, (size_t)20 * 4);
     ck_assert(x[0] == 1 && y[0] == 0 && x[4] == cosf(1.0F));

@@ -446,6 +446,33 @@ START_TEST(rows_are_the_same_bits_everywhere)
 }
 END_TEST
 
+START_TEST(rows_are_added_up_in_double)
+{
+    for (size_t n = 1; n <= 70; n++)
+        for (int isa = ATTN_ISA_BASELINE; isa <= ATTN_ISA_BEST; isa++) {
+            const struct attn_kernels *k = attn_kernels_find((enum attn_isa)isa);
+            static double first;
+            double scaled[71] = {0}, sums[71] = {0}, total, sum = 0;
+
+            attn_reference_fill(x, n, 20, n);
+            scaled[0] = 3;
+            total = k->add_weighted(x, n, 0.3, scaled, sums);
+            first = isa == ATTN_ISA_BASELINE ? total : first;
+            for (size_t i = 0; i < n; i++) {
+                ck_assert(scaled[i] == (i == 0 ? 3 : 0) + 0.3 * (double)x[i] &&
+                          sums[i] == (double)x[i]);
+                sum += (double)x[i];
+            }
+            ck_assert(scaled[n] == 0 && sums[n] == 0 && total == first);
+            ck_assert_double_eq_tol(total, sum, 1e-12);
+            k->add_product(-0.7, 1.1, scaled, n, sums);
+            for (size_t i = 0; i < n; i++)
+                ck_assert(sums[i] == (double)x[i] + -0.7 * (1.1 * scaled[i]));
+            ck_assert(sums[n] == 0);
+        }
+}
+END_TEST
+
 /* Floats that end where memory ends. */
 static float *allocate_before_the_end(size_t n)
 {
@@ -535,4 +562,5 @@ ATTN_SUITE("kernels: rows", softmax_of_three_numbers, softmax_rows_sum_to_one_an
            is_finite_finds_one_bad_number_anywhere, log_sum_exp_matches_double,
            log_sum_exp_of_the_infinite, divergence_matches_double, entropy_matches_double,
            divergence_of_the_infinite, rows_are_the_same_bits_everywhere,
-           nothing_beyond_a_row_is_touched, rows_are_streamed_as_they_are_at_any_place)
+           rows_are_added_up_in_double, nothing_beyond_a_row_is_touched,
+           rows_are_streamed_as_they_are_at_any_place)

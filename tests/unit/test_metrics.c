@@ -2,6 +2,7 @@
  * test_metrics.c - the measures of heads against their definitions, written out over whole matrices
  * in double precision; and the rows that do not count.
  */
+#include "analysis/analysis_internal.h"
 #include "analysis/metric.h"
 #include "attn.h"
 #include "base/random.h"
@@ -381,8 +382,56 @@ START_TEST(a_measure_of_more_values_is_not_begun)
 }
 END_TEST
 
+/* [CLS], a register, and 2 x 2 patches; numbers of a picture against numpy are in pictures.test. */
+START_TEST(patches_have_distances_in_two_dimensions)
+{
+    static const float weights[] = {0.25f, 0.125f, 0.125f, 0.25f, 0, 0.25f};
+    const struct attn_metric_settings picture = {.n_front = 2, .n_patch_column = 2}, text = {0};
+    struct attn_metric_row row = {
+        .settings = &picture, .query = 2, .cells = {.values = weights, .n = 6}};
+    double terms[ATTN_METRIC_MOST] = {0}, values[4];
+
+    ck_assert(attn_metric_patches.row(&row, terms));
+    attn_metric_patches.finish(terms, values);
+    ck_assert_double_eq_tol(values[0], (0.25 + 0.25 * sqrt(2)) / 0.625, 1e-15);
+    ck_assert_double_eq(values[1], 0.625); /* all are neighbours */
+    ck_assert_double_eq(values[2], 0.25);
+    ck_assert_double_eq(values[3], 0.125);
+    row.query = 1; /* a register */
+    ck_assert(!attn_metric_patches.row(&row, terms));
+    row.query = 2, row.settings = &text;
+    ck_assert(!attn_metric_patches.row(&row, terms));
+}
+END_TEST
+
+START_TEST(typical_patterns_are_means_over_texts)
+{
+    static const float data[2][4] = {{1, 0, 0.25f, 0.75f}, {1, 0, 0.75f, 0.25f}};
+    struct attn_head_patterns *patterns;
+
+    ck_assert_int_eq(attn_head_patterns_create(2, 2, &patterns, NULL), ATTN_OK);
+    for (int text = 0; text < 2; text++) {
+        const struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
+                                               .layer = 1,
+                                               .n_row = 2,
+                                               .n_col = 2,
+                                               .ld = 2,
+                                               .data = data[text],
+                                               .is_causal = true};
+
+        attn_head_patterns_add(patterns, &event);
+    }
+    ck_assert_double_eq((double)attn_head_patterns_mean(patterns, 1, 0, 1, 0), 0.5);
+    ck_assert_double_eq((double)attn_head_patterns_mean(patterns, 1, 0, 0, 0), 1);
+    ck_assert(isnan(attn_head_patterns_mean(patterns, 1, 0, 0, 1))); /* masked */
+    ck_assert(isnan(attn_head_patterns_mean(patterns, 1, 1, 1, 0))); /* no text */
+    attn_head_patterns_free(patterns);
+}
+END_TEST
+
 ATTN_SUITE("metrics", measures_are_what_their_definitions_say, masked_keys_have_no_part_in_measures,
            keys_behind_the_query_may_be_punctuation, measures_without_rows_have_no_value,
            a_weight_that_is_no_number_makes_a_measure_none,
            a_measure_may_have_as_many_values_as_readers_have_room_for,
-           a_measure_of_more_values_is_not_begun)
+           a_measure_of_more_values_is_not_begun, patches_have_distances_in_two_dimensions,
+           typical_patterns_are_means_over_texts)

@@ -199,7 +199,7 @@ static enum attn_status run_sites(const struct attn_model *model, attn_site_set 
 
 /* The runs that a damaged model is tried with: one of all sites, then one of each. */
 struct runs {
-    uint64_t all;
+    attn_site_set all;
     uint64_t hashes[ATTN_N_SITE]; /* what the undamaged model tells */
 };
 

@@ -105,8 +105,8 @@ static void ck_assert_memory(const char *format, attn_site_set sites, const char
 #endif
 }
 
-static const uint64_t pattern = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
-static const uint64_t both =
+static const attn_site_set pattern = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+static const attn_site_set both =
     ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_ATTN_SCORES);
 
 START_TEST(tidy_takes_memory_by_position)

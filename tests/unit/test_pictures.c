@@ -96,7 +96,9 @@ static bool is_missing(enum attn_status status, const struct attn_error *err, co
     if (status != ATTN_IO || !strstr(err->message, "not installed"))
         return false;
     attn_skip_test(strstr(name, ".png") ? "there is no libpng (Debian package libpng16-16)"
-                                        : "there is no TurboJPEG (Debian package libturbojpeg0)");
+                   : strstr(name, ".webp")
+                       ? "there is no libwebp (Debian package libwebp7)"
+                       : "there is no TurboJPEG (Debian package libturbojpeg0)");
     return true;
 }
 
@@ -143,6 +145,12 @@ END_TEST
 START_TEST(a_jpeg_of_every_kind_has_the_bytes_of_pillow)
 {
     read_all(".jpg");
+}
+END_TEST
+
+START_TEST(a_webp_of_every_kind_has_the_bytes_of_pillow)
+{
+    read_all(".webp");
 }
 END_TEST
 
@@ -264,6 +272,7 @@ static bool damage(const char *name)
     /* Loaded once: to load a library takes longer than what it reads here. */
     (void)dlopen("libpng16.so.16", RTLD_LAZY);
     (void)dlopen("libturbojpeg.so.0", RTLD_LAZY);
+    (void)dlopen("libwebp.so.7", RTLD_LAZY);
     file = open_member(name);
     size = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
@@ -301,6 +310,34 @@ START_TEST(a_damaged_jpeg_is_refused)
 }
 END_TEST
 
+START_TEST(a_damaged_webp_is_refused)
+{
+    if (damage("lossy.webp") && damage("lossless.webp"))
+        damage("lossless_alpha.webp");
+}
+END_TEST
+
+/* A picture of one color, 16383 x 16383, takes gigabytes of memory; and one of many is none. */
+START_TEST(a_webp_of_other_kinds_is_refused)
+{
+    static const unsigned char huge[] = {'R', 'I',  'F',  'F',  20,   0,   0, 0, 'W', 'E',
+                                         'B', 'P',  'V',  'P',  '8',  'L', 8, 0, 0,   0,
+                                         '/', 0xfe, 0xbf, 0xff, 0x0f, 0,   0, 0};
+    static const unsigned char animated[] = {
+        'R', 'I', 'F', 'F', 36, 0, 0, 0, 'W', 'E', 'B', 'P', 'V', 'P', '8', 'X', 10, 0, 0, 0, 2, 0,
+        0,   0,   3,   0,   0,  3, 0, 0, 'A', 'N', 'I', 'M', 6,   0,   0,   0,   0,  0, 0, 0, 0, 0};
+    struct attn_error err;
+    enum attn_status status = try_bytes(huge, sizeof huge, &err);
+
+    if (is_missing(status, &err, ".webp"))
+        return;
+    ck_assert_int_eq(status, ATTN_FORMAT);
+    ck_assert_msg(strstr(err.message, "16383 x 16383"), "%s", err.message);
+    ck_assert_int_eq(try_bytes(animated, sizeof animated, &err), ATTN_UNSUPPORTED);
+    ck_assert_msg(strstr(err.message, "animation"), "%s", err.message);
+}
+END_TEST
+
 /* What the first SIZE bytes say, in memory that ends there. */
 static int orientation_of(const unsigned char *bytes, size_t size)
 {
@@ -316,6 +353,9 @@ static int orientation_of(const unsigned char *bytes, size_t size)
 
 START_TEST(an_orientation_that_lies_is_none)
 {
+    static const unsigned char webp[] = /* after a chunk of one byte and a gap */
+        "RIFF\0\0\0\0WEBPXMP \1\0\0\0X\0EXIF\x1a\0\0\0"
+        "II*\0\x08\0\0\0\1\0\x12\1\3\0\1\0\0\0\x08\0\0\0\0\0\0";
     static const unsigned char good[] = /* the tag of 6 begins at byte 40 */
         "\xff\xd8\xff\xe0\0\x06JFIF\xff\xff\xe1\0\x22"
         "Exif\0\0MM\0*\0\0\0\x08\0\x01\1\x12\0\3\0\0\0\1\0\6\0\0\0\0\0\0\xff\xda\0\2";
@@ -334,6 +374,9 @@ START_TEST(an_orientation_that_lies_is_none)
     unsigned char bytes[sizeof good];
 
     ck_assert_int_eq(orientation_of(good, size), 6);
+    ck_assert_int_eq(orientation_of(webp, sizeof webp), 8);
+    for (size_t n = 0; n < sizeof webp; n++)
+        ck_assert_int_eq(orientation_of(webp, n), 1);
     for (size_t n = 0; n < size; n++)
         ck_assert_int_eq(orientation_of(good, n), n < size - 4 ? 1 : 6);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
@@ -526,7 +569,9 @@ START_TEST(every_allocation_may_fail)
 END_TEST
 
 ATTN_SUITE("pictures", a_png_of_every_kind_has_the_bytes_of_pillow,
-           a_jpeg_of_every_kind_has_the_bytes_of_pillow, a_resized_picture_has_the_bytes_of_pillow,
+           a_jpeg_of_every_kind_has_the_bytes_of_pillow,
+           a_webp_of_every_kind_has_the_bytes_of_pillow, a_resized_picture_has_the_bytes_of_pillow,
            pixels_are_those_of_transformers, a_damaged_png_is_refused, a_damaged_jpeg_is_refused,
+           a_damaged_webp_is_refused, a_webp_of_other_kinds_is_refused,
            an_orientation_that_lies_is_none, a_damaged_preprocessor_config_is_refused,
            threads_read_large_pictures_one_after_another, every_allocation_may_fail)

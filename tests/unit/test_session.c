@@ -424,10 +424,13 @@ START_TEST(rows_sum_to_one_and_masked_cells_are_zero)
         for (int layer = 0; layer < (int)pair.expected.dims.n_layer; layer++) {
             const struct attn_recorded *pattern =
                 attn_recording_find(&pair.expected, ATTN_SITE_PATTERN, layer);
+            const struct attn_recorded *sink =
+                attn_recording_find(&pair.expected, ATTN_SITE_SINK, layer);
+            const bool has_sink = sink && sink->n > 0;
 
             for (size_t row = 0; row < pattern->n_row; row++) {
                 const float *x = pattern->data + row * pair.n;
-                double sum = 0;
+                double sum = has_sink ? (double)sink->data[row] : 0;
 
                 for (size_t j = 0; j < pair.n; j++) {
                     sum += (double)x[j];
@@ -827,7 +830,57 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
 }
 END_TEST
 
-ATTN_SUITE("session", threads_do_not_change_bits, feeding_in_steps_does_not_change_bits,
+/* The logits after each of the first N tokens, fed one by one from FIRST on, are those of one feed.
+ */
+static void assert_steps(const struct attn_model *model, struct attn_session *steps, size_t first,
+                         size_t n)
+{
+    const size_t n_vocab = attn_model_config(model)->n_vocab;
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    int32_t ids[20];
+
+    options.n_max = n;
+    options.has_logits = true;
+    for (size_t i = 0; i < n; i++)
+        ids[i] = (int32_t)(i * 7 + 3) % 80;
+    for (size_t i = first; i < n; i++) {
+        const float *expected, *logits;
+        struct attn_session *whole;
+
+        ck_assert_int_eq(attn_session_create(model, &options, &whole, &err), ATTN_OK);
+        ck_assert_int_eq(attn_session_feed(whole, ids, i + 1, &err), ATTN_OK);
+        ck_assert_int_eq(attn_session_logits(whole, &expected, &err), ATTN_OK);
+        ck_assert_msg(attn_session_feed(steps, ids + i, 1, &err) == ATTN_OK, "%s", err.message);
+        ck_assert_int_eq(attn_session_logits(steps, &logits, &err), ATTN_OK);
+        attn_assert_same_bits("logits", logits, expected, n_vocab);
+        attn_session_free(whole);
+    }
+}
+
+/* Up to 12 tokens the model has other factors of rotary positions than beyond. */
+START_TEST(a_text_that_grows_beyond_its_rotary_factors_has_the_bits_of_a_whole_one)
+{
+    const struct attn_source source = {.directory = "tests/fixtures/family-phi3-longrope"};
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    struct attn_model *model;
+    struct attn_session *steps;
+
+    options.n_max = 20;
+    options.has_logits = true;
+    ck_assert_int_eq(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err), ATTN_OK);
+    ck_assert_int_eq(attn_session_create(model, &options, &steps, &err), ATTN_OK);
+    assert_steps(model, steps, 0, 20);
+    ck_assert_int_eq(attn_session_rewind(steps, 8, &err), ATTN_OK);
+    assert_steps(model, steps, 8, 20);
+    attn_session_free(steps);
+    attn_model_free(model);
+}
+END_TEST
+
+ATTN_SUITE("session", a_text_that_grows_beyond_its_rotary_factors_has_the_bits_of_a_whole_one,
+           threads_do_not_change_bits, feeding_in_steps_does_not_change_bits,
            room_for_fewer_rows_does_not_change_bits, room_for_fewer_rows_is_less_and_holds_no_more,
            jit_does_not_change_bits, instruction_sets_do_not_change_bits,
            jit_for_avx2_does_not_change_bits, remembering_one_layer_does_not_change_bits,

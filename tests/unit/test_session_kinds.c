@@ -44,6 +44,9 @@ static void open_trial(struct trial *trial, const char *directory, const char *k
         trial->attention[layer] = config->attention[layer];
         ck_assert_msg(attn_attention_parse(kind, &trial->attention[layer], &err) == ATTN_OK, "%s",
                       err.message);
+        if (trial->attention[layer].kind == ATTN_ATTENTION_LINEAR ||
+            trial->attention[layer].kind == ATTN_ATTENTION_LOWRANK) /* these refuse both */
+            trial->attention[layer].bias = NULL, trial->attention[layer].sinks = NULL;
         if (trial->attention[layer].kind == ATTN_ATTENTION_LOWRANK)
             trial->attention[layer].mask = ATTN_MASK_NONE;
     }
@@ -209,6 +212,9 @@ START_TEST(a_layer_is_attention_on_the_arrays_of_its_heads)
 }
 END_TEST
 
+/* Both ways round differently: in the first layer of every model by less than 1e-6, but each layer
+ * multiplies what it gets. Only gpt-oss has more than three layers, and transformers in float32 is
+ * 2.8e-5 off there. */
 static void check_blockwise(const char *directory)
 {
     struct attn_recording dense, blocks;
@@ -225,8 +231,11 @@ static void check_blockwise(const char *directory)
 
         for (size_t i = 0; i < z->n; i++)
             wide[i] = (double)z->data[i];
-        attn_assert_near("z", attn_recording_find(&blocks, ATTN_SITE_Z, layer)->data, wide, z->n,
-                         1e-5);
+        attn_assert_near(directory, attn_recording_find(&blocks, ATTN_SITE_Z, layer)->data, wide,
+                         z->n,
+                         layer == 0   ? 1e-6
+                         : layer == 1 ? 1e-5
+                                      : 3e-5);
         free(wide);
     }
     attn_recording_release(&blocks);

@@ -60,6 +60,9 @@ static void open_pack(struct pack *pack, const char *directory, const char *kind
         pack->attention[layer] = pack->config->attention[layer];
         ck_assert_msg(attn_attention_parse(kind, &pack->attention[layer], &err) == ATTN_OK, "%s",
                       err.message);
+        if (pack->attention[layer].kind == ATTN_ATTENTION_LINEAR ||
+            pack->attention[layer].kind == ATTN_ATTENTION_LOWRANK) /* these refuse both */
+            pack->attention[layer].bias = NULL, pack->attention[layer].sinks = NULL;
         if (pack->attention[layer].kind == ATTN_ATTENTION_LOWRANK)
             pack->attention[layer].mask = ATTN_MASK_NONE;
     }

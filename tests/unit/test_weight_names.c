@@ -59,7 +59,7 @@ static void expect_same(const char *directory, const char *old, const char *new,
     struct attn_parts parts = attn_parts_load(directory);
     struct attn_recording expected, actual;
     struct attn_error err = {0};
-    const uint64_t logits = ATTN_SITE_BIT(ATTN_SITE_LOGITS);
+    const attn_site_set logits = ATTN_SITE_BIT(ATTN_SITE_LOGITS);
 
     ck_assert_int_eq(record(&parts, &expected, &err), ATTN_OK);
     ck_assert_int_gt(rename_all(&parts.weights, old, new), 0);
