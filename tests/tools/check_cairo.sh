@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check_cairo.sh - lib/figures/cairo_functions.h says what the headers of cairo and pango say, and
-# lib/image/image_functions.h what those of libpng and TurboJPEG do, where these are installed.
+# lib/image/image_functions.h what those of libpng, TurboJPEG and libwebp do, where these are installed.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -42,6 +42,23 @@ ATTN_JPEG_MAP(DECLARE)
 END
 else
     echo 'check_cairo: skipped TurboJPEG, its headers are not installed (libturbojpeg0-dev)'
+fi
+if ${PKG_CONFIG:-pkg-config} --exists libwebp; then
+    # shellcheck disable=SC2046 # words of their own
+    compile $(${PKG_CONFIG:-pkg-config} --cflags libwebp) <<'END' || status=1
+#include <webp/decode.h>
+
+#include "image/image_functions.h"
+
+_Static_assert((int)ATTN_WEBP_RGB == (int)MODE_RGB && (int)ATTN_VP8_OK == (int)VP8_STATUS_OK, "");
+_Static_assert((int)ATTN_VP8_OUT_OF_MEMORY == (int)VP8_STATUS_OUT_OF_MEMORY, "");
+_Static_assert((int)ATTN_VP8_UNSUPPORTED == (int)VP8_STATUS_UNSUPPORTED_FEATURE, "");
+_Static_assert((int)ATTN_VP8_SUSPENDED == (int)VP8_STATUS_SUSPENDED, "");
+#define DECLARE(result, name, arguments) result name arguments;
+ATTN_WEBP_MAP(DECLARE)
+END
+else
+    echo 'check_cairo: skipped libwebp, its headers are not installed (libwebp-dev)'
 fi
 
 flags=$(${PKG_CONFIG:-pkg-config} --cflags pangocairo 2>/dev/null) || {

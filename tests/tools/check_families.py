@@ -55,7 +55,7 @@ class Float64(TorchFunctionMode):
 def run_transformers(directory, ids, is_double):
     """Patterns, block inputs, last block output, final norm, logits as float64; and the number of parameters."""
     model = transformers.AutoModelForCausalLM.from_pretrained(
-        directory, dtype=torch.float32, attn_implementation="eager")
+        directory, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager")
     n_parameter = sum({p.data_ptr(): p.numel() for p in model.parameters()}.values())
     frequencies = {name: b.clone() for name, b in model.named_buffers() if "inv_freq" in name}
     if is_double:
@@ -76,7 +76,12 @@ def run_transformers(directory, ids, is_double):
         else:
             out = model(torch.tensor([ids]), **arguments)
     result = {"logits": out.logits[0], "ln_final.hook_normalized": out.hidden_states[-1][0],
-              f"blocks.{len(blocks) - 1}.hook_resid_post": last[0].reshape(out.hidden_states[-1][0].shape)}
+              f"blocks.{len(blocks) - 1}.hook_resid_post": last[0].reshape(-1, last[0].shape[-1])}
+    if getattr(model.config, "do_layer_norm_before", True) is False:  # its blocks end with a norm, and no other follows
+        result[f"blocks.{len(blocks) - 1}.hook_normalized_resid_post"] = result.pop(f"blocks.{len(blocks) - 1}.hook_resid_post")
+        del result["ln_final.hook_normalized"]
+    elif getattr(model.config, "word_embed_proj_dim", 0) not in (0, model.config.hidden_size):
+        del result["ln_final.hook_normalized"]  # it is shown before project_out
     for layer in range(len(blocks)):
         result[f"blocks.{layer}.hook_resid_pre"] = out.hidden_states[layer][0]
         result[f"blocks.{layer}.attn.hook_pattern"] = out.attentions[layer][0]
@@ -86,7 +91,7 @@ def run_transformers(directory, ids, is_double):
 def run_ours(tool, directory, ids, out):
     text = ",".join(map(str, ids))
     subprocess.run([tool, "run", "-q", "-m", directory, "--ids", text, "--sites",
-                    "pattern,resid_pre,resid_post,ln_final,logits", "--npz", out],
+                    "*", "--npz", out],
                    check=True, capture_output=True, text=True)
     found = subprocess.run([tool, "inspect", "-m", directory, "--json"], check=True,
                            capture_output=True, text=True)
@@ -242,8 +247,227 @@ def gpt_neo(r):
     return config
 
 
-FAMILIES = {f.__name__: f for f in (llama, gpt_neox, qwen2, qwen3, gpt_neo, mistral, olmo2, gemma2,
-                                    gemma3_text, phi)}
+def gemma(r):
+    config = llama_like(r)
+    return config | {"attention_bias": r.random() < 0.3, "hidden_act": r.choice(["gelu", "gelu_pytorch_tanh", "silu"]),
+                     "head_dim": config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]}
+
+
+def ministral(r):
+    config = llama_like(r) | {"sliding_window": r.randint(2, 9)}
+    config["head_dim"] = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+    return config | ({"layer_types": layer_types(r, config)} if r.random() < 0.6 else {})
+
+
+def smollm3(r):
+    config = llama(r) | {"num_hidden_layers": r.randint(1, 6), "use_sliding_window": r.random() < 0.4,
+                         "sliding_window": r.randint(2, 9), "no_rope_layer_interval": r.randint(1, 4)}
+    config.pop("head_dim", None)
+    config |= {"hidden_size": config["num_attention_heads"] * 2 * r.randint(2, 9), "pad_token_id": 0}
+    if r.random() < 0.5:
+        config["no_rope_layers"] = [r.randint(0, 1) for _ in range(config["num_hidden_layers"])]
+    if r.random() < 0.4:
+        config["layer_types"] = layer_types(r, config)
+    return config
+
+
+def granite(r):
+    return llama_like(r, False) | {
+        "attention_bias": r.random() < 0.5, "mlp_bias": r.random() < 0.5, "embedding_multiplier": r.choice([1.0, 12.0]),
+        "residual_multiplier": r.choice([1.0, 0.22]), "attention_multiplier": r.choice([1.0, 0.0625, 0.3]),
+        "logits_scaling": r.choice([1.0, 8.0, 0.7])}
+
+
+def olmo(r):
+    config = llama_like(r, False) | {"attention_bias": r.random() < 0.5, "clip_qkv": r.choice([None, 0.5, 1.3])}
+    config.pop("rms_norm_eps")
+    return config
+
+
+def olmo3(r):
+    config = olmo2(r) | {"num_hidden_layers": r.randint(1, 6), "sliding_window": r.randint(2, 9)}
+    if r.random() < 0.5:
+        config["layer_types"] = layer_types(r, config)
+    config["rope_parameters"] = {"full_attention": rope(r), "sliding_attention": rope(r, ("default",))}
+    return config
+
+
+def phi3(r):
+    factor, config = r.choice([1.0, 1.0, 0.5, 0.75]), llama_like(r, False)
+    d_head = config["hidden_size"] // config["num_attention_heads"]
+    while int(d_head * factor) % 2 or int(d_head * factor) < 4:
+        d_head += 1
+    config |= {"hidden_size": config["num_attention_heads"] * d_head, "sliding_window": r.choice([None, 3, 7]),
+               "original_max_position_embeddings": r.choice([8, 17, 32, 64]), "pad_token_id": 0,
+               "rope_parameters": rope(r, ("default",)) | {"partial_rotary_factor": factor}}
+    if r.random() < 0.7:
+        n = int(d_head * factor) // 2
+        config["rope_parameters"] |= {"rope_type": "longrope", "short_factor": [r.uniform(1, 2) for _ in range(n)],
+                                      "long_factor": [r.uniform(1, 9) for _ in range(n)]}
+    return config
+
+
+def stablelm(r):
+    config = phi(r) | {"use_qkv_bias": r.random() < 0.5, "use_parallel_residual": r.random() < 0.5,
+                       "hidden_act": r.choice(["silu", "gelu"]), "tie_word_embeddings": r.random() < 0.3}
+    return config
+
+
+def starcoder2(r):
+    config = llama_like(r, False) | {"use_bias": r.random() < 0.6, "sliding_window": r.choice([None, 4, 9]),
+                                     "norm_epsilon": r.choice([1e-5, 1e-3])}
+    config.pop("rms_norm_eps")
+    return config
+
+
+def cohere(r):
+    config = llama_like(r, False) | {"attention_bias": r.random() < 0.5, "use_qk_norm": r.random() < 0.5,
+                                     "layer_norm_eps": r.choice([1e-5, 1e-3]), "logit_scale": r.choice([0.0625, 0.3, 1.0]),
+                                     "pad_token_id": 0}
+    config.pop("rms_norm_eps")
+    return config
+
+
+def cohere2(r):
+    config = cohere(r) | {"num_hidden_layers": r.randint(1, 6), "sliding_window": r.randint(2, 9)}
+    config.pop("use_qk_norm")
+    if r.random() < 0.5:
+        config["layer_types"] = layer_types(r, config)
+    return config
+
+
+def glm(r):
+    n_head, n_kv, _ = sizes(r)
+    factor, d_head = r.choice([0.5, 0.5, 1.0, 0.25]), 8 * r.randint(1, 3)
+    return llama_like(r, False) | {"num_attention_heads": n_head, "num_key_value_heads": n_kv, "head_dim": d_head,
+                                   "attention_bias": r.random() < 0.5, "pad_token_id": 0,
+                                   "rope_parameters": rope(r) | {"partial_rotary_factor": factor}}
+
+
+def glm4(r):
+    return glm(r)
+
+
+def helium(r):
+    config = llama_like(r, False)
+    return config | {"head_dim": config["hidden_size"] // config["num_attention_heads"],
+                     "attention_bias": r.random() < 0.5, "mlp_bias": r.random() < 0.5}
+
+
+def exaone4(r):
+    config = llama_like(r) | {"num_hidden_layers": r.randint(1, 6), "sliding_window": r.choice([None, 3, 7])}
+    if config["sliding_window"] is None or r.random() < 0.5:
+        config["layer_types"] = (["full_attention"] * config["num_hidden_layers"] if config["sliding_window"] is None
+                                 else layer_types(r, config))
+    return config
+
+
+def opt(r):
+    n_head, before = r.randint(1, 4), r.random() < 0.7
+    width = n_head * r.randint(3, 16)
+    config = common(r) | {"num_attention_heads": n_head, "hidden_size": width, "ffn_dim": r.randint(3, 70),
+                          "activation_function": r.choice(["relu", "gelu"]), "do_layer_norm_before": before,
+                          "word_embed_proj_dim": width if r.random() < 0.6 else r.randint(4, 40),
+                          "enable_bias": r.random() < 0.7, "layer_norm_elementwise_affine": r.random() < 0.7,
+                          "pad_token_id": 1, "tie_word_embeddings": r.random() < 0.8}
+    return config
+
+
+def gpt(r):
+    n_head = r.randint(1, 4)
+    return {"vocab_size": r.randint(40, 99), "n_embd": n_head * r.randint(3, 16), "n_layer": r.randint(1, 3),
+            "n_head": n_head, "n_positions": 64, "n_inner": r.choice([None, r.randint(3, 60)]),
+            "layer_norm_epsilon": r.choice([1e-5, 1e-3]), "activation_function": r.choice(["gelu_new", "relu", "gelu"]),
+            "bos_token_id": 1, "eos_token_id": 2}
+
+
+def gptj(r):
+    config, d_head = gpt(r), r.randint(4, 20)
+    return config | {"n_embd": config["n_head"] * d_head, "rotary_dim": 2 * r.randint(1, d_head // 2),
+                     "tie_word_embeddings": False}
+
+
+def codegen(r):
+    config = gptj(r)
+    d_head = config["n_embd"] // config["n_head"]
+    n_head = r.choice([4, 8])
+    return config | {"n_head": n_head, "n_embd": n_head * d_head}
+
+
+def gpt_bigcode(r):
+    return gpt(r) | {"multi_query": r.random() < 0.6, "scale_attn_weights": r.random() < 0.8,
+                     "tie_word_embeddings": r.random() < 0.7}
+
+
+def bloom(r):
+    config, n_head = common(r), r.randint(1, 7)
+    return {"vocab_size": config["vocab_size"], "n_layer": r.randint(1, 3), "n_head": n_head,
+            "hidden_size": n_head * r.randint(3, 12), "layer_norm_epsilon": r.choice([1e-5, 1e-3]), "seq_length": 64}
+
+
+def mpt(r):
+    n_head = r.randint(1, 7)
+    return {"vocab_size": r.randint(40, 99), "n_layers": r.randint(1, 3), "n_heads": n_head, "max_seq_len": 64,
+            "d_model": n_head * r.randint(3, 12), "attn_config": {"clip_qkv": r.choice([None, 0.7]),
+                                                                 "softmax_scale": r.choice([None, 0.2])}}
+
+
+def falcon(r):
+    n_kv, new = r.choice([1, 2, 3]), r.random() < 0.5
+    n_head = n_kv * r.choice([1, 2, 3])
+    return common(r) | {"num_attention_heads": n_head, "num_kv_heads": n_kv if new else n_head, "hidden_size": n_head * 2 * r.randint(2, 9),
+                        "new_decoder_architecture": new, "multi_query": r.random() < 0.5, "alibi": False,
+                        "parallel_attn": new or r.random() < 0.6, "bias": r.random() < 0.5, "ffn_hidden_size": r.randint(5, 60),
+                        "num_ln_in_parallel_attn": r.choice([None, 1, 2]) if new else None,
+                        "rope_parameters": rope(r, ("default", "linear"))}
+
+
+def experts(r, config):
+    n = r.randint(2, 7)
+    config["head_dim"] = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+    return config | {"num_experts_per_tok": r.randint(1, n), "hidden_act": r.choice(["silu", "gelu"])}, n
+
+
+def mixtral(r):
+    config, n = experts(r, llama_like(r))
+    return config | {"num_local_experts": n, "sliding_window": r.choice([None, 5])}
+
+
+def qwen2_moe(r):
+    config, n = experts(r, llama_like(r, False))
+    return config | {"num_experts": n, "moe_intermediate_size": r.randint(3, 40), "norm_topk_prob": r.random() < 0.5,
+                     "shared_expert_intermediate_size": r.randint(3, 40), "decoder_sparse_step": r.choice([1, 1, 2]),
+                     "mlp_only_layers": r.choice([[], [0]]), "qkv_bias": r.random() < 0.7}
+
+
+def qwen3_moe(r):
+    config = qwen2_moe(r) | {"attention_bias": r.random() < 0.5}
+    for key in "shared_expert_intermediate_size", "qkv_bias":
+        config.pop(key)
+    return config | {"head_dim": config["hidden_size"] // config["num_attention_heads"]}
+
+
+def olmoe(r):
+    config, n = experts(r, olmo(r))
+    return config | {"num_experts": n, "norm_topk_prob": r.random() < 0.5, "rms_norm_eps": 1e-5}
+
+
+def granitemoe(r):
+    config, n = experts(r, granite(r))
+    config.pop("mlp_bias")
+    return config | {"num_local_experts": n}
+
+
+def gpt_oss(r):
+    config, n = experts(r, llama_like(r))
+    config |= {"num_local_experts": n, "sliding_window": r.randint(2, 9), "attention_bias": r.random() < 0.8}
+    return config | ({"layer_types": layer_types(r, config)} if r.random() < 0.5 else {})
+
+
+FAMILIES = {f.__name__: f for f in (llama, gpt_neox, qwen2, qwen3, gpt_neo, mistral, olmo2, gemma2, gemma3_text, phi,
+                                    gemma, ministral, smollm3, granite, olmo, olmo3, phi3, stablelm, starcoder2, cohere,
+                                    cohere2, glm, glm4, helium, exaone4, opt, gptj, codegen, gpt_bigcode, bloom, mpt,
+                                    falcon, mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss)}
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -274,6 +498,9 @@ def to_old_config(r, family, config):
     config["torch_dtype"] = "float32"
     if rope is None:
         return "old"
+    if family == "olmo3":
+        config["rope_parameters"] = rope
+        return "nested"
     if family == "gemma3_text":
         full, local = rope["full_attention"], rope["sliding_attention"]
         if local["rope_type"] != "default":
@@ -305,7 +532,7 @@ def drop_defaults(r, config):
         try:
             if cls.from_dict(rest).to_dict() == whole:
                 del config[key]
-        except (ValueError, StrictDataclassClassValidationError):
+        except (ValueError, IndexError, StrictDataclassClassValidationError):
             pass
 
 
@@ -334,17 +561,18 @@ def make_directory(r, family, directory, seed):
             del config[key]
         done.append("no nulls")
     path.write_text(json.dumps(config, indent=2))
-    n_vocab, n_ctx = config["vocab_size"], config["max_position_embeddings"]
+    n_vocab, n_ctx = config["vocab_size"], next(
+        config[key] for key in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length") if key in config)
     if r.random() < 0.5:
         drop_defaults(r, config)
         path.write_text(json.dumps(config, indent=2))
         done.append("without defaults")
-    prefix = {"gpt_neo": "transformer.", "gpt_neox": "gpt_neox."}.get(family, "model.")
+    prefix = {"gpt_neox": "gpt_neox."}.get(family, "transformer." if "gpt" in family and family != "gpt_oss" else "model.")
     if not shard and keys.get("tie_word_embeddings") and r.random() < 0.3:
         rename(directory, lambda k: k.removeprefix(prefix))
         done.append("no prefix")
     elif not shard and keys.get("tie_word_embeddings") and r.random() < 0.2:
-        rename(directory, lambda k: "lm_head.weight" if "embed" in k or "wte" in k else k)
+        rename(directory, lambda k: "lm_head.weight" if "embed_" in k and "pos" not in k or "wte" in k else k)
         done.append("head alone")
     if not shard and family == "gpt_neox" and r.random() < 0.4:
         rename(directory, lambda k: k.replace("lm_head", "embed_out"))
@@ -371,8 +599,9 @@ def compare(ours, exact, rounded):
 def facts(directory):
     """What inspect must say, read by transformers: also of values that are too near to others to be seen."""
     config = transformers.AutoConfig.from_pretrained(directory)
-    eps = [k for k in ("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon") if hasattr(config, k)]
-    return {"norm_eps": getattr(config, eps[0]), "n_ctx": config.max_position_embeddings,
+    eps = [k for k in ("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon") if hasattr(config, k)]
+    return {"norm_eps": getattr(config, eps[0]) if eps else 1e-5, "n_ctx": next(
+        getattr(config, key) for key in ("max_position_embeddings", "max_seq_len", "seq_length") if hasattr(config, key)),
             "n_layer": config.num_hidden_layers, "n_head": config.num_attention_heads,
             "n_vocab": config.vocab_size, "d_model": config.hidden_size}
 

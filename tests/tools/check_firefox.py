@@ -77,10 +77,25 @@ class Firefox:
         sys.exit(f"firefox: not within 15 seconds: {expression}")
 
 
+WORDS = "[...document.querySelectorAll('.stage-word bdi')].map(b => b.textContent).join(' ')"
+NUMBER = "document.querySelector('.stage-bar .number').textContent"
+STAGE = [ # what a person does on the stage, and what must become true
+    ["0", f"document.documentElement.classList.contains('on-stage') && {WORDS} === 'The keys to the cabinet'"],
+    ["page.attnViewer.set(page.JSON.parse('{\"h\": 21}'))", "document.querySelectorAll('#stage-arcs path').length === 3"],
+    ["document.getElementById('stage-cell-21').click()", f"{NUMBER} === '24.6 % \u2192 16.0 %'"],
+    ["document.querySelector('.stage-bar').click()", f"{WORDS} === 'The keys to the cabinet are'"],
+    ["document.getElementById('stage-workbench').click()", "document.getElementById('panes').offsetParent !== null"],
+    ["document.getElementById('live-to-stage').click()", "document.getElementById('panes').offsetParent === null"],
+]
+
+
 def check(firefox, binary, folder):
     subprocess.run([binary, "run", "-m", "fable", "--live", "--html", "page.html", KEYS], cwd=folder, check=True)
     firefox.call("WebDriver:Navigate", {"url": f"file://{folder}/page.html"})
     firefox.wait("page.attnLive && page.attnLive.isReady() && page.attnLive.isDone()")
+    for action, outcome in STAGE:
+        firefox.value(f"({action}, 0)")
+        firefox.wait(outcome)
     failed = 0
     for (command, *options), text in CASES:
         args = [command, "-m", "fable", *options, "--", text]
@@ -109,7 +124,7 @@ def main():
         firefox.process.kill()
         firefox.process.wait()
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"firefox: {len(CASES) + 1 - failed} passed, {failed} failed")
+    print(f"firefox: {len(CASES) + len(STAGE) + 1 - failed} passed, {failed} failed")
     return failed > 0
 
 

@@ -7,8 +7,10 @@
 Vocabularies are learned from this project's texts: WordPiece in three ways, Unigram with a charsmap
 of sentencepiece, with ALBERT's chain of normalizers, and with bytes; CLIP's BPE; BERT's vocab.txt.
 Each gets N_TEXT hard texts (1,000), every third with a pair. Files that are named are compared in the same
-way, and a cases.jsonl beside one of them, too. LIBATTN names the library, else build/release has it.
-2 N_TEXT vocabularies are random: their merges are in any order, and several may make the same token.
+way, and a cases.jsonl beside one of them, too. Marian's pairs of model files of SentencePiece, of six kinds, are compared
+with transformers, where it is installed, and T5's spiece.model with SentencePiece. LIBATTN names the library, else build/release has it.
+2 N_TEXT vocabularies are random: their merges are in any order, and several may make the same token. Properties of patterns
+(\\p{L}) and the patterns of GPT-2, Llama 3, Qwen 2 and GPT-4o are compared over all code points.
 """
 import functools
 import importlib.util
@@ -16,6 +18,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import sys
 import unicodedata
@@ -45,6 +48,12 @@ class Ours:
         self.pointer = c_void_p()
         if lib.attn_tokenizer_open(byref(source), byref(self.pointer), byref(error)) != c.ATTN_OK:
             raise ValueError(error.message.decode())
+
+    @classmethod
+    def of(cls, pointer):
+        made = cls.__new__(cls)
+        made.pointer = pointer
+        return made
 
     def encode(self, text, pair=None, special=True):
         """ids, types, offsets in bytes, which text."""
@@ -381,6 +390,77 @@ def check_merges(folder):
     return n_bad
 
 
+# --- All code points ------------------------------------------------------------------------------
+
+PROPERTIES = """L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp C Cc Cf Co Cn
+    Han Hiragana Katakana Hangul Latin Greek Cyrillic Arabic Hebrew Thai Devanagari Alphabetic Uppercase Lowercase Emoji
+    White_Space""".split()
+PATTERNS = {
+    "GPT-2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "Llama 3": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
+               r"\s+(?!\S)|\s+",
+    "Qwen 2": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "GPT-4o": r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+              r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+              r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"}
+
+
+# Unicode 16, that of tokenizers 0.23, gives and takes these properties to and from older characters.
+CHANGED = {"Mn", "Mc", "Alphabetic", "Lowercase"}
+
+
+def splits(folder, *parts):
+    """Both tokenizers that leave the bytes that PARTS leave, each byte a token."""
+    path = folder / "splits" / "tokenizer.json"
+    path.parent.mkdir(exist_ok=True)
+    theirs = tokenizers.Tokenizer(models.BPE({c: i for i, c in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}, []))
+    theirs.decoder = decoders.ByteLevel()
+    theirs.pre_tokenizer = pre_tokenizers.Sequence([*parts, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    theirs.save(str(path))
+    return Ours(path.parent), theirs
+
+
+def removed(pattern):
+    return pre_tokenizers.Split(Regex(pattern), "removed")
+
+
+def slices(codes, n=4096):
+    return ["".join(map(chr, codes[start:start + n])) for start in range(0, len(codes), n)]
+
+
+def check_splits(folder, name, texts, *parts):
+    """How many of TEXTS PARTS split in another way."""
+    ours, theirs = splits(folder, *parts)
+    bad = [text for text in texts if ours.encode(text)[0] != theirs.encode(text).ids]
+    if bad:
+        left, expected = ours.decode(ours.encode(bad[0])[0]), theirs.decode(theirs.encode(bad[0]).ids)
+        print(f"check-tokenizers: {name}: left over, or missing: "
+              f"{' '.join(f'U+{ord(c):04X}' for c in sorted(set(left) ^ set(expected))[:8])}")
+    return len(bad)
+
+
+def check_code_points(folder):
+    """Each property, by removing its characters; each pattern, by removing the first character of each piece. The library may
+    know a later Unicode: characters that ours lacks are left out, but none may be ours alone."""
+    rng, every = random.Random(0), [code for code in range(0x110000) if not 0xd800 <= code < 0xe000]
+    ours, theirs = splits(folder, removed(r"\p{Cn}"))
+    codes = [ord(c) for text in slices(every) for c in ours.decode(ours.encode(text)[0])]
+    n_bad = sum(theirs.decode(theirs.encode(text).ids) != text for text in slices(codes))
+    codes = [code for code in codes if code < 0xf0000]  # then come private planes
+    mixed = ["".join(c + rng.choice(["", "", " ", "a", "B", "7", "\n", "'s", "!"]) for c in text)
+             for text in slices(rng.sample(codes, len(codes)))]
+    is_later = theirs.encode("\u1c89").ids != []
+    names = [name for name in PROPERTIES if not is_later or name not in CHANGED]
+    for name in names:
+        n_bad += check_splits(folder, rf"\p{{{name}}}", slices(codes), removed(rf"\p{{{name}}}"))
+    for name, pattern in PATTERNS.items():
+        n_bad += check_splits(folder, name, slices(codes) + mixed, pre_tokenizers.Split(Regex(pattern), "isolated"),
+                              removed(r"\A(?:\s|\S)"))
+    print(f"check-tokenizers: {len(names)} properties and {len(PATTERNS)} patterns over {len(codes)} code points: "
+          f"{n_bad} texts differ")
+    return n_bad
+
+
 GOLDEN = ["", " ", "The keys to the cabinet are on the table.", "Unaffordable!", "[MASK] \u3000<mask>  x", "don't , it ' s !",
           "e\u0301a\u0301\u0302 Ångström İ", "語言 \ufb01x\u00ad\u200b", "<extra_id_0>\t\u2581a b", "......................",
           "\U0001f469\u200d\U0001f467 \u166d\u111c9", "a" * 101, "\u2460\uff21\u33ce \u00bd"]
@@ -412,6 +492,94 @@ def write_golden(folder):
                 print(json.dumps(case, ensure_ascii=False, separators=(",", ":")), file=file)
 
 
+# --- SentencePiece's own files --------------------------------------------------------------------
+
+def train_spm(path, number, **options):
+    """A model file; in every other one scores are multiples of 1/4, so that many sums are equal."""
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines()), model_prefix=str(path.with_suffix("")),
+                                             vocab_size=700, minloglevel=9, hard_vocab_limit=False, **options)
+    path.with_suffix(".model").rename(path)
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(path.read_bytes())
+    for piece in model.pieces:
+        if number % 2 and piece.type == 1:
+            piece.score = round(piece.score) / 4 + 0.1
+    path.write_bytes(model.SerializeToString())
+    return [piece.piece for piece in model.pieces]
+
+
+SPM_KINDS = [{"normalization_rule_name": "nmt_nfkc"}, {"normalization_rule_name": "identity", "character_coverage": 0.98},
+             {"user_defined_symbols": ["<br>", "ab", "  ", "the", "e\u0301", "\u2581of"]}, {"byte_fallback": True},
+             {"add_dummy_prefix": False, "remove_extra_whitespaces": False}, {"normalization_rule_name": "nfkc_cf"}]
+
+
+def open_marian(folder, number, rng):
+    """Both tokenizers; ids are in any order, some pieces have none, and every third has two vocabularies."""
+    from transformers import MarianTokenizer
+    folder.mkdir()
+    config = {"separate_vocabs": number % 3 == 2, "tokenizer_class": "MarianTokenizer"}
+    sides = [train_spm(folder / "source.spm", number, **SPM_KINDS[number]),
+             train_spm(folder / "target.spm", number + 1, **SPM_KINDS[(number + 1) % len(SPM_KINDS)])]
+    own = ["</s>", "<unk>", "<pad>", ">>fra<<"]  # transformers takes their ids from vocab.json on both sides
+    for name, pieces in (("vocab.json", sides[0] + (sides[1] * (1 - config["separate_vocabs"]))), ("target_vocab.json", sides[1])):
+        keys = {piece for piece in pieces if rng.random() < 0.95} - set(own)
+        keys = own + rng.sample(sorted(keys), len(keys))
+        (folder / name).write_text(json.dumps({key: i for i, key in enumerate(keys)}))
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    return Ours(folder), MarianTokenizer.from_pretrained(str(folder))
+
+
+MARIAN_WORDS = [">>fra<<", ">>xyz<<", "<<", ">>", "</s>", "<unk>", "<pad>", "<br>", "ab", "<s>", "\u2581", "\u2581\u2581"]
+
+
+def check_marian(folder, number):
+    rng, n_bad = random.Random(number), 0
+    ours, theirs = open_marian(folder, number, rng)
+    target = Ours.of(lib.attn_tokenizer_target(ours.pointer))
+    for _ in range(N_TEXT):
+        text = "".join(rng.choice([hard_text(rng), rng.choice(MARIAN_WORDS), " "]) for _ in range(rng.randrange(1, 4)))
+        found = ours.encode(text)[0], target.encode(text)[0]
+        expected = theirs(text).input_ids, theirs(text_target=text).input_ids
+        side = target if theirs.separate_vocabs else ours
+        decoded = side.decode(expected[1]).strip(), theirs.decode(expected[1])
+        if "add_dummy_prefix" not in str(SPM_KINDS[number]):  # transformers keeps the space of a piece that source.spm lacks
+            decoded = decoded[0], re.sub("(<unk>|</s>|<pad>) +", r"\1 ", decoded[1]).strip()
+        has_bytes = "byte_fallback" in SPM_KINDS[number] or "byte_fallback" in SPM_KINDS[(number + 1) % len(SPM_KINDS)]
+        if found != expected or (decoded[0] != decoded[1] and not has_bytes):
+            n_bad += 1
+            if n_bad < 5:
+                print(f"check-tokenizers: marian {number}: {text!r}: {found}, expected {expected}; {decoded}")
+    print(f"check-tokenizers: marian {number}: {N_TEXT} texts: {n_bad} differ")
+    return n_bad
+
+
+def check_t5(folder):
+    """A spiece.model, without its tokenizer.json."""
+    import sentencepiece
+    folder.mkdir()
+    train_spm(folder / "spiece.model", 1, pad_id=0, eos_id=1, unk_id=2, bos_id=-1, normalization_rule_name="nmt_nfkc")
+    (folder / "config.json").write_text('{"model_type": "t5"}')
+    ours, theirs = Ours(folder), sentencepiece.SentencePieceProcessor(str(folder / "spiece.model"))
+    rng = random.Random(0)
+    texts = [text for text in (hard_text(rng) for _ in range(N_TEXT)) if "<" not in text]
+    n_bad = sum(ours.encode(text)[0] != theirs.encode(text) + [1] or
+                ours.decode(theirs.encode(text)) != theirs.decode(theirs.encode(text)) for text in texts
+                if 2 not in theirs.encode(text))
+    print(f"check-tokenizers: spiece.model: {len(texts)} texts: {n_bad} differ")
+    return n_bad
+
+
+def check_spm(folder):
+    try:
+        import transformers  # noqa: F401
+    except ImportError as error:
+        print(f"check-tokenizers: marian: skipped: {error}")
+        return check_t5(folder / "t5_spm")
+    return check_t5(folder / "t5_spm") + sum(check_marian(folder / f"marian{i}", i) for i in range(len(SPM_KINDS)))
+
+
 if __name__ == "__main__":
     is_golden = sys.argv[1] == "--golden"
     folder = pathlib.Path(sys.argv[1 + is_golden])
@@ -426,5 +594,5 @@ if __name__ == "__main__":
     n_bad = sum(check(path.parent.name, path, number) for number, path in enumerate(paths))
     if (folder / "vocab_txt").exists():
         n_bad += check("vocab_txt", paths[0], len(paths), folder / "vocab_txt")
-    n_bad += check_merges(folder)
+    n_bad += check_merges(folder) + check_code_points(folder) + check_spm(folder)
     sys.exit(n_bad > 0)

@@ -6,7 +6,7 @@
 #   dependencies.sh find PREFIX pinned       the same of the archives in the folder PREFIX (.packaging/libraries.sh)
 #   dependencies.sh install GROUP...         installs what build, check, test, optional, draw,
 #                                            pictures, lint, engines, packages, fresh, python, clang,
-#                                            fuzz, browser, aarch64, targets, wasm, node lack on Debian and
+#                                            fuzz, browser, aarch64, targets, wasm, node, cache lack on Debian and
 #                                            Ubuntu; does and says nothing when all is there
 #   dependencies.sh missing GROUP...         names the packages
 #
@@ -101,9 +101,10 @@ missing() {
         has_shared libpangocairo-1.0.so.0 || echo libpangocairo-1.0-0
         has_monospace || echo fonts-dejavu-core
         ;;
-    pictures) # what --image reads PNG and JPEG with at run time
+    pictures) # what --image reads PNG, JPEG and WebP with at run time
         has_shared libpng16.so.16 || echo libpng16-16
         has_shared libturbojpeg.so.0 || echo libturbojpeg0
+        has_shared libwebp.so.7 || echo libwebp7
         ;;
     lint)
         has_program clang-format || echo clang-format
@@ -147,6 +148,7 @@ missing() {
         has_for_arm libpangocairo-1.0.so.0 || echo libpangocairo-1.0-0:arm64
         has_for_arm libpng16.so.16 || echo libpng16-16:arm64
         has_for_arm libturbojpeg.so.0 || echo libturbojpeg0:arm64
+        has_for_arm libwebp.so.7 || echo libwebp7:arm64
         has_monospace || echo fonts-dejavu-core
         ;;
     wasm) # a compiler for WebAssembly, its C library, and what gets sources of libraries
@@ -163,6 +165,7 @@ missing() {
         "${PYTHON:-python3}" -c 'import ensurepip' 2>/dev/null || echo python3-venv
         ;;
     node) has_program node || echo nodejs ;;
+    cache) [ -d /usr/lib/ccache ] || echo ccache ;; # CI compiles one source in several folders
     fuzz) # behind clang, whose version decides
         has_fuzzer || echo "libclang-rt-$("$clang" -dumpversion | cut -d. -f1)-dev"
         ;;

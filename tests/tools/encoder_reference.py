@@ -273,7 +273,8 @@ def picture(directory, pixels):
     sites["ln_final.hook_normalized"] = x = w.norm("post_layernorm" if is_clip else "layernorm", x, eps)
     if w.find("classifier.weight") is not None:
         mean = x[1 + n_register:].mean(0)
-        sites["logits"] = w.linear("classifier", (x[0] if family == "vit" else np.concatenate([x[0], mean]))[None])
+        sites["head.hook_pooled"] = pooled = (x[0] if family == "vit" else np.concatenate([x[0], mean]))[None]
+        sites["logits"] = w.linear("classifier", pooled)
     return sites
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""make_animation.py - films README's picture: data/pictures/live.html in Chromium. A sentence is typed, and heads
-2.5 and 1.1 are switched off: the next word changes from `are` to `is`.
+"""make_animation.py - films README's picture: the stage of data/pictures/live.html in Chromium. The pointer goes to
+head 2.5, which is switched off, and so is 1.1: the next word changes from `are` to `is`, and is written.
 
-    tests/tools/make_animation.py        writes data/pictures/live.webp and live-still.png
+    tests/tools/make_animation.py        writes data/pictures/live.webp, and live-still.png: three frames, as on telephones
 
-Needs chromium, and img2webp of Debian's package webp. The page's toolbars are hidden, its story too, so
-that text, matrix, heads and next words fit one picture. Nothing that the page computes is changed.
+Needs chromium, and img2webp of Debian's package webp. The page's story is hidden, and nothing that the page computes
+is changed.
 """
 import base64
 import json
@@ -17,16 +17,17 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "data/pictures"
-WIDTH, HEIGHT, SCALE = 1012, 436, 1.5
+WIDTH, HEIGHT, SCALE = 1012, 560, 1.5
+TELEPHONE = 390, 800
 STYLE = """
-#top, #live-story, #live-tools, #live-questions, #bar, #live-status, #live-next label, #live-add, #readout, #detail,
-#sorting, #view-tools, #live-how, #legend { display: none !important }
-body { padding-top: 0 !important; margin-top: -8px !important }
-#one { position: absolute; left: 22px; top: 78px; width: 580px }
-#heads { position: absolute; left: 606px; top: 226px; width: 384px }
-#live-undo { position: absolute; left: 370px; top: 130px; width: 200px }
+#stage-story, #stage-text, #live-status { display: none !important }
+#live-stage { height: calc(100vh - 1.4rem) !important }
+#stage-undo { min-height: 2.8rem }
+#stage-bars li:nth-child(n + 6) { display: none } /* the picture is low */
 #pointer { position: fixed; z-index: 99; width: 20px; height: 20px; pointer-events: none }
 """
+BESIDE = """<body style="margin:0;display:flex;gap:18px;padding:6px;background:#fff">{}</body>"""
+FRAME = '<img style="width:318px;border:1px solid #c4cbd3;border-radius:12px" src="data:image/png;base64,{}">'
 POINTER = ('<svg viewBox="0 0 20 20"><path d="M3 1v15l4-4 3 7 3-1-3-7h6z" fill="#fff" stroke="#000" '
            'stroke-width="1.3"/></svg>')
 IS_READY = "globalThis.attnLive && attnLive.isReady() && attnLive.isDone()"
@@ -105,50 +106,77 @@ class Film:
             self.point(*(a + (b - a) * i / n_step for a, b in zip(begin, box)))
             self.shoot(60)
 
-    def click(self, selector):
+    def click(self, selector, ms):
+        """Moves to what is pressed, and shoots while the page moves, for MS."""
         self.move_to(selector)
         self.browser.run(f"document.querySelector('{selector}').click()")
+        for _ in range(4):
+            time.sleep(ms / 4000)
+            self.shoot(ms // 4)
         time.sleep(0.4)
         self.browser.wait(IS_READY)
 
-    def type(self, words):
-        for word in words:
-            self.browser.send("Input.insertText", text=word)
-            time.sleep(0.5)
-            self.browser.wait(IS_READY)
-            self.shoot(420)
+
+ADDRESS = "#stage=1&h=2.5&text=The%20keys%20to%20the%20cabinet"
+
+
+def open_stage(browser, width, height, scale):
+    """The stage of the page, with a pointer."""
+    browser.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False)
+    browser.send("Page.navigate", url="about:blank")
+    browser.send("Page.navigate", url=(PICTURES / "live.html").as_uri() + ADDRESS)
+    browser.wait(IS_READY)
+    browser.run(f"document.head.append(Object.assign(document.createElement('style'), {{textContent: {json.dumps(STYLE)}}}))")
+    browser.run("document.querySelector('#live-stage').classList.remove('told')")
+    browser.run(f"document.body.append(Object.assign(document.createElement('div'), {{id: 'pointer', innerHTML: {json.dumps(POINTER)}}}))")
+    time.sleep(0.6)
+
+
+def film(browser, folder):
+    open_stage(browser, WIDTH, HEIGHT, SCALE)
+    made = Film(browser, folder)
+    made.point(*made.at)
+    made.shoot(2200)
+    for head in (21, 9): # 2.5 and 1.1
+        made.click(f"#stage-cell-{head}", 400)
+        made.shoot(2600)
+    browser.run("[...document.querySelectorAll('.stage-bar')].find(bar => bar.firstChild.textContent === 'is').id = 'next'")
+    made.click("#next", 400)
+    made.shoot(2200)
+    arguments = [str(item) for path, ms in made.frames for item in ("-d", ms, path)]
+    subprocess.run(["img2webp", "-loop", "0", "-lossless", "-m", "6", *arguments, "-o", PICTURES / "live.webp"],
+                   check=True, stdout=subprocess.DEVNULL)
+    print(f"make_animation.py: {len(made.frames)} frames, {(PICTURES / 'live.webp').stat().st_size} bytes")
+
+
+def still(browser, folder):
+    """Three frames beside each other: what is there, without head 2.5, and without 1.1 either."""
+    open_stage(browser, *TELEPHONE, 2)
+    browser.run("document.querySelector('#pointer').remove()")
+    made = Film(browser, folder)
+    frames = [made.shoot(0)]
+    for head in (21, 9):
+        browser.run(f"document.querySelector('#stage-cell-{head}').click()")
+        time.sleep(0.8)
+        browser.wait(IS_READY)
+        frames.append(made.shoot(0))
+    page = folder / "still.html"
+    page.write_text(BESIDE.format("".join(FRAME.format(base64.b64encode(path.read_bytes()).decode()) for path in frames)))
+    browser.send("Emulation.setDeviceMetricsOverride", width=1008, height=668, deviceScaleFactor=1.5, mobile=False)
+    browser.send("Page.navigate", url=page.as_uri())
+    browser.wait("document.images.length === 3 && [...document.images].every(i => i.complete)")
+    browser.screenshot(PICTURES / "live-still.png")
 
 
 def main():
     folder = pathlib.Path(tempfile.mkdtemp())
     browser = Browser()
     browser.send("Page.enable")
-    browser.send("Emulation.setDeviceMetricsOverride", width=WIDTH, height=HEIGHT, deviceScaleFactor=SCALE, mobile=False)
     browser.send("Page.setBypassCSP", enabled=True)
-    browser.send("Page.navigate", url=(PICTURES / "live.html").as_uri() + "#v=matrix&h=2.5&text=The%20keys%20to%20the%20cabinet")
-    browser.wait(IS_READY)
-    browser.run(f"document.head.append(Object.assign(document.createElement('style'), {{textContent: {json.dumps(STYLE)}}}))")
-    browser.run(f"document.body.append(Object.assign(document.createElement('div'), {{id: 'pointer', innerHTML: {json.dumps(POINTER)}}}))")
-    film = Film(browser, folder)
-    film.point(*film.at)
-    film.shoot(1000) # what a viewer without animation shows
-    browser.run("document.querySelector('#live-text').focus(), document.querySelector('#live-text').select()")
-    film.type(["The", " keys", " to", " the", " cabinet"])
-    film.shoot(1200)
-    film.click("#live-off")
-    film.shoot(1500)
-    film.click("#thumb-9")
-    film.shoot(700)
-    film.click("#live-off")
-    still = film.shoot(3000)
-    film.click("#live-restore")
-    film.shoot(1800)
-    arguments = [str(item) for path, ms in film.frames for item in ("-d", ms, path)]
-    subprocess.run(["img2webp", "-loop", "0", "-lossless", "-m", "6", *arguments, "-o", PICTURES / "live.webp"],
-                   check=True, stdout=subprocess.DEVNULL)
-    (PICTURES / "live-still.png").write_bytes(still.read_bytes())
-    print(f"make_animation.py: {len(film.frames)} frames, {(PICTURES / 'live.webp').stat().st_size} bytes")
+    film(browser, folder)
+    still(browser, folder)
     browser.process.kill()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
-"""Makes the fixtures family-*: tiny random models of the families beyond GPT-2 as transformers saves them.
+"""Makes the fixtures family-*, or PREFIX-NAME of the models NAME: tiny random models of the families beyond GPT-2 as transformers saves them.
 
-    python tests/tools/make_family_fixtures.py MODELS_FOLDER
+    python tests/tools/make_family_fixtures.py MODELS_FOLDER [PREFIX NAME...]
 
 MODELS_FOLDER/NAME has config.json, weights, info.json and expected/: float64 results of transformers,
 its casts to float32 taken out, rounded to float32. attn_K [layer, head, query, key], hidden_K
@@ -55,8 +55,8 @@ def last_rows(folder, k):
     return sites | {f"blocks.{i}.attn.hook_pattern": x for i, x in enumerate(patterns)}
 
 
-def convert(source):
-    target = FIXTURES / ("family-" + source.name.replace("_", "-"))
+def convert(source, prefix):
+    target = FIXTURES / (prefix + "-" + source.name.replace("_", "-"))
     info = json.loads((source / "info.json").read_text())
     arrays = {}
     shutil.rmtree(target, ignore_errors=True)
@@ -69,5 +69,7 @@ def convert(source):
 
 
 if __name__ == "__main__":
+    prefix, *names = sys.argv[2:] or ["family"]
     for folder in sorted(pathlib.Path(sys.argv[1]).iterdir()):
-        convert(folder)
+        if not names or folder.name in names:
+            convert(folder, prefix)

@@ -2,7 +2,7 @@
 
     python tests/tools/make_pictures.py
 
-Members: pictures of every kind, PNG and JPEG, and two arrays; `pictures.txt`, a line `NAME HEIGHT WIDTH HASH` a picture, of its bytes as
+Members: pictures of every kind, PNG, JPEG and WebP, and two arrays; `pictures.txt`, a line `NAME HEIGHT WIDTH HASH` a picture, of its bytes as
 ImageOps.exif_transpose and Image.convert("RGB") give them; `resize.txt`, lines `HEIGHT WIDTH HEIGHT WIDTH FILTER HASH`, of pictures that
 pattern() makes; `steps.txt`, lines `HEIGHT WIDTH HEIGHT WIDTH HASH CONFIG`, of the values that the image
 processors make of such a picture with CONFIG as their preprocessor_config.json. HASH is FNV-1a of 64 bits.
@@ -90,6 +90,14 @@ def make_files():
     }
     for name, sampling in (("444", 0), ("422", 1), ("420", 2)):
         files[name + ".jpg"] = written(Image.fromarray(rgb), "JPEG", quality=80, subsampling=sampling)
+    files |= {
+        "lossy.webp": written(Image.fromarray(rgb), "WEBP", quality=80),
+        "lossless.webp": written(Image.fromarray(rgb), "WEBP", lossless=True),
+        "alpha.webp": written(Image.fromarray(pixels), "WEBP", quality=80),
+        "lossless_alpha.webp": written(Image.fromarray(pixels), "WEBP", lossless=True, exact=True),
+        "turned6.webp": written(Image.fromarray(rgb), "WEBP", lossless=True, exif=exif(6)),
+        "turned7.webp": written(Image.fromarray(rgb), "WEBP", quality=80, exif=exif(7)[6:]),
+    }
     for orientation in range(1, 9):
         files[f"turned{orientation}.jpg"] = written(Image.fromarray(rgb), "JPEG", quality=80, subsampling=0,
                                                     exif=exif(orientation))

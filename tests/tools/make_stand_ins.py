@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """make_stand_ins.py - makes small models with the names and shapes of published ones, so that the manual's
-commands about them run without a network: BERT, ViT, DINOv2, CLIP, GPT-2 and GGUF files, and the texts, tables
+commands about them run without a network: BERT, ESM-2, ViT, DINOv2, CLIP, GPT-2 and GGUF files, and the texts, tables
 and pictures that the commands read.
 
     make_stand_ins.py FOLDER     in the repository root; the commands run in FOLDER, with HOME and HF_HUB_CACHE
@@ -13,6 +13,7 @@ patches. Only the standard library is used.
 import hashlib
 import json
 import pathlib
+import shutil
 import struct
 import sys
 import tarfile
@@ -98,14 +99,31 @@ def make_bert(folder, hub):
 
 
 def make_image_models(folder, hub):
-    shapes = {"projection.weight": [12, 3, 16, 16], "position_embeddings": [1, 197, 12]}
+    # Half of the patches of the published models: the 10th row of patches is the last that the manual names.
+    shapes = {"projection.weight": [12, 3, 16, 16], "position_embeddings": [1, 101, 12]}
     labels = {"0": "tabby, tabby cat", "1": "dog", "2": "fish", "3": "bird"}
-    grow(unpack(folder / "fixtures", "image-encoders.tar", "vit"), folder / "vit-base", shapes, image_size=224, patch_size=16, id2label=labels,
+    grow(unpack(folder / "fixtures", "image-encoders.tar", "vit"), folder / "vit-base", shapes, image_size=160, patch_size=16, id2label=labels,
          label2id={label: int(i) for i, label in labels.items()})
     cache(hub, "google/vit-base-patch16-224").symlink_to(folder / "vit-base")
-    shapes = {"projection.weight": [12, 3, 14, 14], "position_embeddings": [1, 257, 12]}
-    grow(unpack(folder / "fixtures", "image-encoders.tar", "dinov2"), folder / "dinov2-base", shapes, image_size=224, patch_size=14)
+    shapes = {"projection.weight": [12, 3, 14, 14], "position_embeddings": [1, 122, 12]}
+    grow(unpack(folder / "fixtures", "image-encoders.tar", "dinov2"), folder / "dinov2-base", shapes, image_size=154, patch_size=14)
     unpack(folder, "clip.tar", "clip")
+
+
+def make_classifiers(folder):
+    """`ner` labels tokens, `squad` answers with spans: the fixture `classifier` with other heads."""
+    for name, head, matrix, labels in (("ner", "BertForTokenClassification", "classifier", ["O", "B-LOC", "I-LOC"]),
+                                       ("squad", "BertForQuestionAnswering", "qa_outputs", ["start", "end"])):
+        model, given = folder / name, FIXTURES / "classifier"
+        shutil.copytree(given, model)
+        config = json.loads((given / "config.json").read_text())
+        config |= {"architectures": [head], "id2label": {str(i): label for i, label in enumerate(labels)}}
+        (model / "config.json").write_text(json.dumps(config))
+        tensors = {}
+        for key, (shape, data) in read_tensors(given / "model.safetensors").items():
+            is_head = key.startswith("classifier.")
+            tensors[key.replace("classifier", matrix)] = fill([len(labels), *shape[1:]], data) if is_head else (shape, data)
+        write_tensors(model / "model.safetensors", tensors)
 
 
 def make_gguf_files(folder, hub, home):
@@ -136,6 +154,9 @@ def make_inputs(folder):
     text = "The keys to the cabinet\nThe dogs near the door\n"
     (folder / "texts.txt").write_text(text)
     (folder / "story.txt").write_text(text)
+    for name, last in (("P69905", 4), ("proteins", None)):
+        lines = (FIXTURES / "proteins/proteins.fasta").read_text().splitlines(keepends=True)
+        (folder / f"{name}.fasta").write_text("".join(lines[:last]))
     (folder / "pictures.jsonl").write_text('{"image": "cat.png"}\n')
     (folder / "pictures.csv").write_text("image,target\ncat.png,cat\n")
     (folder / "pairs.csv").write_text("text,target,foil,number\nThe keys, are, is,pl\nThe key, is, are,sg\n")
@@ -145,7 +166,10 @@ def main(folder):
     hub, home = folder / "hub", folder / "home"
     make_bert(folder, hub)
     make_image_models(folder, hub)
+    make_classifiers(folder)
     make_gguf_files(folder, hub, home)
+    cache(hub, "facebook/esm2_t6_8M_UR50D").symlink_to(FIXTURES / "proteins")
+    cache(hub, "Helsinki-NLP/opus-mt-en-fr").symlink_to(unpack(folder / "fixtures", "stacks.tar", "whole_opus"))
     cache(hub, "openai-community/gpt2").symlink_to(MODELS / "tiny-gpt2")
     cache(hub, "EleutherAI/pythia-14m", "step1000").symlink_to(MODELS / "tiny-gpt2")
     (folder / "path/to").mkdir(parents=True)
