@@ -14,8 +14,8 @@
 #
 # After the name come lines of bash, then what is expected byte for byte: `--- stdout`, `--- stderr`
 # and `--- exit`, in this order. What is left out is nothing, or 0. `--- stdout, no final newline` is
-# output that ends within a line. Text above the first case is for readers. `--- needs THING` below
-# the lines of bash: without THING, one of `missing` below, the case is skipped, and its name printed.
+# output that ends within a line. Text above the first case is for readers. `--- needs THING...` below
+# the lines of bash: without a THING, each one of `missing` below, the case is skipped, and its name printed.
 #
 # Each case runs in an empty folder, with attn-cli in PATH, $MODELS and $FIXTURES, and an environment
 # without anything else of the user's. Paths below these two are compared as `$MODELS/...`, so
@@ -46,7 +46,7 @@ begin_case() { # NAME
 
 # The last case of $file gets the part that was read.
 end_part() {
-    local stem=$scratch/cases/$((${#name_of[@]} - 1))
+    local stem=$scratch/cases/$((${#name_of[@]} - 1)) thing
     case $part in
     header)
         printf '%s' "$text" >"$scratch/headers/${file//\//,}"
@@ -58,10 +58,15 @@ end_part() {
     'exit '* | 'needs '*)
         [ -z "$text" ] || malformed "lines below '--- $part'"
         text=${part#* }$'\n' part=${part%% *}
-        [ $part = exit ] || [ "${missing[${text%$'\n'}]+is}" ] ||
-            malformed "'--- needs ${text%$'\n'}', expected one of: ${!missing[*]}"
+        [ $part = exit ] || for thing in $text; do
+            [ "${missing[$thing]+is}" ] || malformed "'--- needs $thing', expected some of: ${!missing[*]}"
+        done
         ;;
-    script) [ -n "$text" ] || malformed "'${name_of[-1]}' has no command" ;;
+    script)
+        [ -n "$text" ] || malformed "'${name_of[-1]}' has no command"
+        [[ ! $text =~ [[:space:]]\$(FIXTURES|MODELS) ]] ||
+            malformed "'${name_of[-1]}' has \$${BASH_REMATCH[1]} without quotes, where a path may have a space"
+        ;;
     stdout | stderr) ;;
     *) malformed "'--- $part', expected needs, stdout, stderr or exit" ;;
     esac
@@ -97,11 +102,15 @@ read_cases() { # FILE
 # --- What may be absent -------------------------------------------------------------------------
 
 # Why cases that need a THING are skipped here; empty: they run.
-declare -A missing=([drawing]='' [pictures]='' [terminal]='')
+declare -A missing=([drawing]='' [full]='' [pictures]='' [python]='' [terminal]='')
 
 look_for() { # THING
     local group=${1/drawing/draw} packages
-    if [ "$1" != terminal ]; then
+    if [ "$1" = full ]; then
+        [ "${TORTURE-}" = full ] || missing[full]='it takes seconds, and TORTURE=full runs it'
+    elif [ "$1" = python ]; then
+        command -v python3 >/dev/null || missing[python]='there is no python3'
+    elif [ "$1" != terminal ]; then
         packages=$(tests/tools/dependencies.sh missing "$group")
         [ -z "$packages" ] || missing[$1]="there is no $packages ('make deps-$group' installs it)"
     elif ! script -qec true /dev/null </dev/null >/dev/null 2>&1; then
@@ -160,12 +169,10 @@ is_as_expected() { # CASE PART
 }
 
 run_case() { # NUMBER
-    local stem=$scratch/cases/$1 name="${file_of[$1]}:${name_of[$1]}" part is_same=yes need=
-    [ ! -e "$stem.needs" ] || read -r need <"$stem.needs"
-    if [ "$need" ] && [ "${missing[$need]}" ]; then
-        echo "skipped $name: ${missing[$need]}"
-        return
-    fi
+    local stem=$scratch/cases/$1 name="${file_of[$1]}:${name_of[$1]}" part is_same=yes need
+    [ ! -e "$stem.needs" ] || for need in $(<"$stem.needs"); do
+        [ -z "${missing[$need]}" ] || { echo "skipped $name: ${missing[$need]}" && return; }
+    done
     run_script "$stem"
     [ $is_refreshing = no ] || take_seen "$stem" "$name"
     for part in stdout stderr exit; do

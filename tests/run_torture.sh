@@ -5,8 +5,8 @@
 #                               TORTURE_PARTS, or all
 #   run_torture.sh --list       their names, one a line
 #
-# The parts run side by side. It takes seconds, as a part of `make test`; TORTURE=full (`make torture`)
-# tries everything, which takes many minutes. What the machine lacks is skipped and named.
+# The parts run side by side. It takes seconds, as a part of `make test`; CI tries more (TORTURE=more), and
+# TORTURE=full (`make torture`) everything, which takes many minutes. What the machine lacks is skipped and named.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/support/part.sh

@@ -79,7 +79,7 @@ static void put_wrong(struct attn_case *c, int defect, struct attn_buffer *out)
 
 static void make(struct attn_case *c)
 {
-    const uint64_t rare = /* the model has none */
+    const attn_site_set rare = /* the model has none */
         ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) |
         ATTN_SITE_BIT(ATTN_SITE_ROT_Q) | ATTN_SITE_BIT(ATTN_SITE_ROT_K) |
         ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR) | ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_MID) |

@@ -314,6 +314,12 @@ void attn_browser_set_media(struct attn_browser *browser, const char *media, con
          "{'media':'%s','features':[{'name':'prefers-color-scheme','value':'%s'}]}", media, scheme);
 }
 
+void attn_browser_set_still(struct attn_browser *browser)
+{
+    tell(browser, "Emulation.setEmulatedMedia",
+         "{'features':[{'name':'prefers-reduced-motion','value':'reduce'}]}");
+}
+
 void attn_browser_set_touch(struct attn_browser *browser)
 {
     tell(browser, "Emulation.setTouchEmulationEnabled", "{'enabled':true}");

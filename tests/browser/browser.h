@@ -65,6 +65,9 @@ void attn_browser_choose(struct attn_browser *browser, const char *selector,
 /* Media "" or "print"; SCHEME "light" or "dark". */
 void attn_browser_set_media(struct attn_browser *browser, const char *media, const char *scheme);
 
+/* The reader wants less motion. */
+void attn_browser_set_still(struct attn_browser *browser);
+
 /* The screen is touched. */
 void attn_browser_set_touch(struct attn_browser *browser);
 void attn_browser_set_script(struct attn_browser *browser, bool is_on);

@@ -74,7 +74,7 @@ static void type_into_search(const char *text)
 
     snprintf(expression, sizeof expression,
              "(f => { f.value = '%s'; f.dispatchEvent(new Event('input')); })("
-             "document.querySelector('.x-find'))",
+             "document.querySelector('#find, .x-find'))",
              text);
     free(attn_browser_text(browser, expression));
 }
@@ -195,7 +195,7 @@ START_TEST(head_that_is_chosen_shows_its_pattern)
     attn_browser_text(browser, "document.querySelector('.x-map').focus()");
     attn_browser_key(browser, "ArrowDown", 0);
     attn_browser_wait(browser, NAME " == 'layer 2, head 2'");
-    attn_browser_click_on(browser, ".x-table tbody tr:nth-child(4)");
+    attn_browser_click_on(browser, ".x-table tbody tr[data-row='3']");
     attn_browser_wait(browser, NAME " == 'layer 0, head 2'");
     leave();
 }
@@ -233,7 +233,7 @@ START_TEST(rows_are_sorted_and_found)
     ablate();
     attn_browser_load(browser, "p.html", "");
     assert_text("document.querySelectorAll('.x-table tbody tr').length", "33");
-    attn_browser_click_on(browser, ".x-table th:nth-child(5) button"); /* by size */
+    assert_text("document.querySelectorAll('input[type=search]').length", "1");
     assert_text(LINE(0) ".startsWith('head25')", "true");
     assert_text(LINE(1) ".startsWith('head11')", "true");
     attn_browser_click_on(browser, ".x-table th:nth-child(5) button"); /* up */
@@ -362,6 +362,90 @@ START_TEST(similar_heads_are_compared)
 }
 END_TEST
 
+/* --- Causes ---------------------------------------------------------------------------------- */
+
+/* The row of the table whose line or dot is at a point of row I, near its end. */
+static size_t point_at_row(size_t i)
+{
+    char expression[512];
+    char *text;
+    double x, y;
+    size_t row;
+
+    snprintf(
+        expression, sizeof expression,
+        "(p => { const at = (p.getPointAtLength(p.getTotalLength() * 0.9))"
+        ".matrixTransform(p.getScreenCTM()); const met = document.elementFromPoint(at.x, at.y);"
+        "return [at.x, at.y, [...document.querySelectorAll('.x-plot [id^=row-]')]"
+        "[[...met.parentNode.children].indexOf(met)].id.slice(4)].join(' '); })"
+        "(document.getElementById('row-%zu'))",
+        i);
+    text = attn_browser_text(browser, expression);
+    ck_assert_int_eq(sscanf(text, "%lf %lf %zu", &x, &y, &row), 3);
+    free(text);
+    attn_browser_point(browser, x, y);
+    return row;
+}
+
+START_TEST(lines_of_causes_say_their_numbers_and_show_their_heads)
+{
+    const cJSON *rows, *row;
+    cJSON *json;
+    char expected[128];
+
+    enter();
+    RUN("attribute", "-m", "fable", "--method", "causes", "--target", " are", "--foil", " is",
+        keys);
+    json = read_json("j.json");
+    rows = cJSON_GetObjectItem(json, "rows");
+    attn_browser_load(browser, "p.html", "");
+    ck_assert_double_eq(
+        attn_browser_number(browser, "document.querySelectorAll('.x-plot [id^=row-]').length"),
+        cJSON_GetArraySize(rows));
+    for (int i = 0; i < cJSON_GetArraySize(rows); i += 3) {
+        row = cJSON_GetArrayItem(rows, (int)point_at_row((size_t)i));
+        snprintf(expected, sizeof expected, "%s%.4f",
+                 number_of(row, "attribution") < 0 ? "\u2212" : "",
+                 fabs(number_of(row, "attribution")));
+        assert_text("document.querySelector('.x-tip .is-shown + .is-shown').textContent", expected);
+        if (!cJSON_IsNumber(cJSON_GetObjectItem(row, "head")))
+            continue;
+        snprintf(expected, sizeof expected, NAME " == 'layer %.0f, head %.0f'",
+                 number_of(row, "layer"), number_of(row, "head"));
+        attn_browser_wait(browser, expected);
+        snprintf(expected, sizeof expected, HASH ".includes('k=%.0f')", number_of(row, "key"));
+        assert_text(expected, "true");
+    }
+    cJSON_Delete(json);
+    attn_browser_point(browser, 2, 2);
+    attn_browser_text(browser, "document.querySelector('.x-table').focus()");
+    attn_browser_click_on(browser, ".x-table tbody tr:nth-child(3)");
+    assert_text("[...document.querySelectorAll('.x-plot [id^=row-]')].filter(p => "
+                "p.style.opacity === '').map(p => p.id).join()",
+                "row-2");
+    leave();
+}
+END_TEST
+
+START_TEST(readings_begin_at_the_answer_and_take_the_width)
+{
+    enter();
+    RUN("lens", "-m", "fable", "--queries", "0-4", keys);
+    attn_browser_load(browser, "p.html", "");
+    assert_text(CHOSEN, "3resid_post411048 are0.245593");
+    assert_text("document.querySelector('.x-map').getBoundingClientRect().width > 500 && "
+                "!document.body.classList.contains('beside')",
+                "true");
+    attn_browser_resize(browser, 390, 844);
+    attn_browser_load(browser, "p.html", "");
+    assert_text("(m => m.scrollLeft + m.clientWidth >= m.scrollWidth - 3)"
+                "(document.querySelector('.x-map'))",
+                "true");
+    assert_text("document.documentElement.scrollWidth <= 390", "true");
+    leave();
+}
+END_TEST
+
 /* --- The function ---------------------------------------------------------------------------- */
 
 START_TEST(drawn_again_it_leaves_no_listener)
@@ -387,7 +471,7 @@ START_TEST(drawn_again_it_leaves_no_listener)
     attn_browser_text(browser, "document.querySelector('.x-map').focus()");
     attn_browser_key(browser, "s", 0);
     assert_text("document.querySelector('.x-table th[aria-sort]').getAttribute('aria-sort')",
-                "descending");
+                "ascending");
     free(attn_browser_text(browser, "data.rows = data.rows.slice(0, 9), data.map.at = "
                                     "data.map.at.slice(0, 18), attnExperiment.show(place, data)"));
     assert_text("document.querySelectorAll('.x-table tbody tr').length", "9");
@@ -420,11 +504,16 @@ START_TEST(items_have_a_map_for_each_group)
     assert_text("[...document.querySelectorAll('.x-group option')].map(o => "
                 "o.textContent).join('|')",
                 "plural|</script><b>one</b>");
-    attn_browser_click_on(browser, ".x-table tbody tr:nth-child(50)");
+    attn_browser_click_on(browser, ".x-table tbody tr[data-row='49']");
     assert_text("document.querySelector('.x-group').value", "1"); /* it is of the other group */
     attn_browser_key(browser, "s", 0);
     attn_browser_key(browser, "v", 0);
-    assert_text(HASH, "#x=kl&sort=change%3Asize&row=49&group=1");
+    assert_text(HASH, "#x=kl&sort=change%3Aup&row=49&group=1");
+    attn_browser_key(browser, "s", 0); /* by kl */
+    assert_text(HASH, "#x=kl&sort=kl%3Asize&row=49&group=1");
+    attn_browser_load(browser, "p.html", "sort=none");
+    assert_text("document.querySelector('.x-table th[aria-sort]')", "null");
+    assert_text(HASH, "#sort=none");
     attn_browser_load(browser, "p.html", "x=kl&sort=kl:up&row=3&group=9&find=head&d=dark");
     assert_text("document.querySelector('.x-show').value", "kl");
     assert_text("document.querySelector('.x-note').textContent", "64 of 66 rows");
@@ -502,6 +591,8 @@ ATTN_SUITE("browser_experiment", map_says_every_number_and_shows_its_sign,
            head_that_is_chosen_shows_its_pattern, another_column_is_drawn,
            rows_are_sorted_and_found, table_is_saved, surprisal_colours_the_text,
            readings_have_their_tokens, pair_says_both_texts, similar_heads_are_compared,
-           drawn_again_it_leaves_no_listener, items_have_a_map_for_each_group,
+           drawn_again_it_leaves_no_listener,
+           lines_of_causes_say_their_numbers_and_show_their_heads,
+           readings_begin_at_the_answer_and_take_the_width, items_have_a_map_for_each_group,
            text_from_outside_stays_text, dark_paper_and_telephone,
            has_figure_and_table_without_a_script)

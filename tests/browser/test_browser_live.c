@@ -64,11 +64,18 @@ static const char keys[] = "The keys to the cabinet";
 #define TOKENS ID("live-tokens") ".textContent"
 #define EXPECTED ID("live-expected") ".textContent"
 
-/* Opens a live page of fable, and waits until the tool answers in it. */
+/* Loads the page and waits until all work is done. Without a HASH it opens on the stage. */
+static void load(const char *hash)
+{
+    attn_browser_load(browser, "p.html", hash);
+    attn_browser_wait(browser, "globalThis.attnLive && attnLive.isReady() && attnLive.isDone()");
+}
+
+/* Opens a live page of fable on its workbench, and waits until the tool answers in it. */
 static void open_page(const char *hash)
 {
     RUN("--html", "p.html", "--live", keys);
-    attn_browser_load(browser, "p.html", hash);
+    attn_browser_load(browser, "p.html", *hash == '\0' ? "v=grid" : hash);
     attn_browser_wait(browser, "globalThis.attnLive && attnLive.isReady()");
 }
 
@@ -167,6 +174,7 @@ START_TEST(fable_has_the_bits_of_the_binary)
 {
     enter();
     open_page("");
+    assert_text("document.documentElement.lang", "en");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         SAME("run", "-m", "fable", texts[i]);
         SAME("run", "-m", "fable", "--sites", "*", "--json", "-", texts[i]);
@@ -480,7 +488,7 @@ START_TEST(a_large_model_is_asked_for)
 
     enter();
     RUN("--html", "p.html", "--live", "--live-limit", "1", "-q", keys);
-    attn_browser_load(browser, "p.html", "");
+    attn_browser_load(browser, "p.html", "v=grid");
     assert_text("document.querySelectorAll('[id^=live-file-]').length", "0");
     attn_browser_wait(browser, STATUS);
     assert_text(STATUS, "This page holds no model: choose the files of one.");
@@ -504,8 +512,7 @@ START_TEST(a_story_has_steps)
         file);
     fclose(file);
     RUN("--html", "p.html", "--live", "--story", "story.json", keys);
-    attn_browser_load(browser, "p.html", "");
-    attn_browser_wait(browser, "globalThis.attnLive && attnLive.isReady() && attnLive.isDone()");
+    load("");
     assert_text(TOKENS, "The keys");
     assert_text(ID("live-step-title") ".textContent", "Agreement");
     assert_text(ID("head") ".value", "26");
@@ -597,8 +604,7 @@ static void open_bert(const char *const *args, const char *hash)
 {
     unpack("encoders.tar", "bert");
     run(args);
-    attn_browser_load(browser, "p.html", hash);
-    attn_browser_wait(browser, "globalThis.attnLive && attnLive.isReady() && attnLive.isDone()");
+    load(*hash == '\0' ? "v=grid" : hash);
 }
 
 #define PAIR "--pair", "on mat", "--html", "p.html", "--live", "the cat [MASK]."
@@ -741,6 +747,487 @@ START_TEST(two_boxes_fit_a_telephone)
                 "b.getBoundingClientRect().width > 300)",
                 "true");
     assert_text(ID("live-remove") ".getBoundingClientRect().height >= 44", "true");
+    leave();
+}
+END_TEST
+
+/* --- The stage ------------------------------------------------------------------------------- */
+
+#define WORDS "[...document.querySelectorAll('.stage-word bdi')].map(b => b.textContent).join('|')"
+#define BARS "[...document.querySelectorAll('.stage-bar')]"
+#define IS_STAGE "document.documentElement.classList.contains('on-stage')"
+
+/* Opens the page of fable on the stage. */
+static void open_stage(const char *hash)
+{
+    RUN("--html", "p.html", "--live", keys);
+    load(hash);
+}
+
+/* What the binary prints for ARGS; free it. */
+static char *print(const char *const *args)
+{
+    struct attn_ran ran = attn_command(args);
+    char *out = strdup(ran.out);
+
+    ck_assert_msg(ran.exit == 0, "%s", ran.err);
+    attn_ran_release(&ran);
+    return out;
+}
+
+#define PRINT(...) print((const char *[]){__VA_ARGS__, NULL})
+
+/* The probability of a next token, as a bar has it: "24.6 %". */
+static void percent_of(const char *args, const char *token, char *out, size_t size)
+{
+    char expression[512], *value;
+
+    snprintf(expression, sizeof expression,
+             "attnLive.ask(['run', '-m', 'fable', '--top=12', '--json=-', %s])"
+             ".then(r => (p => (100 * p).toFixed(1) + ' %%')(JSON.parse(r.out).predictions.top"
+             ".find(p => p.token === '%s').probability))",
+             args, token);
+    value = attn_browser_text(browser, expression);
+    snprintf(out, size, "%s", value);
+    free(value);
+}
+
+START_TEST(opens_on_the_stage)
+{
+    char *row, weights[5][32], expected[128] = "";
+
+    enter();
+    open_stage("");
+    assert_text(IS_STAGE, "true");
+    assert_text(WORDS, "The|keys|to|the|cabinet");
+    assert_text("Boolean(" ID("top") ".offsetParent || " ID("panes") ".offsetParent)", "false");
+    free(attn_browser_text(browser, "attnViewer.set({ h: attnViewer.headAt('2.5') })"));
+    attn_browser_wait(browser, ID("stage-head") ".textContent === 'Head 2.5'");
+    attn_browser_wait(browser, "document.querySelectorAll('#stage-arcs path').length === 3");
+    row = PRINT("run", "-m", "fable", "--heads", "2.5", "--queries", "4", "--sites", "pattern",
+                "--precision", "7", "--csv", "-", keys);
+    ck_assert_int_eq(sscanf(strchr(row, '\n') + 1, "%*[^,],%31[^,],%31[^,],%31[^,],%31[^,],%31s",
+                            weights[0], weights[1], weights[2], weights[3], weights[4]),
+                     5);
+    free(row);
+    for (size_t k = 0; k < 5; k++)
+        if (strtod(weights[k], NULL) >= 0.02)
+            snprintf(expected + strlen(expected), sizeof expected - strlen(expected),
+                     "%zu:%.4f:%.1f ", k, strtod(weights[k], NULL), 18 * strtod(weights[k], NULL));
+    assert_text("[...document.querySelectorAll('#stage-arcs path')].map(a => a.dataset.key + ':' + "
+                "Number(a.dataset.weight).toFixed(4) + ':' + Math.max(1, "
+                "Number(a.getAttribute('stroke-width'))).toFixed(1) + ' ').join('')",
+                expected);
+    leave();
+}
+END_TEST
+
+START_TEST(arcs_are_of_the_word_under_the_pointer)
+{
+    enter();
+    open_stage("stage=1&h=2.5");
+    attn_browser_wait(browser, "document.querySelector('.stage-word.from')");
+    attn_browser_point_at(browser, ".stage-whole:nth-of-type(2) .stage-word");
+    attn_browser_wait(browser, ID("stage-said") ".textContent.startsWith('keys looks at: ')");
+    attn_browser_point_at(browser, "#stage-cell-9");
+    attn_browser_wait(browser, ID("stage-head") ".textContent === 'Head 1.1'");
+    attn_browser_point_at(browser, "#stage-said");
+    attn_browser_wait(browser, ID("stage-said") ".textContent.startsWith('cabinet looks at: ')");
+    assert_text(ID("stage-head") ".textContent", "Head 2.5");
+    leave();
+}
+END_TEST
+
+START_TEST(a_press_switches_a_head_off)
+{
+    char before[16], after[16], expected[64];
+
+    enter();
+    open_stage("");
+    percent_of("'The keys to the cabinet'", " are", before, sizeof before);
+    percent_of("'--ablate=2.5', 'The keys to the cabinet'", " are", after, sizeof after);
+    ck_assert_str_ne(before, after);
+    assert_text(BARS "[0].firstChild.textContent", "are");
+    assert_text(BARS "[0].lastChild.textContent", before);
+    attn_browser_click_on(browser, "#stage-cell-21");
+    wait_for_run();
+    snprintf(expected, sizeof expected, "%s \xe2\x86\x92 %s", before, after);
+    assert_text(BARS "[0].lastChild.textContent", expected);
+    assert_text(ID("stage-cell-21") ".getAttribute('aria-pressed')", "true");
+    assert_text(ID("stage-arcs") ".classList.contains('off')", "true");
+    assert_text(ID("live-changes") ".textContent", "head 2.5 off \xc3\x97");
+    assert_text("location.hash",
+                "#v=grid&h=2.5&stage=1&text=The%20keys%20to%20the%20cabinet&ablate=2.5");
+    attn_browser_click_on(browser, "#stage-cell-21");
+    wait_for_run();
+    assert_text(BARS "[0].lastChild.textContent", before);
+    leave();
+}
+END_TEST
+
+START_TEST(next_words_are_written)
+{
+    char *text = PRINT("generate", "-m", "fable", "-q", "-n", "10", "The dog didn"), whole[256];
+
+    enter();
+    open_stage("stage=1&text=The%20dog");
+    attn_browser_click_on(browser, ".stage-bar");
+    attn_browser_wait(browser, "attnLive.isDone() && " WORDS ".endsWith('|didn')");
+    attn_browser_click_on(browser, "#stage-on");
+    text[strcspn(text, "\n")] = '\0';
+    snprintf(whole, sizeof whole, ID("live-text") ".value === \"The dog didn%s\"", text);
+    attn_browser_wait(browser, whole);
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text(WORDS ".replaceAll('|', '')  === " ID("live-text") ".value.replaceAll(' ', '')",
+                "true");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text(
+        "new URLSearchParams(location.hash.slice(1)).get('text') === " ID("live-text") ".value",
+        "true");
+    free(text);
+    leave();
+}
+END_TEST
+
+/* The workbench has the address that it always had; that of the stage opens the stage. */
+START_TEST(the_address_has_stage_and_workbench)
+{
+    enter();
+    open_stage("stage=1&h=2.6&text=The%20dogs&ablate=2.5");
+    assert_text(IS_STAGE, "true");
+    assert_text(WORDS, "The|dogs");
+    attn_browser_click_on(browser, "#stage-workbench");
+    assert_text(IS_STAGE, "false");
+    assert_text("document.activeElement.id", "live-to-stage");
+    assert_text("location.hash", "#v=grid&h=2.6&text=The%20dogs&ablate=2.5");
+    assert_text(ID("panes") ".offsetParent !== null && " ID("thumbs") ".offsetWidth > 100", "true");
+    attn_browser_click_on(browser, "#view-matrix");
+    load("v=matrix&h=2.6&text=The%20dogs");
+    assert_text(IS_STAGE, "false");
+    assert_text(ID("live-text") ".closest('#live-controls') !== null", "true");
+    attn_browser_click_on(browser, "#live-to-stage");
+    assert_text(IS_STAGE, "true");
+    assert_text(ID("live-text") ".closest('#stage-text') !== null", "true");
+    assert_text("location.hash", "#v=matrix&h=2.6&stage=1&text=The%20dogs");
+    type("The cats");
+    assert_text(WORDS, "The|cats");
+    load("stage=1&ablate=2.5"); /* of the text that the page began with */
+    attn_browser_wait(browser, "document.querySelector('.stage-cell[aria-pressed=true]')");
+    assert_text(WORDS, "The|keys|to|the|cabinet");
+    leave();
+}
+END_TEST
+
+START_TEST(the_stage_is_used_by_keyboard)
+{
+    enter();
+    open_stage("");
+    free(attn_browser_text(browser,
+                           "document.querySelector('.stage-word[tabindex=\"0\"]').focus()"));
+    attn_browser_key(browser, "ArrowLeft", 0);
+    attn_browser_key(browser, "ArrowLeft", 0);
+    attn_browser_wait(browser, ID("stage-said") ".textContent.startsWith('to looks at: ')");
+    free(attn_browser_text(browser,
+                           "document.querySelector('.stage-cell[tabindex=\"0\"]').focus()"));
+    assert_text("document.activeElement.id", "stage-cell-24");
+    attn_browser_key(browser, "ArrowUp", 0);
+    attn_browser_key(browser, "ArrowRight", 0);
+    attn_browser_key(browser, "x", 0); /* as among all heads of the workbench */
+    wait_for_run();
+    assert_text("document.activeElement.id", "stage-cell-17");
+    assert_text(ID("live-changes") ".textContent", "head 2.1 off \xc3\x97");
+    assert_text("document.querySelectorAll('#stage-words [tabindex=\"0\"], #stage-strip "
+                "[tabindex=\"0\"]').length",
+                "2");
+    free(attn_browser_text(browser, "document.querySelector('.stage-bar').focus()"));
+    attn_browser_key(browser, " ", 0); /* writes a word, and the next one can be written */
+    attn_browser_wait(browser, "document.querySelectorAll('.stage-word').length === 6");
+    wait_for_run();
+    assert_text("document.activeElement.className", "stage-bar");
+    free(attn_browser_text(browser, "document.querySelector('#stage-next .term').focus()"));
+    assert_text(ID("stage-tip") ".hidden", "false");
+    attn_browser_key(browser, "m", 0); /* the matrix of the workbench is not seen */
+    attn_browser_key(browser, "Escape", 0);
+    assert_text(ID("stage-tip") ".hidden", "true");
+    assert_text("attnViewer.state.v", "grid");
+    leave();
+}
+END_TEST
+
+/* All of the stage is above the fold, and high enough for a finger. */
+static void assert_fits_screen(void)
+{
+    attn_browser_wait(browser, "document.querySelector('#stage-arcs path')");
+    assert_text("document.documentElement.scrollHeight <= innerHeight && "
+                "document.documentElement.scrollWidth <= innerWidth",
+                "true");
+    assert_text("(box => box.scrollHeight <= box.clientHeight && box.clientHeight >= 100)(" ID(
+                    "stage-sentence") ")",
+                "true");
+    assert_text("[...document.querySelectorAll('#live-stage button:not(.term, .stage-word)')]"
+                ".filter(b => b.offsetParent && !(b.offsetHeight >= 44 && b.offsetWidth >= "
+                "44)).map(b => b.id).join()",
+                "");
+    assert_text("[...document.querySelectorAll('#live-stage > div')].filter(d => d.offsetParent && "
+                "d.getBoundingClientRect().bottom > innerHeight).map(d => d.id).join()",
+                "");
+}
+
+START_TEST(the_stage_fits_a_telephone)
+{
+    char path[4096];
+
+    enter_on_telephone();
+    attn_browser_resize(browser, 390, 844);
+    open_stage("stage=1&text=The%20keys%20to%20the%20cabinet&ablate=2.5");
+    assert_fits_screen();
+    assert_all_named();
+    snprintf(path, sizeof path, "%s/data/stories/five-heads.json", root);
+    RUN("--html", "p.html", "--live", "--story", path, keys);
+    load("");
+    for (int i = 0; i < 8; i++) {
+        assert_fits_screen();
+        assert_text("(b => b.top >= 0 && b.bottom <= innerHeight)(" ID(
+                        "live-on") ".getBoundingClientRect())",
+                    "true");
+        attn_browser_click_on(browser, "#live-on");
+        attn_browser_wait(browser, "attnLive.isDone()");
+    }
+    leave();
+}
+END_TEST
+
+START_TEST(the_stage_stands_still_and_is_printed)
+{
+    char *text;
+
+    enter();
+    attn_browser_set_still(browser);
+    open_stage("");
+    attn_browser_wait(browser, "document.querySelector('#stage-arcs path')");
+    assert_text("getComputedStyle(document.querySelector('#stage-arcs path')).animationName",
+                "none");
+    assert_text(
+        "getComputedStyle(document.querySelector('.stage-meter .after')).transitionDuration", "0s");
+    attn_browser_print(browser, "p.pdf");
+    ck_assert_int_eq(
+        system("pdftotext -layout p.pdf p.txt && pdfinfo p.pdf | grep -q '^Pages: *1$'"), 0);
+    text = attn_browser_text(browser, "1"); /* the page goes on after it */
+    free(text);
+    ck_assert_int_eq(system("grep -q cabinet p.txt && grep -q 24.6 p.txt && ! grep -q -e Workbench "
+                            "-e 'Go on' p.txt"),
+                     0);
+    leave();
+}
+END_TEST
+
+/* Terms are explained in the words of the manual's glossary. */
+START_TEST(terms_are_those_of_the_glossary)
+{
+    enter();
+    open_stage("");
+    borrow("cmd/manual/explanation/glossary.md", "glossary.md");
+    attn_browser_point_at(browser, "#stage-heads .term");
+    attn_browser_wait(browser, "!" ID("stage-tip") ".hidden");
+    for (int i = 0; i < 2; i++) {
+        char *text = attn_browser_text(browser, ID("stage-tip") ".textContent"), command[1024];
+
+        snprintf(command, sizeof command, "tr -d '`' <glossary.md | grep -qF '%s'", text);
+        ck_assert_msg(strlen(text) > 40 && system(command) == 0, "%s", text);
+        free(text);
+        free(attn_browser_text(browser, "document.querySelector('#stage-next .term').focus()"));
+    }
+    attn_browser_point_at(browser, "#stage-said");
+    leave();
+}
+END_TEST
+
+/* A head has the color of what it looks at most, by the measures of the tool. They are those of the
+ * unchanged run: a press changes no other head. */
+START_TEST(heads_have_the_colors_of_their_kinds)
+{
+    static const char kinds[] =
+        "[...document.querySelectorAll('.stage-cell')].map(c => c.dataset.kind).join()";
+    char *before;
+
+    enter();
+    open_stage("stage=1&text=One%20red%20wolf%20cup%20table%20Tom%20hat%20One%20red%20wolf%20cup");
+    attn_browser_wait(browser, ID("stage-cell-26") ".dataset.kind === 'induction'");
+    assert_text(
+        "attnLive.ask(['heads', '-m', 'fable', '--json=-', " ID(
+            "live-text") ".value]).then(r => "
+                         "JSON.parse(r.out).rows.map(row => ['previous', 'first', 'self', "
+                         "'induction', 'far'].filter(kind => "
+                         "kind !== 'induction' || row.n_induction >= 2 && row.induction >= 0.3)"
+                         ".reduce((a, b) => row[b] > row[a] ? b : a)).join()) .then(list => list "
+                         "=== [...document"
+                         ".querySelectorAll('.stage-cell')].map(c => c.dataset.kind).join())",
+        "true");
+    before = attn_browser_text(browser, kinds);
+    attn_browser_click_on(browser, "#stage-cell-9");
+    wait_for_run();
+    assert_text(kinds, before);
+    free(before);
+    type("The keys");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text("document.querySelectorAll('[data-kind=induction]').length", "0");
+    leave();
+}
+END_TEST
+
+/* A step may have a question with its answer, an experiment, and a steering, whose file is in the
+ * page. */
+START_TEST(steps_ask_and_steer)
+{
+    static const char story[] =
+        "{\"steps\": [{\"text\": \"The keys to the cabinet\", \"paragraph\": \"Look.\", "
+        "\"question\": \"Which word is next?\", \"answer\": \"It is are.\", \"view\": "
+        "\"v=grid&h=2.5&q=4&k=3\"}, {\"ask\": \"ablate\", \"target\": \" is\", \"foil\": \" "
+        "are\"}, {\"steer\": [\"resid_pre:2@-1=rows/blocks.2.hook_resid_pre.npy*3\"]}]}";
+    FILE *file;
+    char *value;
+
+    enter();
+    run((const char *[]){"run", "-m", "fable", "--layers", "2", "--queries", "1", "--sites",
+                         "resid_pre", "--npy", "rows", "-q", "The dogs", NULL});
+    file = fopen("story.json", "w");
+    fputs(story, file);
+    fclose(file);
+    RUN("--html", "p.html", "--live", "--story", "story.json", "The");
+    unlink("rows/blocks.2.hook_resid_pre.npy");
+    load("");
+    attn_browser_wait(browser,
+                      "document.querySelector('#stage-arcs .picked')?.dataset.key === '3'");
+    assert_text(ID("live-inquired") ".textContent", "Which word is next?");
+    assert_text(ID("live-revealed") ".textContent", "");
+    attn_browser_click_on(browser, "#live-reveal");
+    assert_text(ID("live-revealed") ".textContent", "It is are.");
+    attn_browser_click_on(browser, "#live-on");
+    attn_browser_wait(
+        browser, "document.querySelectorAll('#stage-ask #live-experiment tbody tr').length > 30");
+    assert_text(ID("live-asked") ".textContent.includes(\"--target ' is' --foil ' are'\")", "true");
+    assert_text(ID("live-inquiry") ".hidden", "true");
+    attn_browser_click_on(browser, "#live-on");
+    wait_for_run();
+    assert_text(ID("live-experiment") ".childElementCount", "0");
+    assert_text(ID("live-changes") ".textContent",
+                "steer resid_pre:2@-1=rows/blocks.2.hook_resid_pre.npy*3 \xc3\x97");
+    value = attn_browser_text(browser, BARS ".map(b => b.lastChild.textContent).join()");
+    run((const char *[]){"run", "-m", "fable", "--layers", "2", "--queries", "1", "--sites",
+                         "resid_pre", "--npy", "rows", "-q", "The dogs", NULL});
+    {
+        struct attn_ran ran = attn_command((const char *[]){
+            "run", "-m", "fable", "-q", "--steer",
+            "resid_pre:2@-1=rows/blocks.2.hook_resid_pre.npy*3", "--top", "1", keys, NULL});
+        char expected[64];
+        double p;
+
+        ck_assert_int_eq(sscanf(ran.out, "%lf", &p), 1);
+        snprintf(expected, sizeof expected, " %.1f %%", 100 * p);
+        ck_assert_msg(strstr(value, expected) != NULL, "%s is not in %s", expected, value);
+        attn_ran_release(&ran);
+    }
+    free(value);
+    leave();
+}
+END_TEST
+
+/* A story that is made on the page and saved is one that the tool takes. */
+START_TEST(a_story_is_made_on_the_page)
+{
+    char path[4096];
+
+    enter();
+    attn_browser_save_into(browser, ".");
+    open_page("v=matrix&h=2.5&q=4&k=1&text=The%20keys%20to%20the%20cabinet&ablate=1.1,2.4&knockout="
+              "4%3E1");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    attn_browser_click_on(browser, "#live-teach");
+    assert_text(ID("story-save") ".disabled", "true");
+    free(attn_browser_text(
+        browser, "(" ID("story-title") ".value = 'A <b>', " ID(
+                     "story-question") ".value = 'Why?', " ID("story-answer") ".value = 'So.')"));
+    attn_browser_click_on(browser, "#story-add");
+    attn_browser_click_on(browser, "#dialog-close");
+    attn_browser_click_on(browser, "#live-restore");
+    wait_for_run();
+    type("The dogs");
+    free(attn_browser_text(browser, "document.activeElement.blur()"));
+    attn_browser_click_on(browser, "#live-teach");
+    attn_browser_click_on(browser, "#story-add");
+    attn_browser_click_on(browser, "#story-save");
+    for (int i = 0; i < 100 && access("story.json", R_OK) != 0; i++)
+        free(attn_browser_text(browser, "new Promise(done => setTimeout(done, 20))"));
+    attn_browser_click_on(browser, "#dialog-close");
+    RUN("--html", "p.html", "--live", "--story", "story.json", "The");
+    load("");
+    assert_text(WORDS, "The|keys|to|the|cabinet");
+    assert_text(ID("live-step-title") ".textContent", "A <b>");
+    assert_text(ID("live-step") ".textContent", "1 of 2");
+    assert_text(ID("live-changes") ".textContent",
+                "head 1.1 off \xc3\x97head 2.4 off \xc3\x97knockout 4>1 \xc3\x97");
+    assert_text("attnViewer.state.k + attnViewer.state.v", "1matrix");
+    attn_browser_click_on(browser, "#live-on");
+    wait_for_run();
+    assert_text(WORDS, "The|dogs");
+    assert_text(ID("live-changes") ".textContent", "");
+    open_page("");
+    attn_browser_click_on(browser, "#live-teach");
+    ck_assert_ptr_nonnull(realpath("story.json", path));
+    attn_browser_choose(browser, "#story-open", (const char *[]){path}, 1);
+    attn_browser_wait(browser, ID("live-step") ".textContent === '1 of 2' && attnLive.isDone()");
+    assert_text(ID("live-text") ".value", "The keys to the cabinet");
+    leave();
+}
+END_TEST
+
+/* All texts of the stage are those of the file, but tokens; so are the workbench's that it has. */
+START_TEST(controls_are_in_another_language)
+{
+    char path[4096];
+
+    enter();
+    snprintf(path, sizeof path, "%s/data/words/de.json", root);
+    RUN("--html", "p.html", "--live", "--live-words", path, "The first of the Heads");
+    load("");
+    attn_browser_wait(browser, "document.querySelector('#stage-arcs path')");
+    assert_text("document.documentElement.lang", "de");
+    assert_text(ID("stage-workbench") ".textContent", "Werkbank");
+    assert_text(WORDS, "The|first|of|the|H|ead|s");
+    attn_browser_click_on(browser, "#stage-cell-21");
+    wait_for_run();
+    assert_text(
+        "(english => (function texts(node) { return node.nodeType === 3 ? [node.data.trim()] : "
+        "node.matches('bdi') ? [] : [...node.childNodes].flatMap(texts).concat(['title', "
+        "'aria-label'].map(name => node.getAttribute(name))); })(" ID(
+            "live-stage") ")"
+                          ".filter(text => english.test(text ?? '')).join('|'))"
+                          "(/"
+                          "\\b(the|head|heads|off|looks|press|next|go|sentence|word|first|far|self|"
+                          "switch|layer)\\b/i)",
+        "");
+    attn_browser_click_on(browser, "#stage-workbench");
+    attn_browser_click_on(browser, "#view-tokens");
+    assert_text(ID("live-off") ".textContent + " ID("view-lines") ".textContent",
+                "Kopf 2.5 einschaltenLinien");
+    assert_text("document.querySelectorAll('datalist option').length > 0", "true"); /* of words */
+    assert_text("[...document.querySelectorAll('#stage .token')].map(t => t.textContent).join('')",
+                "The first of the Heads");
+    leave();
+}
+END_TEST
+
+/* An encoder has its next word at the mask. */
+START_TEST(a_mask_is_filled_on_the_stage)
+{
+    enter();
+    open_bert(BERT("--html", "p.html", "--live", "the cat [MASK]."), "stage=1");
+    assert_text(ID("stage-on") ".hidden", "true");
+    free(attn_browser_text(browser, "globalThis.first = " BARS
+                                    ".find(b => !b.disabled).firstChild.textContent"));
+    attn_browser_click_on(browser, ".stage-bar:not(:disabled)");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text(ID("live-text") ".value === 'the cat ' + first + '.'", "true");
     leave();
 }
 END_TEST
@@ -907,8 +1394,8 @@ START_TEST(a_picture_is_dropped)
     open_vit("");
     drop("notes.txt", "'no picture'");
     attn_browser_wait(browser, ID("live-status") ".classList.contains('problem')");
-    assert_text(STATUS, "'notes.txt' is no picture that this browser reads, expected a PNG or a "
-                        "JPEG");
+    assert_text(STATUS, "'notes.txt' is no picture that this browser reads, expected PNG, "
+                        "JPEG or WebP");
     assert_text(ID("live-name") ".textContent", "rgb.png");
     drop("seen.png", "Uint8Array.from(atob(attnViewer.$('live-seen').src.split(',')[1]), "
                      "c => c.charCodeAt(0))");
@@ -952,6 +1439,37 @@ START_TEST(labels_are_typed)
 }
 END_TEST
 
+/* A story of a page over a picture brings its pictures along, and is told in the workbench. */
+START_TEST(a_story_has_pictures)
+{
+    FILE *file;
+
+    enter();
+    unpack("image-encoders.tar", "vit");
+    unpack("pictures.tar", "");
+    file = fopen("story.json", "w");
+    fputs("{\"steps\": [{\"paragraph\": \"One.\"}, {\"image\": \"gray.png\", \"ask\": \"lens\"}, "
+          "{\"image\": "
+          "\"rgb.png\", \"ablate\": [\"0.1\"]}]}",
+          file);
+    fclose(file);
+    run((const char *[]){"run", "-m", "vit", SEEN, "--story", "story.json", NULL});
+    unlink("gray.png");
+    load("");
+    assert_text(IS_STAGE, "false");
+    assert_text(ID("live-name") ".textContent", "rgb.png");
+    attn_browser_click_on(browser, "#live-on");
+    attn_browser_wait(browser, "document.querySelector('#live-experiment tbody tr')");
+    assert_text(ID("live-name") ".textContent", "gray.png");
+    attn_browser_click_on(browser, "#live-on");
+    wait_for_run();
+    assert_text(ID("live-name") ".textContent", "rgb.png");
+    assert_text(ID("live-changes") ".textContent", "head 0.1 off \xc3\x97");
+    assert_text(ID("live-experiment") ".childElementCount", "0");
+    leave();
+}
+END_TEST
+
 START_TEST(pictures_fit_a_telephone_and_are_named)
 {
     enter_on_telephone();
@@ -979,6 +1497,38 @@ START_TEST(questions_are_answered_in_the_page)
     assert_text(ID("head") ".selectedOptions[0].textContent", "layer 1, head 3");
     type("The dogs");
     assert_text(ID("live-experiment") ".childElementCount", "0");
+    leave();
+}
+END_TEST
+
+/* A press on a line knocks its cell out, and another one lets it look again. */
+START_TEST(lines_of_causes_are_knocked_out)
+{
+    static const char press[] =
+        "document.querySelectorAll('.x-near > *')[[...document.querySelectorAll('[id^=row-]')]"
+        ".indexOf(document.getElementById('row-' + [...document.querySelectorAll("
+        "'#live-experiment tbody tr')].find(r => r.cells[0].textContent === 'head').dataset.row))]"
+        ".dispatchEvent(new MouseEvent('click', {bubbles: true}))";
+    static const char cell[] =
+        "(c => 'knockout ' + c[3] + '>' + c[4] + '@' + c[1] + '.' + c[2])([...document"
+        ".querySelectorAll('#live-experiment tbody tr')].map(r => [...r.cells].map(c => "
+        "c.textContent)).find(c => c[0] === 'head'))";
+
+    char expected[1024];
+
+    enter();
+    open_page("v=matrix");
+    attn_browser_click_on(browser, "#live-questions summary");
+    attn_browser_wait(browser, ID("live-target") ".value === ' are'");
+    free(attn_browser_text(browser, ID("live-question") ".value = 'causes'"));
+    attn_browser_click_on(browser, "#live-ask");
+    attn_browser_wait(browser, "document.querySelectorAll('[id^=row-]').length > 29");
+    free(attn_browser_text(browser, press));
+    snprintf(expected, sizeof expected, ID("live-changes") ".textContent.includes(%s)", cell);
+    attn_browser_wait(browser, expected);
+    attn_browser_wait(browser, ID("live-expected") ".textContent.includes('unchanged')");
+    free(attn_browser_text(browser, press));
+    attn_browser_wait(browser, ID("live-changes") ".textContent === ''");
     leave();
 }
 END_TEST
@@ -1036,12 +1586,60 @@ START_TEST(temperature_and_arithmetic_and_command)
                                         "live-temperature") ".dispatchEvent(new Event('input')))"));
     attn_browser_wait(browser, EXPECTED " !== cold");
     attn_browser_click_on(browser, "#live-explain");
+    attn_browser_wait(browser, "document.querySelector('#neurons tbody tr')"); /* then it scrolls */
+    attn_browser_click_on(browser, "#live-explain-text");
     attn_browser_wait(browser, ID("dialog") ".open");
     assert_text("document.querySelector('.live-answer').textContent.includes('softmax')", "true");
     attn_browser_click_on(browser, "#dialog-close");
     attn_browser_click_on(browser, "#live-command");
     assert_text(ID("live-line") ".value",
                 "attn-cli run -m fable --ablate 2.4 --html page.html 'The keys'");
+    leave();
+}
+END_TEST
+
+/* The arithmetic follows the head, the query, the text and the changes; its numbers are those that
+ * --explain prints. */
+START_TEST(arithmetic_is_looked_into)
+{
+    static const char weights[] =
+        "[...document.querySelectorAll('#neurons tbody tr[data-k]')].map(r => "
+        "r.cells[5].textContent).join()";
+    static const char told[] =
+        "attnLive.ask(['run', '-m', 'fable', '--heads=%s', '--queries=%s', '--ablate=2.4', "
+        "'--precision=4', '--sites=pattern', '--csv=-', '%s']).then(r => r.out.split('\\n')[1]"
+        ".split(',').slice(1).filter(Boolean).slice(0, %d).map(x => Number(x).toFixed(4)).join())";
+    static const struct {
+        const char *step, *head, *query, *text;
+        int n;
+    } steps[] = {{"0", "2.5", "2", "The keys to", 3},
+                 {"attnViewer.set({ h: attnViewer.headAt('1.3') })", "1.3", "2", "The keys to", 3},
+                 {"attnViewer.set({ q: 1 })", "1.3", "1", "The keys to", 2},
+                 {"attnLive.follow('The dogs of the')", "1.3", "1", "The dogs of the", 2}};
+    char expression[512];
+
+    enter();
+    open_page("v=matrix&h=2.5&ablate=2.4&text=The%20keys%20to");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text(ID("neurons") ".hidden", "true");
+    attn_browser_click_on(browser, "#live-explain");
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        char place[64], *expected;
+
+        free(attn_browser_text(browser, steps[i].step));
+        snprintf(place, sizeof place, ID("neurons") ".dataset.row === '%s,%s'", steps[i].head,
+                 steps[i].query);
+        attn_browser_wait(browser, place);
+        attn_browser_wait(browser, "attnLive.isDone()");
+        snprintf(expression, sizeof expression, told, steps[i].head, steps[i].query, steps[i].text,
+                 steps[i].n);
+        expected = attn_browser_text(browser, expression);
+        snprintf(expression, sizeof expression, "%s === '%s'", weights, expected);
+        attn_browser_wait(browser, expression);
+        free(expected);
+    }
+    attn_browser_click_on(browser, "#live-explain");
+    assert_text(ID("neurons") ".hidden", "true");
     leave();
 }
 END_TEST
@@ -1129,8 +1727,7 @@ START_TEST(shipped_page_answers)
     enter();
     snprintf(path, sizeof path, "%s/data/pictures/live.html", root);
     ck_assert_int_eq(symlink(path, "p.html"), 0);
-    attn_browser_load(browser, "p.html", "");
-    attn_browser_wait(browser, "globalThis.attnLive && attnLive.isReady() && attnLive.isDone()");
+    load("");
     type("The dogs in the garden");
     assert_text(TOKENS, "The dogs in the garden");
     assert_text("document.querySelectorAll('#live-expected tbody tr').length > 3", "true");
@@ -1179,14 +1776,20 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            cells_are_knocked_out, knockouts_are_of_tokens_that_stay, an_address_restores_all_of_it,
            heads_are_named_as_the_tool_names_them, a_mistake_is_told_in_the_words_of_the_tool,
            a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps,
-           shipped_stories_are_told, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
+           shipped_stories_are_told, opens_on_the_stage, arcs_are_of_the_word_under_the_pointer,
+           a_press_switches_a_head_off, next_words_are_written, the_address_has_stage_and_workbench,
+           the_stage_is_used_by_keyboard, the_stage_fits_a_telephone,
+           the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary,
+           heads_have_the_colors_of_their_kinds, steps_ask_and_steer, a_story_is_made_on_the_page,
+           controls_are_in_another_language, a_mask_is_filled_on_the_stage,
+           pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
            a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
            questions_are_of_both_texts, two_boxes_fit_a_telephone,
            pictures_have_the_bits_of_the_binary, labels_have_the_bits_of_the_binary,
            maps_are_those_of_the_picture, another_picture_is_shown, a_picture_is_dropped,
-           labels_are_typed, pictures_fit_a_telephone_and_are_named,
-           questions_are_answered_in_the_page, questions_keep_changes,
-           temperature_and_arithmetic_and_command, nothing_is_fetched,
-           a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
-           buttons_name_the_head_that_they_switch, everything_has_a_name, shipped_page_answers,
-           is_seen)
+           labels_are_typed, a_story_has_pictures, pictures_fit_a_telephone_and_are_named,
+           questions_are_answered_in_the_page, lines_of_causes_are_knocked_out,
+           questions_keep_changes, temperature_and_arithmetic_and_command,
+           arithmetic_is_looked_into, nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
+           fits_a_telephone_and_is_dark, buttons_name_the_head_that_they_switch,
+           everything_has_a_name, shipped_page_answers, is_seen)

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char root[3000]; /* of the repository, as tests work in a folder of their own */
@@ -710,7 +711,7 @@ START_TEST(cross_attention_has_two_texts)
     assert_text(READOUT ".startsWith('query 2 short \u2192 key 1 first')", "true");
     attn_browser_key(browser, "t", 0);
     attn_browser_wait(browser, "document.querySelectorAll('#stage .text').length == 2");
-    attn_browser_point_at(browser, "#stage .text .token");
+    attn_browser_point_at(browser, "#stage .text:last-child .token");
     attn_browser_wait(browser, READOUT ".startsWith('query 0 Life')");
     cJSON_Delete(json);
     leave();
@@ -733,6 +734,100 @@ START_TEST(cross_attention_is_named)
     assert_text(
         "[...document.querySelectorAll('#thumbs .row-name')].map(n => n.textContent).join()",
         "layer,0 self,1 cross,2 self,3 cross");
+    leave();
+}
+END_TEST
+
+/* Chooses the head NAME of the list. */
+static void choose_head(const char *name)
+{
+    char code[256], expected[128];
+
+    snprintf(code, sizeof code,
+             "(() => { const list = document.getElementById('head'); list.selectedIndex = "
+             "[...list.options].findIndex(o => o.text === '%s'); list.dispatchEvent(new "
+             "Event('change')); return '' })()",
+             name);
+    assert_text(code, "");
+    snprintf(expected, sizeof expected, "document.getElementById('name').textContent === '%s'",
+             name);
+    attn_browser_wait(browser, expected);
+}
+
+#define ROW_LABELS                                                                                 \
+    "[...document.querySelectorAll('.queries .label')].map(n => n.textContent).join()"
+
+/* The maps of a translator are chosen by the names of its stacks, in the list, the address and the
+ * search; a token of the target lights its source. */
+START_TEST(two_stacks_are_named)
+{
+    char command[sizeof root + 64];
+
+    enter();
+    snprintf(command, sizeof command, "tar -xf '%s/tests/fixtures/stacks.tar' whole_opus", root);
+    ck_assert_int_eq(system(command), 0);
+    run_without_json((const char *[]){"run", "-q", "-m", "whole_opus", "--source", "The cat sat",
+                                      "Le chat", NULL});
+    attn_browser_load(browser, "p.html", "h=cross:1.0&v=tokens&q=5");
+    assert_text("document.getElementById('name').textContent", "cross layer 1, head 0");
+    assert_text("document.getElementById('head').selectedOptions[0].textContent",
+                "cross layer 1, head 0");
+    assert_text(
+        "[...document.querySelectorAll('#thumbs .row-name')].map(n => n.textContent).join()",
+        "layer,encoder 0,encoder 1,decoder 0,cross 0,decoder 1,cross 1");
+    assert_text("[...document.querySelectorAll('#stage .text')].map(n => n.textContent).join('|')",
+                " The cat sat</s>|<pad> Le chat");
+    assert_text(READOUT ".startsWith('query 5 ch')", "true");
+    assert_text("document.querySelectorAll('#stage .text')[0].querySelectorAll('[style]').length",
+                "7");
+    type_into_search("decoder 0.1");
+    assert_text(HASH ".includes('h=decoder:0.1')", "true");
+    type_into_search("cross:0.1");
+    assert_text(HASH ".includes('h=cross:0.1')", "true");
+    leave();
+}
+END_TEST
+
+/* The encoder's maps have rows and columns of the source, and a cursor of their own, in tokens and
+ * in words; their weights are those of an array of the same run. */
+START_TEST(maps_of_the_encoder_have_rows_of_the_source)
+{
+    char command[sizeof root + 64];
+    cJSON *json;
+    const cJSON *at;
+
+    enter();
+    snprintf(command, sizeof command, "tar -xf '%s/tests/fixtures/stacks.tar' whole_opus", root);
+    ck_assert_int_eq(system(command), 0);
+    run((const char *[]){"run", "-q", "-m", "whole_opus", "--source", "The cat on the", "Le chat",
+                         "--top", "1", NULL});
+    attn_browser_load(browser, "p.html", "h=cross:1.0&v=matrix&q=3");
+    assert_text(ROW_LABELS, "0<pad>,1' ',2L,3e,4' ',5ch,6at");
+    choose_head("encoder layer 1, head 0");
+    attn_browser_wait(browser, ROW_LABELS " === '0The,1ca,2t,3on,4the,5</s>'");
+    attn_browser_wait(browser, "!document.getElementById('predictions')"); /* it expects nothing */
+    json = read_json();
+    at = cJSON_GetObjectItem(cJSON_GetObjectItem(json, "tensors"), "encoder.1.attn.hook_pattern");
+    at = cJSON_GetArrayItem(cJSON_GetArrayItem(cJSON_GetArrayItem(at, 0), 5), 0);
+    ck_assert_ptr_nonnull(at);
+    attn_browser_point(browser, 2, 2);
+    attn_browser_key(browser, "Home", 0);
+    ck_assert_double_eq_tol(attn_browser_number(browser, "Number(" VALUE ")"), at->valuedouble,
+                            6e-5);
+    attn_browser_key(browser, "ArrowUp", 0);
+    assert_text(HASH, "#v=matrix&h=encoder:1.0&q=4&k=0");
+    attn_browser_key(browser, "u", 0); /* words */
+    attn_browser_wait(browser, ROW_LABELS " === '0The,1cat,2on,3the</s>'");
+    choose_head("cross layer 1, head 0");
+    attn_browser_wait(browser, ROW_LABELS ".endsWith(',2Le,3\\' \\',4chat')");
+    attn_browser_key(browser, "u", 0);
+    attn_browser_load(browser, "p.html", "h=encoder:0.1&q=1&k=2&v=matrix");
+    assert_text(READOUT ".startsWith('query 1 ca \u2192 key 2 t ')", "true");
+    choose_head("decoder layer 0, head 1");
+    attn_browser_wait(browser, READOUT ".startsWith('query 6 at')"); /* the last of the target */
+    choose_head("encoder layer 0, head 1");
+    attn_browser_wait(browser, READOUT ".startsWith('query 1 ca')");
+    cJSON_Delete(json);
     leave();
 }
 END_TEST
@@ -1061,9 +1156,11 @@ END_TEST
 
 static void wait_for_file(const char *path)
 {
-    for (int i = 0; i < 250 && access(path, R_OK) != 0; i++)
+    struct stat file = {0};
+
+    for (int i = 0; i < 250 && (stat(path, &file) != 0 || file.st_size == 0); i++)
         usleep(20000);
-    ck_assert_msg(access(path, R_OK) == 0, "'%s' was not saved", path);
+    ck_assert_msg(file.st_size > 0, "'%s' was not saved", path);
 }
 
 START_TEST(views_are_kept)
@@ -1225,6 +1322,8 @@ START_TEST(can_be_touched_and_printed)
     assert_text("document.documentElement.scrollWidth <= 390", "true");
     attn_browser_set_media(browser, "print", "light");
     assert_text("getComputedStyle(document.getElementById('figure')).breakInside", "avoid");
+    attn_browser_text(browser, "dispatchEvent(new Event('beforeprint'))"); /* scaled to the paper */
+    assert_text("document.querySelector('.matrix canvas').offsetWidth > 380", "true");
     leave();
 }
 END_TEST
@@ -1440,7 +1539,8 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colours_are_weights,
            a_query_under_the_pointer_has_its_strongest_keys_beside_the_lines,
            several_heads_can_be_told_apart, tokens_and_heads_are_found,
            words_are_merged_on_the_page, words_of_pieces_are_merged, no_token_is_on_two_lines,
-           the_second_text_begins_a_line, cross_attention_is_named,
+           the_second_text_begins_a_line, cross_attention_is_named, two_stacks_are_named,
+           maps_of_the_encoder_have_rows_of_the_source,
            a_comparison_opens_on_its_largest_difference, matrices_side_by_side_are_of_one_size,
            can_be_touched_and_printed, all_heads_are_printed, no_label_is_cut, text_is_the_title,
            room_is_used, names_of_sorted_heads_have_room,

@@ -128,6 +128,7 @@ class Arguments(TestCase):
                 ("grad", m.run(KEYS, **ARE, grad=True, sites="pattern"), {}), ("format is 'svg'", m.run(KEYS), {"format": "svg"})):
             self.assert_raises(TypeError, words, run.render, **{"format": "html", "live": True, **options})
         self.assert_raises(TypeError, "story needs live", m.run(KEYS).render, "html", story="story.json")
+        self.assert_raises(TypeError, "live_words needs live", m.run(KEYS).render, "html", live_words="words.json")
         try:
             page = m.run(KEYS).render("html", live=True)
         except attn.FileError:

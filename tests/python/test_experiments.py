@@ -47,6 +47,7 @@ class Tables(TestCase):
                  m.attribute(KEYS, method="attnlrp", merge_words=True, **HOW)),
                 (["attribute", "--method", "attn_x_grad", "--limit", "7", *ANSWER, KEYS],
                  m.attribute(KEYS, method="attn_x_grad", limit=7, **HOW)),
+                (["attribute", "--method", "causes", *ANSWER, KEYS], m.attribute(KEYS, method="causes", **HOW)),
                 (["patch", "--estimate", "ig:2", "--sites", "z", "--by", "position", "--verify", "3:1", *PAIR],
                  m.patch(KEYS, KEY, site="z", estimate="ig:2", by="position", verify=3, seed=1, **HOW)),
                 (["patch", "--estimate", "atp", "--positions", "noun=1", "--positions", "end=-1", "--verify", "2", *PAIR],

@@ -72,8 +72,9 @@ class Pictures(TestCase):
         pairs = self.model.similarity(image=image)
         self.assertEqual(len(pairs), 15)
         self.assertEqual(len(self.model.compare(image=image, attention="window:2").logits), 1)
-        with self.assertRaisesRegex(attn.InvalidError, "gradients of encoders are not computed yet"):
-            self.model.attribute(image=picture, target="LABEL_1", method="saliency")
+        table = self.model.attribute(image=picture, target="LABEL_1", method="ig", baseline_image=self.path("values.npy"))
+        self.assertEqual((table["token"][0], table["attribution"][0]), ("[CLS]", 0))
+        self.assertAlmostEqual(table["attribution"][-2], table["attribution"][-1], 3)
 
     def test_experiments(self):
         a, b = self.path("values.npy"), self.path("rgb.npy")

@@ -10,13 +10,13 @@ mkdir "$seen"
 
 # Writes N items; each 25th fails, in one of four ways, and every 32nd is long.
 write_items() { # N
-    awk -v n="$1" 'BEGIN {
+    awk -v n="$1" -v n_long=$n_long 'BEGIN {
         srand(7); split("key keys dog dogs boy boys", nouns, " ")
         split("{\"text\":|{\"id\":\"e\"}|{\"text\":\"a\",\"u\":[1]}|{\"text\":\"a\",\"target\":\" a b\"}", bad, "|")
         for (i = 0; i < n; i++) {
             if (i % 25 == 24) { print bad[1 + int(i / 25) % 4]; continue }
             line = "The " nouns[1 + i % 6] " near the door"
-            for (j = 0; i % 32 == 31 && j < 40; j++) line = line " of the " nouns[1 + int(rand() * 6)]
+            for (j = 0; i % 32 == 31 && j < n_long; j++) line = line " of the " nouns[1 + int(rand() * 6)]
             printf "{\"id\":%d,\"text\":\"%s\",\"number\":\"%s\",\"kind\":%d}\n", i / 2, line, \
                 i % 2 ? "pl" : "sg", i % 3
         }
@@ -32,8 +32,9 @@ for command in ablate score heads; do
     words+=(--items "$scratch/items.jsonl" --group-by kind)
 done
 
-n_item=100 n_kill=2 most=300000
-is_full && n_item=20000 n_kill=60 most=4000000
+n_item=100 n_kill=1 most=300000 n_long=12
+is_more && n_kill=2
+is_full && n_item=20000 n_kill=60 most=4000000 n_long=40
 write_items $n_item >"$scratch/items.jsonl"
 for command in ablate score heads; do
     declare -n words=$command
@@ -47,11 +48,12 @@ same() { # COMMAND OUT: the lines are OUT.csv, the table is OUT.txt
 
 # --- Threads and shards ---------------------------------------------------------------------------
 
-n_shards=(3)
+n_shards=(3) n_threads=(8)
+is_more && n_threads=(1 2 8)
 is_full && n_shards=(2 7)
 for command in ablate score heads; do
     declare -n words=$command
-    for n in 1 2 8; do
+    for n in "${n_threads[@]}"; do
         "${words[@]}" -t $n --each "$seen/t.csv" >"$seen/t.txt"
         expect "$command -t $n" same $command "$seen/t"
     done

@@ -25,7 +25,8 @@ while ! within $least "$cli" --version >"$scratch/out" 2>&1; do
 done
 
 # Most commands have all they need before most; where threads are started, each takes an arena.
-most=64000 n_step=5
+most=64000 n_step=2
+is_more && n_step=5
 is_full && n_step=200
 
 printf '%s\n' 'The keys' 'Life is short' 'Once upon a time' 'The cat sat' >"$scratch/texts"

@@ -88,6 +88,7 @@ value_of() { # COMMAND NAME ARGUMENT
     score.knockout) value='3>0' ;; # the last token predicts none that is scored
     *.keep | *.pattern) value=$in/pattern.npy ;;
     *.knockout) value='4>0' ;;
+    *.label-ids) value=5,6 ;;
     *.labels) value=all ;;
     *.layers) value=1 ;;
     attend.mask) value=causal ;;
@@ -115,6 +116,8 @@ value_of() { # COMMAND NAME ARGUMENT
     *.special) value=text ;;
     *.special-tokens) value=off ;;
     *.source | *.corrupted-source) value='The cat' ;;
+    *.source-ids) value=1,2 ;;
+    *.baseline-keep) value=0 ;;
     *.steer) value=resid_pre:2@-1=$in/vector.npy ;;
     *.story) value=$in/texts.txt ;;
     *.texts) value=$in/texts.jsonl ;;
@@ -204,15 +207,17 @@ prepare() {
     printf '{"clean": "The %s to", "corrupted": "The %s to", "target": " are", "number": "%s"}\n' keys key pl dogs dog pl boy boys sg >"$in/pairs.jsonl"
 }
 
-# Runs attn-cli with ARGUMENTs in the new folder SEEN, and leaves there what it wrote and printed, without times.
+# Runs attn-cli with ARGUMENTs in the folder SEEN, of which nothing is left, and leaves there what it wrote and printed.
 run_in() { # SEEN ARGUMENT...
-    local status
+    [ ! -d "$1" ] || rm -r "$1"
     mkdir "$1"
-    (cd "$1" && ATTN_CLI_MODEL_PATH=$root/models timeout 60 "$cli" "${@:2}" >.out 2>.err </dev/null)
-    status=$?
+    (cd "$1" && ATTN_CLI_MODEL_PATH=$root/models exec timeout 60 "$cli" "${@:2}" >.out 2>.err </dev/null)
+}
+
+# Takes the times out of what run_in left in SEEN.
+remove_times() { # SEEN
     sed -i -E '/^seconds /d; s/ in [0-9.]+ m?s\b//' "$1/.out" "$1/.err"
     rm -f "$1"/*.run.json # how long a batch took
-    return $status
 }
 
 declare -A is_needed # rows of `known`
@@ -230,7 +235,8 @@ try_base() { # NUMBER N_PART OFFSET
     local folder=$scratch/$1 base command name argument value n=0 option status
     IFS='|' read -ra base <<<"${bases[$1]}"
     base=("${base[@]//IN\//$in/}") command=${base[0]}
-    run_in "$folder" "${base[@]}" && run_in "$folder.again" "${base[@]}" && diff -r "$folder" "$folder.again" >"$scratch/out" ||
+    run_in "$folder" "${base[@]}" && run_in "$folder.again" "${base[@]}" && remove_times "$folder" &&
+        remove_times "$folder.again" && diff -r "$folder" "$folder.again" >"$scratch/out" ||
         { fail "${base[*]}: $(head -c 200 "$folder/.err" "$scratch/out")" && return; }
     while read -r name argument; do
         n=$((n + 1))
@@ -238,9 +244,9 @@ try_base() { # NUMBER N_PART OFFSET
             [ $((n % $2)) -eq "$3" ] || continue
         option=("--$name")
         [ -z "$argument" ] || { value_of "$command" "$name" "$argument" && option+=("$value"); }
-        rm -rf "$folder.seen"
         run_in "$folder.seen" "$command" "${option[@]}" "${base[@]:1}"
         status=$?
+        [ $status -ne 0 ] || remove_times "$folder.seen"
         if [ $status -gt 7 ] || { [ $status -gt 0 ] && [ ! -s "$folder.seen/.err" ]; }; then
             fail "${option[*]} ends with status $status: attn-cli ${base[*]}"
         elif [ $status -eq 0 ] && diff -r "$folder" "$folder.seen" >/dev/null; then
@@ -257,9 +263,10 @@ try_shown() { # "OPTION|VALUE|LINE"
     IFS='|' read -ra base <<<"${1//IN\//$in/}"
     option=("--${base[0]#*.}") value=${base[1]} base=("${base[@]:2}")
     [ -z "$value" ] || option+=("$value")
-    rm -rf "$folder" "$folder.seen"
     run_in "$folder" "${base[@]}"
     run_in "$folder.seen" "${base[0]}" "${option[@]}" "${base[@]:1}"
+    remove_times "$folder"
+    remove_times "$folder.seen"
     diff -r "$folder" "$folder.seen" >/dev/null && fail "${option[*]} changes nothing: attn-cli ${base[*]}" || pass
 }
 
@@ -282,8 +289,9 @@ for base in "${!bases[@]}"; do
     command=${bases[base]%%|*}
     if is_full; then
         try_base "$base" 1 0
-    else # each option of a command beside one of its lines
-        try_base "$base" "${n_base[$command]}" "${seen[$command]-0}"
+    else # each option of a command beside one of its lines; or one option in four
+        is_more && n_part=${n_base[$command]} || n_part=$((4 * ${n_base[$command]}))
+        try_base "$base" $n_part "${seen[$command]-0}"
     fi
     seen[$command]=$((${seen[$command]-0} + 1))
 done

@@ -22,7 +22,8 @@ if is_full; then
     states=(fresh old)
 else
     errnos=(EIO)
-    formats=(everything)
+    formats=(npz)
+    ! is_more || formats=(everything)
     models=("-m models/life-is-short -t 2")
     states=(old)
 fi
