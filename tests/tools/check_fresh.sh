@@ -36,7 +36,7 @@ as() { # WHO FOLDER COMMAND
     [ "$1" != root ] || places=/usr/local/sbin:$places:/usr/sbin:/sbin home=/root
     # shellcheck disable=SC2016 # for the shell inside
     chroot --userspec="$1:$1" --groups= "$root" env -i HOME="$home" PATH="$places" TERM=dumb \
-        ${http_proxy:+http_proxy="$http_proxy"} ${without_xsmm:+XSMM=no} bash -c 'cd "$1" && eval "$2"' bash "$2" "$3" </dev/null
+        ${http_proxy:+http_proxy="$http_proxy"} ${ATTN_TEST_AGAIN:+ATTN_TEST_AGAIN=yes} ${without_xsmm:+XSMM=no} bash -c 'cd "$1" && eval "$2"' bash "$2" "$3" </dev/null
 }
 
 # Makes the Debian that scenarios share, with what README tells to install by hand.
@@ -76,6 +76,7 @@ play() { # SUITE SCENARIO WHO FOLDER
         cat "$log" >>"build/fresh/$1-$2.log"
         summary="$where: ${command%%  *}: $(judge $status), $((SECONDS - start)) s"
         if [ $status -eq 0 ]; then say "$summary"; else fail "$summary"; fi
+        grep '^unsteady: ' "$log"
         sed -n '/^What was skipped, and why:$/,$p' "$log" | sed -e '$d' -e '/^$/d' | grep . ||
             [ $status -eq 0 ] || tail -n 30 "$log"
     done
