@@ -1,11 +1,11 @@
-"""translators.py - translators and GPT-2 beside transformers, as ratios of CPU time and of time.
+"""families.py - translators and decoders beside transformers, as ratios of CPU time and of time.
 
-    python tests/bench/translators.py [--models t5-small,gpt2] [--rounds 5] [--threads 2] [--folder DIR]
+    python tests/bench/families.py [--models t5-small,gpt2] [--rounds 5] [--threads 2] [--folder DIR]
 
-Random models of published shapes, saved by transformers once. attn-cli runs by its Python module
-(PYTHONPATH=lib/python), with the model open for reuse.
-`prefill`: 64 tokens of a source and 64 of a target (GPT-2: 64 tokens), every pattern and all logits. `decode`: 64 tokens,
-greedy, after a source of 64 tokens, its encoding included (GPT-2: after 64 tokens). Both programs are processes that
+Random models of published shapes, saved by transformers once; those of 1B and more have two layers.
+attn-cli runs by its Python module (PYTHONPATH=lib/python), with the model open for reuse.
+`prefill`: 64 tokens of a source and 64 of a target (a decoder: 64 tokens), every pattern and all logits. `decode`: 64 tokens,
+greedy, after a source of 64 tokens, its encoding included (a decoder: after 64 tokens). Both programs are processes that
 stay open and take turns; a ratio is the time of transformers divided by that of attn-cli in the same round, and the
 median of the rounds is shown. CPU time is that of all threads; it hardly changes when other programs run. The ids that
 both generate are compared.
@@ -26,9 +26,19 @@ MARIAN = {"vocab_size": 59514, "d_model": 512, "encoder_layers": 6, "decoder_lay
           "scale_embedding": True, "forced_eos_token_id": None}
 BART = {"vocab_size": 50265, "d_model": 768, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 12,
         "decoder_attention_heads": 12, "encoder_ffn_dim": 3072, "decoder_ffn_dim": 3072, "forced_eos_token_id": None}
+WIDTHS = {"hidden_size": 2048, "num_attention_heads": 32, "num_hidden_layers": 2, "max_position_embeddings": 2048,
+          "tie_word_embeddings": False, "eos_token_id": None, "pad_token_id": None}
+TINY_LLAMA = {**WIDTHS, "vocab_size": 32000, "intermediate_size": 5632, "num_key_value_heads": 4}
+LLAMA = {**WIDTHS, "vocab_size": 128256, "intermediate_size": 8192, "num_key_value_heads": 8}
+PHI3 = {**WIDTHS, "vocab_size": 32064, "intermediate_size": 8192, "num_key_value_heads": 32}
+STABLELM = {**WIDTHS, "vocab_size": 100352, "intermediate_size": 5632, "num_key_value_heads": 32, "use_qkv_bias": True}
+OLMOE = {**WIDTHS, "vocab_size": 50304, "intermediate_size": 1024, "num_attention_heads": 16, "num_key_value_heads": 16}
 SHAPES = {"t5-small": ("T5", "T5ForConditionalGeneration", {"decoder_start_token_id": 0}),
           "opus-mt": ("Marian", "MarianMTModel", MARIAN), "bart-base": ("Bart", "BartForConditionalGeneration", BART),
-          "gpt2": ("GPT2", "GPT2LMHeadModel", {})}
+          "gpt2": ("GPT2", "GPT2LMHeadModel", {}), "llama": ("Llama", "LlamaForCausalLM", LLAMA),
+          "tinyllama": ("Llama", "LlamaForCausalLM", TINY_LLAMA), "phi3": ("Phi3", "Phi3ForCausalLM", PHI3),
+          "stablelm": ("StableLm", "StableLmForCausalLM", STABLELM),
+          "olmoe": ("Olmoe", "OlmoeForCausalLM", OLMOE)}
 
 
 def make(folder, name):
@@ -45,17 +55,24 @@ def make(folder, name):
     made.save_pretrained(folder / name)
 
 
+def config_of(directory):
+    return json.loads((pathlib.Path(directory) / "config.json").read_text())
+
+
+def is_pair(directory):
+    return config_of(directory).get("is_encoder_decoder", False)
+
+
 class Transformers:
     def __init__(self, directory, threads):
         import torch
         import transformers
 
         transformers.logging.set_verbosity_error()
-        self.torch, self.is_pair = torch, "gpt2" not in directory
+        self.torch, self.is_pair = torch, is_pair(directory)
         torch.set_num_threads(threads)
         reader = transformers.AutoModelForSeq2SeqLM if self.is_pair else transformers.AutoModelForCausalLM
         self.model = reader.from_pretrained(directory, attn_implementation="eager", dtype=torch.float32).eval()
-        self.start = self.model.config.to_dict().get("decoder_start_token_id", 0)
 
     def prefill(self, ids):
         ids = self.torch.tensor([ids])
@@ -74,9 +91,8 @@ class Attn:
     def __init__(self, directory, threads):
         import attn
 
-        self.model, self.is_pair = attn.open(directory, threads=threads, reuse=True), "gpt2" not in directory
-        config = json.loads((pathlib.Path(directory) / "config.json").read_text())
-        self.start = config.get("decoder_start_token_id", 0)
+        self.model, self.is_pair = attn.open(directory, threads=threads, reuse=True), is_pair(directory)
+        self.start = config_of(directory).get("decoder_start_token_id", 0)
 
     def prefill(self, ids):
         more = {"source": ids} if self.is_pair else {}
@@ -111,7 +127,7 @@ def compare(args, name):
     peers = [subprocess.Popen([sys.executable, __file__, "--serve", kind, "--folder", str(args.folder / name), "--threads",
                                str(args.threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
              for kind in ("Attn", "Transformers")]
-    n_vocab = json.loads((args.folder / name / "config.json").read_text())["vocab_size"]
+    n_vocab = config_of(args.folder / name)["vocab_size"]
     ids = [(i * 7919 + 13) % (n_vocab - 9) + 4 for i in range(N)]
     for work in ("prefill", "decode"):
         rounds = [[ask(peer, work, ids) for peer in peers] for _ in range(args.rounds + 1)][1:]
@@ -131,7 +147,7 @@ def main():
     parser.add_argument("--models", default=",".join(SHAPES))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/release/bench/translators"))
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/release/bench/families"))
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.serve:
