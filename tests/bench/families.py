@@ -117,6 +117,7 @@ def serve(peer):
 
 
 def ask(process, *work):
+    time.sleep(0.1)  # threads of the other one wait in a loop for a while
     print(json.dumps(work), file=process.stdin, flush=True)
     return json.loads(process.stdout.readline())
 
