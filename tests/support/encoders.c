@@ -2,6 +2,7 @@
 #include "tests/support/encoders.h"
 
 #include "tests/support/assert.h"
+#include "tests/support/open.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -49,6 +50,16 @@ struct attn_model *attn_encoder_open(const char *name)
     ck_assert_msg(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK,
                   "%s", err.message);
     return model;
+}
+
+struct attn_host *attn_encoder_host(const char *name, int n_thread)
+{
+    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+    char directory[ATTN_ENCODER_PATH_SIZE];
+
+    attn_encoder_path(name, directory);
+    options.n_thread = n_thread;
+    return attn_open_host(directory, &options);
 }
 
 void attn_assert_invalid(enum attn_status status, struct attn_error *err, const char *words)

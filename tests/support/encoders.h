@@ -34,6 +34,7 @@ void attn_encoder_path(const char *member, char path[ATTN_ENCODER_PATH_SIZE]);
 
 /* Fails the current test when it cannot be opened. */
 struct attn_model *attn_encoder_open(const char *name);
+struct attn_host *attn_encoder_host(const char *name, int n_thread);
 
 /* Fails the current test unless STATUS is ATTN_INVALID and WORDS are in the message of ERR, which
  * is empty afterwards: the first failure stays in one. */

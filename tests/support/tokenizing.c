@@ -1,6 +1,7 @@
 /* tokenizing.c - see tokenizing.h. */
 #include "tests/support/tokenizing.h"
 
+#include "base/escape.h"
 #include "tests/support/assert.h"
 
 #include <string.h>
@@ -106,6 +107,82 @@ void attn_assert_text_refused(const struct attn_tokenizer *tokenizer, const char
     ck_assert_int_eq(status, ATTN_INVALID);
     ck_assert_uint_eq(encoding.n, 0);
     attn_encoding_release(&encoding);
+}
+
+size_t attn_each_case(char *path, const struct attn_tokenizer *tokenizer,
+                      void (*take)(const struct attn_tokenizer *tokenizer,
+                                   const struct attn_json *json))
+{
+    struct attn_file file = {0};
+    struct attn_error err = {0};
+    size_t n = 0;
+
+    ck_assert(attn_file_open(path, ATTN_READ, &file, &err) == ATTN_OK);
+    for (size_t at = 0, end; at < file.size; at = end + 1, n++) {
+        const unsigned char *newline = memchr(file.data + at, '\n', file.size - at);
+        struct attn_file line = {.data = file.data + at, .path = path};
+        struct attn_json *json = NULL;
+
+        ck_assert_ptr_nonnull(newline);
+        end = (size_t)(newline - file.data);
+        line.size = end - at;
+        ck_assert_msg(attn_json_parse(&line, &json, &err) == ATTN_OK, "%s", err.message);
+        take(tokenizer, json);
+        attn_json_free(json);
+    }
+    attn_file_release(&file);
+    return n;
+}
+
+const struct attn_node *attn_case_field(const struct attn_json *json, const char *key)
+{
+    return attn_node_find(attn_json_root(json), key);
+}
+
+void attn_assert_ids(const struct attn_encoding *encoding, const struct attn_node *list,
+                     const char *text)
+{
+    const struct attn_node *node = attn_node_first(list);
+    int64_t id;
+
+    for (size_t i = 0; i < encoding->n; i++, node = attn_node_next(node)) {
+        ck_assert_msg(node && attn_node_int(node, &id), "'%s' has more tokens than expected",
+                      attn_quote_string(text).text);
+        ck_assert_msg(encoding->ids[i] == id, "token %zu of '%s' is %d, expected %d", i,
+                      attn_quote_string(text).text, (int)encoding->ids[i], (int)id);
+    }
+    ck_assert_msg(node == NULL, "'%s' has fewer tokens than expected",
+                  attn_quote_string(text).text);
+}
+
+/* Whether AT lies within a character. */
+static bool is_within(const char *text, size_t at)
+{
+    return ((unsigned char)text[at] & 0xc0) == 0x80;
+}
+
+void attn_assert_places(const struct attn_encoding *encoding, const struct attn_node *list,
+                        const char *text)
+{
+    const struct attn_node *node = attn_node_first(list);
+    const size_t n = encoding->n - encoding->n_back;
+
+    for (size_t i = 0; i < n; i++, node = attn_node_next(node)) {
+        const size_t begin = encoding->begin[i], end = encoding->end[i];
+        int64_t first = 0, last = 0;
+        bool is_part = is_within(text, begin) || is_within(text, end);
+
+        attn_node_int(attn_node_first(node), &first);
+        attn_node_int(attn_node_next(attn_node_first(node)), &last);
+        if (is_part && begin < end)
+            ck_assert_msg(begin >= (size_t)first && end <= (size_t)last,
+                          "token %zu of '%s' is %zu..%zu, expected within %d..%d", i,
+                          attn_quote_string(text).text, begin, end, (int)first, (int)last);
+        else
+            ck_assert_msg(begin == (size_t)first && end == (size_t)last,
+                          "token %zu of '%s' is %zu..%zu, expected %d..%d", i,
+                          attn_quote_string(text).text, begin, end, (int)first, (int)last);
+    }
 }
 
 void attn_write_byte_vocabulary(struct attn_buffer *out, const char *const *tokens, size_t n)

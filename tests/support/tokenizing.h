@@ -5,6 +5,7 @@
 #define ATTN_TESTS_TOKENIZING_H
 
 #include "base/buffer.h"
+#include "formats/json.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <stddef.h>
@@ -44,6 +45,23 @@ void attn_assert_tokens(const struct attn_tokenizer *tokenizer, const char *text
 void attn_assert_text_refused(const struct attn_tokenizer *tokenizer, const char *text, size_t size,
                               const struct attn_encode_options *options, const char *message,
                               const char *hint);
+
+/* Calls TAKE for each line of PATH, a JSON object, and returns how many there are. */
+size_t attn_each_case(char *path, const struct attn_tokenizer *tokenizer,
+                      void (*take)(const struct attn_tokenizer *tokenizer,
+                                   const struct attn_json *json));
+
+const struct attn_node *attn_case_field(const struct attn_json *json, const char *key);
+
+/* Fails the current test unless the tokens of TEXT have the ids of LIST. */
+void attn_assert_ids(const struct attn_encoding *encoding, const struct attn_node *list,
+                     const char *text);
+
+/* Fails the current test unless the tokens of TEXT have the places of LIST, [begin, end] in bytes,
+ * or, for a part of a character, some of its bytes. Tokens at the end that are not of the text have
+ * none. */
+void attn_assert_places(const struct attn_encoding *encoding, const struct attn_node *list,
+                        const char *text);
 
 /*
  * Writes the vocab.json of a byte-level BPE to OUT: token b is byte b, then 256, 257, ... are

@@ -32,19 +32,6 @@ struct translator {
     bool has_mask;
 };
 
-static struct attn_host *open_host(const char *name, int n_thread)
-{
-    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
-    char directory[ATTN_ENCODER_PATH_SIZE];
-    struct attn_host *host;
-    struct attn_error err = {0};
-
-    attn_encoder_path(name, directory);
-    options.n_thread = n_thread;
-    ck_assert_msg(attn_host_open(directory, &options, &host, &err) == ATTN_OK, "%s", err.message);
-    return host;
-}
-
 static struct attn_ndarray array_of(const char *name, size_t n, size_t d, const float *x)
 {
     return (struct attn_ndarray){.name = name, .rank = 2, .shape = {n, d}, .data = x};
@@ -52,7 +39,7 @@ static struct attn_ndarray array_of(const char *name, size_t n, size_t d, const 
 
 static struct translator open_translator(const char *name, size_t n_source, int n_thread)
 {
-    struct translator t = {.host = open_host(name, n_thread), .n = {N_TARGET, n_source}};
+    struct translator t = {.host = attn_encoder_host(name, n_thread), .n = {N_TARGET, n_source}};
     struct attn_random random;
 
     t.d = attn_model_config(attn_host_model(t.host))->d_embed;

@@ -96,19 +96,6 @@ static struct attn_request request_of(const struct prompt *prompt, const char *s
     return request;
 }
 
-static struct attn_host *open_host(const char *name, int n_thread)
-{
-    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
-    char directory[ATTN_ENCODER_PATH_SIZE];
-    struct attn_host *host;
-    struct attn_error err = {0};
-
-    attn_encoder_path(name, directory);
-    options.n_thread = n_thread;
-    ck_assert_msg(attn_host_open(directory, &options, &host, &err) == ATTN_OK, "%s", err.message);
-    return host;
-}
-
 /* What a request of SITES computes; *dims are its sizes, with those of the encoder in *encoder. */
 static struct attn_capture *capture_of(struct attn_host *host, const struct prompt *prompt,
                                        const char *sites)
@@ -179,7 +166,7 @@ START_TEST(every_tensor_is_that_of_float64)
 {
     attn_encoders_unpack();
     for (int m = 0; m < ATTN_N_STACK; m++) {
-        struct attn_host *host = open_host(names[m], 1);
+        struct attn_host *host = attn_encoder_host(names[m], 1);
         struct prompt prompt;
 
         for (int k = 0; open_prompt(&prompt, names[m], k); k++) {
@@ -244,7 +231,8 @@ START_TEST(bits_do_not_depend_on_threads_and_selection)
 
     attn_encoders_unpack();
     for (int m = 0; m < ATTN_N_STACK; m++) {
-        struct attn_host *one = open_host(names[m], 1), *three = open_host(names[m], 3);
+        struct attn_host *one = attn_encoder_host(names[m], 1),
+                         *three = attn_encoder_host(names[m], 3);
         struct attn_capture *all;
         struct prompt prompt;
 
@@ -336,7 +324,7 @@ START_TEST(a_run_that_is_performed_once_answers_nothing_before)
     struct prompt prompt;
 
     attn_encoders_unpack();
-    host = open_host(names[0], 1);
+    host = attn_encoder_host(names[0], 1);
     ck_assert(open_prompt(&prompt, names[0], 0));
     struct attn_request request = request_of(&prompt, "pattern");
 

@@ -9,6 +9,7 @@
 #include "formats/json.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
+#include "tests/support/tokenizing.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/tokenizer_internal.h"
@@ -38,55 +39,10 @@ static struct attn_tokenizer *open_style(const char *style)
     return tokenizer;
 }
 
-static const struct attn_node *find(const struct attn_json *json, const char *key)
-{
-    return attn_node_find(attn_json_root(json), key);
-}
-
-static void assert_ids(const struct attn_encoding *encoding, const struct attn_node *list,
-                       const char *text)
-{
-    const struct attn_node *node = attn_node_first(list);
-    int64_t id;
-
-    for (size_t i = 0; i < encoding->n; i++, node = attn_node_next(node)) {
-        ck_assert_msg(node && attn_node_int(node, &id), "'%s' has more tokens than expected",
-                      attn_quote_string(text).text);
-        ck_assert_msg(encoding->ids[i] == id, "token %zu of '%s' is %d, expected %d", i,
-                      attn_quote_string(text).text, (int)encoding->ids[i], (int)id);
-    }
-    ck_assert_msg(node == NULL, "'%s' has fewer tokens than expected",
-                  attn_quote_string(text).text);
-}
-
 /* Whether AT lies within a character. */
 static bool is_within(const char *text, size_t at)
 {
     return ((unsigned char)text[at] & 0xc0) == 0x80;
-}
-
-/* The same bytes, or, for a part of a character, some of them. */
-static void assert_places(const struct attn_encoding *encoding, const struct attn_node *list,
-                          const char *text)
-{
-    const struct attn_node *node = attn_node_first(list);
-
-    for (size_t i = 0; i < encoding->n; i++, node = attn_node_next(node)) {
-        const size_t begin = encoding->begin[i], end = encoding->end[i];
-        int64_t first = 0, last = 0;
-        bool is_part = is_within(text, begin) || is_within(text, end);
-
-        attn_node_int(attn_node_first(node), &first);
-        attn_node_int(attn_node_next(attn_node_first(node)), &last);
-        if (is_part && begin < end)
-            ck_assert_msg(begin >= (size_t)first && end <= (size_t)last,
-                          "token %zu of '%s' is %zu..%zu, expected within %d..%d", i,
-                          attn_quote_string(text).text, begin, end, (int)first, (int)last);
-        else
-            ck_assert_msg(begin == (size_t)first && end == (size_t)last,
-                          "token %zu of '%s' is %zu..%zu, expected %d..%d", i,
-                          attn_quote_string(text).text, begin, end, (int)first, (int)last);
-    }
 }
 
 /* Decodes the tokens of ENCODING, without special ones when SKIPS. */
@@ -112,23 +68,24 @@ static void assert_decoded(const struct attn_tokenizer *tokenizer,
 
 static void assert_case(const struct attn_tokenizer *tokenizer, const struct attn_json *json)
 {
-    const char *text = attn_node_string(find(json, "text"));
+    const char *text = attn_node_string(attn_case_field(json, "text"));
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     struct attn_encoding encoding = {0};
     struct attn_error err = {0};
 
     if (attn_tokenizer_encode(tokenizer, text, strlen(text), NULL, &encoding, &err) != ATTN_OK)
         ck_abort_msg("%s", err.message);
-    assert_ids(&encoding, find(json, "special"), text);
-    if (find(json, "decode")) {
-        assert_decoded(tokenizer, &encoding, false, attn_node_string(find(json, "decode")));
-        assert_decoded(tokenizer, &encoding, true, attn_node_string(find(json, "skip")));
+    attn_assert_ids(&encoding, attn_case_field(json, "special"), text);
+    if (attn_case_field(json, "decode")) {
+        assert_decoded(tokenizer, &encoding, false,
+                       attn_node_string(attn_case_field(json, "decode")));
+        assert_decoded(tokenizer, &encoding, true, attn_node_string(attn_case_field(json, "skip")));
     }
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     if (attn_tokenizer_encode(tokenizer, text, strlen(text), &options, &encoding, &err) != ATTN_OK)
         ck_abort_msg("%s", err.message);
-    assert_ids(&encoding, find(json, "ids"), text);
-    assert_places(&encoding, find(json, "offsets"), text);
+    attn_assert_ids(&encoding, attn_case_field(json, "ids"), text);
+    attn_assert_places(&encoding, attn_case_field(json, "offsets"), text);
     ck_assert_uint_eq(encoding.n_front + encoding.n_back, 0);
     attn_encoding_release(&encoding);
 }
@@ -136,27 +93,10 @@ static void assert_case(const struct attn_tokenizer *tokenizer, const struct att
 static void assert_style(const char *style)
 {
     struct attn_tokenizer *tokenizer = open_style(style);
-    struct attn_file file = {0};
-    struct attn_error err = {0};
     char path[100];
-    size_t n = 0;
 
     snprintf(path, sizeof path, "tests/fixtures/tokenizers/%s/cases.jsonl", style);
-    ck_assert(attn_file_open(path, ATTN_READ, &file, &err) == ATTN_OK);
-    for (size_t at = 0, end; at < file.size; at = end + 1, n++) {
-        const unsigned char *newline = memchr(file.data + at, '\n', file.size - at);
-        struct attn_file line = {.data = file.data + at, .path = path};
-        struct attn_json *json = NULL;
-
-        ck_assert_ptr_nonnull(newline);
-        end = (size_t)(newline - file.data);
-        line.size = end - at;
-        ck_assert_msg(attn_json_parse(&line, &json, &err) == ATTN_OK, "%s", err.message);
-        assert_case(tokenizer, json);
-        attn_json_free(json);
-    }
-    ck_assert_uint_ge(n, 115);
-    attn_file_release(&file);
+    ck_assert_uint_ge(attn_each_case(path, tokenizer, assert_case), 115);
     attn_tokenizer_free(tokenizer);
 }
 
@@ -225,8 +165,8 @@ static void assert_types_and_places(const struct attn_tokenizer *tokenizer,
                                     const struct attn_encoding *encoding,
                                     const struct attn_json *json, const char *const texts[3])
 {
-    const struct attn_node *type = attn_node_first(find(json, "types"));
-    const struct attn_node *place = attn_node_first(find(json, "offsets"));
+    const struct attn_node *type = attn_node_first(attn_case_field(json, "types"));
+    const struct attn_node *place = attn_node_first(attn_case_field(json, "offsets"));
 
     for (size_t i = 0; i < encoding->n; i++) {
         const size_t begin = encoding->begin[i], end = encoding->end[i];
@@ -254,8 +194,8 @@ static void assert_types_and_places(const struct attn_tokenizer *tokenizer,
 
 static void assert_golden(const struct attn_tokenizer *tokenizer, const struct attn_json *json)
 {
-    const char *text = attn_node_string(find(json, "text"));
-    const char *pair = attn_node_string(find(json, "pair"));
+    const char *text = attn_node_string(attn_case_field(json, "text"));
+    const char *pair = attn_node_string(attn_case_field(json, "pair"));
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     struct attn_encoding encoding = {0};
     struct attn_error err = {0};
@@ -264,13 +204,13 @@ static void assert_golden(const struct attn_tokenizer *tokenizer, const struct a
     options.n_pair = pair ? strlen(pair) : 0;
     if (attn_tokenizer_encode(tokenizer, text, strlen(text), &options, &encoding, &err) != ATTN_OK)
         ck_abort_msg("%s", err.message);
-    assert_ids(&encoding, find(json, "ids"), text);
+    attn_assert_ids(&encoding, attn_case_field(json, "ids"), text);
     assert_types_and_places(tokenizer, &encoding, json, (const char *const[]){"", text, pair});
-    assert_decoded(tokenizer, &encoding, false, attn_node_string(find(json, "decode")));
+    assert_decoded(tokenizer, &encoding, false, attn_node_string(attn_case_field(json, "decode")));
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     if (attn_tokenizer_encode(tokenizer, text, strlen(text), &options, &encoding, &err) != ATTN_OK)
         ck_abort_msg("%s", err.message);
-    assert_ids(&encoding, find(json, "plain"), text);
+    attn_assert_ids(&encoding, attn_case_field(json, "plain"), text);
     attn_encoding_release(&encoding);
 }
 

@@ -7,6 +7,7 @@
 #include "formats/json.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
+#include "tests/support/tokenizing.h"
 #include "tokenizer/tokenizer.h"
 
 #include <math.h>
@@ -123,26 +124,6 @@ static void assert_text(const struct attn_tokenizer *tokenizer, const char *text
 
 /* --- Marian ----------------------------------------------------------------------------------- */
 
-static const struct attn_node *find(const struct attn_json *json, const char *key)
-{
-    return attn_node_find(attn_json_root(json), key);
-}
-
-static void assert_list(const struct attn_node *list, const int32_t *ids, size_t n,
-                        const char *text)
-{
-    const struct attn_node *node = attn_node_first(list);
-
-    for (size_t i = 0; i < n; i++, node = attn_node_next(node)) {
-        int64_t id = -1;
-
-        ck_assert_msg(node && attn_node_int(node, &id) && id == ids[i],
-                      "token %zu of '%s' is %d, expected %d", i, attn_quote_string(text).text,
-                      (int)ids[i], (int)id);
-    }
-    ck_assert_msg(!node, "'%s' has fewer tokens than expected", attn_quote_string(text).text);
-}
-
 static void assert_decoded(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
                            const struct attn_node *expected)
 {
@@ -156,39 +137,21 @@ static void assert_decoded(const struct attn_tokenizer *tokenizer, const int32_t
     attn_tokenizer_text_free(text);
 }
 
-static void assert_places(const struct attn_encoding *encoding, const struct attn_node *list,
-                          const char *text)
-{
-    const struct attn_node *node = attn_node_first(list);
-
-    for (size_t i = 0; node; i++, node = attn_node_next(node)) {
-        int64_t begin = -1, end = -1;
-
-        attn_node_int(attn_node_first(node), &begin);
-        attn_node_int(attn_node_next(attn_node_first(node)), &end);
-        ck_assert_msg(i < encoding->n && encoding->begin[i] == (size_t)begin &&
-                          encoding->end[i] == (size_t)end,
-                      "token %zu of '%s' is %zu..%zu, expected %d..%d", i,
-                      attn_quote_string(text).text, encoding->begin[i], encoding->end[i],
-                      (int)begin, (int)end);
-    }
-}
-
 static void assert_case(const struct attn_tokenizer *tokenizer, const struct attn_json *json)
 {
     const struct attn_tokenizer *target = attn_tokenizer_target(tokenizer);
-    const char *text = attn_node_string(find(json, "text"));
+    const char *text = attn_node_string(attn_case_field(json, "text"));
     const size_t size = strlen(text);
     struct attn_encoding encoding = {0};
 
     ck_assert(attn_tokenizer_encode(tokenizer, text, size, NULL, &encoding, NULL) == ATTN_OK);
-    assert_list(find(json, "ids_special"), encoding.ids, encoding.n, text);
+    attn_assert_ids(&encoding, attn_case_field(json, "ids_special"), text);
     if (!strpbrk(text, "<>"))
-        assert_places(&encoding, find(json, "byte_offsets"), text);
+        attn_assert_places(&encoding, attn_case_field(json, "byte_offsets"), text);
     ck_assert_uint_eq(encoding.n_back, 1);
-    assert_decoded(tokenizer, encoding.ids, encoding.n, find(json, "decode"));
+    assert_decoded(tokenizer, encoding.ids, encoding.n, attn_case_field(json, "decode"));
     ck_assert(attn_tokenizer_encode(target, text, size, NULL, &encoding, NULL) == ATTN_OK);
-    assert_list(find(json, "ids_target"), encoding.ids, encoding.n, text);
+    attn_assert_ids(&encoding, attn_case_field(json, "ids_target"), text);
     attn_encoding_release(&encoding);
 }
 
@@ -196,30 +159,14 @@ START_TEST(gives_what_marian_gives)
 {
     const struct attn_source source = {.directory = folder};
     struct attn_tokenizer *tokenizer = NULL;
-    struct attn_file file = {0};
     struct attn_error err = {0};
     char path[100];
-    size_t n = 0;
 
     if (attn_tokenizer_open(&source, &tokenizer, &err) != ATTN_OK)
         ck_abort_msg("%s", err.message);
     ck_assert(attn_tokenizer_target(tokenizer) != tokenizer);
     snprintf(path, sizeof path, "%s/cases.jsonl", folder);
-    ck_assert(attn_file_open(path, ATTN_READ, &file, &err) == ATTN_OK);
-    for (size_t at = 0, end; at < file.size; at = end + 1, n++) {
-        const unsigned char *newline = memchr(file.data + at, '\n', file.size - at);
-        struct attn_file line = {.data = file.data + at, .path = path};
-        struct attn_json *json = NULL;
-
-        ck_assert_ptr_nonnull(newline);
-        end = (size_t)(newline - file.data);
-        line.size = end - at;
-        ck_assert_msg(attn_json_parse(&line, &json, &err) == ATTN_OK, "%s", err.message);
-        assert_case(tokenizer, json);
-        attn_json_free(json);
-    }
-    ck_assert_uint_eq(n, 119);
-    attn_file_release(&file);
+    ck_assert_uint_eq(attn_each_case(path, tokenizer, assert_case), 119);
     attn_tokenizer_free(tokenizer);
 }
 END_TEST
