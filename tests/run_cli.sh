@@ -249,8 +249,9 @@ for stray in tests/cli/* tests/cli/*/*; do
     fail "# $stray"
 done
 
-chosen=() files=()
+files=()
 declare -A first_of=() end_of=() # the cases of each file
+declare -A chosen=()             # the numbers of the cases; one that is named twice runs once
 for what; do
     if [ ! -e "${what%:*}" ]; then
         echo "there is no ${what%:*}"
@@ -260,7 +261,7 @@ for what; do
     found=("${what%:*}")
     [ -f "${found[0]}" ] || mapfile -t found < <(find "${what%:*}" -name '*.test' | LC_ALL=C sort)
     for file in "${found[@]}"; do
-        n_chosen=${#chosen[@]}
+        is_found=no
         if [ -z "${first_of[$file]-}" ]; then
             first_of[$file]=${#name_of[@]}
             read_cases "$file"
@@ -268,9 +269,9 @@ for what; do
             files+=("$file")
         fi
         for ((i = first_of[$file]; i < end_of[$file]; i++)); do
-            [[ $what != *:* || ${what##*:} = "${name_of[i]}" ]] && chosen+=("$i")
+            [[ $what != *:* || ${what##*:} = "${name_of[i]}" ]] && chosen[$i]='' is_found=yes
         done
-        if [ ${#chosen[@]} -eq "$n_chosen" ]; then
+        if [ $is_found = no ]; then
             echo "$file has no case '${what##*:}'"
             fail "# $what"
         fi
@@ -283,7 +284,8 @@ for i in "${!name_of[@]}"; do
 done
 
 kept=() needed=''
-for i in "${chosen[@]}"; do
+for i in "${!name_of[@]}"; do
+    [ "${chosen[$i]+is}" ] || continue
     [[ " ${ATTN_SKIP_TESTS-} " != *" ${file_of[i]}:${name_of[i]} "* ]] || continue
     kept+=("$i")
     [ ! -e "$scratch/cases/$i.needs" ] || { read -r need <"$scratch/cases/$i.needs" && needed+=" $need"; }
