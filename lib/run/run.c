@@ -33,21 +33,22 @@
 
 /* --- Preparing a sequence -------------------------------------------------------------------- */
 
-static enum attn_status check_question(const struct attn_run *run, struct attn_error *err)
+enum attn_status attn_run_check_question(const struct attn_model *model,
+                                         const struct attn_request_predict *question,
+                                         struct attn_error *err)
 {
-    const struct attn_request_predict *question = &run->request.predict;
+    const struct attn_config *config = attn_model_config(model);
 
-    if (!attn_predict_is_asked(question) ||
-        attn_model_config(run->model)->output != ATTN_OUTPUT_NONE)
+    if (!attn_predict_is_asked(question) || config->output != ATTN_OUTPUT_NONE)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, %s needs one",
-                   attn_quote_string(attn_model_name(run->model)).text,
+                   attn_quote_string(attn_model_name(model)).text,
                    question->top > 0      ? "`top`"
                    : question->n_next > 0 ? "`next`"
                                           : "`target`");
-    if (attn_model_config(run->model)->is_sentence)
+    if (config->is_sentence)
         attn_error_hint(err, "`label 'a text'`, once or more, compares the text with others");
-    else if (attn_model_config(run->model)->has_two_towers)
+    else if (config->has_two_towers)
         attn_error_hint(
             err,
             "`image cat.png` with `label 'a cat'` and other labels compares a picture with texts");
@@ -518,7 +519,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     struct attn_dims dims;
 
     ATTN_TRY(attn_image_input_check(&run->request.input, &run->request.source, run->model, err));
-    ATTN_TRY(check_question(run, err));
+    ATTN_TRY(attn_run_check_question(run->model, &run->request.predict, err));
     ATTN_TRY(attn_source_check(&run->request.source, run->model, err));
     ATTN_TRY(find_tokenizer(run, err));
     ATTN_TRY(attn_error_at(read_input(run, err), ATTN_STAGE_INPUT, err));

@@ -53,6 +53,11 @@ enum attn_status attn_choose(const struct attn_request_selection *given,
                              const struct attn_dims *dims, size_t n_batch,
                              struct attn_selection **selection, struct attn_error *err);
 
+/* ATTN_INVALID if QUESTION needs logits and MODEL has no output layer. */
+enum attn_status attn_run_check_question(const struct attn_model *model,
+                                         const struct attn_request_predict *question,
+                                         struct attn_error *err);
+
 /* Gives SESSION the rows of the source, if RUN has one. */
 enum attn_status attn_run_set_source(const struct attn_run *run, struct attn_session *session,
                                      struct attn_error *err);
