@@ -87,11 +87,12 @@ run_again() {
 
 times=$build/test_times
 touch "$times"
-rm -f "$times.new"
+: >"$times.new"
 mapfile -t queue < <(list_queue "$@")
 ATTN_TEST_JOBS=${ATTN_TEST_JOBS:-$(($(nproc) + 1))}
 side_by_side run_item "${queue[@]}" | tee "$scratch/all"
-[ ! -e "$times.new" ] || mv "$times.new" "$times"
+# What did not run keeps its time.
+awk '!seen[$2 " " $3]++' "$times.new" "$times" >"$scratch/times" && mv "$scratch/times" "$times" && rm "$times.new"
 
 if grep -q '^skipped ' "$scratch/all"; then
     printf '\nWhat was skipped, and why:\n'
