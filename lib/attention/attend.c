@@ -125,6 +125,9 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' attention is made from queries and keys, not from scores",
                               attn_attention_kind_name(kind));
+    if (args->scores && attention->algorithm == ATTN_ALGORITHM_BLOCKWISE)
+        return attn_error_set(err, ATTN_INVALID,
+                              "algorithm 'blockwise' takes queries and keys, not scores");
     dims = attn_attend_dims(args);
     own = attn_selection_dims(args->trace->selection);
     /* The consumers of events allocate by the sizes of the selection. */

@@ -36,7 +36,8 @@ struct attn_attend_args {
     const float *k;           /* [G, S, E] */
     const float *v;           /* [G, S, Ev]; NULL: there is no z */
     const float *scores;      /* [H, T, S] instead of q and k, which are NULL then: `qk`, and d_head
-                                 is 1. Not for linear and low-rank attention */
+                                 is 1. Not for linear and low-rank attention, nor
+                                 ATTN_ALGORITHM_BLOCKWISE */
     struct attn_attention attention; /* the attention to compute */
     int random_layer; /* whose keys random attention draws; for the trace it is layer 0 all the
                          same */

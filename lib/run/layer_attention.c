@@ -227,6 +227,9 @@ static enum attn_status check_arrays(bool has_scores, const struct attn_attentio
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "'%s' is made of queries and keys, not of scores",
                            attn_attention_kind_name(attention->kind));
+    if (has_scores && attention->algorithm == ATTN_ALGORITHM_BLOCKWISE)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "algorithm 'blockwise' takes queries and keys, not scores");
     if (attention->mask == ATTN_MASK_CAUSAL && sizes->n_query > sizes->n_key)
         return attn_refuse(
             err, ATTN_STAGE_INPUT,

@@ -822,6 +822,8 @@ START_TEST(arrays_that_are_lacking_are_named)
     REFUSED(attn_attend(&args, &err), "'q'");
     args = good_args(&trace), args.scores = numbers;
     REFUSED(attn_attend(&args, &err), "'scores'");
+    args.q = args.k = NULL, args.attention.algorithm = ATTN_ALGORITHM_BLOCKWISE;
+    REFUSED(attn_attend(&args, &err), "'blockwise'");
     args = good_args(&trace), args.trace = NULL;
     REFUSED(attn_attend(&args, &err), "'trace'");
     args = good_args(&trace), trace.on_event = NULL;
