@@ -259,8 +259,8 @@ static enum attn_status read_codegen(ATTN_CONFIG_ARGS)
 #define BLOCK_OF_J                                                                                 \
     ATTN_BLOCK, .norm = ATTN_NORM_LAYERNORM, .has_single_norm = true,                              \
                 .has_parallel_residual = true, .has_mlp_bias = true, .act_fn = "gelu_new",         \
-                .output = ATTN_OUTPUT_OWN, .has_output_bias = true, .n_vocab = 50400,              \
-                .d_model = 4096, .n_layer = 28, .n_head = 16, .n_ctx = 2048
+                .output = ATTN_OUTPUT_OWN, .has_output_bias = true,                                \
+                SIZES(50400, 4096, 0, 28, 16, 0, 0, 2048, 1e-5F)
 
 const struct attn_family attn_family_gptj = {FAMILY("gptj", "GPTJ", "transformer.", gptj_rules),
                                              .form = {FORM_OF_J, .defaults = {BLOCK_OF_J}}};
