@@ -290,6 +290,8 @@ static enum attn_status read_bigcode(ATTN_CONFIG_ARGS)
     ATTN_TRY(read_gpt2(json, form, config, layers, err));
     ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), "multi_query", &is_multi_query, err));
     config->n_kv_head = is_multi_query ? 1 : config->n_head;
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        layers->attention[layer].factor = 1; /* scale_attn_by_inverse_layer_idx is GPT-2's */
     return ATTN_OK;
 }
 
