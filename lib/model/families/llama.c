@@ -75,12 +75,17 @@ const struct attn_family attn_family_llama = {
              .is_divided = true, .refused = of_granite_and_smollm3,
              .defaults = {BLOCK_OF_LLAMA, SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
 
-/* Mistral (configuration_mistral.py): no biases, and in all layers a window. Traps: an absent
- * sliding_window is 4096, null means no window; an absent num_key_value_heads is 8. */
+/* Mistral (configuration_mistral.py), and Ministral 8B (configuration_ministral.py), which has
+ * layers of two kinds: no biases, and a window in all layers or those of `layer_types`, which
+ * transformers reads in both. Traps: an absent sliding_window is 4096, null means no window; an
+ * absent num_key_value_heads is 8. */
+#define FORM_OF_MISTRAL                                                                            \
+    KEYS, .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .may_be_null = true},                   \
+          .defaults = {BLOCK_OF_LLAMA, SIZES(32000, 4096, 14336, 32, 32, 8, 0, 131072, 1e-6F)}
 const struct attn_family attn_family_mistral = {
-    FAMILY("mistral", "MistralFor", "model.", llama_rules), SCORES,
-    .form = {KEYS, .windows = {ATTN_WINDOWS_IN_ALL, .width = 4096},
-             .defaults = {BLOCK_OF_LLAMA, SIZES(32000, 4096, 14336, 32, 32, 8, 0, 131072, 1e-6F)}}};
+    FAMILY("mistral", "MistralFor", "model.", llama_rules), SCORES, .form = {FORM_OF_MISTRAL}};
+const struct attn_family attn_family_ministral = {
+    FAMILY("ministral", "MinistralFor", "model.", llama_rules), .form = {FORM_OF_MISTRAL}};
 
 /* Qwen2 and 2.5 (configuration_qwen2.py): biases on q, k and v, always, and on no other map. Traps:
  * an absent num_key_value_heads is 32 whatever num_attention_heads is; all published files have a
@@ -239,12 +244,6 @@ const struct attn_family attn_family_phi3 = {
              .defaults = {BLOCK_OF_LLAMA, SIZES(32064, 3072, 8192, 32, 32, 0, 0, 4096, 1e-5F)}}};
 
 /* --- Other descendants ------------------------------------------------------------------------ */
-
-/* Ministral 8B: Mistral with layers of two kinds (configuration_ministral.py). */
-const struct attn_family attn_family_ministral = {
-    FAMILY("ministral", "MinistralFor", "model.", llama_rules),
-    .form = {KEYS, .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .may_be_null = true},
-             .defaults = {BLOCK_OF_LLAMA, SIZES(32000, 4096, 14336, 32, 32, 8, 0, 131072, 1e-6F)}}};
 
 /* SmolLM3 (configuration_smollm3.py): every fourth layer turns no positions. */
 const struct attn_family attn_family_smollm3 = {
