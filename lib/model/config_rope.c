@@ -141,6 +141,19 @@ static enum attn_status read_width(const struct rope_source *source, struct attn
         attn_config_quote(source->json).text, rope->d_rotary, source->config->d_head);
 }
 
+/* The length that was trained on. Trap: if all layers are the same, the key at the top level counts
+ * before the object's. */
+static enum attn_status read_original(const struct rope_source *source, struct attn_rope *rope,
+                                      struct attn_error *err)
+{
+    const char *key = "original_max_position_embeddings";
+
+    ATTN_TRY(get_positive(source, key, &rope->n_original, err));
+    return source->is_nested ? ATTN_OK
+                             : attn_json_get_double(source->json, attn_json_root(source->json), key,
+                                                    1, ATTN_MAX_CTX, &rope->n_original, err);
+}
+
 static enum attn_status read_llama3(const struct rope_source *source, struct attn_rope *rope,
                                     struct attn_error *err)
 {
@@ -149,7 +162,7 @@ static enum attn_status read_llama3(const struct rope_source *source, struct att
     ATTN_TRY(get_positive(source, "factor", &rope->factor, err));
     ATTN_TRY(get_positive(source, "low_freq_factor", &rope->low_freq_factor, err));
     ATTN_TRY(get_positive(source, "high_freq_factor", &rope->high_freq_factor, err));
-    ATTN_TRY(get_positive(source, "original_max_position_embeddings", &rope->n_original, err));
+    ATTN_TRY(read_original(source, rope, err));
     if (rope->high_freq_factor > rope->low_freq_factor)
         return ATTN_OK;
     return attn_error_set(
@@ -172,7 +185,7 @@ static enum attn_status read_yarn(const struct rope_source *source, struct attn_
 
     rope->n_original = (double)source->config->n_ctx;
     rope->is_truncated = true;
-    ATTN_TRY(get_positive(source, "original_max_position_embeddings", &rope->n_original, err));
+    ATTN_TRY(read_original(source, rope, err));
     rope->factor = (double)source->config->n_ctx / rope->n_original;
     ATTN_TRY(get_positive(source, "factor", &rope->factor, err));
     ATTN_TRY(get_number(source, "beta_fast", &rope->beta_fast, err));
@@ -261,7 +274,7 @@ static enum attn_status read_rope(const struct rope_source *source, struct attn_
     const struct attn_node *object = object_with(source, "mrope_section");
     const struct attn_node *root = attn_json_root(source->json);
 
-    if (source->keys->without_object && !attn_config_find_given(root, "rope_scaling") &&
+    if (source->keys->without_object && !source->objects[0] &&
         !attn_config_find_given(root, "rope_parameters"))
         *rope = *source->keys->without_object;
     ATTN_TRY(read_type(source, &rope->type, err));
@@ -274,7 +287,7 @@ static enum attn_status read_rope(const struct rope_source *source, struct attn_
                         max_number, &rope->theta, err));
     ATTN_TRY(read_width(source, rope, err));
     if (rope->factor > 0)
-        return ATTN_OK;
+        return read_original(source, rope, err);
     rope->factor = rope->type == ATTN_ROPE_DEFAULT ? 0 : -1;
     switch (rope->type) {
     case ATTN_ROPE_DEFAULT:
