@@ -227,7 +227,7 @@ static enum attn_status read_layer_types(const struct attn_json *json, size_t wi
         if (are_sliding[i] && width == 0)
             return attn_error_set(err, ATTN_FORMAT,
                                   "item %zu of 'layer_types' in '%s' is 'sliding_attention', but "
-                                  "'sliding_window' is null",
+                                  "'sliding_window' is null or not in use",
                                   i, attn_config_quote(json).text);
         if (are_sliding[i])
             attn_config_set_window(&layers->attention[i], width);
@@ -250,16 +250,17 @@ static enum attn_status read_windows(const struct attn_json *json, struct attn_w
         windows.width = 0;
     if (!is_on)
         ATTN_TRY(attn_json_get_bool(json, root, "use_sliding_window", &is_on, err));
-    ATTN_TRY(attn_json_get_size(json, root,
-                                windows.is_centered ? "local_attention" : "sliding_window", 1,
-                                ATTN_MAX_CTX, &windows.width, err));
+    if (!is_on && !(is_of_unturned && list)) /* SmolLM3's list counts in any case */
+        windows.width = 0;
+    else
+        ATTN_TRY(attn_json_get_size(json, root,
+                                    windows.is_centered ? "local_attention" : "sliding_window", 1,
+                                    ATTN_MAX_CTX, &windows.width, err));
     if (windows.is_centered)
         windows.width = windows.width / 2 + 1; /* to each side, with the query itself */
     if (windows.rule == ATTN_WINDOWS_SWITCHED)
         ATTN_TRY(attn_json_get_size(json, root, "max_window_layers", 0, ATTN_MAX_WIDTH,
                                     &windows.first, err));
-    if (!is_on && !(is_of_unturned && list)) /* SmolLM3's list counts in any case */
-        return ATTN_OK;
     if (windows.rule != ATTN_WINDOWS_IN_ALL && list)
         return read_layer_types(json, windows.width, config, layers, err);
     for (size_t i = windows.first; i < config->n_layer && windows.width > 0; i++)

@@ -134,10 +134,11 @@ static enum attn_status read_mixture(ATTN_CONFIG_ARGS)
 #define NORM_TOPK_PROB                                                                             \
     ATTN_CHOICE("norm_topk_prob", expert_weights, ATTN_EXPERTS_SOFTMAX_ALL,                        \
                 ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED)
-/* Trap: transformers lets other layers slide than in Qwen2. */
+/* Trap: transformers lets other layers slide than in Qwen2. A list that lets some slide without
+ * use_sliding_window is refused as Qwen2's. */
 static const struct attn_config_extra windows[] = {{"use_sliding_window", ATTN_WISH_TRUE},
                                                    {.key = NULL}};
-#define KEYS_OF_QWEN KEYS, .refused = windows
+#define KEYS_OF_QWEN KEYS, .refused = windows, .windows = {.rule = ATTN_WINDOWS_SWITCHED}
 #define SWITCHES_OF_QWEN NORM_TOPK_PROB, ATTN_WIDTH("moe_intermediate_size", d_expert)
 
 /* Mixtral: an absent sliding_window is none. */
