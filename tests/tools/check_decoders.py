@@ -34,7 +34,7 @@ class Checker:
         out = self.scratch / "out.npz"
         out.unlink(missing_ok=True)
         subprocess.run([self.tool, command, "-q", "-m", self.folder, *args, "--sites", "*", "--npz",
-                        out], check=True, env={**os.environ, **(env or {})}, input=text, text=True,
+                        out], check=True, env={**os.environ, **(env or {})}, input=text.encode(),
                        stdout=subprocess.PIPE)
         with np.load(out) as file:
             return {name: file[name] for name in file.files}

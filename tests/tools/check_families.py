@@ -532,7 +532,7 @@ def drop_defaults(r, config):
         try:
             if cls.from_dict(rest).to_dict() == whole:
                 del config[key]
-        except (ValueError, IndexError, StrictDataclassClassValidationError):
+        except (ValueError, IndexError, ZeroDivisionError, StrictDataclassClassValidationError):
             pass
 
 
