@@ -54,8 +54,11 @@ class Float64(TorchFunctionMode):
 
 def run_transformers(directory, ids, is_double):
     """Patterns, block inputs, last block output, final norm, logits as float64; and the number of parameters."""
+    config = transformers.AutoConfig.from_pretrained(directory)
+    adds_twice = config.model_type == "falcon" and config.alibi  # its bias, unless this is sdpa without patterns
     model = transformers.AutoModelForCausalLM.from_pretrained(
-        directory, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager")
+        directory, dtype=torch.float32, attn_implementation="sdpa" if adds_twice else "eager",
+        experts_implementation="eager")
     n_parameter = sum({p.data_ptr(): p.numel() for p in model.parameters()}.values())
     frequencies = {name: b.clone() for name, b in model.named_buffers() if "inv_freq" in name}
     if is_double:
@@ -67,12 +70,12 @@ def run_transformers(directory, ids, is_double):
     last = []
     blocks[-1].register_forward_hook(
         lambda _, __, out: last.append(out[0] if isinstance(out, tuple) else out))
-    arguments = {"output_attentions": True, "output_hidden_states": True, "use_cache": False}
+    arguments = {"output_attentions": not adds_twice, "output_hidden_states": True, "use_cache": False}
     with torch.no_grad():
         if is_double:
             with Float64():
                 out = model(torch.tensor([ids]), **arguments)
-            assert out.logits.dtype == torch.float64 and out.attentions[0].dtype == torch.float64
+            assert out.logits.dtype == torch.float64 and (adds_twice or out.attentions[0].dtype == torch.float64)
         else:
             out = model(torch.tensor([ids]), **arguments)
     result = {"logits": out.logits[0], "ln_final.hook_normalized": out.hidden_states[-1][0],
@@ -84,7 +87,8 @@ def run_transformers(directory, ids, is_double):
         del result["ln_final.hook_normalized"]  # it is shown before project_out
     for layer in range(len(blocks)):
         result[f"blocks.{layer}.hook_resid_pre"] = out.hidden_states[layer][0]
-        result[f"blocks.{layer}.attn.hook_pattern"] = out.attentions[layer][0]
+        if not adds_twice:
+            result[f"blocks.{layer}.attn.hook_pattern"] = out.attentions[layer][0]
     return {k: v.double().numpy() for k, v in result.items()}, n_parameter
 
 
@@ -153,6 +157,8 @@ def llama(r):
 
 
 def mistral(r):
+    if r.random() < 0.3:  # transformers reads it as a ministral then
+        return ministral(r)
     return llama_like(r) | {"sliding_window": r.choice([None, 1, 3, 7, 64, 4096])}
 
 
@@ -176,7 +182,7 @@ def qwen3(r):
 
 
 def olmo2(r):
-    return llama_like(r, False) | {"attention_bias": r.random() < 0.5}
+    return llama_like(r, r.random() < 0.4) | {"attention_bias": r.random() < 0.5}
 
 
 def gemma2(r):
@@ -272,14 +278,14 @@ def smollm3(r):
 
 
 def granite(r):
-    return llama_like(r, False) | {
+    return llama_like(r, r.random() < 0.4) | {
         "attention_bias": r.random() < 0.5, "mlp_bias": r.random() < 0.5, "embedding_multiplier": r.choice([1.0, 12.0]),
         "residual_multiplier": r.choice([1.0, 0.22]), "attention_multiplier": r.choice([1.0, 0.0625, 0.3]),
         "logits_scaling": r.choice([1.0, 8.0, 0.7])}
 
 
 def olmo(r):
-    config = llama_like(r, False) | {"attention_bias": r.random() < 0.5, "clip_qkv": r.choice([None, 0.5, 1.3])}
+    config = llama_like(r, r.random() < 0.4) | {"attention_bias": r.random() < 0.5, "clip_qkv": r.choice([None, 0.5, 1.3])}
     config.pop("rms_norm_eps")
     return config
 
@@ -314,14 +320,14 @@ def stablelm(r):
 
 
 def starcoder2(r):
-    config = llama_like(r, False) | {"use_bias": r.random() < 0.6, "sliding_window": r.choice([None, 4, 9]),
+    config = llama_like(r, r.random() < 0.4) | {"use_bias": r.random() < 0.6, "sliding_window": r.choice([None, 4, 9]),
                                      "norm_epsilon": r.choice([1e-5, 1e-3])}
     config.pop("rms_norm_eps")
     return config
 
 
-def cohere(r):
-    config = llama_like(r, False) | {"attention_bias": r.random() < 0.5, "use_qk_norm": r.random() < 0.5,
+def cohere(r, may_have_head_dim=True):
+    config = llama_like(r, may_have_head_dim and r.random() < 0.4) | {"attention_bias": r.random() < 0.5, "use_qk_norm": r.random() < 0.5,
                                      "layer_norm_eps": r.choice([1e-5, 1e-3]), "logit_scale": r.choice([0.0625, 0.3, 1.0]),
                                      "pad_token_id": 0}
     config.pop("rms_norm_eps")
@@ -329,7 +335,7 @@ def cohere(r):
 
 
 def cohere2(r):
-    config = cohere(r) | {"num_hidden_layers": r.randint(1, 6), "sliding_window": r.randint(2, 9)}
+    config = cohere(r, False) | {"num_hidden_layers": r.randint(1, 6), "sliding_window": r.randint(2, 9)}
     config.pop("use_qk_norm")
     if r.random() < 0.5:
         config["layer_types"] = layer_types(r, config)
@@ -400,13 +406,13 @@ def gpt_bigcode(r):
 
 
 def bloom(r):
-    config, n_head = common(r), r.randint(1, 7)
+    config, n_head = common(r), r.randint(1, 21)
     return {"vocab_size": config["vocab_size"], "n_layer": r.randint(1, 3), "n_head": n_head,
             "hidden_size": n_head * r.randint(3, 12), "layer_norm_epsilon": r.choice([1e-5, 1e-3]), "seq_length": 64}
 
 
 def mpt(r):
-    n_head = r.randint(1, 7)
+    n_head = r.randint(1, 21)
     return {"vocab_size": r.randint(40, 99), "n_layers": r.randint(1, 3), "n_heads": n_head, "max_seq_len": 64,
             "d_model": n_head * r.randint(3, 12), "attn_config": {"clip_qkv": r.choice([None, 0.7]),
                                                                  "softmax_scale": r.choice([None, 0.2])}}
@@ -416,7 +422,7 @@ def falcon(r):
     n_kv, new = r.choice([1, 2, 3]), r.random() < 0.5
     n_head = n_kv * r.choice([1, 2, 3])
     return common(r) | {"num_attention_heads": n_head, "num_kv_heads": n_kv if new else n_head, "hidden_size": n_head * 2 * r.randint(2, 9),
-                        "new_decoder_architecture": new, "multi_query": r.random() < 0.5, "alibi": False,
+                        "new_decoder_architecture": new, "multi_query": r.random() < 0.5, "alibi": r.random() < 0.3,
                         "parallel_attn": new or r.random() < 0.6, "bias": r.random() < 0.5, "ffn_hidden_size": r.randint(5, 60),
                         "num_ln_in_parallel_attn": r.choice([None, 1, 2]) if new else None,
                         "rope_parameters": rope(r, ("default", "linear"))}
@@ -434,7 +440,7 @@ def mixtral(r):
 
 
 def qwen2_moe(r):
-    config, n = experts(r, llama_like(r, False))
+    config, n = experts(r, llama_like(r, r.random() < 0.4))
     return config | {"num_experts": n, "moe_intermediate_size": r.randint(3, 40), "norm_topk_prob": r.random() < 0.5,
                      "shared_expert_intermediate_size": r.randint(3, 40), "decoder_sparse_step": r.choice([1, 1, 2]),
                      "mlp_only_layers": r.choice([[], [0]]), "qkv_bias": r.random() < 0.7}
@@ -444,11 +450,12 @@ def qwen3_moe(r):
     config = qwen2_moe(r) | {"attention_bias": r.random() < 0.5}
     for key in "shared_expert_intermediate_size", "qkv_bias":
         config.pop(key)
-    return config | {"head_dim": config["hidden_size"] // config["num_attention_heads"]}
+    return config
 
 
 def olmoe(r):
     config, n = experts(r, olmo(r))
+    config["hidden_size"] = config["num_attention_heads"] * config["head_dim"]  # its norms have that width
     return config | {"num_experts": n, "norm_topk_prob": r.random() < 0.5, "rms_norm_eps": 1e-5}
 
 
@@ -494,6 +501,8 @@ def make_model(family, keys, seed):
 def to_old_config(r, family, config):
     """The keys of transformers before 5."""
     rope = config.pop("rope_parameters", None)
+    if rope and "original_max_position_embeddings" in rope and r.random() < 0.5:  # counts first there
+        config["original_max_position_embeddings"] = r.choice([8, 16, 32])
     config.pop("dtype", None)
     config["torch_dtype"] = "float32"
     if rope is None:
