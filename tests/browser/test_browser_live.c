@@ -964,9 +964,9 @@ static void assert_fits_screen(void)
     assert_text("(box => box.scrollHeight <= box.clientHeight && box.clientHeight >= 100)(" ID(
                     "stage-sentence") ")",
                 "true");
-    assert_text("[...document.querySelectorAll('#live-stage button:not(.term, .stage-word)')]"
-                ".filter(b => b.offsetParent && !(b.offsetHeight >= 44 && b.offsetWidth >= "
-                "44)).map(b => b.id).join()",
+    assert_text("[...document.querySelectorAll('#live-stage :is(button, textarea)')].filter(b => "
+                "b.offsetParent && (b.getBoundingClientRect().height < 44 || (b.offsetWidth < 44 "
+                "&& !b.matches('.term, .stage-word')))).map(b => b.id || b.textContent).join()",
                 "");
     assert_text("[...document.querySelectorAll('#live-stage > div')].filter(d => d.offsetParent && "
                 "d.getBoundingClientRect().bottom > innerHeight).map(d => d.id).join()",
@@ -978,14 +978,13 @@ START_TEST(the_stage_fits_a_telephone)
     char path[4096];
 
     enter_on_telephone();
-    attn_browser_resize(browser, 390, 844);
     open_stage("stage=1&text=The%20keys%20to%20the%20cabinet&ablate=2.5");
     assert_fits_screen();
     assert_all_named();
     snprintf(path, sizeof path, "%s/data/stories/five-heads.json", root);
     RUN("--html", "p.html", "--live", "--story", path, keys);
     load("");
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 9; i++) {
         assert_fits_screen();
         assert_text("(b => b.top >= 0 && b.bottom <= innerHeight)(" ID(
                         "live-on") ".getBoundingClientRect())",
@@ -993,6 +992,13 @@ START_TEST(the_stage_fits_a_telephone)
         attn_browser_click_on(browser, "#live-on");
         attn_browser_wait(browser, "attnLive.isDone()");
     }
+    attn_browser_resize(browser, 1024, 768); /* of a tablet on its side */
+    load("");
+    assert_text("(([top, next, heads]) => top.bottom <= next.top && next.bottom <= heads.top)("
+                "['top', 'next', 'heads'].map(id => document.getElementById('stage-' + id)"
+                ".getBoundingClientRect()))",
+                "true");
+    assert_fits_screen();
     leave();
 }
 END_TEST
