@@ -21,6 +21,7 @@ static const struct {
     {"has_gradients", "grad"},
     {"has_score", "score"},
     {"hides_first", "hide-first"},
+    {"hides_first", "hide-first"},
     {"is_by_word", "unit"},
     {"is_cumulative", "cumulative"},
     {"is_one_based", "one-based"},
