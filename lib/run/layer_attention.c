@@ -191,6 +191,22 @@ static enum attn_status check_causal(const struct attn_attention_change *change,
         "none");
 }
 
+/* Refuses to change how masked cells are treated where none of LAYERS [n] has any. */
+static enum attn_status check_masking(const struct attn_attention_change *change,
+                                      const struct attn_attention *layers, size_t n,
+                                      struct attn_error *err)
+{
+    bool is_masked =
+        !change || !(change->parts & ATTN_PART_MASKING) || change->to.masking == ATTN_MASKING_INF;
+
+    for (size_t layer = 0; layer < n; layer++)
+        is_masked = is_masked || layers[layer].mask != ATTN_MASK_NONE;
+    return is_masked ? ATTN_OK
+                     : attn_refuse(err, ATTN_STAGE_OPTIONS,
+                                   "`masking` is for keys that a mask excludes, and each query "
+                                   "looks at all keys");
+}
+
 enum attn_status attn_layer_attention_find(const struct attn_request_attention *given,
                                            const struct attn_config *config, size_t n,
                                            size_t n_source, struct attn_layer_attention *found,
@@ -207,6 +223,7 @@ enum attn_status attn_layer_attention_find(const struct attn_request_attention *
         ATTN_TRY(check_scale(&found->layers[layer], change, err));
         change_attention(&found->layers[layer], change);
     }
+    ATTN_TRY(check_masking(change, found->layers, config->n_layer, err));
     if (change && change->mask)
         ATTN_TRY(set_mask(change->mask, config, &sizes, found, err));
     for (size_t layer = 0; layer < config->n_layer; layer++) {
@@ -257,6 +274,7 @@ enum attn_status attn_layer_attention_of_arrays(const struct attn_request_attent
     if (change)
         change_attention(one, change);
     ATTN_TRY(check_arrays(has_scores, one, sizes, err));
+    ATTN_TRY(check_masking(change, one, 1, err));
     if (change && change->mask)
         ATTN_TRY(read_mask(change->mask, sizes, &one->matrix, &found->mask, err));
     if (change && change->keep)
