@@ -154,6 +154,8 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
             prompt_is_given(&args->question.prompt) >
         1)
         return refuse(err, NULL, "expected one of a text, --texts, --items and --probe, got more");
+    if (how->has_probe && args->question.prompt.is_raw)
+        return refuse(err, NULL, "--raw goes with a text, not with --probe");
     if (how->has_probe && pair_find_given(&args->question.prompt))
         return refuse(err, NULL, "--%s goes with a text, not with --probe",
                       pair_find_given(&args->question.prompt));
@@ -188,6 +190,8 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
 
     ATTN_TRY(check_pairs(question->call, err));
+    ATTN_TRY(
+        items_open(question->call, &args->question.items, NULL, false, &(struct items){0}, err));
     ATTN_TRY(check(args, &how, err));
     question->grid = (struct attn_table_grid){.rows = "number",
                                               .columns = "other_number",
