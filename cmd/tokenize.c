@@ -392,8 +392,9 @@ static enum attn_status decode(const struct tokenize_args *args,
     return status;
 }
 
-static enum attn_status check(const struct tokenize_args *args, struct attn_error *err)
+static enum attn_status check(const struct call *call, struct attn_error *err)
 {
+    const struct tokenize_args *args = call->args;
     const struct pairs_args *pairs = &args->pairs;
 
     ATTN_TRY(prompt_check(&args->prompt, "attn-cli tokenize \"Life is short\"", err));
@@ -409,6 +410,9 @@ static enum attn_status check(const struct tokenize_args *args, struct attn_erro
                       "'--stride' is given without '--window'");
     if (pairs_are_wanted(pairs) && args->prompt.ids)
         return refuse(err, NULL, "pairs are made of a text, not of '--decode'");
+    if (args->prompt.ids && option_find_given(call, "format|special|special-tokens|invalid"))
+        return refuse(err, NULL, "--%s is for a text, and --decode has ids",
+                      option_find_given(call, "format|special|special-tokens|invalid"));
     if (pairs_are_wanted(pairs) && args->format == FORMAT_IDS)
         return refuse(err, NULL, "pairs have no '--format ids', expected table or json");
     return ATTN_OK;
@@ -422,7 +426,7 @@ static enum attn_status tokenize(struct call *call, struct attn_error *err)
     struct model_source source;
     enum attn_status status;
 
-    ATTN_TRY(check(args, err));
+    ATTN_TRY(check(call, err));
     ATTN_TRY(model_source_find(&args->model, NULL, &source, err));
     status = args->prompt.ids
                  ? attn_tokenizer_open_lazily(&source.source, NULL, NULL, &tokenizer, err)
