@@ -45,6 +45,9 @@ static const struct {
     {"queries", ~(unsigned)VIEW_CONTINUATION},
 };
 
+/* Those that do not change the picture of an explanation. */
+static const char of_tensors[] = "figure|values|cell|merge-words|hide-first|renormalize|sites";
+
 static const struct {
     const char *format;
     unsigned view;
@@ -60,7 +63,7 @@ enum { N_FORMAT = sizeof formats / sizeof *formats };
 /* The view of format I beside SHOWN. */
 static unsigned view_of(size_t i, unsigned shown)
 {
-    if (formats[i].view == VIEW_VIEWER && (shown & (VIEW_TABLE | VIEW_EXPLANATION)) != 0)
+    if (formats[i].view == VIEW_VIEWER && (shown & VIEW_TABLE) != 0)
         return VIEW_FIGURE;
     if (formats[i].view == VIEW_ROWS && (shown & (VIEW_TABLE | VIEW_COMPARISON)) != 0)
         return VIEW_DECIMAL;
@@ -153,10 +156,14 @@ enum attn_status effects_check(const struct call *call, const struct output_args
         figure = asked.figure;
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
         for (size_t i = 0; call->given[walk.n - 1] && i < sizeof effects / sizeof *effects; i++) {
+            unsigned changed = effects[i].views;
+
             if (strcmp(walk.option.name, effects[i].option) != 0)
                 continue;
-            if ((effects[i].views & views) == 0) {
-                list_outputs(call->command, effects[i].views, shown, list, sizeof list);
+            if ((shown & VIEW_EXPLANATION) != 0 && word_find(of_tensors, effects[i].option) >= 0)
+                changed &= ~(unsigned)DRAWN;
+            if ((changed & views) == 0) {
+                list_outputs(call->command, changed, shown, list, sizeof list);
                 return refuse(err, NULL, "--%s has no effect here%s%s", effects[i].option,
                               list[0] ? ": it needs " : "", list);
             }
