@@ -284,9 +284,6 @@ static enum attn_status work(struct served *served, struct attn_error *err)
         return refuse(err, NULL, "--%s needs --items", args->mean_by ? "mean-by" : "minus");
     ATTN_TRY(outputs_check_text(output, &args->prompt, err));
     ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
-    if (answer_is_given(&args->answer) && !args->answer.target && args->answer.target_id < 0 &&
-        args->answer.metric != ATTN_ANSWER_CE && args->answer.metric != ATTN_ANSWER_KL)
-        return refuse(err, NULL, "--foil, --at and --metric need --target");
     if (!args->request.is_compared &&
         (args->request.tables.sort || args->request.tables.n_most > 0))
         return refuse(err, NULL, "--sort and --limit need --compare");

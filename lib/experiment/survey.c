@@ -114,7 +114,8 @@ struct survey {
     double *found;                     /* [n_all, N_COLUMN] of the current text; NaN: no value */
     size_t n_text;                     /* texts so far */
     double base;                       /* the metric of the unchanged model; with has_effect */
-    bool has_right, is_right;          /* it is judged; the unchanged model is right */
+    bool has_right;                    /* the column is shown */
+    bool is_judged, is_right;          /* the current text; the unchanged model is right */
 };
 
 /* The run of one text, and the sums over its rows. */
@@ -425,7 +426,6 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_ablate_sum sum;
     struct attn_table *effects;
-
     size_t change, right;
 
     args.answer = survey->args->answer;
@@ -434,13 +434,15 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     ATTN_TRY(attn_ablate(survey->frame.host, &survey->frame.request, &args, &effects, &sum, err));
     change = attn_table_find(effects, "change");
     right = attn_table_find(effects, "right");
+    survey->is_judged = attn_table_cell(effects, 0, right).type != ATTN_VALUE_MISSING;
     for (size_t row = 1; row < attn_table_n_row(effects); row++) { /* row 0: the base */
         struct attn_moments *values = survey->heads[n_first(survey) + row - 1].values;
 
         values[CHANGE] =
             (struct attn_moments){.n = 1, .mean = attn_table_cell(effects, row, change).real};
         values[RIGHT] =
-            (struct attn_moments){.n = 1, .mean = attn_table_cell(effects, row, right).real};
+            (struct attn_moments){.n = survey->is_judged,
+                                  .mean = attn_table_cell(effects, row, right).real};
     }
     survey->base = attn_table_cell(effects, 0, attn_table_find(effects, "value")).real;
     survey->is_right = attn_table_cell(effects, 0, right).real > 0;
@@ -548,9 +550,11 @@ static enum attn_status fill_answer(const struct survey *survey, struct attn_stu
     answer->row = "base";
     answer->metric = attn_answer_metric_name(asked->metric != ATTN_ANSWER_AUTO ? asked->metric
                                              : has_foil ? ATTN_ANSWER_LOGIT_DIFF
-                                                        : ATTN_ANSWER_LOG_PROB);
+                                             : survey->frame.config->label_kind >= ATTN_LABELS_SCORE
+                                                 ? ATTN_ANSWER_LOGIT
+                                                 : ATTN_ANSWER_LOG_PROB);
     answer->value = survey->base;
-    answer->has_right = survey->has_right;
+    answer->has_right = survey->is_judged;
     answer->is_right = survey->is_right;
     return ATTN_OK;
 }

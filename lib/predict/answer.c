@@ -349,8 +349,8 @@ static enum attn_status find(const struct attn_answer_args *args, bool is_at_que
 
     ATTN_TRY(find_named(&target, answer, &answer->has_target, err));
     ATTN_TRY(find_named(&foil, answer, &answer->has_foil, err));
-    if (!answer->has_target && (config->pooling == ATTN_POOLING_PROJECTED ||
-                                (attn_model_has_labels(scope->model) && config->n_vocab == 1)))
+    if (!answer->has_target &&
+        (config->pooling == ATTN_POOLING_PROJECTED || attn_model_has_one_label(scope->model)))
         answer->has_target = true; /* the first label */
     if (answer->metric == ATTN_ANSWER_AUTO)
         answer->metric = answer->has_foil                          ? ATTN_ANSWER_LOGIT_DIFF

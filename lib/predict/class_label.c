@@ -22,6 +22,11 @@ bool attn_model_has_labels(const struct attn_model *model)
     return task == ATTN_TASK_SEQUENCE || task == ATTN_TASK_TOKENS;
 }
 
+bool attn_model_has_one_label(const struct attn_model *model)
+{
+    return attn_model_has_labels(model) && attn_model_config(model)->n_vocab == 1;
+}
+
 enum attn_status attn_model_check_tokens(const struct attn_model *model, struct attn_error *err)
 {
     if (attn_model_config(model)->task == ATTN_TASK_VOCABULARY)

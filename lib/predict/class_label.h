@@ -13,6 +13,9 @@ bool attn_model_is_classifier(const struct attn_model *model);
 /* Whether its logits are those of labels, of a whole or of each token. */
 bool attn_model_has_labels(const struct attn_model *model);
 
+/* Whether it has one label, which a target need not name. */
+bool attn_model_has_one_label(const struct attn_model *model);
+
 /* Whether its logits are those of tokens, which the surprisal of a text needs. ATTN_INVALID, at the
  * stage of options. */
 enum attn_status attn_model_check_tokens(const struct attn_model *model, struct attn_error *err);

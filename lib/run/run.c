@@ -147,7 +147,7 @@ static enum attn_status check_gradients(const struct attn_run *run, attn_site_se
     if (!run->model)
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of logits, and arrays have none");
-    if (!run->request.selection.gradients_of)
+    if (!run->request.selection.gradients_of && !attn_model_has_one_label(run->model))
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of a metric: they need `target`, and `foil` "
                               "for the difference of two logits");
@@ -445,9 +445,12 @@ static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
 /* The number whose gradients are wanted. */
 static enum attn_status find_goal(struct attn_run *run, struct attn_error *err)
 {
+    static const struct attn_answer_args only; /* of the one label */
+    const struct attn_answer_args *given = run->request.selection.gradients_of;
+
     if (!run->asked.has_goal)
         return ATTN_OK;
-    ATTN_TRY(attn_run_find_answer(run, run->request.selection.gradients_of, &run->asked.goal, err));
+    ATTN_TRY(attn_run_find_answer(run, given ? given : &only, &run->asked.goal, err));
     return attn_error_at(attn_answer_check_goal(&run->asked.goal, err), ATTN_STAGE_OPTIONS, err);
 }
 

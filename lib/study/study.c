@@ -10,6 +10,7 @@
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "encode/float_text.h"
+#include "predict/class_label.h"
 #include "records/items_internal.h"
 #include "study/each_internal.h"
 #include "study/rows.h"
@@ -579,6 +580,16 @@ static enum attn_status begin(struct attn_study *study, struct attn_error *err)
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
+/* Gives ITEM the only label of the model as its target, unless a target is given. */
+static void choose_label(const struct attn_study *study, struct attn_item *item)
+{
+    const struct attn_model *model = attn_host_model(study->host);
+
+    if (model && attn_model_has_one_label(model) && !item->target &&
+        (study->defaults.keys >> ATTN_ITEM_KEY_TARGET & 1) == 0)
+        item->has_target_id = true; /* number 0 */
+}
+
 enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
                                  struct attn_error *err)
 {
@@ -588,6 +599,8 @@ enum attn_status attn_study_peek(struct attn_study *study, const struct attn_ite
         ATTN_TRY(attn_items_peek(study->args->items, i, &next, err));
         *item = next;
         attn_item_choose(next, study->pairs);
+        if (next)
+            choose_label(study, next);
         if (!next || next->record.failure == ATTN_RECORD_FAILURE_NONE)
             return ATTN_OK;
     }
@@ -659,6 +672,7 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
     (*item)->named = (struct attn_places){(*item)->places, (*item)->n_place, study->places};
     (*item)->record.places = &(*item)->named;
     take_defaults(&study->defaults, *item, &study->untaken);
+    choose_label(study, *item);
     if (study->args->lists_labels && !study->is_labeled &&
         (*item)->record.failure == ATTN_RECORD_FAILURE_NONE) {
         study->is_labeled = true;
