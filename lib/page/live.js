@@ -416,8 +416,6 @@ function positionOfNext({ tokens }) {
   return mask >= 0 ? mask : tokens.length - 1;
 }
 
-const predictedAt = (run, position) => (run?.predictions?.top ?? []).filter(p => isPicture || p.position === position);
-
 // The next words of the run that is shown, and whether there are those before its changes.
 function expectedHere(n) {
   const { after, before } = expected, position = positionOfNext(after), list = predictedAt(before, position);
@@ -435,8 +433,7 @@ function expectedTable(position, after, before) {
   };
   const names = before.length > 0 ? ['unchanged', 'changed'] : ['probability'];
   return el('table', {},
-    isPicture ? el('caption', {}, 'label')
-      : el('caption', {}, viewer.expectedWords(), el('bdi', {}, viewer.shortText(position, false)), ` (position ${position})`),
+    viewer.expectedAt(position),
     el('thead', {}, el('tr', {}, el('th', {}), ...names.map(name => el('th', { class: 'number', scope: 'col' }, name)), el('th', {}))),
     el('tbody', {}, ...rowsOf(after, before, MOST_EXPECTED).map(p => el('tr', {},
       el('th', { scope: 'row' }, el('bdi', {}, p.token === null ? 'id ' + p.id : p.label ?? p.token)),

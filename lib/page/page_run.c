@@ -397,6 +397,11 @@ void attn_page_append_predictions(struct attn_buffer *out,
 
     attn_json_begin(&json, '{');
     attn_json_bool(attn_json_key(&json, "is_in_place"), predictions->is_in_place);
+    if (predictions->are_of_whole)
+        attn_json_text(attn_json_key(&json, "heading"),
+                       !predictions->are_values  ? "labels by probability"
+                       : predictions->has_labels ? "labels by cosine"
+                                                 : "labels by value");
     attn_json_begin(attn_json_key(&json, "top"), '[');
     for (size_t i = 0; i < predictions->n_top; i++) {
         const struct attn_candidate *top = &predictions->top[i];

@@ -1448,19 +1448,15 @@ function strongestTable(m, q) {
   return el('table', { id: 'strongest' }, el('caption', {}, 'strongest keys of ', ...named('query', q)), body);
 }
 
-// The words before a position at which, or after which, tokens are expected.
-const expectedWords = () => run.predictions?.is_in_place ? 'expected at ' : 'expected after ';
+// Labels of a whole text have a heading.
+const predictedAt = (run, q) => (run?.predictions?.top ?? []).filter(p => run.predictions.heading || p.position === q);
+const expectedAt = q => el('caption', {}, ...run.predictions.heading ? [run.predictions.heading]
+  : named(`expected ${run.predictions.is_in_place ? 'at' : 'after'} position`, q));
 
 function predictionTable(q) {
-  const all = run.predictions ? run.predictions.top : [];
-  const top = all.filter(p => p.position === q);
-  if (top.length === 0) return [];
-  const body = el('tbody');
-  for (const p of top)
-    body.append(el('tr', {}, el('td', {}, el('bdi', {}, p.token === null ? 'id ' + p.id : p.label ?? p.token)),
-      el('td', { class: 'number' }, p.probability.toFixed(4))));
-  return [el('table', { id: 'predictions' }, el('caption', {}, expectedWords(), ...named('position', q)),
-    body)];
+  const rows = predictedAt(run, q).map(p => el('tr', {}, el('td', {}, el('bdi', {}, p.token === null ? 'id ' + p.id : p.label ?? p.token)),
+    el('td', { class: 'number' }, p.probability.toFixed(4))));
+  return rows.length ? [el('table', { id: 'predictions' }, expectedAt(q), el('tbody', {}, ...rows))] : [];
 }
 
 function drawDetail(m) {
@@ -2067,7 +2063,7 @@ async function start() {
 
 // What live.js and stage.js use.
 globalThis.attnViewer = {
-  $, el, svgEl, inflate, state, set, show, save, decode, number, openDialog, headName, tokenAt, shortText, expectedWords, cell,
+  $, el, svgEl, inflate, state, set, show, save, decode, number, openDialog, headName, tokenAt, shortText, predictedAt, expectedAt, cell,
   isReady: start(),
   get run() { return run; },
   headAt: name => byName.get(name),

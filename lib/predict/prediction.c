@@ -244,6 +244,7 @@ static void describe(const struct attn_prediction_args *args, struct attn_predic
     found->has_positions = args->positions;
     found->are_values = config->label_kind >= ATTN_LABELS_SCORE;
     found->are_spans = config->task == ATTN_TASK_SPANS;
+    found->are_of_whole = attn_model_is_classifier(args->model);
 }
 
 static enum attn_status find_top(struct attn_session *session,

@@ -92,6 +92,7 @@ struct attn_predictions {
     bool has_positions;             /* positions were chosen; else there is the last one alone */
     bool are_values;                /* of labels without probabilities: these are the scores */
     bool are_spans;                 /* `top` begin at their positions and end at their ids */
+    bool are_of_whole;              /* `top` are labels of a whole text or picture */
     struct attn_continuation *next; /* [n_next] by position, then as they were given */
     size_t n_next;
     struct attn_predicted_metric *metric; /* [n_metric] by position */

@@ -571,6 +571,22 @@ START_TEST(every_position_says_what_is_expected_there)
 }
 END_TEST
 
+/* Beside every position, under one heading. */
+START_TEST(labels_belong_to_the_whole_text)
+{
+    enter();
+    run_without_json(
+        (const char *[]){"run", "-m", "@tests/fixtures/classifier", "A clever film.", NULL});
+    attn_browser_load(browser, "p.html", "v=matrix&h=1.2&q=2");
+    assert_text("document.querySelector('#predictions caption').textContent",
+                "labels by probability");
+    assert_text("[...document.querySelectorAll('#predictions bdi')].map(x => x.textContent)"
+                ".sort().join()",
+                "negative,neutral,positive");
+    leave();
+}
+END_TEST
+
 /* The page makes of tokens the same words as --merge-words. */
 START_TEST(words_are_merged_on_the_page)
 {
@@ -1544,6 +1560,6 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colours_are_weights,
            a_comparison_opens_on_its_largest_difference, matrices_side_by_side_are_of_one_size,
            can_be_touched_and_printed, all_heads_are_printed, no_label_is_cut, text_is_the_title,
            room_is_used, names_of_sorted_heads_have_room,
-           every_position_says_what_is_expected_there, gradients_are_read_out,
-           gradients_have_a_switch_a_legend_and_a_measure, gradients_of_a_long_text,
-           gradients_between_words, is_seen)
+           every_position_says_what_is_expected_there, labels_belong_to_the_whole_text,
+           gradients_are_read_out, gradients_have_a_switch_a_legend_and_a_measure,
+           gradients_of_a_long_text, gradients_between_words, is_seen)

@@ -465,6 +465,7 @@ static const struct {
     {"    has_positions", offsetof(struct attn_predictions, has_positions)},
     {"    are_values", offsetof(struct attn_predictions, are_values)},
     {"    are_spans", offsetof(struct attn_predictions, are_spans)},
+    {"    are_of_whole", offsetof(struct attn_predictions, are_of_whole)},
     {"    next", offsetof(struct attn_predictions, next)},
     {"    n_next", offsetof(struct attn_predictions, n_next)},
     {"    metric", offsetof(struct attn_predictions, metric)},

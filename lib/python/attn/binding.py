@@ -1511,6 +1511,7 @@ attn_predictions._fields_ = [
     ("has_positions", c_bool),
     ("are_values", c_bool),
     ("are_spans", c_bool),
+    ("are_of_whole", c_bool),
     ("next", POINTER(attn_continuation)),
     ("n_next", c_size_t),
     ("metric", POINTER(attn_predicted_metric)),
