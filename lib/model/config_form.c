@@ -404,7 +404,7 @@ enum attn_status attn_config_read_form(ATTN_CONFIG_ARGS)
     ATTN_TRY(attn_config_read_unturned(json, form, config, layers, err));
     ATTN_TRY(
         read_windows(json, windows, form->unturned == ATTN_UNTURNED_LIST, config, layers, err));
-    return form->rope.theta || form->rope.count
+    return (form->rope.theta || form->rope.count) && config->positions != ATTN_POSITIONS_ALIBI
                ? attn_config_read_rope(json, form, config, layers, err)
                : ATTN_OK;
 }

@@ -141,14 +141,16 @@ static enum attn_status read_width(const struct rope_source *source, struct attn
         attn_config_quote(source->json).text, rope->d_rotary, source->config->d_head);
 }
 
-/* The length that was trained on. Trap: if all layers are the same, the key at the top level counts
- * before the object's. */
-static enum attn_status read_original(const struct rope_source *source, struct attn_rope *rope,
-                                      struct attn_error *err)
+/* The length that was trained on, by default USUAL. Trap: if all layers are the same, the key at
+ * the top level counts before the object's; for longrope it alone does. */
+static enum attn_status read_original(const struct rope_source *source, double usual,
+                                      struct attn_rope *rope, struct attn_error *err)
 {
     const char *key = "original_max_position_embeddings";
 
-    ATTN_TRY(get_positive(source, key, &rope->n_original, err));
+    rope->n_original = usual;
+    if (rope->type != ATTN_ROPE_LONGROPE)
+        ATTN_TRY(get_positive(source, key, &rope->n_original, err));
     return source->is_nested ? ATTN_OK
                              : attn_json_get_double(source->json, attn_json_root(source->json), key,
                                                     1, ATTN_MAX_CTX, &rope->n_original, err);
@@ -158,11 +160,10 @@ static enum attn_status read_llama3(const struct rope_source *source, struct att
                                     struct attn_error *err)
 {
     rope->factor = rope->low_freq_factor = rope->high_freq_factor = -1;
-    rope->n_original = (double)source->config->n_ctx;
     ATTN_TRY(get_positive(source, "factor", &rope->factor, err));
     ATTN_TRY(get_positive(source, "low_freq_factor", &rope->low_freq_factor, err));
     ATTN_TRY(get_positive(source, "high_freq_factor", &rope->high_freq_factor, err));
-    ATTN_TRY(read_original(source, rope, err));
+    ATTN_TRY(read_original(source, (double)source->config->n_ctx, rope, err));
     if (rope->high_freq_factor > rope->low_freq_factor)
         return ATTN_OK;
     return attn_error_set(
@@ -183,9 +184,8 @@ static enum attn_status read_yarn(const struct rope_source *source, struct attn_
     const struct attn_node *object = object_with(source, "truncate");
     double mscale = 0, mscale_all = 0, factor = -1;
 
-    rope->n_original = (double)source->config->n_ctx;
     rope->is_truncated = true;
-    ATTN_TRY(read_original(source, rope, err));
+    ATTN_TRY(read_original(source, (double)source->config->n_ctx, rope, err));
     rope->factor = (double)source->config->n_ctx / rope->n_original;
     ATTN_TRY(get_positive(source, "factor", &rope->factor, err));
     ATTN_TRY(get_number(source, "beta_fast", &rope->beta_fast, err));
@@ -200,13 +200,11 @@ static enum attn_status read_yarn(const struct rope_source *source, struct attn_
     ATTN_TRY(get_number(source, "attention_factor", &factor, err));
     ATTN_TRY(get_number(source, "mscale", &mscale, err));
     ATTN_TRY(get_number(source, "mscale_all_dim", &mscale_all, err));
-    if (factor >= 0)
-        rope->attention_factor = factor;
-    else if (mscale != 0 && mscale_all != 0)
-        rope->attention_factor =
-            sharpening(rope->factor, mscale) / sharpening(rope->factor, mscale_all);
-    else
-        rope->attention_factor = sharpening(rope->factor, 1);
+    if (mscale == 0 || mscale_all == 0)
+        mscale = 1, mscale_all = 0;
+    rope->attention_factor =
+        factor >= 0 ? factor
+                    : sharpening(rope->factor, mscale) / sharpening(rope->factor, mscale_all);
     return ATTN_OK;
 }
 
@@ -236,35 +234,29 @@ static enum attn_status read_numbers(const struct attn_json *json, const struct 
                           attn_config_quote(json).text, i, n);
 }
 
-/* Two lists of factors: of texts up to the original length, and of longer ones. Trap: the original
- * length is read at the top level alone. */
+/* Two lists of factors: of texts up to the original length, and of longer ones. */
 static enum attn_status read_longrope(const struct rope_source *source, struct attn_rope *rope,
                                       struct attn_error *err)
 {
     const size_t n = rope->d_rotary / 2;
-    size_t n_original = 4096;
-    double scale, factor = -1;
+    double factor = -1;
     float *factors = source->layers->divisors = attn_alloc(2 * n, sizeof *factors, err);
 
     if (!factors)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(attn_json_get_size(source->json, attn_json_root(source->json),
-                                "original_max_position_embeddings", 1, ATTN_MAX_CTX, &n_original,
-                                err));
+    ATTN_TRY(read_original(source, 4096, rope, err));
     ATTN_TRY(read_numbers(source->json, object_with(source, "short_factor"), "short_factor", n,
                           factors, err));
     ATTN_TRY(read_numbers(source->json, object_with(source, "long_factor"), "long_factor", n,
                           factors + n, err));
-    rope->type = ATTN_ROPE_LONGROPE;
     rope->divisors = factors, rope->long_divisors = factors + n;
-    rope->n_original = (double)n_original;
-    scale = (double)source->config->n_ctx / rope->n_original;
-    ATTN_TRY(get_positive(source, "factor", &scale, err));
+    rope->factor = (double)source->config->n_ctx / rope->n_original;
+    ATTN_TRY(get_positive(source, "factor", &rope->factor, err));
     ATTN_TRY(get_number(source, "attention_factor", &factor, err));
-    rope->factor = scale;
-    rope->attention_factor = factor >= 0  ? factor
-                             : scale <= 1 ? 1
-                                          : sqrt(1 + attn_log(scale) / attn_log(rope->n_original));
+    rope->attention_factor = factor >= 0 ? factor
+                             : rope->factor <= 1
+                                 ? 1
+                                 : sqrt(1 + attn_log(rope->factor) / attn_log(rope->n_original));
     return ATTN_OK;
 }
 
@@ -287,7 +279,7 @@ static enum attn_status read_rope(const struct rope_source *source, struct attn_
                         max_number, &rope->theta, err));
     ATTN_TRY(read_width(source, rope, err));
     if (rope->factor > 0)
-        return read_original(source, rope, err);
+        return read_original(source, rope->n_original, rope, err);
     rope->factor = rope->type == ATTN_ROPE_DEFAULT ? 0 : -1;
     switch (rope->type) {
     case ATTN_ROPE_DEFAULT:

@@ -123,7 +123,6 @@ static enum attn_status read_falcon(ATTN_CONFIG_ARGS)
 {
     const struct attn_node *root = attn_json_root(json);
     bool is_new = false, has_one_key = true, has_alibi = false;
-    struct attn_config_form own = *form;
     size_t n_norm = 2;
 
     ATTN_TRY(attn_json_get_bool(json, root, "new_decoder_architecture", &is_new, err));
@@ -135,11 +134,9 @@ static enum attn_status read_falcon(ATTN_CONFIG_ARGS)
     } else if (has_one_key) {
         config->n_kv_head = 1;
     }
-    if (has_alibi) {
-        own.rope.theta = NULL;
+    if (has_alibi)
         config->positions = ATTN_POSITIONS_ALIBI;
-    }
-    ATTN_TRY(attn_config_read_form(json, &own, config, layers, err));
+    ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
     config->has_single_norm = is_new ? n_norm == 1 : config->has_parallel_residual;
     config->has_parallel_residual = is_new || config->has_parallel_residual;
     return has_alibi ? add_slopes(SLOPES_OF_FALCON, config, layers, err) : ATTN_OK;

@@ -117,7 +117,6 @@ static enum attn_status read_mixture(ATTN_CONFIG_ARGS)
     static const attn_site_set of_mlp = ATTN_SITE_BIT(ATTN_SITE_MLP_PRE) |
                                         ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR) |
                                         ATTN_SITE_BIT(ATTN_SITE_MLP_POST);
-
     const bool is_of_qwen = form->defaults.d_expert > 0; /* experts and MLPs have own widths */
 
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
@@ -134,8 +133,7 @@ static enum attn_status read_mixture(ATTN_CONFIG_ARGS)
 #define NORM_TOPK_PROB                                                                             \
     ATTN_CHOICE("norm_topk_prob", expert_weights, ATTN_EXPERTS_SOFTMAX_ALL,                        \
                 ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED)
-/* Trap: transformers lets other layers slide than in Qwen2. A list that lets some slide without
- * use_sliding_window is refused as Qwen2's. */
+/* Trap: transformers lets other layers slide than in Qwen2. */
 static const struct attn_config_extra windows[] = {{"use_sliding_window", ATTN_WISH_TRUE},
                                                    {.key = NULL}};
 #define KEYS_OF_QWEN KEYS, .refused = windows, .windows = {.rule = ATTN_WINDOWS_SWITCHED}

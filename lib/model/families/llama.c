@@ -75,10 +75,9 @@ const struct attn_family attn_family_llama = {
              .is_divided = true, .refused = of_granite_and_smollm3,
              .defaults = {BLOCK_OF_LLAMA, SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
 
-/* Mistral (configuration_mistral.py), and Ministral 8B (configuration_ministral.py), which has
- * layers of two kinds: no biases, and a window in all layers or those of `layer_types`, which
- * transformers reads in both. Traps: an absent sliding_window is 4096, null means no window; an
- * absent num_key_value_heads is 8. */
+/* Mistral and Ministral 8B (configuration_ministral.py): no biases, and a window in all layers or
+ * those of `layer_types`, which transformers reads in both. Traps: an absent sliding_window is
+ * 4096, null means no window; an absent num_key_value_heads is 8. */
 #define FORM_OF_MISTRAL                                                                            \
     KEYS, .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .may_be_null = true},                   \
           .defaults = {BLOCK_OF_LLAMA, SIZES(32000, 4096, 14336, 32, 32, 8, 0, 131072, 1e-6F)}
@@ -265,10 +264,8 @@ const struct attn_family attn_family_granite = {
              ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_MLP_BIAS("mlp_bias"), FACTORS_OF_GRANITE),
              .defaults = {BLOCK_OF_LLAMA, SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
 
-/*
- * StableLM 2 (configuration_stablelm.py): LayerNorm and a gated MLP. With use_parallel_residual a
- * block has one norm. With qk_layernorm each head of q and k has a norm of its own.
- */
+/* StableLM 2 (configuration_stablelm.py): LayerNorm and a gated MLP. With use_parallel_residual a
+ * block has one norm. With qk_layernorm each head of q and k has a norm of its own. */
 const struct attn_family attn_family_stablelm = {
     FAMILY("stablelm", "StableLmFor", "model.", stablelm_rules),
     .gguf = {"stablelm", .lacks_norm_if_parallel = true},
