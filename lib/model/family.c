@@ -103,13 +103,12 @@ void attn_family_read_generation(const struct attn_json *json, struct attn_confi
     struct attn_stack_config *stack = &config->stack;
     const int64_t last = (int64_t)config->n_token - 1, most = ATTN_MAX_WIDTH;
 
-    stack->n_beam = (size_t)find_number(json, "num_beams", most, (int64_t)stack->n_beam);
-    stack->n_no_repeat =
-        (size_t)find_number(json, "no_repeat_ngram_size", most, (int64_t)stack->n_no_repeat);
-    stack->n_least = (size_t)find_number(json, "min_length", most, (int64_t)stack->n_least);
+    stack->n_bad_id = stack->n_bad_first_id = 0;
+    stack->n_beam = (size_t)find_number(json, "num_beams", most, 0);
+    stack->n_no_repeat = (size_t)find_number(json, "no_repeat_ngram_size", most, 0);
+    stack->n_least = (size_t)find_number(json, "min_length", most, 0);
     stack->start_id = (int32_t)find_number(json, "decoder_start_token_id", last, stack->start_id);
-    stack->forced_begin_id =
-        (int32_t)find_number(json, "forced_bos_token_id", last, stack->forced_begin_id);
+    stack->forced_begin_id = (int32_t)find_number(json, "forced_bos_token_id", last, -1);
     read_bad_ids(json, "bad_words_ids", false, stack, config->n_token);
     read_bad_ids(json, "suppress_tokens", false, stack, config->n_token);
     read_bad_ids(json, "begin_suppress_tokens", true, stack, config->n_token);

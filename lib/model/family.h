@@ -235,8 +235,8 @@ enum attn_status attn_family_read_encoder(const struct attn_json *json,
                                           struct attn_config_layers *layers,
                                           struct attn_error *err);
 
-/* Reads the tokens that a decoder with an encoder begins with, and those that it never generates.
- * Keys that are absent, or no tokens, change nothing. */
+/* Reads how a decoder with an encoder generates. If there are two files, only those keys of the
+ * first count that say how its text begins: transformers reads the others of one file. */
 void attn_family_read_generation(const struct attn_json *json, struct attn_config *config);
 
 /* Reads the tokens that end a text, from either config; without them CONFIG is unchanged. */
