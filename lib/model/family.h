@@ -18,8 +18,7 @@
  * IS_SO sees the config and the facts that find_need (weights.c) derives from it.
  */
 #define ATTN_WEIGHT_PART_MAP(X)                                                                    \
-    X(EMBEDDING, EMBED, PART, true) /* or a tied output matrix */                                  \
-    X(STACK_EMBEDDING, EMBED, FOUND, config->stack.has_own_embeddings)                             \
+    X(EMBEDDING, EMBED, PART, true)        /* or a tied output matrix */                           \
     X(POSITIONS, POS, PART, has_positions) /* learned ones */                                      \
     X(REGISTERS, EMBED, PART, config->image.n_register > 0)                                        \
     X(SOURCE_POSITIONS, POS, PART, has_source_positions)                                           \

@@ -21,7 +21,6 @@ struct attn_stack_config {
     bool has_encoder;
 
     /* Of either stack. */
-    bool has_own_embeddings;         /* those of the stack are read, not the shared ones */
     bool counts_padding;             /* padding tokens of an encoder have positions like others */
     enum attn_sines makes_positions; /* sines where a file has no learned positions */
     size_t n_mel;           /* rows of the mel array that an encoder of sound reads; 0: tokens */

@@ -747,7 +747,7 @@ static enum attn_status find_prefix(const struct attn_family *family,
         const bool has_without = has_tensor(family, rule, "", st);
         char with[ATTN_WEIGHT_NAME_SIZE], without[ATTN_WEIGHT_NAME_SIZE];
 
-        if (rule->name[0] == '/' || !(has_without || has_tensor(family, rule, other, st)))
+        if (strchr(rule->name, '/') || !(has_without || has_tensor(family, rule, other, st)))
             continue;
         *prefix = has_without ? "" : other;
         if (!has_without || !has_tensor(family, rule, other, st))

@@ -20,9 +20,6 @@
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-#define WORDS(stack)                                                                               \
-    EMBEDDING_OF("shared.weight|" stack ".embed_tokens.weight"),                                   \
-        TABLE(stack ".embed_tokens.weight", "VD", ATTN_PART_STACK_EMBEDDING, embed)
 #define PLACES(stack, part) TABLE(stack ".embed_positions.weight", "PD", part, positions)
 #define EMBED_NORM(stack)                                                                          \
     VECTOR(stack ".layernorm_embedding.weight", "D", ATTN_PART_EMBED_NORM, MODEL(ln_embed.w)),     \
@@ -59,16 +56,15 @@
         IGNORED("encoder.version"), IGNORED("decoder.version")
 
 static const struct attn_weight_rule bart_decoder[] = {
-    WORDS("decoder"), PLACES("decoder", ATTN_PART_POSITIONS), EMBED_NORM("decoder"), DECODER_LAYERS,
+    DECODER_WORDS, PLACES("decoder", ATTN_PART_POSITIONS), EMBED_NORM("decoder"), DECODER_LAYERS,
     OUTPUT("/lm_head")};
-static const struct attn_weight_rule bart_encoder[] = {WORDS("encoder"),
-                                                       PLACES("encoder", ATTN_PART_POSITIONS),
-                                                       EMBED_NORM("encoder"), ENCODER_LAYERS};
+static const struct attn_weight_rule bart_encoder[] = {
+    ENCODER_WORDS, PLACES("encoder", ATTN_PART_POSITIONS), EMBED_NORM("encoder"), ENCODER_LAYERS};
 
 static const struct attn_weight_rule marian_decoder[] = {
-    WORDS("decoder"), PLACES("decoder", ATTN_PART_SINES), DECODER_LAYERS, OUTPUT("/lm_head")};
+    DECODER_WORDS, PLACES("decoder", ATTN_PART_SINES), DECODER_LAYERS, OUTPUT("/lm_head")};
 static const struct attn_weight_rule marian_encoder[] = {
-    WORDS("encoder"), PLACES("encoder", ATTN_PART_SINES), ENCODER_LAYERS};
+    ENCODER_WORDS, PLACES("encoder", ATTN_PART_SINES), ENCODER_LAYERS};
 
 /* The norms stand before attention and MLP. ATTENTION is the form of its projections. */
 #define PRE_ENCODER_LAYERS(attention)                                                              \
@@ -85,9 +81,9 @@ static const struct attn_weight_rule marian_encoder[] = {
         MLP("decoder.layers.>."), FINAL_LAYER_NORM("decoder.layer_norm")
 
 static const struct attn_weight_rule m2m_100_decoder[] = {
-    WORDS("decoder"), PRE_DECODER_LAYERS(ATTENTION), OUTPUT("/lm_head"),
+    DECODER_WORDS, PRE_DECODER_LAYERS(ATTENTION), OUTPUT("/lm_head"),
     IGNORED("encoder.embed_positions.weights"), IGNORED("decoder.embed_positions.weights")};
-static const struct attn_weight_rule m2m_100_encoder[] = {WORDS("encoder"),
+static const struct attn_weight_rule m2m_100_encoder[] = {ENCODER_WORDS,
                                                           PRE_ENCODER_LAYERS(ATTENTION)};
 
 static const struct attn_weight_rule whisper_decoder[] = {
@@ -114,7 +110,6 @@ static enum attn_status read_stack(ATTN_CONFIG_ARGS)
     size_t pad = 1;
 
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
-    config->stack.has_own_embeddings = config->output == ATTN_OUTPUT_OWN;
     if (is_m2m) {
         ATTN_TRY(attn_json_get_size(json, attn_json_root(json), "pad_token_id", 0,
                                     config->n_vocab - 1, &pad, err));
@@ -173,8 +168,7 @@ static const struct attn_config_names whisper_encoder_names = {
     const struct attn_family attn_family_##id = {                                                  \
         FAMILY(#id, what, "model.", id##_decoder), .read_config = (reads), .encoder = &id##_stack, \
         .form = {KEYS, .names = &(decoder_keys),                                                   \
-                 .defaults = {parts, .stack.has_encoder = true, .stack.forced_begin_id = -1,       \
-                              __VA_ARGS__}}}
+                 .defaults = {parts, .stack.has_encoder = true, __VA_ARGS__}}}
 
 STACKS(bart, "BartFor", read_stack, encoder_names, decoder_names, BART, 1024, .n_ctx = 1024,
        .stack.start_id = 2);

@@ -24,6 +24,12 @@
 #define FUSED(name, shape, part, kind) TENSOR(name, shape, part, ATTN_WEIGHT_##kind, 0)
 #define TABLE(name, shape, part, place) TENSOR(name, shape, part, ATTN_WEIGHT_TENSOR, MODEL(place))
 #define EMBEDDING_OF(name) TABLE(name, "VD", ATTN_PART_EMBEDDING, embed)
+/* Those of a stack. Tied matrices may be saved once, under any of their names. */
+#define ENCODER_WORDS                                                                              \
+    EMBEDDING_OF("encoder.embed_tokens.weight|shared.weight|decoder.embed_tokens.weight|"          \
+                 "/lm_head.weight")
+#define DECODER_WORDS                                                                              \
+    EMBEDDING_OF("decoder.embed_tokens.weight|shared.weight|encoder.embed_tokens.weight")
 #define OUTPUT_OF(name) MATRIX(name, "VD", ATTN_PART_OUTPUT_FOUND, unembed)
 #define OUTPUT_BIAS_OF(name) VECTOR(name, "V", ATTN_PART_OUTPUT_BIAS, MODEL(unembed.bias))
 

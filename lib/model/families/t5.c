@@ -36,14 +36,12 @@
         ROW(name ".DenseReluDense.wi", "FD", ATTN_PART_MLP_PLAIN, mlp_in),                         \
         ROW(name ".DenseReluDense.wo", "DF", ATTN_PART_MLP, mlp_out)
 #define BIAS ".block.0.layer.0.SelfAttention.relative_attention_bias.weight"
-#define BEGIN(stack)                                                                               \
-    EMBEDDING_OF("shared.weight|" stack ".embed_tokens.weight"),                                   \
-        TABLE(stack BIAS, "bH", ATTN_PART_RELATIVE_BIAS, relative_bias)
+#define BEGIN(stack, words) words, TABLE(stack BIAS, "bH", ATTN_PART_RELATIVE_BIAS, relative_bias)
 #define END(stack)                                                                                 \
     VECTOR(stack ".final_layer_norm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w))
 
 static const struct attn_weight_rule decoder_rules[] = {
-    BEGIN("decoder"),
+    BEGIN("decoder", DECODER_WORDS),
     NORM("decoder.block.<.layer.0.layer_norm", ATTN_PART_NORM, ln1),
     ATTENTION("decoder.block.<.layer.0.SelfAttention", "D"),
     NORM("decoder.block.>.layer.1.layer_norm", ATTN_PART_NORM, ln1),
@@ -51,17 +49,15 @@ static const struct attn_weight_rule decoder_rules[] = {
     MLP("decoder.block.>.layer.2"),
     END("decoder"),
     OUTPUT_OF("lm_head.weight"),
-    IGNORED("decoder.embed_tokens.weight"),
     IGNORED("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"),
 };
 
 static const struct attn_weight_rule encoder_rules[] = {
-    BEGIN("encoder"),
+    BEGIN("encoder", ENCODER_WORDS),
     NORM("encoder.block.#.layer.0.layer_norm", ATTN_PART_NORM, ln1),
     ATTENTION("encoder.block.#.layer.0.SelfAttention", "D"),
     MLP("encoder.block.#.layer.1"),
     END("encoder"),
-    IGNORED("encoder.embed_tokens.weight"),
 };
 
 /* --- biases ----------------------------------------------------------------------------------- */
@@ -200,5 +196,4 @@ static const struct attn_family t5_encoder = {
 
 const struct attn_family attn_family_t5 = {
     FAMILY("t5", "T5For", NULL, decoder_rules), .read_config = read_decoder, .encoder = &t5_encoder,
-    .form = {KEYS, .names = &decoder_names,
-             .defaults = {DEFAULTS, .stack.has_encoder = true, .stack.forced_begin_id = -1}}};
+    .form = {KEYS, .names = &decoder_names, .defaults = {DEFAULTS, .stack.has_encoder = true}}};
