@@ -123,19 +123,22 @@ static enum attn_status add_buckets(const struct attn_json *json, struct attn_co
 
 /* --- configs ---------------------------------------------------------------------------------- */
 
-/* "ACT" or "gated-ACT". */
+/* "ACT" or "gated-ACT". The two keys that transformers derives from it count if a file has them. */
 static enum attn_status read_activation(const struct attn_json *json, struct attn_config *config,
                                         struct attn_error *err)
 {
     static const char gated[] = "gated-";
+    const struct attn_node *root = attn_json_root(json);
     const char *name = "relu";
 
-    ATTN_TRY(attn_json_get_string(json, attn_json_root(json), "feed_forward_proj", &name, err));
+    ATTN_TRY(attn_json_get_string(json, root, "feed_forward_proj", &name, err));
     config->has_gated_mlp = strncmp(name, gated, strlen(gated)) == 0;
     if (config->has_gated_mlp)
         name += strlen(gated);
     if (config->has_gated_mlp && strcmp(name, "gelu") == 0)
         name = "gelu_new";
+    ATTN_TRY(attn_json_get_string(json, root, "dense_act_fn", &name, err));
+    ATTN_TRY(attn_json_get_bool(json, root, "is_gated_act", &config->has_gated_mlp, err));
     return attn_config_set_activation(json, &config->act_fn, "feed_forward_proj", name, err);
 }
 
