@@ -27,8 +27,10 @@ enum {
     WIDEST = 7,         /* line */
     RADIUS = 8,         /* of the largest dot */
     NAME = 10,          /* size of the font of names and words */
-    LEGEND = 18,        /* the height of one of its two lines */
-    SAMPLE = 22,        /* the length of a line there */
+    LEGEND = 18,        /* the height of one of its lines */
+    LEGEND_WIDTH = 450, /* of a figure whose legend has two lines; in narrower ones it has three */
+    LEGEND_PRINTED = 310, /* the same in print, whose letters are narrower */
+    SAMPLE = 22,          /* the length of a line there */
     N_SPOT = 7,
 };
 
@@ -329,12 +331,19 @@ static void add_streams(struct attn_figure_pen *pen, const struct causes_layout 
 
 /* --- The legend ---------------------------------------------------------------------------- */
 
-/* Two lines with their middles from Y on: the colors with the largest line; dots and words. */
+static int count_legend_lines(const struct attn_figure_pen *pen)
+{
+    return pen->shapes->width < (pen->is_printed ? LEGEND_PRINTED : LEGEND_WIDTH) ? 3 : 2;
+}
+
+/* Lines with their middles from Y on: the colors; the largest line, beside them if there is room;
+ * dots and words. */
 static void add_legend(struct attn_figure_pen *pen, const struct causes_layout *layout, double y)
 {
     static const char *const signs[2][2] = {{"above 0", "below 0"}, {"for", "against"}};
     struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL, .color = pen->ink};
     char number[ATTN_FIXED_TEXT_SIZE], line[128];
+    const int n_line = count_legend_lines(pen);
     double x = ATTN_FIGURE_PAD;
 
     for (int i = 0; i < 2; i++) {
@@ -355,8 +364,8 @@ static void add_legend(struct attn_figure_pen *pen, const struct causes_layout *
         snprintf(line, sizeof line, "%s %.*s",
                  i == 0 ? "line: cell of the head named, up to" : "dot: MLP, up to", (int)n,
                  number);
-        text.x = i == 0 ? x : ATTN_FIGURE_PAD;
-        text.y = y + i * LEGEND + 0.35 * text.size;
+        text.x = i == 0 && n_line == 2 ? x : ATTN_FIGURE_PAD;
+        text.y = y + (n_line - 2 + i) * LEGEND + 0.35 * text.size;
         if (i == 1 && layout->given->lens)
             snprintf(line + strlen(line), sizeof line - strlen(line),
                      "; word: best token of the lens");
@@ -379,7 +388,7 @@ static void plan(struct attn_figure_pen *pen, struct causes_layout *layout)
     layout->bottom = ceil(attn_figure_heading_height(pen) + 10 + n_layer * layout->band + NAME);
     pen->shapes->height =
         ceil(layout->bottom + (layout->is_turned ? word + 8 : ATTN_FIGURE_TEXT + 12) + 10 +
-             2 * LEGEND + ATTN_FIGURE_PAD / 2.0);
+             count_legend_lines(pen) * LEGEND + ATTN_FIGURE_PAD / 2.0);
 }
 
 static enum attn_status draw(struct attn_figure_pen *pen, struct causes_layout *layout,
@@ -398,7 +407,9 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct causes_layout *
     for (size_t i = 0; layout->given->lens && i < layout->places.n; i++)
         add_lens(pen, layout, i);
     add_names(pen, layout);
-    add_legend(pen, layout, pen->shapes->height - ATTN_FIGURE_PAD / 2.0 - 1.5 * LEGEND);
+    add_legend(pen, layout,
+               pen->shapes->height - ATTN_FIGURE_PAD / 2.0 -
+                   (count_legend_lines(pen) - 0.5) * LEGEND);
     return ATTN_OK;
 }
 

@@ -537,6 +537,30 @@ START_TEST(causes_are_lines_and_dots_under_a_lens)
 }
 END_TEST
 
+/* The legend of a narrow figure has three lines. */
+START_TEST(the_legend_of_causes_is_inside)
+{
+    static const char *const texts[] = {"The keys", "The keys to the cabinet",
+                                        "The keys to the cabinet near the door"};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct attn_svg svg = svg_of((const char *const[]){"attribute", "-q", "--method", "causes",
+                                                           "--target", " are", texts[i], NULL});
+        const struct attn_svg_item *line = NULL;
+        double right;
+
+        for (size_t k = 0; k < svg.n && !line; k++)
+            if (svg.items[k].text && strncmp(svg.items[k].text, "line: ", 6) == 0)
+                line = &svg.items[k];
+        ck_assert_ptr_nonnull(line);
+        right = strtod(attn_svg_value(&svg, &svg.items[0], "viewBox") + strlen("0 0 "), NULL);
+        ck_assert_double_lt(attn_svg_number(line, "x") + 11 * 0.602 * (double)strlen(line->text),
+                            right);
+        attn_svg_release(&svg);
+    }
+}
+END_TEST
+
 START_TEST(patches_are_the_row_as_an_image)
 {
     const char *const args[] = {"run", "--sites",  "pattern",     "--heads", "2.5", "--queries",
@@ -858,10 +882,10 @@ ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            heads_that_a_table_lacks_look_like_no_number, masked_cells_lie_where_the_mask_has_them,
            cells_have_the_side_that_is_asked_for, a_grid_shows_each_head_in_its_place,
            tokens_lie_on_the_colors_of_their_weights, lines_go_to_the_strongest_keys,
-           causes_are_lines_and_dots_under_a_lens, patches_are_the_row_as_an_image,
-           points_have_their_tokens_and_axes, an_explanation_shows_the_weights_of_its_row,
-           a_png_shows_the_numbers_of_the_csv, a_png_says_what_it_shows,
-           text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
+           causes_are_lines_and_dots_under_a_lens, the_legend_of_causes_is_inside,
+           patches_are_the_row_as_an_image, points_have_their_tokens_and_axes,
+           an_explanation_shows_the_weights_of_its_row, a_png_shows_the_numbers_of_the_csv,
+           a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
            small_cells_of_a_pdf_lie_on_an_image, without_the_library_it_says_what_to_install,
            without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
            equal_runs_give_equal_files)
