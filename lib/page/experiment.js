@@ -367,7 +367,9 @@ class View {
         .documentElement : document.querySelector('#static > svg');
       if (!svg) return;
       this.makeParts(svg);
-      this.figure.append(el('div', { class: 'x-plot' + (this.parts.length > 0 ? ' has-parts' : '') }, svg));
+      const hasParts = this.parts.length > 0;
+      this.figure.append(el('div', hasParts ? { class: 'x-plot has-parts', tabindex: '0', role: 'group', 'aria-label':
+        (this.data.title ?? 'Figure') + ': arrow keys choose a line, Enter presses it' } : { class: 'x-plot' }, svg));
       return;
     }
     if (map.kind === 'tokens') this.makeTokens(); else this.makeMap();
@@ -1055,7 +1057,7 @@ class View {
   keys() {
     return [['\u2190 \u2191 \u2192 \u2193', 'move in the map or the text'], ['/', 'find a token, a head or a part; Enter: the next one'],
       ['v', 'show another column'], ['s', 'sort by that column: by size, up, down, not at all'],
-      ...(this.isAlone ? [['d', 'dark or light']] : []), ['k', 'save'], ['Esc', 'choose nothing'], ['?', 'these shortcuts']];
+      ...(this.isAlone ? [['d', 'dark or light']] : []), ...this.parts.length > 0 ? [['Enter', 'press the chosen line']] : [], ['k', 'save'], ['Esc', 'choose nothing'], ['?', 'these shortcuts']];
   }
 
   openKeys() {
@@ -1077,7 +1079,8 @@ class View {
       '/': () => this.find.focus(), s: () => this.sortBy(this.state.value), k: () => this.openSave(),
       '?': () => this.openKeys(), Escape: () => { this.hideTip(); this.set({ row: -1 }); },
       v: () => this.set({ value: this.drawn[(this.drawn.indexOf(this.state.value) + 1) % this.drawn.length] }),
-      ...(this.isAlone ? { d: () => this.turnDark() } : {}) };
+      ...this.isAlone ? { d: () => this.turnDark() } : {},
+      ...this.parts.length > 0 ? { Enter: () => this.choose(this.state.row, true) } : {} };
     if (arrows[event.key] && !(target.closest && target.closest('.x-table'))) this.move(...arrows[event.key]);
     else if (Object.hasOwn(actions, event.key)) actions[event.key]();
     else return;
