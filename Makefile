@@ -183,7 +183,8 @@ $(BUILD)/hardening.ldflags: tests/tools/hardening.sh $(BUILD)/flags
 # Where the libraries are is found once for each build folder and kept there. What runs on other systems is linked with
 # archives that are made of pinned sources (.packaging/sources.sha256).
 PINNED := $(filter static wasm,$(MODE))$(TARGET)
-$(BUILD)/libraries.cflags: tests/tools/dependencies.sh $(BUILD)/flags
+PINS := .packaging/libraries.sh .packaging/sources.sha256 $(wildcard .packaging/patches/*)
+$(BUILD)/libraries.cflags: tests/tools/dependencies.sh $(BUILD)/flags $(if $(PINNED),$(PINS))
 ifneq ($(PINNED),)
 	@CC='$(CC)' AR='$(AR)' $(if $(filter wasm,$(MODE)),LIBRARY_FLAGS='-O2 -msimd128') \
 	    .packaging/libraries.sh $(BUILD)/libraries $(LIBRARY_SOURCES)
@@ -252,7 +253,7 @@ $(BUILD)/libattn.so: $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags $(BUILD)/attn-c
 # The Python wheel has the library and the tool, stripped. They need the C library alone.
 WHEEL_LIBRARIES := $(if $(PINNED),$(BUILD)/libraries,$(BUILD)/module/libraries)
 ifeq ($(PINNED),)
-$(WHEEL_LIBRARIES).libs: $(BUILD)/libraries.cflags .packaging/libraries.sh .packaging/sources.sha256
+$(WHEEL_LIBRARIES).libs: $(BUILD)/libraries.cflags $(PINS)
 	@mkdir -p $(@D)
 	@.packaging/libraries.sh $(WHEEL_LIBRARIES)
 	@tests/tools/dependencies.sh find $(WHEEL_LIBRARIES) pinned

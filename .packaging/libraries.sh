@@ -2,7 +2,7 @@
 # libraries.sh - makes archives of the libraries that libattn is linked with, for any compiler, from pinned sources.
 #
 #   libraries.sh FOLDER [SOURCES]     writes FOLDER/libNAME.a, FOLDER/include and FOLDER/licences/NAME, unless they are
-#                                     there. SOURCES: a folder where source.sh has been
+#                                     newer than the pins. SOURCES: a folder where source.sh has been
 #
 # CC and AR are used; LIBRARY_FLAGS go to the compiler. LIBRARIES: which ones, default "cjson pcre2 zlib". PCRE2 has its
 # compiler of patterns except on WebAssembly. Equal sources give equal bytes.
@@ -16,7 +16,8 @@ ar=${AR:-ar}
 [[ $ar != */* ]] || ar=$(realpath "$ar")
 missing=()
 for library in "${wanted[@]}"; do
-    [ -e "$1/licences/$library" ] || missing+=("$library")
+    made=$1/licences/$library
+    [[ $made -nt $here/sources.sha256 && $made -nt $here/patches/$library.patch ]] || missing+=("$library")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
