@@ -207,28 +207,24 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     return ATTN_ALLOC(view->open, view->n_open, err);
 }
 
-/* Refuses changes that no tensor which LABELS select has. */
+/* Refuses a change that no tensor which LABELS select has. */
 static enum attn_status check_keys(const struct attn_labels *labels,
                                    const struct attn_picture_options *picture,
                                    struct attn_error *err)
 {
-    bool hides_none = picture->hides_first, divides_none = picture->renormalizes;
-
     for (int i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = (enum attn_site)i;
-        const bool is_divided =
-            attn_site_has_keys(site) || attn_site_layout(site) == ATTN_LAYOUT_RANK;
+        const bool has_keys = attn_site_has_keys(site);
+        const bool is_divided = attn_view_divides(picture, site) &&
+                                (has_keys || attn_site_layout(site) == ATTN_LAYOUT_RANK);
 
-        if ((attn_selection_sites(labels->selection) & ATTN_SITE_BIT(site)) == 0)
-            continue;
-        hides_none = hides_none && !attn_site_has_keys(site);
-        divides_none = divides_none && !(is_divided && attn_view_divides(picture, site));
+        if ((attn_selection_sites(labels->selection) & ATTN_SITE_BIT(site)) != 0 &&
+            (picture->hides_first ? has_keys : is_divided))
+            return ATTN_OK;
     }
-    return !hides_none && !divides_none
-               ? ATTN_OK
-               : attn_refuse(err, ATTN_STAGE_OPTIONS,
-                             "`%s` changes patterns, and no chosen tensor is one",
-                             hides_none ? "hides_first" : "renormalizes");
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "`%s` changes patterns, and no chosen tensor is one",
+                       picture->hides_first ? "hides_first" : "renormalizes");
 }
 
 enum attn_status attn_view_create(const struct attn_labels *labels,
