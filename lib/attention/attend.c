@@ -110,6 +110,7 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
 {
     const struct attn_attention *attention = &args->attention;
     const enum attn_attention_kind kind = attention->kind;
+    const bool is_blockwise = attention->algorithm == ATTN_ALGORITHM_BLOCKWISE;
     const size_t n_head = args->n_head, n_query = args->n_query, n_key = args->n_key;
     const struct attn_dims *own;
     struct attn_dims dims;
@@ -121,13 +122,11 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
     ATTN_TRY(attn_mask_matrix_check(&attention->matrix, "mask", n_head, n_query, n_key, err));
     ATTN_TRY(attn_mask_matrix_check(&attention->dropout_mask, "dropout mask", n_head, n_query,
                                     n_key, err));
-    if (args->scores && (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK))
+    if (args->scores &&
+        (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK || is_blockwise))
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' attention is made from queries and keys, not from scores",
-                              attn_attention_kind_name(kind));
-    if (args->scores && attention->algorithm == ATTN_ALGORITHM_BLOCKWISE)
-        return attn_error_set(err, ATTN_INVALID,
-                              "algorithm 'blockwise' takes queries and keys, not scores");
+                              is_blockwise ? "blockwise" : attn_attention_kind_name(kind));
     dims = attn_attend_dims(args);
     own = attn_selection_dims(args->trace->selection);
     /* The consumers of events allocate by the sizes of the selection. */

@@ -239,14 +239,13 @@ enum attn_status attn_layer_attention_find(const struct attn_request_attention *
 static enum attn_status check_arrays(bool has_scores, const struct attn_attention *attention,
                                      const struct attn_mask_sizes *sizes, struct attn_error *err)
 {
-    if (has_scores &&
-        (attention->kind == ATTN_ATTENTION_LINEAR || attention->kind == ATTN_ATTENTION_LOWRANK))
+    const bool is_blockwise = attention->algorithm == ATTN_ALGORITHM_BLOCKWISE;
+
+    if (has_scores && (attention->kind == ATTN_ATTENTION_LINEAR ||
+                       attention->kind == ATTN_ATTENTION_LOWRANK || is_blockwise))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "'%s' is made of queries and keys, not of scores",
-                           attn_attention_kind_name(attention->kind));
-    if (has_scores && attention->algorithm == ATTN_ALGORITHM_BLOCKWISE)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "algorithm 'blockwise' takes queries and keys, not scores");
+                           is_blockwise ? "blockwise" : attn_attention_kind_name(attention->kind));
     if (attention->mask == ATTN_MASK_CAUSAL && sizes->n_query > sizes->n_key)
         return attn_refuse(
             err, ATTN_STAGE_INPUT,
