@@ -690,15 +690,6 @@ enum attn_status attn_gguf_take(struct attn_file *file, enum attn_load load, str
     ATTN_RETURN_MADE(status, out, gguf, attn_gguf_free);
 }
 
-enum attn_status attn_gguf_open_file(const char *path, enum attn_load load, struct attn_gguf **out,
-                                     struct attn_error *err)
-{
-    struct attn_file file = {0};
-
-    ATTN_TRY(attn_file_open(path, load, &file, err));
-    return attn_gguf_take(&file, load, out, err);
-}
-
 void attn_gguf_free(struct attn_gguf *gguf)
 {
     if (!gguf)

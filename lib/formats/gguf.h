@@ -3,7 +3,7 @@
  *
  *     struct attn_gguf *gguf;
  *     size_t n_layer;
- *     attn_gguf_open_file("model.gguf", ATTN_MAP, &gguf, &err);
+ *     attn_gguf_take(&file, ATTN_MAP, &gguf, &err); // by attn_file_open
  *     attn_gguf_get_size(gguf, "llama.block_count", &n_layer, &err);
  *     for (size_t i = 0; i < attn_gguf_count(gguf); i++)
  * X(gguf);
@@ -40,11 +40,8 @@ struct attn_gguf; /* one file or several shards; owns their maps */
 /* Whether FILE begins as a GGUF file does. */
 bool attn_gguf_is_file(const struct attn_file *file);
 
-/* Opens the file, or the shards of which it is the first. */
-enum attn_status attn_gguf_open_file(const char *path, enum attn_load load, struct attn_gguf **out,
-                                     struct attn_error *err);
-
-/* The same of FILE, which is taken over (released on failure too); LOAD is for further shards. */
+/* Opens FILE, or the shards of which it is the first. Takes it over, and releases it on failure
+ * too; LOAD is for further shards. */
 enum attn_status attn_gguf_take(struct attn_file *file, enum attn_load load, struct attn_gguf **out,
                                 struct attn_error *err);
 

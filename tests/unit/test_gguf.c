@@ -436,12 +436,21 @@ static void write_part(const char *path, uint32_t no, uint32_t count, uint32_t n
     attn_buffer_release(&bytes);
 }
 
+/* Opens the file, or the shards of which it is the first. */
+static enum attn_status open_file(const char *path, struct attn_gguf **gguf, struct attn_error *err)
+{
+    struct attn_file file = {0};
+
+    ATTN_TRY(attn_file_open(path, ATTN_MAP, &file, err));
+    return attn_gguf_take(&file, ATTN_MAP, gguf, err);
+}
+
 static void assert_refused(const char *path, const char *words)
 {
     struct attn_gguf *gguf = NULL;
     struct attn_error err = {0};
 
-    ck_assert(attn_gguf_open_file(path, ATTN_MAP, &gguf, &err) != ATTN_OK && !gguf);
+    ck_assert(open_file(path, &gguf, &err) != ATTN_OK && !gguf);
     ck_assert_str_eq(err.message, words);
 }
 
@@ -454,8 +463,7 @@ START_TEST(shards_are_opened_beside_the_first)
     write_part("m-00001-of-00003.gguf", 0, 3, 2, NULL);
     write_part("m-00002-of-00003.gguf", 1, 3, 2, "b");
     write_part("m-00003-of-00003.gguf", 2, 3, 2, "a");
-    ck_assert_msg(attn_gguf_open_file("m-00001-of-00003.gguf", ATTN_MAP, &gguf, &err) == ATTN_OK,
-                  "%s", err.message);
+    ck_assert_msg(open_file("m-00001-of-00003.gguf", &gguf, &err) == ATTN_OK, "%s", err.message);
     ck_assert_int_eq(attn_tensor_files_n_shard(attn_gguf_files(gguf)), 3);
     ck_assert_uint_eq(attn_tensor_files_count(attn_gguf_files(gguf)), 2);
     ck_assert_int_eq(attn_tensor_files_entry(attn_gguf_files(gguf), 0).shard, 2);
@@ -499,7 +507,7 @@ START_TEST(shards_may_be_links_but_no_pipes_or_folders)
     write_part(first, 0, 2, 2, "a");
     write_part("elsewhere", 1, 2, 2, "b");
     ck_assert_int_eq(symlink("elsewhere", second), 0);
-    ck_assert_msg(attn_gguf_open_file(first, ATTN_MAP, &gguf, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_msg(open_file(first, &gguf, &err) == ATTN_OK, "%s", err.message);
     ck_assert_uint_eq(attn_tensor_files_count(attn_gguf_files(gguf)), 2);
     attn_gguf_free(gguf);
     ck_assert_int_eq(unlink(second), 0);
@@ -518,7 +526,7 @@ START_TEST(shards_may_be_links_but_no_pipes_or_folders)
     ck_assert_int_eq(rmdir(second), 0);
     write_part(second, 1, 2, 2, "b");
     ck_assert_int_eq(truncate(second, 150), 0);
-    ck_assert(attn_gguf_open_file(first, ATTN_MAP, &gguf, &err) == ATTN_FORMAT);
+    ck_assert(open_file(first, &gguf, &err) == ATTN_FORMAT);
     ck_assert_ptr_nonnull(strstr(err.message, "'m-00002-of-00002.gguf' "));
     attn_folder_leave();
 }
