@@ -159,11 +159,6 @@ enum attn_status picture_find(const struct picture_args *args, struct attn_pictu
     return ATTN_OK;
 }
 
-bool picture_changes_pattern(const struct picture_args *args)
-{
-    return args->merges_words || args->hides_first || args->renormalizes;
-}
-
 enum { N_STEP = 32 }; /* of a map as it is shown */
 
 static void print_ramp(const struct attn_colormap *map, enum attn_color_depth depth,

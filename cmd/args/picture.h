@@ -34,9 +34,6 @@ extern const struct option_group picture_options;
 enum attn_status picture_find(const struct picture_args *args, struct attn_picture_options *picture,
                               struct attn_error *err);
 
-/* Whether ARGS ask for a view of the pattern that whole tensors do not have. */
-bool picture_changes_pattern(const struct picture_args *args);
-
 /* The list for --colormap help, in colours where OUT shows any. */
 void colormaps_print(const struct picture_args *args, struct attn_sink *out);
 

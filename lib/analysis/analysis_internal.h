@@ -39,8 +39,6 @@ double attn_measure_group_find(const struct attn_measure_group *group, enum attn
 const char *attn_measure_help(enum attn_measure measure); /* sentences, no full stop */
 bool attn_measure_is_count(enum attn_measure measure);    /* of rows: a whole number */
 
-const char *attn_measure_unit(enum attn_measure measure); /* "nats", or NULL */
-
 int attn_measures_count(attn_measure_set set); /* how many bits are set */
 
 /* The columns of a table that hold a difference, and its cells there; NaN is a missing value. */

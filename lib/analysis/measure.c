@@ -9,13 +9,13 @@
 #include <string.h>
 
 static const struct {
-    const char *name, *unit, *help;
+    const char *name, *help;
     const struct attn_metric *metric;
     int which;
     bool is_count;
 } measures[ATTN_N_MEASURE] = {
 #define ROW(id, number, name, metric, which, unit, words, is_count, help)                          \
-    [ATTN_MEASURE_##id] = {name, unit, help, &attn_metric_##metric, which, is_count},
+    [ATTN_MEASURE_##id] = {name, help, &attn_metric_##metric, which, is_count},
     ATTN_MEASURE_MAP(ROW)
 #undef ROW
 };
@@ -29,11 +29,6 @@ const enum attn_measure attn_measure_order[ATTN_N_MEASURE] = {
 const char *attn_measure_name(enum attn_measure measure)
 {
     return (unsigned)measure < ATTN_N_MEASURE ? measures[measure].name : NULL;
-}
-
-const char *attn_measure_unit(enum attn_measure measure)
-{
-    return (unsigned)measure < ATTN_N_MEASURE ? measures[measure].unit : NULL;
 }
 
 const char *attn_measure_help(enum attn_measure measure)

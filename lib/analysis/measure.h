@@ -115,7 +115,7 @@ typedef uint64_t attn_measure_set;
                                ATTN_MEASURE_BIT(ATTN_MEASURE_PATCH_DISTANCE))) &                   \
      ~(ATTN_MEASURE_BIT(ATTN_MEASURE_DISTANCE) | ATTN_MEASURE_BIT(ATTN_MEASURE_PREVIOUS)))
 
-/* "entropy"; NULL, as unit and help are, for a number that is no measure's. */
+/* "entropy"; NULL, as help is, for a number that is no measure's. */
 ATTN_API const char *attn_measure_name(enum attn_measure measure);
 
 /* Reads a list like "entropy,self" into a set of bits; "all" is all of them. ATTN_INVALID for an

@@ -382,7 +382,6 @@ START_TEST(numbers_that_are_no_choice_have_no_name)
         ck_assert_uint_eq(attn_site_archive_name(bad, 0, name), 0);
         ck_assert_str_eq(name, "");
         ck_assert_ptr_null(attn_measure_name(bad));
-        ck_assert_ptr_null(attn_measure_unit(bad));
         ck_assert_ptr_null(attn_measure_help(bad));
         ck_assert(!attn_measure_is_count(bad));
         ck_assert_ptr_null(attn_generation_end_text(bad));
