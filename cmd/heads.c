@@ -39,7 +39,7 @@ static const struct option heads_rows[] = {
                 "with --to: how much these queries look at those keys; positions or words of the "
                 "text"),
     OPTION_TEXT("to", "POS", struct heads_args, to,
-                "the keys that --from looks at; in cross-attention layers those of the source"),
+                "the keys that --from looks at; in cross-attention layers they are in the source"),
     OPTION_FLAG("effect", struct heads_args, has_effect,
                 "add a column: how the answer changes without the head, as `ablate` measures it"),
     OPTION_FLAG("pairs", struct heads_args, is_of_pairs,
@@ -81,8 +81,8 @@ const struct command command_heads = {
         "\n"
         "The numbers say where a head looks in this text. They do not say what it takes\n"
         "from there, nor whether that matters: see --effect and `attn-cli ablate`.\n"
-        "Over --items they are means; the type is that of the means. Items may say\n"
-        "between which words to look (from, to), and with --effect which token is right.\n"
+        "Over --items the numbers are means, and the type follows from the means. Items\n"
+        "may name the words to look between (from, to), and with --effect a target.\n"
         "'attn-cli help measures' explains each of them.\n"
         "\n"
         "--figure map draws a cell for each head: its hue and letter say where it looks\n"

@@ -44,7 +44,7 @@ static const struct option patch_rows[] = {
     OPTION_TEXT("types", "LIST", struct patch_args, question.prompt.types,
                 "the token types of --clean-ids and --corrupted-ids, 0,0,1,1; by default 0"),
     OPTION_TEXT("corrupted-source", "TEXT|FILE.npy", struct patch_args, corrupted_source,
-                "the source of the corrupted text; default: that of --source, which has as many "
+                "the source of the corrupted text; default: --source. Both have equally many "
                 "tokens"),
     OPTION_TEXT("corrupted-image", "FILE", struct patch_args, corrupted_image,
                 "a picture instead of --corrupted, where --image gives the clean one; it must have "
@@ -104,9 +104,10 @@ const struct command command_patch = {
     .description =
         "Runs the corrupted text again and again, each time with another piece copied\n"
         "from the clean run, and prints how much of the clean answer that restores:\n"
-        "effect 1 is all of the difference, 0 is none. The first rows are the two runs\n"
-        "without a copy. Over --items effect is the mean change as a share of that of the\n"
-        "other run; items of different lengths need --positions, or a site with heads.\n"
+        "effect is 1 if a copy restores the whole difference, and 0 if it restores none.\n"
+        "The first rows are the two runs without a copy. Over --items, effect is the mean\n"
+        "change divided by the mean change of the other run; items of different lengths\n"
+        "need --positions, or a site with heads.\n"
         "Two pictures are given as --image and --corrupted-image.\n"
         "\n"
         "The numbers say which parts carry the difference between these two texts. They\n"

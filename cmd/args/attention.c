@@ -170,7 +170,7 @@ void attention_kinds_print(struct attn_sink *out)
     enum { TEXT_COLUMN = 32 };
     print_text(out,
                "The keys that a query looks at; the mask then removes some of them. Numbers are\n"
-               "1 or more, and a number as large as that of the keys means all of them.\n"
+               "1 or more, and a number as large as the number of keys means all keys.\n"
                "\n");
     for (int i = 0; i < ATTN_N_ATTENTION_KIND; i++) {
         struct attn_attention attention = ATTN_ATTENTION_DEFAULT;

@@ -323,7 +323,7 @@ const struct option_group table_shapes_options = {.heading = "Pictures", .make_r
 static const struct option width_rows[] = {
     OPTION_NUMBER("width", "N", struct picture_args, width, 1, 100000,
                   "leave out columns on the right that do not fit N columns of text; default: "
-                  "those of the terminal, else all are printed"),
+                  "the width of the terminal; without one, all columns are printed"),
 };
 
 const struct option_group table_width_options = OPTION_GROUP("Rows", width_rows);

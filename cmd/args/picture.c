@@ -62,8 +62,8 @@ static const struct option picture_rows[] = {
                 "room, and the words above a figure are its caption, printed as a note"),
     OPTION_NUMBER(
         "width", "N", struct picture_args, width, 1, 100000,
-        "columns of a heat map, default: those of the terminal, else COLUMNS, else 80; for "
-        "a table, default: those of the terminal, else all that it needs"),
+        "columns of text; default: the width of the terminal. Without a terminal a heat map "
+        "has COLUMNS or 80, a table as many as it needs"),
     OPTION_TEXT("title", "TEXT", struct picture_args, title, "title of the figure; \"\" for none"),
     OPTION_CHOICE("theme", "light|dark", struct picture_args, theme,
                   "colours of a figure's background and text: light, as on paper, or dark"),

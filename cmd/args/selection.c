@@ -41,11 +41,12 @@ static const struct option ablation_rows[] = {
     OPTION_LIST("knockout", "QUERIES>KEYS[@HEADS]", struct ablation_args, knockouts,
                 "keep these queries from looking at these keys, in all heads or in HEADS: "
                 "'it>cat@2.*'. Queries and keys are positions or words of the text; in "
-                "cross-attention layers keys are those of the source. May be given several times"),
-    OPTION_LIST("patch", "SITE:LAYER[.HEAD][@POS]=FILE.npz", struct ablation_args, patches,
-                "replace a tensor by that of another run, from its archive: the whole tensor, one "
-                "head of it, or some positions, as in 'z:2.5@-1=clean.npz'. May be given several "
-                "times"),
+                "cross-attention layers keys are in the source. May be given several times"),
+    OPTION_LIST(
+        "patch", "SITE:LAYER[.HEAD][@POS]=FILE.npz", struct ablation_args, patches,
+        "replace a tensor by the one of another run, from its archive: the whole tensor, one "
+        "head of it, or some positions, as in 'z:2.5@-1=clean.npz'. May be given several "
+        "times"),
     OPTION_LIST("steer", "SITE:LAYER[.HEAD][@POS]=FILE.npy[*FACTOR]", struct ablation_args, steers,
                 "add the vector of FILE, times FACTOR, to a tensor: at all positions, those made "
                 "after the text too, or at POS, as in 'resid_pre:2@-1=v.npy*1.5'. FILE may also "
