@@ -103,8 +103,6 @@ static const struct defect defects[] = {
     {"a model that is a list", -1, -1, "\"model\":{", "\"model\":[],\"_\":{"},
     {"an unknown version", -1, -1, "\"1.0\"", "\"1.1\""},
     {"a version that is a number", -1, -1, "\"1.0\"", "1.0"},
-    {"truncation", -1, -1, "\"truncation\":null", "\"truncation\":{\"max_length\":5}"},
-    {"padding", -1, -1, "\"padding\":null", "\"padding\":{}"},
     {"added tokens that are an object", -1, -1, "\"added_tokens\":[",
      "\"added_tokens\":{},\"_\":["},
     {"a normalizer that is a list", -1, -1, "\"normalizer\":", "\"normalizer\":[],\"_\":"},

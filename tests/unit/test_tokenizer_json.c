@@ -418,13 +418,6 @@ static const struct {
     {{.model = "\"end_of_word_suffix\": \"12345678901234567\","},
      ATTN_UNSUPPORTED,
      "'end_of_word_suffix' of 'model' in 'tokenizer.json' has 17 bytes, at most 16 are supported"},
-    {{.top = "\"truncation\": {},"},
-     ATTN_UNSUPPORTED,
-     "'truncation' in 'tokenizer.json' is not supported, expected null: it would change the "
-     "tokens"},
-    {{.top = "\"padding\": {\"strategy\": \"BatchLongest\"},"},
-     ATTN_UNSUPPORTED,
-     "'padding' in 'tokenizer.json' is not supported, expected null: it would change the tokens"},
     {{.top = "\"version\": \"2.0\","},
      ATTN_UNSUPPORTED,
      "'version' \"2.0\" of 'tokenizer.json' is not supported, expected \"1.0\""},

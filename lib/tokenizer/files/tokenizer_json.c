@@ -321,11 +321,8 @@ static enum attn_status note_part(struct reading *reading, const struct attn_jso
 
     reading->reader = reading->before;
     ATTN_TRY(attn_json_skip(&reading->reader, err));
-    if (row->offset == 0)
-        return attn_error_set(
-            err, ATTN_UNSUPPORTED,
-            "'%s' in '%s' is not supported, expected null: it would change the tokens", row->key,
-            file_name);
+    if (row->offset == 0) /* transformers cuts and pads only when it is called so */
+        return ATTN_OK;
     part->text = reading->reader.text + token->offset;
     part->size = reading->reader.offset - token->offset;
     return ATTN_OK;
