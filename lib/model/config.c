@@ -186,7 +186,8 @@ static attn_site_set find_lacking(const struct attn_config *config)
         {config->d_shared_expert > 0, BIT(SHARED_OUT)},
         {config->has_sinks, BIT(SINK)},
     };
-    attn_site_set in_none = config->n_layer > 0 ? ~(attn_site_set)0 : 0;
+    /* Trap: factors of scores are kept as ROT_Q and ROT_K even if no layer turns positions. */
+    attn_site_set in_none = config->n_layer > 0 ? ~(BIT(ROT_Q) | BIT(ROT_K)) : 0;
     attn_site_set lacking = BIT(PATTERN_DROPPED) | BIT(PATTERN_LOWRANK) | attn_sites_derived();
 
 #undef BIT

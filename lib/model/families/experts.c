@@ -176,7 +176,6 @@ const struct attn_family attn_family_olmoe = {
         .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_ALL_HEADS, .n_expert = 64,
                      .n_expert_used = 8, SIZES(50304, 2048, 2048, 16, 16, 0, 0, 4096, 1e-5F)}}};
 
-/* Granite: without attention_multiplier scores are not scaled at all. */
 const struct attn_family attn_family_granitemoe = {
     FAMILY("granitemoe", "GraniteMoeFor", "model.", rules), .read_config = read_mixture,
     .gguf = {"granitemoe", HALVES_ALTERNATE, .has_interleaved_biases = true, .has_divisors = true},
