@@ -536,7 +536,8 @@ def drop_defaults(r, config):
     """Leaves keys out whose absence changes nothing for transformers, as old files do."""
     cls = transformers.AutoConfig.for_model(config["model_type"]).__class__
     whole = cls.from_dict(dict(config)).to_dict()
-    for key in [k for k in config if k != "model_type" and r.random() < 0.7]:
+    kept = {"model_type"} | ({"head_dim"} if config["model_type"] == "mistral" else set())  # ministral has no default
+    for key in [k for k in config if k not in kept and r.random() < 0.7]:
         rest = json.loads(json.dumps({k: v for k, v in config.items() if k != key}))
         try:
             if cls.from_dict(rest).to_dict() == whole:
