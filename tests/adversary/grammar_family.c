@@ -217,6 +217,7 @@ static void add_windows(struct attn_case *c, struct known *known)
     const bool is_qwen = known->family == QWEN2 || known->family == QWEN3;
     const bool is_neo = known->family == NEO;
     const size_t width = 1 + attn_case_below(c, 3);
+    bool is_on = true; /* a list that lets layers slide is refused otherwise */
     char text[128] = "[";
     size_t used = 1;
 
@@ -227,10 +228,12 @@ static void add_windows(struct attn_case *c, struct known *known)
     }
     if (!is_qwen && !is_neo && !is_gemma(known))
         return;
+    if (is_qwen)
+        is_on = attn_case_chance(c, 70);
     for (size_t i = 0; i < known->config.n_layer; i++) {
         const char *const names[] = {is_neo ? "\"global\"" : "\"full_attention\"",
                                      is_neo ? "\"local\"" : "\"sliding_attention\""};
-        const bool has_window = attn_case_chance(c, 50);
+        const bool has_window = is_on && attn_case_chance(c, 50);
 
         known->windows[i] = has_window ? width : 0;
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "," : "",
@@ -239,10 +242,8 @@ static void add_windows(struct attn_case *c, struct known *known)
     snprintf(text + used, sizeof text - used, "]");
     add(known, is_neo ? "attention_layers" : "layer_types", OTHER, text);
     add_size(c, known, is_neo ? "window_size" : "sliding_window", width);
-    if (is_qwen && attn_case_chance(c, 70))
+    if (is_qwen && is_on)
         add(known, "use_sliding_window", SWITCH, "true");
-    else if (is_qwen)
-        memset(known->windows, 0, sizeof known->windows);
 }
 
 static void add_parts(struct attn_case *c, struct known *known)
