@@ -4,6 +4,8 @@
 'use strict';
 (() => {
 const $ = id => document.getElementById(id);
+const { abs, ceil, floor, max, min, round, sqrt } = Math;
+const on = (node, event, action) => node.addEventListener(event, action);
 
 // A node with attributes and children; strings become text.
 function fill(node, attributes, children) {
@@ -16,7 +18,12 @@ const svgNames = 'http://www.w3.org/2000/svg';
 const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const svgEl = (tag, attributes, ...children) => fill(document.createElementNS(svgNames, tag), attributes, children);
 
-const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
+// Gives lengths of the style of a node in pixels.
+const inPixels = (node, lengths) => {
+  for (const [name, length] of Object.entries(lengths)) node.style[name] = length + 'px';
+};
+
+const clamp = (x, low, high) => max(low, min(high, x));
 
 // --- The run ---
 
@@ -62,8 +69,8 @@ function arrange() {
   const { rows } = heads.find(h => h.is_encoder === isEncoder) ?? heads[0];
   for (let row = 0; row < rows; row++) rowOfQuery.set(queryAt(row), row);
   usualQuery = areMerged || isEncoder ? rows - 1 : run.query;
-  maxKey = Math.max(...heads.map(h => h.cols)) - 1;
-  maxPosition = Math.max(maxKey, usualQuery);
+  maxKey = max(...heads.map(h => h.cols)) - 1;
+  maxPosition = max(maxKey, usualQuery);
 }
 
 takeRun(JSON.parse($('run').textContent), id => $(id).textContent);
@@ -269,8 +276,8 @@ async function makeCombined(list, set) {
     if (!sum) sum = Float32Array.from(one);
     else for (let i = 0; i < one.length; i++) {
       if (one[i] !== one[i]) continue;
-      const before = sum[i] === sum[i] ? sum[i] : 0;
-      sum[i] = state.c === 'max' ? Math.max(before, one[i]) : before + one[i];
+      const before = sum[i] || 0;
+      sum[i] = state.c === 'max' ? max(before, one[i]) : before + one[i];
     }
     n++;
   }
@@ -309,14 +316,14 @@ function readThumbs(bytes, others, differences) {
   const own = { bytes, at: 0 }, other = others ? { bytes: others, at: 0 } : own;
   thumbs.length = 0;
   for (const [h, head] of heads.entries()) {
-    const k = head.pooled, rows = Math.ceil(head.rows / k), cols = Math.ceil(head.cols / k), n = rows * cols;
+    const k = head.pooled, rows = ceil(head.rows / k), cols = ceil(head.cols / k), n = rows * cols;
     const sets = run.sets.map((_, set) => {
       const from = set === 0 ? own : other, planes = [];
       for (let p = 0; p < (k > 1 ? 3 : 1); p++, from.at += n) planes.push(weightsOf(from.bytes, n, 1, from.at));
       return planes;
     });
     eachNotFinite(head, (row, column) => {
-      for (const plane of sets[0]) plane[Math.floor(row / k) * cols + Math.floor(column / k)] = Infinity;
+      for (const plane of sets[0]) plane[floor(row / k) * cols + floor(column / k)] = Infinity;
     });
     const thumb = { rows, cols, sets, difference: differences?.[h] ?? null };
     if (isComparison && !differences) {
@@ -382,24 +389,24 @@ function rangeOf(m, row) {
 
 function largestOf(cells) {
   let most = 0;
-  for (const w of cells) if (isFinite(w)) most = Math.max(most, Math.abs(w));
+  for (const w of cells) if (isFinite(w)) most = max(most, abs(w));
   return most;
 }
 
 function curve(value, end) {
-  const size = Math.abs(value);
-  const bent = state.s === 'linear' ? size : state.s === 'sqrt' ? Math.sqrt(size)
-    : size === 0 ? 0 : Math.max(0, Math.log10(size / end) + 4);
+  const size = abs(value);
+  const bent = state.s === 'linear' ? size : state.s === 'sqrt' ? sqrt(size)
+    : size === 0 ? 0 : max(0, Math.log10(size / end) + 4);
   return value < 0 ? -bent : bent;
 }
 
 // Which colour of a ramp, 0 to 255, a value has between two others.
 function stepper([low, high]) {
-  const end = Math.max(Math.abs(low), Math.abs(high));
+  const end = max(abs(low), abs(high));
   const from = curve(low, end), to = curve(high, end);
   return value => {
-    const shown = Math.abs(value) < state.min ? 0 : value;
-    return Math.round(255 * clamp((curve(shown, end) - from) / (to - from), 0, 1));
+    const shown = abs(value) < state.min ? 0 : value;
+    return round(255 * clamp((curve(shown, end) - from) / (to - from), 0, 1));
   };
 }
 
@@ -459,13 +466,13 @@ const unit = () => gradients?.unit();
 function number(w) {
   if (!isFinite(w)) return w === Infinity ? 'not finite' : 'masked';
   if (unit()) return gradients.number(w);
-  const error = Math.sqrt(Math.abs(w)) / (run.bytes === 2 ? 65534 : 254);
+  const error = sqrt(abs(w)) / (run.bytes === 2 ? 65534 : 254);
   const digits = error <= 5e-5 ? 4 : error <= 5e-4 ? 3 : 2;
-  return (w < 0 ? '\u2212' : '') + Math.abs(w).toFixed(digits);
+  return (w < 0 ? '\u2212' : '') + abs(w).toFixed(digits);
 }
 
 function percent(w) {
-  const p = Math.round(Math.abs(w) * 100);
+  const p = round(abs(w) * 100);
   return p === 0 ? '.' : (w < 0 ? '\u2212' : '') + p;
 }
 
@@ -591,7 +598,7 @@ const isLike = h => ['rows', 'cols', 'is_source', 'is_encoder'].every(key => hea
 function shownHeads() {
   const like = state.t.filter(isLike);
   if (state.c && like.length > 0) return like;
-  return [hover && hover.h !== undefined ? hover.h : state.h];
+  return [hover?.h ?? state.h];
 }
 
 const setOf = which => which === 'exact' ? 1 : signedSets().includes(which) ? which : 0;
@@ -604,8 +611,7 @@ function shownName(list) {
 
 // The cell under the pointer, or else the one that the state says.
 function cell() {
-  if (hover && hover.q !== undefined) return hover;
-  return { q: state.q, k: state.k };
+  return hover?.q === undefined ? { q: state.q, k: state.k } : hover;
 }
 
 const rowOf = (m, row) => m.weights.subarray(row * m.cols, (row + 1) * m.cols);
@@ -614,7 +620,7 @@ const rowOf = (m, row) => m.weights.subarray(row * m.cols, (row + 1) * m.cols);
 function order(weights) {
   const found = [];
   weights.forEach((w, i) => { if (isFinite(w)) found.push(i); });
-  return found.sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]) || a - b);
+  return found.sort((a, b) => abs(weights[b]) - abs(weights[a]) || a - b);
 }
 
 const ranked = (m, row) => order(rowOf(m, row));
@@ -629,7 +635,7 @@ function strongest(m, n) {
   for (let row = 0; row < m.rows; row++)
     for (const key of ranked(m, row).slice(0, n)) {
       const w = m.weights[row * m.cols + key];
-      if (Math.abs(w) > 0.005 && Math.abs(w) >= state.min) found.push({ row, key, w });
+      if (abs(w) > 0.005 && abs(w) >= state.min) found.push({ row, key, w });
     }
   return found;
 }
@@ -681,13 +687,13 @@ function makeThumbs() {
   thumbNodes = heads.map((head, h) => {
     const node = el('div', { class: 'thumb', role: 'gridcell', id: 'thumb-' + h,
       'aria-label': headName(h), title: headName(h) }, el('canvas', { 'aria-hidden': 'true' }));
-    node.addEventListener('pointerenter', () => { hover = { h }; sayHead(h); drawOne(); });
-    node.addEventListener('pointerleave', () => { hover = null; draw(); });
-    node.addEventListener('click', event => {
+    on(node, 'pointerenter', () => { hover = { h }; sayHead(h); drawOne(); });
+    on(node, 'pointerleave', () => { hover = null; draw(); });
+    on(node, 'click', event => {
       hover = null;
       if (event.ctrlKey || event.metaKey || event.shiftKey) tick(h); else set({ h });
     });
-    node.addEventListener('dblclick', () => set({ h, v: 'matrix' }));
+    on(node, 'dblclick', () => set({ h, v: 'matrix' }));
     return node;
   });
 }
@@ -696,8 +702,8 @@ const measureText = head => head[state.m] === null ? '\u2013' : head[state.m].to
 
 function thumbSize() {
   const room = roomIn($('thumbs')) - 44;
-  const across = state.o && state.m ? Math.min(heads.length, columns.length) : columns.length;
-  return clamp(Math.floor(room / across) - 4, 8, state.v === 'grid' ? 128 : 40);
+  const across = state.o && state.m ? min(heads.length, columns.length) : columns.length;
+  return clamp(floor(room / across) - 4, 8, state.v === 'grid' ? 128 : 40);
 }
 
 // What is drawn of a head whichever is looked at.
@@ -705,9 +711,8 @@ function drawThumb(h, size, set) {
   const node = thumbNodes[h], m = thumbOf(h, set), canvas = node.firstChild, head = heads[h];
   if (!over?.drawThumb(h, size, canvas)) {
     paintCells(m, 0, m.rows, 0, m.cols, canvas);
-    const shrink = Math.max(head.rows, head.cols);
-    canvas.style.width = Math.max(3, Math.round(size * head.cols / shrink)) + 'px';
-    canvas.style.height = Math.max(3, Math.round(size * head.rows / shrink)) + 'px';
+    const shrink = max(head.rows, head.cols);
+    inPixels(canvas, { width: max(3, round(size * head.cols / shrink)), height: max(3, round(size * head.rows / shrink)) });
   }
   while (node.childNodes.length > 1) node.lastChild.remove();
   if (state.m && size >= 24) node.append(el('span', { class: 'value' }, measureText(head)));
@@ -717,8 +722,8 @@ function drawThumb(h, size, set) {
 // How strongly a head is drawn: by its share of the largest measure of all.
 function dimmed(value) {
   if (state.m === 'difference') return 1; // the colours say it
-  const largest = Math.max(...heads.map(h => h[state.m] || 0));
-  return value === null || largest === 0 ? 0.25 : 0.25 + 0.75 * Math.min(1, value / largest);
+  const largest = max(...heads.map(h => h[state.m] || 0));
+  return value === null || largest === 0 ? 0.25 : 0.25 + 0.75 * min(1, value / largest);
 }
 
 function orderedHeads() {
@@ -735,8 +740,8 @@ const groupTitle = () => run.grouping === 'none' ? '' : run.grouping;
 function arrangeThumbs(size) {
   const place = $('thumbs');
   if (state.o && state.m) {
-    const longest = Math.max(...heads.map(head => textWidth(nameOf(head))));
-    place.style.gridTemplateColumns = 'repeat(auto-fill, ' + Math.max(size, longest) + 'px)';
+    const longest = max(...heads.map(head => textWidth(nameOf(head))));
+    place.style.gridTemplateColumns = 'repeat(auto-fill, ' + max(size, longest) + 'px)';
     place.replaceChildren(...orderedHeads().map(h => {
       thumbNodes[h].append(el('span', { class: 'value' }, nameOf(heads[h])));
       return el('div', { class: 'row', role: 'row' }, thumbNodes[h]);
@@ -761,16 +766,16 @@ function drawThumbs() {
   const place = $('thumbs');
   if (heads.length === 1 || place.offsetParent === null) return;
   const size = thumbSize(), which = thumbSet();
-  const { s, e, min, first, r, m, o } = state;
-  const drawn = [size, which, rampName(), isDark(), isPrinting, s, e, min, first, r, m, o, over?.key()].join();
+  const { s, e, first, r, m, o } = state;
+  const drawn = [size, which, rampName(), isDark(), isPrinting, s, e, state.min, first, r, m, o, over?.key()].join();
   if (drawn !== thumbsDrawn) {
     for (let h = 0; h < heads.length; h++) drawThumb(h, size, which);
     arrangeThumbs(size);
     thumbsDrawn = drawn;
   }
   thumbNodes.forEach((node, h) => {
-    node.setAttribute('aria-selected', String(h === state.h));
-    node.setAttribute('aria-checked', String(state.t.includes(h)));
+    node.setAttribute('aria-selected', h === state.h);
+    node.setAttribute('aria-checked', state.t.includes(h));
   });
   place.setAttribute('aria-activedescendant', 'thumb-' + state.h);
   const k = heads[0].pooled;
@@ -806,7 +811,7 @@ function moveHead(down, across) {
 const ruler = el('canvas').getContext('2d');
 function textWidth(text) {
   ruler.font = '12px ' + paint('--mono');
-  return Math.ceil(ruler.measureText(text).width);
+  return ceil(ruler.measureText(text).width);
 }
 
 const hatch = el('canvas');
@@ -836,10 +841,10 @@ function measureLabels(n, positionOf, isSource, px) {
   let width = 0;
   for (let i = 0; i < n; i++) {
     const position = positionOf(i);
-    width = Math.max(width, textWidth(position + ' ' + shortText(position, isSource)));
+    width = max(width, textWidth(position + ' ' + shortText(position, isSource)));
   }
   const size = labelSize(px);
-  return { every: 1, width: Math.min(Math.ceil(width * size / 12) + 16, 170), hasText: true };
+  return { every: 1, width: min(ceil(width * size / 12) + 16, 170), hasText: true };
 }
 
 class Matrix {
@@ -855,10 +860,10 @@ class Matrix {
     this.cells = el('canvas');
     this.painted = '';
     place.append(this.node);
-    this.node.addEventListener('scroll', () => this.draw());
-    this.frame.addEventListener('pointermove', event => this.point(event));
-    this.frame.addEventListener('pointerleave', () => { hover = null; drawCursor(); });
-    this.frame.addEventListener('click', event => {
+    on(this.node, 'scroll', () => this.draw());
+    on(this.frame, 'pointermove', event => this.point(event));
+    on(this.frame, 'pointerleave', () => { hover = null; drawCursor(); });
+    on(this.frame, 'click', event => {
       const at = this.at(event);
       if (at) { hover = null; set(at); }
     });
@@ -868,7 +873,7 @@ class Matrix {
   show(m, isSmall, most = 44) {
     this.m = m;
     const width = roomIn(this.node.parentNode);
-    const height = isPrinting ? 660 : isSmall ? Math.min(width, innerHeight * 0.7) : innerHeight * 0.74;
+    const height = isPrinting ? 660 : isSmall ? min(width, innerHeight * 0.7) : innerHeight * 0.74;
     let px = state.z || most;
     for (;; px--) {
       this.left = measureLabels(m.rows, queryAt, false, px);
@@ -882,10 +887,9 @@ class Matrix {
     this.px = px;
     this.x0 = this.left.width + 18;
     this.y0 = this.labelHeight + 18;
-    this.node.style.maxHeight = Math.max(height, 240) + 'px';
-    this.node.style.zoom = isPrinting ? Math.min(1, width / (this.x0 + m.cols * px)) : 1;
-    this.size.style.width = this.x0 + Math.max(m.cols * px, 110) + 1 + 'px';
-    this.size.style.height = this.y0 + Math.max(m.rows * px, 80) + 1 + 'px';
+    inPixels(this.node, { maxHeight: max(height, 240) });
+    this.node.style.zoom = isPrinting ? min(1, width / (this.x0 + m.cols * px)) : 1;
+    inPixels(this.size, { width: this.x0 + max(m.cols * px, 110) + 1, height: this.y0 + max(m.rows * px, 80) + 1 });
     const active = this.node.parentNode.querySelectorAll('.matrix').length === 1
       ? 'active-cell' : 'active-' + Math.random().toString(36).slice(2);
     this.active.id = active;
@@ -900,29 +904,27 @@ class Matrix {
   // Which rows and columns can be seen.
   window() {
     const { px, m, node } = this, more = isPrinting * 1e5; // all on paper
-    const width = Math.min(node.clientWidth + more, this.x0 + Math.max(m.cols * px, 110) + 1);
-    const height = Math.min(node.clientHeight + more, this.y0 + Math.max(m.rows * px, 80) + 1);
+    const width = min(node.clientWidth + more, this.x0 + max(m.cols * px, 110) + 1);
+    const height = min(node.clientHeight + more, this.y0 + max(m.rows * px, 80) + 1);
     this.scrolled = { x: node.scrollLeft, y: node.scrollTop }; // asked once: it lays the page out
-    const c0 = Math.floor(this.scrolled.x / px), r0 = Math.floor(this.scrolled.y / px);
+    const c0 = floor(this.scrolled.x / px), r0 = floor(this.scrolled.y / px);
     return { width, height, c0: clamp(c0, 0, m.cols - 1), r0: clamp(r0, 0, m.rows - 1),
-      c1: clamp(c0 + Math.ceil((width - this.x0) / px) + 1, 1, m.cols),
-      r1: clamp(r0 + Math.ceil((height - this.y0) / px) + 1, 1, m.rows) };
+      c1: clamp(c0 + ceil((width - this.x0) / px) + 1, 1, m.cols),
+      r1: clamp(r0 + ceil((height - this.y0) / px) + 1, 1, m.rows) };
   }
 
   x(column) { return this.x0 + column * this.px - this.scrolled.x; }
   y(row) { return this.y0 + row * this.px - this.scrolled.y; }
 
   draw() {
-    const seen = this.window(), ratio = devicePixelRatio || 1;
-    const { canvas, frame } = this;
-    frame.style.width = canvas.style.width = seen.width + 'px';
-    frame.style.height = canvas.style.height = seen.height + 'px';
-    canvas.width = Math.round(seen.width * ratio);
-    canvas.height = Math.round(seen.height * ratio);
+    const seen = this.window(), ratio = devicePixelRatio || 1, { canvas } = this, { width, height } = seen;
+    for (const node of [this.frame, canvas]) inPixels(node, { width, height });
+    canvas.width = round(width * ratio);
+    canvas.height = round(height * ratio);
     const context = canvas.getContext('2d');
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.beginPath();
-    context.rect(this.x0 - 1, this.y0 - 1, seen.width, seen.height);
+    context.rect(this.x0 - 1, this.y0 - 1, width, height);
     context.clip();
     this.drawCells(context, seen);
     if (this.px >= 6) this.drawRules(context, seen);
@@ -966,7 +968,7 @@ class Matrix {
     const { m, px } = this;
     context.textAlign = 'center';
     context.textBaseline = 'middle';
-    context.font = Math.min(14, Math.round(px * 0.36)) + 'px system-ui, sans-serif';
+    context.font = min(14, round(px * 0.36)) + 'px system-ui, sans-serif';
     for (let r = seen.r0; r < seen.r1; r++)
       for (let c = seen.c0; c < seen.c1; c++) {
         const w = m.weights[r * m.cols + c];
@@ -1006,46 +1008,39 @@ class Matrix {
     const rows = [el('div', { class: 'axis' }, 'query: attends')];
     rows[0].style.transform = 'translate(0, ' + (this.y0 + 74) + 'px) rotate(-90deg)';
     rows[0].style.transformOrigin = '0 0';
-    for (let r = Math.ceil(seen.r0 / left.every) * left.every; r < seen.r1; r += left.every) {
+    for (let r = ceil(seen.r0 / left.every) * left.every; r < seen.r1; r += left.every) {
       if (this.y(r) < this.y0 - px / 2) continue;
       const q = queryAt(r), node = this.label(q, false, left.hasText, at.q === q);
-      node.style.top = this.y(r) + (left.hasText ? 0 : -5) + 'px';
-      node.style.height = Math.max(px - 1, left.hasText ? 8 : 11) + 'px';
-      if (left.hasText) node.style.fontSize = labelSize(px) + 'px';
+      inPixels(node, { top: this.y(r) + (left.hasText ? 0 : -5), height: max(px - 1, left.hasText ? 8 : 11) });
+      if (left.hasText) inPixels(node, { fontSize: labelSize(px) });
       rows.push(node);
     }
-    this.queries.style.width = this.x0 + 'px';
-    this.queries.style.height = seen.height + 'px';
+    inPixels(this.queries, { width: this.x0, height: seen.height });
     this.queries.replaceChildren(...rows);
     const above = [el('div', { class: 'axis' }, 'key: attended to')];
-    above[0].style.left = this.x0 + 'px';
-    for (let c = Math.ceil(seen.c0 / top.every) * top.every; c < seen.c1; c += top.every) {
+    inPixels(above[0], { left: this.x0 });
+    for (let c = ceil(seen.c0 / top.every) * top.every; c < seen.c1; c += top.every) {
       if (this.x(c) < this.x0 - px / 2) continue;
       const node = this.label(c, m.isSource, top.hasText, at.k === c);
-      if (top.hasText) node.style.fontSize = labelSize(px) + 'px';
+      if (top.hasText) inPixels(node, { fontSize: labelSize(px) });
       if (this.isTurned) {
         node.classList.add('up');
-        node.style.left = this.x(c) + 'px';
-        node.style.top = this.y0 - 3 + 'px';
-        node.style.width = this.labelHeight - 4 + 'px';
-        node.style.height = px + 'px';
+        inPixels(node, { left: this.x(c), top: this.y0 - 3, width: this.labelHeight - 4, height: px });
       } else {
         const width = top.hasText ? 0 : textWidth(String(c)) + 2; // the last ones stay inside
-        node.style.left = Math.min(this.x(c) + (top.hasText ? 3 : -3), seen.width - width) + 'px';
-        node.style.top = this.y0 - 16 + 'px';
+        inPixels(node, { left: min(this.x(c) + (top.hasText ? 3 : -3), seen.width - width), top: this.y0 - 16 });
       }
       above.push(node);
     }
-    this.keys.style.width = seen.width + 'px';
-    this.keys.style.height = this.y0 + 'px';
+    inPixels(this.keys, { width: seen.width, height: this.y0 });
     this.keys.replaceChildren(...above);
   }
 
   // The cell under the pointer.
   at(event) {
     const box = this.frame.getBoundingClientRect();
-    const c = Math.floor((event.clientX - box.left - this.x0 + this.node.scrollLeft) / this.px);
-    const r = Math.floor((event.clientY - box.top - this.y0 + this.node.scrollTop) / this.px);
+    const c = floor((event.clientX - box.left - this.x0 + this.node.scrollLeft) / this.px);
+    const r = floor((event.clientY - box.top - this.y0 + this.node.scrollTop) / this.px);
     if (c < 0 || r < 0 || c >= this.m.cols || r >= this.m.rows) return null;
     return { q: queryAt(r), k: c };
   }
@@ -1053,9 +1048,9 @@ class Matrix {
   // Where two cells and all between them lie in the frame.
   box(from, to) {
     const rows = [from.q, to.q].map(q => rowOfQuery.get(q)), keys = [from.k, to.k], { px } = this;
-    const left = this.x(Math.min(...keys)), top = this.y(Math.min(...rows));
-    return { frame: this.frame, left, top, width: px * (Math.abs(keys[0] - keys[1]) + 1),
-      height: px * (Math.abs(rows[0] - rows[1]) + 1) };
+    const left = this.x(min(...keys)), top = this.y(min(...rows));
+    return { frame: this.frame, left, top, width: px * (abs(keys[0] - keys[1]) + 1),
+      height: px * (abs(rows[0] - rows[1]) + 1) };
   }
 
   point(event) {
@@ -1065,7 +1060,7 @@ class Matrix {
 
   // Scrolls so that the cell can be seen.
   reveal() {
-    const row = rowOfQuery.get(state.q), column = Math.max(0, state.k), { px, node } = this;
+    const row = rowOfQuery.get(state.q), column = max(0, state.k), { px, node } = this;
     const width = node.clientWidth - this.x0 - px, height = node.clientHeight - this.y0 - px;
     node.scrollLeft = clamp(node.scrollLeft, column * px - width, column * px);
     node.scrollTop = clamp(node.scrollTop, row * px - height, row * px);
@@ -1095,7 +1090,7 @@ function drawMatrix(list) {
   if (matrices.length !== sets.length) makeMatrices(sets.length);
   const isSmall = state.v === 'grid' && !isBoth;
   matrices.forEach((matrix, i) => matrix.show(found[i], isSmall));
-  const px = Math.min(...matrices.map(matrix => matrix.px)); // cells of one size
+  const px = min(...matrices.map(matrix => matrix.px)); // cells of one size
   matrices.forEach((matrix, i) => matrix.px !== px && matrix.show(found[i], isSmall, px));
   return found[isBoth ? 1 : 0];
 }
@@ -1142,9 +1137,9 @@ function makeText(n, isSource, role) {
   for (let p = 0; p < n; p++) {
     const text = tokenAt(p, isSource) || p + ' ';
     const span = el('bdi', { class: 'token' }, text);
-    span.addEventListener('pointerenter', () => { hover = tokenHover(p, isSource); draw(); });
-    span.addEventListener('pointerleave', () => { hover = null; draw(); });
-    span.addEventListener('click', () => pin(p, isSource));
+    on(span, 'pointerenter', () => { hover = tokenHover(p, isSource); draw(); });
+    on(span, 'pointerleave', () => { hover = null; draw(); });
+    on(span, 'click', () => pin(p, isSource));
     made.push(span);
     if (p > 0 && isGap(p, isSource)) box.append(!isSource && run.gaps?.[p] > 1 ? el('br') : ' ');
     else if (p > 0 && mayBreak(tokenAt(p - 1, isSource), text)) box.append(el('wbr'));
@@ -1173,9 +1168,9 @@ function pin(p, isSource) {
 // The tokens whose weights are shown: pinned, under the pointer, or that of the cell.
 function lookedFrom() {
   if (state.p.length > 0) return state.p;
-  if (hover && hover.token !== undefined && (!isCross() || hover.isSource === (state.dir === 'to')))
+  if (hover?.token !== undefined && (!isCross() || hover.isSource === (state.dir === 'to')))
     return [hover.token];
-  return [state.dir === 'from' ? state.q : Math.max(0, state.k)];
+  return [state.dir === 'from' ? state.q : max(0, state.k)];
 }
 
 // Sums over the chosen tokens: weights that go from them, by key, or to them, by query.
@@ -1187,7 +1182,7 @@ function tokenWeights(m) {
     if (line === undefined || line >= (isFrom ? m.rows : m.cols)) continue;
     for (let i = 0; i < n; i++) {
       const w = isFrom ? m.weights[line * m.cols + i] : m.weights[i * m.cols + line];
-      if (w === w) sums[i] = (sums[i] === sums[i] ? sums[i] : 0) + w;
+      if (w === w) sums[i] = (sums[i] || 0) + w;
     }
   }
   return sums;
@@ -1234,7 +1229,7 @@ function drawTokens(list) {
   const m = matrixOf(list, setOf(state.w));
   if (!m) return null;
   if ($('stage').dataset.made !== 'tokens' + m.isSource) {
-    const nOwn = Math.max(usualQuery + 1, m.isSource || run.tokens ? (run.tokens || []).length : m.cols);
+    const nOwn = max(usualQuery + 1, m.isSource || run.tokens ? (run.tokens || []).length : m.cols);
     const own = makeText(nOwn, false, m.isSource ? 'Queries' : 'Text');
     const source = m.isSource ? makeText(m.cols, true, 'Keys') : { spans: [] };
     spans = [own.spans, source.spans];
@@ -1261,9 +1256,9 @@ function lineLabels(svg, n, positionOf, isSource, x, anchor, role, height) {
       { 'text-anchor': anchor, cursor: 'pointer', class: role + (isSought(p, isSource) ? ' sought' : ''), 'data-at': p });
     const at = role === 'query' ? { q: p, k: -1 } : { q: -1, k: p };
     const follow = () => { drawLineStrength(svg); sayLine(); drawDetail(shown); };
-    label.addEventListener('pointerenter', () => { hover = at; follow(); });
-    label.addEventListener('pointerleave', () => { hover = null; follow(); });
-    label.addEventListener('click', () => {
+    on(label, 'pointerenter', () => { hover = at; follow(); });
+    on(label, 'pointerleave', () => { hover = null; follow(); });
+    on(label, 'click', () => {
       hover = null;
       set(role === 'query' ? { q: p, p: [p] } : { k: p });
     });
@@ -1282,7 +1277,7 @@ function sayLine() {
 
 // Lines of the token under the pointer stay, others fade.
 function drawLineStrength(svg) {
-  const at = hover && hover.q !== undefined ? hover : state.p.length ? { q: state.p[0], k: -1 } : null;
+  const at = hover?.q !== undefined ? hover : state.p.length ? { q: state.p[0], k: -1 } : null;
   for (const path of svg.querySelectorAll('path')) {
     const isOn = !at || (at.q < 0 || Number(path.dataset.q) === at.q) &&
       (at.k < 0 || Number(path.dataset.k) === at.k);
@@ -1293,7 +1288,7 @@ function drawLineStrength(svg) {
   for (const strip of strips) {
     const m = stripMatrices[strip.dataset.at], row = rowOfQuery.get(q);
     const w = row === undefined ? NaN : m.weights[row * m.cols + Number(strip.dataset.k)];
-    strip.setAttribute('fill-opacity', isFinite(w) ? Math.sqrt(Math.min(1, Math.abs(w))).toFixed(2) : 0);
+    strip.setAttribute('fill-opacity', isFinite(w) ? sqrt(min(1, abs(w))).toFixed(2) : 0);
   }
 }
 
@@ -1314,9 +1309,9 @@ function addStrips(svg, list, found, x, height) {
 }
 
 function lineSvg(list, found, width) {
-  const m = found[0], n = Math.max(m.rows, m.cols);
-  const height = n > 64 ? 16 : clamp(Math.floor((innerHeight - 340) / n), 20, 30);
-  const x0 = Math.min(150, Math.round(width * 0.36));
+  const m = found[0], n = max(m.rows, m.cols);
+  const height = n > 64 ? 16 : clamp(floor((innerHeight - 340) / n), 20, 30);
+  const x0 = min(150, round(width * 0.36));
   const strips = found.length > 1 ? found.length * STRIP + 4 : 0;
   const x1 = width - x0 - (found.length > 1 ? found.length * STRIP : 0);
   const svg = svgEl('svg', { xmlns: svgNames, width, height: 44 + n * height, role: 'img',
@@ -1328,7 +1323,7 @@ function lineSvg(list, found, width) {
     const shift = 3 * (at - (found.length - 1) / 2); // heads that agree stay apart
     const hue = found.length > 1 ? HUES[at % HUES.length] : paint('--accent');
     for (const { row, key, w } of strongest(one, state.n)) {
-      const y0 = 30 + row * height + shift, y1 = 30 + key * height + shift, size = Math.sqrt(Math.min(1, Math.abs(w)));
+      const y0 = 30 + row * height + shift, y1 = 30 + key * height + shift, size = sqrt(min(1, abs(w)));
       const path = svgEl('path', { fill: 'none', 'stroke-width': (0.5 + (found.length > 1 ? 2.5 : 4.5) * size).toFixed(2),
         stroke: one.isDifference ? (w < 0 ? HUES[0] : HUES[1]) : hue,
         d: `M${x0} ${y0}C${(x0 + x1) / 2} ${y0} ${(x0 + x1) / 2} ${y1} ${x1} ${y1}`,
@@ -1437,10 +1432,10 @@ function drawLegend(m) {
 function strongestTable(m, q) {
   const row = rowOfQuery.get(q), body = el('tbody');
   const keys = ranked(m, row).filter((key, at) => at === 0 ||
-    Math.abs(m.weights[row * m.cols + key]) >= 5e-5);
+    abs(m.weights[row * m.cols + key]) >= 5e-5);
   for (const key of keys.slice(0, 8)) {
     const w = m.weights[row * m.cols + key], bar = el('span');
-    bar.style.width = 100 * Math.min(1, Math.abs(w)) + '%';
+    bar.style.width = 100 * min(1, abs(w)) + '%';
     body.append(el('tr', {}, el('td', { class: 'number' }, String(key)),
       el('td', {}, el('bdi', {}, shortText(key, m.isSource))),
       el('td', { class: 'number' }, number(w)), el('td', { class: 'meter', 'aria-hidden': 'true' }, bar)));
@@ -1472,7 +1467,7 @@ function placeDetail() {
   const ends = id => $(id).getBoundingClientRect().bottom, detail = $('detail');
   const isBelow = state.v === 'grid' && state.w !== 'both' && innerWidth > 900 && !isPrinting &&
     $('thumbs').offsetParent !== null &&
-    ends('thumbs') + DETAIL_ROOM <= Math.max(ends('legend') + DETAIL_SLACK, innerHeight);
+    ends('thumbs') + DETAIL_ROOM <= max(ends('legend') + DETAIL_SLACK, innerHeight);
   const home = $(isBelow ? 'heads' : 'body');
   if (detail.parentNode !== home) home.append(detail);
 }
@@ -1527,7 +1522,7 @@ let shown = null; // the matrix that is on the page
 
 function button(id, text, action) {
   const node = el('button', { id }, text);
-  node.addEventListener('click', action);
+  on(node, 'click', action);
   return node;
 }
 
@@ -1543,7 +1538,7 @@ function tools() {
     const select = el('select', { id: 'n-lines' }, ...[1, 2, 3, 5, 8, 16].map(n =>
       el('option', { value: n }, n === 1 ? 'strongest' : n + ' strongest')));
     select.value = state.n;
-    select.addEventListener('change', () => set({ n: Number(select.value) }));
+    on(select, 'change', () => set({ n: Number(select.value) }));
     return [el('label', {}, 'of each query ', select)];
   }
   return [];
@@ -1571,7 +1566,7 @@ function drawOne() {
   if (!shown && waited.size > 0) return;
   if (view === 'grid' || view === 'matrix') $('stage').dataset.made = 'matrix';
   if (shown && (view === 'matrix' || view === 'grid')) {
-    if (hover && hover.h !== undefined) sayHead(hover.h);
+    if (hover?.h !== undefined) sayHead(hover.h);
     else if (state.v === 'grid' && state.k < 0 && !hover) sayHead(state.h);
     else sayCell(shown);
   }
@@ -1599,16 +1594,16 @@ function draw() {
   $('panes').dataset.view = state.v;
   $('panes').classList.toggle('both', state.w === 'both' && (state.v === 'grid' || state.v === 'matrix'));
   for (const button of $('views').children)
-    button.setAttribute('aria-pressed', String(button.dataset.view === state.v));
+    button.setAttribute('aria-pressed', button.dataset.view === state.v);
   for (const [id, name] of CONTROLS) $(id)[$(id).type === 'checkbox' ? 'checked' : 'value'] = state[name];
-  $('tick').setAttribute('aria-pressed', String(state.t.includes(state.h)));
+  $('tick').setAttribute('aria-pressed', state.t.includes(state.h));
   $('first').disabled = run.hides_first;
   $('renormalize').disabled = run.renormalizes;
   $('words').checked = areMerged;
-  $('threshold').value = Math.round(100 * Math.sqrt(state.min));
+  $('threshold').value = round(100 * sqrt(state.min));
   $('threshold-value').textContent = state.min;
   $('span').querySelector('[value=unit]').text = unit() ? 'all heads' : '0 to 1';
-  $('dark').setAttribute('aria-pressed', String(isDark()));
+  $('dark').setAttribute('aria-pressed', isDark());
   $('view-tools').replaceChildren(...tools());
   drawThumbs();
   drawOne();
@@ -1662,8 +1657,8 @@ function keptSvg(width, height, ...parts) {
 }
 
 function keptMatrix() {
-  const m = shown, px = Math.max(12, Math.min(28, Math.floor(720 / m.cols))), hasText = m.rows <= 128;
-  const longest = Math.max(...Array.from({ length: Math.max(m.rows, m.cols) }, (_, p) => Math.max(
+  const m = shown, px = max(12, min(28, floor(720 / m.cols))), hasText = m.rows <= 128;
+  const longest = max(...Array.from({ length: max(m.rows, m.cols) }, (_, p) => max(
     p < m.cols ? textWidth(shortText(p, m.isSource) + ' ' + p) : 0,
     p < m.rows ? textWidth(shortText(queryAt(p)) + ' ' + queryAt(p)) : 0)));
   const x0 = 24 + longest, y0 = 60 + longest, parts = [];
@@ -1675,7 +1670,7 @@ function keptMatrix() {
     parts.push(svgText(x, y0 - 6, j + ' ' + isolated(j, m.isSource),
       { transform: `rotate(-90 ${x} ${y0 - 6})` }));
   }
-  return keptSvg(Math.max(420, x0 + m.cols * px + 12), y0 + m.rows * px + 12,
+  return keptSvg(max(420, x0 + m.cols * px + 12), y0 + m.rows * px + 12,
     ...keptTitle(shownName(shownHeads())), ...keptCells(m, x0, y0, px), ...parts);
 }
 
@@ -1686,7 +1681,7 @@ function keptGrid() {
     const m = thumbOf(h, set), canvas = el('canvas');
     const x = 60 + columns.indexOf(head.head) * (size + 8);
     const y = 76 + groups.indexOf(head.group) * (size + 8);
-    const most = Math.max(head.rows, head.cols);
+    const most = max(head.rows, head.cols);
     paintCells(m, 0, m.rows, 0, m.cols, canvas);
     parts.push(svgEl('image', { x, y, width: size * head.cols / most, height: size * head.rows / most,
       href: canvas.toDataURL(), 'image-rendering': 'pixelated', preserveAspectRatio: 'none' },
@@ -1711,7 +1706,7 @@ function keptTokens() {
     if (r) parts.push(svgText(r.x - box.x + 10, r.y - box.y + 56 + r.height * 0.72, text,
       { fill: style.color, 'font-size': style.fontSize }));
   }
-  return keptSvg(Math.ceil(box.width) + 20, Math.ceil(box.height) + 70,
+  return keptSvg(ceil(box.width) + 20, ceil(box.height) + 70,
     ...keptTitle(shownName(shownHeads())), ...parts);
 }
 
@@ -1750,7 +1745,7 @@ function keepPng() {
 const csvField = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 const csvLabel = (p, isSource) => {
   const texts = textsOf(isSource);
-  return csvField(texts && texts[p] ? p + '|' + texts[p] : String(p));
+  return csvField(texts?.[p] ? p + '|' + texts[p] : String(p));
 };
 const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2212', '-') : '';
 
@@ -1870,7 +1865,7 @@ const actions = {
   a: () => state.v === 'matrix' && set({ a: state.a ? 0 : 1 }),
   w: () => set({ w: next(shownSets(), state.w) }),
   k: openKeep,
-  p: () => pin(state.dir === 'from' ? state.q : Math.max(0, state.k), isCross() && state.dir === 'to'),
+  p: () => pin(state.dir === 'from' ? state.q : max(0, state.k), isCross() && state.dir === 'to'),
   '[': () => threshold(-4), ']': () => threshold(4),
   '-': () => zoom(-1), '+': () => zoom(1), '0': () => set({ z: 0 }),
   '?': openKeys,
@@ -1883,10 +1878,9 @@ const actions = {
   End: () => set({ k: heads[state.h].cols - 1 }),
 };
 
-function threshold(by) {
-  const at = clamp(Math.round(100 * Math.sqrt(state.min)) + by, 0, 99);
-  set({ min: Number((at / 100) ** 2).toFixed(4) * 1 });
-}
+const setThreshold = at => set({ min: Number(((at / 100) ** 2).toFixed(4)) });
+
+const threshold = by => setThreshold(clamp(round(100 * sqrt(state.min)) + by, 0, 99));
 
 function onKey(event) {
   const target = event.target, isIn = name => target.closest && target.closest(name);
@@ -1942,43 +1936,41 @@ function fillHeads() {
 }
 
 function listen() {
-  const click = (id, action) => $(id).addEventListener('click', action);
+  const click = (id, action) => on($(id), 'click', action);
   for (const button of $('views').children)
-    button.addEventListener('click', () => set({ v: button.dataset.view }));
+    on(button, 'click', () => set({ v: button.dataset.view }));
   for (const [id, name] of CONTROLS)
-    $(id).addEventListener('change', ({ target }) => set({ [name]: target.type === 'checkbox' ? Number(target.checked)
+    on($(id), 'change', ({ target }) => set({ [name]: target.type === 'checkbox' ? Number(target.checked)
       : name === 'h' ? Number(target.value) : target.value }));
-  $('words').addEventListener('change', event => setWords(event.target.checked));
-  $('find').addEventListener('input', event => seek(event.target.value));
-  $('find').addEventListener('keydown', event => {
+  on($('words'), 'change', event => setWords(event.target.checked));
+  on($('find'), 'input', event => seek(event.target.value));
+  on($('find'), 'keydown', event => {
     if (event.key === 'Enter') { event.preventDefault(); seekNext(); }
     if (event.key === 'Escape') { event.target.value = ''; seek(''); event.target.blur(); }
   });
-  $('threshold').addEventListener('input', event => {
-    set({ min: Number(((event.target.value / 100) ** 2).toFixed(4)) });
-  });
-  click('previous-head', () => set({ h: clamp(state.h - 1, 0, heads.length - 1) }));
-  click('next-head', () => set({ h: clamp(state.h + 1, 0, heads.length - 1) }));
+  on($('threshold'), 'input', event => setThreshold(event.target.value));
+  for (const [id, by] of [['previous-head', -1], ['next-head', 1]])
+    click(id, () => set({ h: clamp(state.h + by, 0, heads.length - 1) }));
   click('tick', () => tick(state.h));
   click('more', () => {
     const isOpen = $('bar').classList.toggle('open');
-    $('more').setAttribute('aria-expanded', String(isOpen));
+    $('more').setAttribute('aria-expanded', isOpen);
   });
   click('dark', actions.d);
   click('keep', openKeep);
   click('help', openKeys);
   click('dialog-close', () => $('dialog').close());
-  document.addEventListener('keydown', onKey);
+  on(document, 'keydown', onKey);
   addEventListener('hashchange', () => { readHash(location.hash); draw(); });
   addEventListener('resize', () => draw());
-  prefersDark.addEventListener('change', () => draw());
+  on(prefersDark, 'change', () => draw());
   addEventListener('beforeprint', () => { isPrinting = true; draw(); });
   addEventListener('afterprint', () => { isPrinting = false; draw(); });
 }
 
 // A comparison begins with what differs most.
 function openComparison() {
-  const most = Math.max(...heads.map(h => h.difference));
+  const most = max(...heads.map(h => h.difference));
   Object.assign(defaults, { w: 'difference', h: heads.findIndex(h => h.difference === most) });
   if (heads.length > 1) Object.assign(defaults, { m: 'difference', o: 1 });
 }
@@ -1987,11 +1979,11 @@ function openComparison() {
 
 // The differences of two sets of a head, as a thumbnail has them: of pooled cells the farthest from 0.
 function poolDifferences(head, own, other) {
-  const k = head.pooled, cols = Math.ceil(head.cols / k), all = difference(own, other);
-  const pooled = new Float32Array(Math.ceil(head.rows / k) * cols).fill(NaN);
+  const k = head.pooled, cols = ceil(head.cols / k), all = difference(own, other);
+  const pooled = new Float32Array(ceil(head.rows / k) * cols).fill(NaN);
   for (let i = 0; i < all.length; i++) {
-    const at = Math.floor(i / head.cols / k) * cols + Math.floor(i % head.cols / k);
-    if (all[i] === all[i] && !(Math.abs(all[i]) <= Math.abs(pooled[at]))) pooled[at] = all[i];
+    const at = floor(i / head.cols / k) * cols + floor(i % head.cols / k);
+    if (all[i] === all[i] && !(abs(all[i]) <= abs(pooled[at]))) pooled[at] = all[i];
   }
   return pooled;
 }
