@@ -242,8 +242,12 @@ function drawStrip() {
   const { heads } = viewer.run, names = heads.map((_, h) => nameOf(h)).join(), measures = measuresHere();
   if (names !== stripOf) makeStrip(heads);
   stripOf = names;
+  const keysOf = h => heads[h].group + ':' + measures?.get(nameOf(h))?.kv_head;
+  const isShared = new Set(heads.map((_, h) => keysOf(h))).size < heads.length;
   heads.forEach((head, h) => {
     const { kind: [name, letter, hue], strength } = kindOf(measures?.get(nameOf(h)) ?? head), node = cells[h];
+    // heads that share keys and values stand together
+    node.classList.toggle('apart', isShared && heads[h - 1]?.group === head.group && keysOf(h - 1) !== keysOf(h));
     node.style.setProperty('--hue', hue);
     node.style.setProperty('--strength', Math.round(15 + 50 * strength) + '%');
     node.lastChild.textContent = letter;

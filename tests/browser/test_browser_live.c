@@ -1069,6 +1069,7 @@ START_TEST(heads_have_the_colors_of_their_kinds)
                          "=== [...document"
                          ".querySelectorAll('.stage-cell')].map(c => c.dataset.kind).join())",
         "true");
+    assert_text("document.querySelectorAll('.stage-cell.apart').length", "0");
     before = attn_browser_text(browser, kinds);
     attn_browser_click_on(browser, "#stage-cell-9");
     wait_for_run();
@@ -1077,6 +1078,20 @@ START_TEST(heads_have_the_colors_of_their_kinds)
     type("The keys");
     attn_browser_wait(browser, "attnLive.isDone()");
     assert_text("document.querySelectorAll('[data-kind=induction]').length", "0");
+    leave();
+}
+END_TEST
+
+START_TEST(heads_that_share_keys_stand_together)
+{
+    enter();
+    run((const char *[]){"init", "shared", "--set", "d_model=8", "--set", "n_head=4", "--set",
+                         "n_kv_head=2", "--set", "n_layer=2", "--vocab-from", keys, NULL});
+    run((const char *[]){"run", "-m", "shared", "--html", "p.html", "--live", keys, NULL});
+    load("");
+    attn_browser_wait(browser, "document.querySelector('.stage-cell.apart')");
+    assert_text("[...document.querySelectorAll('.stage-cell.apart')].map(c => c.id).join()",
+                "stage-cell-2,stage-cell-6");
     leave();
 }
 END_TEST
@@ -1791,9 +1806,9 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            a_press_switches_a_head_off, next_words_are_written, the_address_has_stage_and_workbench,
            the_stage_is_used_by_keyboard, the_stage_fits_a_telephone,
            the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary,
-           heads_have_the_colors_of_their_kinds, steps_ask_and_steer, a_story_is_made_on_the_page,
-           controls_are_in_another_language, a_mask_is_filled_on_the_stage,
-           pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
+           heads_have_the_colors_of_their_kinds, heads_that_share_keys_stand_together,
+           steps_ask_and_steer, a_story_is_made_on_the_page, controls_are_in_another_language,
+           a_mask_is_filled_on_the_stage, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
            a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
            questions_are_of_both_texts, two_boxes_fit_a_telephone,
            pictures_have_the_bits_of_the_binary, labels_have_the_bits_of_the_binary,
