@@ -84,15 +84,16 @@ static void assert_text(const char *expression, const char *expected)
     attn_browser_assert_text(browser, expression, expected);
 }
 
-/* Nothing is wider than the screen, and each button of the live page is high enough for a finger.
+/* Nothing is wider than the screen, and each control of the live page is high enough for a finger.
  */
 static void assert_fits_fingers(void)
 {
     assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
-    assert_text("[...document.querySelectorAll('#live-controls button, #live-head > *, "
-                ".switch')].every(b => "
-                "!b.offsetParent || b.getBoundingClientRect().height >= 44)",
-                "true");
+    assert_text("[...document.querySelectorAll('#live-controls :is(button, select, input, "
+                "textarea), #live-questions :is(summary, button, select, input), #live-head > *, "
+                ".switch')].filter(b => b.offsetParent && b.getBoundingClientRect().height < 44)"
+                ".map(b => b.id || b.nodeName).join()",
+                "");
 }
 
 /* What a person uses has a name for a screen reader. */
