@@ -204,6 +204,17 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(COMPILE) $(CFLAGS_ALL) -c $< -o $@
 
+# `attn-cli --version` names the commit, which git writes into archives. attn.wasm depends on the sources alone.
+COMMIT := $(if $(filter-out wasm,$(MODE)),$(shell grep -o '^[0-9a-f]\{12\}' .packaging/commit || git rev-parse --short=12 HEAD 2>/dev/null))
+ifneq ($(COMMIT),$(strip $(file <$(BUILD)/commit)))
+.PHONY: $(BUILD)/commit
+endif
+$(BUILD)/commit:
+	@mkdir -p $(@D)
+	@echo $(COMMIT) >$@
+$(BUILD)/cmd/main.o: $(BUILD)/commit
+$(addprefix $(BUILD)/cmd/main.,o tidy tidy-fast analyzed): CPPFLAGS_ALL += -DATTN_COMMIT='"$(COMMIT:%=, commit %)"'
+
 # Examples include <attn/attn.h>, as programs do that use an installed library.
 EXAMPLE_INCLUDES := -I$(BUILD)/include
 $(EXAMPLES:%.c=$(BUILD)/%.o): CPPFLAGS_ALL += $(EXAMPLE_INCLUDES)

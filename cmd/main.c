@@ -20,11 +20,19 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define COMPILER "clang", __clang_major__, __clang_minor__, __clang_patchlevel__
+#else
+#define COMPILER "gcc", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__
+#endif
+
+/* The Makefile defines ATTN_COMMIT. */
 static void print_version(struct attn_sink *out)
 {
-    print(out, "attn-cli " ATTN_VERSION " (%s, %s%s, Unicode " ATTN_UNICODE_VERSION ")\n",
+    print(out,
+          "attn-cli " ATTN_VERSION " (%s, %s%s, Unicode " ATTN_UNICODE_VERSION ", %s %d.%d.%d%s)\n",
           attn_isa_name(attn_isa_detect()), attn_gemm_can_jit() ? "libxsmm" : "the portable loop",
-          attn_gemm_has_tiles(running_gemm(), running_isa()) ? ", amx" : "");
+          attn_gemm_has_tiles(running_gemm(), running_isa()) ? ", amx" : "", COMPILER, ATTN_COMMIT);
 }
 
 /* A stack that is too small would end the process by a signal wherever it happens to be used up. We
@@ -130,20 +138,12 @@ static void open_standard_streams(void)
 /* LIBXSMM_VERBOSE and others make it print and write files; its settings are ours to choose. */
 static void clear_libxsmm_environment(void)
 {
-    static const char prefix[] = "LIBXSMM_";
+    char **kept = environ;
 
-    for (char **variable = environ; *variable;) {
-        char name[128];
-        size_t size = strcspn(*variable, "=");
-
-        if (strncmp(*variable, prefix, sizeof prefix - 1) != 0 || size >= sizeof name) {
-            variable++;
-            continue;
-        }
-        memcpy(name, *variable, size);
-        name[size] = '\0';
-        unsetenv(name); /* closes the gap: the next variable is now in this place */
-    }
+    for (char **variable = environ; *variable; variable++)
+        if (strncmp(*variable, "LIBXSMM_", 8) != 0)
+            *kept++ = *variable;
+    *kept = NULL;
 }
 
 int main(int argc, char **argv)
