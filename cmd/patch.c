@@ -104,10 +104,9 @@ const struct command command_patch = {
     .description =
         "Runs the corrupted text again and again, each time with another piece copied\n"
         "from the clean run, and prints how much of the clean answer that restores:\n"
-        "effect is 1 if a copy restores the whole difference, and 0 if it restores none.\n"
-        "The first rows are the two runs without a copy. Over --items, effect is the mean\n"
-        "change divided by the mean change of the other run; items of different lengths\n"
-        "need --positions, or a site with heads.\n"
+        "effect is 1 for the whole difference. The first rows are the two runs without a\n"
+        "copy. Over --items, effect is the mean change divided by that of the other run;\n"
+        "items of different lengths need --positions, or a site with heads.\n"
         "Two pictures are given as --image and --corrupted-image.\n"
         "\n"
         "The numbers say which parts carry the difference between these two texts. They\n"
