@@ -154,8 +154,6 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
             prompt_is_given(&args->question.prompt) >
         1)
         return refuse(err, NULL, "expected one of a text, --texts, --items and --probe, got more");
-    if (how->has_probe && args->question.prompt.is_raw)
-        return refuse(err, NULL, "--raw goes with a text, not with --probe");
     if (how->has_probe && pair_find_given(&args->question.prompt))
         return refuse(err, NULL, "--%s goes with a text, not with --probe",
                       pair_find_given(&args->question.prompt));

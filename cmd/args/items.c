@@ -114,7 +114,7 @@ enum attn_status items_open(const struct call *call, const struct items_args *ar
         return refuse(err, NULL, "%s and --items are given, expected one of them",
                       has_texts ? "--texts" : "a text");
     if (prompt && pair_find_given(prompt))
-        return refuse(err, "an item may have a 'pair' and a 'key_mask'",
+        return refuse(err, prompt->is_raw ? NULL : "an item may have a 'pair' and a 'key_mask'",
                       "--%s goes with one text, not with --items", pair_find_given(prompt));
     if (args->interval >= 0 && !args->bootstrap)
         return refuse(err, NULL, "--interval needs --bootstrap");

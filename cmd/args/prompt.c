@@ -325,7 +325,9 @@ enum attn_status text_or_ids_read(const char *text, const char *list, struct att
 
 const char *pair_find_given(const struct prompt_args *args)
 {
-    return args->pair ? "pair" : args->key_mask ? "key-mask" : args->types ? "types" : NULL;
+    const char *name = args->pair ? "pair" : args->key_mask ? "key-mask" : NULL;
+
+    return name ? name : args->types ? "types" : args->is_raw ? "raw" : NULL;
 }
 
 enum attn_status pair_read(const struct prompt_args *prompt, int32_t **owned,

@@ -80,7 +80,7 @@ enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct at
 enum attn_status text_or_ids_read(const char *text, const char *list, struct attn_input *input,
                                   int32_t **ids, struct attn_error *err);
 
-/* The name of --pair, --key-mask or --types, the first that is given; or NULL. */
+/* The name of --pair, --key-mask, --types or --raw, the first that is given; or NULL. */
 const char *pair_find_given(const struct prompt_args *args);
 
 /* The numbers and texts that a request borrows. Initialize with = {0}. */

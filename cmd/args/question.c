@@ -160,14 +160,6 @@ enum attn_status question_read(struct question *question, struct attn_error *err
     return pair_read(&args->prompt, &question->input.key_mask, &question->request, err);
 }
 
-/* Refuses --raw, which is about the file of one text, beside OPTION. */
-static enum attn_status check_no_file(const struct prompt_args *prompt, const char *option,
-                                      struct attn_error *err)
-{
-    return prompt->is_raw ? refuse(err, NULL, "--raw goes with one text, not with --%s", option)
-                          : ATTN_OK;
-}
-
 enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
                              const char *example, struct attn_error *err)
 {
@@ -176,9 +168,11 @@ enum attn_status texts_check(const struct texts_args *args, const struct prompt_
     if (args->path && prompt_is_given(prompt))
         return refuse(err, NULL, "a text and --texts are given, expected one of them");
     if (args->path && pair_find_given(prompt))
-        return refuse(err, "a line of --texts may have a 'pair', 'types' and a 'key_mask'",
-                      "--%s goes with one text, not with --texts", pair_find_given(prompt));
-    return args->path ? check_no_file(prompt, "texts", err) : prompt_check(prompt, example, err);
+        return refuse(
+            err,
+            prompt->is_raw ? NULL : "a line of --texts may have a 'pair', 'types' and a 'key_mask'",
+            "--%s goes with one text, not with --texts", pair_find_given(prompt));
+    return args->path ? ATTN_OK : prompt_check(prompt, example, err);
 }
 
 /* Refuses a table that goes where the lines of items go, PATH of --each. */
@@ -213,7 +207,6 @@ enum attn_status question_begin_items(struct question *question,
         return ATTN_OK;
     if (texts->is_lines)
         return refuse(err, NULL, "--lines needs --texts");
-    ATTN_TRY(check_no_file(&question->args->prompt, "items", err));
     question->items.args.lists_labels = question->args->running.is_verbose;
     question->items.args.sort = question->args->tables.sort;
     question->unit = "items";
