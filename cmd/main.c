@@ -110,7 +110,7 @@ static int finish(struct call *call, enum attn_status status, struct attn_error 
     if (status == ATTN_OK && call->out)
         status = print_flush(call->out, err);
     if (status != ATTN_OK) {
-        code = report(err);
+        code = report(call->command, err);
         if (call->last_note[0])
             note("%s", call->last_note);
     }

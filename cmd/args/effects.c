@@ -110,15 +110,6 @@ static const char *find_lacking(enum attn_figure kind, const char *option)
                : NULL;
 }
 
-/* Whether COMMAND has the option NAME. */
-static bool has_option(const struct command *command, const char *name)
-{
-    for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        if (walk.option.name && strcmp(walk.option.name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Writes "--png, --svg or --pdf", the options of COMMAND for VIEWS, after the name of text that is
  * among these. */
 static void list_outputs(const struct command *command, unsigned views, unsigned shown, char *list,
@@ -133,7 +124,7 @@ static void list_outputs(const struct command *command, unsigned views, unsigned
     else if ((views & VIEW_TENSORS) != 0 && (shown & (VIEW_TABLE | VIEW_CONTINUATION)) == 0)
         names[n++] = "tensors as text";
     for (size_t i = 0; i < N_FORMAT; i++)
-        if ((view_of(i, shown) & views) != 0 && has_option(command, formats[i].format))
+        if ((view_of(i, shown) & views) != 0 && option_is_of(command, formats[i].format))
             names[n++] = formats[i].format;
     for (size_t i = 0; i < n; i++)
         attn_fixed_text_append(list, size, &used, "%s%s%s",

@@ -1,7 +1,6 @@
 /* field_names.c - see field_names.h. */
 #include "cmd/line/field_names.h"
 
-#include "cmd/line/command.h"
 #include "cmd/line/options.h"
 
 #include "tool.h"
@@ -54,30 +53,12 @@ static const char *const subjects[] = {
 
 enum { NAME_SIZE = 32 };
 
-static bool has_row(const struct option_group *group, const char *name)
-{
-    for (size_t i = 0; i < group->n; i++)
-        if (group->rows[i].name && strcmp(group->rows[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* Whether a command has the option NAME. Rows that are made by functions are those of the formats.
- */
+/* Whether a command has the option NAME. */
 static bool is_option(const char *name)
 {
-    if (attn_format_find(name))
-        return true;
-    for (size_t c = 0; c < n_command; c++)
-        for (size_t p = 0; p < commands[c]->n_part; p++) {
-            const struct option_group *group = commands[c]->parts[p].group;
-
-            if (has_row(group, name))
-                return true;
-            for (size_t i = 0; i < group->n_part; i++)
-                if (has_row(group->parts[i].group, name))
-                    return true;
-        }
+    for (size_t i = 0; i < n_command; i++)
+        if (option_is_of(commands[i], name))
+            return true;
     return false;
 }
 
@@ -149,6 +130,22 @@ static size_t read_field(const char *at, const char *quote, char option[NAME_SIZ
     if (quote && is_argument(at, (size_t)(end + 1 - at)))
         return 0;
     return find_option(at + 1, size, option) ? size + 1 : 0;
+}
+
+bool field_names_fit(const char *text, const struct command *command)
+{
+    bool has_field = false;
+    char option[NAME_SIZE];
+
+    for (const char *at = text; (at = strchr(at, '`')) != NULL; at++) {
+        if (read_field(at, NULL, option) == 0)
+            continue;
+        option[strcspn(option, " ")] = '\0';
+        if (!command || option_is_of(command, option) || strstr(at, " of a run"))
+            return true;
+        has_field = true;
+    }
+    return !has_field;
 }
 
 void field_names_show(const char *text, char *out, size_t size)

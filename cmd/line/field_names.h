@@ -4,12 +4,17 @@
 #ifndef CMD_FIELD_NAMES_H
 #define CMD_FIELD_NAMES_H
 
+#include "cmd/line/command.h"
+
 #include "extra.h"
 
 /* Copies TEXT to OUT [size] with options instead of fields: of those in backquotes, and of one that
  * TEXT begins with and a colon follows ("heads: bad item '9.9'"). Fields without an option, other
  * backquotes and quoted texts of the user stay as they are. A result that is too long is cut. */
 void field_names_show(const char *text, char *out, size_t size);
+
+/* Whether TEXT has no fields, or one that is an option of COMMAND, or one "of a run". */
+bool field_names_fit(const char *text, const struct command *command);
 
 /* Tells texts of the user from fields by ITEMS [n], the command line; borrowed. */
 void field_names_set_arguments(char **items, int n);

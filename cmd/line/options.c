@@ -96,6 +96,11 @@ static bool find_name(struct option_walk *walk, const char *name, size_t size)
     return false;
 }
 
+bool option_is_of(const struct command *command, const char *name)
+{
+    return find_name(&(struct option_walk){.command = command}, name, strlen(name));
+}
+
 static bool find_letter(struct option_walk *walk, char letter)
 {
     while (option_next(walk))

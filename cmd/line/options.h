@@ -170,6 +170,9 @@ bool option_next(struct option_walk *walk);
 
 size_t options_count(const struct command *command);
 
+/* Whether COMMAND has the option NAME. */
+bool option_is_of(const struct command *command, const char *name);
+
 /* Parses the command line of CALL into CALL->args, the command's struct, which holds the defaults,
  * and the texts of the values into CALL->given [options_count], all NULL before. A variable of the
  * environment replaces an option that is not given. Borrows the command line and the environment.

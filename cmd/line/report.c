@@ -27,7 +27,7 @@ static void print_error(const char *message, const char *hint)
         fprintf(stderr, "hint: %s\n", hint);
 }
 
-int report(const struct attn_error *err)
+int report(const struct command *command, const struct attn_error *err)
 {
     static const int codes[] = {
         [ATTN_STAGE_NONE] = EXIT_INTERNAL, [ATTN_STAGE_OPTIONS] = EXIT_USAGE,
@@ -43,7 +43,7 @@ int report(const struct attn_error *err)
     }
     field_names_show(err->message, line, sizeof line);
     field_names_show(err->hint, hint, sizeof hint);
-    print_error(line, hint);
+    print_error(line, field_names_fit(err->hint, command) ? hint : NULL);
     return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : codes[err->stage];
 }
 

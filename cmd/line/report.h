@@ -5,9 +5,12 @@
 
 #include "attn.h"
 
-/* Prints ERR, which holds a failure. Returns the exit code of its stage, but EXIT_INTERNAL when
- * memory ran out, and EXIT_MODEL when a file of weights was truncated during the run. */
-int report(const struct attn_error *err);
+struct command;
+
+/* Prints ERR, a failure of COMMAND or NULL, and its hint unless COMMAND lacks the options in it.
+ * Returns the exit code of its stage; EXIT_INTERNAL when memory ran out, EXIT_MODEL when a file of
+ * weights was truncated during the run. */
+int report(const struct command *command, const struct attn_error *err);
 
 /* A failure that the tool found: stores the message, escaped as a whole, STAGE and HINT, or NULL,
  * in ERR. Returns its status. */
