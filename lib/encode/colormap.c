@@ -323,14 +323,18 @@ size_t attn_color_ticks(const struct attn_color_scale *scale, struct attn_color_
 size_t attn_color_tick_text(double tick, char text[ATTN_TICK_TEXT_SIZE])
 {
     const bool is_small = tick != 0 && fabs(tick) < 1e-3;
-    char number[ATTN_TICK_TEXT_SIZE];
+    char number[ATTN_TICK_TEXT_SIZE], *exponent, *end;
     size_t n = 0;
 
     snprintf(number, sizeof number,
-             is_small                                       ? "%.0e"
+             is_small                                       ? "%.2e"
              : fabs(tick) >= THOUSAND && fabs(tick) < LARGE ? "%.0f"
                                                             : "%.3g",
              tick);
+    exponent = end = is_small ? strchr(number, 'e') : number;
+    while (end > number && (end[-1] == '0' || end[-1] == '.'))
+        end--;
+    memmove(end, exponent, strlen(exponent) + 1);
     for (const char *at = number; *at; at++) {
         const bool is_first = n == 0 || (n == 1 && text[0] == '-');
         const bool is_in_exponent = n > 1 && text[n - 1] == '-' && text[n - 2] == 'e';

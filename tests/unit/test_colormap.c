@@ -284,6 +284,10 @@ START_TEST(ticks_stand_at_weights)
     }
     attn_color_tick_text(1e-4, text);
     ck_assert_str_eq(text, "1e-4");
+    attn_color_tick_text(-2.5e-4, text); /* as steps of legends are */
+    ck_assert_str_eq(text, "-2.5e-4");
+    attn_color_tick_text(1.25e-10, text);
+    ck_assert_str_eq(text, "1.25e-10");
     attn_color_tick_text(-0.5, text);
     ck_assert_str_eq(text, "-.5");
     attn_color_tick_text(-12.25, text);
