@@ -440,9 +440,8 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
 
         values[CHANGE] =
             (struct attn_moments){.n = 1, .mean = attn_table_cell(effects, row, change).real};
-        values[RIGHT] =
-            (struct attn_moments){.n = survey->is_judged,
-                                  .mean = attn_table_cell(effects, row, right).real};
+        values[RIGHT] = (struct attn_moments){.n = survey->is_judged,
+                                              .mean = attn_table_cell(effects, row, right).real};
     }
     survey->base = attn_table_cell(effects, 0, attn_table_find(effects, "value")).real;
     survey->is_right = attn_table_cell(effects, 0, right).real > 0;
