@@ -3,7 +3,7 @@
 // the viewer (viewer.js) shows the run that comes back. Nothing is asked of a network.
 'use strict';
 (() => {
-const viewer = globalThis.attnViewer, { $, el, state } = viewer;
+const viewer = globalThis.attnViewer, { $, el, state, predictedAt } = viewer;
 const live = JSON.parse($('live').textContent);
 for (const option of live.options) if (/^(merge-words|hide-first|renormalize)$/.test(option[0])) option[1] = '';
 const words = JSON.parse($('live-language')?.textContent ?? '{}'); // of another language, by those of this one
