@@ -340,8 +340,7 @@ function readThumbs(bytes, others, differences) {
 function thumbOf(h, set) {
   const { rows, cols, sets } = thumbs[h];
   if (isNaN(set)) return { rows, cols, weights: thumbs[h][set], isDifference: true, isPooled: heads[h].pooled > 1 };
-  const planes = sets[set];
-  const isPooled = planes.length > 1;
+  const planes = sets[set], isPooled = planes.length > 1;
   const weights = !isPooled ? shape(planes[0], rows, cols)
     : planes[state.first ? 0 : state.r ? 2 : 1];
   return { rows, cols, weights, isPooled };
@@ -369,10 +368,7 @@ function kindOf(m, row, column) {
   return column === 0 && !state.first && !m.isPooled ? 'hidden' : 'masked';
 }
 
-function rampOf(isDifference) {
-  if (isDifference) return ramps[isDark() ? 'diverging-dark' : 'diverging'];
-  return ramps[rampName()];
-}
+const rampOf = isDifference => ramps[!isDifference ? rampName() : isDark() ? 'diverging-dark' : 'diverging'];
 
 // The numbers of the first and the last colour: of all matrices, of one, or of a row.
 function rangeOf(m, row) {
@@ -647,9 +643,7 @@ const named = (role, position, isSource) => {
   return [run.picture ? role : role + ' ' + position, ...(text ? [' ', el('bdi', {}, text)] : [])];
 };
 
-function say(...parts) {
-  $('readout').replaceChildren(...parts);
-}
+const say = (...parts) => $('readout').replaceChildren(...parts);
 
 function sayHead(h) {
   const head = heads[h];
@@ -1675,8 +1669,7 @@ function keptMatrix() {
 }
 
 function keptGrid() {
-  const size = 96, parts = [];
-  const set = thumbSet();
+  const size = 96, parts = [], set = thumbSet();
   heads.forEach((head, h) => {
     const m = thumbOf(h, set), canvas = el('canvas');
     const x = 60 + columns.indexOf(head.head) * (size + 8);
