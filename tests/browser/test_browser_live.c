@@ -1154,6 +1154,28 @@ START_TEST(steps_ask_and_steer)
 }
 END_TEST
 
+/* On a telephone the answer to what a step asks is below the paragraph, which stays in view. */
+START_TEST(an_answer_is_below_the_story)
+{
+    FILE *file = NULL;
+
+    enter_on_telephone();
+    file = fopen("story.json", "w");
+    fputs("{\"steps\": [{\"ask\": \"causes\", \"target\": \" are\", \"paragraph\": \"Look.\"}]}",
+          file);
+    fclose(file);
+    RUN("--html", "p.html", "--live", "--story", "story.json", keys);
+    load("");
+    attn_browser_wait(browser, "document.querySelectorAll('#stage-ask [id^=row-]').length > 29");
+    assert_text("(([story, ask]) => story.bottom <= innerHeight && story.bottom <= ask.top)("
+                "['story', 'ask'].map(id => document.getElementById('stage-' + id)"
+                ".getBoundingClientRect()))",
+                "true");
+    assert_fits_fingers();
+    leave();
+}
+END_TEST
+
 /* A story that is made on the page and saved is one that the tool takes. */
 START_TEST(a_story_is_made_on_the_page)
 {
@@ -1808,8 +1830,9 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            the_stage_is_used_by_keyboard, the_stage_fits_a_telephone,
            the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary,
            heads_have_the_colors_of_their_kinds, heads_that_share_keys_stand_together,
-           steps_ask_and_steer, a_story_is_made_on_the_page, controls_are_in_another_language,
-           a_mask_is_filled_on_the_stage, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
+           steps_ask_and_steer, an_answer_is_below_the_story, a_story_is_made_on_the_page,
+           controls_are_in_another_language, a_mask_is_filled_on_the_stage,
+           pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
            a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
            questions_are_of_both_texts, two_boxes_fit_a_telephone,
            pictures_have_the_bits_of_the_binary, labels_have_the_bits_of_the_binary,
