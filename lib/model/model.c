@@ -210,6 +210,8 @@ static enum attn_status open_encoder(const struct attn_model *m,
                                      struct attn_error *err)
 {
     struct attn_model *encoder = m->encoder;
+    struct attn_tensor *own = &encoder->weights.embed;
+    const struct attn_tensor *shared = &m->weights.embed;
 
     encoder->compute = m->compute;
     encoder->st = m->st;
@@ -217,7 +219,12 @@ static enum attn_status open_encoder(const struct attn_model *m,
     encoder->work = attn_alloc(1, sizeof *encoder->work, err);
     if (!encoder->name || !encoder->work)
         return ATTN_NO_MEMORY;
-    return bind(encoder, options, err);
+    ATTN_TRY(bind(encoder, options, err));
+    if (own->data && own->data != shared->data && own->dtype == shared->dtype &&
+        attn_tensor_n_byte(own) == attn_tensor_n_byte(shared) &&
+        memcmp(own->data, shared->data, attn_tensor_n_byte(own)) == 0)
+        *own = *shared; /* a copy, which old files hold: one is read */
+    return ATTN_OK;
 }
 
 /* Fills M, which is closed also after a failure. */
