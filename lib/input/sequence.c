@@ -422,6 +422,11 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`source` is given, but no layer of '%s' attends to a second sequence",
                            attn_quote_string(name).text);
+    if (is_given && !source->embeddings && model->encoder && model->encoder->config.stack.n_mel > 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "'%s' reads sound, expected `source FILE.npy`, an array [%zu, %zu]",
+                           attn_quote_string(name).text, model->encoder->config.stack.n_mel,
+                           2 * model->encoder->config.n_ctx);
     if (is_given && !source->embeddings && config->d_source != config->d_model) {
         attn_refuse(err, ATTN_STAGE_OPTIONS,
                     "'%s' takes a second sequence of %zu numbers a row, its embedding has %zu: "
@@ -459,12 +464,6 @@ static enum attn_status take_source(const struct attn_request_reading *reading,
     const struct attn_ndarray *array = source->embeddings;
 
     if (encoder && encoder->config.stack.n_mel > 0) {
-        if (!array)
-            return attn_error_set(
-                err, ATTN_INVALID,
-                "'%s' reads sound, expected `source FILE.npy`, an array [%zu, %zu]",
-                attn_quote_string(model->name).text, encoder->config.stack.n_mel,
-                2 * encoder->config.n_ctx);
         ATTN_TRY(attn_encoder_hear(encoder, array, &sequence->heard, &sequence->n, err));
         sequence->rows = sequence->heard;
         sequence->name = array->name;
