@@ -35,25 +35,6 @@ static enum attn_status set_sites(struct attn_selection *selection, const char *
     return status != ATTN_OK || has_pairs ? status : attn_selection_set_sites(selection, all, err);
 }
 
-static bool is_empty(const struct attn_selection *selection)
-{
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    const size_t n_layer = attn_selection_n_layer(selection);
-
-    for (int site = 0; site < ATTN_N_SITE; site++) {
-        if (!attn_site_is_in_layer(site)) {
-            if (attn_selection_wants(selection, site, ATTN_NO_LAYER) ||
-                (dims->encoder && attn_selection_wants(selection, site, (int)n_layer - 1)))
-                return false;
-            continue;
-        }
-        for (size_t layer = 0; layer < n_layer; layer++)
-            if (attn_selection_wants(selection, site, (int)layer))
-                return false;
-    }
-    return true;
-}
-
 /* Keeps in every batch the heads that SPEC means in one. */
 static enum attn_status keep_in_batches(struct attn_selection *selection, const char *spec,
                                         size_t n_batch, struct attn_error *err)
@@ -91,7 +72,8 @@ static enum attn_status fill(struct attn_selection *selection,
     if (given->queries)
         ATTN_TRY(attn_error_in(attn_selection_set_queries(selection, given->queries, err),
                                "queries", err));
-    if (is_empty(selection))
+    attn_selection_drop_sites(selection);
+    if (attn_selection_sites(selection) == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "layers '%s', heads '%s' and the chosen sites have nothing in common",
                               given->layers ? attn_quote_string(given->layers).text : "all",

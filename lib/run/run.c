@@ -246,6 +246,11 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
         run->selection = run->chosen;
         if (request->selection.has_gradients)
             attn_selection_add_gradients(run->chosen);
+        if (request->selection.queries && request->outputs.n > 0 &&
+            !attn_predict_is_asked(&request->predict) && attn_selection_is_of_encoder(run->chosen))
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "`queries` chooses rows of the decoder, and only the encoder is "
+                               "selected");
     }
     if (merges_words(run) && run->text.words && run->chosen)
         ATTN_TRY(attn_words_widen(run->text.words, run->chosen, err));

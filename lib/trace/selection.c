@@ -684,6 +684,11 @@ const struct attn_selection *attn_selection_encoder(const struct attn_selection 
     return selection->encoder;
 }
 
+bool attn_selection_is_of_encoder(const struct attn_selection *selection)
+{
+    return selection->encoder && (selection->sites | selection->cross_sites) == 0;
+}
+
 bool attn_selection_has_layer(const struct attn_selection *selection, int layer)
 {
     selection = part_of(selection, &layer);
@@ -773,6 +778,23 @@ bool attn_selection_wants(const struct attn_selection *selection, enum attn_site
     if (!attn_site_has_heads(site))
         return attn_selection_has_layer(selection, layer);
     return attn_selection_n_head(selection, layer) > 0;
+}
+
+void attn_selection_drop_sites(struct attn_selection *selection)
+{
+    attn_site_set kept[2] = {0, 0};
+    int number;
+
+    for (enum attn_site site = 0; site < ATTN_N_SITE; site++)
+        for (int layer = ATTN_NO_LAYER; layer < (int)selection->dims.n_layer; layer++)
+            if (attn_site_is_in_layer(site) == (layer != ATTN_NO_LAYER) &&
+                attn_selection_wants(selection, site, layer))
+                kept[attn_model_stack_of(&selection->dims, site, layer, &number) ==
+                     ATTN_STACK_CROSS] |= ATTN_SITE_BIT(site);
+    selection->sites &= kept[0];
+    selection->cross_sites &= kept[1];
+    if (selection->encoder)
+        attn_selection_drop_sites(selection->encoder);
 }
 
 bool attn_selection_is_all_heads(const struct attn_selection *selection)

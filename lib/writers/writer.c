@@ -652,22 +652,14 @@ static enum attn_status choose_stack(struct attn_writer *w, struct attn_error *e
 {
     const struct attn_selection *selection = w->labels.selection;
     const struct attn_selection *encoder = attn_selection_encoder(selection);
-    bool is_encoder, is_joined;
+    const bool is_encoder = attn_selection_is_of_encoder(selection);
+    const bool is_joined = encoder && !is_encoder && attn_selection_sites(encoder) != 0 &&
+                           w->format->joins_stacks && !w->options.picture->is_difference;
 
-    if (!encoder || w->format->holds_stacks)
+    if (!encoder || w->format->holds_stacks || is_joined)
         return ATTN_OK;
-    ATTN_TRY(attn_selection_copy_stack(selection, false, &w->stack, err));
-    is_encoder = attn_selection_sites(w->stack) == 0;
-    is_joined = !is_encoder && attn_selection_sites(encoder) != 0 && w->format->joins_stacks &&
-                !w->options.picture->is_difference;
-    if (is_encoder || is_joined) {
-        attn_selection_free(w->stack);
-        w->stack = NULL;
-    }
-    if (is_joined)
-        return ATTN_OK;
+    ATTN_TRY(attn_selection_copy_stack(selection, is_encoder, &w->stack, err));
     if (is_encoder) {
-        ATTN_TRY(attn_selection_copy_stack(selection, true, &w->stack, err));
         w->first_layer = (int)attn_selection_dims(selection)->n_layer;
         w->labels.ids = w->labels.source_ids;
         w->labels.tokens = w->labels.source_tokens;
