@@ -405,11 +405,8 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
 {
     const struct attn_config *config = attn_model_config(model);
     const char *name = attn_model_name(model);
-    const bool is_given = attn_input_is_given(source);
-    bool is_needed = false;
+    const bool is_given = attn_input_is_given(source), is_needed = attn_config_has_cross(config);
 
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        is_needed = is_needed || config->is_cross[layer];
     if (is_needed && !is_given) {
         attn_refuse(err, ATTN_STAGE_OPTIONS,
                     "'%s' attends to a second sequence, and none was given",

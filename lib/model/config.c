@@ -317,12 +317,11 @@ static enum attn_status check_sizes(const struct attn_json *json, const struct a
                               "model: found n_head %zu, d_head %zu, d_value %zu, d_model %zu",
                               attn_config_quote(json).text, config->n_head, config->d_head,
                               config->d_value, config->d_model);
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        if (config->is_cross[layer] && !config->has_projections &&
-            config->d_source != config->d_model)
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' has no projections, so d_source %zu must be d_model %zu",
-                                  attn_config_quote(json).text, config->d_source, config->d_model);
+    if (attn_config_has_cross(config) && !config->has_projections &&
+        config->d_source != config->d_model)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' has no projections, so d_source %zu must be d_model %zu",
+                              attn_config_quote(json).text, config->d_source, config->d_model);
     if (!config->has_out_proj && !is_bare && d_concat != config->d_model)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no out_proj, so n_head * d_value must be d_model: found "

@@ -201,8 +201,7 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
     if (attn_predict_is_asked(&task->request.predict) || task->options.has_logits)
         task->n_most_packed =
             smaller(ATTN_MANY_PACK_ROWS, 1 + LOGIT_BYTES / sizeof(float) / (config->n_vocab + 1));
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        task->has_cross = task->has_cross || config->is_cross[layer];
+    task->has_cross = attn_config_has_cross(config);
     ATTN_TRY(attn_run_check_question(host->model, &task->request.predict, err));
     ATTN_TRY(check_output(task, err));
     return prepare_longest(task, err);

@@ -38,18 +38,16 @@
         Q_V_OUT(name, kv)
 #define MLP(name) PLAIN_MLP(name, "fc1", "fc2")
 
-#define ENCODER_LAYERS                                                                             \
-    ATTENTION("encoder.layers.#.self_attn", "D"),                                                  \
-        LAYER_NORM("encoder.layers.#.self_attn_layer_norm", ATTN_PART_MID_NORM, mid_norm),         \
-        MLP("encoder.layers.#."),                                                                  \
-        LAYER_NORM("encoder.layers.#.final_layer_norm", ATTN_PART_END_NORM, end_norm)
+#define SELF(layer)                                                                                \
+    ATTENTION(layer ".self_attn", "D"),                                                            \
+        LAYER_NORM(layer ".self_attn_layer_norm", ATTN_PART_MID_NORM, mid_norm)
+#define END(layer)                                                                                 \
+    MLP(layer "."), LAYER_NORM(layer ".final_layer_norm", ATTN_PART_END_NORM, end_norm)
+#define ENCODER_LAYERS SELF("encoder.layers.#"), END("encoder.layers.#")
 #define DECODER_LAYERS                                                                             \
-    ATTENTION("decoder.layers.<.self_attn", "D"),                                                  \
-        LAYER_NORM("decoder.layers.<.self_attn_layer_norm", ATTN_PART_MID_NORM, mid_norm),         \
-        ATTENTION("decoder.layers.>.encoder_attn", "S"),                                           \
+    SELF("decoder.layers.<"), ATTENTION("decoder.layers.>.encoder_attn", "S"),                     \
         LAYER_NORM("decoder.layers.>.encoder_attn_layer_norm", ATTN_PART_MID_NORM, mid_norm),      \
-        MLP("decoder.layers.>."),                                                                  \
-        LAYER_NORM("decoder.layers.>.final_layer_norm", ATTN_PART_END_NORM, end_norm)
+        END("decoder.layers.>")
 #define OUTPUT(name)                                                                               \
     OUTPUT_OF(name ".weight"),                                                                     \
         VECTOR("/final_logits_bias", "1V", ATTN_PART_LOGITS_BIAS_FOUND, MODEL(unembed.bias)),      \

@@ -151,6 +151,8 @@ static enum attn_status read_stack(ATTN_CONFIG_ARGS)
         layers->attention[layer].is_scaled = false;
     if (config->stack.has_encoder)
         attn_config_pair_layers(config, layers);
+    else
+        config->output = ATTN_OUTPUT_NONE;
     return add_buckets(json, config, layers, err);
 }
 
@@ -167,13 +169,6 @@ static enum attn_status read_decoder(ATTN_CONFIG_ARGS)
     if (is_scaled)
         config->logits_scale = 1 / sqrt((double)config->d_model);
     config->output = ATTN_OUTPUT_TIED; /* the matrix of the file is used, if it has one */
-    return ATTN_OK;
-}
-
-static enum attn_status read_encoder(ATTN_CONFIG_ARGS)
-{
-    ATTN_TRY(read_stack(json, form, config, layers, err));
-    config->output = ATTN_OUTPUT_NONE;
     return ATTN_OK;
 }
 
@@ -194,7 +189,7 @@ static const struct attn_config_names encoder_names = {NAMES("num_layers")};
     .eps_key = "layer_norm_epsilon"
 
 static const struct attn_family t5_encoder = {
-    FAMILY("t5", NULL, NULL, encoder_rules), .read_config = read_encoder,
+    FAMILY("t5", NULL, NULL, encoder_rules), .read_config = read_stack,
     .form = {KEYS, .names = &encoder_names, .defaults = {DEFAULTS, .is_encoder = true}}};
 
 const struct attn_family attn_family_t5 = {
