@@ -4,8 +4,9 @@
 
 Tiny models of T5, Flan-T5, BART, Marian, M2M100 and Whisper, as transformers saves them: stacks of different depth,
 heads and widths, heads that do not fill the model, tied and untied matrices, scaled embeddings, odd sizes, all
-activations, forced and forbidden tokens. Hooks of its modules read the tensors of transformers. A tensor may be off by 16
-times what float32 is off in transformers, in tensors of the same kind, and 4e-6 of its largest value, as in check_encoders.py.
+activations, forced and forbidden tokens; tied matrices under other names or in copies. Hooks of its modules read the tensors
+of transformers. A tensor may be off by 16 times what float32 is off in transformers, in tensors of the same kind, and 4e-6 of
+its largest value, as in check_encoders.py.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import numpy as np
 import torch
 import transformers
 from check_families import Float64
+from safetensors.torch import load_file, save_file
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "build/release/attn-cli"
 FAMILIES = ("t5", "flan_t5", "bart", "marian", "m2m_100", "whisper")
@@ -83,7 +85,30 @@ def make(directory, config, family, rng, seed):
         made.suppress_tokens = sorted(rng.sample(range(3, n), 20))
         made.begin_suppress_tokens = [rng.randrange(6, n), made.eos_token_id]
     model.save_pretrained(directory)
-    return model
+    change_files(directory, rng)
+    return type(model).from_pretrained(directory, attn_implementation="eager", dtype=torch.float32).eval()
+
+
+def change_files(directory, rng):
+    """Files as older programs wrote them, or that contradict each other: what transformers then reads counts."""
+    config, path = json.loads((directory / "config.json").read_text()), directory / "model.safetensors"
+    weights = {name: x.clone() for name, x in load_file(path).items()}
+    shared = next((name for name in weights if name.endswith("shared.weight")), None)
+    prefix = shared.removesuffix("shared.weight") if shared else ""
+    change = rng.choice(("none", "copies", "own", "renamed", "generation"))
+    if shared and config["tie_word_embeddings"] and change in ("copies", "own"):
+        for stack in ("encoder", "decoder"):
+            weights[f"{prefix}{stack}.embed_tokens.weight"] = weights[shared].clone()
+        if change == "own":
+            weights[f"{prefix}encoder.embed_tokens.weight"].mul_(-1.5)
+    if shared and config["tie_word_embeddings"] and change == "renamed" and "lm_head.weight" not in weights:
+        weights["lm_head.weight"] = weights.pop(shared)
+        for stack in ("encoder", "decoder"):
+            weights.pop(f"{prefix}{stack}.embed_tokens.weight", None)
+    if change == "generation":  # of which generation_config.json alone counts
+        config |= {"forced_bos_token_id": 7, "bad_words_ids": [[9], [11]], "num_beams": 3}
+    (directory / "config.json").write_text(json.dumps(config))
+    save_file(weights, path, metadata={"format": "pt"})
 
 
 # --- what transformers computes -----------------------------------------------------------------------------------
