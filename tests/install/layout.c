@@ -132,7 +132,6 @@ static const struct {
     {"    frequencies", offsetof(struct attn_rope, frequencies)},
     {"attn_stack_config", sizeof(struct attn_stack_config)},
     {"    has_encoder", offsetof(struct attn_stack_config, has_encoder)},
-    {"    has_own_embeddings", offsetof(struct attn_stack_config, has_own_embeddings)},
     {"    counts_padding", offsetof(struct attn_stack_config, counts_padding)},
     {"    makes_positions", offsetof(struct attn_stack_config, makes_positions)},
     {"    n_mel", offsetof(struct attn_stack_config, n_mel)},

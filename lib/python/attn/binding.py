@@ -1149,7 +1149,6 @@ attn_rope._fields_ = [
 ]
 attn_stack_config._fields_ = [
     ("has_encoder", c_bool),
-    ("has_own_embeddings", c_bool),
     ("counts_padding", c_bool),
     ("makes_positions", c_int),
     ("n_mel", c_size_t),
