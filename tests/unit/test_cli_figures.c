@@ -601,9 +601,9 @@ END_TEST
 /* The weights of the row in percent, and the strongest key in bold. */
 START_TEST(an_explanation_shows_the_weights_of_its_row)
 {
-    const char *const row[] = {"run",       "--sites", "pattern", "--heads", "2.5",
-                               "--queries", "6",       TEXT,      NULL};
-    struct attn_csv csv = csv_of(row);
+    const char *const row[] = {"run", "--heads", "2.5", "--queries", "6", TEXT, NULL};
+    struct attn_csv csv = csv_of((const char *const[]){"run", "--sites", "pattern", "--heads",
+                                                       "2.5", "--queries", "6", TEXT, NULL});
     struct attn_svg svg;
     struct attn_ran ran;
     size_t strongest = 0;
