@@ -76,11 +76,11 @@ class Closing(TestCase):
                            ("options", lambda: m.run(TEXT).svg(figure="nope")),
                            ("options", lambda: m.heads(TEXT, measures="nope")),
                            ("model", lambda: attn.open("no-such-model")),
-                           ("model", lambda: attn.open("/nonexistent")),
+                           ("model", lambda: attn.open("/dev/null/none")),
                            ("input", lambda: m.run([99999])),
                            ("input", lambda: list(m.map([""]))),
                            ("input", lambda: m.decode([99999])),
-                           ("output", lambda: m.run(TEXT).save_html("/nonexistent/a.html"))):
+                           ("output", lambda: m.run(TEXT).save_html("/dev/null/a.html"))):
             with self.assertRaises(attn.Error) as caught:
                 ask()
             self.assertEqual(caught.exception.stage, stage, caught.exception)
