@@ -406,14 +406,14 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
     if (task->has_cross)
         request.source = record->source;
     status = attn_run_prepare(task->host, &request, &item->run, why);
-    if (status == ATTN_OK)
-        status = attn_run_drop_encoder(item->run, why);
-    if (status == ATTN_OK)
+    if (status == ATTN_OK) {
+        ATTN_TRY(attn_run_drop_encoder(item->run, why)); /* no record chooses other heads */
         *failure = check_run(task, item, why);
-    else if (is_of_input(task, status, why))
+    } else if (is_of_input(task, status, why)) {
         *failure = find_failure(task, &request, why);
-    else
+    } else {
         return status;
+    }
     return ATTN_OK;
 }
 

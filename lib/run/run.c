@@ -948,6 +948,9 @@ enum attn_status attn_run_drop_encoder(struct attn_run *run, struct attn_error *
 
     if (!attn_selection_encoder(run->selection))
         return ATTN_OK;
+    if (attn_selection_is_of_encoder(run->selection))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "only the encoder is selected, and of many texts the decoder is shown");
     ATTN_TRY(attn_selection_copy_stack(run->selection, false, &decoder, err));
     attn_selection_free(run->chosen);
     run->selection = run->labels.selection = run->chosen = decoder;
