@@ -166,7 +166,8 @@ static enum attn_status build(struct attn_gradient *gradient, struct attn_error 
         attn_alloc_uninitialized(dims->n_layer + 1, n_float * sizeof *gradient->stream, err);
     if (!gradient->stream || !attn_backward_reads_embeddings(gradient->of.model))
         return gradient->stream ? ATTN_OK : ATTN_NO_MEMORY;
-    return ATTN_ALLOC(gradient->embeddings, dims->n_position * dims->d_embed, err);
+    return ATTN_ALLOC(gradient->embeddings, dims->n_position * gradient->of.model->config.d_embed,
+                      err);
 }
 
 enum attn_status attn_gradient_create(const struct attn_gradient_scope *of,

@@ -64,6 +64,8 @@ struct attribution {
     size_t n_text;                      /* tokens of the text */
     float *e, *b, *x;       /* [n, d] embeddings: the text's, the baseline's, between them */
     float *typed, *placed;  /* [n, d] e with types, and with positions, too */
+    float *places;          /* [n, D] positions that are added to the mapped e; or NULL */
+    double *place_sums;     /* [n_block] these times their gradient */
     double *weights;        /* [n] rows that the answer reads */
     unsigned char *kept;    /* [n] positions that keep their embedding in the baseline */
     size_t n_goal, n_block; /* targets, and those that are gone through together; 1 and 1 */
@@ -87,7 +89,23 @@ static enum attn_site relevance_site(const struct attribution *a)
                                                        : ATTN_SITE_RELEVANCE_NORM;
 }
 
+/* The tokens of the target that is aimed at: all, or those before it. */
+static size_t n_token_of(const struct attribution *a)
+{
+    return a->args->n_target > 0 ? a->answer.position + 1 : a->n_text;
+}
+
 /* --- Gradients -------------------------------------------------------------------------------- */
+
+/* Positions that are wider than the embedding, times their gradient D [n, D]. */
+static double sum_places(const struct attribution *a, const float *d)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n_token_of(a) * a->frame.config->d_model; i++)
+        sum += (double)a->places[i] * (double)d[i];
+    return sum;
+}
 
 /* An attn_trace_fn. */
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
@@ -98,6 +116,8 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     (void)err;
     if (event->site == ATTN_SITE_PATTERN_X_GRAD)
         attn_relevance_add(a->relevance, event);
+    else if (a->places)
+        a->pos = sum_places(a, event->data);
     return ATTN_OK;
 }
 
@@ -149,6 +169,7 @@ static enum attn_status add_gradients(struct attribution *a, const float *x, dou
         if (weight == 0)
             continue;
         ATTN_TRY(attn_derivative_backward(a->derivative, err));
+        a->place_sums[i] = a->pos;
         found = attn_derivative_embedding(a->derivative);
         for (size_t k = 0; k < size; k++)
             a->gradient[i * size + k] += weight * (double)found[k];
@@ -347,12 +368,6 @@ static size_t n_point_of(const struct attribution *a)
     return a->args->n_point > 0 ? a->args->n_point : DEFAULT_POINTS;
 }
 
-/* The tokens of target I of the block: all, or those before it. */
-static size_t n_token_of(const struct attribution *a)
-{
-    return a->args->n_target > 0 ? a->answer.position + 1 : a->n_text;
-}
-
 static enum attn_status integrate(struct attribution *a, size_t first, struct attn_error *err)
 {
     const size_t n_point = n_point_of(a), n_all = (a->n_goal + a->n_block - 1) / a->n_block;
@@ -375,13 +390,16 @@ static enum attn_status integrate(struct attribution *a, size_t first, struct at
     return ATTN_OK;
 }
 
-/* The mean gradient times the way from the baseline; or one gradient times e, or its length. */
-static void multiply(struct attribution *a, const double *gradient)
+/* The mean gradient of target GOAL of the block times the way from the baseline; or one gradient
+ * times e, or its length. */
+static void multiply(struct attribution *a, size_t goal)
 {
+    const double *gradient = a->gradient + goal * a->n * a->d;
     const bool is_ig = a->args->method == ATTN_ATTRIBUTE_IG;
     const bool is_length = a->args->method == ATTN_ATTRIBUTE_SALIENCY;
 
-    a->pos = a->types = 0;
+    a->pos = a->places ? a->place_sums[goal] : 0;
+    a->types = 0;
     memset(a->attribution, 0, a->n * sizeof *a->attribution);
     for (size_t i = 0; i < a->n; i++) {
         double sum = 0;
@@ -641,7 +659,8 @@ static enum attn_status embed(struct attribution *a, const struct attn_sequence 
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const struct attn_embedding_rows rows = attn_sequence_rows(sequence, model);
     const size_t n_byte = sequence->n * a->d * sizeof *a->e, first = at * a->d;
-    float *row = attn_frame_alloc(&a->frame, 2, a->d * sizeof *row);
+    const size_t d_row = a->places ? a->frame.config->d_model : a->d;
+    float *row = attn_frame_alloc(&a->frame, 2, d_row * sizeof *row);
 
     ATTN_TRY(attn_frame_memory(&a->frame, err));
     ATTN_TRY(attn_error_at(attn_sequence_embed(sequence, model, a->e + first, err),
@@ -651,7 +670,8 @@ static enum attn_status embed(struct attribution *a, const struct attn_sequence 
         attn_model_add_types(model, kernels, &rows, row, a->typed + first);
     memcpy(a->placed + first, a->typed + first, n_byte);
     if (sequence != &a->frame.run->source)
-        attn_model_add_positions(model, kernels, &rows, row, a->placed + first);
+        attn_model_add_positions(model, kernels, &rows, row,
+                                 a->places ? a->places : a->placed + first);
     return ATTN_OK;
 }
 
@@ -689,6 +709,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     a->x = attn_frame_alloc(frame, a->n, a->d * sizeof *a->x);
     a->typed = attn_frame_alloc(frame, a->n, a->d * sizeof *a->typed);
     a->placed = attn_frame_alloc(frame, a->n, a->d * sizeof *a->placed);
+    if (attn_model_maps_first(run->model))
+        a->places = attn_frame_alloc(frame, a->n, frame->config->d_model * sizeof *a->places);
+    a->place_sums = attn_frame_alloc(frame, a->n_block, sizeof *a->place_sums);
     a->gradient = attn_frame_alloc(frame, a->n_block * a->n, a->d * sizeof *a->gradient);
     a->model = attn_frame_alloc(frame, a->n_block, sizeof *a->model);
     a->baseline = attn_frame_alloc(frame, a->n_block, sizeof *a->baseline);
@@ -726,7 +749,7 @@ static enum attn_status ask_block(struct attribution *a, size_t first, struct at
     for (size_t i = 0; i < a->n_block && first + i < a->n_goal; i++) {
         aim(a, first + i);
         if (!is_relevance(a))
-            multiply(a, &a->gradient[i * size]);
+            multiply(a, i);
         ATTN_TRY(append_all(a, a->model[i], err));
     }
     return ATTN_OK;

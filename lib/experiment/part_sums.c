@@ -368,7 +368,7 @@ static enum attn_status integrate(struct summing *s, struct attn_error *err)
         double weight, value;
         const double at = attn_derivative_point(i, s->options.n_point, &weight);
 
-        for (size_t j = 0; j < s->n * s->dims.d_embed; j++)
+        for (size_t j = 0; j < s->n * attn_model_config(s->options.base->model)->d_embed; j++)
             s->x[j] = (float)((double)s->from[j] + at * ((double)s->to[j] - (double)s->from[j]));
         ATTN_TRY(attn_derivative_feed(s->derivative, s->x, &value, err));
         ATTN_TRY(run_backward(s, weight, err));
@@ -417,7 +417,7 @@ static enum attn_status choose(struct summing *s, struct attn_error *err)
 static enum attn_status allocate(struct summing *s, struct attn_error *err)
 {
     const bool is_ig = s->options.method == ATTN_PATCH_IG;
-    const size_t row = s->dims.d_embed * sizeof(float);
+    const size_t row = attn_model_config(s->options.base->model)->d_embed * sizeof(float);
 
     for (size_t i = 0; i < s->n_store; i++) {
         struct store *store = &s->stores[i];

@@ -402,15 +402,12 @@ static void map_embedding(struct attn_forward *f)
     attn_map_step(f, map, NULL, f->normed, f->feed.n_left, f->resid);
 }
 
-/* From the embedding to the stream into layer 0. Positions of decoders that are as wide as the
- * stream come after the map of the embedding; encoders map the sum. */
+/* From the embedding to the stream into layer 0. */
 static void run_embedding(struct attn_forward *f)
 {
     const struct attn_weights *weights = &f->model->weights;
     const struct attn_kernels *kernels = f->engine.kernels;
-    const bool is_mapped_first =
-        !f->model->config.is_encoder && weights->embed_map.weight.data && weights->positions.data &&
-        weights->positions.shape[weights->positions.rank - 1] == weights->embed_map.weight.n_col;
+    const bool is_mapped_first = attn_model_maps_first(f->model);
     const size_t d = is_mapped_first ? f->dims.d_model : f->model->config.d_embed;
 
     if (f->parts[0].grid.n_row > 0)

@@ -79,11 +79,6 @@ enum attn_status attn_backward_check(const struct attn_model *model,
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of logits, and '%s' has no output layer",
                               name.text);
-    if (config->has_output_map)
-        return attn_error_set(err, ATTN_INVALID,
-                              "gradients through the map before the output matrix of '%s' are not "
-                              "computed yet",
-                              name.text);
     if (model->encoder)
         ATTN_TRY(check_layers(model->encoder, model->encoder->config.attention, rule, err));
     return check_layers(model, attention, rule, err);
@@ -174,7 +169,8 @@ static void plan_logits(struct attn_backward *b, size_t n_goal)
 {
     const size_t n_vocab = b->f->dims.n_vocab;
     const size_t n_fit = n_goal > 0 ? LOGIT_BYTES / sizeof(float) / n_vocab : 0;
-    const bool has_cap = b->model->config.logits_cap > 0, has_head = b->model->config.head_act_fn;
+    const bool has_cap = b->model->config.logits_cap > 0;
+    const bool has_head = b->model->config.head_act_fn || b->model->config.has_output_map;
     const size_t d_read = b->model->weights.unembed.weight.n_row;
 
     if (n_goal == 0) { /* it is given */
@@ -410,7 +406,7 @@ enum attn_status attn_backward_run(struct attn_backward *backward, const float *
 
 const float *attn_backward_embedding(const struct attn_backward *backward)
 {
-    return backward->d;
+    return attn_model_maps_first(backward->model) ? backward->product : backward->d;
 }
 
 const float *attn_backward_source(const struct attn_backward *backward)

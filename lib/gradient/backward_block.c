@@ -156,11 +156,12 @@ void attn_embedding_back(struct attn_backward *b)
     const struct attn_weights *weights = &b->model->weights;
     const struct attn_kernels *kernels = b->f->engine.kernels;
     const size_t d_embed = b->model->config.d_embed, n_byte = b->n * d_embed * sizeof(float);
+    const bool is_mapped_first = attn_model_maps_first(b->model);
     float *x = b->unnormed; /* the sum that the norm reads */
 
     if (attn_backward_is_over(b))
         return;
-    if (weights->embed_map.weight.data) {
+    if (weights->embed_map.weight.data && !is_mapped_first) {
         attn_linear_back(b, ATTN_N_SITE, &weights->embed_map, b->d, b->product);
         memcpy(b->d, b->product, n_byte);
     }
@@ -172,4 +173,6 @@ void attn_embedding_back(struct attn_backward *b)
         attn_check_back(b, b->d, b->n * d_embed);
     }
     attn_report_back(b, ATTN_SITE_EMBED_GRAD, b->d);
+    if (is_mapped_first)
+        attn_linear_back(b, ATTN_N_SITE, &weights->embed_map, b->d, b->product);
 }

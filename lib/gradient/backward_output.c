@@ -311,6 +311,7 @@ static void back_positions(struct attn_backward *b, const struct attn_backward_g
                            const float *resid)
 {
     const struct attn_config *config = &b->model->config;
+    const struct attn_linear *head = &b->model->weights.head;
     const bool needs_logits = goal->reads_logits || config->logits_cap > 0;
     const bool has_norm = config->has_final_norm && (needs_logits || config->head_act_fn);
     const size_t d = config->d_model, end = goal->first + goal->n;
@@ -329,13 +330,18 @@ static void back_positions(struct attn_backward *b, const struct attn_backward_g
         x = has_norm ? b->unnormed : x;
         if (attn_backward_is_over(b))
             return;
+        if (needs_logits && config->has_output_map)
+            attn_run_map(b, head, x, rows.n, b->head, false);
         if (needs_logits)
-            rows.x = config->head_act_fn ? b->f->final : x;
-        if (config->head_act_fn) {
+            rows.x = config->head_act_fn ? b->f->final : config->has_output_map ? b->head : x;
+        if (b->d_head) {
             float *d_head = b->d_head + first * b->model->weights.unembed.weight.n_row;
 
             back_rows(b, goal, &rows, d_head);
-            back_head(b, x, rows.n, d_head, b->d_normed + first * d);
+            if (config->head_act_fn)
+                back_head(b, x, rows.n, d_head, b->d_normed + first * d);
+            else
+                attn_run_map(b, head, d_head, rows.n, b->d_normed + first * d, true);
         } else {
             back_rows(b, goal, &rows, b->d_normed + first * d);
         }

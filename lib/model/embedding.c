@@ -5,6 +5,15 @@
 #include "base/elementary.h"
 #include "model/image_patches.h"
 
+bool attn_model_maps_first(const struct attn_model *model)
+{
+    const struct attn_tensor *positions = &model->weights.positions;
+    const struct attn_matrix *map = &model->weights.embed_map.weight;
+
+    return !model->config.is_encoder && map->data && positions->data &&
+           positions->shape[positions->rank - 1] == map->n_col;
+}
+
 /* x [De] += TABLE[at] */
 static void add_row(const struct attn_kernels *kernels, const struct attn_tensor *table, size_t at,
                     size_t d, float *row, float *x)

@@ -14,6 +14,10 @@ struct attn_embedding_rows {
     bool has_usual_grid;         /* the learned positions have this grid */
 };
 
+/* Whether the embedding is mapped before positions are added, as in decoders whose positions are as
+ * wide as the stream: these have [D], not [De]. Encoders map the sum. */
+bool attn_model_maps_first(const struct attn_model *model);
+
 /* x[i] += W_type[types[i]], X [n, De]. ROW is scratch [De]. Models without types change nothing. */
 void attn_model_add_types(const struct attn_model *model, const struct attn_kernels *kernels,
                           const struct attn_embedding_rows *rows, float *row, float *x);

@@ -1,12 +1,13 @@
 /*
  * test_encoder_gradients.c - the backward pass through encoders: against differences of the forward
- * pass, with norms of the sums and norms before, with masked keys, pictures and their classifiers;
- * and the same bits however it is computed.
+ * pass, with norms of the sums and norms before, with masked keys, pictures and their classifiers,
+ * and through decoders that map the embedding; and the same bits however it is computed.
  */
 #include "base/random.h"
 #include "forward/session_internal.h"
 #include "gradient/backward.h"
 #include "tests/support/encoders.h"
+#include "tests/support/open.h"
 #include "tests/support/suite.h"
 #include "trace/trace_internal.h"
 
@@ -18,7 +19,14 @@
 static const char *const texts[] = {"bert",    "roberta", "distilbert",
                                     "electra", "albert",  "modernbert"};
 static const char *const pictures[] = {"vit", "dinov2", "dinov2_with_registers"};
-enum { N_TEXT = sizeof texts / sizeof *texts, N_PICTURE = sizeof pictures / sizeof *pictures };
+/* Decoders whose embedding is not as wide as the stream. */
+static const char *const mapped[] = {"tests/fixtures/opt-narrow", "tests/fixtures/opt-wide"};
+enum {
+    N_TEXT = sizeof texts / sizeof *texts,
+    N_PICTURE = sizeof pictures / sizeof *pictures,
+    N_MAPPED = sizeof mapped / sizeof *mapped,
+    N_ALL = N_TEXT + N_PICTURE + N_MAPPED
+};
 
 enum { TARGET = 1, FOIL = 2 };
 
@@ -57,7 +65,9 @@ static void differentiate(const void *context, size_t row, const float *logits, 
 
 static struct pass open_pass(const char *name, bool is_picture)
 {
-    struct pass pass = {.model = attn_encoder_open(name), .n_thread = 1};
+    struct pass pass = {.model = strchr(name, '/') ? attn_open_model(name, NULL)
+                                                   : attn_encoder_open(name),
+                        .n_thread = 1};
     const struct attn_config *config = attn_model_config(pass.model);
     struct attn_random random;
     size_t n = 9;
@@ -76,7 +86,7 @@ static struct pass open_pass(const char *name, bool is_picture)
         pass.types[i] = config->n_type > 1 && i > 4;
         pass.key_mask[i] = i != 3 && i != 8;
     }
-    pass.at = is_picture ? 0 : 4;
+    pass.at = is_picture ? 0 : config->is_encoder ? 4 : n - 1;
     pass.x = calloc(n * config->d_embed, sizeof *pass.x);
     attn_random_seed(&random, 3);
     for (size_t i = 0; i < n * config->d_embed; i++)
@@ -84,6 +94,17 @@ static struct pass open_pass(const char *name, bool is_picture)
     pass.stream = calloc(config->n_layer + 1, n * config->d_model * sizeof *pass.stream);
     pass.gradient = calloc(n * config->d_embed, sizeof *pass.gradient);
     return pass;
+}
+
+/* Of model I of N_ALL, and its NAME. */
+static struct pass open_any(int i, const char **name)
+{
+    const bool is_picture = i >= N_TEXT && i < N_TEXT + N_PICTURE;
+
+    *name = i < N_TEXT   ? texts[i]
+            : is_picture ? pictures[i - N_TEXT]
+                         : mapped[i - N_TEXT - N_PICTURE];
+    return open_pass(*name, is_picture);
 }
 
 static void close_pass(struct pass *pass)
@@ -267,9 +288,9 @@ static void check_differences(struct pass *pass, const char *name)
 START_TEST(gradients_are_the_differences_of_the_forward_pass)
 {
     attn_encoders_unpack();
-    for (int i = 0; i < N_TEXT + N_PICTURE; i++) {
-        const char *name = i < N_TEXT ? texts[i] : pictures[i - N_TEXT];
-        struct pass pass = open_pass(name, i >= N_TEXT);
+    for (int i = 0; i < N_ALL; i++) {
+        const char *name;
+        struct pass pass = open_any(i, &name);
 
         check_differences(&pass, name);
         pass.is_log = true;
@@ -313,9 +334,9 @@ START_TEST(bits_do_not_depend_on_how_they_are_computed)
         {"turned", 2, false, true, true, 50}};
 
     attn_encoders_unpack();
-    for (int i = 0; i < N_TEXT + N_PICTURE; i++) {
-        const char *name = i < N_TEXT ? texts[i] : pictures[i - N_TEXT];
-        struct pass pass = open_pass(name, i >= N_TEXT);
+    for (int i = 0; i < N_ALL; i++) {
+        const char *name;
+        struct pass pass = open_any(i, &name);
         const size_t n_byte =
             pass.rows.n * attn_model_config(pass.model)->d_embed * sizeof *pass.gradient;
         float *first = malloc(n_byte);
