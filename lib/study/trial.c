@@ -156,7 +156,7 @@ static enum attn_status feed(const struct attn_trial *trial, struct attn_session
                              struct attn_error *err)
 {
     const struct attn_sequence *text = &trial->run->text;
-    const size_t d_model = attn_model_config(trial->run->model)->d_model;
+    const size_t d_embed = attn_model_config(trial->run->model)->d_embed;
     const size_t n_most = trial->n_feed;
 
     if (trial->layer != ATTN_NO_LAYER)
@@ -169,7 +169,7 @@ static enum attn_status feed(const struct attn_trial *trial, struct attn_session
         const size_t rest = text->n - first, n = rest < n_most ? rest : n_most;
 
         ATTN_TRY(text->rows
-                     ? attn_session_feed_embeddings(session, text->rows + first * d_model, n, err)
+                     ? attn_session_feed_embeddings(session, text->rows + first * d_embed, n, err)
                      : attn_session_feed(session, text->ids + first, n, err));
     }
     return attn_host_check_canceled(trial->run->host, err); /* after the session last looked */
