@@ -259,7 +259,7 @@ static enum attn_status make_text(const struct generate_args *args, struct serve
     if (stream.out)
         print_text(stream.out, "\n");
     if (made->end == ATTN_GENERATION_CONTEXT && !args->request.running.is_quiet)
-        note("the model takes no more positions: %zu token%s came of it", made->n,
+        note("the model takes no more positions, so it stopped after %zu token%s", made->n,
              made->n == 1 ? "" : "s");
     return ATTN_OK;
 }
