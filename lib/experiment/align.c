@@ -959,7 +959,7 @@ enum attn_status attn_align(struct attn_host *host, const struct attn_request *r
     }
     if (status == ATTN_OK)
         status = attn_experiment_perform(&align, &inquiry, err);
-    if (status == ATTN_OK && align.plan)
+    if (status == ATTN_OK && gold.name && align.plan)
         note_rest(&gold, given, request);
     attn_free(gold.text);
     attn_free(gold.lines);
