@@ -1686,8 +1686,20 @@ static bool is_of_patches(const struct attn_table_grid *grid)
            strcmp(grid->positions, grid->columns) == 0;
 }
 
+/* GRID, or if its tokens are patches of a picture that was run, *PATCHES: a map of them. */
+static const struct attn_table_grid *over_picture(const struct attn_table_grid *grid,
+                                                  struct attn_table_grid *patches)
+{
+    if (grid->figure != ATTN_FIGURE_TOKENS || !is_of_patches(grid))
+        return grid;
+    *patches = *grid;
+    patches->figure = ATTN_FIGURE_PATCHES;
+    patches->rows = "part";
+    return patches;
+}
+
 /* The kind to draw: the one that was ASKED for, else the default of GRID. A terminal draws no plots
- * and maps, a page (OUTPUT NULL) no maps. */
+ * and maps, a page (OUTPUT NULL) no maps of groups. */
 static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table_grid *grid,
                                 const struct attn_output *output)
 {
@@ -1697,8 +1709,9 @@ static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table_
 
     if (asked == ATTN_FIGURE_DEFAULT && is_drawn)
         asked = grid->figure == ATTN_FIGURE_PATCHES && !is_of_patches(grid) ? asked : grid->figure;
-    if (asked == ATTN_FIGURE_PATCHES && (!output || (output->format && output->format->tensors &&
-                                                     output->format->tensors->draw_table)))
+    if (asked == ATTN_FIGURE_PATCHES && (!output ? grid->n_label > 0 || !is_of_patches(grid)
+                                                 : output->format && output->format->tensors &&
+                                                       output->format->tensors->draw_table))
         asked = ATTN_FIGURE_GRID;
     return asked == ATTN_FIGURE_DEFAULT || asked == ATTN_FIGURE_GRID ? ATTN_FIGURE_MATRIX : asked;
 }
@@ -1786,22 +1799,30 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
 {
     struct table_cells cells = {.note = ""};
     struct attn_shapes shapes = {0};
-    struct attn_table_grid whole = *grid;
+    const bool is_asked =
+        options->figure == ATTN_FIGURE_DEFAULT || options->figure == ATTN_FIGURE_PATCHES;
+    struct attn_table_grid patches,
+        whole = is_asked && grid->n_label == 0 ? *over_picture(grid, &patches) : *grid;
     struct attn_table_drawing drawing = {.table = table,
                                          .grid = grid,
-                                         .kind = kind_of(options->figure, grid, NULL),
+                                         .kind = kind_of(options->figure, &whole, NULL),
                                          .figure = &cells.figure};
-    const struct attn_figure_content content = {.kind = drawing.kind,
-                                                .grid = &cells.figure,
-                                                .picture = options,
-                                                .n = 1,
-                                                .is_in_points = true};
-    const bool needs_figure = attn_figure_is_plot(drawing.kind);
+    struct attn_figure_content content = {
+        .grid = &cells.figure, .picture = options, .n = 1, .is_in_points = true};
+    const bool is_plot = attn_figure_is_plot(drawing.kind);
+    bool needs_figure;
     struct attn_error unseen = {0}; /* of the figure beside the table */
     enum attn_status status;
 
-    whole.n_label = needs_figure ? grid->n_label : 0; /* all groups have the same rows, columns */
+    whole.n_label = is_plot ? grid->n_label : 0; /* all groups have the same rows, columns */
     status = read_figure(table, &whole, drawing.kind, options->color_scale, &cells, err);
+    if (status == ATTN_OK && drawing.kind == ATTN_FIGURE_PATCHES) {
+        cells.figure.backdrop = grid->run->backdrop;
+        if (!attn_figure_grid_is_map(&cells.figure))
+            drawing.kind = ATTN_FIGURE_MATRIX; /* of some positions */
+    }
+    content.kind = drawing.kind;
+    drawing.is_figure = needs_figure = needs_shapes(drawing.kind);
     if (status == ATTN_OK && (needs_figure || grid->n_label == 0)) {
         status = attn_figure_measure(&content, &unseen);
         if (status == ATTN_OK) {
@@ -1839,12 +1860,7 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
         !attn_is_given(grid->values, "values", err))
         return ATTN_INVALID;
     status = attn_picture_options_read(picture, &made.options, err);
-    if (grid->figure == ATTN_FIGURE_TOKENS && is_of_patches(grid)) { /* these are its tokens */
-        patches = *grid;
-        patches.figure = ATTN_FIGURE_PATCHES;
-        patches.rows = "part";
-        made.grid = &patches;
-    }
+    made.grid = over_picture(grid, &patches);
     if (status == ATTN_OK)
         status = draw(&made, err);
     attn_error_at(status, ATTN_STAGE_OPTIONS, err);

@@ -26,7 +26,8 @@ struct attn_cell attn_table_place(const struct attn_table *table, size_t row, si
 struct attn_table_drawing {
     const struct attn_table *table;
     const struct attn_table_grid *grid;
-    enum attn_figure kind;                 /* matrix, tokens, bars, curve, causes, map or poster */
+    enum attn_figure kind; /* matrix, tokens, bars, curve, causes, map, poster or patches */
+    bool is_figure;        /* it is drawn as a whole: a plot, or a map over a picture */
     const struct attn_figure_grid *figure; /* the numbers with their labels and words */
     const size_t *rows, *columns; /* [n_row of the table] the cell of each row, of pairs one of two;
                                      SIZE_MAX: not drawn */

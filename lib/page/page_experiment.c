@@ -155,7 +155,7 @@ static void push_axis(struct attn_json_writer *json, const char *name,
 static void push_map(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
     const struct attn_table_grid *grid = drawing->grid;
-    const bool is_plot = attn_figure_is_plot(drawing->kind);
+    const bool is_plot = drawing->is_figure;
     const bool has_cells = !is_plot && attn_table_find(drawing->table, grid->cells) != SIZE_MAX;
 
     attn_json_size(attn_page_push_key(json, "n_label"), grid->n_label);
@@ -327,7 +327,7 @@ static enum attn_status append_figure(struct attn_buffer *out,
         status = attn_sink_check(svg, err);
     if (status == ATTN_OK) {
         bytes = attn_sink_bytes(svg, &n);
-        if (n <= MOST_FIGURE || attn_figure_is_plot(drawing->kind))
+        if (n <= MOST_FIGURE || drawing->is_figure)
             append_svg(out, bytes, n);
     }
     attn_sink_free(svg);
