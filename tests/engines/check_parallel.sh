@@ -27,7 +27,7 @@ goes_on_after_an_interruption() {
     rm -f results*
     setsid "$recipes/parallel.sh" fable prompts.jsonl results.jsonl 2>/dev/null &
     pid=$!
-    until [ -s results-00002-of-00016.jsonl.part ]; do
+    until [ -s results-00002-of-00016.jsonl.part ] || [ -e results-00002-of-00016.jsonl ]; do
         kill -0 $pid 2>/dev/null || { echo 'the recipe ended before it was interrupted' && return 1; }
         sleep 0.02
     done

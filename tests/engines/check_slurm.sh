@@ -83,10 +83,12 @@ is_over() {
 }
 # A line of the journal that begins with a number is a checkpoint.
 is_at_work() { grep -qsE '^[1-9]' results-00003-of-00008.jsonl.journal; }
+is_at_work_or_done() { is_at_work || [ -e results-00003-of-00008.jsonl ]; }
 
+# A task takes several times the second after which the tool writes its first checkpoint.
 make_prompts() {
     local words='the keys to the old cabinet near the river are here and the cat sat on the mat because it was tired '
-    awk -v words="$words" 'BEGIN { for (i = 0; i < 8000; i++)
+    awk -v words="$words" 'BEGIN { for (i = 0; i < 32000; i++)
         printf "{\"id\":\"p%d\",\"text\":\"%d %s%s\"}\n", i, i, words, words }' >prompts.jsonl
 }
 
@@ -94,7 +96,8 @@ make_prompts() {
 kills_a_task_that_starts_again() {
     local job
     job=$(sbatch --parsable --cpus-per-task=1 "$recipe" fable prompts.jsonl results.jsonl) || return
-    wait_until 600 is_at_work && pkill -KILL -f -- '--shard 3/8' || { echo 'task 3 was not seen at work' && return 1; }
+    wait_until 300 is_at_work_or_done && is_at_work && pkill -KILL -f -- '--shard 3/8' ||
+        { echo 'task 3 was not seen at work' && return 1; }
     wait_until 60 eval "squeue -h -j ${job}_3 -o %r 2>/dev/null | grep -q BeginTime" || return
     scontrol update "JobId=${job}_3" StartTime=now
     wait_until 120 grep -q 'continues at record' "attn-${job}_3.log" || { cat "attn-${job}_3.log" && return 1; }
