@@ -572,7 +572,7 @@ static enum attn_status open_shard(struct attn_gguf *gguf, int number, enum attn
     const int n_shard = gguf->files->n_shard;
     const size_t n_pair = gguf->n_pair;
     char path[ATTN_PATH_SIZE];
-    struct split split;
+    struct split split = {0};
     int size;
 
     size = snprintf(path, sizeof path, "%.*s-%05d-of-%05d.gguf",
