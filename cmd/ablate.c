@@ -192,6 +192,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     struct attn_ablate_sum sum = {0};
     struct answer_ids ids;
 
+    ATTN_TRY(answer_check(&args->question.answer, err));
     ATTN_TRY(read_how(args, &how, err));
     ATTN_TRY(read_sets(&args->sets, taken, err));
     how.sets = taken->sets;

@@ -166,6 +166,10 @@ static enum attn_status check_use(const struct call *call, struct attn_error *er
     if (args->arrays.keep && attention->seed >= 0)
         return refuse(err, NULL,
                       "--keep and --seed do not go together: each chooses the weights that stay");
+    if (attention->dropout >= 0 &&
+        (args->measures || (!args->arrays.v && !args->arrays.x && !args->request.selection.sites)))
+        return refuse(err, "--sites pattern_dropped shows the weights that stay",
+                      "--dropout changes z and pattern_dropped, and neither is shown");
     return ATTN_OK;
 }
 

@@ -281,6 +281,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(how.method == ATTN_ATTRIBUTE_DLA ? check_split(args, err)
                                               : check_gradients(args, how.method, err));
     ATTN_TRY(read_baseline(args, &how, &taken->baseline_ids, err));
+    ATTN_TRY(answer_check(&args->question.answer, err));
     how.answer = answer_of(&args->question.answer, &ids);
     how.by_token = args->by == BY_TOKEN;
     how.merges_words = args->merges_words;

@@ -297,6 +297,19 @@ static enum attn_status check_predictions(const struct batch_args *args,
     return ATTN_OK;
 }
 
+/* Refuses a selection where no output has heads. FIELDS are those of --fields. */
+static enum attn_status check_selection(const struct batch *batch, attn_record_field_set fields,
+                                        struct attn_error *err)
+{
+    const char *given = option_find_given(batch->call, "layers|heads");
+
+    if (!given || batch->args->others.n > 0 ||
+        (fields & (ATTN_RECORD_FIELD_BIT(MEASURES) | ATTN_RECORD_FIELD_BIT(TENSORS))) != 0)
+        return ATTN_OK;
+    return refuse(err, "add measures or tensors to --fields", "--%s needs an output that has heads",
+                  given);
+}
+
 /* Refuses measures and predictions that no output has, or no record. */
 static enum attn_status check_fields(const struct batch *batch, attn_record_field_set fields,
                                      struct attn_error *err)
@@ -334,6 +347,7 @@ static enum attn_status check_outputs(struct batch *batch, struct attn_error *er
                           attn_measures_parse(args->measures, &batch->many.measures, err), err));
     ATTN_TRY(check_fields(batch, fields, err));
     ATTN_TRY(check_predictions(args, fields, err));
+    ATTN_TRY(check_selection(batch, fields, err));
     if (args->selection.sites && !named_list_find(&args->others, "npz") &&
         !(has_lines(args) && (fields & ATTN_RECORD_FIELD_BIT(TENSORS)) != 0))
         return refuse(err, "write --npz, or add tensors to --fields",

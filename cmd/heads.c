@@ -166,7 +166,7 @@ static enum attn_status check(const struct heads_args *args, struct attn_survey_
                       "--order cluster needs a picture of --pairs");
     if (!args->has_effect && answer_is_given(&args->question.answer))
         return refuse(err, NULL, "--target, --foil, --at and --metric need --effect");
-    return ATTN_OK;
+    return answer_check(&args->question.answer, err);
 }
 
 /* Refuses options that do not go with --pairs. */

@@ -298,6 +298,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     struct attn_patch_sum sum = {0};
     struct answer_ids answer_ids;
 
+    ATTN_TRY(answer_check(&args->question.answer, err));
     ATTN_TRY(read_estimate(args, &how, err));
     how.n_place = args->question.ablation.places.n;
     attn_patch_grid(&how, NULL, question->words, &question->grid);

@@ -397,6 +397,9 @@ static enum attn_status check(const struct call *call, struct attn_error *err)
     const struct tokenize_args *args = call->args;
     const struct pairs_args *pairs = &args->pairs;
 
+    if (args->prompt.ids && option_find_given(call, "format|special|special-tokens|invalid"))
+        return refuse(err, NULL, "--%s is for a text, and --decode has ids",
+                      option_find_given(call, "format|special|special-tokens|invalid"));
     ATTN_TRY(prompt_check(&args->prompt, "attn-cli tokenize \"Life is short\"", err));
     if (args->pair && (args->prompt.ids || pairs_are_wanted(pairs)))
         return refuse(err, NULL, "'--pair' is a second text, which '%s' does not take",
@@ -410,9 +413,6 @@ static enum attn_status check(const struct call *call, struct attn_error *err)
                       "'--stride' is given without '--window'");
     if (pairs_are_wanted(pairs) && args->prompt.ids)
         return refuse(err, NULL, "pairs are made of a text, not of '--decode'");
-    if (args->prompt.ids && option_find_given(call, "format|special|special-tokens|invalid"))
-        return refuse(err, NULL, "--%s is for a text, and --decode has ids",
-                      option_find_given(call, "format|special|special-tokens|invalid"));
     if (pairs_are_wanted(pairs) && args->format == FORMAT_IDS)
         return refuse(err, NULL, "pairs have no '--format ids', expected table or json");
     return ATTN_OK;

@@ -105,6 +105,23 @@ static int metric_of(const struct answer_args *args)
                                             : ATTN_ANSWER_LOG_PROB;
 }
 
+enum attn_status answer_check(const struct answer_args *args, struct attn_error *err)
+{
+    const int metric = metric_of(args);
+    const char *option = args->foil             ? "foil"
+                         : args->foil_id >= 0   ? "foil-id"
+                         : args->target         ? "target"
+                         : args->target_id >= 0 ? "target-id"
+                                                : NULL;
+    const bool is_foil = option && option[0] == 'f';
+
+    if (!option || metric == ATTN_ANSWER_LOGIT_DIFF ||
+        (!is_foil && metric != ATTN_ANSWER_KL && metric != ATTN_ANSWER_CE))
+        return ATTN_OK;
+    return refuse(err, is_foil ? "--metric logit_diff compares it" : NULL,
+                  "--%s has no effect on --metric %s", option, answer_metric(args));
+}
+
 const char *answer_metric(const struct answer_args *args)
 {
     static const char *const names[ATTN_N_ANSWER_METRIC] = {[ATTN_ANSWER_LOGIT_DIFF] = "logit_diff",

@@ -35,6 +35,9 @@ extern const struct option_group gradient_options; /* fills a struct gradient_ar
 /* Whether any of these options is given. */
 bool answer_is_given(const struct answer_args *args);
 
+/* Refuses a token that has no part in the metric. */
+enum attn_status answer_check(const struct answer_args *args, struct attn_error *err);
+
 /* The token ids that a struct attn_answer_args points to. */
 struct answer_ids {
     int32_t target, foil;

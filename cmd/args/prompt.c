@@ -132,6 +132,13 @@ enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
     if (args->types && !args->ids)
         return refuse(err, "--ids 5,17,3 --types 0,0,1",
                       "--types is given without --ids, whose tokens it is about");
+    if ((args->special || args->special_tokens) && !args->source && args->label.n == 0 &&
+        (args->ids || args->embeds || args->image))
+        return refuse(err, NULL, "--%s is about a text, and --%s is given instead of one",
+                      args->special ? "special" : "special-tokens",
+                      args->ids      ? "ids"
+                      : args->embeds ? "embeds"
+                                     : "image");
     if (args->pair && (args->ids || args->embeds))
         return refuse(err, NULL, "--pair is a second text, which --%s does not take",
                       args->ids ? "ids" : "embeds");
