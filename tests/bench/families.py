@@ -1,11 +1,11 @@
 """families.py - translators and decoders beside transformers, as ratios of CPU time and of time.
 
-    python tests/bench/families.py [--models t5-small,gpt2] [--rounds 5] [--threads 2] [--folder DIR]
+    python tests/bench/families.py [--models t5-small,gpt2] [--rounds 5] [--threads 2] [--tokens 64] [--folder DIR]
 
 Random models of published shapes, saved by transformers once; those of 1B and more have two layers.
 attn-cli runs by its Python module (PYTHONPATH=lib/python), with the model open for reuse.
-`prefill`: 64 tokens of a source and 64 of a target (a decoder: 64 tokens), every pattern and all logits. `decode`: 64 tokens,
-greedy, after a source of 64 tokens, its encoding included (a decoder: after 64 tokens). Both programs are processes that
+`prefill`: --tokens of a source and as many of a target (a decoder: of a text), every pattern and all logits. `decode`: 64
+tokens, greedy, after a source of --tokens, its encoding included (a decoder: after a text of --tokens). Both programs are processes that
 stay open and take turns; a ratio is the time of transformers divided by that of attn-cli in the same round, and the
 median of the rounds is shown. CPU time is that of all threads; it hardly changes when other programs run. The ids that
 both generate are compared.
@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-N, N_NEW = 64, 64
+N_NEW = 64
 MARIAN = {"vocab_size": 59514, "d_model": 512, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 8,
           "decoder_attention_heads": 8, "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048, "activation_function": "swish",
           "max_position_embeddings": 512, "pad_token_id": 59513, "decoder_start_token_id": 59513, "eos_token_id": 0,
@@ -129,7 +129,7 @@ def compare(args, name):
                                str(args.threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
              for kind in ("Attn", "Transformers")]
     n_vocab = config_of(args.folder / name)["vocab_size"]
-    ids = [(i * 7919 + 13) % (n_vocab - 9) + 4 for i in range(N)]
+    ids = [(i * 7919 + 13) % (n_vocab - 9) + 4 for i in range(args.tokens)]
     for work in ("prefill", "decode"):
         rounds = [[ask(peer, work, ids) for peer in peers] for _ in range(args.rounds + 1)][1:]
         ratios = [statistics.median(theirs[i] / ours[i] for ours, theirs in rounds) for i in (0, 1)]
@@ -148,6 +148,7 @@ def main():
     parser.add_argument("--models", default=",".join(SHAPES))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--tokens", type=int, default=64)
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/release/bench/families"))
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     args = parser.parse_args()
