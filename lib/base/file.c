@@ -325,7 +325,7 @@ void attn_file_release(struct attn_file *file)
     void *data = (void *)(uintptr_t)file->data;
 
     if (file->storage == ATTN_FILE_MAPPED) {
-        attn_unmap_file(data, file->size);
+        attn_unmap(data, file->size);
         if (file->descriptor >= 0)
             close(file->descriptor);
     } else if (file->storage == ATTN_FILE_ALLOCATED) {

@@ -5,6 +5,7 @@
 #include "base/system.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,20 @@
 /* Defined by tests that want an allocation to fail; elsewhere its address is null. */
 bool attn_test_allocation_fails(void) __attribute__((weak));
 
-enum { HUGE_PAGE = 2 << 20 };
+enum {
+    HUGE_PAGE = 2 << 20,
+    LEAST_MAPPED = 1 << 20, /* bytes from which on a zeroed arena comes from the system */
+    SPARE_PART = 16,        /* of the machine's memory, which one that was released may keep */
+};
+
+/* Large pages in a large block: fewer faults, fewer misses of the address cache. */
+static void advise_large_pages(void *block, size_t n_byte)
+{
+    const size_t before = (HUGE_PAGE - (uintptr_t)block % HUGE_PAGE) % HUGE_PAGE;
+
+    if (n_byte >= before + (size_t)2 * HUGE_PAGE)
+        attn_advise_large_pages((char *)block + before, (n_byte - before) / HUGE_PAGE * HUGE_PAGE);
+}
 
 static void *allocate(size_t n_byte, size_t alignment, struct attn_error *err)
 {
@@ -30,16 +44,12 @@ static void *allocate(size_t n_byte, size_t alignment, struct attn_error *err)
 
 void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err)
 {
-    size_t n_byte, before;
+    size_t n_byte;
     void *block =
         allocate(attn_checked_mul(count, size, &n_byte) ? n_byte : SIZE_MAX, ATTN_ALIGNMENT, err);
 
-    if (!block)
-        return NULL;
-    /* Large pages in a large block: fewer faults, fewer misses of the address cache. */
-    before = (HUGE_PAGE - (uintptr_t)block % HUGE_PAGE) % HUGE_PAGE;
-    if (n_byte >= before + (size_t)2 * HUGE_PAGE)
-        attn_advise_large_pages((char *)block + before, (n_byte - before) / HUGE_PAGE * HUGE_PAGE);
+    if (block)
+        advise_large_pages(block, n_byte);
     return block;
 }
 
@@ -133,14 +143,9 @@ void *attn_arena_take(struct attn_arena *arena, size_t count, size_t size)
     return arena->base + start;
 }
 
-enum attn_status attn_arena_allocate(struct attn_arena *arena, struct attn_error *err)
+/* BASE, or NULL with ERR set, is the memory of what was measured. */
+static enum attn_status begin_takes(struct attn_arena *arena, void *base)
 {
-    unsigned char *base;
-
-    assert(!arena->base);
-    if (arena->is_overflowed)
-        return attn_error_no_memory(err);
-    base = attn_alloc_uninitialized(arena->used, 1, err);
     if (!base)
         return ATTN_NO_MEMORY;
     arena->base = base;
@@ -149,8 +154,74 @@ enum attn_status attn_arena_allocate(struct attn_arena *arena, struct attn_error
     return ATTN_OK;
 }
 
+enum attn_status attn_arena_allocate(struct attn_arena *arena, struct attn_error *err)
+{
+    assert(!arena->base);
+    if (arena->is_overflowed)
+        return attn_error_no_memory(err);
+    return begin_takes(arena, attn_alloc_uninitialized(arena->used, 1, err));
+}
+
+/* A block of the system's memory; what it is for follows. */
+struct block {
+    _Alignas(ATTN_ALIGNMENT) size_t n_byte;
+};
+
+/* The block that was given back last. The system clears new pages one by one, and in a virtual
+ * machine its host may have to find them first. */
+static _Atomic(struct block *) spare;
+
+static void give_back(struct block *block)
+{
+    if (!block || block->n_byte <= attn_memory_of_machine() / SPARE_PART)
+        block = atomic_exchange(&spare, block);
+    if (block)
+        attn_unmap(block, sizeof *block + block->n_byte);
+}
+
+/* A block for N_BYTE zeros, or NULL. */
+static struct block *take_block(size_t n_byte)
+{
+    struct block *block = atomic_exchange(&spare, NULL);
+
+    if (block && block->n_byte >= n_byte && block->n_byte / 4 <= n_byte) {
+        memset(block + 1, 0, n_byte);
+        return block;
+    }
+    if (block)
+        give_back(block);
+    block = attn_map_memory(sizeof *block + n_byte);
+    if (!block)
+        return NULL;
+    advise_large_pages(block, sizeof *block + n_byte);
+    block->n_byte = n_byte;
+    return block;
+}
+
+enum attn_status attn_arena_allocate_zeroed(struct attn_arena *arena, struct attn_error *err)
+{
+    const size_t n_byte = arena->used;
+    struct block *block = NULL;
+
+    assert(!arena->base);
+    if (arena->is_overflowed)
+        return attn_error_no_memory(err);
+    if (n_byte >= LEAST_MAPPED && n_byte < PTRDIFF_MAX)
+        block = take_block(n_byte);
+    arena->is_mapped = block;
+    return begin_takes(arena, block ? (void *)(block + 1) : attn_alloc(n_byte, 1, err));
+}
+
+void attn_memory_trim(void)
+{
+    give_back(NULL);
+}
+
 void attn_arena_release(struct attn_arena *arena)
 {
-    attn_free(arena->base);
+    if (arena->is_mapped)
+        give_back((struct block *)(void *)arena->base - 1);
+    else
+        attn_free(arena->base);
     *arena = (struct attn_arena){0};
 }

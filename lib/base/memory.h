@@ -109,6 +109,7 @@ struct attn_arena {
     size_t capacity;     /* bytes at base */
     size_t used;         /* bytes measured or handed out */
     bool is_overflowed;  /* a product overflowed while measuring: _allocate fails */
+    bool is_mapped;      /* base was taken from the system, not from the heap */
 };
 
 /* COUNT elements of SIZE bytes, 64-byte aligned, not cleared. NULL while measuring. */
@@ -116,6 +117,12 @@ void *attn_arena_take(struct attn_arena *arena, size_t count, size_t size);
 
 /* Allocates the measured size and rewinds, so that the takes can be repeated. */
 enum attn_status attn_arena_allocate(struct attn_arena *arena, struct attn_error *err);
+
+/* The same, zeroed. A block of 1 MiB and more is the system's own, and the last one that was
+ * released waits for the next, if it is at most a 16th of the machine's memory. */
+enum attn_status attn_arena_allocate_zeroed(struct attn_arena *arena, struct attn_error *err);
+
+void attn_memory_trim(void); /* gives the block that waits back to the system */
 
 void attn_arena_release(struct attn_arena *arena); /* frees and zeroes; a zeroed arena is allowed */
 

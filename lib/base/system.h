@@ -32,7 +32,12 @@ void attn_thread_keep_off(const struct attn_thread *thread, int core, int n_left
 
 /* Maps SIZE bytes of DESCRIPTOR, above 0, to be read; NULL where that is refused. */
 void *attn_map_file(int descriptor, size_t size);
-void attn_unmap_file(void *data, size_t size);
+
+/* SIZE bytes of zeros, above 0, whose pages are taken when they are first touched; NULL where that
+ * is refused. */
+void *attn_map_memory(size_t size);
+
+void attn_unmap(void *data, size_t size); /* of either */
 
 /* Whether DESCRIPTOR may stay open. A model may have more files than a process may have open: half
  * of these are left to others. */

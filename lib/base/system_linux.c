@@ -155,7 +155,14 @@ void *attn_map_file(int descriptor, size_t size)
     return data == MAP_FAILED ? NULL : data;
 }
 
-void attn_unmap_file(void *data, size_t size)
+void *attn_map_memory(size_t size)
+{
+    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return data == MAP_FAILED ? NULL : data;
+}
+
+void attn_unmap(void *data, size_t size)
 {
     munmap(data, size);
 }

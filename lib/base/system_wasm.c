@@ -103,7 +103,13 @@ void *attn_map_file(int descriptor, size_t size)
     return NULL;
 }
 
-void attn_unmap_file(void *data, size_t size)
+void *attn_map_memory(size_t size)
+{
+    (void)size;
+    return NULL;
+}
+
+void attn_unmap(void *data, size_t size)
 {
     (void)data, (void)size;
 }

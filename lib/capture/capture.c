@@ -8,8 +8,8 @@
 
 /* A site of a layer. */
 struct slot {
-    float *values;        /* owns; NULL: it is not selected */
-    unsigned char *cells; /* owns; of matrices: a bit a number, set where it counts */
+    float *values;        /* in a block; NULL: it is not selected */
+    unsigned char *cells; /* the same; of matrices: a bit a number, set where it counts */
     size_t n;             /* numbers */
 };
 
@@ -17,6 +17,7 @@ struct attn_capture {
     struct attn_selection *selection; /* owns */
     struct attn_trace trace;
     struct slot *slots;           /* owns; [(n_layer + 1), ATTN_N_SITE]: ATTN_NO_LAYER first */
+    struct attn_arena block;      /* owns; all values and cells, those of the encoder, too */
     size_t *row_of;               /* owns; [n_position] a query's place among the selected ones */
     struct attn_capture *encoder; /* owns; of the selection's encoder, or NULL */
 };
@@ -126,9 +127,9 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
     return ATTN_OK;
 }
 
-/* Takes the memory of SITE in LAYER, if it is selected. */
+/* Takes from BLOCK what SITE has in LAYER, if it is selected. */
 static enum attn_status reserve(struct attn_capture *capture, enum attn_site site, int layer,
-                                struct attn_error *err)
+                                struct attn_arena *block, struct attn_error *err)
 {
     const struct attn_selection *selection = capture->selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
@@ -143,24 +144,40 @@ static enum attn_status reserve(struct attn_capture *capture, enum attn_site sit
                           n_row_of(selection, site, layer), &n_row) ||
         !attn_checked_mul(n_row, width_of(selection, site, layer), &slot->n))
         return attn_error_no_memory(err);
-    ATTN_TRY(ATTN_ALLOC(slot->values, slot->n, err));
-    if (!attn_site_has_keys(site))
-        return ATTN_OK;
-    slot->cells = attn_alloc(slot->n / 8 + 1, 1, err);
-    return slot->cells ? ATTN_OK : ATTN_NO_MEMORY;
+    slot->values = attn_arena_take(block, slot->n, sizeof *slot->values);
+    if (attn_site_has_keys(site))
+        slot->cells = attn_arena_take(block, slot->n / 8 + 1, 1);
+    return ATTN_OK;
 }
 
-/* Copies SELECTION, numbers its queries, and takes the memory of all that is selected. */
-static enum attn_status reserve_all(struct attn_capture *capture,
-                                    const struct attn_selection *selection, struct attn_error *err)
+/* Takes from BLOCK all that is selected, in both stacks. */
+static enum attn_status reserve_all(struct attn_capture *capture, struct attn_arena *block,
+                                    struct attn_error *err)
+{
+    const int n_layer = (int)attn_selection_dims(capture->selection)->n_layer;
+
+    if (capture->encoder)
+        ATTN_TRY(reserve_all(capture->encoder, block, err));
+    for (int layer = ATTN_NO_LAYER; layer < n_layer; layer++)
+        for (enum attn_site site = 0; site < ATTN_N_SITE; site++)
+            if (attn_site_is_in_layer(site) == (layer != ATTN_NO_LAYER))
+                ATTN_TRY(reserve(capture, site, layer, block, err));
+    return ATTN_OK;
+}
+
+/* Copies SELECTION, of one stack or two, and numbers its queries. */
+static enum attn_status begin(struct attn_capture *capture, const struct attn_selection *selection,
+                              struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
     const struct attn_selection *encoder = attn_selection_encoder(selection);
     size_t n_row = 0;
 
     ATTN_TRY(attn_selection_copy(selection, &capture->selection, err));
-    if (encoder)
-        ATTN_TRY(attn_capture_create(encoder, &capture->encoder, err));
+    if (encoder) {
+        ATTN_TRY(ATTN_ALLOC(capture->encoder, 1, err));
+        ATTN_TRY(begin(capture->encoder, encoder, err));
+    }
     capture->trace = (struct attn_trace){capture->selection, keep_event, capture};
     ATTN_TRY(ATTN_ALLOC(capture->row_of, dims->n_position, err));
     ATTN_TRY(ATTN_ALLOC(capture->slots, n_slot(capture), err));
@@ -168,11 +185,16 @@ static enum attn_status reserve_all(struct attn_capture *capture,
         capture->row_of[query] = n_row;
         n_row += attn_selection_has_query(capture->selection, query);
     }
-    for (int layer = ATTN_NO_LAYER; layer < (int)dims->n_layer; layer++)
-        for (enum attn_site site = 0; site < ATTN_N_SITE; site++)
-            if (attn_site_is_in_layer(site) == (layer != ATTN_NO_LAYER))
-                ATTN_TRY(reserve(capture, site, layer, err));
     return ATTN_OK;
+}
+
+static enum attn_status allocate(struct attn_capture *capture,
+                                 const struct attn_selection *selection, struct attn_error *err)
+{
+    ATTN_TRY(begin(capture, selection, err));
+    ATTN_TRY(reserve_all(capture, &capture->block, err)); /* measures */
+    ATTN_TRY(attn_arena_allocate_zeroed(&capture->block, err));
+    return reserve_all(capture, &capture->block, err);
 }
 
 enum attn_status attn_capture_create(const struct attn_selection *selection,
@@ -183,7 +205,7 @@ enum attn_status attn_capture_create(const struct attn_selection *selection,
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(capture, "capture", err))
         return ATTN_INVALID;
     ATTN_TRY(ATTN_ALLOC(created, 1, err));
-    ATTN_RETURN_MADE(reserve_all(created, selection, err), capture, created, attn_capture_free);
+    ATTN_RETURN_MADE(allocate(created, selection, err), capture, created, attn_capture_free);
 }
 
 /* Whether SITE, LAYER and HEAD exist. */
@@ -237,10 +259,7 @@ void attn_capture_free(struct attn_capture *capture)
 {
     if (!capture)
         return;
-    for (size_t i = 0; capture->slots && i < n_slot(capture); i++) {
-        attn_free(capture->slots[i].values);
-        attn_free(capture->slots[i].cells);
-    }
+    attn_arena_release(&capture->block);
     attn_free(capture->slots);
     attn_free(capture->row_of);
     attn_capture_free(capture->encoder);

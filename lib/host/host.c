@@ -242,6 +242,7 @@ void attn_host_free(struct attn_host *host)
         attn_pool_free(host->pool);
     attn_free(host->files);
     attn_free(host);
+    attn_memory_trim();
 }
 
 int attn_host_n_thread(const struct attn_host *host)

@@ -150,6 +150,27 @@ START_TEST(arena_measures_then_carves)
 }
 END_TEST
 
+START_TEST(arenas_are_zeroed_when_that_is_asked_for)
+{
+    static const size_t sizes[] = {0, 1000, 5 << 20}; /* the last comes from the system */
+
+    for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
+        const size_t size = sizes[i / 2];
+        struct attn_arena arena = {0};
+        unsigned char *bytes;
+
+        attn_arena_take(&arena, size, 1);
+        ck_assert_int_eq(attn_arena_allocate_zeroed(&arena, NULL), ATTN_OK);
+        bytes = attn_arena_take(&arena, size, 1);
+        ck_assert_uint_eq((uintptr_t)bytes % ATTN_ALIGNMENT, 0);
+        for (size_t k = 0; k < size; k++)
+            ck_assert_uint_eq(bytes[k], 0);
+        memset(bytes, 1, size); /* the next one may get the same memory */
+        attn_arena_release(&arena);
+    }
+}
+END_TEST
+
 START_TEST(arena_without_takes_can_be_allocated)
 {
     struct attn_arena arena = {0};
@@ -355,9 +376,10 @@ END_TEST
 ATTN_SUITE("base memory", blocks_are_aligned_and_cleared, sizes_that_overflow_are_out_of_memory,
            large_blocks_begin_with_a_large_page, growing_keeps_the_content_and_is_linear,
            growing_that_fails_changes_nothing, copies_end_with_a_nul, arena_measures_then_carves,
-           arena_without_takes_can_be_allocated, arena_reports_overflow_and_lack_of_memory,
-           buffer_appends_in_order, buffer_writes_integers_in_decimal,
-           buffer_formats_text_longer_than_its_memory, buffer_has_memory_after_an_empty_append,
-           buffer_keeps_its_first_failure, first_error_and_first_hint_win,
-           long_messages_are_cut_between_characters, system_errors_name_verb_path_and_reason,
-           every_status_has_a_text, address_space_is_there_or_not)
+           arenas_are_zeroed_when_that_is_asked_for, arena_without_takes_can_be_allocated,
+           arena_reports_overflow_and_lack_of_memory, buffer_appends_in_order,
+           buffer_writes_integers_in_decimal, buffer_formats_text_longer_than_its_memory,
+           buffer_has_memory_after_an_empty_append, buffer_keeps_its_first_failure,
+           first_error_and_first_hint_win, long_messages_are_cut_between_characters,
+           system_errors_name_verb_path_and_reason, every_status_has_a_text,
+           address_space_is_there_or_not)
