@@ -129,11 +129,11 @@ float attn_score_bias_at(const struct attn_score_bias *bias, size_t head, size_t
     float slope, product;
     uint32_t bits;
 
-    if (bias->buckets) {
+    if (bias->farthest > 0) {
         const size_t far = bias->farthest;
         const size_t at = j + far < i ? 0 : j > i + far ? 2 * far : j + far - i;
 
-        return bias->slopes[bias->buckets[at] * bias->n_head + head];
+        return bias->slopes[head * (2 * far + 1) + at];
     }
     slope = bias->slopes[head];
     product = slope * (float)j;

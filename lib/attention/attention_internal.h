@@ -10,15 +10,12 @@
 void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_key);
 
 /* Numbers that are added to scores: ALiBi (Press et al. 2108.12409), slope * (j - i) of each head;
- * or the relative biases of T5 (Raffel et al. 1910.10683), one number for each bucket of distances.
- */
+ * or the relative biases of T5 (Raffel et al. 1910.10683), a number for each distance. */
 struct attn_score_bias {
-    bool is_of_key; /* bfloat16(slope * j) instead, and before the scale, not after it */
-    /* [2 * farthest + 1] the bucket of distance j - i, from -farthest on; farther keys have the
-     * bucket of the farthest. NULL: slopes. */
-    uint16_t *buckets;
-    size_t farthest, n_head;
-    float slopes[]; /* [n_head], or [buckets, n_head] the bias of each bucket */
+    bool is_of_key;  /* bfloat16(slope * j) instead, and before the scale, not after it */
+    size_t farthest; /* the last distance with a bias of its own; 0: slopes */
+    float slopes[]; /* [n_head], or [n_head, 2 * farthest + 1] the bias of each distance j - i, from
+                       -farthest on */
 };
 
 /* The number that BIAS adds to the score of query i and key j in HEAD. */

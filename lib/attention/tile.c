@@ -44,12 +44,41 @@ bool attn_tile_is_scored(const struct attn_tile *tile)
     return attention->score_cap > 0 || attention->bias || tile->feed->key_mask;
 }
 
-static void add_bias(const struct attn_tile *tile, const struct attn_tile_span *span, float *x)
+/* How many of N keys from FIRST on are before KEY. */
+static size_t n_before(size_t key, size_t first, size_t n)
+{
+    return key <= first ? 0 : key - first < n ? key - first : n;
+}
+
+/* X [n] of SPAN plus the bias of each distance from POSITION. */
+static void add_distances(const struct attn_score_bias *bias, const struct attn_kernels *kernels,
+                          size_t head, size_t position, const struct attn_tile_span *span, float *x)
+{
+    const size_t far = bias->farthest;
+    const float *biases = bias->slopes + head * (2 * far + 1);
+    const size_t begin = n_before(position > far ? position - far : 0, span->first, span->n);
+    const size_t end = n_before(position + far, span->first, span->n);
+
+    for (size_t j = 0; j < begin; j++)
+        x[j] += biases[0];
+    if (begin < end)
+        kernels->add(x + begin, biases + (span->first + begin + far - position), end - begin,
+                     x + begin);
+    for (size_t j = end; j < span->n; j++)
+        x[j] += biases[2 * far];
+}
+
+static void add_bias(const struct attn_tile *tile, const struct attn_kernels *kernels,
+                     const struct attn_tile_span *span, float *x)
 {
     const struct attn_score_bias *bias = tile->feed->attention->bias;
     const size_t position = tile->row0 + span->i + tile->feed->ahead;
     const size_t head = tile->feed->attention->first_head + (size_t)tile->head;
 
+    if (bias->farthest > 0 && !span->keys) {
+        add_distances(bias, kernels, head, position, span, x);
+        return;
+    }
     for (size_t j = 0; j < span->n; j++)
         x[j] += attn_score_bias_at(bias, head, position,
                                    span->keys ? (size_t)span->keys[j] : span->first + j);
@@ -60,12 +89,14 @@ void attn_tile_score(const struct attn_tile *tile, const struct attn_kernels *ke
 {
     const struct attn_attention *attention = tile->feed->attention;
     const int32_t *mask = tile->feed->key_mask, *keys = span->keys;
+    const float scale = attn_tile_scale(tile);
 
     if (attention->bias && attention->bias->is_of_key)
-        add_bias(tile, span, x);
-    kernels->scale(x, attn_tile_scale(tile), span->n, x);
+        add_bias(tile, kernels, span, x);
+    if (scale != 1)
+        kernels->scale(x, scale, span->n, x);
     if (attention->bias && !attention->bias->is_of_key)
-        add_bias(tile, span, x);
+        add_bias(tile, kernels, span, x);
     if (uncapped)
         memcpy(uncapped, x, span->n * sizeof *x);
     if (attention->score_cap > 0)

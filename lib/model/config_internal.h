@@ -29,7 +29,7 @@ struct attn_config_layers {
     float *divisors;                  /* owns; of rotary frequencies, or these as a file has them;
                                          or NULL */
     struct attn_score_bias *bias;     /* owns; of all layers, or NULL */
-    uint16_t *buckets;                /* owns; its buckets, or NULL */
+    uint16_t *buckets;                /* owns; those of its distances, or NULL */
     attn_site_set *lacking;           /* owns; [n_layer] */
     bool *is_dense;                   /* owns; [n_layer] */
     const char **labels;              /* owns; [n_vocab] of a classifier, or NULL */

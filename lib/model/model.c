@@ -165,18 +165,28 @@ static enum attn_status read_frequencies(struct attn_model *m, struct attn_error
     return ATTN_OK;
 }
 
-/* Reads the biases of buckets, which are float32 in the config of M. */
+/* Reads the biases of buckets [n_bucket, n_head] and gives each distance that of its bucket. */
 static enum attn_status read_biases(struct attn_model *m, struct attn_error *err)
 {
     const struct attn_tensor *table = &m->weights.relative_bias;
     struct attn_score_bias *bias = m->layers.bias;
-    const size_t n = m->config.stack.n_bucket * m->config.n_head;
+    const size_t n_head = m->config.n_head, n = m->config.stack.n_bucket * n_head;
+    const size_t n_distance = table->data ? 2 * bias->farthest + 1 : 0;
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    float *of_buckets;
+    bool is_finite;
 
     if (!table->data)
         return ATTN_OK;
-    kernels->convert(table->data, table->dtype, n, bias->slopes);
-    if (kernels->is_finite(bias->slopes, n))
+    of_buckets = attn_alloc_uninitialized(n, sizeof *of_buckets, err);
+    if (!of_buckets)
+        return ATTN_NO_MEMORY;
+    kernels->convert(table->data, table->dtype, n, of_buckets);
+    is_finite = kernels->is_finite(of_buckets, n);
+    for (size_t i = 0; i < n_head * n_distance; i++)
+        bias->slopes[i] = of_buckets[m->layers.buckets[i % n_distance] * n_head + i / n_distance];
+    attn_free(of_buckets);
+    if (is_finite)
         return ATTN_OK;
     return attn_error_set(
         err, ATTN_FORMAT,

@@ -88,7 +88,6 @@ static enum attn_status add_buckets(const struct attn_json *json, struct attn_co
 {
     enum { MOST = 1 << 15 };
     const struct attn_node *root = attn_json_root(json);
-    const size_t n_head = config->n_head;
     size_t far;
 
     config->stack.n_bucket = 32;
@@ -107,15 +106,13 @@ static enum attn_status add_buckets(const struct attn_json *json, struct attn_co
     if (!layers->buckets)
         return ATTN_NO_MEMORY;
     layers->bias = attn_alloc(
-        1, sizeof *layers->bias + config->stack.n_bucket * n_head * sizeof *layers->bias->slopes,
+        1, sizeof *layers->bias + config->n_head * (2 * far + 1) * sizeof *layers->bias->slopes,
         err);
     if (!layers->bias)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i <= 2 * far; i++)
         layers->buckets[i] = bucket_of(config, (double)i - (double)far);
-    layers->bias->buckets = layers->buckets;
     layers->bias->farthest = far;
-    layers->bias->n_head = n_head;
     for (size_t layer = 0; layer < config->n_layer; layer++)
         layers->attention[layer].bias = layers->is_cross[layer] ? NULL : layers->bias;
     return ATTN_OK;
