@@ -61,23 +61,43 @@ static void add_places(const struct attn_model *model, const struct attn_kernels
     }
 }
 
-/* ROW [d]: the sines of POSITION / 10000^(2i/d), then the cosines. M2M100's last power is 10000,
- * its angles have the precision of float32, and the last number of an odd d is 0. */
-static void fill_sines(const struct attn_config *config, size_t position, float *row)
+/* Whether row I of ROWS pads: it has the position before the first one, and is not counted. */
+static bool is_padding(const struct attn_model *model, const struct attn_embedding_rows *rows,
+                       size_t i)
 {
+    const struct attn_config *config = &model->config;
+    const size_t first = config->first_position;
+
+    return (config->is_encoder || !model->weights.positions.data) &&
+           !config->stack.counts_padding && first > 0 && rows->ids &&
+           (size_t)rows->ids[i] == first - 1;
+}
+
+/* x[i] += the sines of p / 10000^(2k/d) at k, then the cosines. M2M100's last power is 10000, its
+ * angles have the precision of float32, and it adds nothing to the last number of an odd d. */
+static void add_sines(const struct attn_model *model, const struct attn_embedding_rows *rows,
+                      float *x)
+{
+    const struct attn_config *config = &model->config;
     const bool is_m2m = config->stack.makes_positions == ATTN_SINES_M2M100;
     const size_t d = config->d_embed, n_sine = is_m2m ? d / 2 : d - d / 2;
     const float step = (float)(attn_log(10000) / (n_sine > 1 ? (double)n_sine - 1 : 1));
 
-    row[d - 1] = 0;
-    for (size_t i = 0; i < n_sine; i++) {
-        const float power = is_m2m ? (float)attn_exp((double)((float)i * -step)) : 0;
-        const double angle = is_m2m ? (double)((float)position * power)
-                                    : (double)position / attn_pow(10000, 2 * (double)i / (double)d);
+    for (size_t k = 0; k < n_sine; k++) {
+        const float power = is_m2m ? (float)attn_exp((double)((float)k * -step)) : 0;
+        const double divisor = is_m2m ? 1 : attn_pow(10000, 2 * (double)k / (double)d);
+        size_t next = config->first_position + rows->row0;
 
-        row[i] = (float)attn_sin(angle);
-        if (n_sine + i < d)
-            row[n_sine + i] = (float)attn_cos(angle);
+        for (size_t i = 0; i < rows->n; i++) {
+            const bool is_pad = is_padding(model, rows, i);
+            const double angle = is_m2m ? (double)((float)next * power) : (double)next / divisor;
+
+            if (!is_pad)
+                x[i * d + k] += (float)attn_sin(angle);
+            if (!is_pad && n_sine + k < d)
+                x[i * d + n_sine + k] += (float)attn_cos(angle);
+            next += !is_pad || !config->is_encoder; /* a decoder's rows are fed in any parts */
+        }
     }
 }
 
@@ -88,26 +108,17 @@ void attn_model_add_positions(const struct attn_model *model, const struct attn_
     const size_t first = model->config.first_position;
     const size_t d = table->data ? table->shape[table->rank - 1] : 0; /* of the stream, if the
                                                                          embedding was mapped */
-    const bool is_made = !table->data && model->config.stack.makes_positions;
     size_t next = first + rows->row0;
 
-    if (rows->grid.n_row > 0) {
+    if (rows->grid.n_row > 0)
         add_places(model, kernels, rows, row, x);
-        return;
-    }
-    for (size_t i = 0; (is_made || table->data) && i < rows->n; i++) {
-        const bool is_pad = (model->config.is_encoder || is_made) &&
-                            !model->config.stack.counts_padding && first > 0 && rows->ids &&
-                            (size_t)rows->ids[i] == first - 1;
+    else if (!table->data && model->config.stack.makes_positions)
+        add_sines(model, rows, x);
+    for (size_t i = 0; rows->grid.n_row == 0 && table->data && i < rows->n; i++) {
+        const bool is_pad = is_padding(model, rows, i);
 
-        if (!is_made) {
-            add_row(kernels, table, is_pad ? first - 1 : next, d, row, x + i * d);
-        } else if (!is_pad) {
-            fill_sines(&model->config, next, row);
-            kernels->add(x + i * model->config.d_embed, row, model->config.d_embed,
-                         x + i * model->config.d_embed);
-        }
-        next += !is_pad || !model->config.is_encoder; /* a decoder's rows are fed in any parts */
+        add_row(kernels, table, is_pad ? first - 1 : next, d, row, x + i * d);
+        next += !is_pad || !model->config.is_encoder;
     }
 }
 
