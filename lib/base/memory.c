@@ -16,7 +16,7 @@ bool attn_test_allocation_fails(void) __attribute__((weak));
 enum {
     HUGE_PAGE = 2 << 20,
     LEAST_MAPPED = 1 << 20, /* bytes from which on a zeroed arena comes from the system */
-    SPARE_PART = 16,        /* of the machine's memory, which one that was released may keep */
+    SPARE_PART = 16,        /* of the machine's memory, which a block that waits may take */
 };
 
 /* Large pages in a large block: fewer faults, fewer misses of the address cache. */
@@ -167,29 +167,58 @@ struct block {
     _Alignas(ATTN_ALIGNMENT) size_t n_byte;
 };
 
-/* The block that was given back last. The system clears new pages one by one, and in a virtual
- * machine its host may have to find them first. */
-static _Atomic(struct block *) spare;
+struct attn_spare {
+    atomic_size_t n_holder;
+    _Atomic(struct block *) block; /* owns; NULL: there is none */
+};
 
-static void give_back(struct block *block)
+struct attn_spare *attn_spare_create(struct attn_error *err)
 {
-    if (!block || block->n_byte <= attn_memory_of_machine() / SPARE_PART)
-        block = atomic_exchange(&spare, block);
+    struct attn_spare *spare = attn_alloc(1, sizeof *spare, err);
+
+    return attn_spare_hold(spare);
+}
+
+struct attn_spare *attn_spare_hold(struct attn_spare *spare)
+{
+    if (spare)
+        atomic_fetch_add(&spare->n_holder, 1);
+    return spare;
+}
+
+static void unmap_block(struct block *block)
+{
     if (block)
         attn_unmap(block, sizeof *block + block->n_byte);
 }
 
-/* A block for N_BYTE zeros, or NULL. */
-static struct block *take_block(size_t n_byte)
+void attn_spare_drop(struct attn_spare *spare)
 {
-    struct block *block = atomic_exchange(&spare, NULL);
+    if (!spare || atomic_fetch_sub(&spare->n_holder, 1) > 1)
+        return;
+    unmap_block(atomic_load(&spare->block));
+    attn_free(spare);
+}
+
+/* Lets BLOCK wait in SPARE, which may be NULL, unless it is large. */
+static void give_back(struct attn_spare *spare, struct block *block)
+{
+    if (spare && block->n_byte <= attn_memory_of_machine() / SPARE_PART)
+        block = atomic_exchange(&spare->block, block);
+    unmap_block(block);
+}
+
+/* A block for N_BYTE zeros, or NULL. */
+static struct block *take_block(struct attn_spare *spare, size_t n_byte)
+{
+    struct block *block = spare ? atomic_exchange(&spare->block, NULL) : NULL;
 
     if (block && block->n_byte >= n_byte && block->n_byte / 4 <= n_byte) {
         memset(block + 1, 0, n_byte);
         return block;
     }
     if (block)
-        give_back(block);
+        give_back(spare, block);
     block = attn_map_memory(sizeof *block + n_byte);
     if (!block)
         return NULL;
@@ -207,21 +236,17 @@ enum attn_status attn_arena_allocate_zeroed(struct attn_arena *arena, struct att
     if (arena->is_overflowed)
         return attn_error_no_memory(err);
     if (n_byte >= LEAST_MAPPED && n_byte < PTRDIFF_MAX)
-        block = take_block(n_byte);
+        block = take_block(arena->spare, n_byte);
     arena->is_mapped = block;
     return begin_takes(arena, block ? (void *)(block + 1) : attn_alloc(n_byte, 1, err));
-}
-
-void attn_memory_trim(void)
-{
-    give_back(NULL);
 }
 
 void attn_arena_release(struct attn_arena *arena)
 {
     if (arena->is_mapped)
-        give_back((struct block *)(void *)arena->base - 1);
+        give_back(arena->spare, (struct block *)(void *)arena->base - 1);
     else
         attn_free(arena->base);
+    attn_spare_drop(arena->spare);
     *arena = (struct attn_arena){0};
 }

@@ -105,11 +105,12 @@ static inline bool attn_checked_add(size_t a, size_t b, size_t *out)
  *     attn_arena_release(&arena);
  */
 struct attn_arena {
-    unsigned char *base; /* owns; NULL while measuring */
-    size_t capacity;     /* bytes at base */
-    size_t used;         /* bytes measured or handed out */
-    bool is_overflowed;  /* a product overflowed while measuring: _allocate fails */
-    bool is_mapped;      /* base was taken from the system, not from the heap */
+    unsigned char *base;      /* owns; NULL while measuring */
+    size_t capacity;          /* bytes at base */
+    size_t used;              /* bytes measured or handed out */
+    bool is_overflowed;       /* a product overflowed while measuring: _allocate fails */
+    bool is_mapped;           /* base was taken from the system, not from the heap */
+    struct attn_spare *spare; /* holds; set before _allocate_zeroed; NULL: none */
 };
 
 /* COUNT elements of SIZE bytes, 64-byte aligned, not cleared. NULL while measuring. */
@@ -118,12 +119,20 @@ void *attn_arena_take(struct attn_arena *arena, size_t count, size_t size);
 /* Allocates the measured size and rewinds, so that the takes can be repeated. */
 enum attn_status attn_arena_allocate(struct attn_arena *arena, struct attn_error *err);
 
-/* The same, zeroed. A block of 1 MiB and more is the system's own, and the last one that was
- * released waits for the next, if it is at most a 16th of the machine's memory. */
+/* The same, zeroed. A block of 1 MiB and more is the system's own. */
 enum attn_status attn_arena_allocate_zeroed(struct attn_arena *arena, struct attn_error *err);
 
-void attn_memory_trim(void); /* gives the block that waits back to the system */
-
 void attn_arena_release(struct attn_arena *arena); /* frees and zeroes; a zeroed arena is allowed */
+
+/*
+ * Where the last block that was released waits for the next zeroed arena, if it takes at most a
+ * 16th of the machine's memory. The system clears new pages one by one, and in a virtual machine
+ * its host may have to find them first. All who hold it may be in different threads; NULL is
+ * allowed. The last one who drops it frees it.
+ */
+struct attn_spare;
+struct attn_spare *attn_spare_create(struct attn_error *err); /* NULL on failure, with err set */
+struct attn_spare *attn_spare_hold(struct attn_spare *spare); /* SPARE */
+void attn_spare_drop(struct attn_spare *spare);
 
 #endif

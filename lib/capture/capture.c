@@ -1,5 +1,5 @@
 /* capture.c - one block of memory for each selected site of each layer, filled row by row. */
-#include "capture/capture.h"
+#include "capture/capture_internal.h"
 
 #include "base/given.h"
 #include "base/memory.h"
@@ -189,23 +189,32 @@ static enum attn_status begin(struct attn_capture *capture, const struct attn_se
 }
 
 static enum attn_status allocate(struct attn_capture *capture,
-                                 const struct attn_selection *selection, struct attn_error *err)
+                                 const struct attn_selection *selection, struct attn_spare *spare,
+                                 struct attn_error *err)
 {
+    capture->block.spare = attn_spare_hold(spare);
     ATTN_TRY(begin(capture, selection, err));
     ATTN_TRY(reserve_all(capture, &capture->block, err)); /* measures */
     ATTN_TRY(attn_arena_allocate_zeroed(&capture->block, err));
     return reserve_all(capture, &capture->block, err);
 }
 
-enum attn_status attn_capture_create(const struct attn_selection *selection,
-                                     struct attn_capture **capture, struct attn_error *err)
+enum attn_status attn_capture_create_in(struct attn_spare *spare,
+                                        const struct attn_selection *selection,
+                                        struct attn_capture **capture, struct attn_error *err)
 {
     struct attn_capture *created;
 
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(capture, "capture", err))
         return ATTN_INVALID;
     ATTN_TRY(ATTN_ALLOC(created, 1, err));
-    ATTN_RETURN_MADE(allocate(created, selection, err), capture, created, attn_capture_free);
+    ATTN_RETURN_MADE(allocate(created, selection, spare, err), capture, created, attn_capture_free);
+}
+
+enum attn_status attn_capture_create(const struct attn_selection *selection,
+                                     struct attn_capture **capture, struct attn_error *err)
+{
+    return attn_capture_create_in(NULL, selection, capture, err);
 }
 
 /* Whether SITE, LAYER and HEAD exist. */

@@ -175,6 +175,11 @@ static enum attn_status open_all(struct attn_host *host, const struct attn_sourc
                                  struct attn_error *err)
 {
     ATTN_TRY(attn_pool_create(host->options.n_thread, &host->pool, err));
+    if (host->options.reuse) {
+        host->spare = attn_spare_create(err);
+        if (!host->spare)
+            return ATTN_NO_MEMORY;
+    }
     return source ? open_source(host, source, err) : ATTN_OK;
 }
 
@@ -240,9 +245,9 @@ void attn_host_free(struct attn_host *host)
     }
     if (!host->is_later)
         attn_pool_free(host->pool);
+    attn_spare_drop(host->spare);
     attn_free(host->files);
     attn_free(host);
-    attn_memory_trim();
 }
 
 int attn_host_n_thread(const struct attn_host *host)

@@ -32,6 +32,7 @@ struct attn_host {
     struct attn_pool *pool;              /* owns, unless is_later */
     struct attn_file_identity *files;    /* [n_file] owns; what the model was read from */
     size_t n_file;
+    struct attn_spare *spare; /* holds; of captures of runs; NULL: it is not reused */
 
     /* Of a directory with two towers. */
     struct attn_kept_source kept;

@@ -460,7 +460,7 @@ static enum attn_status make_listeners(const struct attn_many_task *task,
         ATTN_TRY(
             attn_edges_create(item->watched, task->options.n_edge, item->pool, &item->edges, err));
     if (task->options.keeps_tensors)
-        ATTN_TRY(attn_capture_create(item->run->selection, &item->capture, err));
+        ATTN_TRY(attn_run_begin_capture(item->run, &item->capture, err));
     if (task->options.has_logits) {
         const size_t n_vocab = attn_model_config(task->host->model)->n_vocab;
 

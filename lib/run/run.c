@@ -7,7 +7,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "capture/capture.h"
+#include "capture/capture_internal.h"
 #include "derived/derived.h"
 #include "derived/gradient.h"
 #include "formats/ndarray_internal.h"
@@ -1182,6 +1182,14 @@ enum attn_status attn_run_request(struct attn_host *host, const struct attn_requ
     return status;
 }
 
+enum attn_status attn_run_begin_capture(const struct attn_run *run, struct attn_capture **capture,
+                                        struct attn_error *err)
+{
+    if (!attn_is_given(run, "run", err))
+        return ATTN_INVALID;
+    return attn_capture_create_in(run->host->spare, run->selection, capture, err);
+}
+
 enum attn_status attn_run_capture(struct attn_host *host, const struct attn_request *request,
                                   struct attn_capture **capture, struct attn_result *result,
                                   struct attn_error *err)
@@ -1194,7 +1202,7 @@ enum attn_status attn_run_capture(struct attn_host *host, const struct attn_requ
         !attn_is_given(capture, "capture", err) || !attn_is_given(result, "result", err))
         return ATTN_INVALID;
     ATTN_TRY(prepare_for(host, NULL, true, request, &run, err));
-    status = attn_capture_create(attn_run_selection(run), &made, err);
+    status = attn_run_begin_capture(run, &made, err);
     if (status == ATTN_OK)
         status = attn_run_perform(run, attn_capture_trace(made), result, err);
     attn_run_free(run);

@@ -63,6 +63,12 @@ ATTN_API const struct attn_labels *attn_run_labels(const struct attn_run *run);
 ATTN_API enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace *observer,
                                            struct attn_result *result, struct attn_error *err);
 
+/* attn_capture_create() of that selection, for an observer. If the host is for reuse, the memory of
+ * the last one that was freed is used again; the capture may outlive run and host. */
+ATTN_API enum attn_status attn_run_begin_capture(const struct attn_run *run,
+                                                 struct attn_capture **capture,
+                                                 struct attn_error *err);
+
 /* Prepares, performs and frees. */
 ATTN_API enum attn_status attn_run_request(struct attn_host *host,
                                            const struct attn_request *request,

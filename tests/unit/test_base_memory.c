@@ -155,12 +155,14 @@ START_TEST(arenas_are_zeroed_when_that_is_asked_for)
 {
     static const size_t sizes[] = {0, 1000, 5 << 20}; /* the last comes from the system */
 
+    struct attn_spare *spare = attn_spare_create(NULL);
+
 #ifdef M_PERTURB
     ck_assert_int_eq(mallopt(M_PERTURB, 1), 1); /* the heap's memory is filled */
 #endif
     for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
         const size_t size = sizes[i / 2];
-        struct attn_arena arena = {0};
+        struct attn_arena arena = {.spare = attn_spare_hold(spare)};
         unsigned char *bytes;
 
         attn_arena_take(&arena, size, 1);
@@ -172,6 +174,39 @@ START_TEST(arenas_are_zeroed_when_that_is_asked_for)
         memset(bytes, 1, size); /* the next one may get the same memory */
         attn_arena_release(&arena);
     }
+    attn_spare_drop(spare);
+}
+END_TEST
+
+/* The base of an arena of SIZE zeros, which has been released to SPARE, perhaps its last holder. */
+static const void *use_arena(struct attn_spare *spare, size_t size)
+{
+    struct attn_arena arena = {.spare = attn_spare_hold(spare)};
+    const void *base;
+
+    attn_arena_take(&arena, size, 1);
+    ck_assert_int_eq(attn_arena_allocate_zeroed(&arena, NULL), ATTN_OK);
+    base = arena.base;
+    attn_arena_release(&arena);
+    return base;
+}
+
+START_TEST(a_released_block_waits_for_an_arena_of_its_size)
+{
+    struct attn_spare *spare = attn_spare_create(NULL);
+    struct attn_arena last = {.spare = attn_spare_hold(spare)};
+    const void *base = use_arena(spare, 8 << 20), *larger;
+
+    ck_assert_ptr_eq(use_arena(spare, 5 << 20), base);
+    ck_assert_ptr_eq(use_arena(spare, 8 << 20), base);
+    larger = use_arena(spare, (8 << 20) + 1);
+    ck_assert_ptr_ne(larger, base);
+    ck_assert_ptr_eq(use_arena(spare, 8 << 20), larger); /* it took the place */
+    ck_assert_ptr_ne(use_arena(spare, 1 << 20), larger);
+    attn_arena_take(&last, 3 << 20, 1);
+    ck_assert_int_eq(attn_arena_allocate_zeroed(&last, NULL), ATTN_OK);
+    attn_spare_drop(spare);
+    attn_arena_release(&last); /* the last holder frees all */
 }
 END_TEST
 
@@ -380,7 +415,8 @@ END_TEST
 ATTN_SUITE("base memory", blocks_are_aligned_and_cleared, sizes_that_overflow_are_out_of_memory,
            large_blocks_begin_with_a_large_page, growing_keeps_the_content_and_is_linear,
            growing_that_fails_changes_nothing, copies_end_with_a_nul, arena_measures_then_carves,
-           arenas_are_zeroed_when_that_is_asked_for, arena_without_takes_can_be_allocated,
+           arenas_are_zeroed_when_that_is_asked_for,
+           a_released_block_waits_for_an_arena_of_its_size, arena_without_takes_can_be_allocated,
            arena_reports_overflow_and_lack_of_memory, buffer_appends_in_order,
            buffer_writes_integers_in_decimal, buffer_formats_text_longer_than_its_memory,
            buffer_has_memory_after_an_empty_append, buffer_keeps_its_first_failure,

@@ -2541,6 +2541,7 @@ FUNCTIONS = {
     "attn_run_selection": (c_void_p, [c_void_p]),
     "attn_run_labels": (POINTER(attn_labels), [c_void_p]),
     "attn_run_perform": (c_int, [c_void_p, POINTER(attn_trace), POINTER(attn_result), POINTER(attn_error)]),
+    "attn_run_begin_capture": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_run_request": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_result), POINTER(attn_error)]),
     "attn_run_capture": (c_int, [c_void_p, POINTER(attn_request), POINTER(c_void_p), POINTER(attn_result), POINTER(attn_error)]),
     "attn_result_tables": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),

@@ -345,7 +345,7 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
         elif not request.keeps_tensors:
             trace = None
         else:
-            capture, owner = _capture(labels.selection)
+            capture, owner = _capture(run, labels.selection)
             trace = lib.attn_capture_trace(capture)
         call("attn_run_perform", run, trace, byref(found))
         if not on_event and trace:
@@ -363,12 +363,12 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
     return result
 
 
-def _capture(selection):
-    """A capture of SELECTION, and its owner, who owns a copy of the selection too: they outlive the run."""
+def _capture(run, selection):
+    """A capture of RUN, and its owner, who owns a copy of SELECTION, its own, too: they outlive the run."""
     copy, capture, owner = c_void_p(), c_void_p(), Owner()
     call("attn_selection_copy", selection, byref(copy))
     owner.parts.append((lib.attn_selection_free, copy))
-    call("attn_capture_create", copy, byref(capture))
+    call("attn_run_begin_capture", run, byref(capture))
     owner.parts.append((lib.attn_capture_free, capture))
     return capture, owner
 
