@@ -158,7 +158,7 @@ START_TEST(arenas_are_zeroed_when_that_is_asked_for)
     struct attn_spare *spare = attn_spare_create(NULL);
 
 #ifdef M_PERTURB
-    ck_assert_int_eq(mallopt(M_PERTURB, 1), 1); /* the heap's memory is filled */
+    mallopt(M_PERTURB, 1); /* fills the heap's memory; ASan fills it by itself, and says no */
 #endif
     for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
         const size_t size = sizes[i / 2];
