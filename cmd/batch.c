@@ -490,6 +490,7 @@ static enum attn_status work(struct batch *batch, struct attn_error *err)
     ATTN_TRY(model_source_find(&args->model, &args->running, &batch->source, err));
     ATTN_TRY(model_host_open(&batch->source.source, &args->model, &args->running, true,
                              &batch->host, err));
+    ATTN_TRY(model_check_tower(&args->model, attn_model_config(attn_host_model(batch->host)), err));
     ATTN_TRY(ablation_fill(&batch->args->ablation, batch->host, &batch->request, err));
     interrupt_catch();
     return run_all(batch, err);

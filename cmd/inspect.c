@@ -281,6 +281,7 @@ static enum attn_status open_model(struct inspect_args *args, struct inspection 
     options.user = args;
     if (attn_model_open(&inspection->source.source, &options, &inspection->model, err) != ATTN_OK)
         return open_alone(args, inspection, err);
+    ATTN_TRY(model_check_tower(&args->model, attn_model_config(inspection->model), err));
     inspection->given.model = inspection->model;
     inspection->given.source = &inspection->source.source;
     inspection->given.weights = attn_model_files(inspection->model);

@@ -358,6 +358,14 @@ enum attn_status model_source_find(const struct model_args *args,
     return ATTN_OK;
 }
 
+enum attn_status model_check_tower(const struct model_args *args, const struct attn_config *config,
+                                   struct attn_error *err)
+{
+    if (args->tower == ATTN_TOWER_TEXT || config->image.patch_width > 0)
+        return ATTN_OK;
+    return refuse(err, NULL, "--tower image needs a model that reads pictures");
+}
+
 /* --- The host --------------------------------------------------------------------------------- */
 
 enum attn_status model_host_open(const struct attn_source *source, const struct model_args *args,

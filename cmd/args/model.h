@@ -62,6 +62,10 @@ enum attn_status model_source_find(const struct model_args *args,
                                    const struct running_args *running, struct model_source *found,
                                    struct attn_error *err);
 
+/* Refuses the tower of pictures of a model that has none. */
+enum attn_status model_check_tower(const struct model_args *args, const struct attn_config *config,
+                                   struct attn_error *err);
+
 /* Opens the host that serves a command: on SOURCE as ARGS load it, or with NULL for arrays. REUSE:
  * the model will run many times. Close with model_host_close. */
 enum attn_status model_host_open(const struct attn_source *source, const struct model_args *args,
