@@ -346,7 +346,7 @@ static void note_work(const struct served *served)
 static enum attn_status start_explanation(const struct served *served,
                                           struct attn_explainer **explainer, struct attn_error *err)
 {
-    const struct attn_model *model = attn_host_model(served->host);
+    const struct attn_model *model = attn_run_model(served->run);
     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
 
     args.selection = attn_run_labels(served->run)->selection;
@@ -358,6 +358,10 @@ static enum attn_status start_explanation(const struct served *served,
     if (model) {
         args.config = attn_model_config(model);
         args.compute = attn_model_compute(model);
+    }
+    if (attn_selection_is_of_encoder(args.selection)) {
+        args.attention = args.config->attention;
+        args.key_mask = args.source_mask;
     }
     return attn_explainer_create(&args, explainer, err);
 }
@@ -393,7 +397,7 @@ static bool is_explained_page(const struct served *served, const struct attn_out
 static enum attn_status print_explanation(const struct served *served,
                                           struct attn_explainer *explainer, struct attn_error *err)
 {
-    const struct attn_model *model = attn_host_model(served->host);
+    const struct attn_model *model = attn_run_model(served->run);
     const struct attn_explained_run run = {.config = model ? attn_model_config(model) : NULL,
                                            .arrays = attn_run_arrays(served->run),
                                            .labels = attn_run_labels(served->run)};

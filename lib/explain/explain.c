@@ -34,6 +34,7 @@ static const enum attn_site sites[] = {
 
 struct attn_explainer {
     struct attn_explanation row;
+    int first_layer;                     /* the number of layer 0 in events: encoders come last */
     struct attn_attention attention;     /* of the layer */
     struct attn_explained_key *keys;     /* [n_key] by key until attn_explainer_finish */
     float *x, *q, *z;                    /* [D], [E], [Ev] */
@@ -107,7 +108,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     };
 
     (void)err;
-    if (event->layer != explainer->row.layer)
+    if (event->layer != explainer->first_layer + explainer->row.layer)
         return ATTN_OK;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (event->site == kept[i].site)
@@ -125,13 +126,20 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 /* The first head and the last query of a selection, and the numbers of heads and queries. */
 struct chosen_row {
     size_t n_head, n_query;
-    int layer, head;
+    int layer, head; /* of the stack */
     size_t query;
 };
+
+/* The stack that is explained: the encoder if that alone is selected. */
+static const struct attn_selection *find_stack(const struct attn_selection *selection)
+{
+    return attn_selection_is_of_encoder(selection) ? attn_selection_encoder(selection) : selection;
+}
 
 static struct chosen_row find_row(const struct attn_selection *selection)
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
+    const struct attn_selection *encoder = attn_selection_encoder(selection);
     struct chosen_row chosen = {.n_query = attn_selection_n_query(selection)};
 
     for (int layer = (int)dims->n_layer - 1; layer >= 0; layer--)
@@ -141,25 +149,36 @@ static struct chosen_row find_row(const struct attn_selection *selection)
                 chosen.head = head;
                 chosen.n_head++;
             }
+    if (encoder && attn_selection_sites(encoder) != 0 && chosen.n_head > 0)
+        for (size_t layer = 0; layer < attn_selection_dims(encoder)->n_layer; layer++)
+            chosen.n_head += attn_selection_n_head(encoder, (int)layer);
     for (size_t query = 0; query < dims->n_position; query++)
         if (attn_selection_has_query(selection, query))
             chosen.query = query;
     return chosen;
 }
 
-/* Adds the options that select one of the selected rows. */
-static void hint_at_row(const struct chosen_row *chosen, size_t n_query, bool is_array,
-                        struct attn_error *err)
+/* The stack that LAYER of DIMS is of, "" for the only one; *LAYER becomes its number there. */
+static const char *find_layer(const struct attn_dims *dims, int *layer)
 {
-    char head[64], of_layer[48] = "", query[32] = "-1", which[32] = "the last query";
+    return attn_model_stack_name(attn_model_stack_of(dims, ATTN_SITE_PATTERN, *layer, layer));
+}
+
+/* Adds the options that select one of the selected rows. */
+static void hint_at_row(const struct attn_dims *dims, const struct chosen_row *chosen,
+                        bool is_array, struct attn_error *err)
+{
+    char head[64], of_layer[64] = "", query[32] = "-1", which[32] = "the last query";
+    int layer = chosen->layer;
+    const char *stack = find_layer(dims, &layer);
 
     if (is_array) {
         snprintf(head, sizeof head, "%d", chosen->head);
     } else {
-        snprintf(head, sizeof head, "%d.%d", chosen->layer, chosen->head);
-        snprintf(of_layer, sizeof of_layer, " of layer %d", chosen->layer);
+        snprintf(head, sizeof head, "%s%s%d.%d", stack, stack[0] ? ":" : "", layer, chosen->head);
+        snprintf(of_layer, sizeof of_layer, " of %s%slayer %d", stack, stack[0] ? " " : "", layer);
     }
-    if (chosen->query + 1 < n_query) {
+    if (chosen->query + 1 < dims->n_position) {
         snprintf(query, sizeof query, "%zu", chosen->query);
         snprintf(which, sizeof which, "query %zu", chosen->query);
     }
@@ -170,29 +189,30 @@ static void hint_at_row(const struct chosen_row *chosen, size_t n_query, bool is
 static enum attn_status check(const struct attn_explain_args *args, const struct chosen_row *chosen,
                               struct attn_error *err)
 {
+    const struct attn_selection *stack = find_stack(args->selection);
     const enum attn_attention_kind kind = args->attention[chosen->layer].kind;
 
-    if (chosen->n_head == 0 && attn_selection_dims(args->selection)->encoder)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'`explain`' shows heads of the decoder, as `heads decoder:0.0` or "
-                              "`heads cross:0.0`, and not those of the encoder");
     if (chosen->n_head != 1 || chosen->n_query != 1) {
         attn_error_set(err, ATTN_INVALID,
                        "'`explain`' shows one row, found %zu head%s and %zu quer%s selected",
                        chosen->n_head, chosen->n_head == 1 ? "" : "s", chosen->n_query,
                        chosen->n_query == 1 ? "y" : "ies");
-        hint_at_row(chosen, attn_selection_dims(args->selection)->n_position, args->arrays, err);
+        hint_at_row(attn_selection_dims(stack), chosen, args->arrays, err);
         return ATTN_INVALID;
     }
     if (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK)
         return attn_error_set(
             err, ATTN_INVALID,
             "'`explain`' shows a softmax over keys, and linear and low-rank attention have none");
-    for (size_t i = 0; i < args->n_edit; i++)
+    for (size_t i = 0; i < args->n_edit && stack == args->selection; i++) {
+        int layer = chosen->layer;
+        const char *name = find_layer(attn_selection_dims(stack), &layer);
+
         if (args->edits[i].layer == chosen->layer && args->edits[i].head == chosen->head)
             return attn_error_set(err, ATTN_INVALID,
-                                  "'`explain`' shows head %d.%d, which is ablated", chosen->layer,
-                                  chosen->head);
+                                  "'`explain`' shows head %s%s%d.%d, which is ablated", name,
+                                  name[0] ? ":" : "", layer, chosen->head);
+    }
     return ATTN_OK;
 }
 
@@ -200,18 +220,25 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
 static enum attn_status select_row(struct attn_explainer *explainer,
                                    const struct attn_selection *of_run, struct attn_error *err)
 {
-    struct attn_dims seen = *attn_selection_dims(of_run), *dims = &seen;
+    struct attn_dims seen = *attn_selection_dims(of_run);
     const struct attn_explanation *row = &explainer->row;
+    const struct attn_selection *stack = find_stack(of_run);
     attn_site_set wanted = attn_selection_sites(of_run);
+    struct attn_selection *part;
 
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
-        wanted |= ATTN_SITE_BIT(sites[i]) & dims->sites;
+        wanted |= ATTN_SITE_BIT(sites[i]) & attn_selection_dims(stack)->sites;
     seen.lacking = NULL; /* the factors of scores are read, rotated or not */
-    ATTN_TRY(attn_selection_create(dims, &explainer->selection, err));
+    ATTN_TRY(attn_selection_create(&seen, &explainer->selection, err));
     explainer->trace = (struct attn_trace){explainer->selection, on_event, explainer};
-    ATTN_TRY(attn_selection_set_sites(explainer->selection, wanted, err));
-    ATTN_TRY(attn_selection_add_head(explainer->selection, row->layer, row->head, err));
-    return attn_selection_add_queries(explainer->selection, row->query, 1, err);
+    part = explainer->selection;
+    if (stack != of_run) {
+        attn_selection_clear_sites(part);
+        part = attn_selection_encoder(part);
+    }
+    ATTN_TRY(attn_selection_set_sites(part, wanted, err));
+    ATTN_TRY(attn_selection_add_head(part, row->layer, row->head, err));
+    return attn_selection_add_queries(part, row->query, 1, err);
 }
 
 /* Lays out the memory of the row. Arrays have sizes of 0. */
@@ -256,10 +283,13 @@ static enum attn_status prepare(struct attn_explainer *explainer,
                                 const struct attn_explain_args *args,
                                 const struct chosen_row *chosen, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(args->selection);
+    const struct attn_selection *stack = find_stack(args->selection);
+    const struct attn_dims *dims = attn_selection_dims(stack);
     const struct attn_config *config = args->config;
 
     explainer->attention = args->attention[chosen->layer];
+    if (stack != args->selection)
+        explainer->first_layer = (int)attn_selection_dims(args->selection)->n_layer;
     explainer->row = (struct attn_explanation){
         .attention = &explainer->attention,
         .layer = chosen->layer,
@@ -314,7 +344,7 @@ enum attn_status attn_explainer_create(const struct attn_explain_args *given,
         (args.n_edit > 0 && !attn_is_given(args.edits, "edits", err)) ||
         !attn_is_choice(args.compute, ATTN_N_COMPUTE, "compute", err))
         return ATTN_INVALID;
-    chosen = find_row(args.selection);
+    chosen = find_row(find_stack(args.selection));
     ATTN_TRY(attn_error_at(check(&args, &chosen, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     ATTN_RETURN_MADE(prepare(made, &args, &chosen, err), explainer, made, attn_explainer_free);

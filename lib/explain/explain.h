@@ -28,11 +28,12 @@
 struct attn_explain_args {
     size_t size;                            /* of this struct */
     const struct attn_selection *selection; /* of the run; selects one head and one query */
-    const struct attn_attention *attention; /* [n_layer]; of arrays [1] */
+    const struct attn_attention *attention; /* [n_layer] of the decoder, or, if the selection is of
+                                               the encoder alone, of that; of arrays [1] */
     const struct attn_attend_args *arrays;  /* attention on arrays; NULL: a model is run */
     const struct attn_edit *edits;          /* [n_edit] those of the run */
     size_t n_edit;
-    const struct attn_config *config; /* of the model; NULL: attention on arrays */
+    const struct attn_config *config; /* of the same; NULL: attention on arrays */
     enum attn_compute compute;        /* the type in which the run multiplies */
     /* Borrowed; of the run's text and source: keys with 0 are masked and not shown. Or NULL. */
     const int32_t *key_mask, *source_mask;

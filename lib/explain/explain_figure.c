@@ -549,9 +549,10 @@ enum attn_status attn_explain_figure_write(const struct attn_explanation *row,
 {
     const bool is_printed = attn_figure_is_printed(picture);
     const double column = floor(picture->figure_width / attn_figure_unit(picture)) + 2 * CROP;
+    const struct attn_labels of_stack = attn_labels_of_stack(labels);
     struct attn_shapes shapes = {0};
     struct sheet sheet = {.row = row,
-                          .labels = labels,
+                          .labels = &of_stack,
                           .picture = picture,
                           .format = output->format,
                           .shapes = &shapes,

@@ -22,7 +22,7 @@
 
 /* The run of the row. */
 struct attn_explained_run {
-    const struct attn_config *config;      /* of the model; NULL: attention on arrays */
+    const struct attn_config *config;      /* of the stack; NULL: attention on arrays */
     const struct attn_attend_args *arrays; /* those; NULL: a model is run */
     const struct attn_labels *labels;
 };

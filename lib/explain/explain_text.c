@@ -8,6 +8,8 @@
 #include "base/status_internal.h"
 #include "encode/text_table.h"
 #include "tables/document.h"
+#include "trace/model_stack.h"
+#include "writers/token_text.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -137,10 +139,13 @@ static void add_title(struct explaining *e)
     size_t size;
     const char *token = token_text(labels->tokens, labels->token_sizes, e->row->query, &size);
 
-    if (e->run->config && e->run->config->stack.has_encoder)
-        say(e, "%s layer %d, ", is_second(e) ? "cross" : "decoder", e->row->layer / 2);
-    else if (e->run->config)
-        say(e, "layer %d, ", e->row->layer);
+    if (e->run->config) {
+        int layer;
+        const char *stack = attn_model_stack_name(attn_model_stack_of(
+            attn_selection_dims(labels->selection), ATTN_SITE_PATTERN, e->row->layer, &layer));
+
+        say(e, "%s%slayer %d, ", stack, stack[0] ? " " : "", layer);
+    }
     say(e, "head %d, query %zu%s", e->row->head, e->row->query, token ? ": " : "");
     attn_document_escaped(&e->document, token, size);
     say(e, "\n\n");
@@ -182,11 +187,13 @@ static void add_input(struct explaining *e)
     else
         say(e, config->image.patch_height > 0 ? ", the picture at this position"
                : e->run->labels->ids          ? ", the embedding of the token"
+               : config->stack.n_mel > 0      ? ", what the convolutions make of the sound"
                                               : ", as given");
     if (row->layer == 0 && e->run->labels->ids && config->embed_scale > 0)
         say(e, " times %.4f", config->embed_scale);
     if (row->layer == 0 && config->positions == ATTN_POSITIONS_LEARNED)
         say(e, config->image.patch_height > 0 ? ", with what was learned of the position"
+               : config->stack.n_mel > 0      ? " plus the embedding of its position"
                                               : " plus that of its position");
     say(e, "\n  q = ");
     add_projection(e, "x", has_norm_before(e), 'Q');
@@ -473,7 +480,9 @@ static void add_scale(struct explaining *e)
     if (attention->bias)
         say(e, " + bias");
     say(e, "\n");
-    if (attention->bias)
+    if (attention->bias && attention->bias->farthest > 0)
+        say(e, "   bias    learned, for the position of the key less that of the query\n");
+    else if (attention->bias)
         say(e,
             attention->bias->is_of_key
                 ? "   bias    %g * the position of the key, in bfloat16, and scaled (ALiBi)\n"
@@ -690,7 +699,9 @@ enum attn_status attn_explanation_print(const struct attn_explanation *row,
                                         struct attn_error *err)
 {
     const struct attn_attention *attention = row->attention;
-    struct explaining e = {.run = run,
+    const struct attn_labels labels = attn_labels_of_stack(run->labels);
+    const struct attn_explained_run of_stack = {run->config, run->arrays, &labels};
+    struct explaining e = {.run = &of_stack,
                            .row = row,
                            .is_turned = row->n_pair > 0,
                            .is_cosine = attention->similarity == ATTN_SIMILARITY_COSINE,

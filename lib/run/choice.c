@@ -54,6 +54,19 @@ static enum attn_status keep_in_batches(struct attn_selection *selection, const 
     return status;
 }
 
+/* Leaves the sites of which something was chosen. */
+static enum attn_status narrow(struct attn_selection *selection,
+                               const struct attn_request_selection *given, struct attn_error *err)
+{
+    attn_selection_drop_sites(selection);
+    if (attn_selection_sites(selection) != 0)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "layers '%s', heads '%s' and the chosen sites have nothing in common",
+                          given->layers ? attn_quote_string(given->layers).text : "all",
+                          given->heads ? attn_quote_string(given->heads).text : "all");
+}
+
 static enum attn_status fill(struct attn_selection *selection,
                              const struct attn_request_selection *given, size_t n_batch,
                              struct attn_error *err)
@@ -69,16 +82,19 @@ static enum attn_status fill(struct attn_selection *selection,
     else if (given->heads)
         ATTN_TRY(
             attn_error_in(attn_selection_set_heads(selection, given->heads, err), "heads", err));
-    if (given->queries)
-        ATTN_TRY(attn_error_in(attn_selection_set_queries(selection, given->queries, err),
-                               "queries", err));
-    attn_selection_drop_sites(selection);
-    if (attn_selection_sites(selection) == 0)
-        return attn_error_set(err, ATTN_INVALID,
-                              "layers '%s', heads '%s' and the chosen sites have nothing in common",
-                              given->layers ? attn_quote_string(given->layers).text : "all",
-                              given->heads ? attn_quote_string(given->heads).text : "all");
-    return ATTN_OK;
+    return narrow(selection, given, err);
+}
+
+enum attn_status attn_choose_queries(struct attn_selection *selection,
+                                     const struct attn_request_selection *given,
+                                     const char *queries, struct attn_error *err)
+{
+    enum attn_status status =
+        attn_error_in(attn_selection_set_queries(selection, queries, err), "queries", err);
+
+    if (status == ATTN_OK)
+        status = narrow(selection, given, err);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
 enum attn_status attn_choose(const struct attn_request_selection *given,

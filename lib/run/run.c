@@ -228,35 +228,6 @@ static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
     return ATTN_OK;
 }
 
-static enum attn_status choose_tensors(struct attn_run *run, const struct attn_dims *dims,
-                                       size_t n_batch, struct attn_error *err)
-{
-    const struct attn_request *request = &run->request;
-
-    ATTN_TRY(attn_layer_attention_check_sites(
-        &run->attention.layers[0], request->selection.sites,
-        request->outputs.n > 0 ? attn_request_notes(request) : (struct attn_notes){NULL, NULL},
-        err));
-    ATTN_TRY(attn_derived_check(run->model, run->attention.layers, request->selection.sites, err));
-    ATTN_TRY(find_words(run, err));
-    if (request->selection.given) {
-        ATTN_TRY(take_selection(run, dims, err));
-    } else {
-        ATTN_TRY(attn_choose(&request->selection, dims, n_batch, &run->chosen, err));
-        run->selection = run->chosen;
-        if (request->selection.has_gradients)
-            attn_selection_add_gradients(run->chosen);
-        if (request->selection.queries && request->outputs.n > 0 &&
-            !attn_predict_is_asked(&request->predict) && attn_selection_is_of_encoder(run->chosen))
-            return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                               "`queries` chooses rows of the decoder, and only the encoder is "
-                               "selected");
-    }
-    if (merges_words(run) && run->text.words && run->chosen)
-        ATTN_TRY(attn_words_widen(run->text.words, run->chosen, err));
-    return ATTN_OK;
-}
-
 /* Stores the position of the only mask as the list of queries. */
 static enum attn_status take_mask(struct attn_run *run, struct attn_error *err)
 {
@@ -270,19 +241,76 @@ static enum attn_status take_mask(struct attn_run *run, struct attn_error *err)
     return run->queries ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Words among the queries become numbers. */
-static enum attn_status number_queries(struct attn_run *run, struct attn_error *err)
+/* Words among the queries, which are positions of TEXT, become numbers. */
+static enum attn_status number_queries(struct attn_run *run, const struct attn_sequence *text,
+                                       struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
 
     if (run->request.selection.queries)
-        status =
-            attn_positions_number(&run->text, run->request.selection.queries, &run->queries, err);
+        status = attn_positions_number(text, run->request.selection.queries, &run->queries, err);
     else if (run->request.selection.at_mask)
         ATTN_TRY(take_mask(run, err));
     if (run->queries)
         run->request.selection.queries = run->queries;
     return attn_error_at(attn_error_in(status, "queries", err), ATTN_STAGE_OPTIONS, err);
+}
+
+/* Files of numbers hold all rows of an encoder. */
+static enum attn_status check_rows_of_encoder(const struct attn_request *request,
+                                              struct attn_error *err)
+{
+    for (size_t i = 0; i < request->outputs.n && request->selection.queries; i++)
+        if (request->outputs.items[i].format->holds_stacks)
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "of the encoder '%s' holds all rows, and `queries` chooses some",
+                               request->outputs.items[i].format->name);
+    return ATTN_OK;
+}
+
+/* Chooses the queries: rows of the encoder if that alone is selected, and nothing is predicted. */
+static enum attn_status choose_queries(struct attn_run *run, struct attn_error *err)
+{
+    struct attn_request_selection *asked = &run->request.selection;
+    const bool is_of_encoder =
+        !attn_predict_is_asked(&run->request.predict) && attn_selection_is_of_encoder(run->chosen);
+    const struct attn_sequence *text = is_of_encoder ? &run->source : &run->text;
+    struct attn_selection *chosen =
+        is_of_encoder ? attn_selection_encoder(run->chosen) : run->chosen;
+
+    if (is_of_encoder)
+        ATTN_TRY(check_rows_of_encoder(&run->request, err));
+    if (run->model)
+        ATTN_TRY(number_queries(run, text, err));
+    if (asked->queries)
+        ATTN_TRY(attn_choose_queries(chosen, asked, asked->queries, err));
+    if (is_of_encoder)
+        asked->queries = NULL; /* all rows of the decoder */
+    return merges_words(run) && text->words ? attn_words_widen(text->words, chosen, err) : ATTN_OK;
+}
+
+static enum attn_status choose_tensors(struct attn_run *run, const struct attn_dims *dims,
+                                       size_t n_batch, struct attn_error *err)
+{
+    const struct attn_request *request = &run->request;
+
+    ATTN_TRY(attn_layer_attention_check_sites(
+        &run->attention.layers[0], request->selection.sites,
+        request->outputs.n > 0 ? attn_request_notes(request) : (struct attn_notes){NULL, NULL},
+        err));
+    ATTN_TRY(attn_derived_check(run->model, run->attention.layers, request->selection.sites, err));
+    ATTN_TRY(find_words(run, err));
+    if (request->selection.given) {
+        if (run->model)
+            ATTN_TRY(number_queries(run, &run->text, err));
+        return take_selection(run, dims, err);
+    }
+    ATTN_TRY(attn_choose(&request->selection, dims, n_batch, &run->chosen, err));
+    run->selection = run->chosen;
+    ATTN_TRY(choose_queries(run, err));
+    if (request->selection.has_gradients)
+        attn_selection_add_gradients(run->chosen);
+    return ATTN_OK;
 }
 
 /* The picture as far as it has patches, where what was cropped and resized of it is known. */
@@ -535,7 +563,6 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
                                        &run->attention, err));
     if (run->asked.continuations.n_more > 0 && !config->is_encoder)
         ATTN_TRY(attn_session_check_next(run->attention.layers, config, err));
-    ATTN_TRY(number_queries(run, err));
     dims = attn_config_dims(config, run->text.n);
     dims.n_source = run->source.n;
     attn_attention_set_dims(run->attention.layers, &dims);
@@ -781,6 +808,12 @@ const struct attn_selection *attn_run_selection(const struct attn_run *run)
 const struct attn_labels *attn_run_labels(const struct attn_run *run)
 {
     return run ? &run->labels : NULL;
+}
+
+const struct attn_model *attn_run_model(const struct attn_run *run)
+{
+    return run->model && attn_selection_is_of_encoder(run->selection) ? run->model->encoder
+                                                                      : run->model;
 }
 
 const struct attn_attention *attn_run_attention(const struct attn_run *run)

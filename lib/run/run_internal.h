@@ -46,12 +46,17 @@ static inline struct attn_notes attn_request_notes(const struct attn_request *re
     return (struct attn_notes){request->on_note, request->user};
 }
 
-/* The selection that GIVEN means for sizes DIMS, owned by the caller. N_BATCH batches have the same
- * heads: GIVEN chooses among those of one. ATTN_INVALID when nothing is left. Stage
- * ATTN_STAGE_OPTIONS. */
+/* The selection of all queries that GIVEN means for sizes DIMS, owned by the caller. N_BATCH
+ * batches have the same heads: GIVEN chooses among those of one. ATTN_INVALID when nothing is left.
+ * Stage ATTN_STAGE_OPTIONS. */
 enum attn_status attn_choose(const struct attn_request_selection *given,
                              const struct attn_dims *dims, size_t n_batch,
                              struct attn_selection **selection, struct attn_error *err);
+
+/* Chooses the QUERIES that GIVEN has besides. */
+enum attn_status attn_choose_queries(struct attn_selection *selection,
+                                     const struct attn_request_selection *given,
+                                     const char *queries, struct attn_error *err);
 
 /* ATTN_INVALID if QUESTION needs logits and MODEL has no output layer. */
 enum attn_status attn_run_check_question(const struct attn_model *model,
@@ -101,8 +106,12 @@ enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_tra
                                struct attn_pool *pool, struct attn_result *result,
                                struct attn_error *err);
 
-/* The attention of each layer [n_layer], as it will be computed; of arrays one. Borrowed
+/* The model whose tensors are selected: the encoder if that alone is; NULL for arrays. Borrowed
  * likewise. */
+const struct attn_model *attn_run_model(const struct attn_run *run);
+
+/* The attention of each layer [n_layer] of the whole model, as it will be computed; of arrays one.
+ * Borrowed likewise. */
 const struct attn_attention *attn_run_attention(const struct attn_run *run);
 
 /* The arrays with their sizes and attention; NULL when a model is run. The edits, ablations first

@@ -679,7 +679,7 @@ enum attn_status attn_selection_copy_stack(const struct attn_selection *selectio
     return ATTN_OK;
 }
 
-const struct attn_selection *attn_selection_encoder(const struct attn_selection *selection)
+struct attn_selection *attn_selection_encoder(const struct attn_selection *selection)
 {
     return selection->encoder;
 }

@@ -102,7 +102,7 @@ size_t attn_selection_n_query(const struct attn_selection *selection);
 /* The layers of all stacks, and one more for sites outside of the encoder's layers; the part of
  * SELECTION that is of the encoder, or NULL; and whether the other part has no sites. */
 size_t attn_selection_n_layer(const struct attn_selection *selection);
-const struct attn_selection *attn_selection_encoder(const struct attn_selection *selection);
+struct attn_selection *attn_selection_encoder(const struct attn_selection *selection);
 bool attn_selection_is_of_encoder(const struct attn_selection *selection);
 
 /* Drops the sites that no chosen layer, head or query of a stack has. */

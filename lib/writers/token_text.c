@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "trace/trace_internal.h"
 
 #include <string.h>
 
@@ -34,6 +35,25 @@ static enum attn_status make_texts(struct attn_token_texts *texts, const char *c
         texts->ends[p] = texts->bytes.size;
     }
     return attn_buffer_check(&texts->bytes, err);
+}
+
+struct attn_labels attn_labels_of_stack(const struct attn_labels *run)
+{
+    struct attn_labels encoder = *run;
+
+    if (!attn_selection_is_of_encoder(run->selection))
+        return encoder;
+    encoder.selection = attn_selection_encoder(run->selection);
+    encoder.ids = run->source_ids;
+    encoder.tokens = run->source_tokens;
+    encoder.token_sizes = run->source_token_sizes;
+    encoder.words = run->source_words;
+    encoder.text = encoder.pair = NULL;
+    encoder.begin = encoder.end = NULL;
+    encoder.n_front = encoder.n_back = 0;
+    encoder.source_tokens = NULL;
+    encoder.source_words = NULL;
+    return encoder;
 }
 
 enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],

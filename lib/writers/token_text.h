@@ -14,6 +14,9 @@ struct attn_token_texts {
     size_t n;                 /* positions; 0 when the run has no tokens */
 };
 
+/* The labels of RUN, or of its encoder by itself if that alone is selected. */
+struct attn_labels attn_labels_of_stack(const struct attn_labels *run);
+
 /* Texts of the run's tokens, [0], and of the tokens of the source of cross-attention, [1]. */
 enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
                                        const struct attn_labels *run, struct attn_error *err);

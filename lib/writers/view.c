@@ -103,6 +103,7 @@ static size_t word_of(const struct view_words *words, size_t token)
 static enum attn_status find_rows(struct attn_view *view, struct attn_error *err)
 {
     const struct attn_labels *given = view->given;
+    const struct attn_selection *encoder = attn_selection_encoder(given->selection);
     size_t last = SIZE_MAX;
 
     ATTN_TRY(ATTN_ALLOC(view->positions.n_row, view->positions.n, err));
@@ -111,7 +112,8 @@ static enum attn_status find_rows(struct attn_view *view, struct attn_error *err
         view->positions.n_row[word_of(&view->positions, i)] +=
             attn_selection_has_query(given->selection, i);
     for (size_t i = 0; i < view->source.n_token; i++)
-        view->source.n_row[word_of(&view->source, i)]++;
+        view->source.n_row[word_of(&view->source, i)] +=
+            !encoder || attn_selection_has_query(encoder, i);
     if (!given->begin)
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(view->begin, view->positions.n, err));
@@ -129,6 +131,17 @@ static enum attn_status find_rows(struct attn_view *view, struct attn_error *err
     return ATTN_OK;
 }
 
+/* Selects of the queries of SELECTION, which are WORDS, those that GIVEN selects. */
+static enum attn_status select_queries(struct attn_selection *selection,
+                                       const struct view_words *words,
+                                       const struct attn_selection *given, struct attn_error *err)
+{
+    for (size_t word = 0; word < words->n && !attn_selection_is_all_queries(given); word++)
+        if (words->n_row[word] > 0)
+            ATTN_TRY(attn_selection_add_queries(selection, word, 1, err));
+    return ATTN_OK;
+}
+
 /* Selects as given, with words for queries. */
 static enum attn_status select_words(struct attn_view *view, struct attn_error *err)
 {
@@ -143,10 +156,10 @@ static enum attn_status select_words(struct attn_view *view, struct attn_error *
         dims.encoder = &view->encoder;
     }
     ATTN_TRY(attn_selection_copy_heads(given, &dims, &view->selection, err));
-    for (size_t word = 0; word < dims.n_position; word++)
-        if (view->positions.n_row[word] > 0 && !attn_selection_is_all_queries(given))
-            ATTN_TRY(attn_selection_add_queries(view->selection, word, 1, err));
-    return ATTN_OK;
+    ATTN_TRY(select_queries(view->selection, &view->positions, given, err));
+    return dims.encoder ? select_queries(attn_selection_encoder(view->selection), &view->source,
+                                         attn_selection_encoder(given), err)
+                        : ATTN_OK;
 }
 
 static enum attn_status check_words(const struct attn_labels *labels, struct attn_error *err)
@@ -190,7 +203,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     ATTN_TRY(find_rows(view, err));
     ATTN_TRY(select_words(view, err));
     view->labels.selection = view->selection;
-    view->labels.ids = view->labels.types = NULL;
+    view->labels.ids = view->labels.source_ids = view->labels.types = NULL;
     view->labels.texts = NULL;
     view->labels.tokens = view->positions.texts;
     view->labels.token_sizes = view->positions.sizes;

@@ -10,6 +10,7 @@
 #include "trace/trace_internal.h"
 #include "writers/format_internal.h"
 #include "writers/picture_internal.h"
+#include "writers/token_text.h"
 #include "writers/view.h"
 
 #include <math.h>
@@ -661,15 +662,7 @@ static enum attn_status choose_stack(struct attn_writer *w, struct attn_error *e
     ATTN_TRY(attn_selection_copy_stack(selection, is_encoder, &w->stack, err));
     if (is_encoder) {
         w->first_layer = (int)attn_selection_dims(selection)->n_layer;
-        w->labels.ids = w->labels.source_ids;
-        w->labels.tokens = w->labels.source_tokens;
-        w->labels.token_sizes = w->labels.source_token_sizes;
-        w->labels.words = w->labels.source_words;
-        w->labels.text = w->labels.pair = NULL;
-        w->labels.begin = w->labels.end = NULL;
-        w->labels.n_front = w->labels.n_back = 0;
-        w->labels.source_tokens = NULL;
-        w->labels.source_words = NULL;
+        w->labels = attn_labels_of_stack(&w->labels);
     } else if (attn_selection_sites(encoder) != 0 && w->format->is_picture &&
                strcmp(w->format->name, "screen") != 0) {
         attn_note(w->options.on_note, w->options.user, ATTN_NOTE_PAGE_OMITS,
