@@ -43,7 +43,6 @@
 #include "model/model_internal.h"
 #include "records/batch_lines.h"
 #include "run/run_internal.h"
-#include "study/table_stacks.h"
 #include "tables/document.h"
 #include "tables/table_writer_internal.h"
 #include "tokenizer/token_table.h"

@@ -234,7 +234,7 @@ static enum attn_status select_row(struct attn_explainer *explainer,
     part = explainer->selection;
     if (stack != of_run) {
         attn_selection_clear_sites(part);
-        part = attn_selection_encoder(part);
+        part = attn_selection_encoder_part(part);
     }
     ATTN_TRY(attn_selection_set_sites(part, wanted, err));
     ATTN_TRY(attn_selection_add_head(part, row->layer, row->head, err));

@@ -276,7 +276,7 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
         !attn_predict_is_asked(&run->request.predict) && attn_selection_is_of_encoder(run->chosen);
     const struct attn_sequence *text = is_of_encoder ? &run->source : &run->text;
     struct attn_selection *chosen =
-        is_of_encoder ? attn_selection_encoder(run->chosen) : run->chosen;
+        is_of_encoder ? attn_selection_encoder_part(run->chosen) : run->chosen;
 
     if (is_of_encoder)
         ATTN_TRY(check_rows_of_encoder(&run->request, err));

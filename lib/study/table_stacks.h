@@ -8,7 +8,7 @@
  * to the source (trace/model_stack.h); those from N_LAYER on are of the encoder. In the copy a
  * column `stack` stands before each column of layers, whose numbers are those of the stack. *named
  * is NULL if TABLE has no layers. It is the caller's. */
-enum attn_status attn_table_name_stacks(const struct attn_table *table, size_t n_layer,
-                                        struct attn_table **named, struct attn_error *err);
+ATTN_API enum attn_status attn_table_name_stacks(const struct attn_table *table, size_t n_layer,
+                                                 struct attn_table **named, struct attn_error *err);
 
 #endif

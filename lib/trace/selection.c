@@ -679,7 +679,12 @@ enum attn_status attn_selection_copy_stack(const struct attn_selection *selectio
     return ATTN_OK;
 }
 
-struct attn_selection *attn_selection_encoder(const struct attn_selection *selection)
+const struct attn_selection *attn_selection_encoder(const struct attn_selection *selection)
+{
+    return selection ? selection->encoder : NULL;
+}
+
+struct attn_selection *attn_selection_encoder_part(struct attn_selection *selection)
 {
     return selection->encoder;
 }

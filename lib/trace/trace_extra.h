@@ -26,6 +26,10 @@ enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
 ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
                                        char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
 
+/* The same in a run of DIMS, where it may have two stacks: "encoder.3.attn.hook_pattern". */
+ATTN_API size_t attn_dims_archive_name(const struct attn_dims *dims, enum attn_site site, int layer,
+                                       char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
+
 /* Another selection of the same. */
 ATTN_API enum attn_status attn_selection_copy(const struct attn_selection *selection,
                                               struct attn_selection **copy, struct attn_error *err);
@@ -49,6 +53,11 @@ ATTN_API int attn_selection_shape(const struct attn_selection *selection, enum a
  * model LAYER is ATTN_NO_LAYER. */
 ATTN_API bool attn_selection_has_head(const struct attn_selection *selection, int layer, int head);
 ATTN_API bool attn_selection_has_query(const struct attn_selection *selection, size_t query);
+
+/* The part of a SELECTION of two stacks that is of the encoder, whose layers count from 0 there; or
+ * NULL. Borrowed. */
+ATTN_API const struct attn_selection *
+attn_selection_encoder(const struct attn_selection *selection);
 
 /* Whether site and layer are wanted at all: the site, the layer, and for sites with heads one of
  * its heads. */

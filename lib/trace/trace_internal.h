@@ -70,10 +70,6 @@ bool attn_site_is_lacking(const struct attn_dims *dims, enum attn_site site, int
 /* Keys that LAYER attends to, S: n_position, or n_source. */
 size_t attn_site_n_key(const struct attn_dims *dims, int layer);
 
-/* The name of SITE of LAYER in archives, as a model with one stack or two has it. */
-size_t attn_dims_archive_name(const struct attn_dims *dims, enum attn_site site, int layer,
-                              char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
-
 /* An attn_trace_fn: hands an event of the encoder by itself on to USER, a struct attn_trace of both
  * stacks, as one of those. */
 enum attn_status attn_model_stack_hand_on(void *user, const struct attn_trace_event *event,
@@ -100,9 +96,9 @@ size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
 size_t attn_selection_n_query(const struct attn_selection *selection);
 
 /* The layers of all stacks, and one more for sites outside of the encoder's layers; the part of
- * SELECTION that is of the encoder, or NULL; and whether the other part has no sites. */
+ * attn_selection_encoder, to be changed; and whether the other part has no sites. */
 size_t attn_selection_n_layer(const struct attn_selection *selection);
-struct attn_selection *attn_selection_encoder(const struct attn_selection *selection);
+struct attn_selection *attn_selection_encoder_part(struct attn_selection *selection);
 bool attn_selection_is_of_encoder(const struct attn_selection *selection);
 
 /* Drops the sites that no chosen layer, head or query of a stack has. */

@@ -157,8 +157,8 @@ static enum attn_status select_words(struct attn_view *view, struct attn_error *
     }
     ATTN_TRY(attn_selection_copy_heads(given, &dims, &view->selection, err));
     ATTN_TRY(select_queries(view->selection, &view->positions, given, err));
-    return dims.encoder ? select_queries(attn_selection_encoder(view->selection), &view->source,
-                                         attn_selection_encoder(given), err)
+    return dims.encoder ? select_queries(attn_selection_encoder_part(view->selection),
+                                         &view->source, attn_selection_encoder(given), err)
                         : ATTN_OK;
 }
 

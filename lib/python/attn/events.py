@@ -6,7 +6,7 @@ from ctypes import c_void_p, cast
 from . import binding as c
 from .library import lib
 from .request import SITES
-from .result import lend
+from .result import lend, stack_of
 
 _NAMES = {number: name for name, number in SITES.items()}
 
@@ -15,7 +15,8 @@ class Event:
     """A rectangle of one site: rows of one layer and one head.
 
     site      its name: "pattern"
-    layer     from 0; None of sites of the model (embed, ln_final, logits)
+    stack     "encoder", "decoder" or "cross" of a model with two stacks; else ""
+    layer     from 0, in its stack; None of sites of the model (embed, ln_final, logits)
     head      from 0, key/value heads of k and v; None of sites without heads
     row0      the position of the first row
     data      float32 [rows, columns]; of a matrix the columns are keys
@@ -25,11 +26,12 @@ class Event:
     Arrays are borrowed: they are valid inside the callback. Copy what is to stay.
     """
 
-    __slots__ = ("site", "layer", "head", "row0", "data", "keys")
+    __slots__ = ("site", "stack", "layer", "head", "row0", "data", "keys")
 
-    def __init__(self, event: c.attn_trace_event):
+    def __init__(self, event: c.attn_trace_event, dims: c.attn_dims):
         self.site = _NAMES[event.site]
-        self.layer = None if event.layer == c.ATTN_NO_LAYER else event.layer
+        self.stack, layer = stack_of(dims, event.site, event.layer) if dims.has_pairs else ("", event.layer)
+        self.layer = None if layer == c.ATTN_NO_LAYER else layer
         self.head = None if event.head == c.ATTN_ALL_HEADS else event.head
         self.row0, shape = event.row0, (event.n_row, event.n_col)
         self.keys = None
@@ -42,7 +44,7 @@ class Event:
 
     def __repr__(self):
         where = ".".join(str(part) for part in (self.layer, self.head) if part is not None)
-        return f"<{self.site} {where}: rows {self.row0} to {self.row0 + len(self.data) - 1}>"
+        return f"<{self.stack}{':' * bool(self.stack)}{self.site} {where}: rows {self.row0} to {self.row0 + len(self.data) - 1}>"
 
 
 class Listener:
@@ -52,10 +54,11 @@ class Listener:
         self.function, self.problem = function, None
         self._on_event = c.attn_trace_fn(self._hear)
         self.trace = c.attn_trace(selection, self._on_event, None)
+        self._dims = lib.attn_selection_dims(selection).contents
 
     def _hear(self, _user, event, error):
         try:
-            self.function(Event(event.contents))
+            self.function(Event(event.contents, self._dims))
         except BaseException as problem:
             self.problem = problem
             return lib.attn_error_set(error, c.ATTN_CANCELED, b"a callback ended the run")

@@ -11,7 +11,7 @@ from . import binding as c
 from .errors import Error, Note, error_of
 from .library import call, callback, lib, reader, terminated, warn_of
 from .request import PARTS, Request, choice, fill_image, fill_input, fill_pair, refuse_parts
-from .result import Predictions, Result, places_of, predictions_of, tensors_of
+from .result import Predictions, Result, places_of, predictions_of, stacks_of, tensors_of
 
 if TYPE_CHECKING:
     from .host import Host
@@ -43,6 +43,7 @@ class _Many:
         self.kept: dict[int, tuple[Any, list]] = {}  # by the number of a record: it, and what it points to
         self.ready: list = []  # results that are handed over with the next ones
         self.places: dict | None = None  # which tensors there are: the same of all
+        self.has_pairs: bool | None = None  # of layers: those of the decoder, and of cross-attention
         self.keeps_tensors, self.has_queries = options.keeps_tensors, bool(request.struct.selection.queries)
         asked = request.struct.predict
         self.has_predictions = bool(asked.top or asked.n_next or asked.n_label)
@@ -156,11 +157,17 @@ class _Many:
             selection = c.attn_labels.from_address(labels).selection
             if self.places is None:
                 self.places = places_of(selection)
+                self.stacks = stacks_of(selection, self.places)
             lent = tensors_of(capture, selection, self.places, None)
             result._heads, result._tensors = self.places, {place: array.copy() for place, array in lent.items()}
+            result._stacks = self.stacks
         if measures:
             size = 4 * len(self.names) * n_layer * n_head
-            result._measures = self.names, (n_layer, n_head), string_at(measures, size)
+            if self.has_pairs is None:
+                dims = lib.attn_selection_dims(c.attn_labels.from_address(labels).selection).contents
+                self.has_pairs = dims.has_pairs
+            shape = (n_layer // 2, 2, n_head) if self.has_pairs else (n_layer, n_head)
+            result._measures = self.names, shape, string_at(measures, size)
         if self.has_predictions:
             result.predictions = _predictions(c.attn_many_result.from_address(found).predictions)
         return is_followed, result

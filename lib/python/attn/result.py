@@ -29,6 +29,34 @@ def archive_name(site: int, layer: int) -> str:
     return text.raw[:size].decode()
 
 
+class Place(NamedTuple):
+    """Where a tensor of a model with two stacks belongs."""
+
+    stack: str  # "encoder", "decoder" or "cross"
+    layer: int  # of that stack
+    name: str  # in archives
+
+
+STACKS = tuple(lib.attn_model_stack_name(stack).decode() for stack in range(c.ATTN_STACK_CROSS + 1))
+
+
+def stack_of(dims: c.attn_dims, site: int, layer: int) -> tuple[str, int]:
+    """The stack of a tensor, "" for the only one, and the number that its layer has there."""
+    number = c_int()
+    stack = lib.attn_model_stack_of(byref(dims), site, layer, byref(number))
+    return STACKS[stack], number.value
+
+
+def stacks_of(selection, places) -> dict[tuple[int, int], Place]:
+    """The place of each tensor of a model with two stacks; of one stack {}."""
+    dims = lib.attn_selection_dims(selection).contents
+    text, stacks = create_string_buffer(c.ATTN_SITE_ARCHIVE_NAME_SIZE), {}
+    for site, layer in places if dims.has_pairs else ():
+        size = lib.attn_dims_archive_name(byref(dims), site, layer, text)
+        stacks[site, layer] = Place(*stack_of(dims, site, layer), text.raw[:size].decode())
+    return stacks
+
+
 # --- Memory ---------------------------------------------------------------------------------------
 
 
@@ -172,12 +200,18 @@ class Attention(np.ndarray):
 class Cache(Mapping):
     """Tensors under TransformerLens's names, without a batch axis: cache["blocks.2.attn.hook_pattern"] [H, T, S].
 
-    cache["pattern", 2] is a short form of the same.
+    cache["pattern", 2] is a short form of the same. With two stacks the names are
+    cache["decoder.2.cross_attn.hook_pattern"] and cache["cross:pattern", 2].
     """
 
-    def __init__(self, tensors: dict[tuple[int, int], np.ndarray]):
-        self._arrays = {archive_name(*place): array for place, array in tensors.items()}
-        self._short = {(NAMES[site], layer): array for (site, layer), array in tensors.items()}
+    def __init__(self, tensors: dict[tuple[int, int], np.ndarray], stacks: dict[tuple[int, int], Place] | None = None):
+        stacks = stacks or {}
+        self._arrays, self._short = {}, {}
+        for key, array in tensors.items():
+            site, layer = key
+            at = stacks.get(key) or Place("", layer, archive_name(site, layer))
+            self._arrays[at.name] = array
+            self._short[f"{at.stack}:{NAMES[site]}" if at.stack else NAMES[site], at.layer] = array
 
     def __getitem__(self, name) -> np.ndarray:
         if isinstance(name, tuple) and name in self._short:
@@ -197,6 +231,8 @@ class Cache(Mapping):
 
 
 def heads_kept(selection, dims: c.attn_dims, site: int, layer: int) -> list[int]:
+    if dims.encoder and layer >= dims.n_layer:
+        dims = dims.encoder.contents
     has, n = lib.attn_selection_has_head, dims.n_head
     if _LAYOUT[site] == c.ATTN_LAYOUT_VECTOR:
         return []
@@ -212,8 +248,10 @@ def places_of(selection) -> dict[tuple[int, int], list[int]]:
     dims = lib.attn_selection_dims(selection).contents
     places: dict[tuple[int, int], list[int]] = {}
     kept: dict[tuple, list[int]] = {}
+    n_layer = dims.n_layer + (dims.encoder.contents.n_layer if dims.encoder else 0)
+    outside = (c.ATTN_NO_LAYER, n_layer) if dims.encoder else (c.ATTN_NO_LAYER,)
     for site in NAMES:
-        for layer in range(dims.n_layer) if _IN_LAYER[site] else (c.ATTN_NO_LAYER,):
+        for layer in range(n_layer) if _IN_LAYER[site] else outside:
             if not lib.attn_selection_wants(selection, site, layer):
                 continue
             key = _LAYOUT[site], layer
@@ -254,11 +292,29 @@ def texts_of(items: int, sizes: int, n: int) -> list[str]:
     return [string_at(piece or 0, size).decode("utf-8", "replace") for piece, size in zip(pieces, lengths)]
 
 
-_labels = reader(c.attn_labels, "selection", "ids", "tokens", "token_sizes", "source_tokens", "source_token_sizes",
-                 "begin", "end", "types")
+_labels = reader(c.attn_labels, "selection", "ids", "tokens", "token_sizes", "source_ids", "source_tokens",
+                 "source_token_sizes", "begin", "end", "types")
 
 
 # --- Results --------------------------------------------------------------------------------------
+
+
+class Stack:
+    """The tensors of one stack of a model with two: r.cross.pattern[0] is layer 0 of cross-attention [H, T, S]."""
+
+    def __init__(self, result: Result, name: str):
+        self._result, self._name = result, name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._result._site(name, self._name)
+
+    def __dir__(self):
+        return [*super().__dir__(), *self._result._kept(self._name)]
+
+    def __repr__(self):
+        return f"<{self._name}: {', '.join(self._result._kept(self._name)) or 'no tensors'}>"
 
 
 class Predictions(NamedTuple):
@@ -296,8 +352,17 @@ class Result:
     cache           the tensors under TransformerLens's names
     id, labels, error, measures
                     of Model.map: the id that the text came with; the other keys of its dict, {} without; the attn.Error
-                    that it ended with, or None; numbers of every head
+                    that it ended with, or None; numbers of every head [L, H], of two stacks [L, 2, H]: of the decoder,
+                    and of cross-attention
     attentions      a tuple of [1, H, T, S], one a layer, like transformers' output_attentions=True
+
+    A model with two stacks has three kinds of layers, each counted from 0:
+
+    encoder, decoder, cross
+                    the tensors of one kind: r.cross.pattern[0]. r.pattern is that of the only kind that was kept
+    encoder_attentions, decoder_attentions, cross_attentions
+                    as in transformers
+    source_ids      int64 [S]; None where embeddings were given
 
     Arrays lie in the library's memory. They stay valid by themselves: also when the result is gone and the model
     closed.
@@ -311,23 +376,25 @@ class Result:
 
     # Most results of Model.map are asked for little: what a run leaves is kept as bytes until it is asked for.
     _ids: bytes | None = None  # int32 [n]
+    _source_ids: bytes | None = None  # likewise
     _types: bytes | None = None  # likewise; None: all are 0
     _sides: tuple[bytes, bytes] | None = None  # where tokens begin and end, as bytes of int64
     _n = 0
     _queries: np.ndarray | None = None  # those that were chosen; None: all
-    _measures: tuple[list[str], tuple[int, int], bytes] | None = None  # names, layers and heads, float32
+    _measures: tuple[list[str], tuple[int, ...], bytes] | None = None  # names, layers and heads, float32
     _again: Any = None  # what draws, and the input and options that it draws
 
     def __init__(self):
         self._tensors: dict[tuple[int, int], np.ndarray] = {}
         self._heads: dict[tuple[int, int], list[int]] = {}
+        self._stacks: dict[tuple[int, int], Place] = {}
         self.notes: list[Note] = []
         self.labels: dict[str, Any] = {}
 
     def read_labels(self, address: int, n: int, has_queries: bool, texts: dict[int, str]) -> None:
         """Copies what the N positions of a run are called: struct attn_labels at ADDRESS. TEXTS keeps the texts of ids
         from run to run."""
-        selection, ids, tokens, sizes, source_tokens, source_sizes, begin, end, types = _labels(address)
+        selection, ids, tokens, sizes, source_ids, source_tokens, source_sizes, begin, end, types = _labels(address)
         self._n = n
         if has_queries:
             self._queries = queries_of(selection)
@@ -345,13 +412,19 @@ class Result:
             except KeyError:
                 self.tokens = texts_of(tokens, sizes, n)
                 texts.update(zip(keys, self.tokens))
+        n_source = lib.attn_selection_dims(selection).contents.n_source if source_ids or source_tokens else 0
+        if source_ids:
+            self._source_ids = string_at(source_ids, 4 * n_source)
         if source_tokens:
-            n_source = lib.attn_selection_dims(selection).contents.n_source
             self.source_tokens = texts_of(source_tokens, source_sizes, n_source)
 
     @functools.cached_property
     def ids(self) -> np.ndarray | None:
         return None if self._ids is None else np.frombuffer(self._ids, np.int32).astype(np.int64)
+
+    @functools.cached_property
+    def source_ids(self) -> np.ndarray | None:
+        return None if self._source_ids is None else np.frombuffer(self._source_ids, np.int32).astype(np.int64)
 
     @functools.cached_property
     def types(self) -> np.ndarray:
@@ -365,21 +438,44 @@ class Result:
         return dict(zip(names, np.frombuffer(data, np.float32).reshape(-1, *shape).copy()))
 
     def __getattr__(self, name: str) -> Any:
-        site = SITES.get(ALIASES.get(name, name))
-        if site is None or name.startswith("_"):
+        if name.startswith("_"):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        arrays = {layer: array for (kept, layer), array in self._tensors.items() if kept == site}
-        if not arrays:
-            kept = ", ".join(dict.fromkeys(NAMES[place[0]] for place in self._tensors)) or "no tensors"
-            raise AttributeError(f"'{name}' was not kept by this run, which has {kept}: ask for it with "
-                                 f"sites=[\"{name}\"]")
+        stack, _, what = name.partition("_")
+        if stack in STACKS[1:] and self._stacks and what in ("", "attentions"):
+            of = Stack(self, stack)
+            return tuple(array[None].view(Attention) for array in of.pattern) if what else of
+        return self._site("pattern" if name == "attentions" else name)
+
+    def _stack(self, place: tuple[int, int]) -> str:
+        return self._stacks[place].stack if self._stacks else ""
+
+    def _kept(self, stack: str | None = None) -> list[str]:
+        """The names of what was kept, of all stacks or of one."""
+        return list(dict.fromkeys(NAMES[place[0]] for place in self._tensors if stack in (None, self._stack(place))))
+
+    def _site(self, name: str, stack: str | None = None) -> Any:
+        """The tensors of a site, of STACK or of the only stack that has them."""
+        site = SITES.get(ALIASES.get(name, name))
+        if site is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        places = [place for place in self._tensors if place[0] == site and stack in (None, self._stack(place))]
+        found = list(dict.fromkeys(map(self._stack, places)))
+        if not found:
+            of = f"{stack}:" if stack else ""
+            raise AttributeError(f"'{of}{name}' was not kept by this run, which has "
+                                 f"{', '.join(self._kept(stack)) or 'no tensors'}: ask for it with "
+                                 f"sites=[\"{of}{name}\"]")
+        if len(found) > 1:
+            raise AttributeError(f"'{name}' was kept of {', '.join(found)}: choose one, as with .{found[-1]}.{name}")
         if not _IN_LAYER[site]:
-            return arrays[c.ATTN_NO_LAYER]
-        heads = {layer: kept for (of, layer), kept in self._heads.items() if of == site}
-        return Site(NAMES[site], _LAYOUT[site], arrays, heads)
+            return self._tensors[places[0]]
+        numbers = {place: self._stacks[place].layer if self._stacks else place[1] for place in places}
+        return Site(NAMES[site], _LAYOUT[site], {numbers[place]: self._tensors[place] for place in places},
+                    {numbers[place]: self._heads[place] for place in places})
 
     def __dir__(self):
-        return [*super().__dir__(), *dict.fromkeys(NAMES[site] for site, _ in self._tensors)]
+        stacks = list(dict.fromkeys(place.stack for place in self._stacks.values()))
+        return [*super().__dir__(), *self._kept(), *stacks, *(f"{stack}_attentions" for stack in stacks)]
 
     @property
     def offsets(self) -> np.ndarray | None:
@@ -396,7 +492,7 @@ class Result:
     @property
     def cache(self) -> Cache:
         """The tensors under TransformerLens's names."""
-        return Cache(self._tensors)
+        return Cache(self._tensors, self._stacks)
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
@@ -404,8 +500,7 @@ class Result:
         return tuple(array[None].view(Attention) for array in self.pattern)
 
     def __repr__(self) -> str:
-        kept = ", ".join(dict.fromkeys(NAMES[site] for site, _ in self._tensors)) or "no tensors"
-        return f"<attn.Result: {self._n} tokens, {kept}>"
+        return f"<attn.Result: {self._n} tokens, {', '.join(self._kept()) or 'no tensors'}>"
 
     # --- Pictures and files ---
 
@@ -454,7 +549,8 @@ class Result:
 
     def save_npz(self, path, **options) -> None:
         """Saves the tensors of this run under TransformerLens's names, for numpy.load."""
-        sites = ",".join(dict.fromkeys(NAMES[site] for site, _ in self._tensors))
+        sites = ",".join(dict.fromkeys(":".join(filter(None, (self._stack(place), NAMES[place[0]])))
+                                       for place in self._tensors))
         self.render("npz", path, **{"sites": sites or None, **options})
 
     def _repr_svg_(self) -> str | None:

@@ -1,0 +1,108 @@
+"""A model with an encoder and a decoder: the bits and the names of attn-cli, in results, events and tables."""
+import pathlib
+import pickle
+import tarfile
+import tempfile
+import unittest
+
+import numpy as np
+
+import attn
+from support import ROOT, TestCase, cli_arrays, cli_table, model, needs_cli
+
+STACKS = ROOT / "tests" / "fixtures" / "stacks.tar"
+SOURCE, TEXT = "The cat", "Le"
+
+
+@unittest.skipUnless(STACKS.exists(), "the sources are not here")
+class Stacks(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        with tarfile.open(STACKS) as archive:
+            archive.extractall(cls.folder.name, filter="data")
+        cls.path = str(pathlib.Path(cls.folder.name) / "whole_opus")
+        cls.model = attn.Model(cls.path)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.model.close()
+        cls.folder.cleanup()
+
+    def run_it(self, **options):
+        return self.model.run(TEXT, source=SOURCE, **options)
+
+    @needs_cli
+    def test_archives_have_the_same_tensors(self):
+        theirs = cli_arrays("-m", self.path, "--source", SOURCE, TEXT, "--sites", "*")
+        r = self.run_it(sites="*")
+        self.assertEqual(set(r.cache), theirs.keys() - {"ids", "source_ids", "tokens", "source_tokens"})
+        for name in r.cache:
+            self.assert_same(r.cache[name], theirs[name], name)
+        self.assert_same(r.ids, theirs["ids"])
+        self.assert_same(r.source_ids, theirs["source_ids"])
+        self.assertEqual(r.source_tokens, theirs["source_tokens"].tolist())
+
+    def test_layers_count_in_their_stack(self):
+        r = self.run_it(sites="pattern,embed,z")
+        for stack, name in (("encoder", "encoder.1.attn"), ("decoder", "decoder.1.attn"),
+                            ("cross", "decoder.1.cross_attn")):
+            own = getattr(r, stack)
+            self.assertEqual(own.pattern.layers, [0, 1])
+            self.assert_same(own.pattern[1], r.cache[f"{name}.hook_pattern"])
+            self.assert_same(own.z[1, 0], r.cache[f"{name}.hook_z"][:, 0])
+            self.assert_same(r.cache[f"{stack}:pattern", 1], own.pattern[1])
+            attentions = getattr(r, f"{stack}_attentions")
+            self.assertEqual([a.shape for a in attentions], [(1, *own.pattern[0].shape)] * 2)
+        self.assertEqual(r.encoder.embed.shape[0], len(r.source_ids))
+        self.assertEqual(r.decoder.embed.shape[0], len(r))
+        self.assertEqual(pickle.loads(pickle.dumps(r)).cross.pattern[1].shape, r.cross.pattern[1].shape)
+        self.assertIn("cross_attentions", dir(r))
+
+    def test_a_name_of_several_stacks_is_refused(self):
+        r = self.run_it(sites="pattern")
+        for name in ("pattern", "attentions"):
+            self.assert_raises(AttributeError, ("decoder, cross, encoder", ".encoder.pattern"), getattr, r, name)
+        self.assert_raises(AttributeError, "cross:z", getattr, r.cross, "z")
+        only = self.run_it(sites="cross:pattern")
+        self.assert_same(only.pattern[1], r.cross.pattern[1])
+        self.assertEqual(len(only.attentions), 2)
+        one = model("fable").run("The keys", sites="pattern")
+        self.assert_raises(AttributeError, "cross", getattr, one, "cross")
+        self.assert_raises(AttributeError, "cross_attentions", getattr, one, "cross_attentions")
+
+    def test_queries_of_the_encoder_alone(self):
+        whole = self.run_it(sites="encoder:pattern")
+        self.assertEqual(whole.queries.tolist(), [0, 1, 2, 3])
+        r = self.run_it(sites="encoder:pattern", queries="cat")
+        self.assertEqual(r.queries.tolist(), [1, 2])
+        self.assert_same(r.encoder.pattern[1], whole.encoder.pattern[1][:, 1:3])
+
+    def test_events_name_their_stack(self):
+        events = []
+        self.run_it(sites="pattern,embed", on_event=lambda e: events.append((e.stack, e.site, e.layer, e.head)))
+        self.assertEqual(len(events), len(set(events)))
+        self.assertEqual({event[:3] for event in events},
+                         {(stack, "pattern", layer) for stack in ("encoder", "decoder", "cross") for layer in (0, 1)} |
+                         {("encoder", "embed", None), ("decoder", "embed", None)})
+
+    def test_many_texts(self):
+        item = {"text": TEXT, "source": SOURCE}
+        (r,) = self.model.map([item], sites="pattern", measures="entropy")
+        self.assert_same(r.cross.pattern[1], self.run_it(sites="pattern").cross.pattern[1])
+        self.assertEqual(r.measures["entropy"].shape, (2, 2, 2))
+
+    @needs_cli
+    def test_tables_name_the_stack(self):
+        for name, options in (("heads", {}), ("lens", {}), ("ablate", {"target": " a"})):
+            given = [part for key, value in options.items() for part in (f"--{key}", value)]
+            theirs = cli_table(name, "-m", self.path, "--source", SOURCE, TEXT, *given)
+            ours = getattr(self.model, name)(TEXT, source=SOURCE, **options)
+            self.assertEqual(list(ours["stack"]), [row["stack"] for row in theirs], name)
+            np.testing.assert_array_equal(ours["layer"], np.array([row["layer"] for row in theirs], np.float64), name)
+        ours = self.model.similarity(TEXT, source=SOURCE)
+        self.assertEqual((ours["stack"][0], ours["other_stack"][0]), ("decoder", "decoder"))
+
+
+if __name__ == "__main__":
+    unittest.main()
