@@ -263,7 +263,7 @@ static enum attn_status check_rows_of_encoder(const struct attn_request *request
     for (size_t i = 0; i < request->outputs.n && request->selection.queries; i++)
         if (request->outputs.items[i].format->holds_stacks)
             return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                               "of the encoder '%s' holds all rows, and `queries` chooses some",
+                               "`%s` holds all rows of the encoder, and `queries` chooses some",
                                request->outputs.items[i].format->name);
     return ATTN_OK;
 }
