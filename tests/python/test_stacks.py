@@ -86,6 +86,24 @@ class Stacks(TestCase):
                          {(stack, "pattern", layer) for stack in ("encoder", "decoder", "cross") for layer in (0, 1)} |
                          {("encoder", "embed", None), ("decoder", "embed", None)})
 
+    @needs_cli
+    def test_edits_name_their_stack(self):
+        for edit, text in ((attn.zero("z", head="cross:0.1"), ("--ablate", "cross:0.1")),
+                           (attn.zero("z", head="decoder:1.0"), ("--ablate", "decoder:1.0")),
+                           (attn.scale("mlp_out", 0.5, layer="decoder:0"), ("--rescale", "decoder:mlp_out:0=0.5")),
+                           (attn.scale("attn_out", 0.5, layer="cross:1"), ("--rescale", "cross:attn_out:1=0.5"))):
+            theirs = cli_arrays("-m", self.path, "--source", SOURCE, TEXT, "--sites", "logits", *text)
+            self.assert_same(self.run_it(sites="logits", edits=edit).logits, theirs["logits"], text[1])
+        for options, words in (({"head": "0.1"}, "names no stack"), ({"layer": 1}, "names no stack"), ({}, "names no stack")):
+            self.assert_raises(ValueError, words, self.run_it, edits=attn.zero("z", **options))
+            self.assert_raises(ValueError, words, self.model.ablate, TEXT, source=SOURCE, target=" a",
+                               edits=attn.zero("z", **options))
+        for options, words in (({"head": "encoder:0.1"}, "encoder cannot"), ({"head": "cross:*"}, "number of a layer"),
+                               ({"layer": "up"}, "layer is 'up'"), ({"head": "cross:1", "layer": 0}, "layer is given")):
+            self.assert_raises(ValueError, words, attn.zero, "z", **options)
+        self.assert_raises(ValueError, "cross-attention has no 'mlp_out'", attn.zero, "mlp_out", layer="cross:0")
+        self.assert_raises(ValueError, "has one", model("fable").run, "The keys", edits=attn.zero("z", head="cross:0.1"))
+
     def test_many_texts(self):
         item = {"text": TEXT, "source": SOURCE}
         (r,) = self.model.map([item], sites="pattern", measures="entropy")

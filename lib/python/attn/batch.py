@@ -102,6 +102,7 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     refuse_empty(options.get("sites"))
     request = Request(None, **options)
     host = tower_of(model._use_for_many(), tower)
+    request.check_stacks(host)
     outputs = [(name, where) for name, where in (("jsonl", output), ("csv", csv), ("npy", npy), ("edges", edges),
                                                  ("npz", npz)) if where is not None]
     items = (c.attn_records_item * len(outputs))()

@@ -16,7 +16,7 @@ from .items import Texts, study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
 from .listing import align_items, generate_items
 from .request import (PARTS, Request, choice, fill_answer, fill_image, fill_input, fill_pair, ndarray, places_of,
-                      refuse_parts, spec, texts, utf8, whole, with_points)
+                      refuse_parts, refuse_unused, spec, texts, utf8, whole, with_points)
 from .table import Table, table_of
 
 if TYPE_CHECKING:
@@ -82,8 +82,9 @@ def _share_pair(question: _Question, other: c.attn_input) -> None:
 class _Question:
     """What is asked about a text, or about items: its request, and the host that answers."""
 
-    def __init__(self, model: Model, text, options: dict, given: dict):
-        """GIVEN are the variables of the method, which are its arguments."""
+    def __init__(self, model: Model, text, options: dict, given: dict, *used: str):
+        """GIVEN are the variables of the method, which are its arguments. USED says what is used of a selection."""
+        refuse_unused(options, *used)
         places = ("items", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_failed", "shard", "each", "resume",
                   "sync", "sort", "limit")
         self.given = {name: value for name, value in {**given, **options}.items()
@@ -104,7 +105,7 @@ class _Question:
             raise TypeError(f"there is no text, expected one of {', '.join(ways)}")
         if not is_text:
             refuse_parts(options, PARTS, "one of them")
-        self.request = Request(text, **options)
+        self.request = Request(text, **options).check_stacks(self.host)
         self.keep = self.request.keep
         if given.get("texts") is not None:
             inputs, self.n_text = _inputs(given["texts"], "texts", self.keep)
@@ -261,6 +262,7 @@ def align(self: Model, text=None, *, by: str = "auto", layer=None, heads=None, r
     soft        a row for each pair of words, with columns linked and mark
     """
     given, args = locals(), c.ATTN_ALIGN_ARGS_DEFAULT()
+    refuse_unused(options)
     args.by = choice(by, {"auto": c.ATTN_ALIGN_AUTO, "cross": c.ATTN_ALIGN_CROSS, "hidden": c.ATTN_ALIGN_HIDDEN,
                                 "attention": c.ATTN_ALIGN_ATTENTION}, "by")
     args.rows = choice(rows, {"own": c.ATTN_ALIGN_OWN, "before": c.ATTN_ALIGN_BEFORE, "both": c.ATTN_ALIGN_BOTH}, "rows")
@@ -371,7 +373,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
                 (n, pearson, spearman), and most_missed, the share of the rest that may have more than `least`
     items       many pairs instead, `clean` and `corrupted` of each item; as of ablate
     """
-    question = _Question(self, clean, {**options, "positions": positions}, locals())
+    question = _Question(self, clean, {**options, "positions": positions}, locals(), "queries")
     args = c.ATTN_PATCH_ARGS_DEFAULT()
     found = c.attn_patch_sum()
     if estimate is not None and (control or corrupted_source is not None):
@@ -411,7 +413,7 @@ def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, foil=
     queries     positions, default the last; sites may add resid_mid and resid_post
     items       many items instead of a text, as of ablate
     """
-    question, args = _Question(self, text, options, locals()), c.ATTN_LENS_ARGS_DEFAULT()
+    question, args = _Question(self, text, options, locals(), "sites", "queries"), c.ATTN_LENS_ARGS_DEFAULT()
     args.top, args.reads_heads = whole(top, "top", 1), heads_out
     fill_answer(args.answer, question.keep, target, foil)
     table = question.answer("attn_lens", args,
@@ -426,7 +428,7 @@ def _with_labels(model: Model, texts: list, options: dict, use: Callable, *argum
     host, runs, labels = model._use(), [], []
     try:
         for text in texts:
-            request, run = Request(text, **options), c_void_p()
+            request, run = Request(text, **options).check_stacks(host), c_void_p()
             call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
             runs.append((run, request))
             labels.append(lib.attn_run_labels(run))
@@ -516,6 +518,7 @@ def _continued(model: Model, text, generated: int, continuation: str | None, opt
         raise TypeError("generated and continuation are given, expected one of them")
     request, made = Request(text, **options), c.attn_generation()
     host = model._use()
+    request.check_stacks(host)
 
     def compute():
         call("attn_attribute_continue", host.pointer, byref(request.struct), generated,
@@ -586,7 +589,9 @@ def similarity(self: Model, text=None, *, limit: int = 0, **options) -> Table:
     limit       so many rows, default all
     """
     _need_text(text, options)
+    refuse_unused(options)
     request, host, table, most = Request(text, **options), self._use(), c_void_p(), whole(limit, "limit")
+    request.check_stacks(host)
 
     def compute():
         call("attn_similarity", host.pointer, byref(request.struct), most, byref(table))
@@ -619,6 +624,7 @@ def compare(self: Model, text=None, *, attention: str, recalled: int = 5, **opti
     _need_text(text, options)
     request, host, run = Request(text, attention=attention, **options), self._use(), c_void_p()
     n_recalled = whole(recalled, "recalled", 1)
+    request.check_stacks(host)
 
     def compute():
         found, table, tables, tokenizer = POINTER(c.attn_comparison)(), c_void_p(), [], c_void_p()
@@ -661,6 +667,7 @@ def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top
     given, has_items = locals(), options.get("items") is not None
     if has_items == (text is not None):
         raise TypeError("expected a text or items")
+    refuse_unused(options)
     request, args = Request(text, **({} if has_items else options)), c.ATTN_GENERATE_ARGS_DEFAULT()
     args.n_most, args.temperature, args.top_p, args.min_p = whole(n, "n", 1), temperature, top_p, min_p
     args.top_k, args.seed = whole(top_k, "top_k"), whole(seed, "seed")
@@ -685,6 +692,7 @@ def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top
     if on_token:
         args.on_token = hear
     host, made = self._use(), c.attn_generation()
+    request.check_stacks(host)
 
     def compute():
         try:

@@ -25,7 +25,7 @@ def _rows(model: Model, name: str, args, options: dict[str, Any], given: dict[st
     results = [byref(table)] if has_table else []
     options = dict(options)
     study = study_of(host, options)
-    request = Request(None, **options)
+    request = Request(None, **options).check_stacks(host)
     if not study.args.each:
         call("attn_sink_create_memory", byref(sink))
         study.each = c.ATTN_EACH_OPTIONS_DEFAULT()

@@ -227,7 +227,7 @@ def run_many(model: Model, host: Host, texts: Iterable, *, sites=None, measures=
     if isinstance(texts, (str, bytes)):
         raise TypeError("texts is one text, expected many")
     refuse_parts(options, ("image", "source", *PARTS), "a dict")
-    request = Request(None, sites=sites, **options)
+    request = Request(None, sites=sites, **options).check_stacks(host)
     how = c.ATTN_MANY_OPTIONS_DEFAULT()
     how.request, how.keeps_tensors = POINTER(c.attn_request)(request.struct), sites is not None and request.keeps_tensors
     if measures is not None:

@@ -234,7 +234,7 @@ class Model:
         if sites is None and not on_event:
             sites = self._default_sites(options)
         request = Request(text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
-                          next=next, answer=asked, grad=grad, host=host, **options)
+                          next=next, answer=asked, grad=grad, host=host, **options).check_stacks(host)
         result = interruptible(lambda: perform(host, request, on_event), host.cancel)
         warn_of(result.notes)
         result._again = self._draw, given

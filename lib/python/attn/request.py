@@ -5,7 +5,7 @@ import functools
 import itertools
 import os
 import re
-from ctypes import POINTER, byref, c_char_p, c_float, c_int32, c_ubyte, c_void_p, cast
+from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_ubyte, c_void_p, cast
 from typing import Any, Iterable, Sequence, Union
 
 import numpy as np
@@ -157,6 +157,13 @@ def refuse_parts(options: dict, names: tuple[str, ...], where: str) -> None:
             raise TypeError(f"{name} goes with one text: give it in {where}, as in {{'text': ..., '{name}': ...}}")
 
 
+def refuse_unused(options: dict, *used: str) -> None:
+    """What Model.run takes beside these is without effect here."""
+    for name in ("sites", "layers", "heads", "queries", "top", "next", "grad", "max_span"):
+        if name in options and name not in used:
+            raise TypeError(f"unexpected keyword argument '{name}'")
+
+
 def fill_pair(where: c.attn_input, source: c.attn_input, keep: list, *, pair=None, types=None, key_mask=None) -> None:
     """What goes with a text of an encoder: a second one, types of ids, and which keys are seen, of SOURCE where that
     is given."""
@@ -222,7 +229,10 @@ def texts(values: Iterable[str], what: str, keep: list):
 # --- Edits ----------------------------------------------------------------------------------------
 
 _ALL = 2**64 - 1
-_HEAD = re.compile(r"\s*(?:L(?P<l1>\d+)H(?P<h1>\d+)|(?P<l2>\d+|\*)\.(?P<h2>\d+|\*)|(?P<h3>\d+|\*))\s*$")
+_STACK = r"\s*(?:(?P<stack>encoder|decoder|cross):)?"
+_HEAD = re.compile(_STACK + r"(?:L(?P<l1>\d+)H(?P<h1>\d+)|(?P<l2>\d+|\*)\.(?P<h2>\d+|\*)|(?P<h3>\d+|\*))\s*$")
+_LAYER = re.compile(_STACK + r"(?P<layer>\d+)\s*$")
+_PAIR = c.attn_dims(n_layer=2, has_pairs=True)  # a layer of a decoder: of itself, and of cross-attention
 
 
 class Edit:
@@ -233,7 +243,9 @@ class Edit:
         if site not in SITES:
             raise ValueError(f"site is {site!r}, expected one of {', '.join(SITES)}")
         self.op, self.site, self.factor = op, site, float(factor)
-        self.places = _places(layer, head)
+        places = _places(layer, head)
+        self.stacks = {stack for stack, _, _ in places if lib.attn_site_is_in_layer(SITES[site])}
+        self.places = [(_layer_of(site, stack, at), head) for stack, at, head in places]
         self.data = None if data is None else _floats(data, "data", (0, 1, 2), "[queries, columns]")
         self.words = queries if isinstance(queries, str) else None  # positions that a text names
         self.rows, self.columns = _range(None if self.words else queries, "queries"), _range(columns, "columns")
@@ -313,9 +325,25 @@ def _range(value, what):
     return begin, end
 
 
-def _places(layer, head) -> list[tuple[int, int]]:
-    """The (layer, head) that LAYER and HEAD mean: head may be "3.6", "2.*", "3.5,3.6", (3, 6), or a number."""
-    layers = [None] if layer is None else [layer] if isinstance(layer, (int, np.integer)) else list(layer)
+def _layer_of(site: str, stack: str, layer: int) -> int:
+    """The number of LAYER of STACK in the whole model, in which a layer of a decoder with cross-attention is two."""
+    if not stack:
+        return layer
+    if stack == "encoder":
+        raise ValueError("the encoder cannot be edited yet; the decoder can, as 'decoder:0.1' or 'cross:0.1'")
+    if layer == c.ATTN_ALL_LAYERS:
+        raise ValueError(f"'{stack}:' needs the number of a layer, as '{stack}:0.1'")
+    ends = lib.attn_model_stack_of(byref(_PAIR), SITES[site], 1, byref(c_int())) == c.ATTN_STACK_DECODER
+    if ends and stack == "cross":
+        raise ValueError(f"cross-attention has no '{site}', expected 'decoder:'")
+    return 2 * layer + (ends or stack == "cross")
+
+
+def _places(layer, head) -> list[tuple[str, int, int]]:
+    """The (stack, layer, head) that LAYER and HEAD mean: head may be "3.6", "cross:2.*", "3.5,3.6", (3, 6), or a number,
+    layer a number or "decoder:2"."""
+    layers = ([None] if layer is None else layer.split(",") if isinstance(layer, str) else
+              [layer] if isinstance(layer, (int, np.integer)) else list(layer))
     heads: list[Any]
     if head is None:
         heads = [None]
@@ -329,27 +357,33 @@ def _places(layer, head) -> list[tuple[int, int]]:
 
 
 def _place(layer, head):
-    at = c.ATTN_ALL_LAYERS if layer is None else int(layer)
+    stack, at = "", c.ATTN_ALL_LAYERS
+    if layer is not None:
+        of = _LAYER.match(str(layer))
+        if not of:
+            raise ValueError(f"layer is {layer!r}, expected a number, or 'decoder:2', 'cross:2' of a model with two stacks")
+        stack, at = of["stack"] or "", int(of["layer"])
     if head is None:
-        return at, c.ATTN_ALL_HEADS
+        return stack, at, c.ATTN_ALL_HEADS
     if isinstance(head, tuple):
         head = ".".join(str(part) for part in head)
     match = _HEAD.match(str(head))
     if not match:
         raise ValueError(f"head is {head!r}, expected a number, 'LAYER.HEAD', 'LAYER.*' or '*.HEAD'")
     own = match["l1"] or match["l2"]
-    if own is not None and layer is not None:
+    if (own is not None or match["stack"]) and layer is not None:
         raise ValueError(f"head {head!r} names a layer, and layer is given too")
     if own is not None:
         at = c.ATTN_ALL_LAYERS if own == "*" else int(own)
     number = match["h1"] or match["h2"] or match["h3"]
-    return at, c.ATTN_ALL_HEADS if number == "*" else int(number)
+    return match["stack"] or stack, at, c.ATTN_ALL_HEADS if number == "*" else int(number)
 
 
 def zero(site: str, *, layer=None, head=None, queries=None, columns=None) -> Edit:
     """Sets a part of a site to 0: attn.zero("z", head="3.6") switches a head off.
 
-    head is "LAYER.HEAD", (layer, head), or with `layer` a number; None: all. queries and columns (keys of a
+    head is "LAYER.HEAD", (layer, head), or with `layer` a number; None: all. A model with two stacks needs the name of one:
+    "cross:3.6", layer="decoder:2". queries and columns (keys of a
     matrix, components of a vector) are a number, a slice or (begin, end); None: all. queries may be words, too, as
     those of Model.run: "keys", "-1".
     """
@@ -549,6 +583,16 @@ class Request:
         self.notes: list[Note] = []
         request.on_note = noting(self.notes)
 
+    def check_stacks(self, host) -> Request:
+        """Refuses edits that name no stack of a model with two, or one of a model with one."""
+        config = lib.attn_model_config(lib.attn_host_model(host.pointer)).contents
+        for edit in self.edits:
+            if config.stack.has_encoder and "" in edit.stacks:
+                raise ValueError(f"an edit of '{edit.site}' names no stack, expected head='cross:0.1' or layer='decoder:0'")
+            if not config.stack.has_encoder and edit.stacks - {""}:
+                raise ValueError(f"an edit of '{edit.site}' names a stack, and the model has one")
+        return self
+
     def _find(self, host, words: str) -> list[int]:
         """The positions that WORDS name in the text."""
         if host is None:
@@ -571,6 +615,7 @@ class Request:
             if not isinstance(edit, Edit):
                 raise TypeError(f"edits holds {type(edit).__name__}, expected what attn.zero, scale, replace, add or "
                                 "mask make")
+        self.edits = edits
         late = [edit for edit in edits if host is None and edit.can_steer()]
         structs = [struct for edit in edits if edit not in late for struct in edit.structs(functools.partial(self._find, host))]
         steerings = [struct for edit in late for struct in edit.steerings()] + steerings
