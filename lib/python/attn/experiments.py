@@ -20,6 +20,7 @@ from .request import (PARTS, Request, choice, fill_answer, fill_image, fill_inpu
 from .table import Table, table_of
 
 if TYPE_CHECKING:
+    from .host import Host
     from .model import Model
 
 _PARTS = {"heads": c.ATTN_ABLATE_HEADS, "attn": c.ATTN_ABLATE_ATTN, "mlp": c.ATTN_ABLATE_MLP,
@@ -657,7 +658,7 @@ class Generation(NamedTuple):
 
 def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top_k: int = 0, top_p: float = 0,
              min_p: float = 0, seed: int = 0, stop=(), on_token: Callable[[int, str], Any] | None = None,
-             **options) -> Generation | list[dict]:
+             **options) -> Generation:
     """Continues a text by up to n tokens: the most probable ones, or with a temperature drawn by `seed`.
 
     on_token    is called with (id, text) as each is made; at the end perhaps with id -1 and text that had waited

@@ -24,7 +24,7 @@ def _rows(model: Model, name: str, args, options: dict[str, Any], given: dict[st
     host, sink, table = model._use_for_many(), c_void_p(), c_void_p()
     results = [byref(table)] if has_table else []
     options = dict(options)
-    study = study_of(host, options)
+    study: Any = study_of(host, options)
     request = Request(None, **options).check_stacks(host)
     if not study.args.each:
         call("attn_sink_create_memory", byref(sink))
@@ -48,7 +48,7 @@ def _rows(model: Model, name: str, args, options: dict[str, Any], given: dict[st
 
 
 def run_items(model: Model, sites=None, at=None, mean_by: str | None = None, minus: str | None = None,
-              **options) -> dict[str, Any]:
+              **options) -> Any:
     args = c.ATTN_COLLECT_ARGS_DEFAULT()
     args.at = None if at is None else terminated(str(at), "at")
     args.mean_by = None if mean_by is None else terminated(mean_by, "mean_by")
@@ -71,5 +71,5 @@ def align_items(model: Model, args, options: dict[str, Any], given: dict[str, An
     return _rows(model, "attn_align", args, options, given, has_table=True)
 
 
-def generate_items(model: Model, args, options: dict[str, Any], given: dict[str, Any]) -> list[dict]:
+def generate_items(model: Model, args, options: dict[str, Any], given: dict[str, Any]) -> Any:
     return _rows(model, "attn_generate_items", args, options, given)

@@ -420,7 +420,7 @@ class _Live:
         if not given.get("special_tokens", True):
             options.append(("special-tokens", "off"))
         options += [("label", label) for label in given.get("labels", ())]
-        return (c.attn_option * len(options))(*((name.encode(), os.fsencode(value)) for name, value in options))
+        return (c.attn_option * len(options))(*(c.attn_option(name.encode(), os.fsencode(value)) for name, value in options))
 
     def __del__(self):
         if self.files:
@@ -435,7 +435,7 @@ def _name_answer(request: Request, given: dict) -> None:
              for name, value in (given.get("answer") or {}).items()]
     if given.get("grad"):
         named.append(("grad", "true"))
-    array = (c.attn_option * len(named))(*((name.encode(), terminated(value, name)) for name, value in named))
+    array = (c.attn_option * len(named))(*(c.attn_option(name.encode(), terminated(value, name)) for name, value in named))
     request.keep.append(array)
     request.struct.outputs.options, request.struct.outputs.n_option = array, len(array)
 

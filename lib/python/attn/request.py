@@ -289,7 +289,7 @@ class Edit:
         made = []
         for layer, head in self.places:
             steering = c.attn_steering(site=SITES[self.site], layer=layer, head=head, factor=self.factor,
-                                       positions=terminated(self.words, "queries"))
+                                       positions=terminated(self.words or "", "queries"))
             if self.data is not None:
                 steering.values.name, steering.values.rank = b"data", 2
                 steering.values.shape[:2] = self.data.shape
