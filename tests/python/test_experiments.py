@@ -157,7 +157,6 @@ class Tables(TestCase):
             self.assertEqual(len(notes), 1)
             self.assertEqual(ask("The keys", edits=attn.scale("z", 0.5, head="1.1")).notes, [])
 
-    @needs_cli
     def test_options_without_effect_are_refused(self):
         m, text = model("fable"), "The keys"
         for name, options, unused in (("heads", {}, "queries"), ("ablate", {"target": " are"}, "layers"),
@@ -167,6 +166,7 @@ class Tables(TestCase):
                                       ("patch", {"corrupted": "The key", "target": " are"}, "sites")):
             self.assert_raises(TypeError, f"'{unused}'", getattr(m, name), text, **options, **{unused: "1"})
 
+    @needs_cli
     def test_two_sources(self):
         found = attn.open("interpreter").patch("猫坐在", "猫坐在", target="垫", site="v", queries="mat",
                                                source="The cat sat on the mat",
