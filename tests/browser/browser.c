@@ -306,6 +306,13 @@ void attn_browser_resize(struct attn_browser *browser, int width, int height)
 {
     tell(browser, "Emulation.setDeviceMetricsOverride",
          "{'width':%d,'height':%d,'deviceScaleFactor':1,'mobile':false}", width, height);
+    attn_browser_wait_for_frame(browser); /* the page hears of it when that begins, and draws */
+}
+
+void attn_browser_wait_for_frame(struct attn_browser *browser)
+{
+    free(attn_browser_text(
+        browser, "new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))"));
 }
 
 void attn_browser_set_media(struct attn_browser *browser, const char *media, const char *scheme)

@@ -31,6 +31,7 @@ struct attn_browser *attn_browser_open(int width, int height);
 void attn_browser_close(struct attn_browser *browser);
 
 void attn_browser_resize(struct attn_browser *browser, int width, int height);
+void attn_browser_wait_for_frame(struct attn_browser *browser); /* until one has been drawn */
 
 /* Loads the file PATH with HASH ("" for none), and waits until it has been drawn. */
 void attn_browser_load(struct attn_browser *browser, const char *path, const char *hash);

@@ -1269,12 +1269,6 @@ END_TEST
 
 #define GROUND "getComputedStyle(document.documentElement).backgroundColor"
 
-static void wait_for_frame(void)
-{
-    free(attn_browser_text(
-        browser, "new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))"));
-}
-
 START_TEST(dark_light_and_paper)
 {
     struct grid grid;
@@ -1290,7 +1284,7 @@ START_TEST(dark_light_and_paper)
     ck_assert(rgb[0] > 230 && rgb[1] > 210 && rgb[2] < 90);
     attn_browser_set_media(browser, "", "light");
     attn_browser_wait(browser, GROUND " == 'rgb(255, 255, 255)'");
-    wait_for_frame();
+    attn_browser_wait_for_frame(browser);
     read_cell(&grid, 0, 0, rgb); /* blues ends in near black */
     ck_assert(rgb[0] < 60 && rgb[1] < 60 && rgb[2] < 60);
     attn_browser_key(browser, "d", 0);
