@@ -16,7 +16,7 @@ bool attn_test_allocation_fails(void) __attribute__((weak));
 enum {
     HUGE_PAGE = 2 << 20,
     LEAST_MAPPED = 1 << 20, /* bytes from which on a zeroed arena comes from the system */
-    SPARE_PART = 16,        /* of the machine's memory, which a block that waits may take */
+    SPARE_PART = 8,         /* of the machine's memory, which a block that waits may take */
 };
 
 /* Large pages in a large block: fewer faults, fewer misses of the address cache. */

@@ -125,8 +125,8 @@ enum attn_status attn_arena_allocate_zeroed(struct attn_arena *arena, struct att
 void attn_arena_release(struct attn_arena *arena); /* frees and zeroes; a zeroed arena is allowed */
 
 /*
- * Where the last block that was released waits for the next zeroed arena, if it takes at most a
- * 16th of the machine's memory. The system clears new pages one by one, and in a virtual machine
+ * Where the last block that was released waits for the next zeroed arena, if it takes at most an
+ * eighth of the machine's memory. The system clears new pages one by one, and in a virtual machine
  * its host may have to find them first. All who hold it may be in different threads; NULL is
  * allowed. The last one who drops it frees it.
  */
