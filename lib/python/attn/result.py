@@ -299,6 +299,11 @@ _labels = reader(c.attn_labels, "selection", "ids", "tokens", "token_sizes", "so
 # --- Results --------------------------------------------------------------------------------------
 
 
+def _attentions(patterns: Site) -> tuple[Attention, ...]:
+    """Patterns as transformers has them, [1, H, T, S] each."""
+    return tuple(array[None].view(Attention) for array in patterns)
+
+
 class Stack:
     """The tensors of one stack of a model with two: r.cross.pattern[0] is layer 0 of cross-attention [H, T, S]."""
 
@@ -443,8 +448,8 @@ class Result:
         stack, _, what = name.partition("_")
         if stack in STACKS[1:] and self._stacks and what in ("", "attentions"):
             of = Stack(self, stack)
-            return tuple(array[None].view(Attention) for array in of.pattern) if what else of
-        return self._site("pattern" if name == "attentions" else name)
+            return _attentions(of.pattern) if what else of
+        return self._site("pattern" if name == "attentions" else name)  # the property found no pattern: say why
 
     def _stack(self, place: tuple[int, int]) -> str:
         return self._stacks[place].stack if self._stacks else ""
@@ -497,7 +502,7 @@ class Result:
     @property
     def attentions(self) -> tuple[Attention, ...]:
         """Patterns [1, H, T, S], one a layer, as transformers has them."""
-        return tuple(array[None].view(Attention) for array in self.pattern)
+        return _attentions(self.pattern)
 
     def __repr__(self) -> str:
         return f"<attn.Result: {self._n} tokens, {', '.join(self._kept()) or 'no tensors'}>"
