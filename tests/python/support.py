@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import subprocess
+import tarfile
 import tempfile
 import unittest
 
@@ -53,6 +54,25 @@ class TestCase(unittest.TestCase):
         for word in words if isinstance(words, tuple) else (words,):
             self.assertIn(word, str(caught.exception))
         return caught.exception
+
+
+class ModelCase(TestCase):
+    """Tests of `model`, the directory NAME of an ARCHIVE in tests/fixtures, which lies at `path`."""
+
+    ARCHIVE, NAME = "", ""
+
+    @classmethod
+    def setUpClass(cls):
+        archive = ROOT / "tests" / "fixtures" / cls.ARCHIVE
+        if not archive.is_file():
+            raise unittest.SkipTest("the sources are not here")
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        with tarfile.open(archive) as files:
+            files.extractall(folder.name, filter="data")
+        cls.path = str(pathlib.Path(folder.name, cls.NAME))
+        cls.model = attn.Model(cls.path)
+        cls.addClassCleanup(cls.model.close)
 
 
 _models = {}

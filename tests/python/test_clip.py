@@ -1,31 +1,22 @@
 """CLIP: one model for texts and pictures, and labels."""
 
 import os
-import tarfile
 import tempfile
 import unittest
 
 import numpy as np
 
 import attn
-from support import ROOT, TestCase, cli, cli_arrays, needs_cli, needs_sources
+from support import ModelCase, cli, cli_arrays, needs_cli
 
 
-@needs_sources
-class Clip(TestCase):
+class Clip(ModelCase):
+    ARCHIVE, NAME = "clip.tar", "clip"
+
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        with tarfile.open(os.path.join(ROOT, "tests", "fixtures", "clip.tar")) as archive:
-            archive.extractall(cls.folder.name)
-        cls.directory = os.path.join(cls.folder.name, "clip")
-        cls.pixels = os.path.join(cls.directory, "pixels.npy")
-        cls.model = attn.Model(cls.directory)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.model.close()
-        cls.folder.cleanup()
+        super().setUpClass()
+        cls.pixels = os.path.join(cls.path, "pixels.npy")
 
     @needs_cli
     def test_the_input_chooses_the_tower(self):
@@ -33,7 +24,7 @@ class Clip(TestCase):
                                 ("image_embed", {"image": self.pixels}, ["--image", self.pixels]),
                                 ("image_embed", {"image": np.load(self.pixels)}, ["--image", self.pixels])):
             ours = self.model.run(**run, sites=f"pattern,{site}")
-            theirs = cli_arrays("-q", "-m", self.directory, "--sites", f"pattern,{site}", *line)
+            theirs = cli_arrays("-q", "-m", self.path, "--sites", f"pattern,{site}", *line)
             np.testing.assert_array_equal(ours.pattern[1], theirs["blocks.1.attn.hook_pattern"])
             np.testing.assert_array_equal(getattr(ours, site), theirs[site])
             self.assertEqual(getattr(ours, site).shape, (8,))
@@ -70,7 +61,7 @@ class Clip(TestCase):
             with open(records, "w") as file:
                 file.write('{"image": "%s"}\n' % self.pixels)
             self.assertEqual(self.model.batch(records, ours, tower="image").n_failed, 0)
-            cli("batch", "-q", "-m", self.directory, "--tower", "image", "-o", theirs, records)
+            cli("batch", "-q", "-m", self.path, "--tower", "image", "-o", theirs, records)
             with open(ours) as one, open(theirs) as other:
                 self.assertEqual(one.read(), other.read())
 

@@ -1,33 +1,19 @@
 """Pairs of texts, token types and masks of keys: the bits of attn-cli, of single runs, and of ids with types."""
 import pathlib
-import tarfile
 import tempfile
 import unittest
 
 import numpy as np
 
 import attn
-from support import ROOT, TestCase, cli_arrays, cli_table, needs_cli
+from support import ModelCase, cli_arrays, cli_table, needs_cli
 
-ENCODERS = ROOT / "tests" / "fixtures" / "encoders.tar"
 FIRST, SECOND = "the cat [MASK].", "on mat"
 MASK = [1, 1, 0, 1, 1, 1, 1, 0, 1]
 
 
-@unittest.skipUnless(ENCODERS.exists(), "the sources are not here")
-class Pairs(TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        with tarfile.open(ENCODERS) as archive:
-            archive.extractall(cls.folder.name, filter="data")
-        cls.path = str(pathlib.Path(cls.folder.name) / "bert")
-        cls.model = attn.Model(cls.path)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.model.close()
-        cls.folder.cleanup()
+class Pairs(ModelCase):
+    ARCHIVE, NAME = "encoders.tar", "bert"
 
     @needs_cli
     def test_runs_are_what_the_tool_writes(self):

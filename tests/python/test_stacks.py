@@ -1,33 +1,17 @@
 """A model with an encoder and a decoder: the bits and the names of attn-cli, in results, events and tables."""
-import pathlib
 import pickle
-import tarfile
-import tempfile
 import unittest
 
 import numpy as np
 
 import attn
-from support import ROOT, TestCase, cli_arrays, cli_table, model, needs_cli
+from support import ModelCase, cli_arrays, cli_table, model, needs_cli
 
-STACKS = ROOT / "tests" / "fixtures" / "stacks.tar"
 SOURCE, TEXT = "The cat", "Le"
 
 
-@unittest.skipUnless(STACKS.exists(), "the sources are not here")
-class Stacks(TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        with tarfile.open(STACKS) as archive:
-            archive.extractall(cls.folder.name, filter="data")
-        cls.path = str(pathlib.Path(cls.folder.name) / "whole_opus")
-        cls.model = attn.Model(cls.path)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.model.close()
-        cls.folder.cleanup()
+class Stacks(ModelCase):
+    ARCHIVE, NAME = "stacks.tar", "whole_opus"
 
     def run_it(self, **options):
         return self.model.run(TEXT, source=SOURCE, **options)
