@@ -87,10 +87,10 @@ static enum attn_status fill(struct attn_selection *selection,
 
 enum attn_status attn_choose_queries(struct attn_selection *selection,
                                      const struct attn_request_selection *given,
-                                     const char *queries, struct attn_error *err)
+                                     struct attn_error *err)
 {
     enum attn_status status =
-        attn_error_in(attn_selection_set_queries(selection, queries, err), "queries", err);
+        attn_error_in(attn_selection_set_queries(selection, given->queries, err), "queries", err);
 
     if (status == ATTN_OK)
         status = narrow(selection, given, err);

@@ -260,7 +260,7 @@ static enum attn_status number_queries(struct attn_run *run, const struct attn_s
 static enum attn_status check_rows_of_encoder(const struct attn_request *request,
                                               struct attn_error *err)
 {
-    for (size_t i = 0; i < request->outputs.n && request->selection.queries; i++)
+    for (size_t i = 0; i < request->outputs.n; i++)
         if (request->outputs.items[i].format->holds_stacks)
             return attn_refuse(err, ATTN_STAGE_OPTIONS,
                                "`%s` holds all rows of the encoder, and `queries` chooses some",
@@ -278,12 +278,12 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
     struct attn_selection *chosen =
         is_of_encoder ? attn_selection_encoder_part(run->chosen) : run->chosen;
 
-    if (is_of_encoder)
+    if (is_of_encoder && asked->queries)
         ATTN_TRY(check_rows_of_encoder(&run->request, err));
     if (run->model)
         ATTN_TRY(number_queries(run, text, err));
     if (asked->queries)
-        ATTN_TRY(attn_choose_queries(chosen, asked, asked->queries, err));
+        ATTN_TRY(attn_choose_queries(chosen, asked, err));
     if (is_of_encoder)
         asked->queries = NULL; /* all rows of the decoder */
     return merges_words(run) && text->words ? attn_words_widen(text->words, chosen, err) : ATTN_OK;

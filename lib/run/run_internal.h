@@ -53,10 +53,10 @@ enum attn_status attn_choose(const struct attn_request_selection *given,
                              const struct attn_dims *dims, size_t n_batch,
                              struct attn_selection **selection, struct attn_error *err);
 
-/* Chooses the QUERIES that GIVEN has besides. */
+/* Chooses the queries of GIVEN, which has some. */
 enum attn_status attn_choose_queries(struct attn_selection *selection,
                                      const struct attn_request_selection *given,
-                                     const char *queries, struct attn_error *err);
+                                     struct attn_error *err);
 
 /* ATTN_INVALID if QUESTION needs logits and MODEL has no output layer. */
 enum attn_status attn_run_check_question(const struct attn_model *model,
@@ -107,11 +107,11 @@ enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_tra
                                struct attn_error *err);
 
 /* The model whose tensors are selected: the encoder if that alone is; NULL for arrays. Borrowed
- * likewise. */
+ * from RUN. */
 const struct attn_model *attn_run_model(const struct attn_run *run);
 
 /* The attention of each layer [n_layer] of the whole model, as it will be computed; of arrays one.
- * Borrowed likewise. */
+ * Borrowed from RUN. */
 const struct attn_attention *attn_run_attention(const struct attn_run *run);
 
 /* The arrays with their sizes and attention; NULL when a model is run. The edits, ablations first
