@@ -13,7 +13,7 @@ void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_ke
  * or the relative biases of T5 (Raffel et al. 1910.10683), a number for each distance. */
 struct attn_score_bias {
     bool is_of_key;  /* bfloat16(slope * j) instead, and before the scale, not after it */
-    size_t farthest; /* the last distance with a bias of its own; 0: slopes */
+    size_t farthest; /* keys that are farther have the bias of this distance; 0: ALiBi */
     float slopes[]; /* [n_head], or [n_head, 2 * farthest + 1] the bias of each distance j - i, from
                        -farthest on */
 };

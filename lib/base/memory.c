@@ -143,7 +143,7 @@ void *attn_arena_take(struct attn_arena *arena, size_t count, size_t size)
     return arena->base + start;
 }
 
-/* BASE, or NULL with ERR set, is the memory of what was measured. */
+/* Begins to hand out BASE. NULL: there was no memory, and the error is set. */
 static enum attn_status begin_takes(struct attn_arena *arena, void *base)
 {
     if (!base)
@@ -162,14 +162,14 @@ enum attn_status attn_arena_allocate(struct attn_arena *arena, struct attn_error
     return begin_takes(arena, attn_alloc_uninitialized(arena->used, 1, err));
 }
 
-/* A block of the system's memory; what it is for follows. */
+/* The head of a block that the system gave. The bytes of the arena follow it. */
 struct block {
     _Alignas(ATTN_ALIGNMENT) size_t n_byte;
 };
 
 struct attn_spare {
     atomic_size_t n_holder;
-    _Atomic(struct block *) block; /* owns; NULL: there is none */
+    _Atomic(struct block *) block; /* owns; NULL: none waits */
 };
 
 struct attn_spare *attn_spare_create(struct attn_error *err)

@@ -1,4 +1,4 @@
-/* capture.c - one block of memory for each selected site of each layer, filled row by row. */
+/* capture.c - one block of memory for all that is selected, filled row by row. */
 #include "capture/capture_internal.h"
 
 #include "base/given.h"

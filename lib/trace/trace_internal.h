@@ -95,8 +95,8 @@ bool attn_selection_has_layer(const struct attn_selection *selection, int layer)
 size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
 size_t attn_selection_n_query(const struct attn_selection *selection);
 
-/* The layers of all stacks, and one more for sites outside of the encoder's layers; the part of
- * attn_selection_encoder, to be changed; and whether the other part has no sites. */
+/* The layers of all stacks, and one more for sites outside of the encoder's layers; the
+ * encoder's part, which may be changed; and whether the other part has no sites. */
 size_t attn_selection_n_layer(const struct attn_selection *selection);
 struct attn_selection *attn_selection_encoder_part(struct attn_selection *selection);
 bool attn_selection_is_of_encoder(const struct attn_selection *selection);
