@@ -69,7 +69,6 @@
 #include "experiment/survey.h"
 #include "experiment/token_times.h"
 #include "experiment/grids.h"
-#include "study/table_stacks.h"
 
 /* Details: several sequences in a session, the largest keys, the arithmetic of a row, archives. */
 #include "forward/session_pack.h"

@@ -262,17 +262,6 @@ static void join_pair(const struct attn_input *input, struct attn_buffer *joined
     *n = joined->size;
 }
 
-/* Names the stacks of a model that has two; else *NAMED stays NULL. */
-static enum attn_status name_stacks(const struct question *question, const struct attn_table *table,
-                                    struct attn_table **named, struct attn_error *err)
-{
-    const struct attn_model *model = question->host ? attn_host_model(question->host) : NULL;
-
-    return model && attn_model_config(model)->stack.has_encoder
-               ? attn_table_name_stacks(table, attn_model_config(model)->n_layer, named, err)
-               : ATTN_OK;
-}
-
 /* Draws the table. Groups are shown side by side, so a picture has the same rows of all groups. A
  * figure of texts that have a pair names it, too. */
 static enum attn_status draw_table(const struct question *question, struct attn_table_grid *grid,
@@ -282,7 +271,7 @@ static enum attn_status draw_table(const struct question *question, struct attn_
     const struct attn_input *input = &question->request.input;
     const struct attn_table *table = question->drawn ? question->drawn : question->table;
     struct attn_buffer texts = {0}, others = {0};
-    struct attn_table *joint = NULL, *named = NULL;
+    struct attn_table *joint = NULL;
     const bool is_one = question->host && (input->text || input->ids || input->image);
     const struct tables_run run = {question->host, is_one ? &question->request : NULL,
                                    question->request.on_note};
@@ -299,11 +288,7 @@ static enum attn_status draw_table(const struct question *question, struct attn_
         status = tables_sort_copy(tables, grid->n_label, true, question->unsorted, &joint, err);
     table = joint ? joint : table;
     if (status == ATTN_OK)
-        status = name_stacks(question, table, &named, err);
-    table = named ? named : table;
-    if (status == ATTN_OK)
         status = tables_draw(tables, table, grid, &run, question->call->out, err);
-    attn_table_free(named);
     attn_table_free(joint);
     attn_buffer_release(&texts);
     attn_buffer_release(&others);
@@ -314,15 +299,10 @@ static enum attn_status write_table(const struct question *question, struct attn
                                     struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
-    struct attn_table *named = NULL;
-    enum attn_status status;
 
     if (tables_have_pictures(tables) && grid->rows)
         ATTN_TRY(draw_table(question, grid, err));
-    ATTN_TRY(name_stacks(question, question->table, &named, err));
-    status = tables_write(tables, named ? named : question->table, grid, question->call->out, err);
-    attn_table_free(named);
-    return status;
+    return tables_write(tables, question->table, grid, question->call->out, err);
 }
 
 /* Sorts the table as the options ask. */

@@ -123,7 +123,8 @@ static void add_row(void *context, size_t r, int worker)
     const struct rows *rows = context;
     struct attn_edges *edges = rows->edges;
     const struct attn_trace_event *event = rows->event;
-    const size_t place = place_of(edges, event->layer, event->head, event->row0 + r);
+    const size_t place =
+        place_of(edges, attn_location_block(&event->at), event->at.head, event->row0 + r);
     const struct attn_row row = attn_event_row(event, r);
 
     (void)worker;

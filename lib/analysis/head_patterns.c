@@ -59,8 +59,9 @@ void attn_head_patterns_add(struct attn_head_patterns *patterns,
 
         while (attn_row_next(&row, &cells))
             for (size_t i = 0; i < cells.n && cells.first + i < SIDE; i++) {
-                struct cell *cell = cell_of(patterns, (size_t)event->layer, (size_t)event->head,
-                                            event->row0 + r, cells.first + i);
+                struct cell *cell =
+                    cell_of(patterns, (size_t)attn_location_block(&event->at),
+                            (size_t)event->at.head, event->row0 + r, cells.first + i);
 
                 cell->sum += (double)cells.values[i];
                 cell->n++;

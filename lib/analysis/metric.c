@@ -206,13 +206,15 @@ struct rows {
 static struct attn_metric_row row_of(const struct attn_measurement *m,
                                      const struct attn_trace_event *event)
 {
-    return (struct attn_metric_row){.settings = &m->settings,
-                                    .places = m->has_places ? &m->places : NULL,
-                                    .site = event->site,
-                                    .layer = event->layer,
-                                    .head = event->head,
-                                    .is_cross = m->is_cross && event->layer < (int)m->n_layer &&
-                                                m->is_cross[event->layer]};
+    return (struct attn_metric_row){
+        .settings = &m->settings,
+        .places = m->has_places ? &m->places : NULL,
+        .site = event->at.site,
+        .layer = attn_selection_number(m->selection, &event->at),
+        .head = event->at.head,
+        .is_cross = m->is_cross &&
+                    attn_selection_number(m->selection, &event->at) < (int)m->n_layer &&
+                    m->is_cross[attn_selection_number(m->selection, &event->at)]};
 }
 
 static void find_terms(void *context, size_t task, int worker)
@@ -240,7 +242,8 @@ void attn_measurement_add(struct attn_measurement *measurement,
     const struct attn_metric *metric = measurement->metric;
     const size_t n_row = exact ? exact->n_row : event->n_row;
     struct rows rows = {measurement, event, exact};
-    double *sums = sums_of(measurement, event->layer, event->head);
+    double *sums = sums_of(measurement, attn_selection_number(measurement->selection, &event->at),
+                           event->at.head);
 
     attn_pool_run(measurement->pool, n_row, find_terms, &rows);
     for (size_t i = 0; i < n_row; i++)
@@ -267,7 +270,10 @@ void attn_measurements_add(struct attn_measurement *const *items, size_t n,
             for (size_t k = 0; k < metric->n_term; k++)
                 terms[k] = 0;
             if (metric->row(&row, terms))
-                add(metric, sums_of(items[i], event->layer, event->head), terms);
+                add(metric,
+                    sums_of(items[i], attn_selection_number(items[i]->selection, &event->at),
+                            event->at.head),
+                    terms);
         }
     }
 }

@@ -214,7 +214,7 @@ static size_t count_not_finite(const struct attn_kernels *kernels,
         const size_t n = event->keys ? event->n_kept[r] : event->n_col;
         size_t j = 0;
 
-        if (event->site != ATTN_SITE_ATTN_SCORES) {
+        if (event->at.site != ATTN_SITE_ATTN_SCORES) {
             n_row += !kernels->is_finite(row, n);
             continue;
         }
@@ -229,7 +229,7 @@ static void emit(void *context, const struct attn_trace_event *event)
 {
     struct attend *a = context;
     const struct attn_trace *trace = a->args->trace;
-    const bool is_checked = a->args->n_not_finite && event->site == a->checked_site;
+    const bool is_checked = a->args->n_not_finite && event->at.site == a->checked_site;
     struct attn_trace_event part;
     size_t row = 0;
 
@@ -270,15 +270,15 @@ static void emit_z(struct attend *a, size_t first_head, size_t n_head)
 
     for (size_t h = 0; h < n_head && a->has_z; h++) {
         const struct attn_trace_event event = {
-            .site = ATTN_SITE_Z,
-            .head = (int)(first_head + h),
+            .at.site = ATTN_SITE_Z,
+            .at.head = (int)(first_head + h),
             .n_row = args->n_query,
             .n_col = args->d_value,
             .ld = args->d_value,
             .data = a->z + h * args->n_query * args->d_value,
         };
 
-        if (needs_head(a, event.head))
+        if (needs_head(a, event.at.head))
             emit(a, &event);
     }
 }

@@ -145,10 +145,10 @@ static void store_row(const struct dense_work *work, enum attn_site site, size_t
 static void visit(struct dense_work *work, enum attn_site site, float fill)
 {
     const struct attn_tile *tile = work->tile;
-    const struct attn_edit_target target = {.site = site,
-                                            .layer = tile->feed->layer,
+    const struct attn_edit_target target = {.at.site = site,
+                                            .at.layer = tile->feed->layer,
                                             .n_uncounted = tile->feed->n_uncounted,
-                                            .head = tile->head,
+                                            .at.head = tile->head,
                                             .row0 = tile->row0,
                                             .n_row = tile->n_row,
                                             .n_col = tile->n_key,

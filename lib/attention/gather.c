@@ -94,10 +94,10 @@ static void compute_products(struct gather_work *work)
 static void edit(struct gather_work *work, enum attn_site site, float masked)
 {
     const struct attn_tile *tile = work->tile;
-    const struct attn_edit_target target = {.site = site,
-                                            .layer = tile->feed->layer,
+    const struct attn_edit_target target = {.at.site = site,
+                                            .at.layer = tile->feed->layer,
                                             .n_uncounted = tile->feed->n_uncounted,
-                                            .head = tile->head,
+                                            .at.head = tile->head,
                                             .row0 = tile->row0 + work->i,
                                             .n_row = 1,
                                             .n_col = tile->n_key,

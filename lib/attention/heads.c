@@ -379,9 +379,9 @@ static void emit_matrix(const struct wave *wave, enum attn_site site, size_t ind
     const size_t at = index * wave->n_row;
     struct attn_trace_event event = {
         .sequence = heads->feed.sequence,
-        .site = site,
-        .layer = heads->feed.layer,
-        .head = wave->list[index],
+        .at.site = site,
+        .at.layer = heads->feed.layer,
+        .at.head = wave->list[index],
         .row0 = heads->feed.row0 + wave->first,
         .n_row = wave->n_row,
         .n_col = site == ATTN_SITE_PATTERN_LOWRANK ? wave->ld : heads->feed.n_key,

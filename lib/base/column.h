@@ -30,7 +30,8 @@ enum attn_value_range {
     ATTN_RANGE_SHARE = 2 /* 0 to 1 */
 };
 
-#define ATTN_ANSWER "@" /* in a quantity: the measured thing */
+#define ATTN_STACK_WORDS "encoder decoder cross" /* texts of ATTN_ROLE_STACK, in their order */
+#define ATTN_ANSWER "@"                          /* in a quantity: the measured thing */
 
 /* The meaning of a column, by which tables are laid out, drawn, named and sorted. */
 enum attn_column_role {

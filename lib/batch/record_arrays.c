@@ -63,8 +63,9 @@ static void list_tensors(struct attn_record_arrays *arrays)
             &arrays_of(arrays)->items[arrays_of(arrays)->n_small + arrays->n_tensor];
         const size_t n_column = array->shape[array->rank - 1];
 
-        arrays->tensors[arrays->n_tensor++] =
-            (struct tensor){at.site, at.layer, attn_array_is_scattered(arrays->writer, at.site)};
+        arrays->tensors[arrays->n_tensor++] = (struct tensor){
+            at.at.site, attn_selection_number(arrays->writer->labels.selection, &at.at),
+            attn_array_is_scattered(arrays->writer, at.at.site)};
         arrays->n_column = n_column > arrays->n_column ? n_column : arrays->n_column;
     }
 }

@@ -23,7 +23,7 @@ static void append_measures(struct attn_record_writer *writer, const float *meas
     char *to = attn_buffer_reserve(text, (size_t)n * (1 + ATTN_NUMBER_TEXT_SIZE));
 
     for (int m = 0; to && m < n; m++) {
-        const float value = measures[(size_t)m * form->n_layer * form->n_head + i];
+        const float value = measures[(size_t)m * form->n_layer * form->n_stack * form->n_head + i];
 
         *to++ = ',';
         if (isfinite(value))
@@ -33,13 +33,14 @@ static void append_measures(struct attn_record_writer *writer, const float *meas
 }
 
 /* Appends "," and the layer: "3", or "cross,1" of two stacks. */
-static void append_layer(struct attn_buffer *out, const struct attn_records_form *form, int layer)
+static void append_layer(struct attn_buffer *out, const struct attn_record_outcome *outcome,
+                         int block)
 {
-    const struct attn_dims dims = {.has_pairs = form->has_pairs};
-    const char *stack =
-        attn_model_stack_name(attn_model_stack_of(&dims, ATTN_SITE_PATTERN, layer, &layer));
+    const struct attn_location at = attn_location_of_block(
+        attn_selection_dims(outcome->labels->selection), ATTN_SITE_PATTERN, block, ATTN_ALL_HEADS);
+    const char *stack = attn_model_stack_name(at.stack);
 
-    attn_buffer_append_format(out, ",%s%s%d", stack, stack[0] ? "," : "", layer);
+    attn_buffer_append_format(out, ",%s%s%d", stack, stack[0] ? "," : "", at.layer);
 }
 
 /* A line per selected head. KEY begins each. */
@@ -50,14 +51,14 @@ static void append_heads(struct attn_record_writer *writer,
 
     if (!outcome->measures)
         return;
-    for (size_t i = 0; i < writer->form->n_layer * n_head; i++) {
+    for (size_t i = 0; i < writer->form->n_layer * writer->form->n_stack * n_head; i++) {
         const int layer = (int)(i / n_head), head = (int)(i % n_head);
 
         if (!attn_selection_has_layer(outcome->labels->selection, layer) ||
             !attn_selection_has_head(outcome->labels->selection, layer, head))
             continue;
         attn_buffer_append(&writer->text, key->data, key->size);
-        append_layer(&writer->text, writer->form, layer);
+        append_layer(&writer->text, outcome, layer);
         attn_buffer_append_format(&writer->text, ",%d,%zu", head, outcome->n_token);
         append_measures(writer, outcome->measures, i);
         attn_buffer_append_char(&writer->text, '\n');
@@ -149,7 +150,7 @@ static enum attn_status begin_csv(struct attn_record_writer *writer, struct attn
 
     if (!attn_record_writer_is_empty(writer))
         return ATTN_OK;
-    attn_buffer_append_string(&columns, writer->form->has_pairs ? "stack," : "");
+    attn_buffer_append_string(&columns, writer->form->n_stack > 1 ? "stack," : "");
     attn_buffer_append_string(&columns, "layer,head,n_token");
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         if (writer->form->measures & ATTN_MEASURE_BIT(m))
@@ -201,8 +202,8 @@ static enum attn_status begin_edges(struct attn_record_writer *writer, struct at
     if (!attn_record_writer_is_empty(writer))
         return ATTN_OK;
     return attn_record_header_append(writer,
-                                     writer->form->has_pairs ? "stack,layer,head,query,key,weight"
-                                                             : "layer,head,query,key,weight",
+                                     writer->form->n_stack > 1 ? "stack,layer,head,query,key,weight"
+                                                               : "layer,head,query,key,weight",
                                      err);
 }
 
@@ -263,11 +264,11 @@ static enum attn_status write_edges(struct attn_record_writer *writer,
     if (outcome->failure || !outcome->edges)
         return ATTN_OK;
     attn_record_key_append(writer, &id, outcome);
-    for (int layer = 0; layer < (int)writer->form->n_layer; layer++)
+    for (int layer = 0; layer < (int)(writer->form->n_layer * writer->form->n_stack); layer++)
         for (int head = 0; head < (int)writer->form->n_head; head++) {
             start.size = 0;
             attn_buffer_append(&start, id.data, id.size);
-            append_layer(&start, writer->form, layer);
+            append_layer(&start, outcome, layer);
             attn_buffer_append_format(&start, ",%d,", head);
             if (start.has_failed)
                 break;

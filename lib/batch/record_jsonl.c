@@ -29,12 +29,15 @@ static void append_measures(struct attn_buffer *out, const struct attn_records_f
         append(out, separator);
         append(out, attn_measure_name((enum attn_measure)m));
         separator = ",\"";
-        for (size_t layer = 0; layer < form->n_layer; layer++, values += form->n_head) {
+        for (size_t layer = 0; layer < form->n_layer; layer++) {
             append(out, layer == 0 ? "\":[" : ",");
-            append(out, form->has_pairs && layer % 2 == 0 ? "[" : "");
-            attn_json_append_row(out, (struct attn_row){.values = values, .n = form->n_head},
-                                 form->n_head, form->precision);
-            append(out, form->has_pairs && layer % 2 == 1 ? "]" : "");
+            append(out, form->n_stack > 1 ? "[" : "");
+            for (size_t k = 0; k < form->n_stack; k++, values += form->n_head) {
+                append(out, k > 0 ? "," : "");
+                attn_json_append_row(out, (struct attn_row){.values = values, .n = form->n_head},
+                                     form->n_head, form->precision);
+            }
+            append(out, form->n_stack > 1 ? "]" : "");
         }
         append(out, "]");
     }

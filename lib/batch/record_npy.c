@@ -54,11 +54,11 @@ static void add_measure(struct npy_writer *w, const char *name)
     const struct attn_records_form *form = w->base.form;
     struct array *array = &w->arrays[w->n_array];
 
-    add_array(w, name, "<f4", form->n_layer, form->n_head);
-    if (form->has_pairs) {
+    add_array(w, name, "<f4", form->n_layer * form->n_stack, form->n_head);
+    if (form->n_stack > 1) {
         array->rank = 4;
-        array->shape[1] = form->n_layer / 2;
-        array->shape[2] = 2;
+        array->shape[1] = form->n_layer;
+        array->shape[2] = form->n_stack;
         array->shape[3] = form->n_head;
     }
 }

@@ -640,9 +640,9 @@ struct attn_records_form attn_records_form_of(const struct attn_many_options *op
     if (attn_predict_is_asked(predict))
         form.fields |= ATTN_RECORD_FIELD_BIT(PREDICTIONS);
     form.measures = options->measures;
-    form.n_layer = config->n_layer;
+    form.n_stack = attn_config_n_part(config);
+    form.n_layer = attn_config_n_whole_layer(config);
     form.n_head = config->n_head;
-    form.has_pairs = config->stack.has_encoder;
     form.n_top = predict->top < config->n_vocab ? predict->top : config->n_vocab;
     form.n_next = predict->n_next;
     form.has_positions = options->request && options->request->selection.queries;

@@ -37,7 +37,8 @@ struct attn_records_form {
     attn_record_field_set fields; /* of jsonl: bits of enum attn_record_field */
     attn_measure_set measures;    /* which measures: ATTN_MEASURE_BIT of each */
     size_t n_layer, n_head;       /* L and H */
-    bool has_pairs;               /* layers 2N and 2N + 1 are layer N of a decoder */
+    size_t n_stack;               /* attentions of a layer: 2 of a decoder with a source, itself and
+                                     cross, or 1 */
     size_t n_top;                 /* K: number of predicted next tokens */
     size_t n_next;                /* continuations for all records */
     bool has_positions;           /* predictions are after given positions, not after the last */

@@ -62,8 +62,8 @@ static enum attn_status write_events(struct files *files, struct attn_writer *wr
                                      struct attn_error *err)
 {
     for (size_t head = 0; head < files->n_head; head++) {
-        const struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
-                                               .head = (int)head,
+        const struct attn_trace_event event = {.at.site = ATTN_SITE_PATTERN,
+                                               .at.head = (int)head,
                                                .n_row = files->n_token,
                                                .n_col = files->n_token,
                                                .ld = files->n_token,

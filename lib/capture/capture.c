@@ -96,22 +96,22 @@ static void set_bits(unsigned char *bits, size_t first, size_t n)
 static enum attn_status keep_event(void *user, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
-    int layer = event->layer;
+    int layer = attn_selection_number(((struct attn_capture *)user)->selection, &event->at);
     const struct attn_capture *capture = stack_of(user, &layer);
     const struct attn_selection *selection = capture->selection;
-    const struct slot *slot = slot_of(capture, event->site, layer);
-    const size_t width = width_of(selection, event->site, layer);
-    const bool has_all_rows =
-        is_of_keys(event->site) || attn_site_is_pooled(event->site, attn_selection_dims(selection));
-    const size_t n_rowless = attn_selection_n_rowless(selection, event->site);
+    const struct slot *slot = slot_of(capture, event->at.site, layer);
+    const size_t width = width_of(selection, event->at.site, layer);
+    const bool has_all_rows = is_of_keys(event->at.site) ||
+                              attn_site_is_pooled(event->at.site, attn_selection_dims(selection));
+    const size_t n_rowless = attn_selection_n_rowless(selection, event->at.site);
     size_t first_row = 0;
 
     (void)err;
     if (!slot->values) /* its stack is not selected */
         return ATTN_OK;
-    if (event->head != ATTN_ALL_HEADS)
-        first_row = n_head_before(selection, event->site, layer, event->head) *
-                    n_row_of(selection, event->site, layer);
+    if (event->at.head != ATTN_ALL_HEADS)
+        first_row = n_head_before(selection, event->at.site, layer, event->at.head) *
+                    n_row_of(selection, event->at.site, layer);
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t position = event->row0 + r;
         const size_t row = has_all_rows ? position : capture->row_of[position] - n_rowless;

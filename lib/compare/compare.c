@@ -218,8 +218,7 @@ static enum attn_status on_exact_rows(void *user, const struct attn_trace_event 
         part.keys += skipped * part.ld;
         part.n_kept += skipped;
     }
-    named.layer = part.layer;
-    named.head = part.head;
+    named.at = part.at;
     return draw(rows->outputs, &part, &named, err);
 }
 
@@ -231,12 +230,13 @@ static enum attn_status compare_pattern(const struct pass *pass,
     const struct comparing *comparing = pass->comparing;
     const bool is_local = pass->measurement == comparing->local;
     struct rows rows = {pass->measurement, event, is_local ? comparing->outputs : NULL};
-    struct attn_attend_args inputs = layer_inputs(comparing, event->layer, false);
+    struct attn_attend_args inputs =
+        layer_inputs(comparing, attn_location_block(&event->at), false);
     struct attn_selection *selection;
     struct attn_dims dims;
     enum attn_status status;
 
-    narrow(&inputs, (size_t)event->head);
+    narrow(&inputs, (size_t)event->at.head);
     dims = attn_attend_dims(&inputs);
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
     status = attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
@@ -256,11 +256,13 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     struct attn_trace_event own = *event, exact = *event;
 
     if (pass->layer != ATTN_ALL_LAYERS)
-        own.layer = pass->layer;
-    if (event->site == ATTN_SITE_PATTERN)
+        own.at = attn_location_of_block(attn_selection_dims(pass->comparing->run->selection),
+                                        event->at.site, pass->layer, event->at.head);
+    if (event->at.site == ATTN_SITE_PATTERN)
         return compare_pattern(pass, &own, err);
-    exact.layer = own.layer;
-    exact.data = attn_capture_head(pass->comparing->capture, ATTN_SITE_Z, own.layer, own.head) +
+    exact.at = own.at;
+    exact.data = attn_capture_head(pass->comparing->capture, ATTN_SITE_Z,
+                                   attn_location_block(&own.at), own.at.head) +
                  own.row0 * own.n_col;
     exact.ld = own.n_col;
     attn_measurement_add(pass->measurement, &own, &exact);

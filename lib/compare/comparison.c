@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "study/rows.h"
-#include "study/table_stacks.h"
 #include "trace/model_stack.h"
 #include "trace/trace_internal.h"
 
@@ -72,17 +71,37 @@ struct attn_head_place attn_comparison_place(const struct attn_compared_row *hea
     return (struct attn_head_place){head->head / (int)n_head, head->head % (int)n_head};
 }
 
-enum { N_PLACE = 3, N_OF_HEAD = N_PLACE + ATTN_N_DIFFERENCE }; /* columns of a head */
+enum { N_PLACE = 4, N_OF_HEAD = N_PLACE + ATTN_N_DIFFERENCE }; /* columns of a head */
 
-static enum attn_status append_head(struct attn_table *table, struct attn_head_place place,
-                                    const char *error, const struct attn_difference *difference,
+/* The columns of stacks, the first of a table, that a run with LABELS does not have. */
+static size_t n_hidden(const struct attn_labels *labels)
+{
+    return !attn_selection_dims(labels->selection)->has_pairs;
+}
+
+/* Writes where ROW is into CELLS [2]: stack and layer; or without a model the batch. */
+static void put_place(const struct attn_compared_row *row, const struct attn_labels *labels,
+                      struct attn_cell *cells)
+{
+    const struct attn_location at = attn_location_of_block(
+        attn_selection_dims(labels->selection), ATTN_SITE_PATTERN, row->layer, row->head);
+
+    attn_location_put(&at, cells);
+    if (labels->axes)
+        cells[1] = attn_cell_integer(attn_comparison_place(row, labels).first);
+}
+
+static enum attn_status append_head(struct attn_table *table, const struct attn_labels *labels,
+                                    const struct attn_compared_row *head, bool is_local,
                                     struct attn_error *err)
 {
-    struct attn_cell cells[N_OF_HEAD] = {attn_cell_integer(place.first),
-                                         attn_cell_integer(place.head), attn_cell_string(error)};
+    struct attn_cell cells[N_OF_HEAD] = {
+        [2] = attn_cell_integer(attn_comparison_place(head, labels).head),
+        [3] = attn_cell_string(is_local ? "local" : "propagated")};
 
-    attn_difference_cells(difference, cells + N_PLACE);
-    return attn_table_append(table, cells, N_OF_HEAD, err);
+    put_place(head, labels, cells);
+    attn_difference_cells(is_local ? &head->local : &head->propagated, cells + N_PLACE);
+    return attn_table_append(table, cells + n_hidden(labels), N_OF_HEAD - n_hidden(labels), err);
 }
 
 /* Makes *TABLE, which is the caller's, also after a failure; so do those below. */
@@ -91,6 +110,7 @@ static enum attn_status tabulate_heads(const struct attn_comparison *comparison,
                                        struct attn_error *err)
 {
     struct attn_column columns[N_OF_HEAD] = {
+        ATTN_COLUMN_STACK("stack"),
         {.name = labels->axes ? "batch" : "layer",
          .type = ATTN_VALUE_INTEGER,
          .role = labels->axes ? ATTN_ROLE_VALUE : ATTN_ROLE_LAYER},
@@ -98,19 +118,20 @@ static enum attn_status tabulate_heads(const struct attn_comparison *comparison,
         {.name = "error", .type = ATTN_VALUE_TEXT}};
 
     attn_difference_columns(columns + N_PLACE);
-    ATTN_TRY(attn_table_create("heads", columns, N_OF_HEAD, table, err));
+    ATTN_TRY(attn_table_create("heads", columns + n_hidden(labels), N_OF_HEAD - n_hidden(labels),
+                               table, err));
     for (size_t i = 0; i < comparison->n_head; i++) {
         const struct attn_compared_row *head = &comparison->heads[i];
-        const struct attn_head_place place = attn_comparison_place(head, labels);
 
-        ATTN_TRY(append_head(*table, place, "local", &head->local, err));
+        ATTN_TRY(append_head(*table, labels, head, true, err));
         if (comparison->has_propagated)
-            ATTN_TRY(append_head(*table, place, "propagated", &head->propagated, err));
+            ATTN_TRY(append_head(*table, labels, head, false, err));
     }
     return ATTN_OK;
 }
 
 static const struct attn_column cost_columns[] = {
+    ATTN_COLUMN_STACK("stack"),
     ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     ATTN_COLUMN("exact_pairs", INTEGER),
     ATTN_COLUMN("chosen_pairs", INTEGER),
@@ -130,25 +151,29 @@ static const struct attn_column logits_columns[] = {
     ATTN_COLUMN("chosen_token", TEXT),
 };
 
-enum { N_COLUMN = 7 }; /* of costs and of logits */
-_Static_assert(sizeof cost_columns == N_COLUMN * sizeof *cost_columns, "costs");
+enum { N_COLUMN = 7 }; /* of logits, and of costs without stacks */
+_Static_assert(sizeof cost_columns == (N_COLUMN + 1) * sizeof *cost_columns, "costs");
 _Static_assert(sizeof logits_columns == N_COLUMN * sizeof *logits_columns, "logits");
 
 static enum attn_status tabulate_costs(const struct attn_comparison *comparison,
-                                       struct attn_table **table, struct attn_error *err)
+                                       const struct attn_labels *labels, struct attn_table **table,
+                                       struct attn_error *err)
 {
-    ATTN_TRY(attn_table_create("costs", cost_columns, N_COLUMN, table, err));
+    const size_t first = n_hidden(labels), n = N_COLUMN + 1 - first;
+
+    ATTN_TRY(attn_table_create("costs", cost_columns + first, n, table, err));
     for (size_t i = 0; i < comparison->n_layer; i++) {
         const struct attn_compared_row *layer = &comparison->layers[i];
-        const struct attn_cell cells[N_COLUMN] = {attn_cell_integer(layer->layer),
-                                                  attn_cell_integer((int64_t)layer->exact.n_pair),
-                                                  attn_cell_integer((int64_t)layer->chosen.n_pair),
-                                                  attn_cell_integer((int64_t)layer->exact.n_byte),
-                                                  attn_cell_integer((int64_t)layer->chosen.n_byte),
-                                                  attn_cell_real(layer->exact.seconds),
-                                                  attn_cell_real(layer->chosen.seconds)};
+        struct attn_cell cells[N_COLUMN + 1] = {[2] =
+                                                    attn_cell_integer((int64_t)layer->exact.n_pair),
+                                                attn_cell_integer((int64_t)layer->chosen.n_pair),
+                                                attn_cell_integer((int64_t)layer->exact.n_byte),
+                                                attn_cell_integer((int64_t)layer->chosen.n_byte),
+                                                attn_cell_real(layer->exact.seconds),
+                                                attn_cell_real(layer->chosen.seconds)};
 
-        ATTN_TRY(attn_table_append(*table, cells, N_COLUMN, err));
+        put_place(layer, labels, cells);
+        ATTN_TRY(attn_table_append(*table, cells + first, n, err));
     }
     return ATTN_OK;
 }
@@ -181,7 +206,7 @@ enum attn_status attn_comparison_tabulate(const struct attn_comparison *comparis
                                           const struct attn_tokenizer *tokenizer,
                                           struct attn_table **table, struct attn_error *err)
 {
-    struct attn_table *made = NULL, *named = NULL;
+    struct attn_table *made = NULL;
     enum attn_status status;
 
     if (!attn_is_given(comparison, "comparison", err) || !attn_is_given(labels, "labels", err) ||
@@ -190,14 +215,7 @@ enum attn_status attn_comparison_tabulate(const struct attn_comparison *comparis
         return ATTN_INVALID;
     status = part == ATTN_COMPARISON_HEADS ? tabulate_heads(comparison, labels, &made, err)
              : part == ATTN_COMPARISON_COSTS
-                 ? tabulate_costs(comparison, &made, err)
+                 ? tabulate_costs(comparison, labels, &made, err)
                  : tabulate_logits(comparison, labels->ids, tokenizer, &made, err);
-    if (status == ATTN_OK && attn_selection_dims(labels->selection)->has_pairs)
-        status = attn_table_name_stacks(made, attn_selection_dims(labels->selection)->n_layer,
-                                        &named, err);
-    if (named) {
-        attn_table_free(made);
-        made = named;
-    }
     ATTN_RETURN_MADE(status, table, made, attn_table_free);
 }

@@ -183,7 +183,8 @@ void attn_contacts_add(struct attn_contacts *contacts, const struct attn_trace_e
 {
     struct attn_contacts *c = contacts;
     const bool is_dense = !event->keys && !event->is_causal;
-    const size_t head = (size_t)event->layer * c->n_head + (size_t)event->head;
+    const size_t head =
+        (size_t)attn_location_block(&event->at) * c->n_head + (size_t)event->at.head;
     const size_t end =
         event->row0 + event->n_row < c->n + 1 ? event->row0 + event->n_row : c->n + 1;
     const size_t n_thread = (size_t)attn_pool_n_thread(c->pool);
@@ -246,9 +247,9 @@ enum attn_status attn_contacts_emit(const struct attn_contacts *contacts, struct
 
     for (size_t i = 0; i < c->n; i += ROWS_AT_ONCE) {
         const size_t n_row = c->n - i < ROWS_AT_ONCE ? c->n - i : ROWS_AT_ONCE;
-        const struct attn_trace_event event = {.site = ATTN_SITE_CONTACTS,
-                                               .layer = ATTN_NO_LAYER,
-                                               .head = ATTN_ALL_HEADS,
+        const struct attn_trace_event event = {.at.site = ATTN_SITE_CONTACTS,
+                                               .at.layer = ATTN_NO_LAYER,
+                                               .at.head = ATTN_ALL_HEADS,
                                                .row0 = 1 + i,
                                                .n_row = n_row,
                                                .n_col = c->n,

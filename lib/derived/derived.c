@@ -144,7 +144,7 @@ enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
     options.n_edit = 0;
     /* Those of the run but for resid_pre, which is given with its edits, then those of AGAIN. */
     for (size_t i = 0; i < run->n_edit; i++)
-        if (run->edits[i].site != ATTN_SITE_RESID_PRE)
+        if (run->edits[i].at.site != ATTN_SITE_RESID_PRE)
             edits[options.n_edit++] = run->edits[i];
     for (size_t i = 0; i < again->n_edit; i++)
         edits[options.n_edit++] = again->edits[i];
@@ -224,9 +224,9 @@ static enum attn_status keep_resid(struct attn_derivation *derivation,
                                    const struct attn_trace_event *event, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(derivation->watched);
-    float **resid = &derivation->resid_pre[event->layer];
+    float **resid = &derivation->resid_pre[attn_location_block(&event->at)];
 
-    if (!is_kept(derivation, event->layer))
+    if (!is_kept(derivation, attn_location_block(&event->at)))
         return ATTN_OK;
     if (!*resid)
         *resid = attn_alloc(dims->n_position, dims->d_model * sizeof **resid, err);
@@ -264,14 +264,14 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     struct attn_derivation *derivation = user;
     const struct attn_dims *dims = attn_selection_dims(derivation->watched);
 
-    if (event->site == ATTN_SITE_RESID_PRE)
+    if (event->at.site == ATTN_SITE_RESID_PRE)
         ATTN_TRY(keep_resid(derivation, event, err));
-    if (event->site == ATTN_SITE_PATTERN && derivation->contacts)
+    if (event->at.site == ATTN_SITE_PATTERN && derivation->contacts)
         attn_contacts_add(derivation->contacts, event);
     ATTN_TRY(attn_trace_hand_on(derivation->asked_by, event, err));
-    if (event->site == attn_site_of_layer_output(dims, event->layer) &&
+    if (event->at.site == attn_site_of_layer_output(dims, attn_location_block(&event->at)) &&
         event->row0 + event->n_row == dims->n_position)
-        ATTN_TRY(finish_layer(derivation, event->layer, err));
+        ATTN_TRY(finish_layer(derivation, attn_location_block(&event->at), err));
     return ATTN_OK;
 }
 

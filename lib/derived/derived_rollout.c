@@ -154,9 +154,9 @@ static enum attn_status emit(const struct rollout *rollout, int layer, struct at
     for (int i = 0; i <= layer; i++)
         is_causal = is_causal && attention[i].mask == ATTN_MASK_CAUSAL;
     for (size_t q = 0; q < rollout->n_query; q++) {
-        const struct attn_trace_event event = {.site = ATTN_SITE_ROLLOUT,
-                                               .layer = layer,
-                                               .head = ATTN_ALL_HEADS,
+        const struct attn_trace_event event = {.at.site = ATTN_SITE_ROLLOUT,
+                                               .at.layer = layer,
+                                               .at.head = ATTN_ALL_HEADS,
                                                .row0 = rollout->queries[q],
                                                .n_row = 1,
                                                .n_col = rollout->n,

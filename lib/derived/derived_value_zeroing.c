@@ -111,9 +111,9 @@ static enum attn_status make_edits(struct zeroing *zeroing, struct attn_error *e
     memcpy(zeroing->values, attn_capture_tensor(zeroing->kept, ATTN_SITE_V, zeroing->layer),
            n * size * sizeof *zeroing->values);
     for (size_t g = 0; g < n; g++)
-        zeroing->edits[g] = (struct attn_edit){.site = ATTN_SITE_V,
-                                               .layer = zeroing->layer,
-                                               .head = (int)g,
+        zeroing->edits[g] = (struct attn_edit){.at.site = ATTN_SITE_V,
+                                               .at.layer = zeroing->layer,
+                                               .at.head = (int)g,
                                                .row1 = zeroing->n_key,
                                                .col1 = dims->d_value,
                                                .op = ATTN_EDIT_REPLACE,
@@ -184,15 +184,15 @@ static enum attn_status emit_row(const struct zeroing *zeroing, size_t row, stru
     static const size_t none = 0;
     static const int32_t no_key = 0;
     float *changed = zeroing->changed + row * zeroing->n_key;
-    struct attn_trace_event event = {.site = ATTN_SITE_VALUE_ZEROING,
-                                     .layer = zeroing->layer,
-                                     .head = ATTN_ALL_HEADS,
-                                     .row0 = row,
-                                     .n_row = 1,
-                                     .n_col = zeroing->n_key,
-                                     .ld = zeroing->n_key,
-                                     .data = changed,
-                                     .is_causal = !is_cross && attention->mask == ATTN_MASK_CAUSAL};
+    const struct attn_dims *dims = attn_selection_dims(zeroing->derivation->asked_by->selection);
+    struct attn_trace_event event = {
+        .at = attn_location_of_block(dims, ATTN_SITE_VALUE_ZEROING, zeroing->layer, ATTN_ALL_HEADS),
+        .row0 = row,
+        .n_row = 1,
+        .n_col = zeroing->n_key,
+        .ld = zeroing->n_key,
+        .data = changed,
+        .is_causal = !is_cross && attention->mask == ATTN_MASK_CAUSAL};
     double sum = 0;
 
     for (size_t key = 0; key < zeroing->n_key; key++)

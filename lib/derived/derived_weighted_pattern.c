@@ -83,11 +83,11 @@ static double find_length(const struct weighting *weighting, const float *v)
 /* V of one head of values: the lengths of the heads that share it. */
 static void take_values(struct weighting *weighting, const struct attn_trace_event *event)
 {
-    const size_t first = (size_t)event->head * weighting->n_shared;
+    const size_t first = (size_t)event->at.head * weighting->n_shared;
 
     for (size_t head = first; head < first + weighting->n_shared; head++) {
-        if (!attn_selection_has_head(weighting->derivation->asked_by->selection, event->layer,
-                                     (int)head))
+        if (!attn_selection_has_head(weighting->derivation->asked_by->selection,
+                                     attn_location_block(&event->at), (int)head))
             continue;
         if (weighting->output->data)
             find_gram(weighting, head);
@@ -101,10 +101,10 @@ static void take_values(struct weighting *weighting, const struct attn_trace_eve
 static enum attn_status emit_rows(struct weighting *weighting, const struct attn_trace_event *event,
                                   size_t first, size_t n, struct attn_error *err)
 {
-    const double *lengths = weighting->lengths + (size_t)event->head * weighting->n_key;
+    const double *lengths = weighting->lengths + (size_t)event->at.head * weighting->n_key;
     struct attn_trace_event part = *event;
 
-    part.site = ATTN_SITE_WEIGHTED_PATTERN;
+    part.at.site = ATTN_SITE_WEIGHTED_PATTERN;
     part.row0 += first;
     part.n_row = n;
     part.data = weighting->piece;
@@ -138,7 +138,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     const size_t n_most = event->n_row < n_at_once ? event->n_row : n_at_once;
     void *piece = weighting->piece;
 
-    if (event->site == ATTN_SITE_V) {
+    if (event->at.site == ATTN_SITE_V) {
         take_values(weighting, event);
         return ATTN_OK;
     }

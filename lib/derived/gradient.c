@@ -94,7 +94,7 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
 {
     struct attn_gradient *gradient = user;
 
-    for (size_t i = 0; i < 2 && event->site == ATTN_SITE_PATTERN_X_GRAD; i++)
+    for (size_t i = 0; i < 2 && event->at.site == ATTN_SITE_PATTERN_X_GRAD; i++)
         if (gradient->relevances[i])
             attn_relevance_add(gradient->relevances[i], event);
     return attn_trace_hand_on(gradient->asked_by, event, err);

@@ -121,7 +121,7 @@ void attn_relevance_add(struct attn_relevance *relevance, const struct attn_trac
         for (size_t k = 0; k < r->n; k++)
             r->norms[q] += r->mean[q * r->n + k];
     }
-    r->layer = event->layer;
+    r->layer = attn_location_block(&event->at);
     attn_pool_run(r->pool, r->n_query, multiply_row, r);
     memset(r->mean, 0, r->n * r->n * sizeof *r->mean);
     r->n_left = r->n * r->n_head;
@@ -131,17 +131,17 @@ enum attn_status attn_relevance_emit(struct attn_relevance *relevance,
                                      const struct attn_trace *trace, struct attn_error *err)
 {
     const struct attn_relevance *r = relevance;
+    const struct attn_dims *dims = attn_selection_dims(trace->selection);
 
     for (size_t layer = 0; layer < r->n_layer; layer++)
         for (size_t i = 0; r->rows[layer] && i < r->n_query; i++) {
-            const struct attn_trace_event event = {.site = r->site,
-                                                   .layer = (int)layer,
-                                                   .head = ATTN_ALL_HEADS,
-                                                   .row0 = r->queries[i],
-                                                   .n_row = 1,
-                                                   .n_col = r->n,
-                                                   .ld = r->n,
-                                                   .data = r->out};
+            const struct attn_trace_event event = {
+                .at = attn_location_of_block(dims, r->site, (int)layer, ATTN_ALL_HEADS),
+                .row0 = r->queries[i],
+                .n_row = 1,
+                .n_col = r->n,
+                .ld = r->n,
+                .data = r->out};
 
             for (size_t k = 0; k < r->n; k++)
                 r->out[k] = (float)r->rows[layer][i * r->n + k];

@@ -103,12 +103,12 @@ enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
             return ATTN_INVALID;
     for (size_t i = 0; i < edits->n_patch; i++)
         if (!attn_is_known(edits->patches[i].later, "patches", err) ||
-            !attn_is_choice(edits->patches[i].site, ATTN_N_SITE, "site", err) ||
+            !attn_is_choice(edits->patches[i].at.site, ATTN_N_SITE, "site", err) ||
             !attn_is_given(edits->patches[i].values.data, "patches", err))
             return ATTN_INVALID;
     for (size_t i = 0; i < edits->n_steering; i++)
         if (!attn_is_known(edits->steerings[i].later, "steerings", err) ||
-            !attn_is_choice(edits->steerings[i].site, ATTN_N_SITE, "site", err) ||
+            !attn_is_choice(edits->steerings[i].at.site, ATTN_N_SITE, "site", err) ||
             !attn_is_given(edits->steerings[i].values.rank == 0 || edits->steerings[i].values.data,
                            "steerings", err))
             return ATTN_INVALID;
@@ -189,7 +189,7 @@ static enum attn_status add_sketch(const struct attn_edit_scope *scope, struct a
     const struct attn_config *config = attn_model_config(scope->model);
     const struct attn_edit_part *part = &list->parts[i];
     const struct attn_knockout *knockout = part->given;
-    struct attn_edit_place place = {.site = ATTN_SITE_ATTN_SCORES};
+    struct attn_edit_place place = {.at.site = ATTN_SITE_ATTN_SCORES};
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
     struct attn_selection *heads = NULL;
 
@@ -210,9 +210,9 @@ static enum attn_status add_sketch(const struct attn_edit_scope *scope, struct a
         ATTN_TRY(attn_edit_place_check(&place, config, err));
         ATTN_TRY(attn_edits_check_values(scope, part, &place, err));
         edit.op = ATTN_EDIT_ZERO;
-        edit.layer = place.layer;
+        edit.at = place.at;
     }
-    edit.site = place.site;
+    edit.at.site = place.at.site;
     return attn_edits_append(list, &edit, i, err);
 }
 
@@ -289,12 +289,13 @@ static void append_name(char *names, size_t *used, const struct attn_edit_part *
                                part->text);
         return;
     }
-    if (attn_site_is_in_layer(edit->site))
-        snprintf(layer, sizeof layer, edit->layer == ATTN_ALL_LAYERS ? ":*" : ":%d", edit->layer);
-    if (attn_site_is_in_layer(edit->site) && edit->head != ATTN_ALL_HEADS)
-        snprintf(head, sizeof head, ".%d", edit->head);
+    if (attn_site_is_in_layer(edit->at.site))
+        snprintf(layer, sizeof layer, edit->at.layer == ATTN_ALL_LAYERS ? ":*" : ":%d",
+                 edit->at.layer);
+    if (attn_site_is_in_layer(edit->at.site) && edit->at.head != ATTN_ALL_HEADS)
+        snprintf(head, sizeof head, ".%d", edit->at.head);
     attn_fixed_text_append(names, ATTN_QUOTE_SIZE, used, "%s%s%s%s", comma,
-                           attn_site_name(edit->site), layer, head);
+                           attn_site_name(edit->at.site), layer, head);
 }
 
 /* Whether A and B are of one list, and idle in as many records. */

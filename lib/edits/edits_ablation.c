@@ -40,18 +40,17 @@ struct item {
 
 static bool is_same_place(const struct attn_edit *a, const struct attn_edit *b)
 {
-    return a->site == b->site && a->layer == b->layer && a->head == b->head;
+    return a->at.site == b->at.site && attn_location_compare(&a->at, &b->at) == 0;
 }
 
-/* Appends an edit of HEAD of LAYER, unless an item before it has the same one. */
-static enum attn_status add_head(const struct item *item, enum attn_site site, int layer, int head,
+/* Appends an edit at AT, and of HEAD, unless an item before it has the same one. */
+static enum attn_status add_head(const struct item *item, struct attn_location at, int head,
                                  struct attn_error *err)
 {
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
-    edit.site = site;
-    edit.layer = layer;
-    edit.head = head;
+    edit.at = at;
+    edit.at.head = head;
     edit.op = ATTN_EDIT_ZERO;
     for (size_t i = item->first; i < item->end; i++)
         if (is_same_place(&item->list->items[i], &edit))
@@ -74,7 +73,8 @@ static enum attn_status add_heads(const struct item *item, struct attn_error *er
         const int layer = (int)(i / dims->n_head), head = (int)(i % dims->n_head);
 
         if (attn_selection_has_head(heads, layer, head))
-            status = add_head(item, item->kind->site, layer, head, err);
+            status = add_head(item, attn_location_of_block(dims, item->kind->site, layer, head),
+                              head, err);
     }
     attn_selection_free(heads);
     return status;
@@ -84,13 +84,13 @@ static enum attn_status add_heads(const struct item *item, struct attn_error *er
 static enum attn_status add_tensor(const struct item *item, const struct attn_edit_place *place,
                                    struct attn_error *err)
 {
-    const size_t n_head = attn_site_n_head(place->site, item->scope->dims);
+    const size_t n_head = attn_site_n_head(place->at.site, item->scope->dims);
 
-    if (!attn_site_has_heads(place->site))
-        return add_head(item, place->site, place->layer, ATTN_ALL_HEADS, err);
+    if (!attn_site_has_heads(place->at.site))
+        return add_head(item, place->at, ATTN_ALL_HEADS, err);
     for (size_t head = 0; head < n_head; head++)
-        if (place->head == ATTN_ALL_HEADS || place->head == (int)head)
-            ATTN_TRY(add_head(item, place->site, place->layer, (int)head, err));
+        if (place->at.head == ATTN_ALL_HEADS || place->at.head == (int)head)
+            ATTN_TRY(add_head(item, place->at, (int)head, err));
     return ATTN_OK;
 }
 
@@ -105,7 +105,7 @@ static enum attn_status add_item(const struct item *item, struct attn_error *err
     if (!is_tensor)
         return attn_error_in(add_heads(item, err), item->kind->field, err);
     ATTN_TRY(attn_edit_place_resolve(&place, attn_model_config(item->scope->model), err));
-    if (attn_site_is_in_layer(place.site))
+    if (attn_site_is_in_layer(place.at.site))
         ATTN_TRY(attn_edit_place_check(&place, attn_model_config(item->scope->model), err));
     return add_tensor(item, &place, err);
 }
@@ -179,8 +179,8 @@ static enum attn_status take_rows(void *user, const struct attn_trace_event *eve
     for (size_t i = 0; i < means->n; i++) {
         struct mean *mean = &means->items[i];
 
-        if (mean->edit->site != event->site || mean->edit->layer != event->layer ||
-            mean->edit->head != event->head)
+        if (mean->edit->at.site != event->at.site ||
+            attn_location_compare(&mean->edit->at, &event->at) != 0)
             continue;
         for (size_t r = 0; r < event->n_row; r++)
             take_row(mean, event, r);
@@ -217,15 +217,16 @@ static enum attn_status select_tensors(const struct means *means, struct attn_se
     attn_site_set sites = 0;
 
     for (size_t i = 0; i < means->n; i++)
-        sites |= ATTN_SITE_BIT(means->items[i].edit->site);
+        sites |= ATTN_SITE_BIT(means->items[i].edit->at.site);
     ATTN_TRY(attn_selection_set_sites(selection, sites, err));
     for (size_t i = 0; i < means->n; i++) {
         const struct attn_edit *edit = means->items[i].edit;
-        const bool is_of_keys = attn_site_layout(edit->site) == ATTN_LAYOUT_KEY;
+        const bool is_of_keys = attn_site_layout(edit->at.site) == ATTN_LAYOUT_KEY;
 
         ATTN_TRY(attn_selection_add_head(
-            selection, attn_site_is_in_layer(edit->site) ? edit->layer : ATTN_ALL_LAYERS,
-            is_of_keys ? ATTN_ALL_HEADS : edit->head, err));
+            selection,
+            attn_site_is_in_layer(edit->at.site) ? attn_location_block(&edit->at) : ATTN_ALL_LAYERS,
+            is_of_keys ? ATTN_ALL_HEADS : edit->at.head, err));
     }
     return ATTN_OK;
 }
@@ -274,8 +275,7 @@ static enum attn_status place_rows(struct means *means, struct attn_edit_list *l
         struct mean *mean = &means->items[i];
 
         mean->edit = &list->items[first + i];
-        mean->tensor.given =
-            (struct attn_edit_place){.site = mean->edit->site, .layer = mean->edit->layer};
+        mean->tensor.given = (struct attn_edit_place){.at = mean->edit->at};
         attn_edit_tensor_size(means->scope->dims, &mean->tensor);
         n_cell += mean->tensor.n_row * mean->tensor.width;
         n_counted += mean->tensor.is_matrix ? mean->tensor.n_row * mean->tensor.width : 0;

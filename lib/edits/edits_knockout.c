@@ -186,9 +186,8 @@ static enum attn_status edit_row(struct knockouts *knockouts, const struct score
             continue;
         while (end < row->n_key && knockouts->cut[end])
             end++;
-        edit.site = ATTN_SITE_ATTN_SCORES;
-        edit.layer = row->layer;
-        edit.head = row->is_of_all ? ATTN_ALL_HEADS : row->head;
+        edit.at = attn_location_of_block(knockouts->dims, ATTN_SITE_ATTN_SCORES, row->layer,
+                                         row->is_of_all ? ATTN_ALL_HEADS : row->head);
         edit.row0 = row->query;
         edit.row1 = row->query + 1;
         edit.col0 = first;

@@ -18,10 +18,11 @@
 
 void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor *tensor)
 {
-    const enum attn_site site = tensor->given.site;
+    const enum attn_site site = tensor->given.at.site;
     const enum attn_site_layout layout = attn_site_layout(site);
-    const size_t n_key =
-        attn_site_is_in_layer(site) ? attn_site_n_key(dims, tensor->given.layer) : 0;
+    const size_t n_key = attn_site_is_in_layer(site)
+                             ? attn_site_n_key(dims, attn_location_block(&tensor->given.at))
+                             : 0;
 
     tensor->n_head = attn_site_n_head(site, dims);
     tensor->has_heads = attn_site_has_heads(site);
@@ -30,9 +31,9 @@ void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor
     tensor->n_row = layout == ATTN_LAYOUT_KEY         ? n_key
                     : attn_site_is_pooled(site, dims) ? 1
                                                       : dims->n_position;
-    tensor->goes_on =
-        !tensor->is_matrix && !attn_site_is_pooled(site, dims) &&
-        !(layout == ATTN_LAYOUT_KEY && dims->is_cross && dims->is_cross[tensor->given.layer]);
+    tensor->goes_on = !tensor->is_matrix && !attn_site_is_pooled(site, dims) &&
+                      !(layout == ATTN_LAYOUT_KEY && dims->is_cross &&
+                        dims->is_cross[attn_location_block(&tensor->given.at)]);
     tensor->width = attn_site_has_keys(site) ? n_key : attn_site_width(site, dims);
 }
 
@@ -41,8 +42,8 @@ enum attn_status attn_edit_tensor_find(const struct attn_edit_scope *scope,
 {
     const struct attn_config *config = attn_model_config(scope->model);
     const struct attn_edit_place *given = &tensor->given;
-    const bool is_of_source =
-        attn_site_layout(given->site) == ATTN_LAYOUT_KEY && config->is_cross[given->layer];
+    const bool is_of_source = attn_site_layout(given->at.site) == ATTN_LAYOUT_KEY &&
+                              config->is_cross[attn_location_block(&given->at)];
 
     ATTN_TRY(attn_edit_place_check(given, config, err));
     attn_edit_tensor_size(scope->dims, tensor);
@@ -83,9 +84,8 @@ static struct attn_edit edit_of(const struct attn_edit_tensor *tensor, int head,
 {
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
-    edit.site = tensor->given.site;
-    edit.layer = tensor->given.layer;
-    edit.head = tensor->has_heads ? head : ATTN_ALL_HEADS;
+    edit.at = tensor->given.at;
+    edit.at.head = tensor->has_heads ? head : ATTN_ALL_HEADS;
     edit.row0 = first;
     edit.row1 = end;
     edit.col1 = tensor->width;
@@ -95,8 +95,7 @@ static struct attn_edit edit_of(const struct attn_edit_tensor *tensor, int head,
 /* --- Patches --------------------------------------------------------------------------------- */
 
 /* Whether the VALUES, without leading sizes of 1, are the whole tensor. */
-static enum attn_status check_whole(const struct attn_dims *dims,
-                                    const struct attn_edit_tensor *tensor,
+static enum attn_status check_whole(const struct attn_edit_tensor *tensor,
                                     const struct attn_ndarray *values, struct attn_error *err)
 {
     const size_t expected[] = {tensor->is_matrix ? tensor->n_head : tensor->n_row,
@@ -113,7 +112,7 @@ static enum attn_status check_whole(const struct attn_dims *dims,
         shape++;
     if (n == rank && memcmp(shape, expected, (size_t)rank * sizeof *shape) == 0)
         return ATTN_OK;
-    attn_dims_archive_name(dims, tensor->given.site, tensor->given.layer, name);
+    attn_location_archive_name(&tensor->given.at, name);
     return attn_error_set(err, ATTN_INVALID, "'%s' in '%s' is %s, expected [%zu, %zu%s", name,
                           attn_quote_string(values->name ? values->name : "patches").text,
                           attn_shape_text(values->rank, values->shape, found), expected[0],
@@ -130,16 +129,15 @@ static const float *values_of(const struct attn_edit_tensor *tensor,
 }
 
 /* Appends an edit per head and run of neighbours among the rows that are meant. */
-static enum attn_status add_patch(struct attn_edit_list *list, const struct attn_dims *dims,
-                                  size_t part, const struct attn_edit_tensor *tensor,
-                                  struct attn_error *err)
+static enum attn_status add_patch(struct attn_edit_list *list, size_t part,
+                                  const struct attn_edit_tensor *tensor, struct attn_error *err)
 {
     const struct attn_ndarray *values =
         &((const struct attn_patch *)list->parts[part].given)->values;
 
-    ATTN_TRY(attn_error_at(check_whole(dims, tensor, values, err), ATTN_STAGE_INPUT, err));
+    ATTN_TRY(attn_error_at(check_whole(tensor, values, err), ATTN_STAGE_INPUT, err));
     for (size_t head = 0; head < tensor->n_head; head++) {
-        if (tensor->given.head != ATTN_ALL_HEADS && head != (size_t)tensor->given.head)
+        if (tensor->given.at.head != ATTN_ALL_HEADS && head != (size_t)tensor->given.at.head)
             continue;
         for (size_t first, end = 0; next_rows(tensor, &first, &end);) {
             struct attn_edit edit = edit_of(tensor, (int)head, first, end);
@@ -179,12 +177,13 @@ static enum attn_status check_rows(const struct attn_edit_tensor *tensor,
 /* Whether there is one head to which something can be added. */
 static enum attn_status check_head(const struct attn_edit_tensor *tensor, struct attn_error *err)
 {
-    if (!tensor->has_heads || tensor->given.head != ATTN_ALL_HEADS)
+    if (!tensor->has_heads || tensor->given.at.head != ATTN_ALL_HEADS)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID, "%s: '%s' names no head of '%s', expected %s:%d.HEAD",
                           tensor->given.field, attn_quote_string(tensor->given.name).text,
-                          attn_site_name(tensor->given.site), attn_site_name(tensor->given.site),
-                          tensor->given.layer);
+                          attn_site_name(tensor->given.at.site),
+                          attn_site_name(tensor->given.at.site),
+                          attn_location_block(&tensor->given.at));
 }
 
 enum attn_status attn_edits_check_values(const struct attn_edit_scope *scope,
@@ -219,7 +218,7 @@ static enum attn_status add_steering(struct attn_edit_list *list, size_t part,
         ATTN_TRY(attn_error_at(check_rows(tensor, given, err), ATTN_STAGE_INPUT, err));
     }
     for (size_t first, end = 0; next_rows(tensor, &first, &end);) {
-        struct attn_edit edit = edit_of(tensor, tensor->given.head, first, end);
+        struct attn_edit edit = edit_of(tensor, tensor->given.at.head, first, end);
 
         edit.op = values->rank != 0 ? ATTN_EDIT_ADD : ATTN_EDIT_SCALE;
         edit.factor = given->factor;
@@ -249,8 +248,8 @@ enum attn_status attn_edits_add_values(const struct attn_edit_scope *scope,
             attn_error_at(attn_edit_tensor_find(scope, &tensor, err), ATTN_STAGE_OPTIONS, err);
 
         if (status == ATTN_OK)
-            status = is_patch ? add_patch(list, scope->dims, i, &tensor, err)
-                              : add_steering(list, i, &tensor, err);
+            status =
+                is_patch ? add_patch(list, i, &tensor, err) : add_steering(list, i, &tensor, err);
         attn_edit_tensor_release(&tensor);
         ATTN_TRY(status);
     }

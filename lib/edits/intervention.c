@@ -111,8 +111,8 @@ static bool read_layer(const char *text, const char *end, struct attn_edit_place
     if (!attn_parse_int(text, (size_t)(layer_end - text), 0, INT32_MAX, &layer) ||
         (dot && !attn_parse_int(dot + 1, (size_t)(end - dot - 1), 0, INT32_MAX, &head)))
         return false;
-    place->layer = (int)layer;
-    place->head = (int)head;
+    place->at.layer = (int)layer;
+    place->at.head = (int)head;
     return true;
 }
 
@@ -123,9 +123,9 @@ static bool read_site(const char *name, size_t size, bool is_in_layer,
     for (int i = 0; i < ATTN_N_SITE; i++) {
         const char *known = attn_site_name((enum attn_site)i);
 
-        place->site = (enum attn_site)i;
+        place->at.site = (enum attn_site)i;
         if (strlen(known) == size && memcmp(known, name, size) == 0)
-            return attn_site_is_in_layer(place->site) == is_in_layer &&
+            return attn_site_is_in_layer(place->at.site) == is_in_layer &&
                    (attn_sites_derived() & ATTN_SITE_BIT(i)) == 0;
     }
     return false;
@@ -138,7 +138,7 @@ static bool read_place(char *text, struct attn_edit_place *place, char **value)
     size_t n_stack;
     char *colon, *equals, *at;
 
-    place->stack = attn_model_stack_find(text, &n_stack);
+    place->at.stack = attn_model_stack_find(text, &n_stack);
     text += n_stack;
     colon = strchr(text, ':');
     equals = colon ? strchr(colon, '=') : NULL;
@@ -158,13 +158,13 @@ enum attn_status attn_edit_place_read(const char *text, struct attn_edit_place *
     const char *item = text, *colon;
     size_t size;
 
-    place->stack = attn_model_stack_find(text, &size);
+    place->at.stack = attn_model_stack_find(text, &size);
     text += size;
     colon = strchr(text, ':');
     size = colon ? (size_t)(colon - text) : strlen(text);
     *is_place = read_site(text, size, colon, place);
-    place->layer = ATTN_NO_LAYER;
-    place->head = ATTN_ALL_HEADS;
+    place->at.layer = ATTN_NO_LAYER;
+    place->at.head = ATTN_ALL_HEADS;
     if (!colon || (*is_place && read_layer(colon + 1, text + strlen(text), place)))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
@@ -200,24 +200,22 @@ enum attn_status attn_edit_stack_check(enum attn_model_stack stack,
 enum attn_status attn_edit_place_resolve(struct attn_edit_place *place,
                                          const struct attn_config *config, struct attn_error *err)
 {
-    const bool is_after_attention = !attn_site_is_before(place->site, ATTN_SITE_MLP_PRE);
+    const bool is_after_attention = attn_site_is_after_attention(place->at.site);
     const size_t n_layer = attn_config_n_whole_layer(config);
 
-    ATTN_TRY(attn_error_in(attn_edit_stack_check(place->stack, config, place->name, err),
+    ATTN_TRY(attn_error_in(attn_edit_stack_check(place->at.stack, config, place->name, err),
                            place->field, err));
-    if (place->stack == ATTN_STACK_ONLY || place->layer < 0)
+    if (place->at.stack == ATTN_STACK_ONLY || place->at.layer < 0)
         return ATTN_OK;
-    if ((size_t)place->layer >= n_layer)
+    if ((size_t)place->at.layer >= n_layer)
         return attn_error_set(err, ATTN_INVALID, "%s: '%s' names layer %d, expected 0 to %zu",
-                              place->field, attn_quote_string(place->name).text, place->layer,
+                              place->field, attn_quote_string(place->name).text, place->at.layer,
                               n_layer - 1);
-    if (place->stack == ATTN_STACK_CROSS && is_after_attention)
+    if (place->at.stack == ATTN_STACK_CROSS && is_after_attention)
         return attn_error_set(err, ATTN_INVALID,
                               "%s: '%s' of cross-attention has no '%s', expected decoder: in front",
                               place->field, attn_quote_string(place->name).text,
-                              attn_site_name(place->site));
-    place->layer = 2 * place->layer + (place->stack == ATTN_STACK_CROSS || is_after_attention);
-    place->stack = ATTN_STACK_ONLY;
+                              attn_site_name(place->at.site));
     return ATTN_OK;
 }
 
@@ -226,24 +224,25 @@ enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
 {
     const struct attn_quote name = attn_quote_string(place->name);
     const size_t n_head =
-        attn_site_layout(place->site) == ATTN_LAYOUT_KEY ? config->n_kv_head : config->n_head;
+        attn_site_layout(place->at.site) == ATTN_LAYOUT_KEY ? config->n_kv_head : config->n_head;
 
-    if (!attn_site_is_in_layer(place->site) || (attn_sites_derived() & ATTN_SITE_BIT(place->site)))
+    if (!attn_site_is_in_layer(place->at.site) ||
+        (attn_sites_derived() & ATTN_SITE_BIT(place->at.site)))
         return attn_error_set(err, ATTN_INVALID,
                               "%s: '%s' is of no tensor of a layer that can be edited",
                               place->field, name.text);
-    if ((size_t)place->layer >= config->n_layer)
+    if ((size_t)attn_location_block(&place->at) >= config->n_layer)
         return attn_error_set(err, ATTN_INVALID, "%s: '%s' names layer %d, expected 0 to %zu",
-                              place->field, name.text, place->layer, config->n_layer - 1);
-    if (place->head == ATTN_ALL_HEADS)
+                              place->field, name.text, place->at.layer, config->n_layer - 1);
+    if (place->at.head == ATTN_ALL_HEADS)
         return ATTN_OK;
-    if (attn_site_layout(place->site) == ATTN_LAYOUT_VECTOR)
+    if (attn_site_layout(place->at.site) == ATTN_LAYOUT_VECTOR)
         return attn_error_set(err, ATTN_INVALID,
                               "%s: '%s' names head %d of '%s', which has no heads", place->field,
-                              name.text, place->head, attn_site_name(place->site));
-    if ((size_t)place->head >= n_head)
+                              name.text, place->at.head, attn_site_name(place->at.site));
+    if ((size_t)place->at.head >= n_head)
         return attn_error_set(err, ATTN_INVALID, "%s: '%s' names head %d, expected 0 to %zu",
-                              place->field, name.text, place->head, n_head - 1);
+                              place->field, name.text, place->at.head, n_head - 1);
     return ATTN_OK;
 }
 
@@ -268,7 +267,8 @@ static enum attn_status read_parts(const char *text, const struct form *form,
                                    const struct attn_model *model, struct parts *parts,
                                    struct attn_error *err)
 {
-    *parts = (struct parts){.place = {.head = ATTN_ALL_HEADS, .field = form->field}, .factor = 1};
+    *parts =
+        (struct parts){.place = {.at.head = ATTN_ALL_HEADS, .field = form->field}, .factor = 1};
     parts->text = copy_twice(text, err);
     if (!parts->text)
         return ATTN_NO_MEMORY;
@@ -299,9 +299,8 @@ static const struct form patch_form = {
 
 struct attn_edit_place attn_patch_place(const struct attn_patch *patch)
 {
-    return (struct attn_edit_place){patch->site,      patch->layer,           patch->head,
-                                    patch->positions, attn_patch_name(patch), patch_form.field,
-                                    ATTN_STACK_ONLY};
+    return (struct attn_edit_place){patch->at, patch->positions, attn_patch_name(patch),
+                                    patch_form.field};
 }
 
 /* Takes the shape and the numbers of NPY. */
@@ -318,18 +317,16 @@ static enum attn_status take_values(const struct attn_npy_file *npy, struct attn
     return ATTN_OK;
 }
 
-/* Reads the array of PATCH for MODEL, which may be NULL. */
-static enum attn_status read_member(const struct attn_npz *npz, const struct attn_model *model,
-                                    struct attn_patch *patch, struct attn_error *err)
+/* Reads the array of PATCH. */
+static enum attn_status read_member(const struct attn_npz *npz, struct attn_patch *patch,
+                                    struct attn_error *err)
 {
     char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
-    const struct attn_dims dims = {.has_pairs =
-                                       model && attn_model_config(model)->stack.has_encoder};
     struct attn_npy_file *npy;
     enum attn_status status;
     size_t i = 0;
 
-    attn_dims_archive_name(&dims, patch->site, patch->layer, name);
+    attn_location_archive_name(&patch->at, name);
     while (i < attn_npz_n_member(npz) && strcmp(attn_npz_name(npz, i), name) != 0)
         i++;
     if (i == attn_npz_n_member(npz))
@@ -342,14 +339,13 @@ static enum attn_status read_member(const struct attn_npz *npz, const struct att
 }
 
 /* Reads the array of PATCH from its file. */
-static enum attn_status read_array(const struct attn_model *model, struct attn_patch *patch,
-                                   struct attn_error *err)
+static enum attn_status read_array(struct attn_patch *patch, struct attn_error *err)
 {
     struct attn_npz *npz;
     enum attn_status status;
 
     ATTN_TRY(attn_npz_open(patch->values.name, &npz, err));
-    status = read_member(npz, model, patch, err);
+    status = read_member(npz, patch, err);
     attn_npz_free(npz);
     return status;
 }
@@ -364,14 +360,12 @@ enum attn_status attn_patch_read(const char *text, const struct attn_model *mode
     if (!attn_is_given(text, "text", err) || !attn_is_given(patch, "patch", err))
         return ATTN_INVALID;
     status = read_parts(text, &patch_form, model, &parts, err);
-    made.site = parts.place.site;
-    made.layer = parts.place.layer;
-    made.head = parts.place.head;
+    made.at = parts.place.at;
     made.positions = parts.place.positions;
     made.values.name = parts.value;
     made.name = made.text = parts.text;
     if (status == ATTN_OK)
-        status = attn_error_at(read_array(model, &made, err), ATTN_STAGE_INPUT, err);
+        status = attn_error_at(read_array(&made, err), ATTN_STAGE_INPUT, err);
     if (status == ATTN_OK)
         *patch = made;
     else
@@ -390,14 +384,14 @@ void attn_patch_release(struct attn_patch *patch)
 
 const char *attn_patch_name(const struct attn_patch *patch)
 {
-    return patch->name ? patch->name : attn_site_name(patch->site);
+    return patch->name ? patch->name : attn_site_name(patch->at.site);
 }
 
 /* --- Steering -------------------------------------------------------------------------------- */
 
 const char *attn_steering_name(const struct attn_steering *steering)
 {
-    return steering->name ? steering->name : attn_site_name(steering->site);
+    return steering->name ? steering->name : attn_site_name(steering->at.site);
 }
 
 bool attn_steering_is_vector(const struct attn_steering *steering)
@@ -450,14 +444,9 @@ static const struct form rescale_form = {
 
 struct attn_edit_place attn_steering_place(const struct attn_steering *steering)
 {
-    return (struct attn_edit_place){steering->site,
-                                    steering->layer,
-                                    steering->head,
-                                    steering->positions,
-                                    attn_steering_name(steering),
+    return (struct attn_edit_place){steering->at, steering->positions, attn_steering_name(steering),
                                     steering->values.rank != 0 ? steer_form.field
-                                                               : rescale_form.field,
-                                    ATTN_STACK_ONLY};
+                                                               : rescale_form.field};
 }
 
 /* Reads the array of the file PATH times FACTOR. */
@@ -498,9 +487,7 @@ static enum attn_status make_steering(const char *text, const struct form *form,
     if (!attn_is_given(text, "text", err) || !attn_is_given(steering, "steering", err))
         return ATTN_INVALID;
     status = read_parts(text, form, model, &parts, err);
-    made.site = parts.place.site;
-    made.layer = parts.place.layer;
-    made.head = parts.place.head;
+    made.at = parts.place.at;
     made.positions = parts.place.positions;
     made.name = made.text = parts.text;
     if (form == &rescale_form)

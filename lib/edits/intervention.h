@@ -18,7 +18,7 @@
 #include "edits/request_edits.h"
 #include "formats/ndarray.h"
 #include "model/model.h"
-#include "trace/site.h"
+#include "trace/location.h"
 
 /* Some queries do not look at some keys: their scores become minus infinity before the softmax
  * (attention knockout, Geva et al. 2304.14767). Initialize with = {0}. */
@@ -40,10 +40,9 @@ ATTN_API void attn_knockout_release(struct attn_knockout *knockout); /* {0} is a
 /* What another run wrote, instead of a tensor: all of it, of one head, or at some positions.
  * Initialize with ATTN_PATCH_DEFAULT. */
 struct attn_patch {
-    enum attn_site site; /* of a layer, not derived */
-    int layer;
-    int head;                   /* key/value head for k and v; or ATTN_ALL_HEADS */
-    const char *positions;      /* by number or word (request.h); NULL: all */
+    struct attn_location at; /* of a site of a layer that is not derived; key/value head for k and
+                                v; head ATTN_ALL_HEADS: all */
+    const char *positions;   /* by number or word (request.h); NULL: all */
     struct attn_ndarray values; /* the site of the layer, whole: as many positions as the text has,
                                    and all heads: [T, n], [T, H, n] or [H, T, S] */
     const char *name;           /* what messages call it; NULL: its site */
@@ -51,7 +50,7 @@ struct attn_patch {
     const void *later[4];       /* NULL: room for fields of later versions */
 };
 
-#define ATTN_PATCH_DEFAULT ((struct attn_patch){.head = ATTN_ALL_HEADS})
+#define ATTN_PATCH_DEFAULT ((struct attn_patch){.at = {.head = ATTN_ALL_HEADS}})
 
 /* Reads SITE:LAYER[.HEAD][@POSITIONS]=FILE.npz, "z:2.5@-1=clean.npz", and the array of FILE that
  * has the archive name of the site (run --npz, or numpy.savez). ATTN_INVALID at the stage of
@@ -64,12 +63,11 @@ ATTN_API void attn_patch_release(struct attn_patch *patch); /* {0} is allowed */
 /* A vector that is added to a tensor (activation addition, Turner et al. 2308.10248), or a factor
  * by which a tensor is multiplied. Initialize with ATTN_STEERING_DEFAULT. */
 struct attn_steering {
-    enum attn_site site; /* of a layer, not derived */
-    int layer;
-    int head;                   /* key/value head for k and v; or ATTN_ALL_HEADS, if the site has no
-                                   heads or all are multiplied */
-    const char *positions;      /* by number or word (request.h); NULL: all, and those that are made
-                                   after the text */
+    struct attn_location at; /* of a site of a layer that is not derived; key/value head for k and
+                                v; head ATTN_ALL_HEADS, if the site has no heads or all are
+                                multiplied */
+    const char *positions;   /* by number or word (request.h); NULL: all, and those that are made
+                                after the text */
     struct attn_ndarray values; /* what is added: [n] or [1, n] at each of the positions, or [P, n],
                                    a row for each in their order; rank 0: nothing, the tensor is
                                    multiplied */
@@ -79,7 +77,7 @@ struct attn_steering {
     const void *later[4];       /* NULL: room for fields of later versions */
 };
 
-#define ATTN_STEERING_DEFAULT ((struct attn_steering){.head = ATTN_ALL_HEADS, .factor = 1})
+#define ATTN_STEERING_DEFAULT ((struct attn_steering){.at = {.head = ATTN_ALL_HEADS}, .factor = 1})
 
 /* Reads SITE:LAYER[.HEAD][@POSITIONS]=FILE.npy[*FACTOR], "resid_pre:2@-1=v.npy*1.5": the values are
  * those of FILE times FACTOR. Fails as attn_patch_read does. *steering is untouched on failure. */

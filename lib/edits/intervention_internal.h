@@ -12,12 +12,10 @@ const char *attn_steering_name(const struct attn_steering *steering);
 
 /* The tensor that a patch or a steering changes, of one head or of all. Borrows from it. */
 struct attn_edit_place {
-    enum attn_site site;
-    int layer, head;
-    const char *positions;       /* or NULL */
-    const char *name;            /* what messages call it */
-    const char *field;           /* what they begin with, "patches" */
-    enum attn_model_stack stack; /* that a text names, until attn_edit_place_resolve */
+    struct attn_location at;
+    const char *positions; /* or NULL */
+    const char *name;      /* what messages call it */
+    const char *field;     /* what they begin with, "patches" */
 };
 
 struct attn_edit_place attn_patch_place(const struct attn_patch *patch);

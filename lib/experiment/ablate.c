@@ -27,6 +27,7 @@ enum { MOST_SITES = 2 };
 enum {
     PART,
     SET,
+    STACK,
     LAYER,
     HEAD,
     NEURON,
@@ -44,6 +45,7 @@ enum {
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("base"),
     [SET] = ATTN_COLUMN_OF(SET, "set", TEXT),
+    [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [NEURON] = ATTN_COLUMN_OF(NEURON, "neuron", INTEGER),
@@ -67,10 +69,11 @@ static const struct attn_column columns[N_COLUMN] = {
 
 /* One part of the model, or a set of heads. */
 struct part {
-    int layer, index; /* index: head or neuron, or -1 */
-    size_t n_head;    /* of a set */
-    const char *set;  /* its name; NULL: it is one part */
-    double change;    /* of the metric, without this part alone */
+    struct attn_location at; /* its first place; of a set without a layer */
+    int neuron;              /* or -1 */
+    size_t n_head;           /* of a set */
+    const char *set;         /* its name; NULL: it is one part */
+    double change;           /* of the metric, without this part alone */
 };
 
 /* The order of the parts that are switched off one after another, the same for all items. */
@@ -108,6 +111,7 @@ struct ablation {
     /* For the sites that parts change [n_site]; then for z, if only controls change it. */
     struct material material[MOST_SITES + 1];
     size_t n_site, n_material;
+    size_t n_place; /* edits of a part: a layer of a decoder with a source has two attentions */
     bool is_mean, is_of_others; /* the material is a mean, or rows of a reference; or neither */
     struct part *parts;         /* [n_part] */
     size_t n_part;
@@ -159,37 +163,51 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
     return ATTN_OK;
 }
 
+/* The heads of a part, of which controls draw as many. */
+static size_t n_heads_of_part(const struct ablation *ablation)
+{
+    const struct attn_config *config = ablation->frame.config;
+    const enum attn_ablate_parts parts = ablation->args->parts;
+
+    return parts == ATTN_ABLATE_HEADS
+               ? 1
+               : config->n_head * (parts == ATTN_ABLATE_LAYERS ? attn_config_n_part(config) : 1);
+}
+
 /* Lists the parts in the order of the table. */
 static enum attn_status list_parts(struct ablation *ablation, struct attn_error *err)
 {
     struct attn_frame *frame = &ablation->frame;
     const enum attn_ablate_parts parts = ablation->args->parts;
     const bool is_of_one = parts == ATTN_ABLATE_NEURONS;
-    const bool is_of_mlp = is_of_one || parts == ATTN_ABLATE_MLP;
-    const size_t n_layer = is_of_one   ? 1
-                           : is_of_mlp ? attn_config_n_whole_layer(frame->config)
-                                       : frame->config->n_layer;
+    const bool is_whole = is_of_one || parts == ATTN_ABLATE_MLP || parts == ATTN_ABLATE_LAYERS;
+    const size_t n_part = is_whole ? attn_config_n_part(frame->config) : 1;
+    const size_t n_layer = is_of_one  ? 1
+                           : is_whole ? attn_config_n_whole_layer(frame->config)
+                                      : frame->config->n_layer;
     const size_t n_each = parts == ATTN_ABLATE_HEADS ? frame->config->n_head
                           : is_of_one                ? frame->config->d_mlp
                                                      : 1;
     const size_t n_all = frame->config->n_layer * frame->config->n_head;
     const size_t n_set = ablation->args->n_set;
-    const size_t n_of_part = parts == ATTN_ABLATE_HEADS ? 1 : frame->config->n_head; /* heads */
+    const size_t n_of_part = n_heads_of_part(ablation);
     const bool takes_all = ablation->args->is_cumulative || n_set > 0; /* up to all heads */
 
     ablation->n_part = n_set > 0 ? n_set : n_layer * n_each;
     ablation->order = attn_frame_alloc(frame, n_all, sizeof *ablation->order);
     ablation->parts = attn_frame_alloc(frame, ablation->n_part, sizeof *ablation->parts);
     attn_frame_take_sets(frame, &ablation->sets, ablation->n_part,
-                         n_set > 0 ? n_all : ablation->n_site);
+                         n_set > 0 ? n_all : ablation->n_place);
     attn_frame_take_sets(frame, &ablation->controls, ablation->args->n_control,
                          takes_all ? n_all : n_of_part);
     ATTN_TRY(attn_frame_memory(frame, err));
     for (size_t i = 0; i < ablation->n_part && n_set == 0; i++) {
-        ablation->parts[i].layer = is_of_one ? ablation->args->layer : (int)(i / n_each);
-        if (is_of_mlp && frame->config->stack.has_encoder)
-            ablation->parts[i].layer = 2 * ablation->parts[i].layer + 1;
-        ablation->parts[i].index = parts == ATTN_ABLATE_HEADS || is_of_one ? (int)(i % n_each) : -1;
+        struct part *part = &ablation->parts[i];
+
+        part->at = attn_frame_at(frame, ablation->material[0].site, (int)(n_part * (i / n_each)),
+                                 parts == ATTN_ABLATE_HEADS ? (int)(i % n_each) : ATTN_ALL_HEADS);
+        part->at.layer = is_of_one ? ablation->args->layer : part->at.layer;
+        part->neuron = is_of_one ? (int)(i % n_each) : -1;
     }
     return ATTN_OK;
 }
@@ -220,6 +238,9 @@ static enum attn_status list_material(struct ablation *ablation, struct attn_err
     ablation->is_mean = args->with == ATTN_ABLATE_WITH_MEAN;
     ablation->is_of_others = args->with == ATTN_ABLATE_WITH_RESAMPLE;
     ablation->n_site = args->parts == ATTN_ABLATE_LAYERS && frame->config->d_mlp > 0 ? 2 : 1;
+    ablation->n_place =
+        ablation->n_site +
+        (args->parts == ATTN_ABLATE_LAYERS ? attn_config_n_part(frame->config) - 1 : 0);
     for (size_t i = 0; i < ablation->n_site; i++)
         m[i].site = sites[args->parts][i];
     if (args->with == ATTN_ABLATE_WITH_UNIFORM)
@@ -259,14 +280,14 @@ static enum attn_status take_rows(void *user, const struct attn_trace_event *eve
                                   struct attn_error *err)
 {
     struct ablation *ablation = user;
-    const size_t layer = (size_t)event->layer, width = event->n_col;
-    const size_t head = event->head == ATTN_ALL_HEADS ? 0 : (size_t)event->head;
+    const size_t layer = (size_t)attn_location_block(&event->at), width = event->n_col;
+    const size_t head = event->at.head == ATTN_ALL_HEADS ? 0 : (size_t)event->at.head;
     struct material *material = ablation->material;
     float *rows;
     double *sums;
 
     (void)err;
-    while (material->site != event->site) /* only these sites are watched */
+    while (material->site != event->at.site) /* only these sites are watched */
         material++;
     rows = rows_of(ablation, material, layer, head);
     sums = sums_of(material, layer, head);
@@ -409,21 +430,21 @@ static enum attn_status make_material(struct ablation *ablation, struct attn_err
 
 /* --- Sets of parts ---------------------------------------------------------------------------- */
 
-/* The edit that replaces PART by MATERIAL. */
-static struct attn_edit edit_of(const struct ablation *ablation, const struct part *part,
-                                const struct material *material)
+/* The edit that replaces the site of MATERIAL at AT, or one NEURON of it, by MATERIAL. */
+static struct attn_edit edit_of(const struct ablation *ablation, struct attn_location at,
+                                int neuron, const struct material *material)
 {
-    const size_t head = material->site == ATTN_SITE_Z ? (size_t)part->index : 0;
+    const size_t head = material->site == ATTN_SITE_Z ? (size_t)at.head : 0;
     const bool is_neuron = material->site == ATTN_SITE_MLP_POST;
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
-    edit.site = material->site;
-    edit.layer = part->layer;
+    at.site = material->site;
     edit.op = ATTN_EDIT_ZERO;
-    if (is_of_heads(material->site))
-        edit.head = part->index; /* -1: all */
+    edit.at = at;
+    if (!is_of_heads(material->site))
+        edit.at.head = ATTN_ALL_HEADS;
     if (is_neuron) {
-        edit.col0 = (size_t)part->index;
+        edit.col0 = (size_t)neuron;
         edit.col1 = edit.col0 + 1;
     }
     if (!material->rows)
@@ -432,7 +453,7 @@ static struct attn_edit edit_of(const struct ablation *ablation, const struct pa
     edit.row1 = ablation->frame.run->text.n;
     edit.col1 = is_neuron ? edit.col1 : material->width;
     edit.ld = material->width;
-    edit.data = rows_of(ablation, material, (size_t)part->layer, head) + edit.col0;
+    edit.data = rows_of(ablation, material, (size_t)attn_location_block(&at), head) + edit.col0;
     return edit;
 }
 
@@ -450,14 +471,15 @@ static enum attn_status read_set(struct ablation *ablation, size_t i, struct par
             attn_edit_stack_check(ATTN_STACK_ENCODER, ablation->frame.config, set->heads, err),
             "sets", err));
     ATTN_TRY(attn_error_in(attn_select_heads(set->heads, dims, &heads, err), "sets", err));
-    *part = (struct part){.layer = ATTN_NO_LAYER, .index = -1};
+    *part = (struct part){.at = {.layer = ATTN_NO_LAYER, .head = ATTN_ALL_HEADS}, .neuron = -1};
     part->set = set->name ? set->name : set->heads;
     for (size_t k = 0; k < dims->n_layer * dims->n_head; k++) {
-        const struct part head = {.layer = (int)(k / dims->n_head),
-                                  .index = (int)(k % dims->n_head)};
+        const int block = (int)(k / dims->n_head), head = (int)(k % dims->n_head);
 
-        if (attn_selection_has_head(heads, head.layer, head.index))
-            edits[part->n_head++] = edit_of(ablation, &head, ablation->material);
+        if (attn_selection_has_head(heads, block, head))
+            edits[part->n_head++] =
+                edit_of(ablation, attn_frame_at(&ablation->frame, ATTN_SITE_Z, block, head), -1,
+                        ablation->material);
     }
     attn_selection_free(heads);
     ablation->sets.changes[i] = (struct attn_trial_change){edits, part->n_head};
@@ -482,32 +504,35 @@ static enum attn_status try_parts(struct ablation *ablation, bool is_cumulative,
 {
     const struct attn_sets *sets = &ablation->sets;
     const struct attn_dims *dims = attn_selection_dims(ablation->frame.run->selection);
-    const size_t n_site = ablation->n_site;
+    const size_t n_place = ablation->n_place;
 
-    for (size_t i = 0; i < sets->n * n_site; i++) { /* the edits of a set are adjacent */
-        const struct part *part = &ablation->parts[i / n_site];
-        const struct material *material = &ablation->material[i % n_site];
+    for (size_t i = 0; i < sets->n * n_place; i++) { /* the edits of a set are adjacent */
+        const struct part *part = &ablation->parts[i / n_place];
+        const bool is_cross = i % n_place >= ablation->n_site; /* the last place */
+        const struct material *material = &ablation->material[is_cross ? 0 : i % n_place];
+        struct attn_location at = part->at;
 
-        if (attn_site_is_lacking(dims, material->site, part->layer))
+        at.stack = is_cross ? ATTN_STACK_CROSS : at.stack;
+        at.site = material->site;
+        if (attn_site_is_lacking(dims, material->site, attn_location_block(&at)))
             material = ablation->material; /* a layer without an MLP: its attention again */
-        sets->edits[i] = edit_of(ablation, part, material);
+        sets->edits[i] = edit_of(ablation, at, part->neuron, material);
     }
     for (size_t i = 0; i < sets->n; i++)
         sets->changes[i] = (struct attn_trial_change){
-            sets->edits + (is_cumulative ? 0 : i * n_site), (is_cumulative ? i + 1 : 1) * n_site};
+            sets->edits + (is_cumulative ? 0 : i * n_place), (is_cumulative ? i + 1 : 1) * n_place};
     return attn_frame_try_sets(&ablation->frame, sets, err);
 }
 
 static int by_change(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
-    const int order = attn_compare_numbers(fabs(x->change), fabs(y->change));
+    int order = attn_compare_numbers(fabs(x->change), fabs(y->change));
 
     if (order != 0)
         return order;
-    if (x->layer != y->layer)
-        return x->layer < y->layer ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
+    order = attn_location_compare(&x->at, &y->at);
+    return order != 0 ? order : (x->neuron > y->neuron) - (x->neuron < y->neuron);
 }
 
 /* Sorts the parts by the change that each makes alone, the smallest first. */
@@ -577,10 +602,11 @@ static enum attn_status try_control(struct ablation *ablation, size_t n_head, do
         attn_random_permutation(&ablation->random, ablation->order,
                                 config->n_head * config->n_layer);
         for (size_t k = 0; k < n_head; k++) {
-            const struct part head = {.layer = (int)(order[k] / config->n_head),
-                                      .index = (int)(order[k] % config->n_head)};
+            const struct attn_location at =
+                attn_frame_at(&ablation->frame, material->site, (int)(order[k] / config->n_head),
+                              (int)(order[k] % config->n_head));
 
-            edits[k] = edit_of(ablation, &head, material);
+            edits[k] = edit_of(ablation, at, -1, material);
         }
         sets->changes[i] = (struct attn_trial_change){edits, n_head};
     }
@@ -647,10 +673,12 @@ static enum attn_status append(struct ablation *ablation, const struct part *par
             attn_reply_right(&ablation->answer, attn_reply_is_right(&ablation->answer, reply)),
     };
 
-    if (part)
-        row[LAYER] = attn_cell_integer(part->layer);
-    if (part && part->index >= 0)
-        row[HEAD] = row[NEURON] = attn_cell_integer(part->index);
+    if (part && !part->set)
+        attn_location_put(&part->at, &row[STACK]);
+    if (part && part->at.head >= 0)
+        row[HEAD] = attn_cell_integer(part->at.head);
+    if (part && part->neuron >= 0)
+        row[NEURON] = attn_cell_integer(part->neuron);
     if (control)
         fill_control(control, row);
     return attn_frame_append(&ablation->frame, row, err);
@@ -721,7 +749,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const struct attn_config *config = ablation->frame.config;
     const size_t n = ablation->n_part, n_control = args->n_control;
     const size_t n_all = config->n_layer * config->n_head;
-    const size_t n_each = args->parts == ATTN_ABLATE_HEADS ? 1 : config->n_head;
+    const size_t n_each = n_heads_of_part(ablation);
     const bool has_own_control = args->is_cumulative || args->n_set > 0; /* each row */
     double *changes =
         attn_frame_alloc(&ablation->frame, has_own_control ? n : 1, n_control * sizeof *changes);
@@ -789,24 +817,25 @@ static enum attn_status take_order(const struct attn_table *table, struct order 
                                    struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(table);
-    size_t layer = 0, change = 0;
+    size_t layer, change = 0;
 
     order->n_part = n_row > 0 ? n_row - 1 : 0; /* without the base */
     ATTN_TRY(ATTN_ALLOC(order->parts, order->n_part, err));
     if (order->n_part == 0)
         return ATTN_OK;
-    while (strcmp(attn_table_column(table, layer)->name, "layer") != 0)
-        layer++;
+    layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
     while (strcmp(attn_table_column(table, change)->name, "change") != 0)
         change++;
     for (size_t i = 0; i < order->n_part; i++) {
-        const struct attn_cell index = attn_table_cell(table, i + 1, layer + 1); /* or neuron */
+        const struct attn_cell index = attn_table_cell(table, i + 1, layer + 1);
+        const bool is_neuron = attn_table_column(table, layer + 1)->role == ATTN_ROLE_NEURON;
+        const int number = index.type == ATTN_VALUE_MISSING ? -1 : (int)index.integer;
+        struct part *part = &order->parts[i];
 
-        order->parts[i] = (struct part){
-            .layer = (int)attn_table_cell(table, i + 1, layer).integer,
-            .index = index.type == ATTN_VALUE_MISSING ? -1 : (int)index.integer,
-            .change = attn_table_cell(table, i + 1, change).real,
-        };
+        attn_location_read(table, i + 1, layer, &part->at);
+        part->at.head = is_neuron ? ATTN_ALL_HEADS : number;
+        part->neuron = is_neuron ? number : -1;
+        part->change = attn_table_cell(table, i + 1, change).real;
     }
     qsort(order->parts, order->n_part, sizeof *order->parts, by_change);
     return ATTN_OK;

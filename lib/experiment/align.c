@@ -24,6 +24,7 @@
 #include <string.h>
 
 enum {
+    STACK,
     LAYER,
     HEAD,
     ROW,
@@ -52,6 +53,7 @@ enum {
 };
 
 static const struct attn_column columns[N_COLUMN] = {
+    [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [ROW] = ATTN_COLUMN("row", TEXT),
@@ -377,7 +379,8 @@ static uint64_t hidden(const void *state)
 {
     const struct align *align = state;
     const struct attn_align_args *args = align->args;
-    const uint64_t all = ATTN_COLUMN_BIT(N_COLUMN) - 1, layer = ATTN_COLUMN_BIT(LAYER);
+    const uint64_t all = ATTN_COLUMN_BIT(N_COLUMN) - 1;
+    const uint64_t layer = ATTN_COLUMN_BIT(STACK) | ATTN_COLUMN_BIT(LAYER);
     const uint64_t of_head = layer | ATTN_COLUMN_BIT(HEAD);
     const uint64_t of_links = ATTN_COLUMN_BIT(N) | ATTN_COLUMN_BIT(LINKS) | ATTN_COLUMN_BIT(SURE) |
                               ATTN_COLUMN_BIT(POSSIBLE) | ATTN_COLUMN_BIT(PRECISION) |
@@ -677,12 +680,14 @@ static enum attn_status append_score(struct align *align, struct attn_cell *row,
 static enum attn_status append_counts(struct align *align, int layer, int head, bool is_before,
                                       struct attn_error *err)
 {
+    const struct attn_location at = attn_frame_at(&align->frame, ATTN_SITE_PATTERN, layer, head);
     struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
     struct attn_link_counts counts = {0};
 
     attn_links_count(align->links, align->gold, align->sides[0].words.n * align->sides[1].words.n,
                      &counts);
-    row[LAYER] = layer < 0 ? attn_cell_missing() : attn_cell_integer(layer);
+    if (layer >= 0)
+        attn_location_put(&at, &row[STACK]);
     row[HEAD] = head < 0 ? attn_cell_missing() : attn_cell_integer(head);
     row[ROW] = is_before ? attn_cell_text("before", 6) : attn_cell_text("own", 3);
     row[METHOD] = attn_cell_text(align->args->method ? align->args->method : "argmax",
@@ -708,6 +713,7 @@ static enum attn_status append_looks(struct align *align, int layer, int head,
     const struct attn_text_words *source = &align->sides[0].words, *text = &align->sides[1].words;
     const size_t n = align->frame.run->text.n, before = align->args->rows == ATTN_ALIGN_BEFORE;
     const float *pattern = attn_capture_head(align->frame.capture, ATTN_SITE_PATTERN, layer, head);
+    const struct attn_location at = attn_frame_at(&align->frame, ATTN_SITE_PATTERN, layer, head);
     struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
     double sums[N_MORE] = {0};
     size_t n_token = 0;
@@ -739,7 +745,7 @@ static enum attn_status append_looks(struct align *align, int layer, int head,
         return attn_refuse(err, ATTN_STAGE_INPUT, "no token of its text has a sure link");
     for (int i = 0; i < N_MORE; i++)
         sums[i] /= (double)n_token;
-    row[LAYER] = attn_cell_integer(layer);
+    attn_location_put(&at, &row[STACK]);
     row[HEAD] = attn_cell_integer(head);
     row[TOKENS] = attn_cell_integer((int64_t)n_token);
     return append_score(align, row, sums, err);

@@ -33,10 +33,11 @@
 
 enum { DEFAULT_MOST = 20 };
 
-enum { PART, LAYER, HEAD, KEY, TOKEN, LOGIT, N_COLUMN };
+enum { PART, STACK, LAYER, HEAD, KEY, TOKEN, LOGIT, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("sum model"),
+    [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER),
@@ -151,7 +152,7 @@ static enum attn_status check_edits(const struct logit_split *split, struct attn
     const bool by_token = split->args->by_token;
 
     for (size_t i = 0; i < edits->n; i++) {
-        const enum attn_site site = edits->items[i].site;
+        const enum attn_site site = edits->items[i].at.site;
 
         if ((later & ATTN_SITE_BIT(site)) != 0)
             return attn_error_set(
@@ -159,7 +160,7 @@ static enum attn_status check_edits(const struct logit_split *split, struct attn
                 "'%s' is edited, and a logit is the sum of what is written before "
                 "that",
                 attn_site_name(site));
-        if (site == ATTN_SITE_RESID_PRE && edits->items[i].layer <= 0 && begins_late(split))
+        if (site == ATTN_SITE_RESID_PRE && edits->items[i].at.layer <= 0 && begins_late(split))
             return attn_error_set(
                 err, ATTN_INVALID,
                 "'%s' of layer 0 is edited, and cannot be told from the part of the %s there",
@@ -462,11 +463,12 @@ static void find_layer_direction(struct logit_split *split, int layer)
 static enum attn_status append(struct logit_split *split, const char *part, int layer, int head,
                                double logit, struct attn_error *err)
 {
+    const struct attn_location at = attn_frame_at(&split->frame, ATTN_SITE_Z, layer, head);
     struct attn_cell row[N_COLUMN] = {
         [PART] = attn_cell_string(part), [LOGIT] = attn_cell_real(logit)};
 
     if (layer >= 0)
-        row[LAYER] = attn_cell_integer(layer);
+        attn_location_put(&at, &row[STACK]);
     if (head >= 0)
         row[HEAD] = attn_cell_integer(head);
     split->sum += logit;
@@ -616,8 +618,9 @@ static enum attn_status append_keys(struct logit_split *split, struct attn_error
     for (size_t i = 0; i < split->n_key && i < n_most; i++) {
         const struct attn_found_cell *read = &split->keys[i];
         const bool is_cross = config->is_cross[read->layer];
-        const struct attn_cell row[N_COLUMN] = {
-            [LAYER] = attn_cell_integer(read->layer),
+        const struct attn_location at =
+            attn_frame_at(&split->frame, ATTN_SITE_Z, read->layer, read->head);
+        struct attn_cell row[N_COLUMN] = {
             [HEAD] = attn_cell_integer(read->head),
             [KEY] = attn_cell_integer((int64_t)read->key),
             [TOKEN] =
@@ -625,6 +628,7 @@ static enum attn_status append_keys(struct logit_split *split, struct attn_error
             [LOGIT] = attn_cell_real(read->value),
         };
 
+        attn_location_put(&at, &row[STACK]);
         ATTN_TRY(attn_frame_append(&split->frame, row, err));
     }
     return ATTN_OK;

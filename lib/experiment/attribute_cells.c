@@ -14,10 +14,24 @@
 
 enum { DEFAULT_MOST = 20, DEFAULT_CAUSES = 30 };
 
-enum { PART, LAYER, HEAD, QUERY, KEY, TOKEN, WEIGHT, ATTN_X_GRAD, ATTRIBUTION, KNOCKOUT, N_COLUMN };
+enum {
+    PART,
+    STACK,
+    LAYER,
+    HEAD,
+    QUERY,
+    KEY,
+    TOKEN,
+    WEIGHT,
+    ATTN_X_GRAD,
+    ATTRIBUTION,
+    KNOCKOUT,
+    N_COLUMN
+};
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_OF(PART, "part", TEXT),
+    [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [QUERY] = ATTN_COLUMN_OF(QUERY, "query", INTEGER),
@@ -124,8 +138,8 @@ static enum attn_status take_row(struct attribution *a, const struct attn_trace_
     const float *p = a->pattern + r * event->n_col, *d = event->data + r * event->ld;
 
     for (size_t key = 0; key < event->n_col; key++) {
-        struct attn_found_cell cell = {.layer = event->layer,
-                                       .head = event->head,
+        struct attn_found_cell cell = {.layer = attn_location_block(&event->at),
+                                       .head = event->at.head,
                                        .query = event->row0 + r,
                                        .key = key,
                                        .weight = (double)p[key],
@@ -149,7 +163,8 @@ static enum attn_status on_output(void *user, const struct attn_trace_event *eve
 
     (void)err;
     for (size_t r = 0; r < event->n_row; r++)
-        memcpy(a->mlps + ((size_t)event->layer * n + event->row0 + r) * event->n_col,
+        memcpy(a->mlps +
+                   ((size_t)attn_location_block(&event->at) * n + event->row0 + r) * event->n_col,
                event->data + r * event->ld, event->n_col * sizeof *a->mlps);
     return ATTN_OK;
 }
@@ -163,12 +178,16 @@ static enum attn_status take_mlps(struct attribution *a, const struct attn_trace
 
     for (size_t r = 0; r < event->n_row; r++) {
         struct attn_found_cell *mlp;
-        const float *out = a->mlps + ((size_t)event->layer * n + event->row0 + r) * event->n_col;
+        const float *out =
+            a->mlps +
+            ((size_t)attn_location_block(&event->at) * n + event->row0 + r) * event->n_col;
 
         ATTN_TRY(attn_grow(&a->found, &a->room, a->n_found + 1, sizeof *a->found, err));
         mlp = &a->found[a->n_found++];
-        *mlp = (struct attn_found_cell){
-            .layer = event->layer, .head = -1, .query = event->row0 + r, .has_knockout = true};
+        *mlp = (struct attn_found_cell){.layer = attn_location_block(&event->at),
+                                        .head = -1,
+                                        .query = event->row0 + r,
+                                        .has_knockout = true};
         for (size_t c = 0; c < event->n_col; c++)
             mlp->value += (double)out[c] * (double)event->data[r * event->ld + c];
         mlp->knockout = -mlp->value;
@@ -183,9 +202,9 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     struct attribution *a = user;
     const size_t n = event->n_row * event->n_col;
 
-    if (event->site == ATTN_SITE_MLP_OUT_GRAD)
+    if (event->at.site == ATTN_SITE_MLP_OUT_GRAD)
         return take_mlps(a, event, err);
-    if (event->site == ATTN_SITE_PATTERN) {
+    if (event->at.site == ATTN_SITE_PATTERN) {
         ATTN_TRY(attn_grow(&a->pattern, &a->n_float, n, sizeof *a->pattern, err));
         for (size_t r = 0; r < event->n_row; r++)
             memcpy(a->pattern + r * event->n_col, event->data + r * event->ld,
@@ -246,14 +265,16 @@ static enum attn_status append(struct attribution *a, const struct attn_found_ce
 {
     const bool is_mlp = cell->head < 0;
     const size_t position = is_mlp ? cell->query : cell->key;
+    const struct attn_location at =
+        attn_frame_at(&a->frame, is_mlp ? ATTN_SITE_MLP_OUT : ATTN_SITE_Z, cell->layer, cell->head);
     struct attn_cell row[N_COLUMN] = {[PART] = attn_cell_string(is_mlp ? "mlp" : "head"),
-                                      [LAYER] = attn_cell_integer(cell->layer),
                                       [QUERY] = attn_cell_integer((int64_t)cell->query),
                                       [TOKEN] =
                                           attn_cell_position(&a->frame.run->text.tokens, position),
                                       [ATTN_X_GRAD] = attn_cell_real(cell->value),
                                       [ATTRIBUTION] = attn_cell_real(cell->value)};
 
+    attn_location_put(&at, &row[STACK]);
     if (!is_mlp) {
         row[HEAD] = attn_cell_integer(cell->head);
         row[KEY] = attn_cell_integer((int64_t)cell->key);

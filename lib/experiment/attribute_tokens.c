@@ -114,7 +114,7 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     struct attribution *a = user;
 
     (void)err;
-    if (event->site == ATTN_SITE_PATTERN_X_GRAD)
+    if (event->at.site == ATTN_SITE_PATTERN_X_GRAD)
         attn_relevance_add(a->relevance, event);
     else if (a->places)
         a->pos = sum_places(a, event->data);

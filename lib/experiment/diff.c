@@ -16,9 +16,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LAYER, HEAD, ROWS, TV_MEAN, TV_MAX, AT, JS, N_COLUMN };
+enum { STACK, LAYER, HEAD, ROWS, TV_MEAN, TV_MAX, AT, JS, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
+    [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [ROWS] = {.name = "rows", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
@@ -74,7 +75,7 @@ static bool has_same_edits(const struct attn_edit_list *x, const struct attn_edi
     for (size_t i = 0; is_same && i < x->n; i++) {
         const struct attn_edit *a = &x->items[i], *b = &y->items[i];
 
-        is_same = a->site == b->site && a->layer == b->layer && a->head == b->head &&
+        is_same = a->at.site == b->at.site && attn_location_compare(&a->at, &b->at) == 0 &&
                   a->row0 == b->row0 && a->row1 == b->row1 && a->col0 == b->col0 &&
                   a->col1 == b->col1 && a->op == b->op && a->factor == b->factor &&
                   a->data == b->data && a->ld == b->ld;
@@ -219,9 +220,10 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 {
     struct diff *diff = user;
     const size_t n_a = diff->alignment.n_a, n_b = diff->alignment.n_b;
-    const float *kept =
-        attn_capture_head(diff->frame.capture, ATTN_SITE_PATTERN, event->layer, event->head);
-    struct head_sum *sum = &diff->sums[(size_t)event->layer * diff->n_head + (size_t)event->head];
+    const float *kept = attn_capture_head(diff->frame.capture, ATTN_SITE_PATTERN,
+                                          attn_location_block(&event->at), event->at.head);
+    struct head_sum *sum = &diff->sums[(size_t)attn_location_block(&event->at) * diff->n_head +
+                                       (size_t)event->at.head];
 
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t row = event->row0 + r;
@@ -236,7 +238,7 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
                    memcmp(kept + row * n_a, diff->row, (row + 1) * sizeof *kept) != 0) {
             return attn_refuse(err, ATTN_STAGE_CHECK,
                                "row %zu of head %d in layer %d differs, before any token that does",
-                               row, event->head, event->layer);
+                               row, event->at.head, attn_location_block(&event->at));
         }
     }
     return ATTN_OK;
@@ -327,12 +329,14 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(compare(diff, err));
     for (size_t i = 0; i < diff->n_layer * diff->n_head; i++) {
         const struct head_sum *sum = &diff->sums[i];
+        const struct attn_location at = attn_frame_at(
+            &diff->frame, ATTN_SITE_PATTERN, (int)(i / diff->n_head), (int)(i % diff->n_head));
         struct attn_cell row[N_COLUMN] = {
-            [LAYER] = attn_cell_integer((int64_t)(i / diff->n_head)),
             [HEAD] = attn_cell_integer((int64_t)(i % diff->n_head)),
             [ROWS] = attn_cell_integer((int64_t)sum->n_row),
         };
 
+        attn_location_put(&at, &row[STACK]);
         if (sum->n_row > 0) {
             row[TV_MEAN] = attn_cell_real(sum->tv / (double)sum->n_row);
             row[TV_MAX] = attn_cell_real(sum->tv_max);

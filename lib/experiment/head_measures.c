@@ -11,6 +11,7 @@
 
 /* The measures in the order of their list. */
 enum {
+    STACK,
     LAYER,
     BATCH,
     HEAD,
@@ -30,6 +31,7 @@ enum {
                  .digits = 4},
 
 static const struct attn_column columns[N_COLUMN] = {
+    [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [BATCH] = ATTN_COLUMN("batch", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
@@ -52,8 +54,7 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     const struct run_survey *survey = user;
 
     (void)err;
-    if (event->site == ATTN_SITE_PATTERN &&
-        event->layer < (int)attn_selection_dims(survey->selection)->n_layer)
+    if (event->at.site == ATTN_SITE_PATTERN && event->at.stack != ATTN_STACK_ENCODER)
         attn_measure_group_add(&survey->group, event);
     return ATTN_OK;
 }
@@ -93,13 +94,14 @@ static enum attn_status append_head(struct run_survey *survey, int layer, int he
     const int n_batch = run->model ? 1 : (int)run->axes.n_batch;
     const int n_head = (int)dims->n_head / n_batch,
               n_shared = (int)(dims->n_head / dims->n_kv_head);
+    const struct attn_location at = attn_location_of_block(dims, ATTN_SITE_PATTERN, layer, head);
     struct attn_cell row[N_COLUMN] = {
-        [LAYER] = attn_cell_integer(layer),
         [BATCH] = attn_cell_integer(head / n_head),
         [HEAD] = attn_cell_integer(head % n_head),
         [KV_HEAD] = attn_cell_integer(head % n_head / n_shared),
     };
 
+    attn_location_put(&at, &row[STACK]);
     for (int i = 0; i < ATTN_N_MEASURE; i++) {
         const enum attn_measure measure = attn_measure_order[i];
         struct attn_cell *cell = &row[KV_HEAD + 1 + i];
@@ -132,6 +134,8 @@ static enum attn_status survey_run(struct run_survey *survey, struct attn_error 
     for (int i = 0; i < ATTN_N_MEASURE; i++)
         if ((survey->measures & ATTN_MEASURE_BIT(attn_measure_order[i])) == 0)
             survey->rows.hidden |= ATTN_COLUMN_BIT(KV_HEAD + 1 + i);
+    survey->rows.hidden = attn_rows_hide_stacks(columns, N_COLUMN, survey->rows.hidden,
+                                                dims->has_pairs || dims->encoder);
     ATTN_TRY(attn_rows_create(&survey->rows, "heads", err));
     for (int layer = 0; layer < (int)dims->n_layer; layer++)
         for (int head = 0; head < (int)dims->n_head; head++)

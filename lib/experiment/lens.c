@@ -22,6 +22,7 @@
 enum { DEFAULT_TOP = 3 };
 
 enum {
+    STACK,
     LAYER,
     SITE,
     HEAD,
@@ -39,6 +40,7 @@ enum {
 };
 
 static const struct attn_column columns[N_COLUMN] = {
+    [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [SITE] = ATTN_COLUMN_OF(SITE, "site", TEXT),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
@@ -262,13 +264,15 @@ static enum attn_status append_values(struct lens *lens, const struct reading *r
                                       const double *values, struct attn_error *err)
 {
     const size_t top = lens->top, n_vocab = lens->frame.config->n_vocab;
+    const struct attn_location at =
+        attn_frame_at(&lens->frame, reading->site, reading->layer, reading->head);
     struct attn_cell row[N_COLUMN] = {
-        [LAYER] = attn_cell_integer(reading->layer),
         [SITE] = attn_cell_string(attn_site_name(reading->site)),
         [HEAD] = attn_cell_integer(reading->head),
         [POSITION] = attn_cell_integer((int64_t)reading->position),
     };
 
+    attn_location_put(&at, &row[STACK]);
     if (lens->answer.has_target) {
         row[RANK] = attn_cell_integer((int64_t)values[VALUE_RANK]);
         row[MEAN_RANK] = attn_cell_real(values[VALUE_RANK]);

@@ -92,8 +92,8 @@ static void run_rows(void *context, size_t task, int worker)
 {
     const struct row_work *work = context;
     const struct attn_trace_event *event = work->event;
-    const size_t width = work->store->width, head = event->head > 0 ? (size_t)event->head : 0;
-    float *rows = layer_rows(work->s, work->store, event->layer);
+    const size_t width = work->store->width, head = event->at.head > 0 ? (size_t)event->at.head : 0;
+    float *rows = layer_rows(work->s, work->store, attn_location_block(&event->at));
 
     (void)worker;
     for (size_t i = task * ROWS_PER_TASK; i < (task + 1) * ROWS_PER_TASK && i < event->n_row; i++)
@@ -123,7 +123,8 @@ static void keep_rows(const struct summing *s, struct store *store,
     if (is_subtracted)
         share_rows(&work);
     else
-        attn_trace_keep_rows(event, s->pool, store->width, layer_rows(s, store, event->layer));
+        attn_trace_keep_rows(event, s->pool, store->width,
+                             layer_rows(s, store, attn_location_block(&event->at)));
 }
 
 /* An attn_trace_fn for feeds. */
@@ -137,7 +138,7 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
         struct store *store = &s->stores[i];
         const bool is_source = event->sequence == 0; /* fed before the base */
 
-        if (store->site == event->site && (is_source ? store->is_of_source : store->is_of_base))
+        if (store->site == event->at.site && (is_source ? store->is_of_source : store->is_of_base))
             keep_rows(s, store, event, !is_source && store->is_of_source);
     }
     return ATTN_OK;
@@ -160,7 +161,7 @@ static void add_row(const struct row_work *work, size_t i, float *stored)
 {
     const struct summing *s = work->s;
     const struct attn_trace_event *event = work->event;
-    const size_t row = event->row0 + i, head = event->head > 0 ? (size_t)event->head : 0;
+    const size_t row = event->row0 + i, head = event->at.head > 0 ? (size_t)event->at.head : 0;
     const float *g = event->data + i * event->ld;
     double sum = 0;
 
@@ -168,15 +169,15 @@ static void add_row(const struct row_work *work, size_t i, float *stored)
         return;
     for (size_t j = 0; j < event->n_col; j++)
         sum += (double)stored[j] * (double)g[j];
-    sums_of(s, event->layer, head)[row] += s->weight * sum;
+    sums_of(s, attn_location_block(&event->at), head)[row] += s->weight * sum;
 }
 
 /* Adds the sums over all rows, one per column. */
 static void add_columns(const struct summing *s, const struct attn_trace_event *event)
 {
     const struct store *store = &s->stores[0];
-    const float *rows = layer_rows(s, store, event->layer);
-    double *sums = sums_of(s, event->layer, 0);
+    const float *rows = layer_rows(s, store, attn_location_block(&event->at));
+    double *sums = sums_of(s, attn_location_block(&event->at), 0);
 
     for (size_t i = 0; i < event->n_row; i++) {
         const size_t row = event->row0 + i;

@@ -20,6 +20,7 @@ enum { DEFAULT_MOST = 20 };              /* rows of neurons */
 
 enum {
     PART,
+    STACK,
     LAYER,
     NEURON,
     HEAD,
@@ -41,6 +42,7 @@ enum {
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("base source"),
+    [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [NEURON] = ATTN_COLUMN_OF(NEURON, "neuron", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
@@ -393,15 +395,14 @@ static struct attn_edit make_edit(const struct attn_patching *patch,
     const size_t n_key = frame->config->is_cross[part->layer] ? dims->n_source : dims->n_position;
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
-    edit.site = patch->site;
-    edit.layer = part->layer;
-    edit.head = patch->is_by_head ? (int)part->unit : ATTN_ALL_HEADS;
+    edit.at = attn_frame_at(frame, patch->site, part->layer,
+                            patch->is_by_head ? (int)part->unit : ATTN_ALL_HEADS);
     edit.op = ATTN_EDIT_REPLACE;
     edit.row0 = first;
     edit.row1 = end;
     edit.col1 = edit.ld = is_matrix ? n_key : attn_site_width(patch->site, dims);
     edit.data = patch->is_by_head
-                    ? attn_capture_head(frame->capture, patch->site, part->layer, edit.head)
+                    ? attn_capture_head(frame->capture, patch->site, part->layer, edit.at.head)
                     : attn_capture_tensor(frame->capture, patch->site, part->layer);
     edit.data += first * edit.ld;
     if (patch->site == ATTN_SITE_MLP_POST) {
@@ -615,10 +616,11 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
                                     const struct attn_cell *controls, struct attn_error *err)
 {
     static const char *const names[] = {[ATTN_PART_TOP] = "top", [ATTN_PART_RANDOM] = "random"};
+    const struct attn_location at =
+        attn_frame_at(&patch->frame, patch->site, part->layer, ATTN_ALL_HEADS);
     const struct attn_cell unit = attn_cell_integer((int64_t)part->unit);
     struct attn_cell row[N_COLUMN] = {
         [PART] = attn_cell_string(attn_site_name(patch->site)),
-        [LAYER] = attn_cell_integer(part->layer),
         [NEURON] = unit,
         [HEAD] = unit,
         [KV_HEAD] = unit,
@@ -628,6 +630,7 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
         /* an item without a ratio of its own still counts */
         [ESTIMATE] = attn_cell_real(patch->can_restore ? part->estimate : (double)NAN)};
 
+    attn_location_put(&at, &row[STACK]);
     if (patch->places.n > 0) {
         row[PLACE] = attn_cell_string(patch->places.list[part->row].name);
     } else if (patch->is_by_row) {

@@ -122,12 +122,14 @@ static int by_likeness(const void *x, const void *y)
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-enum { N_COLUMN = 7 };
+enum { N_COLUMN = 9 };
 
 static const struct attn_column columns[N_COLUMN] = {
+    ATTN_COLUMN_STACK("stack"),
     ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     ATTN_COLUMN_OF(NUMBER, "number", INTEGER),
+    ATTN_COLUMN_STACK("other_stack"),
     ATTN_COLUMN_OF(OTHER_LAYER, "other_layer", INTEGER),
     ATTN_COLUMN_OF(OTHER_HEAD, "other_head", INTEGER),
     ATTN_COLUMN_OF(OTHER_NUMBER, "other_number", INTEGER),
@@ -151,7 +153,11 @@ static enum attn_status ask(void *state, struct attn_error *err)
         for (int k = 0; k < 2; k++) {
             const struct head *head = &similarity->heads[k == 0 ? pair->a : pair->b];
 
-            *cell++ = attn_cell_integer(head->layer);
+            const struct attn_location at =
+                attn_frame_at(frame, ATTN_SITE_PATTERN, head->layer, head->head);
+
+            attn_location_put(&at, cell);
+            cell += 2;
             *cell++ = attn_cell_integer(head->head);
             *cell++ = attn_cell_integer(head->layer * (int64_t)n_head + head->head);
         }

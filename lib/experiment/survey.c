@@ -24,6 +24,7 @@
 
 /* The columns in the contract's order: measures, then the type, then the optional ones. */
 enum {
+    STACK,
     LAYER,
     HEAD,
     KV_HEAD,
@@ -57,6 +58,7 @@ enum {
                  .range = MEASURE_RANGE(id, is_count)},
 
 static const struct attn_column columns[N_COLUMN] = {
+    [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER),
@@ -145,7 +147,8 @@ static void match_rows(const struct reading *reading, const struct attn_trace_ev
     const struct survey *survey = reading->survey;
     const size_t n = survey->args->pattern->shape[1];
     struct match *match =
-        &survey->matches[(size_t)event->layer * survey->frame.config->n_head + (size_t)event->head];
+        &survey->matches[(size_t)attn_location_block(&event->at) * survey->frame.config->n_head +
+                         (size_t)event->at.head];
 
     for (size_t r = 0; r < event->n_row; r++) {
         const float *wanted = survey->args->pattern->data + (event->row0 + r) * n;
@@ -503,14 +506,18 @@ static enum attn_status append_head(const struct survey *survey, const struct at
     const struct attn_config *config = is_first ? survey->encoder : survey->frame.config;
     const struct attn_moments *values = survey->heads[index].values;
     const size_t at = index - (is_first ? 0 : n_first(survey)), head = at % config->n_head;
-    const size_t layer = at / config->n_head + (is_first ? survey->frame.config->n_layer : 0);
+    const struct attn_location place =
+        is_first ? (struct attn_location){ATTN_STACK_ENCODER, (int)(at / config->n_head), (int)head,
+                                          ATTN_SITE_PATTERN}
+                 : attn_frame_at(&survey->frame, ATTN_SITE_PATTERN, (int)(at / config->n_head),
+                                 (int)head);
     struct attn_cell row[N_COLUMN] = {
-        [LAYER] = attn_cell_integer((int64_t)layer),
         [HEAD] = attn_cell_integer((int64_t)head),
         [KV_HEAD] = attn_cell_integer((int64_t)(head / (config->n_head / config->n_kv_head))),
     };
     double scores[N_DETECTOR];
 
+    attn_location_put(&place, &row[STACK]);
     for (size_t i = 0; i < N_DETECTOR; i++)
         scores[i] = score_of(&survey->heads[index], i);
     row[TYPE] = attn_cell_string(type_of(survey->args, scores));
@@ -608,9 +615,8 @@ static struct attn_trace_event event_of(const struct attn_many_result *result, s
 
     attn_selection_shape(result->labels->selection, ATTN_SITE_PATTERN, layer, shape);
     return (struct attn_trace_event){
-        .site = ATTN_SITE_PATTERN,
-        .layer = layer,
-        .head = head,
+        .at = attn_location_of_block(attn_selection_dims(result->labels->selection),
+                                     ATTN_SITE_PATTERN, layer, head),
         .n_row = shape[1],
         .n_col = shape[2],
         .ld = shape[2],
@@ -635,7 +641,8 @@ static enum attn_status take_pairs(struct survey *survey, const struct attn_item
         attn_word_pairs_add(pairs, &event);
         if (!survey->args->is_weight)
             attn_word_pairs_count(pairs, &event);
-        attn_word_pairs_find(pairs, event.layer, event.head, &found[WEIGHT], &found[PERCENTILE]);
+        attn_word_pairs_find(pairs, attn_location_block(&event.at), event.at.head, &found[WEIGHT],
+                             &found[PERCENTILE]);
     }
     attn_word_pairs_free(pairs);
     return ATTN_OK;

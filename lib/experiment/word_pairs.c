@@ -128,8 +128,8 @@ static const struct words *keys_of(const struct attn_word_pairs *pairs, int laye
 
 void attn_word_pairs_add(struct attn_word_pairs *pairs, const struct attn_trace_event *event)
 {
-    const struct words *keys = keys_of(pairs, event->layer);
-    struct head *head = head_of(pairs, event->layer, event->head);
+    const struct words *keys = keys_of(pairs, attn_location_block(&event->at));
+    struct head *head = head_of(pairs, attn_location_block(&event->at), event->at.head);
 
     for (size_t r = 0; r < event->n_row; r++) {
         struct attn_row row = attn_event_row(event, r);
@@ -146,8 +146,9 @@ void attn_word_pairs_add(struct attn_word_pairs *pairs, const struct attn_trace_
 
 void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trace_event *event)
 {
-    const struct words *text = &pairs->text, *keys = keys_of(pairs, event->layer);
-    struct head *head = head_of(pairs, event->layer, event->head);
+    const struct words *text = &pairs->text,
+                       *keys = keys_of(pairs, attn_location_block(&event->at));
+    struct head *head = head_of(pairs, attn_location_block(&event->at), event->at.head);
 
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t position = event->row0 + r, word = text->of[position];

@@ -34,7 +34,7 @@ static const enum attn_site sites[] = {
 
 struct attn_explainer {
     struct attn_explanation row;
-    int first_layer;                     /* the number of layer 0 in events: encoders come last */
+    bool is_of_encoder;                  /* the row is of the encoder of a model of two stacks */
     struct attn_attention attention;     /* of the layer */
     struct attn_explained_key *keys;     /* [n_key] by key until attn_explainer_finish */
     float *x, *q, *z;                    /* [D], [E], [Ev] */
@@ -71,7 +71,7 @@ static void keep_cells(struct attn_explainer *explainer, const struct attn_trace
 {
     const struct attn_row row = attn_event_row(event, 0);
 
-    if (event->site == ATTN_SITE_PATTERN)
+    if (event->at.site == ATTN_SITE_PATTERN)
         explainer->row.n_visible = 0;
     for (size_t i = 0; i < row.n; i++) {
         const size_t at = row.keys ? (size_t)row.keys[i] : i;
@@ -79,12 +79,12 @@ static void keep_cells(struct attn_explainer *explainer, const struct attn_trace
 
         if (is_hidden(explainer, at))
             continue;
-        explainer->row.n_visible += event->site == ATTN_SITE_PATTERN;
-        if (event->site == ATTN_SITE_QK)
+        explainer->row.n_visible += event->at.site == ATTN_SITE_PATTERN;
+        if (event->at.site == ATTN_SITE_QK)
             key->fit = row.values[i];
-        else if (event->site == ATTN_SITE_ATTN_SCORES)
+        else if (event->at.site == ATTN_SITE_ATTN_SCORES)
             key->score = row.values[i];
-        else if (event->site == ATTN_SITE_PATTERN_DROPPED)
+        else if (event->at.site == ATTN_SITE_PATTERN_DROPPED)
             key->kept = row.values[i];
         else
             key->weight = key->kept = row.values[i], key->is_visible = true;
@@ -108,15 +108,16 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     };
 
     (void)err;
-    if (event->layer != explainer->first_layer + explainer->row.layer)
+    if ((event->at.stack == ATTN_STACK_ENCODER) != explainer->is_of_encoder ||
+        attn_location_block(&event->at) != explainer->row.layer)
         return ATTN_OK;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        if (event->site == kept[i].site)
+        if (event->at.site == kept[i].site)
             keep_rows(kept[i].to, event, kept[i].first);
-    if (event->site == ATTN_SITE_ATTN_OUT)
+    if (event->at.site == ATTN_SITE_ATTN_OUT)
         explainer->row.attn_out = explainer->attn_out;
-    if (event->site == ATTN_SITE_QK || event->site == ATTN_SITE_ATTN_SCORES ||
-        event->site == ATTN_SITE_PATTERN || event->site == ATTN_SITE_PATTERN_DROPPED)
+    if (event->at.site == ATTN_SITE_QK || event->at.site == ATTN_SITE_ATTN_SCORES ||
+        event->at.site == ATTN_SITE_PATTERN || event->at.site == ATTN_SITE_PATTERN_DROPPED)
         keep_cells(explainer, event);
     return ATTN_OK;
 }
@@ -208,7 +209,8 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
         int layer = chosen->layer;
         const char *name = find_layer(attn_selection_dims(stack), &layer);
 
-        if (args->edits[i].layer == chosen->layer && args->edits[i].head == chosen->head)
+        if (attn_location_block(&args->edits[i].at) == chosen->layer &&
+            args->edits[i].at.head == chosen->head)
             return attn_error_set(err, ATTN_INVALID,
                                   "'`explain`' shows head %s%s%d.%d, which is ablated", name,
                                   name[0] ? ":" : "", layer, chosen->head);
@@ -289,7 +291,7 @@ static enum attn_status prepare(struct attn_explainer *explainer,
 
     explainer->attention = args->attention[chosen->layer];
     if (stack != args->selection)
-        explainer->first_layer = (int)attn_selection_dims(args->selection)->n_layer;
+        explainer->is_of_encoder = true;
     explainer->row = (struct attn_explanation){
         .attention = &explainer->attention,
         .layer = chosen->layer,

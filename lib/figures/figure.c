@@ -47,29 +47,28 @@ static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
     const struct attn_array_axes *axes = grid ? NULL : writer->labels.axes;
     const char *model = grid ? grid->model : writer->labels.model;
     struct attn_head_number number;
-    bool has_one_layer = first->layer != ATTN_NO_LAYER && !axes;
-    bool has_one_head = attn_site_has_heads(first->site) && (!axes || axes->rank > 2);
+    bool has_one_layer = first->at.layer != ATTN_NO_LAYER && !axes;
+    bool has_one_head = attn_site_has_heads(first->at.site) && (!axes || axes->rank > 2);
     bool has_one_batch = axes && axes->rank == 4;
 
     append_model(model, out);
     if (grid)
         return;
-    number = attn_writer_head_number(writer, first->site, first->head);
+    number = attn_writer_head_number(writer, first->at.site, first->at.head);
     for (size_t i = 1; i < pen->content->n; i++) {
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
         const struct attn_head_number other =
-            attn_writer_head_number(writer, matrix->site, matrix->head);
+            attn_writer_head_number(writer, matrix->at.site, matrix->at.head);
 
-        has_one_layer &= matrix->layer == first->layer;
+        has_one_layer &= matrix->at.stack == first->at.stack && matrix->at.layer == first->at.layer;
         has_one_head &= other.head == number.head;
         has_one_batch &= other.batch == number.batch;
     }
     if (has_one_layer) {
-        int layer = first->layer;
-        const char *stack = attn_writer_stack(writer, first->site, &layer);
+        const char *stack = attn_model_stack_name(first->at.stack);
 
         attn_buffer_append_format(out, "%s%s%slayer %d", out->size > 0 ? ", " : "", stack,
-                                  stack[0] ? " " : "", layer);
+                                  stack[0] ? " " : "", first->at.layer);
     }
     if (has_one_batch)
         attn_buffer_append_format(out, "%sbatch %d", out->size > 0 ? ", " : "", number.batch);
@@ -85,7 +84,7 @@ static const char *const view_texts[] = {"first key left out", "rows sum to 1", 
 static const char *name_of(const struct attn_figure_pen *pen)
 {
     return pen->content->grid ? pen->content->grid->name
-                              : attn_site_name(attn_figure_matrix(pen, 0)->site);
+                              : attn_site_name(attn_figure_matrix(pen, 0)->at.site);
 }
 
 void attn_figure_grid_append_title(const struct attn_figure_grid *grid, struct attn_buffer *out)
@@ -166,7 +165,7 @@ static void find_subtitle(struct attn_figure_pen *pen)
 {
     const struct attn_picture_options *options = pen->options;
     const struct attn_figure_grid *grid = pen->content->grid;
-    const enum attn_site site = grid ? ATTN_N_SITE : attn_figure_matrix(pen, 0)->site;
+    const enum attn_site site = grid ? ATTN_N_SITE : attn_figure_matrix(pen, 0)->at.site;
     const bool has_view[] = {!grid && attn_site_has_first_key(site) && options->hides_first,
                              !grid && attn_view_divides(options, site), options->merges_words};
 
@@ -207,8 +206,8 @@ static const char *quantity_of(const struct attn_figure_pen *pen)
 
     if (pen->content->grid)
         return pen->content->grid->quantity ? pen->content->grid->quantity : name_of(pen);
-    if (matrix->site != ATTN_SITE_PATTERN)
-        return pen->is_printed ? words_of(matrix->site) : name_of(pen);
+    if (matrix->at.site != ATTN_SITE_PATTERN)
+        return pen->is_printed ? words_of(matrix->at.site) : name_of(pen);
     if (pen->options->is_difference)
         return is_percent ? "difference of weights, %" : "difference of weights";
     return is_percent ? "weight, %" : "weight";
@@ -320,7 +319,7 @@ static void join_scales(struct attn_figure_pen *pen)
 
     if (pen->content->grid || pen->content->n < 2 ||
         pen->options->color_scale.span != ATTN_SPAN_DEFAULT ||
-        !attn_site_is_of_metric(attn_figure_matrix(pen, 0)->site))
+        !attn_site_is_of_metric(attn_figure_matrix(pen, 0)->at.site))
         return;
     for (size_t i = 0; i < pen->content->n; i++) {
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
@@ -342,10 +341,10 @@ static void open_pen(struct attn_figure_pen *pen)
     const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
     uint32_t palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE + 1];
 
-    pen->scale = pen->content->grid
-                     ? pen->content->grid->scale
-                     : attn_color_scale_of(pen->options->color_scale, attn_site_range(matrix->site),
-                                           pen->options->is_difference);
+    pen->scale = pen->content->grid ? pen->content->grid->scale
+                                    : attn_color_scale_of(pen->options->color_scale,
+                                                          attn_site_range(matrix->at.site),
+                                                          pen->options->is_difference);
     if (attn_figure_is_map(pen))
         attn_figure_fit_scale(pen);
     else
@@ -382,10 +381,10 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
                        attn_figure_name(kind));
         return attn_error_hint(err, "'attn-cli ablate', 'attn-cli lens' and others make tables");
     }
-    if (kind != ATTN_FIGURE_POINTS && !attn_site_has_keys(matrix->site) &&
+    if (kind != ATTN_FIGURE_POINTS && !attn_site_has_keys(matrix->at.site) &&
         matrix->n_column > MOST_COMPONENTS) {
         attn_error_set(err, ATTN_INVALID, "'%s' has %zu columns, a figure has at most %d",
-                       attn_site_name(matrix->site), matrix->n_column, MOST_COMPONENTS);
+                       attn_site_name(matrix->at.site), matrix->n_column, MOST_COMPONENTS);
         return attn_error_hint(
             err, "`figure points` shows such rows as points, `csv` and `npz` write them");
     }

@@ -289,8 +289,8 @@ bool attn_figure_is_percent(const struct attn_figure_pen *pen,
 {
     if (pen->content->grid)
         return pen->content->grid->is_share;
-    return attn_site_range(matrix->site) == ATTN_RANGE_SHARE &&
-           matrix->site != ATTN_SITE_CONTACTS && /* probabilities, which papers draw as such */
+    return attn_site_range(matrix->at.site) == ATTN_RANGE_SHARE &&
+           matrix->at.site != ATTN_SITE_CONTACTS && /* probabilities, which papers draw as such */
            (pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
 }
 

@@ -43,11 +43,11 @@ enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struc
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
 
-    if (attn_site_has_keys(matrix->site))
+    if (attn_site_has_keys(matrix->at.site))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
                           "the columns of '%s' are not keys, and '`figure %s`' shows keys",
-                          attn_site_name(matrix->site), attn_figure_name(pen->content->kind));
+                          attn_site_name(matrix->at.site), attn_figure_name(pen->content->kind));
 }
 
 /* --- Labels of rows and columns ------------------------------------------------------------ */
@@ -201,10 +201,10 @@ static void measure_axis(struct attn_figure_pen *pen, struct attn_figure_axis *a
 
 /* The tokens of the run, or of the keys of LAYER; NULL without tokens. */
 static const struct attn_token_texts *texts_of(const struct attn_figure_pen *pen, bool is_key,
-                                               int layer)
+                                               const struct attn_location *at)
 {
     const struct attn_figure_content *content = pen->content;
-    const size_t i = is_key && !attn_writer_has_own_keys(content->writer, layer);
+    const size_t i = is_key && !attn_writer_has_own_keys(content->writer, at);
 
     return content->tokens && content->tokens[i].n > 0 ? &content->tokens[i] : NULL;
 }
@@ -223,21 +223,21 @@ struct attn_figure_axis attn_figure_groups(struct attn_figure_pen *pen)
 struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
                                          const struct attn_level_matrix *matrix)
 {
-    const enum attn_site_layout layout = attn_site_layout(matrix->site);
+    const enum attn_site_layout layout = attn_site_layout(matrix->at.site);
     const bool is_key = layout == ATTN_LAYOUT_KEY;
-    const bool is_contacts = matrix->site == ATTN_SITE_CONTACTS;
+    const bool is_contacts = matrix->at.site == ATTN_SITE_CONTACTS;
     struct attn_figure_axis axis = {.n = matrix->n_row};
 
     if (pen->content->grid) {
         axis = *pen->content->grid->rows;
     } else {
-        axis.texts = texts_of(pen, is_key, matrix->layer);
-        axis.positions = is_key ? NULL : attn_writer_rows(pen->content->writer, matrix->site);
+        axis.texts = texts_of(pen, is_key, &matrix->at);
+        axis.positions = is_key ? NULL : attn_writer_rows(pen->content->writer, matrix->at.site);
         axis.is_named = pen->content->writer->labels.has_residues;
         axis.title =
-            (attn_site_has_keys(matrix->site) && !is_contacts) || layout == ATTN_LAYOUT_RANK
+            (attn_site_has_keys(matrix->at.site) && !is_contacts) || layout == ATTN_LAYOUT_RANK
                 ? "query: attends"
-                : attn_writer_row_name(pen->content->writer, matrix->site);
+                : attn_writer_row_name(pen->content->writer, matrix->at.site);
     }
     measure_axis(pen, &axis);
     return axis;
@@ -246,23 +246,24 @@ struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
 struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
                                             const struct attn_level_matrix *matrix)
 {
-    const enum attn_site_layout layout = attn_site_layout(matrix->site);
+    const enum attn_site_layout layout = attn_site_layout(matrix->at.site);
     struct attn_figure_axis axis = {.n = matrix->n_column, .title = "component"};
 
-    if (matrix->site == ATTN_SITE_ROUTER_LOGITS || matrix->site == ATTN_SITE_EXPERT_WEIGHTS)
+    if (matrix->at.site == ATTN_SITE_ROUTER_LOGITS || matrix->at.site == ATTN_SITE_EXPERT_WEIGHTS)
         axis.title = "expert";
     if (pen->content->grid)
         axis = *pen->content->grid->columns;
     else if (layout == ATTN_LAYOUT_RANK)
         axis.title = "projected key";
-    else if (attn_site_has_keys(matrix->site)) {
+    else if (attn_site_has_keys(matrix->at.site)) {
         const struct attn_writer *writer = pen->content->writer;
 
-        axis.title = matrix->site == ATTN_SITE_CONTACTS ? attn_writer_row_name(writer, matrix->site)
-                                                        : "key: attended to";
-        axis.texts = texts_of(pen, true, matrix->layer);
+        axis.title = matrix->at.site == ATTN_SITE_CONTACTS
+                         ? attn_writer_row_name(writer, matrix->at.site)
+                         : "key: attended to";
+        axis.texts = texts_of(pen, true, &matrix->at);
         axis.first =
-            attn_site_first_row(matrix->site, attn_selection_dims(writer->labels.selection));
+            attn_site_first_row(matrix->at.site, attn_selection_dims(writer->labels.selection));
         axis.is_named = writer->labels.has_residues;
     }
     measure_axis(pen, &axis);

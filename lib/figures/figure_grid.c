@@ -84,8 +84,8 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
 {
     const struct attn_level_matrix *first = attn_figure_matrix(pen, 0);
     const struct attn_array_axes *axes = pen->content->writer->labels.axes;
-    const bool has_rows = axes ? axes->rank == 4 : first->layer != ATTN_NO_LAYER;
-    const bool has_columns = attn_site_has_heads(first->site) && (!axes || axes->rank > 2);
+    const bool has_rows = axes ? axes->rank == 4 : first->at.layer != ATTN_NO_LAYER;
+    const bool has_columns = attn_site_has_heads(first->at.site) && (!axes || axes->rank > 2);
     struct attn_panels grid = {0};
     double end[2], side;
     enum attn_status status;

@@ -77,7 +77,7 @@ bool attn_figure_fits_backdrop(const struct attn_writer *writer,
 {
     const struct attn_backdrop *backdrop = writer->labels.backdrop;
 
-    return backdrop && attn_site_has_keys(matrix->site) &&
+    return backdrop && attn_site_has_keys(matrix->at.site) &&
            matrix->n_column == backdrop->n_front + backdrop->n_row * backdrop->n_col;
 }
 
@@ -489,7 +489,7 @@ static enum attn_status check(const struct attn_figure_pen *pen, struct attn_err
             return attn_error_set(err, ATTN_INVALID,
                                   "'%s' has no column for each patch of the picture, which "
                                   "'`figure patches`' shows",
-                                  attn_site_name(matrix->site));
+                                  attn_site_name(matrix->at.site));
     if (pen->content->n == 1 || count_queries(pen) == 1)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,

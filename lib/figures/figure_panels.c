@@ -14,18 +14,22 @@ static int row_number(const struct attn_figure_pen *pen, const struct attn_level
     const struct attn_writer *writer = pen->content->writer;
 
     if (writer->labels.axes)
-        return attn_writer_head_number(writer, matrix->site, matrix->head).batch;
-    return matrix->layer;
+        return attn_writer_head_number(writer, matrix->at.site, matrix->at.head).batch;
+    return attn_location_block(&matrix->at);
 }
 
 /* The stack of a row of panels, whose number there replaces *NUMBER; "" for the only one. */
 static const char *stack_of(const struct attn_figure_pen *pen, int *number)
 {
-    const struct attn_writer *writer = pen->content->writer;
+    const struct attn_labels *labels = &pen->content->writer->labels;
+    struct attn_location at;
 
-    return writer->labels.axes
-               ? ""
-               : attn_writer_stack(writer, attn_figure_matrix(pen, 0)->site, number);
+    if (labels->axes)
+        return "";
+    at = attn_location_of_block(attn_selection_dims(labels->selection),
+                                attn_figure_matrix(pen, 0)->at.site, *number, ATTN_ALL_HEADS);
+    *number = at.layer;
+    return attn_model_stack_name(at.stack);
 }
 
 double attn_panels_left(const struct attn_figure_pen *pen)
@@ -38,8 +42,9 @@ double attn_panels_left(const struct attn_figure_pen *pen)
 
 static int column_number(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix)
 {
-    return attn_site_has_heads(matrix->site)
-               ? attn_writer_head_number(pen->content->writer, matrix->site, matrix->head).head
+    return attn_site_has_heads(matrix->at.site)
+               ? attn_writer_head_number(pen->content->writer, matrix->at.site, matrix->at.head)
+                     .head
                : 0;
 }
 

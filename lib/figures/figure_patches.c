@@ -84,8 +84,8 @@ enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct at
     if (n_row * n_column != layout.matrix->n_column)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' has %zu keys, '`figure patches:%zux%zu`' lays out %zu",
-                              attn_site_name(layout.matrix->site), layout.matrix->n_column, n_row,
-                              n_column, n_row * n_column);
+                              attn_site_name(layout.matrix->at.site), layout.matrix->n_column,
+                              n_row, n_column, n_row * n_column);
     plan(pen, &layout);
     if (pen->is_measuring)
         return ATTN_OK;

@@ -35,7 +35,7 @@ struct text_layout {
 static bool has_own_keys(const struct attn_figure_pen *pen, const struct text_layout *layout)
 {
     return !pen->content->grid &&
-           attn_writer_has_own_keys(pen->content->writer, layout->matrix->layer);
+           attn_writer_has_own_keys(pen->content->writer, &layout->matrix->at);
 }
 
 /* The text of key I with its blanks, or its position. */

@@ -25,10 +25,10 @@ struct figure_writer {
 /* Checks one figure of all matrices. */
 static enum attn_status check_one(const struct figure_writer *w, struct attn_error *err)
 {
-    const enum attn_site site = w->levels->items[0].site;
+    const enum attn_site site = w->levels->items[0].at.site;
 
     for (size_t i = 1; i < w->content.n; i++) {
-        const enum attn_site other = w->levels->items[i].site;
+        const enum attn_site other = w->levels->items[i].at.site;
 
         if (other == site)
             continue;
@@ -61,7 +61,7 @@ static enum attn_status check_each(struct figure_writer *w, struct attn_error *e
     for (size_t i = 0; i < w->content.n; i++) {
         const struct attn_level_matrix *matrix = &w->levels->items[i];
 
-        ATTN_TRY(attn_writer_list_file(&w->base, matrix->site, matrix->layer, matrix->head, err));
+        ATTN_TRY(attn_writer_list_file(&w->base, &matrix->at, err));
     }
     return ATTN_OK;
 }
@@ -108,8 +108,7 @@ static enum attn_status write_file(struct figure_writer *w, size_t i, struct att
 
     content.first = i;
     content.n = 1;
-    ATTN_TRY(
-        attn_writer_create_file(&w->base, matrix->site, matrix->layer, matrix->head, &sink, err));
+    ATTN_TRY(attn_writer_create_file(&w->base, &matrix->at, &sink, err));
     status = write_figure(w, &content, sink, err);
     attn_levels_drop(w->levels, i);
     if (status == ATTN_OK)

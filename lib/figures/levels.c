@@ -133,25 +133,24 @@ static void add_matrices(struct attn_levels *levels)
 
     levels->n = 0;
     for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);) {
-        const struct attn_extent extent = attn_writer_extent(writer, at.site, at.layer);
-        const bool has_heads = attn_site_has_heads(at.site);
-        const bool is_kept = (levels->sites & ATTN_SITE_BIT(at.site)) != 0;
+        const struct attn_extent extent = attn_writer_extent(writer, &at.at);
+        const bool has_heads = attn_site_has_heads(at.at.site);
+        const bool is_kept = (levels->sites & ATTN_SITE_BIT(at.at.site)) != 0;
         int head = has_heads ? -1 : ATTN_ALL_HEADS;
 
-        levels->first_of_slot[attn_writer_slot(at.site, at.layer)] = is_kept ? levels->n : SIZE_MAX;
+        levels->first_of_slot[attn_writer_slot(writer, &at.at)] = is_kept ? levels->n : SIZE_MAX;
         for (size_t h = 0; is_kept && h < extent.n_head; h++, levels->n++) {
             do
                 head += has_heads;
-            while (has_heads && !attn_writer_has_head(writer, at.site, at.layer, head));
+            while (has_heads && !attn_writer_has_head(writer, &at.at, head));
             if (levels->items)
-                levels->items[levels->n] = (struct attn_level_matrix){.site = at.site,
-                                                                      .layer = at.layer,
-                                                                      .head = head,
-                                                                      .n_row = extent.n_row,
-                                                                      .n_column = extent.n_col,
-                                                                      .n_row_left = extent.n_row,
-                                                                      .least = INFINITY,
-                                                                      .most = -INFINITY};
+                levels->items[levels->n] =
+                    (struct attn_level_matrix){.at = {at.at.stack, at.at.layer, head, at.at.site},
+                                               .n_row = extent.n_row,
+                                               .n_column = extent.n_col,
+                                               .n_row_left = extent.n_row,
+                                               .least = INFINITY,
+                                               .most = -INFINITY};
         }
     }
 }
@@ -256,9 +255,9 @@ struct attn_color_range attn_level_range(const struct attn_level_matrix *matrix,
 enum attn_status attn_level_matrix_create(size_t n_row, size_t n_column,
                                           struct attn_level_matrix *matrix, struct attn_error *err)
 {
-    *matrix = (struct attn_level_matrix){.site = ATTN_SITE_PATTERN,
-                                         .layer = ATTN_NO_LAYER,
-                                         .head = ATTN_ALL_HEADS,
+    *matrix = (struct attn_level_matrix){.at.site = ATTN_SITE_PATTERN,
+                                         .at.layer = ATTN_NO_LAYER,
+                                         .at.head = ATTN_ALL_HEADS,
                                          .n_row = n_row,
                                          .n_column = n_column,
                                          .k = 1,
@@ -280,8 +279,8 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
 {
     /* the cells of a hidden column do not come */
     const bool hides_first =
-        levels->writer->options.picture->hides_first && attn_site_has_first_key(event->site);
-    const size_t first = levels->first_of_slot[attn_writer_slot(event->site, event->layer)];
+        levels->writer->options.picture->hides_first && attn_site_has_first_key(event->at.site);
+    const size_t first = levels->first_of_slot[attn_writer_slot(levels->writer, &event->at)];
     struct attn_level_matrix *m;
     size_t k;
 

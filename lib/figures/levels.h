@@ -27,8 +27,7 @@
 
 /* One chosen matrix: a head of a site in one layer, or a site without heads. */
 struct attn_level_matrix {
-    enum attn_site site;
-    int layer, head;                  /* or ATTN_NO_LAYER, ATTN_ALL_HEADS */
+    struct attn_location at;
     size_t n_row, n_column;           /* that came, or will come */
     size_t k;                         /* k x k cells are pooled */
     size_t n_cell_row, n_cell_column; /* that are kept: n_row / k, rounded up */

@@ -126,10 +126,10 @@ static struct logit_span find_span(const struct attn_forward *f, size_t row, siz
 static void edit_span(struct attn_forward *f, const struct logit_span *span, float *logits)
 {
     const size_t n_vocab = f->dims.n_vocab;
-    const struct attn_edit_target target = {.site = ATTN_SITE_LOGITS,
-                                            .layer = ATTN_NO_LAYER,
+    const struct attn_edit_target target = {.at.site = ATTN_SITE_LOGITS,
+                                            .at.layer = ATTN_NO_LAYER,
                                             .n_uncounted = f->parts[span->sequence].n_uncounted,
-                                            .head = ATTN_ALL_HEADS,
+                                            .at.head = ATTN_ALL_HEADS,
                                             .row0 = span->position,
                                             .n_row = span->n,
                                             .n_col = n_vocab,
@@ -177,9 +177,9 @@ static void emit_logits(struct attn_forward *f, const float *x)
         for (size_t row = 0; row < n;) {
             const struct logit_span span = find_span(f, first + row, n - row);
             const struct attn_trace_event event = {.sequence = span.sequence,
-                                                   .site = ATTN_SITE_LOGITS,
-                                                   .layer = ATTN_NO_LAYER,
-                                                   .head = ATTN_ALL_HEADS,
+                                                   .at.site = ATTN_SITE_LOGITS,
+                                                   .at.layer = ATTN_NO_LAYER,
+                                                   .at.head = ATTN_ALL_HEADS,
                                                    .row0 = span.position,
                                                    .n_row = span.n,
                                                    .n_col = n_vocab,

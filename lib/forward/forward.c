@@ -280,20 +280,20 @@ void attn_forward_check_finite(struct attn_forward *f, const float *x, size_t n)
 /* No event holds NaN or infinity, but for the scores of masked keys. */
 static void check_event(struct attn_forward *f, const struct attn_trace_event *event)
 {
-    const bool is_scores = event->site == ATTN_SITE_ATTN_SCORES;
+    const bool is_scores = event->at.site == ATTN_SITE_ATTN_SCORES;
 
     if (f->feed.is_finite && !f->feed.has_edits)
         return;
     if (is_scores &&
         (attn_forward_is_cross(f) ? f->source_mask : f->parts[event->sequence].key_mask))
         return; /* masked keys have the score -inf */
-    if (f->feed.has_edits && (is_scores || event->site == ATTN_SITE_QK))
+    if (f->feed.has_edits && (is_scores || event->at.site == ATTN_SITE_QK))
         return; /* an edit masks keys there */
     for (size_t i = 0; i < event->n_row; i++) {
         const size_t position = event->row0 + i;
         const bool is_masked = is_scores && event->is_causal && position < event->n_col;
         /* A softmax over a score that is not finite is NaN everywhere: one value is enough. */
-        const bool is_first_enough = event->site == ATTN_SITE_PATTERN && !f->feed.has_edits;
+        const bool is_first_enough = event->at.site == ATTN_SITE_PATTERN && !f->feed.has_edits;
         size_t n = event->keys ? event->n_kept[i] : is_masked ? position + 1 : event->n_col;
 
         n = is_first_enough && n > 0 ? 1 : n;
@@ -327,6 +327,7 @@ void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *even
     while (!f->is_trace_over && feed->status == ATTN_OK &&
            attn_trace_next_part(f->trace->selection, event, &row, &part)) {
         check_event(f, &part);
+        part.at = attn_location_of_block(&f->dims, event->at.site, event->at.layer, event->at.head);
         if (feed->status == ATTN_OK)
             feed->status = attn_call_status(f->trace->on_event(f->trace->user, &part, feed->err),
                                             "on_event", feed->err);
@@ -363,10 +364,10 @@ static void visit_heads(struct attn_forward *f, size_t sequence, enum attn_site 
     if (rows.n_row == 0 || (!is_edited && !is_watched))
         return;
     for (int head = 0; head < (int)part.n_head && f->feed.status == ATTN_OK; head++) {
-        const struct attn_edit_target target = {.site = site,
-                                                .layer = f->feed.layer,
+        const struct attn_edit_target target = {.at.site = site,
+                                                .at.layer = f->feed.layer,
                                                 .n_uncounted = f->parts[sequence].n_uncounted,
-                                                .head = has_heads ? head : ATTN_ALL_HEADS,
+                                                .at.head = has_heads ? head : ATTN_ALL_HEADS,
                                                 .row0 = rows.row0,
                                                 .n_row = rows.n_row,
                                                 .n_col = part.width,
@@ -375,9 +376,9 @@ static void visit_heads(struct attn_forward *f, size_t sequence, enum attn_site 
                                                         (size_t)head * part.width};
 
         const struct attn_trace_event event = {.sequence = sequence,
-                                               .site = site,
-                                               .layer = target.layer,
-                                               .head = target.head,
+                                               .at.site = site,
+                                               .at.layer = target.at.layer,
+                                               .at.head = target.at.head,
                                                .row0 = target.row0,
                                                .n_row = target.n_row,
                                                .n_col = target.n_col,

@@ -7,6 +7,7 @@
 #include "forward/step_internal.h"
 
 #include "base/pool_internal.h"
+#include "trace/location_internal.h"
 #include "trace/trace_extra.h"
 
 #include <math.h>
@@ -364,8 +365,8 @@ void attn_rotary_step(struct attn_forward *f, enum attn_site site,
  * edits, one after another. */
 static bool is_of_same_rows(const struct attn_edit *a, const struct attn_edit *b)
 {
-    return a->site == b->site && a->layer == b->layer && a->head == b->head && a->row0 == b->row0 &&
-           a->row1 == b->row1;
+    return a->at.site == b->at.site && attn_location_compare(&a->at, &b->at) == 0 &&
+           a->row0 == b->row0 && a->row1 == b->row1;
 }
 
 /* Rows among the dropped positions ROW0 .. +N_ROW-1 of PART that edits of the current or a later
@@ -378,18 +379,20 @@ static size_t count_edited(const struct attn_forward *f, const struct attn_feed_
 
     for (size_t i = part->n_uncounted; i < part->n_edit; i++) {
         const struct attn_edit *edit = &part->edits[i];
-        const enum attn_site_layout layout = attn_site_layout(edit->site);
+        const enum attn_site_layout layout = attn_site_layout(edit->at.site);
         const bool has_heads = layout == ATTN_LAYOUT_QUERY || layout == ATTN_LAYOUT_MATRIX;
         const size_t first = edit->row0 > row0 ? edit->row0 : row0;
         const size_t end = edit->row1 < row0 + n_row ? edit->row1 : row0 + n_row;
-        const bool is_here = attn_site_is_in_layer(edit->site)
-                                 ? edit->layer == f->feed.layer || edit->layer == ATTN_ALL_LAYERS
-                                 : edit->site == ATTN_SITE_LN_FINAL;
+        const bool is_here = attn_site_is_in_layer(edit->at.site)
+                                 ? attn_location_block(&edit->at) == f->feed.layer ||
+                                       edit->at.layer == ATTN_ALL_LAYERS
+                                 : edit->at.site == ATTN_SITE_LN_FINAL;
 
-        if (is_here && edit->site != ATTN_SITE_RESID_PRE && layout != ATTN_LAYOUT_KEY &&
-            attn_forward_needs(f, edit->site) && end > first &&
+        if (is_here && edit->at.site != ATTN_SITE_RESID_PRE && layout != ATTN_LAYOUT_KEY &&
+            attn_forward_needs(f, edit->at.site) && end > first &&
             (i == 0 || !is_of_same_rows(edit, edit - 1)))
-            n += (end - first) * (has_heads && edit->head == ATTN_ALL_HEADS ? f->dims.n_head : 1);
+            n +=
+                (end - first) * (has_heads && edit->at.head == ATTN_ALL_HEADS ? f->dims.n_head : 1);
     }
     return n;
 }

@@ -703,9 +703,9 @@ static void emit_wave(const struct wave *wave)
     for (size_t i = 0; i < wave->n_head; i++)
         for (size_t site = 0; site < N_WATCHED_SITE; site++) {
             const float *matrix = find_matrix(wave, site, i);
-            const struct attn_trace_event event = {.site = watched_sites[site],
-                                                   .layer = heads->layer,
-                                                   .head = wave->list[i],
+            const struct attn_trace_event event = {.at.site = watched_sites[site],
+                                                   .at.layer = heads->layer,
+                                                   .at.head = wave->list[i],
                                                    .row0 = wave->first,
                                                    .n_row = wave->n_row,
                                                    .n_col = heads->n_key,

@@ -96,17 +96,17 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
                                  struct attn_error *err)
 {
     struct attn_backward *b = user;
-    float *kept = event->site == ATTN_SITE_Q           ? b->q
-                  : event->site == ATTN_SITE_K         ? b->k
-                  : event->site == ATTN_SITE_RESID_MID ? b->mid
-                                                       : NULL;
+    float *kept = event->at.site == ATTN_SITE_Q           ? b->q
+                  : event->at.site == ATTN_SITE_K         ? b->k
+                  : event->at.site == ATTN_SITE_RESID_MID ? b->mid
+                                                          : NULL;
 
     (void)err;
     if (kept)
         attn_trace_keep_rows(event, b->pool, event->ld, kept);
     if (b->own_stream)
         attn_trace_keep_stream(event, b->pool, &b->f->dims, b->own_stream);
-    if (b->final_rows && event->site == b->f->end.site) /* those of the last layer stay */
+    if (b->final_rows && event->at.site == b->f->end.site) /* those of the last layer stay */
         attn_trace_keep_rows(event, b->pool, event->ld, b->final_rows);
     return ATTN_OK;
 }

@@ -53,9 +53,9 @@ static bool wants_logits(const struct attn_backward *b)
 static void emit_rows(struct attn_backward *b, size_t first, size_t n)
 {
     const size_t n_vocab = b->f->dims.n_vocab;
-    const struct attn_trace_event event = {.site = ATTN_SITE_LOGITS_GRAD,
-                                           .layer = ATTN_NO_LAYER,
-                                           .head = ATTN_ALL_HEADS,
+    const struct attn_trace_event event = {.at.site = ATTN_SITE_LOGITS_GRAD,
+                                           .at.layer = ATTN_NO_LAYER,
+                                           .at.head = ATTN_ALL_HEADS,
                                            .row0 = first,
                                            .n_row = n,
                                            .n_col = n_vocab,

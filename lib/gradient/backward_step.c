@@ -48,8 +48,12 @@ void attn_check_back(struct attn_backward *b, const float *x, size_t n)
 
 void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event)
 {
+    struct attn_trace_event placed = *event;
+
+    placed.at =
+        attn_location_of_block(&b->f->dims, event->at.site, event->at.layer, event->at.head);
     if (!attn_backward_is_over(b))
-        b->status = attn_trace_hand_on(b->asked_by, event, b->err);
+        b->status = attn_trace_hand_on(b->asked_by, &placed, b->err);
 }
 
 static bool wants(const struct attn_backward *b, enum attn_site site)
@@ -98,9 +102,9 @@ void attn_report_back(struct attn_backward *b, enum attn_site site, const float 
     first = first_row(b, site);
     for (int head = 0; head < (int)n_head; head++) {
         const struct attn_trace_event event = {
-            .site = site,
-            .layer = b->layer,
-            .head = attn_site_has_heads(site) ? head : ATTN_ALL_HEADS,
+            .at.site = site,
+            .at.layer = b->layer,
+            .at.head = attn_site_has_heads(site) ? head : ATTN_ALL_HEADS,
             .row0 = first,
             .n_row = n_row(b, site),
             .n_col = width,
@@ -521,7 +525,7 @@ static void emit(void *context, const struct attn_trace_event *event)
     const size_t width = b->f->dims.d_head, ld = b->f->dims.n_head * width;
 
     for (size_t i = event->row0; i < event->row0 + event->n_row; i++)
-        attn_check_back(b, b->d_q + i * ld + (size_t)event->head * width, width);
+        attn_check_back(b, b->d_q + i * ld + (size_t)event->at.head * width, width);
     attn_emit_back(b, event);
 }
 

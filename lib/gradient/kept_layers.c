@@ -62,11 +62,11 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
                                  struct attn_error *err)
 {
     struct attn_kept_layers *kept = user;
-    float *rows = kept->rows + (size_t)event->layer * kept->n_layer_float +
-                  kept->begin[event->site] * kept->n;
+    float *rows = kept->rows + (size_t)attn_location_block(&event->at) * kept->n_layer_float +
+                  kept->begin[event->at.site] * kept->n;
 
     (void)err;
-    attn_trace_keep_rows(event, kept->pool, kept->width[event->site], rows);
+    attn_trace_keep_rows(event, kept->pool, kept->width[event->at.site], rows);
     return ATTN_OK;
 }
 

@@ -93,7 +93,8 @@ static enum attn_status keep(void *user, const struct attn_trace_event *event,
 {
     const struct keeping *keeping = user;
 
-    if (keeping->rows && event->site == keeping->site && event->layer == keeping->layer)
+    if (keeping->rows && event->at.site == keeping->site &&
+        attn_location_block(&event->at) == keeping->layer)
         attn_trace_keep_rows(event, NULL, event->n_col, keeping->rows);
     return keeping->trace ? attn_trace_hand_on(keeping->trace, event, err) : ATTN_OK;
 }

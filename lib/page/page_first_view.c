@@ -14,8 +14,9 @@
 void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
                                 const struct attn_labels *labels)
 {
-    if (head->stack[0])
-        attn_buffer_append_format(out, "%s layer %d, ", head->stack, head->layer_there);
+    if (head->at.stack != ATTN_STACK_ONLY)
+        attn_buffer_append_format(out, "%s layer %d, ", attn_model_stack_name(head->at.stack),
+                                  head->at.layer);
     else if (!labels->axes || labels->axes->rank == 4)
         attn_buffer_append_format(out, "%s %d, ", labels->axes ? "batch" : "layer", head->group);
     attn_buffer_append_format(out, "head %d", head->number);
@@ -174,10 +175,11 @@ static void append_words(const struct attn_page *page, struct attn_buffer *out)
 /* Appends "2.5", or "cross:2.5", as `heads` takes it. */
 static void append_place(struct attn_buffer *out, const struct attn_page_head *head)
 {
-    const bool is_of_stack = head->stack[0] != '\0';
+    const bool is_of_stack = head->at.stack != ATTN_STACK_ONLY;
 
-    attn_buffer_append_format(out, "%s%s%d.%d", head->stack, is_of_stack ? ":" : "",
-                              is_of_stack ? head->layer_there : head->group, head->number);
+    attn_buffer_append_format(out, "%s%s%d.%d", attn_model_stack_name(head->at.stack),
+                              is_of_stack ? ":" : "", is_of_stack ? head->at.layer : head->group,
+                              head->number);
 }
 
 /* The name of each head on the picture, its strongest measure and, if it has rows, a link. */

@@ -118,7 +118,7 @@ enum attn_status attn_page_gradients_take(struct attn_page *page,
                                           const struct attn_trace_event *event,
                                           const struct attn_place *place, struct attn_error *err)
 {
-    struct attn_page_gradient *gradient = find(&page->gradients, event->site);
+    struct attn_page_gradient *gradient = find(&page->gradients, event->at.site);
     float *cells = page->gradients.cells;
     const struct attn_page_head *head;
     char id[2 * ATTN_PAGE_ID_SIZE];
@@ -130,7 +130,7 @@ enum attn_status attn_page_gradients_take(struct attn_page *page,
         attn_page_read_row(event, r, cells + (place->row + r) * head->n_column, head->n_column);
     if (place->row + event->n_row < head->n_row)
         return ATTN_OK;
-    snprintf(id, sizeof id, "%s-%s", head->id, attn_site_name(event->site));
+    snprintf(id, sizeof id, "%s-%s", head->id, attn_site_name(event->at.site));
     attn_page_data_begin(page->data, id);
     put_planes(page->data, cells, head->n_row * head->n_column, 2 * page->n_byte);
     attn_page_data_end(page->data);

@@ -17,9 +17,10 @@ struct attn_page_pool {
 /* --- Which there are ------------------------------------------------------------------------- */
 
 static enum attn_status add_head(struct attn_page_heads *heads, const struct attn_writer *writer,
-                                 int layer, int head, struct attn_error *err)
+                                 int layer, const struct attn_location *at, struct attn_error *err)
 {
-    const struct attn_extent extent = attn_writer_extent(writer, ATTN_SITE_PATTERN, layer);
+    const struct attn_extent extent = attn_writer_extent(writer, at);
+    const int head = at->head;
     const struct attn_head_number place = attn_writer_head_number(writer, ATTN_SITE_PATTERN, head);
     struct attn_page_head *item = &heads->items[heads->n];
     size_t n_cell, side;
@@ -29,15 +30,13 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
         .head = head,
         .group = writer->labels.axes ? place.batch : layer,
         .number = place.head,
-        .is_encoder = !attn_writer_has_own_rows(writer, layer),
-        .is_source =
-            attn_writer_has_own_rows(writer, layer) && !attn_writer_has_own_keys(writer, layer),
+        .at = *at,
+        .is_encoder = !attn_writer_has_own_rows(writer, at),
+        .is_source = attn_writer_has_own_rows(writer, at) && !attn_writer_has_own_keys(writer, at),
         .has_rows = true,
         .n_row = extent.n_row,
         .n_column = extent.n_col,
-        .layer_there = layer,
     };
-    item->stack = attn_writer_stack(writer, ATTN_SITE_PATTERN, &item->layer_there);
     snprintf(item->id, sizeof item->id, "L%dH%d", layer, head);
     for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
         item->values[i] = (double)NAN;
@@ -70,22 +69,27 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
     static const struct attn_metric_settings settings = {.n_recalled = 1};
     const struct attn_selection *selection = writer->labels.selection;
     const size_t n_layer = attn_selection_n_layer(selection);
-    const size_t n_own = attn_selection_dims(selection)->n_layer;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    const size_t n_own = dims->n_layer;
     size_t n_head = 0;
 
     for (size_t i = 0; i < n_layer; i++)
-        n_head += attn_writer_dims(writer, (int)i)->n_head;
+        n_head += (i < n_own ? dims : dims->encoder)->n_head;
+    heads->selection = selection;
     ATTN_TRY(ATTN_ALLOC(heads->first_of_layer, n_layer, err));
     ATTN_TRY(ATTN_ALLOC(heads->items, n_head, err));
     for (size_t i = 0; i < n_layer; i++) {
         const int layer = (int)((i + n_own) % n_layer); /* those of an encoder come first */
         const bool is_wanted = attn_selection_wants(selection, ATTN_SITE_PATTERN, layer);
 
+        struct attn_location at =
+            attn_location_of_block(dims, ATTN_SITE_PATTERN, layer, ATTN_ALL_HEADS);
+
         heads->first_of_layer[layer] = heads->n;
-        n_head = attn_writer_dims(writer, layer)->n_head;
-        for (int head = 0; is_wanted && head < (int)n_head; head++)
-            if (attn_writer_has_head(writer, ATTN_SITE_PATTERN, layer, head))
-                ATTN_TRY(add_head(heads, writer, layer, head, err));
+        n_head = attn_writer_dims(writer, &at)->n_head;
+        for (at.head = 0; is_wanted && at.head < (int)n_head; at.head++)
+            if (attn_writer_has_head(writer, &at, at.head))
+                ATTN_TRY(add_head(heads, writer, layer, &at, err));
     }
     for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
         ATTN_TRY(attn_measurement_create(metrics[i], &settings, selection, writer->options.pool,
@@ -133,7 +137,9 @@ struct attn_page_head *attn_page_head_of(struct attn_page_heads *heads,
                                          const struct attn_trace_event *event,
                                          const struct attn_place *place)
 {
-    return &heads->items[heads->first_of_layer[event->layer] + place->head];
+    return &heads
+                ->items[heads->first_of_layer[attn_selection_number(heads->selection, &event->at)] +
+                        place->head];
 }
 
 struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,

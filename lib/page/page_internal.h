@@ -48,11 +48,10 @@ struct attn_page_head {
     char id[ATTN_PAGE_ID_SIZE];
     int layer, head;   /* as events have them */
     int group, number; /* layer and head, or batch and head of arrays */
-    const char *stack; /* "cross"; "" for the only one */
-    int layer_there;   /* the layer's number in it */
-    bool is_source;    /* its keys are rows of a source */
-    bool is_encoder;   /* it is of an encoder: its queries are rows of the source, too */
-    bool has_rows;     /* on the page; else it has only a thumbnail */
+    struct attn_location at;
+    bool is_source;  /* its keys are rows of a source */
+    bool is_encoder; /* it is of an encoder: its queries are rows of the source, too */
+    bool has_rows;   /* on the page; else it has only a thumbnail */
     size_t n_row, n_column;
     size_t k;                           /* k x k cells are pooled */
     size_t n_thumb_row, n_thumb_col;    /* of a thumbnail */
@@ -70,6 +69,7 @@ struct attn_page_heads {
     struct attn_page_head *items;                               /* [n] owns; by layer and head */
     size_t n, n_cell;                                           /* of all of them */
     size_t n_whole;                                             /* that have rows on the page */
+    const struct attn_selection *selection;                     /* borrowed; of the page */
     size_t *first_of_layer;                                     /* [n_layer] owns */
     struct attn_measurement *measurements[ATTN_PAGE_N_MEASURE]; /* owns */
 };

@@ -28,11 +28,14 @@ static bool count_layer(const struct attn_writer *writer, struct attn_page_vecto
                                     ATTN_SITE_V};
 
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
+        struct attn_location at;
         struct attn_extent extent;
 
         if (!attn_selection_wants(writer->labels.selection, sites[i], layer))
             return false;
-        extent = attn_writer_extent(writer, sites[i], layer);
+        at = attn_location_of_block(attn_selection_dims(writer->labels.selection), sites[i], layer,
+                                    ATTN_ALL_HEADS);
+        extent = attn_writer_extent(writer, &at);
         vectors->widest = extent.n_col > vectors->widest ? extent.n_col : vectors->widest;
         *n += (double)extent.n_row * (double)extent.n_head * (double)extent.n_col;
     }
@@ -68,7 +71,7 @@ enum attn_status attn_page_vectors_take(struct attn_page *page,
                                         const struct attn_trace_event *event,
                                         const struct attn_place *place, struct attn_error *err)
 {
-    const char *name = name_of(&page->vectors, event->site);
+    const char *name = name_of(&page->vectors, event->at.site);
     char id[2 * ATTN_PAGE_ID_SIZE];
 
     if (!page->vectors.are_there || !name)
@@ -78,7 +81,9 @@ enum attn_status attn_page_vectors_take(struct attn_page *page,
         unsigned char *to;
 
         if (place->row + r == 0) {
-            snprintf(id, sizeof id, "%s-L%dH%d", name, event->layer, event->head);
+            snprintf(id, sizeof id, "%s-L%dH%d", name,
+                     attn_selection_number(page->base.labels.selection, &event->at),
+                     event->at.head);
             attn_page_data_begin(page->data, id);
         }
         attn_event_copy_row(event, r, page->vectors.row, n);

@@ -515,10 +515,10 @@ static enum attn_status event_page(struct attn_writer *writer, const struct attn
 
     if (w->figure)
         return attn_writer_event(w->figure, event, err);
-    if (event->site == ATTN_SITE_PATTERN)
+    if (event->at.site == ATTN_SITE_PATTERN)
         return take_event(w, event, NULL, place, err);
-    return attn_site_is_of_metric(event->site) ? attn_page_gradients_take(w, event, place, err)
-                                               : attn_page_vectors_take(w, event, place, err);
+    return attn_site_is_of_metric(event->at.site) ? attn_page_gradients_take(w, event, place, err)
+                                                  : attn_page_vectors_take(w, event, place, err);
 }
 
 static enum attn_status pair_page(struct attn_writer *writer, const struct attn_trace_event *chosen,

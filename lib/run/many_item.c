@@ -523,19 +523,19 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     struct attn_many_item *item = user;
     const struct attn_trace *trace;
 
-    if (event->site == ATTN_SITE_PATTERN)
+    if (event->at.site == ATTN_SITE_PATTERN)
         attn_measure_group_add(&item->group, event);
-    if (item->edges && event->site == ATTN_SITE_PATTERN)
+    if (item->edges && event->at.site == ATTN_SITE_PATTERN)
         attn_edges_add(item->edges, event);
-    if (item->surprisal && event->site == ATTN_SITE_LOGITS &&
+    if (item->surprisal && event->at.site == ATTN_SITE_LOGITS &&
         !attn_model_config(item->run->model)->is_encoder) {
         struct logits logits = {item, event};
 
         attn_pool_run(item->pool, event->n_row, find_surprisal, &logits);
     }
-    if (item->logits && event->site == ATTN_SITE_LOGITS)
+    if (item->logits && event->at.site == ATTN_SITE_LOGITS)
         keep_logits(item, event);
-    if (!item->capture || !attn_selection_has_site(item->run->selection, event->site))
+    if (!item->capture || !attn_selection_has_site(item->run->selection, event->at.site))
         return ATTN_OK;
     trace = attn_capture_trace(item->capture);
     return trace->on_event(trace->user, event, err);

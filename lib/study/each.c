@@ -68,7 +68,8 @@ static struct attn_column full_column(const struct attn_each *each, size_t c)
 static bool is_taken(const struct attn_each *each, const char *name)
 {
     for (size_t i = 0; i < each->of.n_column; i++)
-        if ((each->is_json || (each->of.hidden >> i & 1) == 0) &&
+        if (((each->is_json && each->of.columns[i].role != ATTN_ROLE_STACK) ||
+             (each->of.hidden >> i & 1) == 0) &&
             strcmp(each->of.columns[i].name, name) == 0)
             return true;
     return strcmp(name, "id") == 0 || strcmp(name, "error") == 0;

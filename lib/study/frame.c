@@ -84,6 +84,17 @@ static enum attn_status choose(const struct attn_experiment *experiment, struct 
     return ATTN_OK;
 }
 
+/* The columns that the table of FRAME does not show. */
+static uint64_t find_hidden(const struct attn_experiment *experiment,
+                            const struct attn_frame *frame)
+{
+    const struct attn_model *model = attn_host_model(frame->host);
+    const uint64_t hidden = experiment->hidden ? experiment->hidden(frame) : 0;
+
+    return attn_rows_hide_stacks(experiment->columns, experiment->n_column, hidden,
+                                 model && attn_model_config(model)->stack.has_encoder);
+}
+
 static enum attn_status find_rows(const struct attn_experiment *experiment,
                                   struct attn_frame *frame, struct attn_error *err)
 {
@@ -98,7 +109,7 @@ static enum attn_status find_rows(const struct attn_experiment *experiment,
     if (experiment->n_column > 0) {
         frame->rows.columns = experiment->columns;
         frame->rows.n = experiment->n_column;
-        frame->rows.hidden = experiment->hidden ? experiment->hidden(frame) : 0;
+        frame->rows.hidden = find_hidden(experiment, frame);
         ATTN_TRY(attn_rows_create(&frame->rows, experiment->name, err));
     }
     if (frame->study)
@@ -230,8 +241,7 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_er
     if (status == ATTN_OK)
         status = choose(experiment, frame, err);
     if (status == ATTN_OK)
-        status =
-            attn_study_show(asking->items, experiment->hidden ? experiment->hidden(frame) : 0, err);
+        status = attn_study_show(asking->items, find_hidden(experiment, frame), err);
     free_frame(experiment, frame);
     return status;
 }
@@ -519,6 +529,15 @@ enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_c
                                    struct attn_error *err)
 {
     return attn_rows_append(&frame->rows, cells, NULL, 0, err);
+}
+
+struct attn_location attn_frame_at(const struct attn_frame *frame, enum attn_site site, int block,
+                                   int head)
+{
+    const struct attn_dims dims = {.n_layer = frame->config->n_layer,
+                                   .has_pairs = frame->config->stack.has_encoder};
+
+    return attn_location_of_block(&dims, site, block, head);
 }
 
 void attn_frame_report(const struct attn_frame *frame, size_t n_done, size_t n)

@@ -176,6 +176,10 @@ enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,
                                    struct attn_error *err);
 
+/* Where SITE of BLOCK, and of HEAD, is in the model that runs. */
+struct attn_location attn_frame_at(const struct attn_frame *frame, enum attn_site site, int block,
+                                   int head);
+
 /* Reports that N_DONE of N parts of the work are done. */
 void attn_frame_report(const struct attn_frame *frame, size_t n_done, size_t n);
 

@@ -22,6 +22,16 @@ struct attn_cell attn_cell_position(const struct attn_token_bytes *tokens, size_
                          : attn_cell_missing();
 }
 
+uint64_t attn_rows_hide_stacks(const struct attn_column *columns, size_t n, uint64_t hidden,
+                               bool has_stacks)
+{
+    for (size_t i = 0; i + 1 < n; i++)
+        if (columns[i].role == ATTN_ROLE_STACK &&
+            (!has_stacks || (hidden & ATTN_COLUMN_BIT(i + 1)) != 0))
+            hidden |= ATTN_COLUMN_BIT(i);
+    return hidden;
+}
+
 void attn_moments_add(struct attn_moments *moments, double x)
 {
     const double before = moments->mean;

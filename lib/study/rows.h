@@ -6,6 +6,7 @@
 #include "base/table_internal.h"
 #include "input/sequence.h"
 #include "tokenizer/tokenizer.h"
+#include "trace/location_internal.h"
 
 enum { ATTN_MOST_COLUMNS = 80 };
 
@@ -13,6 +14,13 @@ enum { ATTN_MOST_COLUMNS = 80 };
 #define ATTN_COLUMN(label, kind)                                                                   \
     {                                                                                              \
         .name = (label), .type = ATTN_VALUE_##kind                                                 \
+    }
+
+/* The column before layers, of a model of two stacks alone (attn_rows_hide_stacks). The two are
+ * filled by attn_location_put. */
+#define ATTN_COLUMN_STACK(label)                                                                   \
+    {                                                                                              \
+        .name = (label), .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_STACK                          \
     }
 
 /* The same with what its cells ARE: LAYER, HEAD (enum attn_column_role). */
@@ -58,6 +66,11 @@ struct attn_cell attn_cell_token(const struct attn_tokenizer *tokenizer, int32_t
 
 /* The text of the token at a POSITION; missing where tokens have none. */
 struct attn_cell attn_cell_position(const struct attn_token_bytes *tokens, size_t position);
+
+/* HIDDEN, and the bits of those of COLUMNS [n] that are stacks: all for a model with one, else
+ * those whose layers are hidden. */
+uint64_t attn_rows_hide_stacks(const struct attn_column *columns, size_t n, uint64_t hidden,
+                               bool has_stacks);
 
 /* Mean and sum of squares of the differences from it, of N numbers (Welford). */
 struct attn_moments {

@@ -27,7 +27,10 @@ struct stacked {
     int rank; /* of its shape in one layer */
 };
 
-/* Values beside the rows: layers, ids, a label. */
+/* Values beside the rows: stacks and layers, ids or the values of `mean_by`, labels or the number
+ * of items of a value. */
+enum { STACK, LAYER, ID, FIRST_LABEL };
+
 struct column {
     const char *name;                 /* borrowed */
     struct attn_buffer values;        /* owns; texts, each terminated */
@@ -48,9 +51,9 @@ struct attn_stack {
     struct stacked sites[ATTN_N_SITE];
     size_t n_site, n_number, n_row; /* numbers of a row, and rows */
     float *row;                     /* [n_number] owns */
-    int *layers;                    /* [n_layer] owns */
+    struct attn_location *layers;   /* [n_layer] owns; stacks and layers, the same for all sites */
     size_t n_layer;
-    struct column *columns; /* [n_column] owns; layers, ids or values of `mean_by`, labels */
+    struct column *columns; /* [n_column] owns; by STACK, LAYER, ID; then the labels */
     size_t n_column;
     struct group *groups; /* [n_group] owns */
     size_t n_group, capacity;
@@ -150,9 +153,16 @@ static enum attn_status make_columns(struct attn_stack *stack, struct attn_error
     size_t n = 0;
     const char *const *names = mean_by ? NULL : attn_items_labels(stack->items, &n);
 
-    ATTN_TRY(ATTN_ALLOC(stack->columns, 3 + n, err));
-    for (size_t i = 0; stack->n_layer > 1 && i < stack->n_layer; i++)
-        append_number(&stack->columns[0], (size_t)stack->layers[i]);
+    ATTN_TRY(ATTN_ALLOC(stack->columns, FIRST_LABEL + 1 + n, err));
+    for (size_t i = 0; stack->n_layer > 1 && i < stack->n_layer; i++) {
+        const struct attn_location *at = &stack->layers[i];
+        const char *name = attn_model_stack_name(at->stack);
+
+        if (at->stack != ATTN_STACK_ONLY)
+            append_value(&stack->columns[STACK], ATTN_VALUE_TEXT, name, strlen(name));
+        append_number(&stack->columns[LAYER], (size_t)at->layer);
+    }
+    stack->columns[stack->n_column++].name = "stack";
     stack->columns[stack->n_column++].name = "layer";
     stack->columns[stack->n_column++].name = mean_by ? mean_by : "id";
     if (mean_by)
@@ -171,11 +181,11 @@ static void append_item(struct attn_stack *stack, const struct attn_item *item)
                            attn_parse_int(record->id, record->n_id, INT64_MIN, INT64_MAX, &number);
 
     if (record->has == ATTN_RECORD_ID_NUMBER)
-        append_number(&stack->columns[1], record->number);
+        append_number(&stack->columns[ID], record->number);
     else
-        append_value(&stack->columns[1], is_number ? ATTN_VALUE_INTEGER : ATTN_VALUE_TEXT,
+        append_value(&stack->columns[ID], is_number ? ATTN_VALUE_INTEGER : ATTN_VALUE_TEXT,
                      record->id, record->n_id);
-    for (size_t i = 2; i < stack->n_column; i++) {
+    for (size_t i = FIRST_LABEL; i < stack->n_column; i++) {
         const struct attn_item_label *label = find_label(item, stack->columns[i].name);
 
         append_value(&stack->columns[i], label ? label->value.type : ATTN_VALUE_MISSING,
@@ -185,11 +195,24 @@ static void append_item(struct attn_stack *stack, const struct attn_item *item)
 
 /* --- The rows -------------------------------------------------------------------------------- */
 
+/* The block that has SITE in layer number K of the rows. */
+static int block_of(const struct attn_stack *stack, enum attn_site site, size_t k)
+{
+    struct attn_location at;
+
+    if (!attn_site_is_in_layer(site))
+        return ATTN_NO_LAYER;
+    at = stack->layers[k];
+    at.site = site;
+    return attn_location_block(&at);
+}
+
 /* Takes the sites of SELECTION, the first, as those of all items. */
 static enum attn_status find_sites(struct attn_stack *stack, const struct attn_selection *selection,
                                    struct attn_error *err)
 {
-    const int n_layer = (int)attn_selection_dims(selection)->n_layer;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    const int n_layer = (int)dims->n_layer;
     bool has_layers = false;
 
     ATTN_TRY(ATTN_ALLOC(stack->layers, (size_t)n_layer, err));
@@ -201,13 +224,13 @@ static enum attn_status find_sites(struct attn_stack *stack, const struct attn_s
 
         if (!attn_selection_has_site(selection, site))
             continue;
-        for (int layer = 0; is_in_layer && !has_layers && layer < n_layer; layer++)
-            if (attn_selection_wants(selection, site, layer))
-                stack->layers[stack->n_layer++] = layer;
+        for (int block = 0; is_in_layer && !has_layers && block < n_layer; block++)
+            if (attn_selection_wants(selection, site, block))
+                stack->layers[stack->n_layer++] =
+                    attn_location_of_block(dims, site, block, ATTN_ALL_HEADS);
         has_layers = has_layers || is_in_layer;
         stacked->site = site;
-        stacked->rank = attn_selection_shape(selection, site,
-                                             is_in_layer ? stack->layers[0] : ATTN_NO_LAYER, shape);
+        stacked->rank = attn_selection_shape(selection, site, block_of(stack, site, 0), shape);
         stacked->n_layer = is_in_layer ? stack->n_layer : 1;
         stacked->n_head = stacked->rank == 3 ? shape[1] : 1;
         stacked->n = shape[stacked->rank - 1];
@@ -227,8 +250,7 @@ static enum attn_status fill_row(struct attn_stack *stack, const struct attn_man
     for (size_t i = 0; i < stack->n_site; i++)
         for (size_t k = 0; k < stack->sites[i].n_layer; k++) {
             const struct stacked *stacked = &stack->sites[i];
-            const int layer =
-                attn_site_is_in_layer(stacked->site) ? stack->layers[k] : ATTN_NO_LAYER;
+            const int layer = block_of(stack, stacked->site, k);
             const float *from = attn_capture_tensor(result->capture, stacked->site, layer);
             size_t shape[3] = {0}, at;
             const int rank =
@@ -251,7 +273,7 @@ static enum attn_status fill_row(struct attn_stack *stack, const struct attn_man
 static enum attn_status add_to_group(struct attn_stack *stack, const struct attn_item_label *label,
                                      struct attn_error *err)
 {
-    struct column *values = &stack->columns[1];
+    struct column *values = &stack->columns[ID];
     const char *value = values->values.data;
     struct group *group;
     size_t g = 0;
@@ -301,12 +323,12 @@ enum attn_status attn_stack_add(struct attn_stack *stack, const struct attn_item
 /* Makes the means of the groups, or the difference of two, the rows. */
 static enum attn_status make_means(struct attn_stack *stack, struct attn_error *err)
 {
-    const char *minus = stack->args.minus, *value = stack->columns[1].values.data;
+    const char *minus = stack->args.minus, *value = stack->columns[ID].values.data;
     const struct group *groups = stack->groups;
     size_t taken = SIZE_MAX;
 
     for (size_t g = 0; g < stack->n_group; g++, value += strlen(value) + 1) {
-        append_number(&stack->columns[2], groups[g].n);
+        append_number(&stack->columns[FIRST_LABEL], groups[g].n);
         taken = minus && strcmp(value, minus) == 0 ? g : taken;
     }
     if (minus && (stack->n_group != 2 || taken == SIZE_MAX)) {
@@ -328,7 +350,7 @@ static enum attn_status make_means(struct attn_stack *stack, struct attn_error *
         attn_sink_write(stack->parts[ROWS], stack->row, stack->n_number * sizeof *stack->row);
     }
     if (minus)
-        stack->columns[1].n = stack->columns[2].n = 0;
+        stack->columns[ID].n = stack->columns[FIRST_LABEL].n = 0;
     return ATTN_OK;
 }
 
@@ -461,8 +483,9 @@ static void write_column(struct attn_stack *stack, size_t i)
     const enum attn_value_type kind = kind_of(column);
     const size_t width = column->width > 0 ? column->width : 1;
     const char *text = column->values.data;
-    bool is_taken = i > 1 && !stack->args.mean_by &&
-                    (strcmp(column->name, "id") == 0 || strcmp(column->name, "layer") == 0);
+    bool is_taken = i >= FIRST_LABEL && !stack->args.mean_by &&
+                    (strcmp(column->name, "id") == 0 || strcmp(column->name, "layer") == 0 ||
+                     (stack->columns[STACK].n > 0 && strcmp(column->name, "stack") == 0));
     char name[LONGEST_NAME], dtype[24];
 
     for (size_t k = 0; k < stack->n_site; k++)

@@ -70,21 +70,23 @@ static bool is_to_come(const struct beginning_place *place, enum attn_site site)
 static size_t copy_edits(const struct attn_run *run, const struct beginning_place *place,
                          struct attn_edit *edits)
 {
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
     const int n_layer = (int)attn_model_config(run->model)->n_layer;
     size_t n = 0;
 
     for (size_t i = 0; i < run->edits.n; i++) {
         struct attn_edit edit = run->edits.items[i];
-        const bool is_whole = place->layer == ATTN_NO_LAYER || !attn_site_is_in_layer(edit.site);
-        const bool is_done = !is_whole && !is_to_come(place, edit.site); /* in the first layer */
-        const bool is_each = !is_whole && edit.layer == ATTN_ALL_LAYERS;
+        const bool is_whole = place->layer == ATTN_NO_LAYER || !attn_site_is_in_layer(edit.at.site);
+        const bool is_done = !is_whole && !is_to_come(place, edit.at.site); /* in the first layer */
+        const bool is_each = !is_whole && edit.at.layer == ATTN_ALL_LAYERS;
         const int first = is_done ? place->layer + 1 : place->layer;
         const int end = is_each && is_done ? n_layer : first + 1; /* copies, one for each layer */
 
-        if (!is_whole && !is_each && edit.layer < first)
+        if (!is_whole && !is_each && attn_location_block(&edit.at) < first)
             continue;
         for (int layer = first; layer < end; layer++, n++) {
-            edit.layer = is_each && is_done ? layer : edit.layer;
+            if (is_each && is_done)
+                edit.at = attn_location_of_block(dims, edit.at.site, layer, edit.at.head);
             if (edits)
                 edits[n] = edit;
         }
@@ -355,7 +357,8 @@ static enum attn_status make_packs(struct work *work, size_t n, struct attn_erro
         int first = change->n_edit > 0 ? n_layer : 0;
 
         for (size_t k = 0; k < change->n_edit; k++)
-            first = change->edits[k].layer < first ? change->edits[k].layer : first;
+            if (attn_location_block(&change->edits[k].at) < first)
+                first = attn_location_block(&change->edits[k].at);
         work->beginnings[i] = (struct beginning){first, i};
     }
     qsort(work->beginnings, n, sizeof *work->beginnings, by_layer);

@@ -15,8 +15,9 @@
 /* A row and its key. */
 struct key {
     struct attn_cell cell; /* missing for NaN; perhaps a magnitude */
-    size_t row;            /* of its group, from 0 */
-    int sign;              /* 1: the smallest first; -1: the largest; 0: rows keep their order */
+    int stack; /* number of the stack, with the sign if the stacks are sorted; 0 of other columns */
+    size_t row; /* of its group, from 0 */
+    int sign;   /* 1: the smallest first; -1: the largest; 0: rows keep their order */
 };
 
 struct ordering {
@@ -144,12 +145,26 @@ static size_t group_end(const struct ordering *ordering, size_t row)
     return row;
 }
 
+/* Whether COLUMN has the names of stacks. */
+static bool has_stacks(const struct attn_table *table, size_t column)
+{
+    return attn_table_column(table, column)->role == ATTN_ROLE_STACK;
+}
+
 static struct key key_of(const struct ordering *ordering, size_t row)
 {
+    const size_t column = ordering->column;
+    const bool is_stack = has_stacks(ordering->table, column);
     struct key key = {.row = row, .sign = ordering->sign};
 
     if (key.sign != 0)
-        key.cell = value_of(ordering, row, ordering->column);
+        key.cell = value_of(ordering, row, column);
+    if (is_stack || (column > 0 && has_stacks(ordering->table, column - 1))) {
+        const struct attn_cell stack =
+            attn_table_cell(ordering->table, row, column - (is_stack ? 0 : 1));
+
+        key.stack = (is_stack ? key.sign : 1) * (int)attn_cell_word(&stack, ATTN_STACK_WORDS);
+    }
     if (ordering->has_magnitudes) {
         key.cell.real = fabs(key.cell.real);
         if (key.cell.integer < 0) /* INT64_MIN has no magnitude; the next will do */
@@ -177,8 +192,10 @@ static int compare_keys(const struct key *x, const struct key *y)
     const bool x_is_missing = x->cell.type == ATTN_VALUE_MISSING;
     const bool y_is_missing = y->cell.type == ATTN_VALUE_MISSING;
 
-    return x_is_missing || y_is_missing ? x_is_missing - y_is_missing
-                                        : x->sign * compare_values(&x->cell, &y->cell);
+    if (x_is_missing || y_is_missing)
+        return x_is_missing - y_is_missing;
+    return x->stack != y->stack ? (x->stack < y->stack ? -1 : 1)
+                                : x->sign * compare_values(&x->cell, &y->cell);
 }
 
 static int by_key(const void *a, const void *b)

@@ -119,7 +119,7 @@ enum attn_status attn_heatmap_end_text(struct attn_heatmap *map, size_t n_gap, s
 /* Whether its numbers are shown in percent. */
 static bool is_share(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
-    return map->table ? map->table->is_share : attn_site_range(matrix->site) == ATTN_RANGE_SHARE;
+    return map->table ? map->table->is_share : attn_site_range(matrix->at.site) == ATTN_RANGE_SHARE;
 }
 
 static size_t count_digits(size_t n)
@@ -160,10 +160,10 @@ struct attn_heatmap_colors attn_heatmap_colors(const struct attn_heatmap *map,
 {
     struct attn_heatmap_colors colors = {.theme = map->picture->theme};
 
-    colors.scale =
-        map->table ? map->table->scale
-                   : attn_color_scale_of(map->picture->color_scale, attn_site_range(matrix->site),
-                                         map->picture->is_difference);
+    colors.scale = map->table ? map->table->scale
+                              : attn_color_scale_of(map->picture->color_scale,
+                                                    attn_site_range(matrix->at.site),
+                                                    map->picture->is_difference);
     colors.map = attn_picture_colormap(map->picture, &colors.scale, "viridis");
     colors.range = attn_color_range(&colors.scale, (double)matrix->least, (double)matrix->most);
     return colors;
@@ -301,20 +301,20 @@ static size_t gap_before(const struct sheet *sheet, size_t c)
 static struct sheet sheet_of(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     const struct attn_writer *writer = map->writer;
-    const bool is_key = attn_site_layout(matrix->site) == ATTN_LAYOUT_KEY;
-    const bool is_source = is_key && !attn_writer_has_own_keys(writer, matrix->layer);
+    const bool is_key = attn_site_layout(matrix->at.site) == ATTN_LAYOUT_KEY;
+    const bool is_source = is_key && !attn_writer_has_own_keys(writer, &matrix->at);
     const struct attn_token_texts *texts = &map->tokens[is_source];
     const size_t first =
-        attn_site_first_row(matrix->site, attn_selection_dims(writer->labels.selection));
+        attn_site_first_row(matrix->at.site, attn_selection_dims(writer->labels.selection));
     const size_t last = is_key                ? matrix->n_row
                         : writer->n_query > 0 ? writer->queries[writer->n_query - 1]
                                               : 0;
     struct sheet sheet = {
         .matrix = matrix,
         .rows = {.texts = texts->n > 0 ? texts : NULL,
-                 .positions = is_key ? NULL : attn_writer_rows(writer, matrix->site),
-                 .title = attn_writer_row_name(writer, matrix->site)},
-        .columns = {.first = attn_site_has_keys(matrix->site) ? first : 0},
+                 .positions = is_key ? NULL : attn_writer_rows(writer, matrix->at.site),
+                 .title = attn_writer_row_name(writer, matrix->at.site)},
+        .columns = {.first = attn_site_has_keys(matrix->at.site) ? first : 0},
         .colors = attn_heatmap_colors(map, matrix),
         .position_width = count_digits(last),
         .cell_width = cell_width(map, matrix),
@@ -591,7 +591,7 @@ static enum attn_status draw_halves(struct attn_heatmap *map, const struct sheet
 
 void attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
-    attn_matrix_name_append(map->writer, matrix->site, matrix->layer, matrix->head, &map->label);
+    attn_matrix_name_append(map->writer, &matrix->at, &map->label);
     if (map->picture->is_difference)
         attn_buffer_append_string(&map->label, ", chosen minus exact");
     if (attn_heatmap_has_numbers(map, matrix) && is_share(map, matrix))
@@ -608,8 +608,8 @@ enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_l
 /* Whether the keys need a line of their own: those of a source, which no row names. */
 static bool has_key_line(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
-    return attn_site_has_keys(matrix->site) && map->tokens[1].n > 0 &&
-           !attn_writer_has_own_keys(map->writer, matrix->layer) && matrix->k == 1;
+    return attn_site_has_keys(matrix->at.site) && map->tokens[1].n > 0 &&
+           !attn_writer_has_own_keys(map->writer, &matrix->at) && matrix->k == 1;
 }
 
 enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_level_matrix *matrix,

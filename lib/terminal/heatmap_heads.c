@@ -69,7 +69,7 @@ enum attn_status attn_heatmap_draw_head_numbers(struct attn_heatmap *map,
 /* The scale of weights: of an own map, or of greys beside hues. */
 static struct attn_heatmap_colors colors_of(const struct attn_head_map *heads)
 {
-    const struct attn_level_matrix matrix = {.site = ATTN_SITE_PATTERN, .most = 1};
+    const struct attn_level_matrix matrix = {.at.site = ATTN_SITE_PATTERN, .most = 1};
 
     struct attn_heatmap_colors colors = attn_heatmap_colors(heads->map, &matrix);
 

@@ -158,10 +158,10 @@ enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
                                            struct attn_error *err)
 {
     const struct attn_heatmap_colors colors = colors_of(map, matrix, row);
-    const bool is_share = attn_site_range(matrix->site) == ATTN_RANGE_SHARE;
+    const bool is_share = attn_site_range(matrix->at.site) == ATTN_RANGE_SHARE;
     const size_t pitch = pitch_of(map, is_share), position = map->writer->queries[row];
 
-    attn_matrix_name_append(map->writer, matrix->site, matrix->layer, matrix->head, &map->label);
+    attn_matrix_name_append(map->writer, &matrix->at, &map->label);
     attn_buffer_append_string(&map->label, ", query ");
     attn_figure_append_position(map->writer->labels.backdrop, &map->tokens[0], position,
                                 &map->label);

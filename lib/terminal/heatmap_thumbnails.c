@@ -59,11 +59,12 @@ static enum attn_status list(struct attn_thumbnails *t, struct attn_error *err)
         t->numbers[i] = SIZE_MAX;
     for (size_t i = 0; i < t->levels->n; i++) {
         const struct attn_level_matrix *m = &t->levels->items[i];
-        const size_t down = is_arrays ? (size_t)m->head / t->n_across : (size_t)m->layer;
+        const size_t down =
+            is_arrays ? (size_t)m->at.head / t->n_across : (size_t)attn_location_block(&m->at);
 
-        if (m->site != t->site)
+        if (m->at.site != t->site)
             continue;
-        t->numbers[down * t->n_across + (size_t)m->head % t->n_across] = i;
+        t->numbers[down * t->n_across + (size_t)m->at.head % t->n_across] = i;
         if (t->n_shown == 0 || t->shown[t->n_shown - 1] != down)
             t->shown[t->n_shown++] = down;
         t->largest = m->n_row > t->largest ? m->n_row : t->largest;
@@ -126,7 +127,7 @@ static struct attn_heatmap_colors legend_colors(const struct attn_thumbnails *t)
 {
     size_t i = 0;
 
-    while (t->levels->items[i].site != t->site)
+    while (t->levels->items[i].at.site != t->site)
         i++;
     return attn_heatmap_colors(t->map, &t->levels->items[i]);
 }
@@ -304,15 +305,15 @@ static void add_row(struct attn_thumbnail_cell *cells, const struct band *bands,
 void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_event *event,
                           const struct attn_place *place)
 {
-    const bool has_keys = attn_site_has_keys(event->site);
-    const size_t head = (size_t)event->head;
+    const bool has_keys = attn_site_has_keys(event->at.site);
+    const size_t head = (size_t)event->at.head;
     const struct attn_level_matrix *m;
     size_t at = head, n_row, n_column;
 
-    if (!t->cells || event->site != t->site)
+    if (!t->cells || event->at.site != t->site)
         return;
     if (!t->map->writer->labels.axes) /* heads of arrays are numbered through all batches */
-        at += (size_t)event->layer * t->n_across;
+        at += (size_t)attn_location_block(&event->at) * t->n_across;
     if (t->numbers[at] == SIZE_MAX)
         return;
     m = &t->levels->items[t->numbers[at]];
@@ -404,17 +405,19 @@ static size_t put_layer(const struct attn_thumbnails *t, size_t down, size_t fir
 {
     struct attn_heatmap *map = t->map;
     const struct attn_array_axes *axes = map->writer->labels.axes;
-    const struct attn_dims *dims = attn_selection_dims(map->writer->labels.selection);
+    const struct attn_location at =
+        attn_location_of_block(attn_selection_dims(map->writer->labels.selection),
+                               ATTN_SITE_PATTERN, (int)down, ATTN_ALL_HEADS);
     size_t used;
 
     if (line == 0 && first > 0)
         attn_buffer_append_format(&map->label, " head%2zu", first);
     else if (line == 0 && (!axes || axes->rank == 4))
         attn_buffer_append_format(&map->label, "%s%2zu",
-                                  axes                               ? "batch"
-                                  : dims->has_pairs && down % 2 != 0 ? "cross"
-                                                                     : "layer",
-                                  dims->has_pairs ? down / 2 : down);
+                                  axes                           ? "batch"
+                                  : at.stack == ATTN_STACK_CROSS ? "cross"
+                                                                 : "layer",
+                                  axes ? down : (size_t)at.layer);
     used = map->label.size;
     attn_heatmap_put_label(map);
     for (size_t across = first; across < first + t->columns.n && across < t->n_across; across++) {

@@ -80,13 +80,13 @@ static enum attn_status draw_tokens(struct attn_heatmap *map,
                                     const struct attn_level_matrix *matrix, struct attn_error *err)
 {
     const struct attn_heatmap_colors colors = attn_heatmap_colors(map, matrix);
-    const bool has_own = attn_writer_has_own_keys(map->writer, matrix->layer);
+    const bool has_own = attn_writer_has_own_keys(map->writer, &matrix->at);
     const struct attn_token_texts *texts = &map->tokens[!has_own];
     size_t used = 0;
 
-    if (!attn_site_has_keys(matrix->site) || texts->n == 0)
+    if (!attn_site_has_keys(matrix->at.site) || texts->n == 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' has no tokens to be drawn as",
-                              attn_site_name(matrix->site));
+                              attn_site_name(matrix->at.site));
     for (size_t key = 0; key < texts->n; key++) {
         float value = 0;
         const enum attn_cell_kind kind = attn_level_cell(matrix, 0, key, &value);
@@ -175,7 +175,7 @@ static enum attn_status event_heatmap(struct attn_writer *writer,
     size_t whole;
 
     ATTN_TRY(attn_levels_take(w->levels, event, place, &whole, err));
-    attn_thumbnails_take(&w->thumbnails[event->site], event, place);
+    attn_thumbnails_take(&w->thumbnails[event->at.site], event, place);
     if (w->figure == ATTN_FIGURE_PATCHES)
         return whole != SIZE_MAX ? draw_patches(w, whole, err) : ATTN_OK;
     return w->figure != ATTN_FIGURE_GRID && whole != SIZE_MAX ? draw_matrix(w, whole, err)

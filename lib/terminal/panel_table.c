@@ -32,26 +32,24 @@ struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
                                           const struct attn_place *place,
                                           const struct attn_text_limits *limits)
 {
-    enum attn_site_layout layout = attn_site_layout(event->site);
-    bool is_matrix = attn_site_has_keys(event->site) || layout == ATTN_LAYOUT_RANK;
+    enum attn_site_layout layout = attn_site_layout(event->at.site);
+    bool is_matrix = attn_site_has_keys(event->at.site) || layout == ATTN_LAYOUT_RANK;
     const struct attn_extent *extent = &place->extent;
 
     return (struct attn_text_panel){
-        .site = event->site,
-        .layer = event->layer,
-        .head = event->head,
+        .at = event->at,
         .rows = window_of(extent->n_row, limits->positions),
         .columns = window_of(extent->n_col, is_matrix ? limits->positions : limits->components),
     };
 }
 
 const struct attn_text_panel *attn_text_panels_find(const struct attn_text_panels *panels,
-                                                    enum attn_site site, int layer, int head)
+                                                    const struct attn_location *at)
 {
     for (size_t i = panels->n; i-- > 0;) { /* most likely the last one */
         const struct attn_text_panel *panel = &panels->items[i];
 
-        if (panel->site == site && panel->layer == layer && panel->head == head)
+        if (panel->at.site == at->site && attn_location_compare(&panel->at, at) == 0)
             return panel;
     }
     return NULL;
@@ -61,9 +59,9 @@ static int compare_panels(const void *a, const void *b)
 {
     const struct attn_text_panel *first = a, *second = b;
 
-    if (first->site != second->site)
-        return attn_site_is_before(first->site, second->site) ? -1 : 1;
-    return (first->head > second->head) - (first->head < second->head);
+    if (first->at.site != second->at.site)
+        return attn_site_is_before(first->at.site, second->at.site) ? -1 : 1;
+    return (first->at.head > second->at.head) - (first->at.head < second->at.head);
 }
 
 void attn_text_panels_sort(struct attn_text_panels *panels)
@@ -92,8 +90,7 @@ enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,
                                        const struct attn_place *place, struct attn_error *err)
 {
     const struct window columns = shape->columns;
-    const struct attn_text_panel *panel =
-        attn_text_panels_find(panels, shape->site, shape->layer, shape->head);
+    const struct attn_text_panel *panel = attn_text_panels_find(panels, &shape->at);
 
     if (!panel) {
         ATTN_TRY(add(panels, shape, err));
@@ -162,9 +159,10 @@ static void add_label(struct attn_panel_table *t, const struct attn_token_texts 
 }
 
 /* The tokens of the keys of a layer. */
-static const struct attn_token_texts *key_tokens(const struct attn_panel_table *t, int layer)
+static const struct attn_token_texts *key_tokens(const struct attn_panel_table *t,
+                                                 const struct attn_location *at)
 {
-    return &t->tokens[!attn_writer_has_own_keys(t->writer, layer)];
+    return &t->tokens[!attn_writer_has_own_keys(t->writer, at)];
 }
 
 /* Adds labels above the columns: TOKENS from FIRST on, or numbers if NULL. CORNER is the name of
@@ -191,7 +189,7 @@ static struct attn_paint paint_of(const struct attn_panel_table *t,
 {
     const struct attn_picture_options *picture = t->writer->options.picture;
     const struct attn_color_scale scale = attn_color_scale_of(
-        picture->color_scale, attn_site_range(panel->site), picture->is_difference);
+        picture->color_scale, attn_site_range(panel->at.site), picture->is_difference);
     const struct attn_color_range range = attn_color_range(&scale, 0, 1);
     const struct attn_colormap *map = attn_picture_colormap(picture, &scale, "viridis");
 
@@ -205,14 +203,14 @@ static struct attn_paint paint_of(const struct attn_panel_table *t,
 
 static void add_row(struct attn_panel_table *t, const struct attn_text_panel *panel, size_t row)
 {
-    bool is_key = attn_site_layout(panel->site) == ATTN_LAYOUT_KEY;
+    bool is_key = attn_site_layout(panel->at.site) == ATTN_LAYOUT_KEY;
     const struct attn_selection *selection = t->writer->labels.selection;
-    const bool is_pooled = attn_site_is_pooled(panel->site, attn_selection_dims(selection));
-    const struct attn_token_texts *tokens = is_key ? key_tokens(t, panel->layer) : &t->tokens[0];
+    const bool is_pooled = attn_site_is_pooled(panel->at.site, attn_selection_dims(selection));
+    const struct attn_token_texts *tokens = is_key ? key_tokens(t, &panel->at) : &t->tokens[0];
     size_t position = window_thing(panel->rows, row);
 
     if (!is_key)
-        position = attn_writer_rows(t->writer, panel->site)[position];
+        position = attn_writer_rows(t->writer, panel->at.site)[position];
     if (is_pooled)
         attn_text_table_string(&t->table, "");
     else
@@ -247,13 +245,13 @@ void attn_panel_table_add_gap(struct attn_panel_table *t)
 static enum attn_status fill(struct attn_panel_table *t, const struct attn_text_panel *panel,
                              size_t n, int digits, struct attn_error *err)
 {
-    const struct attn_token_texts *keys = key_tokens(t, panel->layer);
-    const bool has_keys = attn_site_has_keys(panel->site) && keys->n > 0;
-    const char *corner = attn_writer_row_name(t->writer, panel->site);
+    const struct attn_token_texts *keys = key_tokens(t, &panel->at);
+    const bool has_keys = attn_site_has_keys(panel->at.site) && keys->n > 0;
+    const char *corner = attn_writer_row_name(t->writer, panel->at.site);
     const size_t n_label = t->tokens[0].n > 0 ? 2 : 1;
     const struct attn_dims *dims = attn_selection_dims(t->writer->labels.selection);
     const size_t first =
-        attn_site_has_keys(panel->site) ? attn_site_first_row(panel->site, dims) : 0;
+        attn_site_has_keys(panel->at.site) ? attn_site_first_row(panel->at.site, dims) : 0;
 
     t->columns = window_of(panel->columns.n, n);
     t->digits = digits;

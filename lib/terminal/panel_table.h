@@ -72,8 +72,7 @@ struct attn_text_limits attn_text_limits(bool is_full);
 
 /* A head of a site in one layer. */
 struct attn_text_panel {
-    enum attn_site site;
-    int layer, head;
+    struct attn_location at;
     struct window rows, columns;
     float *values;    /* [rows.n_shown, columns.n_shown] owns */
     bool *is_visible; /* [rows.n_shown, columns.n_shown] owns; false for masked cells */
@@ -98,7 +97,7 @@ enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,
 
 /* The panel of a head, or NULL. */
 const struct attn_text_panel *attn_text_panels_find(const struct attn_text_panels *panels,
-                                                    enum attn_site site, int layer, int head);
+                                                    const struct attn_location *at);
 
 /* Orders the panels by site and head. */
 void attn_text_panels_sort(struct attn_text_panels *panels);

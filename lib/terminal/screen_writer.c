@@ -116,7 +116,8 @@ static enum attn_status end_name(struct screen_writer *w, const struct attn_leve
                                "(no head looks beyond the first, the previous and its own token");
     if (has_sinks(w))
         attn_fixed_text_append(note, sizeof note, &size, "%s%.2f on its sink, %.2f on average",
-                               size > 0 ? "; " : "(", find_sink(w, matrix->layer, matrix->head),
+                               size > 0 ? "; " : "(",
+                               find_sink(w, attn_location_block(&matrix->at), matrix->at.head),
                                find_sink(w, ATTN_ALL_LAYERS, ATTN_ALL_HEADS));
     attn_fixed_text_append(note, sizeof note, &size, size > 0 ? ")" : "");
     attn_heatmap_append_name(map, matrix);
@@ -139,11 +140,12 @@ static enum attn_status end_next(struct screen_writer *w, const struct attn_leve
     const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
     const int n_head = (int)dims->n_head, step = n_head > 2 ? 2 : 1;
     const char *gap = dims->n_layer > 10 || n_head > 10 ? "  " : "   ";
-    const int layer = n_head > 1 ? matrix->layer : (matrix->layer + 1) % (int)dims->n_layer;
+    const int layer = n_head > 1 ? attn_location_block(&matrix->at)
+                                 : (attn_location_block(&matrix->at) + 1) % (int)dims->n_layer;
 
     if (w->levels->n > 1)
         attn_buffer_append_format(&w->map.label, "`heads %d.%d`: %s%s", layer,
-                                  (matrix->head + step) % n_head,
+                                  (matrix->at.head + step) % n_head,
                                   has_all_heads(w) ? "one head" : "another head", gap);
     attn_buffer_append_format(&w->map.label, "`html FILE`: all, in a browser%s`csv DIR`: numbers",
                               gap);
@@ -164,7 +166,7 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
         const struct attn_level_matrix *m = &w->levels->items[i];
         size_t n;
 
-        if (i > 0 && m->layer == m[-1].layer) /* as large */
+        if (i > 0 && attn_location_block(&m->at) == attn_location_block(&m[-1].at)) /* as large */
             continue;
         n = attn_heatmap_n_line(&w->map, m);
         most = n > most ? n : most;
@@ -270,12 +272,13 @@ static enum attn_status event_screen(struct attn_writer *writer,
     struct screen_writer *w = (struct screen_writer *)writer;
     size_t whole; /* all are drawn at the end */
 
-    if (event->site == ATTN_SITE_Z) {
+    if (event->at.site == ATTN_SITE_Z) {
         const struct attn_text_panel shape = attn_text_panel_of(event, place, &w->limits);
 
-        return attn_text_panels_keep(&w->vectors[event->layer], &shape, event, place, err);
+        return attn_text_panels_keep(&w->vectors[attn_location_block(&event->at)], &shape, event,
+                                     place, err);
     }
-    if (event->site == ATTN_SITE_PATTERN) { /* far or sink is last, and reads all keys: on all
+    if (event->at.site == ATTN_SITE_PATTERN) { /* far or sink is last, and reads all keys: on all
                                                threads */
         attn_measurements_add(w->measures.items, w->measures.n - 1, event);
         attn_measurement_add(w->measures.items[w->measures.n - 1], event, NULL);
@@ -294,8 +297,8 @@ static const struct attn_level_matrix *choose(const struct screen_writer *w, dou
     *largest = 0;
     for (size_t i = 0; i < w->levels->n; i++) {
         const struct attn_level_matrix *m = &w->levels->items[i];
-        const double far =
-            attn_measure_group_find(&w->measures, ATTN_MEASURE_FAR, m->layer, m->head);
+        const double far = attn_measure_group_find(&w->measures, ATTN_MEASURE_FAR,
+                                                   attn_location_block(&m->at), m->at.head);
 
         if (far > *largest) {
             *largest = far;
@@ -309,8 +312,10 @@ static const struct attn_level_matrix *choose(const struct screen_writer *w, dou
 static enum attn_status draw_head(struct screen_writer *w, const struct attn_level_matrix *matrix,
                                   double far, struct attn_error *err)
 {
+    const struct attn_location z = {matrix->at.stack, matrix->at.layer, matrix->at.head,
+                                    ATTN_SITE_Z};
     const struct attn_text_panel *panel =
-        attn_text_panels_find(&w->vectors[matrix->layer], ATTN_SITE_Z, matrix->layer, matrix->head);
+        attn_text_panels_find(&w->vectors[attn_location_block(&z)], &z);
 
     attn_sink_write(w->base.sink, "\n", 1);
     ATTN_TRY(end_name(w, matrix, far, NULL, err));
@@ -318,7 +323,7 @@ static enum attn_status draw_head(struct screen_writer *w, const struct attn_lev
     if (!panel)
         return ATTN_OK;
     attn_sink_write(w->base.sink, "\n", 1);
-    attn_matrix_name_append(&w->base, ATTN_SITE_Z, matrix->layer, matrix->head, &w->map.label);
+    attn_matrix_name_append(&w->base, &z, &w->map.label);
     attn_buffer_append_string(&w->map.label, ", the context vectors");
     ATTN_TRY(attn_heatmap_end_text(&w->map, 1, NULL, err));
     return attn_panel_table_write(&w->table, panel, w->map.width, w->base.sink, err);

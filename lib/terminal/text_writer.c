@@ -70,7 +70,7 @@ static enum attn_status print_group(struct text_writer *w, struct group *group,
 
         print_separator(w);
         w->label.size = 0; /* unlike a reset this keeps a failure, for finish_text to find */
-        attn_matrix_name_append(&w->base, panel->site, panel->layer, panel->head, &w->label);
+        attn_matrix_name_append(&w->base, &panel->at, &w->label);
         attn_buffer_append_char(&w->label, '\n');
         attn_sink_write(w->base.sink, w->label.data, w->label.size);
         ATTN_TRY(attn_panel_table_write(&w->table, panel, SIZE_MAX, w->base.sink, err));
@@ -154,7 +154,8 @@ static enum attn_status open_text(struct attn_writer *writer, struct attn_error 
     ATTN_TRY(ATTN_ALLOC(w->groups, w->n_group, err));
     w->limits = attn_text_limits(writer->options.picture->is_full);
     for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);)
-        group_of(w, at.site, at.layer)->n_site_left++;
+        group_of(w, at.at.site, attn_selection_number(writer->labels.selection, &at.at))
+            ->n_site_left++;
     ATTN_TRY(attn_panel_table_init(&w->table, writer, false, err));
     return print_tokens(w, err);
 }
@@ -163,15 +164,16 @@ static enum attn_status event_text(struct attn_writer *writer, const struct attn
                                    const struct attn_place *place, struct attn_error *err)
 {
     struct text_writer *w = (struct text_writer *)writer;
-    struct group *group = group_of(w, event->site, event->layer);
+    struct group *group =
+        group_of(w, event->at.site, attn_selection_number(writer->labels.selection, &event->at));
     const struct attn_text_panel shape = attn_text_panel_of(event, place, &w->limits);
-    const bool is_rank = attn_site_layout(shape.site) == ATTN_LAYOUT_RANK;
+    const bool is_rank = attn_site_layout(shape.at.site) == ATTN_LAYOUT_RANK;
 
     ATTN_TRY(attn_text_panels_keep(&group->panels, &shape, event, place, err));
     note_shortened(shape.rows, &w->most_positions);
-    note_shortened(shape.columns, attn_site_has_keys(shape.site) ? &w->most_positions
-                                  : is_rank                      ? &w->most_projected
-                                                                 : &w->most_components);
+    note_shortened(shape.columns, attn_site_has_keys(shape.at.site) ? &w->most_positions
+                                  : is_rank                         ? &w->most_projected
+                                                                    : &w->most_components);
     group->n_site_left -= place->is_last;
     for (; w->at < w->n_group && w->groups[w->at].n_site_left == 0; w->at++)
         ATTN_TRY(print_group(w, &w->groups[w->at], err));

@@ -12,35 +12,61 @@ static bool is_in_range(size_t first, size_t last, size_t n)
     return first < n && first < last && (last == SIZE_MAX || last <= n);
 }
 
+/* Whether the stack and the layer of EDIT exist. */
+static enum attn_status check_layer(const struct attn_edit *edit, const struct attn_dims *dims,
+                                    struct attn_error *err)
+{
+    const char *name = attn_site_name(edit->at.site);
+    const enum attn_model_stack stack = edit->at.stack;
+    const size_t n_layer = attn_dims_n_whole_layer(dims);
+    int number;
+
+    if (!attn_site_is_in_layer(edit->at.site) ||
+        (edit->at.layer == ATTN_ALL_LAYERS && stack == ATTN_STACK_ONLY))
+        return ATTN_OK;
+    if (edit->at.layer < 0 || (size_t)edit->at.layer >= n_layer)
+        return attn_error_set(err, ATTN_INVALID,
+                              "an edit of '%s' names layer %d, expected 0 to %zu", name,
+                              edit->at.layer, n_layer - 1);
+    if (attn_model_stack_of(dims, edit->at.site, attn_location_block(&edit->at), &number) != stack)
+        return dims->has_pairs
+                   ? attn_error_set(err, ATTN_INVALID,
+                                    "an edit of '%s' names the stack '%s', expected 'decoder'%s",
+                                    name, attn_model_stack_name(stack),
+                                    attn_site_is_after_attention(edit->at.site) ? ""
+                                                                                : " or 'cross'")
+                   : attn_error_set(err, ATTN_INVALID,
+                                    "an edit of '%s' names the stack '%s', and the model has one",
+                                    name, attn_model_stack_name(stack));
+    return ATTN_OK;
+}
+
 static enum attn_status check_place(const struct attn_edit *edit, const struct attn_dims *dims,
                                     struct attn_error *err)
 {
-    const char *name = attn_site_name(edit->site);
-    const size_t n_head = attn_site_n_head(edit->site, dims);
+    const char *name = attn_site_name(edit->at.site);
+    const size_t n_head = attn_site_n_head(edit->at.site, dims);
     const size_t n_key = dims->n_position > dims->n_source ? dims->n_position : dims->n_source;
-    const bool is_key = attn_site_layout(edit->site) == ATTN_LAYOUT_KEY;
-    const bool is_pooled = attn_site_is_pooled(edit->site, dims);
+    const bool is_key = attn_site_layout(edit->at.site) == ATTN_LAYOUT_KEY;
+    const bool is_pooled = attn_site_is_pooled(edit->at.site, dims);
     const size_t n_row = is_key ? n_key : is_pooled ? 1 : dims->n_position;
-    const size_t n_col = attn_site_has_keys(edit->site) ? n_key : attn_site_width(edit->site, dims);
+    const size_t n_col =
+        attn_site_has_keys(edit->at.site) ? n_key : attn_site_width(edit->at.site, dims);
 
-    if ((dims->sites & ATTN_SITE_BIT(edit->site)) == 0)
+    if ((dims->sites & ATTN_SITE_BIT(edit->at.site)) == 0)
         return attn_error_set(err, ATTN_INVALID, "the model has no site '%s' to edit", name);
-    if (attn_site_is_in_layer(edit->site) && edit->layer != ATTN_ALL_LAYERS &&
-        (edit->layer < 0 || (size_t)edit->layer >= dims->n_layer))
-        return attn_error_set(err, ATTN_INVALID,
-                              "an edit of '%s' names layer %d, expected 0 to %zu", name,
-                              edit->layer, dims->n_layer - 1);
-    if (edit->site == ATTN_SITE_SINK || edit->site == ATTN_SITE_EXPERT_INDICES)
+    ATTN_TRY(check_layer(edit, dims, err));
+    if (edit->at.site == ATTN_SITE_SINK || edit->at.site == ATTN_SITE_EXPERT_INDICES)
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' would change nothing: no tensor is made of it",
                               name);
-    if (attn_site_is_lacking(dims, edit->site, edit->layer))
-        return attn_error_set(err, ATTN_INVALID, "layer %d has no site '%s' to edit", edit->layer,
-                              name);
-    if (attn_site_has_heads(edit->site) && edit->head != ATTN_ALL_HEADS &&
-        (edit->head < 0 || (size_t)edit->head >= n_head))
+    if (attn_site_is_lacking(dims, edit->at.site, attn_location_block(&edit->at)))
+        return attn_error_set(err, ATTN_INVALID, "layer %d has no site '%s' to edit",
+                              edit->at.layer, name);
+    if (attn_site_has_heads(edit->at.site) && edit->at.head != ATTN_ALL_HEADS &&
+        (edit->at.head < 0 || (size_t)edit->at.head >= n_head))
         return attn_error_set(err, ATTN_INVALID, "an edit of '%s' names head %d, expected 0 to %zu",
-                              name, edit->head, n_head - 1);
+                              name, edit->at.head, n_head - 1);
     if (!is_in_range(edit->row0, edit->row1, n_row))
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' names positions %zu to %zu, expected some of 0 to "
@@ -55,10 +81,10 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
 
 static enum attn_status check_op(const struct attn_edit *edit, struct attn_error *err)
 {
-    const char *name = attn_site_name(edit->site);
+    const char *name = attn_site_name(edit->at.site);
 
-    if (edit->op == ATTN_EDIT_MASK && edit->site != ATTN_SITE_QK &&
-        edit->site != ATTN_SITE_ATTN_SCORES)
+    if (edit->op == ATTN_EDIT_MASK && edit->at.site != ATTN_SITE_QK &&
+        edit->at.site != ATTN_SITE_ATTN_SCORES)
         return attn_error_set(err, ATTN_INVALID,
                               "an edit masks '%s', expected 'qk' or 'attn_scores'", name);
     if ((edit->op == ATTN_EDIT_REPLACE || edit->op == ATTN_EDIT_ADD) &&
@@ -74,7 +100,7 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
 {
     for (size_t i = 0; i < n_edit; i++) {
         if (!attn_is_known(edits[i].later, "edit", err) ||
-            !attn_is_choice(edits[i].site, ATTN_N_SITE, "site", err) ||
+            !attn_is_choice(edits[i].at.site, ATTN_N_SITE, "site", err) ||
             !attn_is_choice(edits[i].op, ATTN_EDIT_MASK + 1, "op", err))
             return ATTN_INVALID;
         ATTN_TRY(check_place(&edits[i], dims, err));
@@ -83,12 +109,12 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
     return ATTN_OK;
 }
 
-/* Whether EDIT is of SITE in LAYER; of a site of the model if IS_OF_MODEL. */
+/* Whether EDIT is of SITE in the block LAYER; of a site of the model if IS_OF_MODEL. */
 static inline bool is_at(const struct attn_edit *edit, enum attn_site site, int layer,
                          bool is_of_model)
 {
-    return edit->site == site &&
-           (edit->layer == layer || edit->layer == ATTN_ALL_LAYERS || is_of_model);
+    return edit->at.site == site && (attn_location_block(&edit->at) == layer ||
+                                     edit->at.layer == ATTN_ALL_LAYERS || is_of_model);
 }
 
 bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_site site, int layer)
@@ -143,9 +169,9 @@ enum { BLOCK = 64 }; /* rows that are edited together, with a bit per changed ro
 static inline bool is_of(const struct attn_edit *edit, const struct attn_edit_target *target,
                          bool is_of_model)
 {
-    return is_at(edit, target->site, target->layer, is_of_model) &&
-           (edit->head == target->head || edit->head == ATTN_ALL_HEADS ||
-            target->head == ATTN_ALL_HEADS);
+    return is_at(edit, target->at.site, target->at.layer, is_of_model) &&
+           (edit->at.head == target->at.head || edit->at.head == ATTN_ALL_HEADS ||
+            target->at.head == ATTN_ALL_HEADS);
 }
 
 /* Applies EDIT to at most BLOCK rows of TARGET from position ROW0 on; returns which changed. */
@@ -171,7 +197,7 @@ static uint64_t apply_edit(const struct attn_edit *edit, const struct attn_edit_
 size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
                         const struct attn_edit_target *target)
 {
-    const bool is_of_model = !attn_site_is_in_layer(target->site);
+    const bool is_of_model = !attn_site_is_in_layer(target->at.site);
     size_t n_changed = 0;
 
     for (size_t row = 0; row < target->n_row; row += BLOCK) {

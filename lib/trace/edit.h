@@ -2,7 +2,8 @@
  * edit.h - change intermediate tensors while the model runs: the twin of trace.
  *
  *     struct attn_edit ablate = ATTN_EDIT_DEFAULT;    // every layer, head, query and key
- *     ablate.site = ATTN_SITE_Z, ablate.layer = 0, ablate.head = 3, ablate.op = ATTN_EDIT_ZERO;
+ *     ablate.at = (struct attn_location){.site = ATTN_SITE_Z, .layer = 0, .head = 3}, ablate.op =
+ * ATTN_EDIT_ZERO;
  *
  * Edits are declared when a session is created and applied in the order given, before the tensor is
  * reported to the trace and before it is used.
@@ -10,6 +11,7 @@
 #ifndef ATTN_TRACE_EDIT_H
 #define ATTN_TRACE_EDIT_H
 
+#include "trace/location.h"
 #include "trace/site.h"
 
 enum attn_edit_op {
@@ -23,9 +25,10 @@ enum attn_edit_op {
 
 /* The part of a site to change, and the change. */
 struct attn_edit {
-    enum attn_site site;
-    int layer; /* or ATTN_ALL_LAYERS; ignored for sites of the model */
-    int head;  /* or ATTN_ALL_HEADS; key/value head for k and v; ignored for sites without heads */
+    /* layer: or ATTN_ALL_LAYERS, of all stacks that the model itself runs; ignored for sites of the
+     * model. head: or ATTN_ALL_HEADS; key/value head for k and v; ignored for sites without heads
+     */
+    struct attn_location at;
     size_t row0, row1; /* positions row0 <= p < row1; SIZE_MAX for row1: to the end */
     size_t col0, col1; /* columns: keys of matrices, components of vectors */
     enum attn_edit_op op;
@@ -37,13 +40,13 @@ struct attn_edit {
 };
 
 #define ATTN_EDIT_DEFAULT                                                                          \
-    ((struct attn_edit){                                                                           \
-        .layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS, .row1 = SIZE_MAX, .col1 = SIZE_MAX})
+    ((struct attn_edit){.at = {.layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS},                  \
+                        .row1 = SIZE_MAX,                                                          \
+                        .col1 = SIZE_MAX})
 
 /* A rectangle of one site on its way through the model; what attn_edits_apply changes. */
 struct attn_edit_target {
-    enum attn_site site;
-    int layer, head;
+    struct attn_location at;
     size_t row0, n_row, n_col, ld;
     float *data;
     size_t

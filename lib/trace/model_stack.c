@@ -14,6 +14,11 @@ static const attn_site_set after_attention =
     ATTN_SITE_BIT(ATTN_SITE_SHARED_OUT);
 #undef BOTH
 
+bool attn_site_is_after_attention(enum attn_site site)
+{
+    return (after_attention & ATTN_SITE_BIT(site)) != 0;
+}
+
 static const char *const stacks[] = {"", "encoder", "decoder", "cross"};
 
 const char *attn_model_stack_name(enum attn_model_stack stack)
@@ -36,7 +41,7 @@ enum attn_model_stack attn_model_stack_of(const struct attn_dims *dims, enum att
                                           int layer, int *number)
 {
     const int n_layer = (int)dims->n_layer;
-    const bool is_of_mlp = (after_attention & ATTN_SITE_BIT(site)) != 0;
+    const bool is_of_mlp = attn_site_is_after_attention(site);
 
     *number = layer;
     if (dims->encoder && layer >= n_layer) {

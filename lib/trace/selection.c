@@ -44,6 +44,16 @@ static const struct attn_selection *part_of(const struct attn_selection *selecti
     return selection->encoder;
 }
 
+int attn_selection_number(const struct attn_selection *selection, const struct attn_location *at)
+{
+    const struct attn_dims *encoder = selection->dims.encoder;
+
+    if (!encoder || at->stack != ATTN_STACK_ENCODER)
+        return attn_location_block(at);
+    return (int)selection->dims.n_layer +
+           (at->layer == ATTN_NO_LAYER ? (int)encoder->n_layer : at->layer);
+}
+
 /* Whether the stack that SITE of LAYER belongs to has SITE among its sites. */
 static bool has_stack_site(const struct attn_selection *selection, enum attn_site site, int layer)
 {

@@ -292,34 +292,42 @@ static const char *cross_name(enum attn_site site, char name[ATTN_SITE_ARCHIVE_N
     return name;
 }
 
-size_t attn_dims_archive_name(const struct attn_dims *dims, enum attn_site site, int layer,
-                              char name[ATTN_SITE_ARCHIVE_NAME_SIZE])
+size_t attn_location_archive_name(const struct attn_location *at,
+                                  char name[ATTN_SITE_ARCHIVE_NAME_SIZE])
 {
     char own[ATTN_SITE_ARCHIVE_NAME_SIZE];
-    const enum attn_site base = base_of(site);
+    const enum attn_site site = at->site, base = base_of(site);
     const char *named = sites[site].archive_name;
-    int number;
-    const enum attn_model_stack stack = attn_model_stack_of(dims, site, layer, &number);
-    const char *prefix = stack == ATTN_STACK_ENCODER ? "encoder" : "decoder";
+    const char *prefix = at->stack == ATTN_STACK_ENCODER ? "encoder" : "decoder";
+    struct attn_location of_base = *at;
     size_t n;
 
-    if (stack == ATTN_STACK_ONLY)
-        return attn_site_archive_name(site, layer, name);
+    if (at->stack == ATTN_STACK_ONLY)
+        return attn_site_archive_name(site, at->layer, name);
     if (base != site) {
-        n = attn_dims_archive_name(dims, base, layer, name);
+        of_base.site = base;
+        n = attn_location_archive_name(&of_base, name);
         return n + (size_t)snprintf(name + n, ATTN_SITE_ARCHIVE_NAME_SIZE - n, "_grad");
     }
-    if (stack == ATTN_STACK_CROSS)
+    if (at->stack == ATTN_STACK_CROSS)
         named = cross_name(site, own);
     if (attn_site_is_in_layer(site))
-        return (size_t)snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "%s.%d.%s", prefix, number,
+        return (size_t)snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "%s.%d.%s", prefix, at->layer,
                                 named);
-    if (site == ATTN_SITE_EMBED && stack == ATTN_STACK_DECODER)
+    if (site == ATTN_SITE_EMBED && at->stack == ATTN_STACK_DECODER)
         return (size_t)snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "decoder.%s", named);
     if (site == ATTN_SITE_LN_FINAL)
         return (size_t)snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "%s_final_ln.hook_normalized",
                                 prefix);
     return attn_site_archive_name(site, ATTN_NO_LAYER, name);
+}
+
+size_t attn_dims_archive_name(const struct attn_dims *dims, enum attn_site site, int layer,
+                              char name[ATTN_SITE_ARCHIVE_NAME_SIZE])
+{
+    const struct attn_location at = attn_location_of_block(dims, site, layer, ATTN_ALL_HEADS);
+
+    return attn_location_archive_name(&at, name);
 }
 
 size_t attn_site_archive_name(enum attn_site site, int layer,

@@ -16,12 +16,12 @@ static bool wants_row(const struct attn_selection *selection, const struct attn_
     const struct attn_dims *dims = attn_selection_dims(selection);
     const size_t position = event->row0 + r;
 
-    if (attn_site_layout(event->site) == ATTN_LAYOUT_KEY)
-        return position < attn_site_n_key(dims, event->layer);
-    if (attn_site_is_pooled(event->site, dims))
+    if (attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY)
+        return position < attn_site_n_key(dims, attn_location_block(&event->at));
+    if (attn_site_is_pooled(event->at.site, dims))
         return position == 0;
-    return position >= attn_site_first_row(event->site, dims) &&
-           position < attn_site_end_row(event->site, dims) &&
+    return position >= attn_site_first_row(event->at.site, dims) &&
+           position < attn_site_end_row(event->at.site, dims) &&
            attn_selection_has_query(selection, position);
 }
 
@@ -58,11 +58,13 @@ bool attn_trace_next_part(const struct attn_selection *selection,
 /* Whether the numbers of EVENT are of a head that is wanted. */
 static bool wants_head(const struct attn_selection *selection, const struct attn_trace_event *event)
 {
-    if (event->head == ATTN_ALL_HEADS)
+    if (event->at.head == ATTN_ALL_HEADS)
         return true;
-    return attn_site_layout(event->site) == ATTN_LAYOUT_KEY
-               ? attn_selection_has_kv_head(selection, event->layer, event->head)
-               : attn_selection_has_head(selection, event->layer, event->head);
+    return attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY
+               ? attn_selection_has_kv_head(selection, attn_location_block(&event->at),
+                                            event->at.head)
+               : attn_selection_has_head(selection, attn_location_block(&event->at),
+                                         event->at.head);
 }
 
 enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
@@ -72,7 +74,7 @@ enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
     struct attn_trace_event part;
     size_t row = 0;
 
-    if (!attn_selection_wants(selection, event->site, event->layer) ||
+    if (!attn_selection_wants(selection, event->at.site, attn_location_block(&event->at)) ||
         !wants_head(selection, event))
         return ATTN_OK;
     while (attn_trace_next_part(selection, event, &row, &part))
@@ -84,11 +86,9 @@ enum attn_status attn_model_stack_hand_on(void *user, const struct attn_trace_ev
                                           struct attn_error *err)
 {
     const struct attn_trace *trace = user;
-    const struct attn_dims *dims = attn_selection_dims(trace->selection);
     struct attn_trace_event shifted = *event;
 
-    shifted.layer = (int)dims->n_layer +
-                    (event->layer == ATTN_NO_LAYER ? (int)dims->encoder->n_layer : event->layer);
+    shifted.at.stack = ATTN_STACK_ENCODER;
     return trace->on_event(trace->user, &shifted, err);
 }
 
@@ -113,7 +113,7 @@ static void keep_some(void *context, size_t task, int worker)
 void attn_trace_keep_rows(const struct attn_trace_event *event, struct attn_pool *pool,
                           size_t width, float *rows)
 {
-    const size_t head = event->head > 0 ? (size_t)event->head : 0;
+    const size_t head = event->at.head > 0 ? (size_t)event->at.head : 0;
     struct keeping keeping = {event, width, rows + head * event->n_col};
 
     attn_pool_run(pool, (event->n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, keep_some, &keeping);
@@ -126,12 +126,13 @@ void attn_trace_keep_stream(const struct attn_trace_event *event, struct attn_po
     const bool has_sum_norms = attn_site_of_output(dims) != ATTN_SITE_RESID_POST;
     size_t at = dims->n_layer + 1;
 
-    if (event->site == ATTN_SITE_RESID_PRE &&
-        (event->layer == 0 || !has_sum_norms || (dims->has_pairs && event->layer % 2 == 1)))
-        at = (size_t)event->layer;
-    if (event->site == ATTN_SITE_RESID_POST &&
-        (event->layer + 1 == (int)dims->n_layer || has_sum_norms))
-        at = (size_t)event->layer + 1;
+    if (event->at.site == ATTN_SITE_RESID_PRE &&
+        (attn_location_block(&event->at) == 0 || !has_sum_norms ||
+         (dims->has_pairs && attn_location_block(&event->at) % 2 == 1)))
+        at = (size_t)attn_location_block(&event->at);
+    if (event->at.site == ATTN_SITE_RESID_POST &&
+        (attn_location_block(&event->at) + 1 == (int)dims->n_layer || has_sum_norms))
+        at = (size_t)attn_location_block(&event->at) + 1;
     if (at <= dims->n_layer)
         attn_trace_keep_rows(event, pool, d, stream + at * dims->n_position * d);
 }
@@ -142,7 +143,7 @@ void attn_trace_keep_stream(const struct attn_trace_event *event, struct attn_po
 static size_t count_visible(const struct attn_trace_event *event, size_t r)
 {
     bool is_masked =
-        event->is_causal && event->site != ATTN_SITE_QK && attn_site_has_keys(event->site);
+        event->is_causal && event->at.site != ATTN_SITE_QK && attn_site_has_keys(event->at.site);
     size_t end = event->row0 + r + event->ahead + 1;
 
     return is_masked && end < event->n_col ? end : event->n_col;
@@ -160,7 +161,7 @@ struct attn_row attn_event_row(const struct attn_trace_event *event, size_t r)
 
 bool attn_event_is_certain(const struct attn_trace_event *event, size_t r)
 {
-    return attn_site_range(event->site) == ATTN_RANGE_SHARE && event->n_col > 1 &&
+    return attn_site_range(event->at.site) == ATTN_RANGE_SHARE && event->n_col > 1 &&
            event->row0 + r + event->ahead == 0 && attn_event_row(event, r).n == 1;
 }
 
@@ -182,9 +183,9 @@ bool attn_row_next(struct attn_row *row, struct attn_cells *cells)
 void attn_event_copy_row(const struct attn_trace_event *event, size_t r, float *out, size_t width)
 {
     struct attn_row row = attn_event_row(event, r);
-    const float masked = event->site == ATTN_SITE_QK            ? NAN
-                         : event->site == ATTN_SITE_ATTN_SCORES ? -INFINITY
-                                                                : 0;
+    const float masked = event->at.site == ATTN_SITE_QK            ? NAN
+                         : event->at.site == ATTN_SITE_ATTN_SCORES ? -INFINITY
+                                                                   : 0;
     struct attn_cells cells;
     size_t at = 0;
 

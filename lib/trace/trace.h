@@ -14,18 +14,17 @@
 #ifndef ATTN_TRACE_TRACE_H
 #define ATTN_TRACE_TRACE_H
 
+#include "trace/location.h"
 #include "trace/selection.h"
 
 /* A rectangle of one site: n_row rows of n_col floats, one layer, one selected head. */
 struct attn_trace_event {
-    size_t sequence; /* 0; of several that are fed at once, its number (session.h) */
-    enum attn_site site;
-    int layer;          /* 0 .. n_layer - 1, or ATTN_NO_LAYER */
-    int head;           /* 0 .. H - 1 (G - 1 for k, v); ATTN_ALL_HEADS for sites without heads */
-    size_t row0, n_row; /* absolute position of the first row; rows, consecutive positions */
-    size_t n_col;       /* columns: the site's width; for matrices the keys seen so far, S */
-    size_t ld;          /* floats from one row to the next */
-    const float *data;  /* borrowed: valid only during the callback */
+    size_t sequence;         /* 0; of several that are fed at once, its number (session.h) */
+    struct attn_location at; /* head: 0 .. H - 1 (G - 1 for k, v), or ATTN_ALL_HEADS */
+    size_t row0, n_row;      /* absolute position of the first row; rows, consecutive positions */
+    size_t n_col;            /* columns: the site's width; for matrices the keys seen so far, S */
+    size_t ld;               /* floats from one row to the next */
+    const float *data;       /* borrowed: valid only during the callback */
 
     /* Which cells of a matrix count; the others are masked. Without `keys` row r of the event has
      * n_col cells, one per key; the first row0 + r + ahead + 1 count if is_causal, else all. Others

@@ -13,6 +13,7 @@
 #ifndef ATTN_TRACE_TRACE_EXTRA_H
 #define ATTN_TRACE_TRACE_EXTRA_H
 
+#include "trace/location.h"
 #include "trace/selection.h"
 
 ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
@@ -25,6 +26,10 @@ enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
  * Returns its length. */
 ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
                                        char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
+
+/* The name of the site of AT, "encoder.3.attn.hook_pattern" of a model with two stacks. */
+ATTN_API size_t attn_location_archive_name(const struct attn_location *at,
+                                           char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
 
 /* The same in a run of DIMS, where it may have two stacks: "encoder.3.attn.hook_pattern". */
 ATTN_API size_t attn_dims_archive_name(const struct attn_dims *dims, enum attn_site site, int layer,

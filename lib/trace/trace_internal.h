@@ -4,6 +4,7 @@
 
 #include "base/pool.h"
 #include "trace/edit.h"
+#include "trace/location_internal.h"
 #include "trace/model_stack.h"
 #include "trace/selection.h"
 #include "trace/site.h"
@@ -75,6 +76,9 @@ size_t attn_site_n_key(const struct attn_dims *dims, int layer);
 enum attn_status attn_model_stack_hand_on(void *user, const struct attn_trace_event *event,
                                           struct attn_error *err);
 
+/* Whether SITE comes after the attention of its layer: of the MLP, or the output of the layer. */
+bool attn_site_is_after_attention(enum attn_site site);
+
 /* The stack that ITEM of a list begins with, "cross:", whose size is *SIZE; or ATTN_STACK_ONLY. */
 enum attn_model_stack attn_model_stack_find(const char *item, size_t *size);
 
@@ -100,6 +104,10 @@ size_t attn_selection_n_query(const struct attn_selection *selection);
 size_t attn_selection_n_layer(const struct attn_selection *selection);
 struct attn_selection *attn_selection_encoder_part(struct attn_selection *selection);
 bool attn_selection_is_of_encoder(const struct attn_selection *selection);
+
+/* The number of the layer of AT in SELECTION, whose tables have the encoder's layers after the
+ * others, and one more for what is outside of them. */
+int attn_selection_number(const struct attn_selection *selection, const struct attn_location *at);
 
 /* Drops the sites that no chosen layer, head or query of a stack has. */
 void attn_selection_drop_sites(struct attn_selection *selection);

@@ -147,8 +147,9 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
         return ATTN_OK;
     for (int layer = 0; layer < (int)n_layer; layer++) {
         const int n_numbered =
-            (int)(writer->labels.axes && is_even(writer) ? n_batch_head(writer)
-                                                         : attn_writer_dims(writer, layer)->n_head);
+            (int)(writer->labels.axes && is_even(writer)
+                      ? n_batch_head(writer)
+                      : (layer < (int)dims->n_layer ? dims : dims->encoder)->n_head);
         char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
         size_t n = 0;
         int64_t *heads;
@@ -175,13 +176,13 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
 
 /* Sets name, rank and shape as the axes of the inputs have them. */
 static void name_by_axes(struct attn_array *array, const struct attn_writer *writer,
-                         enum attn_site site, int layer)
+                         const struct attn_location *at)
 {
     const struct attn_array_axes *axes = writer->labels.axes;
-    struct attn_extent extent = attn_writer_extent(writer, site, layer);
+    struct attn_extent extent = attn_writer_extent(writer, at);
     size_t *shape = array->shape;
 
-    snprintf(array->name, sizeof array->name, "%s", attn_site_name(site));
+    snprintf(array->name, sizeof array->name, "%s", attn_site_name(at->site));
     if (axes->rank == 4 && is_even(writer)) {
         *shape++ = axes->n_batch;
         *shape++ = extent.n_head / axes->n_batch;
@@ -194,19 +195,20 @@ static void name_by_axes(struct attn_array *array, const struct attn_writer *wri
 }
 
 static enum attn_status add_site(struct attn_arrays *arrays, const struct attn_writer *writer,
-                                 enum attn_site site, int layer, struct attn_error *err)
+                                 const struct attn_location *at, struct attn_error *err)
 {
+    const struct attn_selection *selection = writer->labels.selection;
+    const int number = attn_selection_number(selection, at);
     struct attn_array array = {.dtype = "<f4"};
 
     if (writer->labels.axes) {
-        name_by_axes(&array, writer, site, layer);
+        name_by_axes(&array, writer, at);
     } else {
-        attn_dims_archive_name(attn_selection_dims(writer->labels.selection), site, layer,
-                               array.name);
-        array.rank = attn_selection_shape(writer->labels.selection, site, layer, array.shape);
-        array.is_of_heads = attn_site_layout(site) == ATTN_LAYOUT_HEADS;
+        attn_dims_archive_name(attn_selection_dims(selection), at->site, number, array.name);
+        array.rank = attn_selection_shape(selection, at->site, number, array.shape);
+        array.is_of_heads = attn_site_layout(at->site) == ATTN_LAYOUT_HEADS;
     }
-    arrays->of_slot[attn_writer_slot(site, layer)] = arrays->n;
+    arrays->of_slot[attn_writer_slot(writer, at)] = arrays->n;
     return add(arrays, array, sizeof(float), err);
 }
 
@@ -248,7 +250,7 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
     ATTN_TRY(add_heads(arrays, writer, err));
     arrays->n_small = arrays->n;
     for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);)
-        ATTN_TRY(add_site(arrays, writer, at.site, at.layer, err));
+        ATTN_TRY(add_site(arrays, writer, &at.at, err));
     return ATTN_OK;
 }
 
@@ -256,7 +258,10 @@ enum attn_status attn_arrays_init(struct attn_arrays *arrays, struct attn_writer
                                   struct attn_error *err)
 {
     struct attn_token_texts texts[2] = {0};
-    const enum attn_status status = add_all(arrays, writer, texts, err);
+    enum attn_status status;
+
+    arrays->writer = writer;
+    status = add_all(arrays, writer, texts, err);
 
     attn_token_texts_release(texts, 2);
     return status;
@@ -344,7 +349,7 @@ enum attn_status attn_arrays_take(struct attn_arrays *arrays, struct attn_writer
                                   const struct attn_place *place, attn_array_put_fn put,
                                   struct attn_error *err)
 {
-    return attn_array_is_scattered(writer, event->site)
+    return attn_array_is_scattered(writer, event->at.site)
                ? attn_arrays_gather(arrays, event, place, err)
                : stream(arrays, writer, event, place, put, err);
 }

@@ -26,9 +26,10 @@ struct attn_array {
 struct attn_arrays {
     struct attn_array *items; /* [n] owns */
     size_t n, capacity;
-    size_t n_small;  /* the first of them, which have data */
-    size_t *of_slot; /* [slot] owns; the array of a site */
-    float *stage;    /* [n_stage] owns; rows on their way */
+    size_t n_small;                   /* the first of them, which have data */
+    size_t *of_slot;                  /* [slot] owns; the array of a site */
+    const struct attn_writer *writer; /* borrowed */
+    float *stage;                     /* [n_stage] owns; rows on their way */
     size_t n_stage;
 };
 
@@ -39,7 +40,7 @@ void attn_arrays_release(struct attn_arrays *arrays);
 static inline struct attn_array *attn_arrays_find(const struct attn_arrays *arrays,
                                                   const struct attn_trace_event *event)
 {
-    return &arrays->items[arrays->of_slot[attn_writer_slot(event->site, event->layer)]];
+    return &arrays->items[arrays->of_slot[attn_writer_slot(arrays->writer, &event->at)]];
 }
 
 /* Whether the rows of a head are scattered in the array, as in [T, H, E]. Such arrays are small. */

@@ -20,8 +20,7 @@
 
 /* A matrix of which some rows are still to come. */
 struct csv_file {
-    enum attn_site site;
-    int layer, head;
+    struct attn_location at;
     size_t n_row_left;
     struct attn_sink *sink; /* owns, except the writer's own */
 };
@@ -68,11 +67,11 @@ static enum attn_status make_labels(struct csv_labels *labels, size_t n,
 
 /* Appends the label of position I, or of the source that a layer attends to. */
 static void append_label(struct attn_buffer *text, const struct csv_writer *w, bool is_key,
-                         int layer, size_t i)
+                         const struct attn_location *at, size_t i)
 {
     const struct csv_labels *labels =
-        &w->labels[!attn_writer_has_own_rows(&w->base, layer) ||
-                   (is_key && !attn_writer_has_own_keys(&w->base, layer))];
+        &w->labels[!attn_writer_has_own_rows(&w->base, at) ||
+                   (is_key && !attn_writer_has_own_keys(&w->base, at))];
     size_t begin = i > 0 ? labels->ends[i - 1] : 0;
 
     attn_buffer_append(text, labels->text.data + begin, labels->ends[i] - begin);
@@ -84,12 +83,14 @@ static void append_label(struct attn_buffer *text, const struct csv_writer *w, b
 static enum attn_status list_files(struct attn_writer *writer, struct attn_error *err)
 {
     for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);) {
-        const int n_head = (int)attn_writer_dims(writer, at.layer)->n_head;
-        const bool has_heads = attn_site_has_heads(at.site);
+        const int n_head = (int)attn_writer_dims(writer, &at.at)->n_head;
+        const bool has_heads = attn_site_has_heads(at.at.site);
 
         for (int head = 0; head < (has_heads ? n_head : 1); head++)
-            if (!has_heads || attn_writer_has_head(writer, at.site, at.layer, head))
-                ATTN_TRY(attn_writer_list_file(writer, at.site, at.layer, head, err));
+            if (!has_heads || attn_writer_has_head(writer, &at.at, head)) {
+                at.at.head = head;
+                ATTN_TRY(attn_writer_list_file(writer, &at.at, err));
+            }
     }
     return ATTN_OK;
 }
@@ -100,22 +101,21 @@ static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_
                                   struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
-    const bool is_matrix = attn_site_has_keys(event->site);
+    const bool is_matrix = attn_site_has_keys(event->at.site);
     struct attn_sink *sink = w->base.sink;
 
     ATTN_TRY(attn_grow(&w->files, &w->capacity, w->n_file + 1, sizeof *w->files, err));
     if (!sink)
-        ATTN_TRY(
-            attn_writer_create_file(&w->base, event->site, event->layer, event->head, &sink, err));
+        ATTN_TRY(attn_writer_create_file(&w->base, &event->at, &sink, err));
     *file = &w->files[w->n_file++];
-    **file = (struct csv_file){event->site, event->layer, event->head, place->extent.n_row, sink};
+    **file = (struct csv_file){event->at, place->extent.n_row, sink};
     attn_buffer_reset(&w->header);
-    attn_buffer_append_string(&w->header, attn_writer_row_name(&w->base, event->site));
+    attn_buffer_append_string(&w->header, attn_writer_row_name(&w->base, event->at.site));
     for (size_t i = 0; i < place->extent.n_col; i++) {
         attn_buffer_append_char(&w->header, ',');
         if (is_matrix)
-            append_label(&w->header, w, true, event->layer,
-                         i + attn_site_first_row(event->site, dims));
+            append_label(&w->header, w, true, &event->at,
+                         i + attn_site_first_row(event->at.site, dims));
         else
             attn_buffer_append_format(&w->header, "%zu", i);
     }
@@ -131,10 +131,10 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
                        const struct attn_place *place, size_t r, struct attn_buffer *text)
 {
     const struct csv_writer *w = (const struct csv_writer *)writer;
-    bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
+    bool is_key = attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY;
 
-    if (!attn_site_is_pooled(event->site, attn_selection_dims(writer->labels.selection)))
-        append_label(text, w, is_key, event->layer, event->row0 + r);
+    if (!attn_site_is_pooled(event->at.site, attn_selection_dims(writer->labels.selection)))
+        append_label(text, w, is_key, &event->at, event->row0 + r);
     attn_row_append_text(text, attn_event_row(event, r), place->extent.n_col,
                          writer->options.precision, "");
     attn_buffer_append_char(text, '\n');
@@ -148,8 +148,8 @@ static enum attn_status event_csv(struct attn_writer *writer, const struct attn_
     struct attn_sink *sink;
 
     for (size_t i = w->n_file; !file && i-- > 0;)
-        if (w->files[i].site == event->site && w->files[i].layer == event->layer &&
-            w->files[i].head == event->head)
+        if (w->files[i].at.site == event->at.site &&
+            attn_location_compare(&w->files[i].at, &event->at) == 0)
             file = &w->files[i];
     if (!file)
         ATTN_TRY(open_file(w, event, place, &file, err));
@@ -179,7 +179,7 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
     if (writer->directory)
         return list_files(writer, err);
     while (attn_writer_next_site(writer, &at))
-        n_matrix += attn_writer_extent(writer, at.site, at.layer).n_head;
+        n_matrix += attn_writer_extent(writer, &at.at).n_head;
     if (n_matrix == 1)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one %s of CSV holds one",

@@ -122,7 +122,7 @@ static void append_event_row(const struct attn_writer *writer, const struct attn
 
     attn_buffer_append_string(text, r > 0 ? ",\n" : "");
     begin = text->size;
-    if (attn_site_layout(event->site) == ATTN_LAYOUT_HEADS) { /* a number, without brackets */
+    if (attn_site_layout(event->at.site) == ATTN_LAYOUT_HEADS) { /* a number, without brackets */
         attn_row_append_text(text, attn_event_row(event, r), place->extent.n_col,
                              writer->options.precision, "null");
         if (!text->has_failed)
@@ -185,7 +185,7 @@ static enum attn_status event_json(struct attn_writer *writer, const struct attn
     struct json_writer *w = (struct json_writer *)writer;
     struct attn_array *array = attn_arrays_find(&w->arrays, event);
 
-    if (attn_array_is_scattered(writer, event->site)) {
+    if (attn_array_is_scattered(writer, event->at.site)) {
         ATTN_TRY(attn_arrays_gather(&w->arrays, event, place, err));
         return place->is_last ? write_gathered(w, array, err) : ATTN_OK;
     }

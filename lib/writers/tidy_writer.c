@@ -170,13 +170,12 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
                        const struct attn_place *place, size_t r, struct attn_buffer *text)
 {
     const struct tidy_writer *w = (const struct tidy_writer *)writer;
-    int layer = event->layer;
-    const char *stack = attn_writer_stack(writer, event->site, &layer);
+    const int layer = event->at.layer;
+    const char *stack = attn_model_stack_name(event->at.stack);
     size_t query = event->row0 + r;
     struct line_parts parts = {
-        .query_token =
-            token_of(w, w->pieces[!attn_writer_has_own_rows(writer, event->layer)], query),
-        .key_tokens = w->pieces[!attn_writer_has_own_keys(writer, event->layer)],
+        .query_token = token_of(w, w->pieces[!attn_writer_has_own_rows(writer, &event->at)], query),
+        .key_tokens = w->pieces[!attn_writer_has_own_keys(writer, &event->at)],
     };
     struct attn_row row = attn_event_row(event, r);
     struct attn_cells cells;
@@ -184,7 +183,7 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
     (void)place;
     attn_buffer_append(&parts.start, w->id.data, w->id.size);
     attn_buffer_append_format(&parts.start, ",%s%s%d,%d,%zu,", stack, stack[0] ? "," : "", layer,
-                              event->head, query);
+                              event->at.head, query);
     attn_buffer_reserve(&parts.start, COPY_SIZE);
     text->has_failed |= parts.start.has_failed;
     while (!text->has_failed && attn_row_next(&row, &cells))
@@ -195,7 +194,7 @@ static void append_row(const struct attn_writer *writer, const struct attn_trace
 static enum attn_status event_tidy(struct attn_writer *writer, const struct attn_trace_event *event,
                                    const struct attn_place *place, struct attn_error *err)
 {
-    if (event->site != ATTN_SITE_PATTERN)
+    if (event->at.site != ATTN_SITE_PATTERN)
         return ATTN_OK;
     return attn_writer_write_rows(writer, event, place, append_row, writer->sink, err);
 }

@@ -305,7 +305,7 @@ static size_t narrow(const struct attn_view *view, enum attn_site site, float *v
 static enum attn_status emit(struct attn_view *view, struct attn_trace_event *event, size_t n_row,
                              size_t n_key, struct attn_error *err)
 {
-    const bool has_keys = attn_site_has_keys(event->site);
+    const bool has_keys = attn_site_has_keys(event->at.site);
 
     if (n_row == 0)
         return ATTN_OK;
@@ -336,7 +336,7 @@ static enum attn_status emit_narrowed(struct attn_view *view, const struct attn_
                 values[n] = cells.values[i];
                 keys[n++] = (int32_t)(cells.first + i);
             }
-        view->n_kept[r] = narrow(view, event->site, values, keys, n);
+        view->n_kept[r] = narrow(view, event->at.site, values, keys, n);
     }
     return emit(view, &narrowed, event->n_row, ld, err);
 }
@@ -380,15 +380,21 @@ static enum attn_status emit_words(struct attn_view *view, const struct attn_tra
                                    struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(view->given->selection);
-    const bool is_encoder = event->layer >= (int)dims->n_layer;
-    const bool is_cross = is_encoder || (dims->is_cross && dims->is_cross[event->layer]);
+    const bool is_encoder =
+        attn_selection_number(view->given->selection, &event->at) >= (int)dims->n_layer;
+    const bool is_cross =
+        is_encoder || (dims->is_cross &&
+                       dims->is_cross[attn_selection_number(view->given->selection, &event->at)]);
     const struct view_words *rows = is_encoder ? &view->source : &view->positions;
     const struct view_words *keys = is_cross ? &view->source : &view->positions;
     const size_t n_layer = attn_selection_n_layer(view->given->selection);
     const size_t n_head = view->n_open / (ATTN_N_SITE * n_layer);
-    const size_t head = attn_site_has_heads(event->site) ? (size_t)event->head : 0;
+    const size_t head = attn_site_has_heads(event->at.site) ? (size_t)event->at.head : 0;
     struct word_row *open =
-        &view->open[((size_t)event->site * n_layer + (size_t)event->layer) * n_head + head];
+        &view->open[((size_t)event->at.site * n_layer +
+                     (size_t)attn_selection_number(view->given->selection, &event->at)) *
+                        n_head +
+                    head];
     struct attn_trace_event merged = *event;
     size_t n = 0;
 
@@ -408,7 +414,7 @@ static enum attn_status emit_words(struct attn_view *view, const struct attn_tra
         if (n == 0)
             merged.row0 = word;
         view->n_kept[n++] =
-            narrow(view, event->site, values, kept, close_row(open, keys->n, values, kept));
+            narrow(view, event->at.site, values, kept, close_row(open, keys->n, values, kept));
     }
     return emit(view, &merged, n, keys->n, err);
 }
@@ -420,7 +426,7 @@ enum attn_status attn_view_event(void *user, const struct attn_trace_event *even
 
     if (view->picture->merges_words)
         return emit_words(view, event, err);
-    if (attn_site_has_keys(event->site) || attn_site_layout(event->site) == ATTN_LAYOUT_RANK)
+    if (attn_site_has_keys(event->at.site) || attn_site_layout(event->at.site) == ATTN_LAYOUT_RANK)
         return emit_narrowed(view, event, err);
     return view->on_event(view->user, event, err);
 }

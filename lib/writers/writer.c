@@ -18,21 +18,33 @@
 
 /* --- Sites and rows that will come --------------------------------------------------------- */
 
-bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
+/* The number of the layer of AT in the selection. */
+static int number_of(const struct attn_writer *writer, const struct attn_location *at)
+{
+    return attn_selection_number(writer->labels.selection, at);
+}
+
+bool attn_writer_has_head(const struct attn_writer *writer, const struct attn_location *at,
                           int head)
 {
     const struct attn_selection *selection = writer->labels.selection;
 
-    return attn_site_layout(site) == ATTN_LAYOUT_KEY
-               ? attn_selection_has_kv_head(selection, layer, head)
-               : attn_selection_has_head(selection, layer, head);
+    return attn_site_layout(at->site) == ATTN_LAYOUT_KEY
+               ? attn_selection_has_kv_head(selection, number_of(writer, at), head)
+               : attn_selection_has_head(selection, number_of(writer, at), head);
 }
 
-const struct attn_dims *attn_writer_dims(const struct attn_writer *writer, int layer)
+const struct attn_dims *attn_writer_dims(const struct attn_writer *writer,
+                                         const struct attn_location *at)
 {
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
 
-    return dims->encoder && layer >= (int)dims->n_layer ? dims->encoder : dims;
+    return dims->encoder && at->stack == ATTN_STACK_ENCODER ? dims->encoder : dims;
+}
+
+size_t attn_writer_slot(const struct attn_writer *writer, const struct attn_location *at)
+{
+    return (size_t)(number_of(writer, at) - ATTN_NO_LAYER) * ATTN_N_SITE + (size_t)at->site;
 }
 
 bool attn_writer_next_site(const struct attn_writer *writer, struct attn_site_walk *at)
@@ -48,25 +60,27 @@ bool attn_writer_next_site(const struct attn_writer *writer, struct attn_site_wa
         const size_t block = at->next / ATTN_N_SITE - (is_first ? 0 : n_first);
         const bool is_layer = block > 0 && block <= n_layer;
 
-        at->site = attn_site_order[at->next++ % ATTN_N_SITE];
-        at->layer = is_layer ? (int)block - 1 : is_first ? (int)n_layer : ATTN_NO_LAYER;
-        at->layer += is_first ? (int)dims->n_layer : 0;
-        if (attn_site_is_in_layer(at->site) == is_layer &&
-            (at->site == ATTN_SITE_EMBED) == (block == 0) &&
-            attn_selection_wants(selection, at->site, at->layer))
+        const enum attn_site site = attn_site_order[at->next++ % ATTN_N_SITE];
+
+        const int layer = is_layer ? (int)block - 1 : is_first ? (int)n_layer : ATTN_NO_LAYER;
+        const int number = layer + (is_first ? (int)dims->n_layer : 0);
+
+        at->at = attn_location_of_block(dims, site, number, ATTN_ALL_HEADS);
+        if (attn_site_is_in_layer(site) == is_layer && (site == ATTN_SITE_EMBED) == (block == 0) &&
+            attn_selection_wants(selection, site, number)) /* not each block has each site */
             return true;
     }
     return false;
 }
 
-struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum attn_site site,
-                                      int layer)
+struct attn_extent attn_writer_extent(const struct attn_writer *writer,
+                                      const struct attn_location *at)
 {
     size_t shape[3];
 
-    if (attn_selection_shape(writer->labels.selection, site, layer, shape) == 1)
+    if (attn_selection_shape(writer->labels.selection, at->site, number_of(writer, at), shape) == 1)
         return (struct attn_extent){.n_row = 1, .n_head = 1, .n_col = shape[0]};
-    switch (attn_site_layout(site)) {
+    switch (attn_site_layout(at->site)) {
     case ATTN_LAYOUT_VECTOR:
     case ATTN_LAYOUT_PAIRS:
         return (struct attn_extent){.n_row = shape[0], .n_head = 1, .n_col = shape[1]};
@@ -92,12 +106,6 @@ struct attn_head_number attn_writer_head_number(const struct attn_writer *writer
     return (struct attn_head_number){.batch = head / n, .head = head % n};
 }
 
-const char *attn_writer_stack(const struct attn_writer *writer, enum attn_site site, int *layer)
-{
-    return attn_model_stack_name(
-        attn_model_stack_of(attn_selection_dims(writer->labels.selection), site, *layer, layer));
-}
-
 static int count_digits(size_t n) /* digits of the numbers below N, at least two */
 {
     int digits = 2;
@@ -108,23 +116,23 @@ static int count_digits(size_t n) /* digits of the numbers below N, at least two
 }
 
 /* Appends the name of the file of HEAD in a directory; the caller releases NAME. */
-static enum attn_status append_file_name(const struct attn_writer *writer, enum attn_site site,
-                                         int layer, int head, struct attn_buffer *name,
+static enum attn_status append_file_name(const struct attn_writer *writer,
+                                         const struct attn_location *at, struct attn_buffer *name,
                                          struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_writer_dims(writer, layer);
+    const struct attn_dims *dims = attn_writer_dims(writer, at);
     const struct attn_array_axes *axes = writer->labels.axes;
-    struct attn_head_number number = attn_writer_head_number(writer, site, head);
-    const char *stack = attn_writer_stack(writer, site, &layer);
+    const enum attn_site site = at->site;
+    struct attn_head_number number = attn_writer_head_number(writer, site, at->head);
+    const char *stack = attn_model_stack_name(at->stack);
 
     if (stack[0] && site != ATTN_SITE_LOGITS)
-        attn_buffer_append_format(name, "%s%s", stack, layer == ATTN_NO_LAYER ? "" : ".");
+        attn_buffer_append_format(name, "%s%s", stack, at->layer == ATTN_NO_LAYER ? "" : ".");
     if (axes && axes->rank == 4)
         attn_buffer_append_format(name, "B%0*d", count_digits(axes->n_batch), number.batch);
-    else if (!axes && layer != ATTN_NO_LAYER)
-        attn_buffer_append_format(name, "L%0*d",
-                                  count_digits(dims->has_pairs ? dims->n_layer / 2 : dims->n_layer),
-                                  layer);
+    else if (!axes && at->layer != ATTN_NO_LAYER)
+        attn_buffer_append_format(name, "L%0*d", count_digits(attn_dims_n_whole_layer(dims)),
+                                  at->layer);
     if (attn_site_has_heads(site) && (!axes || axes->rank > 2))
         attn_buffer_append_format(
             name, "H%0*d", count_digits(dims->n_head / (axes ? axes->n_batch : 1)), number.head);
@@ -135,11 +143,11 @@ static enum attn_status append_file_name(const struct attn_writer *writer, enum 
     return attn_buffer_check(name, err);
 }
 
-enum attn_status attn_writer_list_file(struct attn_writer *writer, enum attn_site site, int layer,
-                                       int head, struct attn_error *err)
+enum attn_status attn_writer_list_file(struct attn_writer *writer, const struct attn_location *at,
+                                       struct attn_error *err)
 {
     struct attn_buffer name = {0};
-    enum attn_status status = append_file_name(writer, site, layer, head, &name, err);
+    enum attn_status status = append_file_name(writer, at, &name, err);
 
     if (status == ATTN_OK) {
         attn_file_names_append(&writer->run->files, name.data);
@@ -149,12 +157,12 @@ enum attn_status attn_writer_list_file(struct attn_writer *writer, enum attn_sit
     return status;
 }
 
-enum attn_status attn_writer_create_file(const struct attn_writer *writer, enum attn_site site,
-                                         int layer, int head, struct attn_sink **sink,
+enum attn_status attn_writer_create_file(const struct attn_writer *writer,
+                                         const struct attn_location *at, struct attn_sink **sink,
                                          struct attn_error *err)
 {
     struct attn_buffer name = {0};
-    enum attn_status status = append_file_name(writer, site, layer, head, &name, err);
+    enum attn_status status = append_file_name(writer, at, &name, err);
 
     if (status == ATTN_OK)
         status = attn_directory_create_file(writer->directory, name.data, sink, err);
@@ -162,21 +170,22 @@ enum attn_status attn_writer_create_file(const struct attn_writer *writer, enum 
     return status;
 }
 
-void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site site, int layer,
-                             int head, struct attn_buffer *out)
+void attn_matrix_name_append(const struct attn_writer *writer, const struct attn_location *at,
+                             struct attn_buffer *out)
 {
     const struct attn_picture_options *picture = writer->options.picture;
     const struct attn_array_axes *axes = writer->labels.axes;
-    const struct attn_head_number number = attn_writer_head_number(writer, site, head);
-    const struct attn_dims *dims = attn_writer_dims(writer, layer);
-    const char *stack = attn_writer_stack(writer, site, &layer);
+    const enum attn_site site = at->site;
+    const struct attn_head_number number = attn_writer_head_number(writer, site, at->head);
+    const struct attn_dims *dims = attn_writer_dims(writer, at);
+    const char *stack = attn_model_stack_name(at->stack);
     const size_t begin = out->size, n_shared = dims->n_head / dims->n_kv_head;
     const bool is_shared = attn_site_layout(site) == ATTN_LAYOUT_KEY && n_shared > 1;
 
     if (axes && axes->rank == 4)
         attn_buffer_append_format(out, "batch %d", number.batch);
-    else if (!axes && layer != ATTN_NO_LAYER)
-        attn_buffer_append_format(out, "%s%slayer %d", stack, stack[0] ? " " : "", layer);
+    else if (!axes && at->layer != ATTN_NO_LAYER)
+        attn_buffer_append_format(out, "%s%slayer %d", stack, stack[0] ? " " : "", at->layer);
     else if (stack[0] && site != ATTN_SITE_LOGITS)
         attn_buffer_append_string(out, stack);
     if (attn_site_has_heads(site) && (!axes || axes->rank > 2))
@@ -197,8 +206,8 @@ void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site si
 static enum attn_status count_rows(struct attn_writer *writer, struct attn_error *err)
 {
     for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);) {
-        const struct attn_extent extent = attn_writer_extent(writer, at.site, at.layer);
-        size_t *n_row = &writer->rows_left[attn_writer_slot(at.site, at.layer)];
+        const struct attn_extent extent = attn_writer_extent(writer, &at.at);
+        size_t *n_row = &writer->rows_left[attn_writer_slot(writer, &at.at)];
 
         if (!attn_checked_mul(extent.n_row, extent.n_head, n_row) ||
             !attn_checked_add(writer->n_row_left, *n_row, &writer->n_row_left))
@@ -262,9 +271,9 @@ static void set_lanes(struct attn_event_queue *queue)
 {
     queue->n_lane = 0;
     for (struct attn_site_walk at = {0}; attn_writer_next_site(queue->writer, &at);) {
-        const struct attn_extent extent = attn_writer_extent(queue->writer, at.site, at.layer);
+        const struct attn_extent extent = attn_writer_extent(queue->writer, &at.at);
 
-        queue->lanes_of_slot[attn_writer_slot(at.site, at.layer)] = queue->n_lane;
+        queue->lanes_of_slot[attn_writer_slot(queue->writer, &at.at)] = queue->n_lane;
         for (size_t h = 0; queue->lanes && h < extent.n_head; h++) {
             struct lane *lane = &queue->lanes[queue->n_lane + h];
 
@@ -405,7 +414,7 @@ static enum attn_status queue_event(struct attn_event_queue *queue,
                                     const struct attn_trace_event *event,
                                     const struct attn_place *place, struct attn_error *err)
 {
-    size_t slot = attn_writer_slot(event->site, event->layer);
+    size_t slot = attn_writer_slot(queue->writer, &event->at);
     struct lane *lane = &queue->lanes[queue->lanes_of_slot[slot] + place->head];
 
     if (lane != &queue->lanes[queue->at] || place->row != lane->next_row)
@@ -448,19 +457,18 @@ const size_t *attn_writer_rows(const struct attn_writer *writer, enum attn_site 
     return writer->queries + attn_selection_n_rowless(writer->labels.selection, site);
 }
 
-bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer)
+bool attn_writer_has_own_keys(const struct attn_writer *writer, const struct attn_location *at)
 {
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
 
-    return layer == ATTN_NO_LAYER || !dims->is_cross ||
-           (attn_writer_has_own_rows(writer, layer) && !dims->is_cross[layer]);
+    return (at->layer == ATTN_NO_LAYER && at->stack != ATTN_STACK_ENCODER) || !dims->is_cross ||
+           (attn_writer_has_own_rows(writer, at) && !dims->is_cross[attn_location_block(at)]);
 }
 
-bool attn_writer_has_own_rows(const struct attn_writer *writer, int layer)
+bool attn_writer_has_own_rows(const struct attn_writer *writer, const struct attn_location *at)
 {
-    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
-
-    return !dims->encoder || layer < (int)dims->n_layer;
+    return !attn_selection_dims(writer->labels.selection)->encoder ||
+           at->stack != ATTN_STACK_ENCODER;
 }
 
 /* Whether the selection holds the event; *place is then its place. */
@@ -469,47 +477,48 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
 {
     const struct attn_selection *selection = writer->labels.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
-    const bool is_own = attn_writer_has_own_rows(writer, event->layer);
+    const bool is_own = attn_writer_has_own_rows(writer, &event->at);
     bool has_all_rows; /* queries do not narrow it */
     size_t n_row;
 
-    if (event->site >= ATTN_N_SITE ||
-        (attn_site_is_in_layer(event->site)
-             ? event->layer < 0 || (size_t)event->layer >= attn_selection_n_layer(selection)
-             : is_own && event->layer != ATTN_NO_LAYER) ||
-        !attn_selection_wants(selection, event->site, event->layer))
+    if (event->at.site >= ATTN_N_SITE ||
+        (attn_site_is_in_layer(event->at.site)
+             ? event->at.layer < 0 ||
+                   (size_t)number_of(writer, &event->at) >= attn_selection_n_layer(selection)
+             : is_own && event->at.layer != ATTN_NO_LAYER) ||
+        !attn_selection_wants(selection, event->at.site, number_of(writer, &event->at)))
         return false;
-    has_all_rows = !is_own || attn_site_layout(event->site) == ATTN_LAYOUT_KEY ||
-                   attn_site_is_pooled(event->site, dims);
+    has_all_rows = !is_own || attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY ||
+                   attn_site_is_pooled(event->at.site, dims);
     *place = (struct attn_place){
         .row = event->row0,
-        .extent = attn_writer_extent(writer, event->site, event->layer),
+        .extent = attn_writer_extent(writer, &event->at),
     };
     n_row = has_all_rows ? place->extent.n_row : writer->n_position;
     if (event->n_row == 0 || event->row0 >= n_row || event->n_row > n_row - event->row0 ||
         (!event->keys && event->ld < event->n_col) || event->n_col > place->extent.n_col ||
-        (!attn_site_has_keys(event->site) && event->n_col < place->extent.n_col))
+        (!attn_site_has_keys(event->at.site) && event->n_col < place->extent.n_col))
         return false;
     if (!has_all_rows) {
         place->row = writer->query_rank[event->row0];
         if (place->row == SIZE_MAX ||
             writer->query_rank[event->row0 + event->n_row - 1] != place->row + event->n_row - 1)
             return false;
-        if (event->row0 < attn_site_first_row(event->site, dims))
+        if (event->row0 < attn_site_first_row(event->at.site, dims))
             return false;
-        place->row -= attn_selection_n_rowless(selection, event->site);
+        place->row -= attn_selection_n_rowless(selection, event->at.site);
     }
-    if (!attn_site_has_heads(event->site))
+    if (!attn_site_has_heads(event->at.site))
         return true;
-    for (int head = 0; head < event->head; head++)
-        place->head += attn_writer_has_head(writer, event->site, event->layer, head);
-    return attn_writer_has_head(writer, event->site, event->layer, event->head);
+    for (int head = 0; head < event->at.head; head++)
+        place->head += attn_writer_has_head(writer, &event->at, head);
+    return attn_writer_has_head(writer, &event->at, event->at.head);
 }
 
 /* Whether the keys of a sparse event can be columns, which formats rely on. */
 static bool has_good_keys(const struct attn_trace_event *event)
 {
-    if (!event->n_kept || !attn_site_has_keys(event->site))
+    if (!event->n_kept || !attn_site_has_keys(event->at.site))
         return false;
     for (size_t r = 0; r < event->n_row; r++) {
         const int32_t *keys = event->keys + r * event->ld;
@@ -541,18 +550,18 @@ static enum attn_status emit_event(struct attn_writer *writer, const struct attn
         return attn_error_set(err, ATTN_INVALID,
                               "an event (site %d, layer %d, head %d, rows %zu to %zu) is not in "
                               "the writer's selection",
-                              (int)event->site, event->layer, event->head, event->row0,
+                              (int)event->at.site, event->at.layer, event->at.head, event->row0,
                               event->row0 + event->n_row - 1);
     if (event->keys && !has_good_keys(event))
         return attn_error_set(err, ATTN_INVALID,
                               "the keys of '%s' in layer %d, rows %zu to %zu, are not ascending "
                               "numbers below %zu",
-                              attn_site_name(event->site), event->layer, event->row0,
+                              attn_site_name(event->at.site), event->at.layer, event->row0,
                               event->row0 + event->n_row - 1, event->n_col);
-    rows_left = &writer->rows_left[attn_writer_slot(event->site, event->layer)];
+    rows_left = &writer->rows_left[attn_writer_slot(writer, &event->at)];
     if (event->n_row > *rows_left)
         return attn_error_set(err, ATTN_INVALID, "rows of '%s' in layer %d came twice",
-                              attn_site_name(event->site), event->layer);
+                              attn_site_name(event->at.site), event->at.layer);
     *rows_left -= event->n_row;
     writer->n_row_left -= event->n_row;
     place.is_last = *rows_left == 0;
@@ -661,7 +670,7 @@ static enum attn_status choose_stack(struct attn_writer *w, struct attn_error *e
         return ATTN_OK;
     ATTN_TRY(attn_selection_copy_stack(selection, is_encoder, &w->stack, err));
     if (is_encoder) {
-        w->first_layer = (int)attn_selection_dims(selection)->n_layer;
+        w->is_of_encoder = true;
         w->labels = attn_labels_of_stack(&w->labels);
     } else if (attn_selection_sites(encoder) != 0 && w->format->is_picture &&
                strcmp(w->format->name, "screen") != 0) {
@@ -673,19 +682,10 @@ static enum attn_status choose_stack(struct attn_writer *w, struct attn_error *e
     return ATTN_OK;
 }
 
-/* EVENT as the stack of W has it, in *SHOWN; false if it is of the other. */
-static bool is_shown(const struct attn_writer *w, const struct attn_trace_event *event,
-                     struct attn_trace_event *shown)
+/* Whether EVENT is of the stack of W. */
+static bool is_shown(const struct attn_writer *w, const struct attn_trace_event *event)
 {
-    const int n_layer = (int)attn_selection_dims(w->labels.selection)->n_layer;
-
-    *shown = *event;
-    if (!w->stack || w->first_layer == 0)
-        return !w->stack || event->layer < n_layer;
-    shown->layer -= w->first_layer;
-    if (shown->layer == n_layer)
-        shown->layer = ATTN_NO_LAYER;
-    return event->layer >= w->first_layer;
+    return !w->stack || (event->at.stack == ATTN_STACK_ENCODER) == w->is_of_encoder;
 }
 
 static enum attn_status open_target(struct attn_writer *w, const struct attn_writer_target *target,
@@ -796,12 +796,11 @@ bool attn_writer_takes_pairs(const struct attn_writer *writer)
 enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
-    struct attn_trace_event shown;
 
     ATTN_TRY(repeat_failure(writer, err));
-    if (!is_shown(writer, event, &shown))
+    if (!is_shown(writer, event))
         return ATTN_OK;
-    return keep_failure(writer, emit_event(writer, &shown, NULL, err), err);
+    return keep_failure(writer, emit_event(writer, event, NULL, err), err);
 }
 
 enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_trace_event *chosen,

@@ -181,10 +181,9 @@ struct attn_writer {
     const struct attn_writer_ops *ops; /* the format's */
     struct attn_labels labels;         /* a copy; its pointers are borrowed */
     struct attn_writer_options options;
-    /* Owns; of a format that holds one stack: the one that it shows, whose layers begin with
-     * `first_layer` in the events of a run; NULL: all */
+    /* Owns; of a format that holds one stack: the one that it shows; NULL: all */
     struct attn_selection *stack;
-    int first_layer;
+    bool is_of_encoder;
     struct attn_sink *sink; /* NULL for a directory */
     bool owns_sink;
     struct attn_directory *directory; /* NULL for a sink */
@@ -216,11 +215,8 @@ enum attn_status attn_writer_open(const struct attn_format *format,
                                   const struct attn_writer_options *given,
                                   struct attn_writer **writer, struct attn_error *err);
 
-/* A site of a layer (ATTN_NO_LAYER for sites of the model) as an index, and how many there are. */
-static inline size_t attn_writer_slot(enum attn_site site, int layer)
-{
-    return (size_t)(layer - ATTN_NO_LAYER) * ATTN_N_SITE + (size_t)site;
-}
+/* The site and layer of AT as an index, and how many there are. */
+size_t attn_writer_slot(const struct attn_writer *writer, const struct attn_location *at);
 
 static inline size_t attn_writer_n_slot(const struct attn_writer *writer)
 {
@@ -230,14 +226,13 @@ static inline size_t attn_writer_n_slot(const struct attn_writer *writer)
 /* Advances AT, which begins as {0}, to the next wanted site in the order of the events: embed,
  * layer by layer, the rest. False after the last. */
 struct attn_site_walk {
-    enum attn_site site;
-    int layer;
-    size_t next; /* place in that order, of all sites */
+    struct attn_location at; /* of all heads */
+    size_t next;             /* place in that order, of all sites */
 };
 bool attn_writer_next_site(const struct attn_writer *writer, struct attn_site_walk *at);
 
-struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum attn_site site,
-                                      int layer);
+struct attn_extent attn_writer_extent(const struct attn_writer *writer,
+                                      const struct attn_location *at);
 
 /* A head by its number in the batch. Without batches `batch` is 0. */
 struct attn_head_number {
@@ -246,21 +241,21 @@ struct attn_head_number {
 struct attn_head_number attn_writer_head_number(const struct attn_writer *writer,
                                                 enum attn_site site, int head);
 
-/* Lists, and makes, the file of HEAD in the writer's directory: "L00H03.pattern.csv",
+/* Lists, and makes, the file of AT in the writer's directory: "L00H03.pattern.csv",
  * "B00H03.pattern.csv", "logits.csv". */
-enum attn_status attn_writer_list_file(struct attn_writer *writer, enum attn_site site, int layer,
-                                       int head, struct attn_error *err);
-enum attn_status attn_writer_create_file(const struct attn_writer *writer, enum attn_site site,
-                                         int layer, int head, struct attn_sink **sink,
+enum attn_status attn_writer_list_file(struct attn_writer *writer, const struct attn_location *at,
+                                       struct attn_error *err);
+enum attn_status attn_writer_create_file(const struct attn_writer *writer,
+                                         const struct attn_location *at, struct attn_sink **sink,
                                          struct attn_error *err);
 
 /* Appends the title of a matrix with its view: "layer 2, head 5: pattern", "batch 0, head 3:
  * pattern, words", "logits". */
-void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site site, int layer,
-                             int head, struct attn_buffer *out);
+void attn_matrix_name_append(const struct attn_writer *writer, const struct attn_location *at,
+                             struct attn_buffer *out);
 
 /* Whether HEAD (a key/value head for k and v) is kept. */
-bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
+bool attn_writer_has_head(const struct attn_writer *writer, const struct attn_location *at,
                           int head);
 
 /* Appends row R of EVENT to TEXT, on any thread; failures stay in TEXT. */
@@ -275,12 +270,9 @@ enum attn_status attn_writer_write_rows(struct attn_writer *writer,
                                         const struct attn_place *place, attn_row_text_fn append_row,
                                         struct attn_sink *sink, struct attn_error *err);
 
-/* The sizes of the stack that has LAYER. */
-const struct attn_dims *attn_writer_dims(const struct attn_writer *writer, int layer);
-
-/* The name of the stack that SITE of *LAYER belongs to, "" for the only one; *LAYER becomes the
- * number that the layer has there. */
-const char *attn_writer_stack(const struct attn_writer *writer, enum attn_site site, int *layer);
+/* The sizes of the stack of AT. */
+const struct attn_dims *attn_writer_dims(const struct attn_writer *writer,
+                                         const struct attn_location *at);
 
 /* The heading of row labels: "query", or for vectors "token"; for arrays "query" or "key". */
 const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_site site);
@@ -288,10 +280,10 @@ const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_sit
 /* The positions of the rows of SITE, in order. */
 const size_t *attn_writer_rows(const struct attn_writer *writer, enum attn_site site);
 
-/* Whether the keys of LAYER are positions of the run, not rows of a source. */
-bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer);
+/* Whether the keys of AT are positions of the run, not rows of a source. */
+bool attn_writer_has_own_keys(const struct attn_writer *writer, const struct attn_location *at);
 
-/* Whether the rows of LAYER are positions of the run, not those of an encoder. */
-bool attn_writer_has_own_rows(const struct attn_writer *writer, int layer);
+/* Whether the rows of AT are positions of the run, not those of an encoder. */
+bool attn_writer_has_own_rows(const struct attn_writer *writer, const struct attn_location *at);
 
 #endif

@@ -181,13 +181,13 @@ static void fill_row(const struct attn_made_up_run *made, const struct attn_trac
 
     for (size_t col = 0; col < event->n_col; col++) {
         bool is_shown =
-            attn_made_up_run_shows(made, event->site, event->layer, event->head, row, col);
-        float number = number_in(event->site, event->layer, event->head, row, col);
+            attn_made_up_run_shows(made, event->at.site, event->at.layer, event->at.head, row, col);
+        float number = number_in(event->at.site, event->at.layer, event->at.head, row, col);
 
         if (!cells->keys) {
             cells->data[at++] = is_shown              ? number
                                 : made->stand_in != 0 ? made->stand_in
-                                                      : masked_value(event->site);
+                                                      : masked_value(event->at.site);
         } else if (is_shown) {
             cells->data[at] = number;
             cells->keys[at++] = (int32_t)col;
@@ -205,7 +205,7 @@ static size_t most_shown(const struct attn_made_up_run *made, const struct attn_
         size_t n = 0;
 
         for (size_t col = 0; col < event->n_col; col++)
-            n += attn_made_up_run_shows(made, event->site, event->layer, event->head,
+            n += attn_made_up_run_shows(made, event->at.site, event->at.layer, event->at.head,
                                         event->row0 + r, col);
         most = n > most ? n : most;
     }
@@ -215,7 +215,7 @@ static size_t most_shown(const struct attn_made_up_run *made, const struct attn_
 static enum attn_status tell_rows(const struct attn_made_up_run *made, struct attn_writer *writer,
                                   struct attn_trace_event event, struct attn_error *err)
 {
-    bool is_sparse = made->keeps && !made->is_dense && attn_site_has_keys(event.site);
+    bool is_sparse = made->keeps && !made->is_dense && attn_site_has_keys(event.at.site);
     struct cells cells;
     enum attn_status status;
 
@@ -240,7 +240,7 @@ static enum attn_status tell(const struct attn_made_up_run *made, struct attn_wr
                              struct attn_trace_event event, struct span span,
                              struct attn_error *err)
 {
-    bool is_key = attn_site_layout(event.site) == ATTN_LAYOUT_KEY;
+    bool is_key = attn_site_layout(event.at.site) == ATTN_LAYOUT_KEY;
     enum attn_status status = ATTN_OK;
     size_t next;
 
@@ -276,9 +276,9 @@ static enum attn_status tell_heads(const struct attn_made_up_run *made, struct a
 {
     enum attn_site_layout layout = attn_site_layout(site);
     struct attn_trace_event event = {
-        .site = site,
-        .layer = layer,
-        .head = ATTN_ALL_HEADS,
+        .at.site = site,
+        .at.layer = layer,
+        .at.head = ATTN_ALL_HEADS,
         .is_causal = made->is_causal && !made->is_dense,
         .ahead = made->ahead,
     };
@@ -290,7 +290,7 @@ static enum attn_status tell_heads(const struct attn_made_up_run *made, struct a
     if (!attn_site_has_heads(site))
         return tell(made, writer, event, span, err);
     for (size_t h = 0; h < n_head && status == ATTN_OK; h++) {
-        event.head = (int)h;
+        event.at.head = (int)h;
         if (layout == ATTN_LAYOUT_KEY ? attn_selection_has_kv_head(made->selection, layer, (int)h)
                                       : attn_selection_has_head(made->selection, layer, (int)h))
             status = tell(made, writer, event, span, err);

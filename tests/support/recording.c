@@ -79,26 +79,26 @@ static enum attn_status keep(void *user, const struct attn_trace_event *event,
                              struct attn_error *err)
 {
     const struct attn_recording *recording = user;
-    struct attn_recorded *record = record_of(recording, event->site, event->layer);
+    struct attn_recorded *record = record_of(recording, event->at.site, event->at.layer);
     size_t width, n_row;
 
     (void)err;
     ck_assert_msg(record->data != NULL, "told of %s, which the model lacks",
-                  attn_site_name(event->site));
+                  attn_site_name(event->at.site));
     width = record->shape[record->rank - 1];
-    n_row = attn_site_layout(event->site) == ATTN_LAYOUT_KEY ? record->shape[0]
-                                                             : recording->dims.n_position;
+    n_row = attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY ? record->shape[0]
+                                                                : recording->dims.n_position;
     ck_assert_msg(event->n_col <= width && event->row0 + event->n_row <= n_row,
                   "%s, layer %d: rows %zu + %zu of %zu columns do not fit",
-                  attn_site_name(event->site), event->layer, event->row0, event->n_row,
+                  attn_site_name(event->at.site), event->at.layer, event->row0, event->n_row,
                   event->n_col);
     record->is_causal = event->is_causal;
     record->n_row_told += event->n_row;
     for (size_t r = 0; r < event->n_row; r++) {
         size_t p = event->row0 + r, visible = p + event->ahead + 1;
-        bool is_hidden = event->site == ATTN_SITE_QK && event->is_causal;
+        bool is_hidden = event->at.site == ATTN_SITE_QK && event->is_causal;
         size_t n = is_hidden && visible < event->n_col ? visible : event->n_col;
-        float *row = row_of(recording, record, event->site, event->head, p);
+        float *row = row_of(recording, record, event->at.site, event->at.head, p);
 
         if (event->keys == NULL)
             memcpy(row, event->data + r * event->ld, n * sizeof(float));

@@ -456,7 +456,7 @@ static void spoil(struct asked *asked, int which, int bad)
         request->attention.layers = asked->layers, request->attention.change = NULL;
         break;
     case 5:
-        asked->edit.site = bad;
+        asked->edit.at.site = bad;
         request->edits.items = &asked->edit, request->edits.n = 1;
         break;
     case 6:
@@ -654,7 +654,7 @@ START_TEST(fields_of_later_versions_are_refused)
     ck_assert_uint_le(n_layer, 16);
     for (size_t i = 0; i < n_layer; i++)
         layers[i] = ATTN_ATTENTION_DEFAULT;
-    edit.site = ATTN_SITE_Z;
+    edit.at.site = ATTN_SITE_Z;
     request.attention.layers = layers, request.attention.change = &change;
     request.edits.items = &edit, request.edits.n = 1;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -710,15 +710,15 @@ START_TEST(lists_that_are_lacking_are_named)
     REFUSED(attn_run_request(host, &request, &result, &err), "knockouts");
     request = good, request.edits.n_patch = 1, request.edits.patches = &patch;
     REFUSED(attn_run_request(host, &request, &result, &err), "patches");
-    patch.values.data = number, patch.site = ATTN_N_SITE;
+    patch.values.data = number, patch.at.site = ATTN_N_SITE;
     REFUSED(attn_run_request(host, &request, &result, &err), "site");
-    patch.site = ATTN_SITE_LOGITS;
+    patch.at.site = ATTN_SITE_LOGITS;
     REFUSED(attn_run_request(host, &request, &result, &err), "patches");
-    patch.site = ATTN_SITE_Z, patch.layer = -1;
+    patch.at.site = ATTN_SITE_Z, patch.at.layer = -1;
     REFUSED(attn_run_request(host, &request, &result, &err), "patches");
-    patch.layer = 0, patch.head = -2;
+    patch.at.layer = 0, patch.at.head = -2;
     REFUSED(attn_run_request(host, &request, &result, &err), "patches");
-    patch.head = 0;
+    patch.at.head = 0;
     REFUSED(attn_run_request(host, &request, &result, &err), "blocks.0.attn.hook_z");
     request = good, request.edits.n_knockout = 1, request.edits.knockouts = &knockout;
     knockout.keys = "0", knockout.later[1] = number;
@@ -731,15 +731,15 @@ START_TEST(lists_that_are_lacking_are_named)
     REFUSED(attn_run_request(host, &request, &result, &err), "steerings");
     request.edits.steerings = &steering, steering.values.rank = 1;
     REFUSED(attn_run_request(host, &request, &result, &err), "steerings");
-    steering.values.data = number, steering.site = ATTN_N_SITE;
+    steering.values.data = number, steering.at.site = ATTN_N_SITE;
     REFUSED(attn_run_request(host, &request, &result, &err), "site");
-    steering.site = ATTN_SITE_LOGITS;
+    steering.at.site = ATTN_SITE_LOGITS;
     REFUSED(attn_run_request(host, &request, &result, &err), "steer");
-    steering.site = ATTN_SITE_Z, steering.layer = -1;
+    steering.at.site = ATTN_SITE_Z, steering.at.layer = -1;
     REFUSED(attn_run_request(host, &request, &result, &err), "steer");
-    steering.layer = 0;
+    steering.at.layer = 0;
     REFUSED(attn_run_request(host, &request, &result, &err), "names no head");
-    steering.head = 0;
+    steering.at.head = 0;
     REFUSED(attn_run_request(host, &request, &result, &err), "has the shape");
     steering.values.rank = 3, steering.values.shape[2] = 1;
     REFUSED(attn_run_request(host, &request, &result, &err), "has the shape");

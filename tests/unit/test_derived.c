@@ -251,7 +251,7 @@ static void check_zeroing(const struct setting *setting, int layer)
         struct attn_edit edit = ATTN_EDIT_DEFAULT;
         struct performed without;
 
-        edit.site = ATTN_SITE_V, edit.layer = layer, edit.op = ATTN_EDIT_ZERO;
+        edit.at.site = ATTN_SITE_V, edit.at.layer = layer, edit.op = ATTN_EDIT_ZERO;
         edit.row0 = key, edit.row1 = key + 1;
         without = perform_setting(setting, "resid_post", &edit);
         for (size_t row = 0; row < n; row++)
@@ -524,7 +524,8 @@ START_TEST(an_edit_of_a_layers_input_is_made_once)
     struct attn_request request = request_of(ids, n);
     struct performed p;
 
-    edit.site = ATTN_SITE_RESID_PRE, edit.layer = 1, edit.op = ATTN_EDIT_SCALE, edit.factor = -3;
+    edit.at.site = ATTN_SITE_RESID_PRE, edit.at.layer = 1, edit.op = ATTN_EDIT_SCALE,
+    edit.factor = -3;
     edit.row0 = 2, edit.row1 = 5, edit.col1 = 3;
     request.edits.items = &edit;
     request.edits.n = 1;

@@ -297,9 +297,9 @@ static void add(struct attn_measurement *measurement, enum attn_site site, int l
                 const float *other, const float *exact)
 {
     const size_t n_col = site == ATTN_SITE_Z ? 2 : 3;
-    const struct attn_trace_event event = {.site = site,
-                                           .layer = layer,
-                                           .head = head,
+    const struct attn_trace_event event = {.at.site = site,
+                                           .at.layer = layer,
+                                           .at.head = head,
                                            .n_row = 2,
                                            .n_col = n_col,
                                            .ld = n_col,
@@ -373,7 +373,7 @@ START_TEST(exact_rows_meet_those_of_the_same_queries)
 {
     const float other[] = {1, 0, 0, 0, 1, 0, 0.5F, 0.25F, 0.25F};
     const struct attn_trace_event event = {
-        .site = ATTN_SITE_PATTERN, .n_row = 3, .n_col = 3, .ld = 3, .data = other};
+        .at.site = ATTN_SITE_PATTERN, .n_row = 3, .n_col = 3, .ld = 3, .data = other};
     struct attn_trace_event exact = event;
     struct attn_selection *selection = select_all();
     struct attn_measurement *measurement = measure(selection);

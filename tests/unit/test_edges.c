@@ -38,9 +38,9 @@ static struct attn_edges *make(const struct attn_selection *selection, size_t n_
 
 static struct attn_trace_event event_of(const float *rows, size_t row0, size_t n_row, size_t n_col)
 {
-    return (struct attn_trace_event){.site = ATTN_SITE_PATTERN,
-                                     .layer = 1,
-                                     .head = 2,
+    return (struct attn_trace_event){.at.site = ATTN_SITE_PATTERN,
+                                     .at.layer = 1,
+                                     .at.head = 2,
                                      .row0 = row0,
                                      .n_row = n_row,
                                      .n_col = n_col,

@@ -115,7 +115,7 @@ static void check_cell(struct trial *trial, enum attn_site site, enum attn_edit_
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
     size_t n_different = 0;
 
-    edit.site = site, edit.layer = 1, edit.head = 1, edit.op = op;
+    edit.at.site = site, edit.at.layer = 1, edit.at.head = 1, edit.op = op;
     edit.row0 = 6, edit.row1 = 7, edit.col0 = 2, edit.col1 = 3;
     edit.factor = -3, edit.data = &value, edit.ld = 1;
     run_edits(trial, &edit, 1, N_ID);
@@ -165,12 +165,12 @@ START_TEST(an_edit_reaches_what_is_computed_from_it)
 
         if (!has_site(&trial, site))
             continue;
-        edit.site = (enum attn_site)site, edit.layer = 1, edit.op = ATTN_EDIT_SCALE;
+        edit.at.site = (enum attn_site)site, edit.at.layer = 1, edit.op = ATTN_EDIT_SCALE;
         edit.factor = 2;
         run_edits(&trial, &edit, 1, N_ID);
         ck_assert_msg(!is_same(&trial, ATTN_SITE_LOGITS, ATTN_NO_LAYER),
-                      "doubling %s did not reach the logits", attn_site_name(edit.site));
-        if (attn_site_is_in_layer(edit.site)) {
+                      "doubling %s did not reach the logits", attn_site_name(edit.at.site));
+        if (attn_site_is_in_layer(edit.at.site)) {
             ck_assert(is_same(&trial, ATTN_SITE_RESID_POST, 0));
             ck_assert(site <= ATTN_SITE_Q || is_same(&trial, ATTN_SITE_Q, 1));
         }
@@ -185,8 +185,8 @@ START_TEST(a_masked_key_gets_no_weight_and_rows_still_sum_to_one)
     const struct attn_recorded *pattern;
     struct trial trial;
 
-    edit.site = ATTN_SITE_ATTN_SCORES, edit.op = ATTN_EDIT_MASK;
-    edit.layer = 1, edit.head = 2, edit.row0 = 5, edit.col0 = 3, edit.col1 = 5;
+    edit.at.site = ATTN_SITE_ATTN_SCORES, edit.op = ATTN_EDIT_MASK;
+    edit.at.layer = 1, edit.at.head = 2, edit.row0 = 5, edit.col0 = 3, edit.col1 = 5;
     open_trial(&trial);
     run_edits(&trial, &edit, 1, N_ID);
     pattern = attn_recording_find(&trial.edited, ATTN_SITE_PATTERN, 1);
@@ -208,8 +208,8 @@ START_TEST(a_row_with_every_key_masked_gives_zeros)
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
     struct trial trial;
 
-    edit.site = ATTN_SITE_ATTN_SCORES, edit.op = ATTN_EDIT_MASK;
-    edit.layer = 0, edit.row0 = 4, edit.row1 = 5;
+    edit.at.site = ATTN_SITE_ATTN_SCORES, edit.op = ATTN_EDIT_MASK;
+    edit.at.layer = 0, edit.row0 = 4, edit.row1 = 5;
     open_trial(&trial);
     run_edits(&trial, &edit, 1, N_ID);
     for (size_t h = 0; h < 3; h++)
@@ -236,7 +236,7 @@ START_TEST(edits_that_change_nothing_keep_every_bit)
         if (!has_site(&trial, site))
             continue;
         edits[n] = ATTN_EDIT_DEFAULT;
-        edits[n].site = (enum attn_site)site;
+        edits[n].at.site = (enum attn_site)site;
         edits[n].op = ATTN_EDIT_SCALE;
         edits[n++].factor = 1;
     }
@@ -254,9 +254,9 @@ START_TEST(edits_hold_for_any_split_into_feeds)
     struct attn_error err = {0};
     struct trial trial;
 
-    edits[0].site = ATTN_SITE_K, edits[0].op = ATTN_EDIT_SCALE, edits[0].factor = 0.5F;
-    edits[0].layer = 1, edits[0].row0 = 2, edits[0].row1 = 6;
-    edits[1].site = ATTN_SITE_PATTERN, edits[1].op = ATTN_EDIT_ZERO, edits[1].head = 0;
+    edits[0].at.site = ATTN_SITE_K, edits[0].op = ATTN_EDIT_SCALE, edits[0].factor = 0.5F;
+    edits[0].at.layer = 1, edits[0].row0 = 2, edits[0].row1 = 6;
+    edits[1].at.site = ATTN_SITE_PATTERN, edits[1].op = ATTN_EDIT_ZERO, edits[1].at.head = 0;
     open_trial(&trial);
     attn_recording_init(&whole, attn_model_config(trial.model), N_ID);
     options.edits = edits;
@@ -280,8 +280,9 @@ START_TEST(changed_rows_are_counted)
     struct attn_model *model;
     struct attn_error err = {0};
 
-    edits[0].site = ATTN_SITE_Z, edits[0].layer = 0, edits[0].head = 2;
-    edits[1].site = ATTN_SITE_PATTERN, edits[1].layer = 1, edits[1].head = 0, edits[1].row0 = 4;
+    edits[0].at.site = ATTN_SITE_Z, edits[0].at.layer = 0, edits[0].at.head = 2;
+    edits[1].at.site = ATTN_SITE_PATTERN, edits[1].at.layer = 1, edits[1].at.head = 0,
+    edits[1].row0 = 4;
     options.n_max = N_ID, options.has_logits = true, options.edits = edits, options.n_edit = 2;
     ck_assert(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK);
     ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
@@ -317,7 +318,7 @@ START_TEST(rows_that_stay_as_they_are_are_not_counted)
 
     open_trial(&trial);
     for (int i = 0; i < 3; i++)
-        edits[i].site = ATTN_SITE_ATTN_SCORES, edits[i].layer = 1, edits[i].head = 1,
+        edits[i].at.site = ATTN_SITE_ATTN_SCORES, edits[i].at.layer = 1, edits[i].at.head = 1,
         edits[i].op = ATTN_EDIT_MASK, edits[i].row0 = 2, edits[i].row1 = 6;
     edits[0].col0 = 6; /* hidden by the causal mask already */
     ck_assert_uint_eq(count_rows(trial.model, edits, 1), 0);
@@ -326,7 +327,7 @@ START_TEST(rows_that_stay_as_they_are_are_not_counted)
     edits[1].col0 = 0, edits[1].col1 = 1;
     edits[2].col0 = 2, edits[2].col1 = 3;
     ck_assert_uint_eq(count_rows(trial.model, edits, 3), 4);
-    edits[0] = ATTN_EDIT_DEFAULT, edits[0].site = ATTN_SITE_Z, edits[0].layer = 0;
+    edits[0] = ATTN_EDIT_DEFAULT, edits[0].at.site = ATTN_SITE_Z, edits[0].at.layer = 0;
     edits[0].op = ATTN_EDIT_SCALE, edits[0].factor = 1;
     ck_assert_uint_eq(count_rows(trial.model, edits, 1), 0);
     edits[0].factor = 2, edits[1] = edits[0];
@@ -345,11 +346,11 @@ START_TEST(edits_without_effect_are_known_one_by_one)
     struct trial trial;
 
     open_trial(&trial);
-    edits[0].site = ATTN_SITE_Z, edits[0].layer = 0, edits[0].head = 2;
+    edits[0].at.site = ATTN_SITE_Z, edits[0].at.layer = 0, edits[0].at.head = 2;
     edits[1] = edits[0], edits[1].op = ATTN_EDIT_SCALE, edits[1].factor = 3; /* of zeros */
-    edits[2].site = ATTN_SITE_ATTN_SCORES, edits[2].layer = 1, edits[2].op = ATTN_EDIT_MASK;
+    edits[2].at.site = ATTN_SITE_ATTN_SCORES, edits[2].at.layer = 1, edits[2].op = ATTN_EDIT_MASK;
     edits[2].row0 = 2, edits[2].row1 = 6, edits[2].col0 = 6;
-    edits[3].site = ATTN_SITE_RESID_POST, edits[3].layer = 2, edits[3].row0 = N_ID - 1;
+    edits[3].at.site = ATTN_SITE_RESID_POST, edits[3].at.layer = 2, edits[3].row0 = N_ID - 1;
     for (int n_thread = 1; n_thread <= 3; n_thread += 2) {
         struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
         struct attn_session *session;
@@ -392,7 +393,7 @@ START_TEST(a_vector_is_added_at_every_position)
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
     struct trial trial;
 
-    edit.site = ATTN_SITE_RESID_PRE, edit.layer = 1, edit.op = ATTN_EDIT_ADD;
+    edit.at.site = ATTN_SITE_RESID_PRE, edit.at.layer = 1, edit.op = ATTN_EDIT_ADD;
     edit.row0 = 2, edit.col0 = 3, edit.col1 = 5, edit.data = vector, edit.ld = 0;
     open_trial(&trial);
     for (size_t step = 1; step <= N_ID; step += 3) {
@@ -416,7 +417,8 @@ START_TEST(scores_that_are_masked_stay_so_when_they_are_multiplied)
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
     struct trial trial;
 
-    edit.site = ATTN_SITE_ATTN_SCORES, edit.layer = 0, edit.op = ATTN_EDIT_SCALE, edit.factor = 0;
+    edit.at.site = ATTN_SITE_ATTN_SCORES, edit.at.layer = 0, edit.op = ATTN_EDIT_SCALE,
+    edit.factor = 0;
     open_trial(&trial);
     run_edits(&trial, &edit, 1, N_ID);
     for (size_t row = 0; row < N_ID; row++)
@@ -435,17 +437,17 @@ START_TEST(edits_that_do_not_fit_the_model_are_refused)
     struct trial trial;
 
     open_trial(&trial);
-    edit = ATTN_EDIT_DEFAULT, edit.site = ATTN_SITE_Z, edit.layer = 3;
+    edit = ATTN_EDIT_DEFAULT, edit.at.site = ATTN_SITE_Z, edit.at.layer = 3;
     check_refused(trial.model, &edit, "layer 3, expected 0 to 2");
-    edit = ATTN_EDIT_DEFAULT, edit.site = ATTN_SITE_Z, edit.head = 3;
+    edit = ATTN_EDIT_DEFAULT, edit.at.site = ATTN_SITE_Z, edit.at.head = 3;
     check_refused(trial.model, &edit, "head 3, expected 0 to 2");
-    edit = ATTN_EDIT_DEFAULT, edit.site = ATTN_SITE_Z, edit.row0 = N_ID;
+    edit = ATTN_EDIT_DEFAULT, edit.at.site = ATTN_SITE_Z, edit.row0 = N_ID;
     check_refused(trial.model, &edit, "positions");
-    edit = ATTN_EDIT_DEFAULT, edit.site = ATTN_SITE_Z, edit.col1 = 6;
+    edit = ATTN_EDIT_DEFAULT, edit.at.site = ATTN_SITE_Z, edit.col1 = 6;
     check_refused(trial.model, &edit, "columns");
-    edit = ATTN_EDIT_DEFAULT, edit.site = ATTN_SITE_PATTERN, edit.op = ATTN_EDIT_MASK;
+    edit = ATTN_EDIT_DEFAULT, edit.at.site = ATTN_SITE_PATTERN, edit.op = ATTN_EDIT_MASK;
     check_refused(trial.model, &edit, "masks 'pattern'");
-    edit = ATTN_EDIT_DEFAULT, edit.site = ATTN_SITE_Z, edit.op = ATTN_EDIT_ADD;
+    edit = ATTN_EDIT_DEFAULT, edit.at.site = ATTN_SITE_Z, edit.op = ATTN_EDIT_ADD;
     check_refused(trial.model, &edit, "needs data");
     edit.data = &(float){1}, edit.col1 = 2, edit.ld = 2;
     check_refused(trial.model, &edit, "needs data");

@@ -188,7 +188,7 @@ static enum attn_status compare_rows(void *user, const struct attn_trace_event *
 {
     struct beside *beside = user;
     const size_t *shape = beside->all->shape;
-    const size_t head = event->head == ATTN_ALL_HEADS ? 0 : (size_t)event->head;
+    const size_t head = event->at.head == ATTN_ALL_HEADS ? 0 : (size_t)event->at.head;
 
     (void)err;
     for (size_t i = 0; i < event->n_row; i++, beside->n_row++) {
@@ -197,7 +197,7 @@ static enum attn_status compare_rows(void *user, const struct attn_trace_event *
                           : beside->layout == ATTN_LAYOUT_QUERY ? row * shape[1] + head
                                                                 : row;
 
-        attn_assert_same_bits(attn_site_name(event->site), event->data + i * event->ld,
+        attn_assert_same_bits(attn_site_name(event->at.site), event->data + i * event->ld,
                               beside->all->data + at * event->n_col, event->n_col);
     }
     return ATTN_OK;

@@ -572,8 +572,8 @@ static void restart_many(struct fixture *f, enum attn_answer_metric metric, cons
     for (int layer = (int)config->n_layer - 1; layer >= 0; layer--)
         for (int head = 0; head < (int)config->n_head && n < MOST_CHANGES - 1; head++) {
             edits[n] = ATTN_EDIT_DEFAULT;
-            edits[n].site = ATTN_SITE_Z;
-            edits[n].layer = layer, edits[n].head = head;
+            edits[n].at.site = ATTN_SITE_Z;
+            edits[n].at.layer = layer, edits[n].at.head = head;
             edits[n].row0 = n % 2;
             changes[n] = (struct attn_trial_change){&edits[n], 1};
             n++;
@@ -617,9 +617,9 @@ static void restart(struct fixture *f)
     ck_assert(attn_run_prepare(f->host, &f->request, &run, &f->err) == ATTN_OK);
     ck_assert(attn_run_find_answer(run, &args, &answer, &f->err) == ATTN_OK);
     ck_assert(attn_trials_start(run, &answer, ATTN_SITE_Z, &trials, &f->err) == ATTN_OK);
-    edit.site = ATTN_SITE_Z;
-    edit.layer = 1;
-    edit.head = 0;
+    edit.at.site = ATTN_SITE_Z;
+    edit.at.layer = 1;
+    edit.at.head = 0;
     ck_assert(trials.can_skip);
     ck_assert(attn_trials_perform(&trials, &change, 1, &late, &f->err) == ATTN_OK);
     trials.can_skip = false;

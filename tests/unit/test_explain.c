@@ -169,7 +169,7 @@ START_TEST(sums_that_differ_are_a_failed_check)
         const struct attn_explanation *row = NULL;
         struct attn_error err = {0};
 
-        edit.site = edited[i].site;
+        edit.at.site = edited[i].site;
         edit.op = ATTN_EDIT_SCALE;
         edit.factor = 0.5F;
         feed(explainer, &edit, 1);
@@ -200,7 +200,7 @@ static enum attn_status meddle(void *user, const struct attn_trace_event *event,
 
     ck_assert(row != NULL && event->n_row == 1);
     memcpy(row, event->data, event->n_col * sizeof *row);
-    row[event->n_col / 2] *= event->site == meddling->site ? meddling->factor : 1;
+    row[event->n_col / 2] *= event->at.site == meddling->site ? meddling->factor : 1;
     changed.data = row;
     status = meddling->trace->on_event(meddling->trace->user, &changed, err);
     free(row);
@@ -429,8 +429,8 @@ START_TEST(what_has_no_such_row_is_refused)
     refused.attention = linear;
     assert_refused(&refused, "softmax");
     refused = args;
-    edit.layer = LAYER;
-    edit.head = HEAD;
+    edit.at.layer = LAYER;
+    edit.at.head = HEAD;
     refused.edits = &edit;
     refused.n_edit = 1;
     assert_refused(&refused, "ablated");

@@ -71,7 +71,7 @@ static void play(struct attn_writer *writer, const struct matrix *m)
     for (size_t i = 0; i < m->n; i++) {
         size_t n = 0;
         struct attn_error err = {0};
-        const struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
+        const struct attn_trace_event event = {.at.site = ATTN_SITE_PATTERN,
                                                .row0 = i,
                                                .n_row = 1,
                                                .n_col = m->n,
@@ -383,9 +383,9 @@ static void fail_everywhere(const char *format, const struct attn_picture_option
         for (size_t at = 0; at < n_layer * n_head * N && status == ATTN_OK; at++) {
             const size_t i = at % N;
             float values[N];
-            const struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
-                                                   .layer = (int)(at / N / n_head),
-                                                   .head = (int)(at / N % n_head),
+            const struct attn_trace_event event = {.at.site = ATTN_SITE_PATTERN,
+                                                   .at.layer = (int)(at / N / n_head),
+                                                   .at.head = (int)(at / N % n_head),
                                                    .row0 = i,
                                                    .n_row = 1,
                                                    .n_col = N,

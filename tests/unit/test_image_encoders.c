@@ -278,9 +278,9 @@ END_TEST
 START_TEST(edits_reach_patches_and_the_row_of_a_classifier)
 {
     const struct attn_edit embed = {
-        .site = ATTN_SITE_EMBED, .row1 = SIZE_MAX, .col1 = SIZE_MAX, .op = ATTN_EDIT_ZERO};
+        .at.site = ATTN_SITE_EMBED, .row1 = SIZE_MAX, .col1 = SIZE_MAX, .op = ATTN_EDIT_ZERO};
     struct attn_edit edit = {
-        .site = ATTN_SITE_LOGITS, .row1 = 1, .col0 = 1, .col1 = 2, .op = ATTN_EDIT_ZERO};
+        .at.site = ATTN_SITE_LOGITS, .row1 = 1, .col0 = 1, .col1 = 2, .op = ATTN_EDIT_ZERO};
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_recording plain, edited;
     struct attn_session *session;

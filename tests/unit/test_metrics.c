@@ -80,7 +80,7 @@ static void measure(const char *name, const struct matrix *m, bool is_sparse,
         float kept[N];
         int32_t keys[N];
         size_t n = 0;
-        struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
+        struct attn_trace_event event = {.at.site = ATTN_SITE_PATTERN,
                                          .row0 = i,
                                          .n_row = 1,
                                          .n_col = N,
@@ -411,8 +411,8 @@ START_TEST(typical_patterns_are_means_over_texts)
 
     ck_assert_int_eq(attn_head_patterns_create(2, 2, &patterns, NULL), ATTN_OK);
     for (int text = 0; text < 2; text++) {
-        const struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
-                                               .layer = 1,
+        const struct attn_trace_event event = {.at.site = ATTN_SITE_PATTERN,
+                                               .at.layer = 1,
                                                .n_row = 2,
                                                .n_col = 2,
                                                .ld = 2,

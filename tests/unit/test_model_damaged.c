@@ -158,14 +158,15 @@ static enum attn_status check_event(void *user, const struct attn_trace_event *e
 
         for (size_t j = 0; j < n; j++) {
             float value = event->data[i * event->ld + j];
-            bool is_masked = event->site == ATTN_SITE_ATTN_SCORES && event->is_causal &&
+            bool is_masked = event->at.site == ATTN_SITE_ATTN_SCORES && event->is_causal &&
                              j > event->row0 + i && value < 0;
             uint32_t bits;
 
             ck_assert_msg(isfinite(value) || is_masked, "%s: layer %d is told %s that is %g",
-                          told->where, event->layer, attn_site_name(event->site), (double)value);
+                          told->where, event->at.layer, attn_site_name(event->at.site),
+                          (double)value);
             memcpy(&bits, &value, sizeof bits);
-            if (event->site != ATTN_SITE_QK || !event->is_causal || j <= event->row0 + i)
+            if (event->at.site != ATTN_SITE_QK || !event->is_causal || j <= event->row0 + i)
                 told->hash = (told->hash ^ bits) * 0x100000001b3;
         }
     }

@@ -139,7 +139,7 @@ START_TEST(qk_has_no_mask_and_scores_may_be_infinite)
     struct attn_sink *sink;
     const float rows[] = {1, 2, 3, -__builtin_inff(), 5, 6, 7, 8, 9};
     struct attn_trace_event event = {
-        .head = 1, .n_row = 3, .n_col = 3, .ld = 3, .data = rows, .is_causal = true};
+        .at.head = 1, .n_row = 3, .n_col = 3, .ld = 3, .data = rows, .is_causal = true};
     static const char *const expected[] = {"1,2,3\n1|b,-inf,5,6\n2|c,7,8,9\n",
                                            "1,,\n1|b,-inf,5,\n2|c,7,8,9\n"};
     static const char *const letters[ATTN_MADE_UP_MAX] = {"a", "b", "c"};
@@ -150,7 +150,7 @@ START_TEST(qk_has_no_mask_and_scores_may_be_infinite)
         size_t size;
 
         attn_made_up_run_select(&made, i == 0 ? "qk" : "attn_scores", "0.1", "all");
-        event.site = i == 0 ? ATTN_SITE_QK : ATTN_SITE_ATTN_SCORES;
+        event.at.site = i == 0 ? ATTN_SITE_QK : ATTN_SITE_ATTN_SCORES;
         attn_sink_create_memory(&sink, &err);
         attn_writer_create_sink(attn_format_find("csv"), sink, &made.run,
                                 &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err);
@@ -277,7 +277,7 @@ START_TEST(an_abandoned_run_leaves_whole_files_or_nothing)
     struct attn_writer *writer;
     const float row[3] = {1, 2, 3};
     struct attn_trace_event event = {
-        .site = ATTN_SITE_PATTERN, .n_row = 1, .n_col = 3, .ld = 3, .data = row};
+        .at.site = ATTN_SITE_PATTERN, .n_row = 1, .n_col = 3, .ld = 3, .data = row};
     struct stat info;
 
     set_up(&attn_made_up_small, words);

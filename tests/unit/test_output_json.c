@@ -123,8 +123,8 @@ START_TEST(what_is_not_finite_is_null)
     struct attn_writer *writer;
     struct attn_sink *sink;
     const float row[3] = {NAN, -INFINITY, 1e-7F};
-    const struct attn_trace_event event = {.site = ATTN_SITE_RESID_POST,
-                                           .head = ATTN_ALL_HEADS,
+    const struct attn_trace_event event = {.at.site = ATTN_SITE_RESID_POST,
+                                           .at.head = ATTN_ALL_HEADS,
                                            .n_row = 1,
                                            .n_col = 3,
                                            .ld = 3,
@@ -272,9 +272,9 @@ START_TEST(rows_out_of_order_are_refused)
     struct attn_writer *writer;
     struct attn_sink *sink;
     const float row[3] = {1, 2, 3};
-    struct attn_trace_event event = {.site = ATTN_SITE_EMBED,
-                                     .layer = ATTN_NO_LAYER,
-                                     .head = ATTN_ALL_HEADS,
+    struct attn_trace_event event = {.at.site = ATTN_SITE_EMBED,
+                                     .at.layer = ATTN_NO_LAYER,
+                                     .at.head = ATTN_ALL_HEADS,
                                      .n_row = 1,
                                      .n_col = 3,
                                      .ld = 3,

@@ -59,8 +59,8 @@ static void play(struct attn_writer *writer, size_t end, const struct attn_selec
     for (event.row0 = 0; event.row0 < end; event.row0 += N_ROW) {
         fill(block, event.row0);
         for (int site = ATTN_SITE_ATTN_SCORES; site <= ATTN_SITE_PATTERN; site++) {
-            event.site = (enum attn_site)site;
-            if (attn_selection_wants(selection, event.site, 0))
+            event.at.site = (enum attn_site)site;
+            if (attn_selection_wants(selection, event.at.site, 0))
                 ck_assert_msg(attn_writer_event(writer, &event, &err) == ATTN_OK, "%s",
                               err.message);
         }

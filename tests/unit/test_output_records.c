@@ -32,6 +32,7 @@ static void set_up(void)
     form.fields = ATTN_RECORD_FIELD_BIT(IDS) | ATTN_RECORD_FIELD_BIT(MEASURES);
     form.measures = ATTN_MEASURE_BIT(ATTN_MEASURE_ENTROPY) | ATTN_MEASURE_BIT(ATTN_MEASURE_FIRST);
     form.n_layer = N_LAYER;
+    form.n_stack = 1;
     form.n_head = N_HEAD;
     attn_folder_enter();
 }
@@ -264,9 +265,9 @@ END_TEST
 START_TEST(an_edge_is_a_line)
 {
     static const float rows[] = {1, 9, 9, 0.25F, 0.75F, 9, 0.5F, 0.25F, 0.25F};
-    struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
-                                     .layer = 1,
-                                     .head = 1,
+    struct attn_trace_event event = {.at.site = ATTN_SITE_PATTERN,
+                                     .at.layer = 1,
+                                     .at.head = 1,
                                      .n_row = 3,
                                      .n_col = 3,
                                      .ld = 3,
@@ -533,7 +534,7 @@ START_TEST(a_run_that_is_gone_on_with_gives_the_same_bytes)
 
     set_up();
     host = attn_open_host("life-is-short", NULL);
-    form.n_layer = form.n_head = 1;
+    form.n_layer = form.n_stack = form.n_head = 1;
     records = open_items(all_items, N_ITEM, false);
     write_some(records, 0, N_RECORD);
     finish(records);
@@ -574,7 +575,7 @@ START_TEST(what_was_flushed_changes_only_where_a_part_says_so)
 
     set_up();
     host = attn_open_host("life-is-short", NULL);
-    form.n_layer = form.n_head = 1;
+    form.n_layer = form.n_stack = form.n_head = 1;
     records = open_items(all_items, N_ITEM, false);
     write_some(records, 0, 3);
     ck_assert_int_eq(attn_records_flush(records, false, NULL), ATTN_OK);
@@ -787,7 +788,7 @@ START_TEST(memory_that_runs_out_is_reported)
 
     set_up();
     host = attn_open_host("life-is-short", NULL);
-    form.n_layer = form.n_head = 1;
+    form.n_layer = form.n_stack = form.n_head = 1;
     form.fields = 2 * ATTN_RECORD_FIELD_BIT(TENSORS) - 1;
     run = run_text(host, &request, "Life is short", &capture);
     for (long n = 0; status != ATTN_OK; n++) {

@@ -40,7 +40,7 @@ static char *text_of(const char *format, enum attn_site site, bool has_tokens)
 {
     static const float values[] = {0.5F, 0.25F, 0.25F, 0, 0.75F, 0.25F};
     bool is_matrix = site == ATTN_SITE_PATTERN;
-    struct attn_trace_event event = {.site = site,
+    struct attn_trace_event event = {.at.site = site,
                                      .n_row = is_matrix ? 2 : 3,
                                      .n_col = is_matrix ? 3 : 1,
                                      .ld = is_matrix ? 3 : 1,

@@ -397,7 +397,7 @@ static enum attn_status tell_keys(enum attn_site site, const int32_t *keys, cons
                                   struct attn_error *err)
 {
     static const float values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    struct attn_trace_event event = {.site = site,
+    struct attn_trace_event event = {.at.site = site,
                                      .n_row = 2,
                                      .n_col = site == ATTN_SITE_Z ? small.d_value : 20,
                                      .ld = 4,

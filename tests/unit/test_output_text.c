@@ -303,9 +303,9 @@ START_TEST(events_outside_the_selection_are_refused)
 {
     struct attn_made_up_run made;
     const float data[8] = {0};
-    const struct attn_trace_event good = {.site = ATTN_SITE_PATTERN,
-                                          .layer = 1,
-                                          .head = 1,
+    const struct attn_trace_event good = {.at.site = ATTN_SITE_PATTERN,
+                                          .at.layer = 1,
+                                          .at.head = 1,
                                           .row0 = 1,
                                           .n_row = 1,
                                           .n_col = 3,
@@ -317,13 +317,13 @@ START_TEST(events_outside_the_selection_are_refused)
     attn_made_up_run_select(&made, "pattern", "1.1", "1,2");
     for (int i = 0; i < 8; i++)
         events[i] = good;
-    events[0].site = ATTN_SITE_Z;
-    events[1].layer = 0;
-    events[2].head = 0;
+    events[0].at.site = ATTN_SITE_Z;
+    events[1].at.layer = 0;
+    events[2].at.head = 0;
     events[3].row0 = 0;
     events[4].n_row = 3;
     events[5].n_col = 4, events[5].ld = 4;
-    events[6].layer = 7;
+    events[6].at.layer = 7;
     events[7].ld = 2;
     for (int i = -1; i < 8; i++) {
         struct attn_error err = {0};

@@ -36,8 +36,8 @@ static enum attn_status tell(struct attn_writer *writer, bool is_sparse, int n_h
     enum attn_status status = ATTN_OK;
 
     for (int head = 0; head < n_head && status == ATTN_OK; head++) {
-        const struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
-                                               .head = head,
+        const struct attn_trace_event event = {.at.site = ATTN_SITE_PATTERN,
+                                               .at.head = head,
                                                .n_row = N,
                                                .n_col = N,
                                                .ld = N,

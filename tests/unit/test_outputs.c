@@ -55,8 +55,12 @@ static struct attn_outputs *open_all(const struct attn_output *items, size_t n)
 static enum attn_status tell(struct attn_outputs *outputs, struct attn_error *err)
 {
     static const float row[] = {1, 0, 0};
-    const struct attn_trace_event event = {
-        .site = ATTN_SITE_PATTERN, .n_row = 1, .n_col = 3, .ld = 3, .data = row, .is_causal = true};
+    const struct attn_trace_event event = {.at.site = ATTN_SITE_PATTERN,
+                                           .n_row = 1,
+                                           .n_col = 3,
+                                           .ld = 3,
+                                           .data = row,
+                                           .is_causal = true};
 
     return attn_outputs_event(outputs, &event, err);
 }

@@ -394,9 +394,9 @@ START_TEST(weights_outside_0_to_1_and_not_finite_are_told)
     struct attn_writer *writer;
     struct attn_sink *sink;
     const float row[5] = {NAN, -1, 0.25F, INFINITY, 2};
-    struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
-                                     .layer = 1,
-                                     .head = 2,
+    struct attn_trace_event event = {.at.site = ATTN_SITE_PATTERN,
+                                     .at.layer = 1,
+                                     .at.head = 2,
                                      .n_row = 1,
                                      .n_col = 5,
                                      .ld = 5,

@@ -370,9 +370,9 @@ static void add_change(struct changes *changes, enum attn_site site, int layer, 
     struct attn_edit *edit = &changes->edits[n];
 
     *edit = ATTN_EDIT_DEFAULT;
-    edit->site = site;
-    edit->layer = layer;
-    edit->head = head;
+    edit->at.site = site;
+    edit->at.layer = layer;
+    edit->at.head = head;
     edit->row0 = n % 3; /* all positions, or but the first */
     edit->row1 = n % 5 == 0 ? N_ID - 1 : SIZE_MAX;
     edit->op = n % 2 == 0 ? ATTN_EDIT_ZERO : ATTN_EDIT_SCALE;
@@ -428,8 +428,8 @@ static void compare_replies(const struct subject *subject, const struct changes 
     if (!is_equal)
         ck_abort_msg(
             "%s: change %zu, %s of layer %d and %zu more: %a, KL %a; of a whole run %a, KL %a",
-            subject->name, i, edit != NULL ? attn_site_name(edit->site) : "nothing",
-            edit != NULL ? edit->layer : -1, changes->items[i].n_edit, late->reply.value,
+            subject->name, i, edit != NULL ? attn_site_name(edit->at.site) : "nothing",
+            edit != NULL ? edit->at.layer : -1, changes->items[i].n_edit, late->reply.value,
             late->reply.kl, whole->reply.value, whole->reply.kl);
 }
 

@@ -185,7 +185,7 @@ START_TEST(takes_a_patch_whose_array_is_in_memory)
     const float *rows = attn_capture_tensor(from, ATTN_SITE_RESID_MID, 1);
     const size_t last = (dims.n_position - 1) * dims.d_model;
 
-    patch.site = ATTN_SITE_RESID_MID, patch.layer = 1, patch.positions = "-1";
+    patch.at.site = ATTN_SITE_RESID_MID, patch.at.layer = 1, patch.positions = "-1";
     patch.values =
         (struct attn_ndarray){.rank = 2, .shape = {dims.n_position, dims.d_model}, .data = rows};
     request.input = text_request().input, request.edits.patches = &patch, request.edits.n_patch = 1;
@@ -449,10 +449,10 @@ START_TEST(names_the_edits_that_change_nothing)
     struct attn_run *run;
     char notes[1024] = "";
 
-    edits[0].site = ATTN_SITE_Z, edits[0].layer = 2, edits[0].head = 1;
-    edits[1].site = ATTN_SITE_Z, edits[1].layer = 0;
+    edits[0].at.site = ATTN_SITE_Z, edits[0].at.layer = 2, edits[0].at.head = 1;
+    edits[1].at.site = ATTN_SITE_Z, edits[1].at.layer = 0;
     edits[2] = edits[1], edits[2].op = ATTN_EDIT_SCALE; /* of zeros */
-    edits[3].site = ATTN_SITE_LOGITS, edits[3].op = ATTN_EDIT_SCALE, edits[3].factor = 2;
+    edits[3].at.site = ATTN_SITE_LOGITS, edits[3].op = ATTN_EDIT_SCALE, edits[3].factor = 2;
     request.edits.items = edits, request.edits.n = 4;
     request.edits.ablate = "2.0,1.0,2.2", request.edits.ablate_mean = "2.*";
     request.selection.queries = "0";
@@ -614,7 +614,7 @@ START_TEST(takes_steering_whose_vector_is_in_memory)
     ck_assert_uint_le(dims.d_model, 64);
     for (size_t i = 0; i < dims.d_model; i++)
         vector[i] = (float)i - 2;
-    steering.site = ATTN_SITE_RESID_MID, steering.layer = 1;
+    steering.at.site = ATTN_SITE_RESID_MID, steering.at.layer = 1;
     for (int is_added = 1; is_added >= 0; is_added--) {
         steering.values =
             (struct attn_ndarray){.rank = is_added, .shape = {dims.d_model}, .data = vector};

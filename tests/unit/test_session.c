@@ -251,9 +251,9 @@ static enum attn_status compare(void *user, const struct attn_trace_event *event
 {
     struct checker *checker = user;
     const struct attn_recorded *record =
-        attn_recording_find(checker->expected, event->site, event->layer);
-    const enum attn_site_layout layout = attn_site_layout(event->site);
-    const size_t h = event->head == ATTN_ALL_HEADS ? 0 : (size_t)event->head;
+        attn_recording_find(checker->expected, event->at.site, event->at.layer);
+    const enum attn_site_layout layout = attn_site_layout(event->at.site);
+    const size_t h = event->at.head == ATTN_ALL_HEADS ? 0 : (size_t)event->at.head;
 
     (void)err;
     for (size_t i = 0; i < event->n_row; i++) {
@@ -263,9 +263,9 @@ static enum attn_status compare(void *user, const struct attn_trace_event *event
                                                           : p * record->shape[1] + h;
         size_t n = event->n_col;
 
-        if (event->site == ATTN_SITE_QK && event->is_causal)
+        if (event->at.site == ATTN_SITE_QK && event->is_causal)
             n = p + 1; /* the rest is not kept by the recording */
-        attn_assert_same_bits(attn_site_name(event->site), event->data + i * event->ld,
+        attn_assert_same_bits(attn_site_name(event->at.site), event->data + i * event->ld,
                               record->data + row * record->shape[record->rank - 1], n);
         checker->n_value += event->n_col;
     }
@@ -459,7 +459,7 @@ static enum attn_status digest_event(void *user, const struct attn_trace_event *
     struct digest *digest = user;
 
     (void)err;
-    if (digest->n_event++ > 0 && event->site < digest->last.site)
+    if (digest->n_event++ > 0 && event->at.site < digest->last.at.site)
         digest->is_in_order = false;
     digest->last = *event;
     for (size_t i = 0; i < event->n_row; i++) {
@@ -468,7 +468,7 @@ static enum attn_status digest_event(void *user, const struct attn_trace_event *
 
         for (size_t b = 0; b < event->n_col * sizeof(float); b++)
             hash = (hash ^ bytes[b]) * UINT64_C(1099511628211);
-        digest->rows[event->site - ATTN_SITE_QK][event->head][event->row0 + i] = hash;
+        digest->rows[event->at.site - ATTN_SITE_QK][event->at.head][event->row0 + i] = hash;
     }
     return ATTN_OK;
 }

@@ -294,7 +294,8 @@ START_TEST(a_head_may_be_ablated_in_sparse_kinds)
         const struct attn_recorded *z;
 
         open_trial(&trial, WIDE, sparse[i]);
-        edit.site = ATTN_SITE_PATTERN, edit.layer = 0, edit.head = 1, edit.op = ATTN_EDIT_ZERO;
+        edit.at.site = ATTN_SITE_PATTERN, edit.at.layer = 0, edit.at.head = 1,
+        edit.op = ATTN_EDIT_ZERO;
         trial.options.edits = &edit;
         trial.options.n_edit = 1;
         run(&trial, &recording, N, N);
@@ -327,7 +328,7 @@ START_TEST(what_cannot_be_is_refused)
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
     struct trial trial;
 
-    edit.site = ATTN_SITE_PATTERN;
+    edit.at.site = ATTN_SITE_PATTERN;
     open_trial(&trial, WIDE, "linear");
     expect_refusal(&trial, &edit, "linear attention computes z without it");
     attn_model_free(trial.model);

@@ -143,8 +143,8 @@ static struct attn_session *ask_last(const struct fed *fed, enum attn_cache cach
     struct attn_error err = {0};
     struct attn_session *session;
 
-    edits[0].site = ATTN_SITE_Z, edits[1].site = ATTN_SITE_ATTN_OUT;
-    edits[0].layer = (int)attn_model_config(fed->model)->n_layer - 1;
+    edits[0].at.site = ATTN_SITE_Z, edits[1].at.site = ATTN_SITE_ATTN_OUT;
+    edits[0].at.layer = (int)attn_model_config(fed->model)->n_layer - 1;
     edits[0].op = edits[1].op = ATTN_EDIT_SCALE;
     edits[0].factor = 0.5F, edits[1].factor = 1.5F;
     options.n_max = fed->n;

@@ -303,12 +303,12 @@ START_TEST(every_sequence_has_its_own_edits)
     struct attn_session *session;
 
     open_pack(&pack, "tests/fixtures/gpt2-long", NULL, ATTN_COMPUTE_F32);
-    all.site = ATTN_SITE_MLP_OUT, all.layer = 0, all.op = ATTN_EDIT_SCALE, all.factor = 0.5F;
+    all.at.site = ATTN_SITE_MLP_OUT, all.at.layer = 0, all.op = ATTN_EDIT_SCALE, all.factor = 0.5F;
     all.row0 = 3;
     pack.options.edits = &all, pack.options.n_edit = 1;
-    own[0].site = ATTN_SITE_Z, own[0].layer = 0, own[0].head = 1;
-    own[1].site = ATTN_SITE_PATTERN, own[1].layer = 0, own[1].row0 = 2, own[1].row1 = 4;
-    own[2].site = ATTN_SITE_LOGITS, own[2].op = ATTN_EDIT_SCALE, own[2].factor = 2;
+    own[0].at.site = ATTN_SITE_Z, own[0].at.layer = 0, own[0].at.head = 1;
+    own[1].at.site = ATTN_SITE_PATTERN, own[1].at.layer = 0, own[1].row0 = 2, own[1].row1 = 4;
+    own[2].at.site = ATTN_SITE_LOGITS, own[2].op = ATTN_EDIT_SCALE, own[2].factor = 2;
     recording = (struct attn_recording){0};
     attn_recording_init(&recording, pack.config, MOST_ROWS);
     trace.selection = recording.selection;
@@ -337,8 +337,8 @@ START_TEST(effects_of_edits_go_by_the_sequence)
     struct attn_session *session;
 
     open_pack(&pack, "tests/fixtures/gpt2-long", NULL, ATTN_COMPUTE_F32);
-    edits[0].site = ATTN_SITE_MLP_OUT, edits[0].layer = 0, edits[0].row0 = 5;
-    edits[1].site = ATTN_SITE_Z, edits[1].layer = 0, edits[1].head = 1;
+    edits[0].at.site = ATTN_SITE_MLP_OUT, edits[0].at.layer = 0, edits[0].row0 = 5;
+    edits[1].at.site = ATTN_SITE_Z, edits[1].at.layer = 0, edits[1].at.head = 1;
     pack.options.edits = edits, pack.options.n_edit = 2, pack.options.has_logits = true;
     session = create(&pack, NULL);
     for (size_t longest = 9; longest > 0; longest -= 3) {
@@ -369,12 +369,12 @@ static enum attn_status count_and_compare(void *user, const struct attn_trace_ev
                                           struct attn_error *err)
 {
     struct counted *counted = user;
-    const struct attn_recorded *pattern =
-        attn_recording_find(&counted->expected[event->sequence], ATTN_SITE_PATTERN, event->layer);
+    const struct attn_recorded *pattern = attn_recording_find(&counted->expected[event->sequence],
+                                                              ATTN_SITE_PATTERN, event->at.layer);
 
     (void)err;
-    ck_assert_int_eq(event->site, ATTN_SITE_PATTERN);
-    ck_assert_int_eq(event->head, 1);
+    ck_assert_int_eq(event->at.site, ATTN_SITE_PATTERN);
+    ck_assert_int_eq(event->at.head, 1);
     counted->n_row += event->n_row;
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t row = event->row0 + r, n = event->n_col;
@@ -568,7 +568,7 @@ START_TEST(refuses_what_does_not_fit)
     pack.ids[2] = (int32_t)pack.config->n_vocab;
     expect_refusal(session, two, 2, "at position 2 is out of range");
     pack.ids[2] = 0;
-    edit.site = ATTN_SITE_Z, edit.row0 = 3;
+    edit.at.site = ATTN_SITE_Z, edit.row0 = 3;
     two[1].edits = &edit, two[1].n_edit = 1;
     expect_refusal(session, two, 2, "an edit of 'z' names positions 3 to");
     two[1].edits = NULL;

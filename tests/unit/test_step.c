@@ -143,7 +143,7 @@ static void check_edit(struct trial *trial, int site)
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
     ck_assert_ptr_nonnull(watched);
-    edit.site = (enum attn_site)site;
+    edit.at.site = (enum attn_site)site;
     edit.op = ATTN_EDIT_SCALE;
     edit.factor = 0.5F;
     trial->options.edits = &edit;
@@ -151,9 +151,9 @@ static void check_edit(struct trial *trial, int site)
     run(trial, trial->found);
     run_watched(trial, trial->dims.sites, watched);
     ck_assert_msg(memcmp(trial->found, watched, size) == 0, "logits differ when '%s' is watched",
-                  attn_site_name(edit.site));
+                  attn_site_name(edit.at.site));
     ck_assert_msg(memcmp(trial->found, trial->plain, size) != 0, "an edit of '%s' changes nothing",
-                  attn_site_name(edit.site));
+                  attn_site_name(edit.at.site));
     trial->options.edits = NULL;
     trial->options.n_edit = 0;
     free(watched);

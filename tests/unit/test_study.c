@@ -673,15 +673,15 @@ START_TEST(changed_runs_have_the_edits_of_the_run)
         vector[i] = 0.01F * (float)(i % 7);
     for (size_t i = 0; i <= N_EDIT; i++)
         edits[i] = ATTN_EDIT_DEFAULT;
-    edits[0].site = ATTN_SITE_RESID_PRE, edits[0].op = ATTN_EDIT_ADD;
+    edits[0].at.site = ATTN_SITE_RESID_PRE, edits[0].op = ATTN_EDIT_ADD;
     edits[0].data = vector, edits[0].col1 = D_MODEL;
-    edits[1].site = ATTN_SITE_Z, edits[1].head = 5;
+    edits[1].at.site = ATTN_SITE_Z, edits[1].at.head = 5;
     edits[1].op = ATTN_EDIT_SCALE, edits[1].factor = 0.5F;
-    edits[2].site = ATTN_SITE_RESID_PRE, edits[2].layer = 2;
+    edits[2].at.site = ATTN_SITE_RESID_PRE, edits[2].at.layer = 2;
     edits[2].op = ATTN_EDIT_SCALE, edits[2].factor = 1.25F;
-    edits[3].site = ATTN_SITE_ATTN_SCORES, edits[3].layer = 3, edits[3].row0 = 4;
+    edits[3].at.site = ATTN_SITE_ATTN_SCORES, edits[3].at.layer = 3, edits[3].row0 = 4;
     edits[3].op = ATTN_EDIT_MASK, edits[3].col0 = 1, edits[3].col1 = 2;
-    edits[4].site = ATTN_SITE_Z, edits[4].op = ATTN_EDIT_ZERO;
+    edits[4].at.site = ATTN_SITE_Z, edits[4].op = ATTN_EDIT_ZERO;
     request.input = input_of(texts[0]);
     request.edits.items = edits;
     request.edits.n = N_EDIT;
@@ -690,7 +690,7 @@ START_TEST(changed_runs_have_the_edits_of_the_run)
     ck_assert_uint_eq(sum.n_row, 5); /* of the first part, not of the edits */
     expect_near(number_at(table, 0, "value"), run_edited(edits, N_EDIT), 0, "base");
     for (size_t i = 0; i < (size_t)N_LAYER * N_HEAD; i++) {
-        edits[N_EDIT].layer = (int)(i / N_HEAD), edits[N_EDIT].head = (int)(i % N_HEAD);
+        edits[N_EDIT].at.layer = (int)(i / N_HEAD), edits[N_EDIT].at.head = (int)(i % N_HEAD);
         expect_near(number_at(table, 1 + i, "value"), run_edited(edits, N_EDIT + 1), 1 + i, "head");
     }
     attn_table_free(table);

@@ -121,8 +121,8 @@ static struct heard look(const struct matrix *m, const struct attn_picture_optio
         float data[N][N] = {{0}};
         int32_t keys[N][N];
         size_t n_kept[N] = {0};
-        struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
-                                         .layer = layer,
+        struct attn_trace_event event = {.at.site = ATTN_SITE_PATTERN,
+                                         .at.layer = layer,
                                          .row0 = row0,
                                          .n_row = n_row,
                                          .n_col = is_cross[layer] ? N_SOURCE : N,

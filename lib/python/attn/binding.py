@@ -280,6 +280,10 @@ ATTN_TOKENIZER_CHARACTER = 1
 ATTN_TOKENIZER_BPE = 2
 ATTN_TOKENIZER_WORDPIECE = 3
 ATTN_TOKENIZER_UNIGRAM = 4
+ATTN_STACK_ONLY = 0
+ATTN_STACK_ENCODER = 1
+ATTN_STACK_DECODER = 2
+ATTN_STACK_CROSS = 3
 ATTN_EDIT_ZERO = 0
 ATTN_EDIT_SCALE = 1
 ATTN_EDIT_REPLACE = 2
@@ -302,10 +306,6 @@ ATTN_PART_SIMILARITY = 32
 ATTN_PART_ALGORITHM = 64
 ATTN_PART_DROPOUT = 128
 ATTN_PART_DROPOUT_SEED = 256
-ATTN_STACK_ONLY = 0
-ATTN_STACK_ENCODER = 1
-ATTN_STACK_DECODER = 2
-ATTN_STACK_CROSS = 3
 ATTN_CACHE_ALL_LAYERS = 0
 ATTN_CACHE_ONE_LAYER = 1
 ATTN_ORIGIN_DIRECTORY = 0
@@ -637,6 +637,10 @@ class attn_places(Structure):
 
 
 class attn_request_reading(Structure):
+    pass
+
+
+class attn_location(Structure):
     pass
 
 
@@ -1342,10 +1346,14 @@ attn_request_reading._fields_ = [
     ("places", POINTER(attn_places)),
     ("later", c_void_p * 3),
 ]
-attn_edit._fields_ = [
-    ("site", c_int),
+attn_location._fields_ = [
+    ("stack", c_int),
     ("layer", c_int),
     ("head", c_int),
+    ("site", c_int),
+]
+attn_edit._fields_ = [
+    ("at", attn_location),
     ("row0", c_size_t),
     ("row1", c_size_t),
     ("col0", c_size_t),
@@ -1357,9 +1365,7 @@ attn_edit._fields_ = [
     ("later", c_void_p * 4),
 ]
 attn_edit_target._fields_ = [
-    ("site", c_int),
-    ("layer", c_int),
-    ("head", c_int),
+    ("at", attn_location),
     ("row0", c_size_t),
     ("n_row", c_size_t),
     ("n_col", c_size_t),
@@ -1420,9 +1426,7 @@ attn_attention_change._fields_ = [
 ]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
-    ("site", c_int),
-    ("layer", c_int),
-    ("head", c_int),
+    ("at", attn_location),
     ("row0", c_size_t),
     ("n_row", c_size_t),
     ("n_col", c_size_t),
@@ -1653,9 +1657,7 @@ attn_knockout._fields_ = [
     ("later", c_void_p * 4),
 ]
 attn_patch._fields_ = [
-    ("site", c_int),
-    ("layer", c_int),
-    ("head", c_int),
+    ("at", attn_location),
     ("positions", c_char_p),
     ("values", attn_ndarray),
     ("name", c_char_p),
@@ -1663,9 +1665,7 @@ attn_patch._fields_ = [
     ("later", c_void_p * 4),
 ]
 attn_steering._fields_ = [
-    ("site", c_int),
-    ("layer", c_int),
-    ("head", c_int),
+    ("at", attn_location),
     ("positions", c_char_p),
     ("values", attn_ndarray),
     ("factor", c_float),
@@ -2411,7 +2411,7 @@ def ATTN_EACH_OPTIONS_DEFAULT():
 
 
 def ATTN_EDIT_DEFAULT():
-    return attn_edit(layer=-2147483648, head=-1, row1=18446744073709551615, col1=18446744073709551615)
+    return attn_edit(at=attn_location(layer=-2147483648, head=-1), row1=18446744073709551615, col1=18446744073709551615)
 
 
 def ATTN_ENCODE_DEFAULT():
@@ -2451,7 +2451,7 @@ def ATTN_PATCH_ARGS_DEFAULT():
 
 
 def ATTN_PATCH_DEFAULT():
-    return attn_patch(head=-1)
+    return attn_patch(at=attn_location(head=-1))
 
 
 def ATTN_PICTURE_OPTIONS_DEFAULT():
@@ -2471,7 +2471,7 @@ def ATTN_SESSION_OPTIONS_DEFAULT():
 
 
 def ATTN_STEERING_DEFAULT():
-    return attn_steering(head=-1, factor=1)
+    return attn_steering(at=attn_location(head=-1), factor=1)
 
 
 def ATTN_STUDY_ARGS_DEFAULT():
@@ -2530,6 +2530,8 @@ FUNCTIONS = {
     "attn_host_model": (c_void_p, [c_void_p]),
     "attn_host_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_source_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_model_stack_name": (c_char_p, [c_int]),
+    "attn_model_stack_of": (c_int, [POINTER(attn_dims), c_int, c_int, POINTER(c_int)]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
     "attn_selection_add_head": (c_int, [c_void_p, c_int, c_int, POINTER(attn_error)]),
@@ -2553,8 +2555,6 @@ FUNCTIONS = {
     "attn_capture_head": (POINTER(c_float), [c_void_p, c_int, c_int, c_int]),
     "attn_capture_has_cell": (c_bool, [c_void_p, c_int, c_int, c_size_t]),
     "attn_capture_free": (None, [c_void_p]),
-    "attn_model_stack_name": (c_char_p, [c_int]),
-    "attn_model_stack_of": (c_int, [POINTER(attn_dims), c_int, c_int, POINTER(c_int)]),
     "attn_session_create": (c_int, [c_void_p, POINTER(attn_session_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_session_free": (None, [c_void_p]),
     "attn_session_set_source": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
@@ -2581,6 +2581,7 @@ FUNCTIONS = {
     "attn_site_is_in_layer": (c_bool, [c_int]),
     "attn_site_is_of_metric": (c_bool, [c_int]),
     "attn_site_archive_name": (c_size_t, [c_int, c_int, c_char_p]),
+    "attn_location_archive_name": (c_size_t, [POINTER(attn_location), c_char_p]),
     "attn_dims_archive_name": (c_size_t, [POINTER(attn_dims), c_int, c_int, c_char_p]),
     "attn_selection_copy": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_set_layers": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
@@ -2684,7 +2685,6 @@ FUNCTIONS = {
     "attn_attribute_grid": (None, [POINTER(attn_attribute_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_score_grid": (None, [POINTER(attn_score_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
     "attn_diff_grid": (None, [POINTER(attn_diff_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
-    "attn_table_name_stacks": (c_int, [c_void_p, c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),
     "attn_session_projections": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
     "attn_session_logits_last": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),

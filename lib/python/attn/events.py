@@ -5,8 +5,8 @@ from ctypes import c_void_p, cast
 
 from . import binding as c
 from .library import lib
-from .request import SITES
-from .result import lend, stack_of
+from .request import SITES, STACKS
+from .result import lend
 
 _NAMES = {number: name for name, number in SITES.items()}
 
@@ -28,11 +28,11 @@ class Event:
 
     __slots__ = ("site", "stack", "layer", "head", "row0", "data", "keys")
 
-    def __init__(self, event: c.attn_trace_event, dims: c.attn_dims):
-        self.site = _NAMES[event.site]
-        self.stack, layer = stack_of(dims, event.site, event.layer) if dims.has_pairs else ("", event.layer)
-        self.layer = None if layer == c.ATTN_NO_LAYER else layer
-        self.head = None if event.head == c.ATTN_ALL_HEADS else event.head
+    def __init__(self, event: c.attn_trace_event):
+        at = event.at
+        self.site, self.stack = _NAMES[at.site], STACKS[at.stack]
+        self.layer = None if at.layer == c.ATTN_NO_LAYER else at.layer
+        self.head = None if at.head == c.ATTN_ALL_HEADS else at.head
         self.row0, shape = event.row0, (event.n_row, event.n_col)
         self.keys = None
         if event.keys:
@@ -54,11 +54,10 @@ class Listener:
         self.function, self.problem = function, None
         self._on_event = c.attn_trace_fn(self._hear)
         self.trace = c.attn_trace(selection, self._on_event, None)
-        self._dims = lib.attn_selection_dims(selection).contents
 
     def _hear(self, _user, event, error):
         try:
-            self.function(Event(event.contents, self._dims))
+            self.function(Event(event.contents))
         except BaseException as problem:
             self.problem = problem
             return lib.attn_error_set(error, c.ATTN_CANCELED, b"a callback ended the run")

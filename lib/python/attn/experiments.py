@@ -125,7 +125,7 @@ class _Question:
         def compute():
             call(name, self.host.pointer, byref(self.request.struct), byref(args), byref(table), *map(byref, sums))
             grid.update(_grid_of(name, args, table) if hasattr(lib, f"{name}_grid") else {})
-            result = table_of(_named(self.host, table))
+            result = table_of(table)
             result.notes = take_notes() + self.request.notes
             return result
 
@@ -159,18 +159,6 @@ class _Question:
                 value = getattr(found, field)
                 result.info[field] = value.decode() if isinstance(value, bytes) else value
         return result
-
-
-def _named(host: Host, table):
-    """TABLE, or where the model has two stacks and TABLE layers, a copy with a column `stack`; then TABLE is freed."""
-    config = lib.attn_model_config(lib.attn_host_model(host.pointer)).contents
-    named = c_void_p()
-    if config.stack.has_encoder:
-        call("attn_table_name_stacks", table, config.n_layer, byref(named))
-    if not named:
-        return table
-    lib.attn_table_free(table)
-    return named
 
 
 def _grid_of(name: str, args, table) -> dict:
@@ -596,7 +584,7 @@ def similarity(self: Model, text=None, *, limit: int = 0, **options) -> Table:
 
     def compute():
         call("attn_similarity", host.pointer, byref(request.struct), most, byref(table))
-        return table_of(_named(host, table))
+        return table_of(table)
 
     found = interruptible(compute, host.cancel)
     found._drawn = _drawn_of(self, text, dict(rows="number", columns="other_number", values="js", is_pairs=True,

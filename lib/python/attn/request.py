@@ -16,6 +16,7 @@ from .library import call, lib, noting, terminated, utf8
 
 Spec = Union[str, int, Sequence[Any], None]
 
+STACKS = tuple(lib.attn_model_stack_name(stack).decode() for stack in range(c.ATTN_STACK_CROSS + 1))
 SITES = {lib.attn_site_name(site).decode(): site for site in range(c.ATTN_N_SITE)}
 
 
@@ -245,7 +246,7 @@ class Edit:
         self.op, self.site, self.factor = op, site, float(factor)
         places = _places(layer, head)
         self.stacks = {stack for stack, _, _ in places if lib.attn_site_is_in_layer(SITES[site])}
-        self.places = [(_layer_of(site, stack, at), head) for stack, at, head in places]
+        self.places = [_location_of(site, *place) for place in places]
         self.data = None if data is None else _floats(data, "data", (0, 1, 2), "[queries, columns]")
         self.words = queries if isinstance(queries, str) else None  # positions that a text names
         self.rows, self.columns = _range(None if self.words else queries, "queries"), _range(columns, "columns")
@@ -271,9 +272,9 @@ class Edit:
         """FIND gives the positions that a text names."""
         made = []
         parts = [(self.rows, self.data)] if self.words is None else self._parts(find(self.words))
-        for (layer, head), (rows, data) in itertools.product(self.places, parts):
+        for at, (rows, data) in itertools.product(self.places, parts):
             edit = c.ATTN_EDIT_DEFAULT()
-            edit.site, edit.op, edit.factor, edit.layer, edit.head = SITES[self.site], self.op, self.factor, layer, head
+            edit.at, edit.op, edit.factor = at, self.op, self.factor
             (edit.row0, edit.row1), (edit.col0, edit.col1) = rows, self.columns
             if data is not None:
                 edit.data, edit.ld = cast(data.ctypes.data, POINTER(c_float)), data.shape[1]
@@ -283,13 +284,12 @@ class Edit:
     def can_steer(self) -> bool:
         """Whether it adds to or scales whole rows at positions that a text names: each text may have its own."""
         return (self.words is not None and self.op in (c.ATTN_EDIT_ADD, c.ATTN_EDIT_SCALE) and
-                all(layer != c.ATTN_ALL_LAYERS for layer, _ in self.places) and self.columns[0] == 0)
+                all(at.layer != c.ATTN_ALL_LAYERS for at in self.places) and self.columns[0] == 0)
 
     def steerings(self) -> list[c.attn_steering]:
         made = []
-        for layer, head in self.places:
-            steering = c.attn_steering(site=SITES[self.site], layer=layer, head=head, factor=self.factor,
-                                       positions=terminated(self.words or "", "queries"))
+        for at in self.places:
+            steering = c.attn_steering(at=at, factor=self.factor, positions=terminated(self.words or "", "queries"))
             if self.data is not None:
                 steering.values.name, steering.values.rank = b"data", 2
                 steering.values.shape[:2] = self.data.shape
@@ -325,18 +325,16 @@ def _range(value, what):
     return begin, end
 
 
-def _layer_of(site: str, stack: str, layer: int) -> int:
-    """The number of LAYER of STACK in the whole model, in which a layer of a decoder with cross-attention is two."""
-    if not stack:
-        return layer
+def _location_of(site: str, stack: str, layer: int, head: int) -> c.attn_location:
+    """Where SITE of HEAD in LAYER of STACK is."""
     if stack == "encoder":
         raise ValueError("the encoder cannot be edited yet; the decoder can, as 'decoder:0.1' or 'cross:0.1'")
-    if layer == c.ATTN_ALL_LAYERS:
+    if stack and layer == c.ATTN_ALL_LAYERS:
         raise ValueError(f"'{stack}:' needs the number of a layer, as '{stack}:0.1'")
     ends = lib.attn_model_stack_of(byref(_PAIR), SITES[site], 1, byref(c_int())) == c.ATTN_STACK_DECODER
     if ends and stack == "cross":
         raise ValueError(f"cross-attention has no '{site}', expected 'decoder:'")
-    return 2 * layer + (ends or stack == "cross")
+    return c.attn_location(stack=STACKS.index(stack), layer=layer, head=head, site=SITES[site])
 
 
 def _places(layer, head) -> list[tuple[str, int, int]]:

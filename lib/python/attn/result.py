@@ -14,7 +14,7 @@ import numpy as np
 from . import binding as c
 from .errors import ClosedError, Error, Note
 from .library import call, lib, reader
-from .request import SITES
+from .request import SITES, STACKS
 from .table import Table, table_of
 
 NAMES = {site: name for name, site in SITES.items()}
@@ -35,9 +35,6 @@ class Place(NamedTuple):
     stack: str  # "encoder", "decoder" or "cross"
     layer: int  # of that stack
     name: str  # in archives
-
-
-STACKS = tuple(lib.attn_model_stack_name(stack).decode() for stack in range(c.ATTN_STACK_CROSS + 1))
 
 
 def stack_of(dims: c.attn_dims, site: int, layer: int) -> tuple[str, int]:

@@ -1,0 +1,62 @@
+/* location.c - see location_internal.h. */
+#include "trace/location_internal.h"
+
+#include "base/table_internal.h"
+#include "trace/trace_internal.h"
+
+struct attn_location attn_location_of_block(const struct attn_dims *dims, enum attn_site site,
+                                            int block, int head)
+{
+    struct attn_location at = {.head = head, .site = site};
+
+    at.stack = attn_model_stack_of(dims, site, block, &at.layer);
+    return at;
+}
+
+int attn_location_block(const struct attn_location *at)
+{
+    const bool is_of_pair = at->stack == ATTN_STACK_DECODER || at->stack == ATTN_STACK_CROSS;
+    const bool is_second = at->stack == ATTN_STACK_CROSS || attn_site_is_after_attention(at->site);
+
+    return is_of_pair && at->layer >= 0 ? 2 * at->layer + is_second : at->layer;
+}
+
+size_t attn_dims_n_whole_layer(const struct attn_dims *dims)
+{
+    return dims->has_pairs ? dims->n_layer / 2 : dims->n_layer;
+}
+
+void attn_location_put(const struct attn_location *at, struct attn_cell *cells)
+{
+    const bool has_stack = at->stack != ATTN_STACK_ONLY;
+
+    cells[0] = attn_cell_string(has_stack ? attn_model_stack_name(at->stack) : NULL);
+    cells[1] = attn_cell_integer(at->layer);
+}
+
+bool attn_location_read(const struct attn_table *table, size_t row, size_t column,
+                        struct attn_location *at)
+{
+    const struct attn_column *before = column > 0 ? attn_table_column(table, column - 1) : NULL;
+    const struct attn_cell layer = attn_table_cell(table, row, column);
+    struct attn_cell stack;
+
+    *at = (struct attn_location){.layer = ATTN_NO_LAYER, .head = ATTN_ALL_HEADS};
+    if (layer.type != ATTN_VALUE_INTEGER)
+        return false;
+    at->layer = (int)layer.integer;
+    if (before && before->role == ATTN_ROLE_STACK) {
+        stack = attn_table_cell(table, row, column - 1);
+        at->stack = (enum attn_model_stack)(1 + attn_cell_word(&stack, ATTN_STACK_WORDS));
+    }
+    return true;
+}
+
+int attn_location_compare(const struct attn_location *a, const struct attn_location *b)
+{
+    if (a->stack != b->stack)
+        return a->stack < b->stack ? -1 : 1;
+    if (a->layer != b->layer)
+        return a->layer < b->layer ? -1 : 1;
+    return (a->head > b->head) - (a->head < b->head);
+}
