@@ -10,7 +10,8 @@ enum attn_value_type {
     ATTN_VALUE_REAL = 2,
     ATTN_VALUE_TEXT = 3,    /* any bytes; they are escaped where they are written (base/escape.h) */
     ATTN_VALUE_BOOLEAN = 4, /* the integer 0 or 1 */
-    ATTN_VALUE_LIST = 5     /* integers: a shape, the ids of a text */
+    ATTN_VALUE_LIST = 5,    /* integers: a shape, the ids of a text */
+    ATTN_VALUE_REALS = 6    /* a list of reals: a log-probability per token */
 };
 
 /* How the reals of a column are written. */

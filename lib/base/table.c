@@ -20,7 +20,7 @@ struct stored {
         double real;
         size_t offset; /* offset of the text or the list in its buffer, bytes */
     } as;
-    uint32_t size; /* bytes of text, or integers of a list */
+    uint32_t size; /* bytes of text, or numbers of a list */
     enum attn_value_type type;
 };
 
@@ -31,16 +31,17 @@ struct attn_table {
     struct stored *cells; /* [n_row * n_column] owns */
     size_t capacity;      /* cells there is room for */
     struct attn_buffer texts;
-    struct attn_buffer lists; /* whole int64_t, so each is aligned */
+    struct attn_buffer lists; /* whole int64_t and doubles, so each is aligned */
     struct attn_table *about; /* owns; one row, or NULL */
 };
 
 static const char *type_name(enum attn_value_type type)
 {
     static const char *const names[] = {
-        [ATTN_VALUE_MISSING] = "nothing", [ATTN_VALUE_INTEGER] = "an integer",
-        [ATTN_VALUE_REAL] = "a real",     [ATTN_VALUE_TEXT] = "a text",
-        [ATTN_VALUE_BOOLEAN] = "boolean", [ATTN_VALUE_LIST] = "a list"};
+        [ATTN_VALUE_MISSING] = "nothing",      [ATTN_VALUE_INTEGER] = "an integer",
+        [ATTN_VALUE_REAL] = "a real",          [ATTN_VALUE_TEXT] = "a text",
+        [ATTN_VALUE_BOOLEAN] = "boolean",      [ATTN_VALUE_LIST] = "a list",
+        [ATTN_VALUE_REALS] = "a list of reals"};
 
     return names[type];
 }
@@ -58,11 +59,11 @@ static enum attn_status check_column(const char *table, const struct attn_column
             return attn_error_set(err, ATTN_INVALID, "the table '%s' has two columns '%s'",
                                   attn_quote_string(table).text,
                                   attn_quote_string(column->name).text);
-    if (column->type <= ATTN_VALUE_MISSING || column->type > ATTN_VALUE_LIST)
+    if (column->type <= ATTN_VALUE_MISSING || column->type > ATTN_VALUE_REALS)
         return attn_error_set(err, ATTN_INVALID,
                               "column '%s' of the table '%s' has type %d, expected %d to %d",
                               attn_quote_string(column->name).text, attn_quote_string(table).text,
-                              (int)column->type, ATTN_VALUE_INTEGER, ATTN_VALUE_LIST);
+                              (int)column->type, ATTN_VALUE_INTEGER, ATTN_VALUE_REALS);
     if (column->digits < 0 || column->digits > MAX_DIGITS)
         return attn_error_set(err, ATTN_INVALID,
                               "column '%s' of the table '%s' has %d digits, expected 0 to %d",
@@ -155,7 +156,7 @@ static enum attn_status check_cells(const struct attn_table *table, const struct
             return attn_error_set(
                 err, ATTN_INVALID, "'%s' of the table '%s' is %s, expected %s",
                 attn_quote_string(column->name).text, attn_quote_string(table->words).text,
-                cells[i].type <= ATTN_VALUE_LIST ? type_name(cells[i].type) : "of no known type",
+                cells[i].type <= ATTN_VALUE_REALS ? type_name(cells[i].type) : "of no known type",
                 type_name(column->type));
         if (cells[i].size > UINT32_MAX)
             return attn_error_set(err, ATTN_INVALID,
@@ -164,7 +165,8 @@ static enum attn_status check_cells(const struct attn_table *table, const struct
                                   attn_quote_string(table->words).text, cells[i].size, UINT32_MAX);
         if (cells[i].size > 0 &&
             ((cells[i].type == ATTN_VALUE_TEXT && !attn_is_given(cells[i].text, "text", err)) ||
-             (cells[i].type == ATTN_VALUE_LIST && !attn_is_given(cells[i].list, "list", err))))
+             (cells[i].type == ATTN_VALUE_LIST && !attn_is_given(cells[i].list, "list", err)) ||
+             (cells[i].type == ATTN_VALUE_REALS && !attn_is_given(cells[i].reals, "reals", err))))
             return ATTN_INVALID;
     }
     return ATTN_OK;
@@ -190,6 +192,10 @@ static void store(struct attn_table *table, const struct attn_cell *cell, struct
     case ATTN_VALUE_LIST:
         to->as.offset = table->lists.size;
         attn_buffer_append(&table->lists, cell->list, cell->size * sizeof *cell->list);
+        break;
+    case ATTN_VALUE_REALS:
+        to->as.offset = table->lists.size;
+        attn_buffer_append(&table->lists, cell->reals, cell->size * sizeof *cell->reals);
         break;
     }
 }
@@ -300,12 +306,18 @@ bool attn_cell_is_equal(const struct attn_cell *a, const struct attn_cell *b)
 {
     if (a->type != b->type || a->size != b->size)
         return false;
-    if (a->type == ATTN_VALUE_TEXT)
-        return memcmp(a->text, b->text, a->size) == 0;
-    if (a->type == ATTN_VALUE_LIST)
-        return memcmp(a->list, b->list, a->size * sizeof *a->list) == 0;
-    return a->type == ATTN_VALUE_REAL ? a->real == b->real || (isnan(a->real) && isnan(b->real))
-                                      : a->integer == b->integer;
+    switch (a->type) {
+    case ATTN_VALUE_TEXT:
+        return a->size == 0 || memcmp(a->text, b->text, a->size) == 0;
+    case ATTN_VALUE_LIST:
+        return a->size == 0 || memcmp(a->list, b->list, a->size * sizeof *a->list) == 0;
+    case ATTN_VALUE_REALS:
+        return a->size == 0 || memcmp(a->reals, b->reals, a->size * sizeof *a->reals) == 0;
+    case ATTN_VALUE_REAL:
+        return a->real == b->real || (isnan(a->real) && isnan(b->real));
+    default:
+        return a->integer == b->integer;
+    }
 }
 
 struct attn_cell attn_table_cell(const struct attn_table *table, size_t row, size_t column)
@@ -328,6 +340,8 @@ struct attn_cell attn_table_cell(const struct attn_table *table, size_t row, siz
         return attn_cell_text(table->texts.data + stored->as.offset, stored->size);
     case ATTN_VALUE_LIST: /* whole integers in memory that is aligned for anything */
         return attn_cell_list((const void *)(table->lists.data + stored->as.offset), stored->size);
+    case ATTN_VALUE_REALS:
+        return attn_cell_reals((const void *)(table->lists.data + stored->as.offset), stored->size);
     }
     return attn_cell_missing();
 }

@@ -6,6 +6,12 @@
 
 #include <string.h>
 
+/* Whether a cell of TYPE holds several numbers. */
+static inline bool attn_value_is_list(enum attn_value_type type)
+{
+    return type == ATTN_VALUE_LIST || type == ATTN_VALUE_REALS;
+}
+
 /* TEXT, terminated, which is borrowed; NULL is no value. */
 static inline struct attn_cell attn_cell_string(const char *text)
 {

@@ -337,6 +337,8 @@ void attn_double_append(struct attn_buffer *out, double value)
 
     while (!reads_back(value, digits, text) && digits < DBL_DECIMAL_DIG)
         digits++;
+    if (fabs(value) < 1e16 && strstr(text, "e+")) /* 870, which two digits write as 8.7e+02 */
+        snprintf(text, sizeof text, "%.0f", value);
     append_number(out, text);
 }
 

@@ -391,7 +391,7 @@ static const struct attn_column item_columns[N_COLUMN] = {
     [TOKENS] = ATTN_COLUMN("tokens", INTEGER),
     [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 4, "nats", SIGNED),
     [IDS] = ATTN_COLUMN("ids", LIST),
-    [LOG_PROBS] = ATTN_COLUMN("log_probs", TEXT),
+    [LOG_PROBS] = {.name = "log_probs", .type = ATTN_VALUE_REALS, .unit = "nats"},
     [END] = ATTN_COLUMN("end", TEXT),
 };
 
@@ -405,31 +405,24 @@ static enum attn_status append_item(struct generator *generator, struct attn_err
                                       [END] =
                                           attn_cell_string(attn_generation_end_text(made->end))};
     int64_t *ids = attn_frame_alloc(&generator->frame, made->n, sizeof *ids);
-    struct attn_buffer numbers = {0};
+    double *log_probs = attn_frame_alloc(&generator->frame, made->n, sizeof *log_probs);
     double sum = 0;
-    enum attn_status status;
 
     ATTN_TRY(attn_frame_memory(&generator->frame, err));
     for (size_t i = 0; i < made->n; i++) {
         ids[i] = made->ids[made->n_prompt + i];
-        sum += made->log_probabilities[i];
-        attn_buffer_append_string(&numbers, i > 0 ? ", " : "[");
-        attn_double_append(&numbers, made->log_probabilities[i]);
+        log_probs[i] = made->log_probabilities[i];
+        sum += log_probs[i];
     }
-    attn_buffer_append_string(&numbers, made->n > 0 ? "]" : "[]");
     if (!input->text)
         row[PROMPT] = attn_cell_missing();
     if (generator->frame.run->tokenizer)
         row[TEXT] = attn_cell_text(generator->text.size > 0 ? generator->text.data : "",
                                    generator->text.size);
     row[LOG_PROB] = attn_cell_real(sum);
-    row[IDS] = (struct attn_cell){.type = ATTN_VALUE_LIST, .list = ids, .size = made->n};
-    row[LOG_PROBS] = attn_cell_text(numbers.data, numbers.size);
-    status = attn_buffer_check(&numbers, err);
-    if (status == ATTN_OK)
-        status = attn_frame_append(&generator->frame, row, err);
-    attn_buffer_release(&numbers);
-    return status;
+    row[IDS] = attn_cell_list(ids, made->n);
+    row[LOG_PROBS] = attn_cell_reals(log_probs, made->n);
+    return attn_frame_append(&generator->frame, row, err);
 }
 
 static enum attn_status ask_item(void *state, struct attn_error *err)

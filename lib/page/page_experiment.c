@@ -113,7 +113,7 @@ static void push_rows(struct attn_json_writer *json, const struct attn_table *ta
             const struct attn_cell cell = attn_table_cell(table, r, c);
 
             printable.size = 0;
-            if (cell.type == ATTN_VALUE_TEXT || cell.type == ATTN_VALUE_LIST) {
+            if (cell.type == ATTN_VALUE_TEXT || attn_value_is_list(cell.type)) {
                 attn_table_append_cell(&printable, -1, column, &cell);
                 attn_json_string(json, printable.data ? printable.data : "", printable.size);
             } else {

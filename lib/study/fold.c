@@ -342,23 +342,6 @@ static struct label *copy_labels(const struct attn_fold *fold, const struct attn
     return copies;
 }
 
-static bool is_same_cell(const struct attn_cell *a, const struct attn_cell *b)
-{
-    if (a->type != b->type)
-        return false;
-    switch (a->type) {
-    case ATTN_VALUE_TEXT:
-        return a->size == b->size && (a->size == 0 || memcmp(a->text, b->text, a->size) == 0);
-    case ATTN_VALUE_REAL:
-        return a->real == b->real || (isnan(a->real) && isnan(b->real));
-    case ATTN_VALUE_LIST:
-        return a->size == b->size &&
-               (a->size == 0 || memcmp(a->list, b->list, a->size * sizeof *a->list) == 0);
-    default:
-        return a->integer == b->integer;
-    }
-}
-
 int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
 {
     const struct attn_item_label *label = fold->pair ? find_label(item, fold->pair) : NULL;
@@ -479,7 +462,7 @@ static enum attn_status check_rows(const struct attn_fold *fold, const struct at
             continue;
         cell = attn_table_cell(table, row, column);
         first = attn_table_cell(fold->first, row, column);
-        if (!is_same_cell(&cell, &first))
+        if (!attn_cell_is_equal(&cell, &first))
             return attn_error_set(err, ATTN_INVALID,
                                   "row %zu is of '%s', that of the first item "
                                   "of '%s'",
@@ -680,7 +663,7 @@ static enum attn_status add_rows(struct attn_fold *fold, struct group *group,
             cell = cell_of(a, role == ROLE_KEY ? NULL : b, row, column);
             if (role == ROLE_KEY) {
                 first = attn_table_cell(fold->first, row, column);
-                *differs = !fold->form.keeps_keys && !is_same_cell(&cell, &first);
+                *differs = !fold->form.keeps_keys && !attn_cell_is_equal(&cell, &first);
                 continue;
             }
             if (role == ROLE_MEAN && fold->n_value > 0)

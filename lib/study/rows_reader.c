@@ -13,6 +13,12 @@
 #include <math.h>
 #include <string.h>
 
+/* A number of a list. */
+union number {
+    int64_t integer;
+    double real;
+};
+
 struct attn_rows_reader {
     struct attn_rows_options options;
     struct attn_batch_lines *lines; /* owns */
@@ -23,7 +29,7 @@ struct attn_rows_reader {
     struct attn_cell *cells;  /* [n_column] owns; of a line. Of texts and lists `integer` is where
                                  they begin below, until the line is read */
     struct attn_buffer texts, scratch, message;
-    int64_t *list; /* [n_list] owns */
+    union number *list; /* [n_list] owns */
     size_t n_list, list_capacity;
 };
 
@@ -142,24 +148,33 @@ static bool read_real(const char *text, size_t size, double *value)
     return attn_parse_double(text, size, value);
 }
 
-/* Appends the integers of TEXT [size], "[1, 2]", to the list. */
-static enum attn_status read_list(struct attn_rows_reader *reader, const char *text, size_t size,
-                                  struct attn_cell *cell, bool *is_good, struct attn_error *err)
+/* Appends the numbers of TEXT [size], "[1, 2]", to the list; TYPE is that of the column. */
+static enum attn_status read_list(struct attn_rows_reader *reader, enum attn_value_type type,
+                                  const char *text, size_t size, struct attn_cell *cell,
+                                  bool *is_good, struct attn_error *err)
 {
     struct attn_json_reader json = attn_json_reader_init(text, size, reader->options.path);
     struct attn_json_token token;
 
-    *cell = attn_cell_list(NULL, 0);
+    *cell = attn_cell_missing();
+    cell->type = type;
     cell->integer = (int64_t)reader->n_list;
     *is_good =
         attn_json_next(&json, &token, NULL) == ATTN_OK && token.type == ATTN_JSON_ARRAY_BEGIN;
     while (*is_good && attn_json_next(&json, &token, NULL) == ATTN_OK &&
            token.type != ATTN_JSON_ARRAY_END) {
-        ATTN_TRY(attn_grow(&reader->list, &reader->list_capacity, reader->n_list + 1,
+        union number *number;
+
+        ATTN_TRY(attn_grow((void **)&reader->list, &reader->list_capacity, reader->n_list + 1,
                            sizeof *reader->list, err));
-        *is_good = token.type == ATTN_JSON_NUMBER &&
-                   attn_parse_int(token.text, token.size, INT64_MIN, INT64_MAX,
-                                  &reader->list[reader->n_list]);
+        number = &reader->list[reader->n_list];
+        if (type == ATTN_VALUE_LIST)
+            *is_good =
+                token.type == ATTN_JSON_NUMBER &&
+                attn_parse_int(token.text, token.size, INT64_MIN, INT64_MAX, &number->integer);
+        else
+            *is_good =
+                token.type == ATTN_JSON_NUMBER && read_real(token.text, token.size, &number->real);
         reader->n_list += *is_good;
         cell->size += *is_good;
     }
@@ -194,8 +209,8 @@ static enum attn_status read_cell(struct attn_rows_reader *reader, enum attn_val
         *is_good = value->type == ATTN_JSON_STRING;
         return attn_buffer_check(&reader->texts, err);
     }
-    if (type == ATTN_VALUE_LIST)
-        return read_list(reader, text, size, cell, is_good, err);
+    if (attn_value_is_list(type))
+        return read_list(reader, type, text, size, cell, is_good, err);
     if (type == ATTN_VALUE_REAL) {
         *is_good = value->type == ATTN_JSON_NULL || read_real(text, size, &real);
         *cell = attn_cell_real(real);
@@ -226,11 +241,12 @@ static enum attn_status read_member(struct attn_rows_reader *reader, struct attn
         c++;
     if (c == options->n_column && !attn_json_equals(key, "error"))
         return attn_json_skip(json, err);
-    if (c < options->n_column && options->columns[c].type == ATTN_VALUE_LIST && !options->is_csv) {
+    if (c < options->n_column && attn_value_is_list(options->columns[c].type) && !options->is_csv) {
         ATTN_TRY(attn_json_skip(json, err));
         rest += strspn(rest, ": ");
-        return read_list(reader, rest, (size_t)(json->text + json->offset - rest),
-                         &reader->cells[c], is_good, err);
+        return read_list(reader, options->columns[c].type, rest,
+                         (size_t)(json->text + json->offset - rest), &reader->cells[c], is_good,
+                         err);
     }
     ATTN_TRY(attn_json_next(json, &value, err));
     if (c < options->n_column)
@@ -267,8 +283,11 @@ static enum attn_status read_object(struct attn_rows_reader *reader, const char 
             *cell = attn_cell_text(cell->size > 0 ? reader->texts.data + cell->integer : "",
                                    cell->size);
         else if (cell->type == ATTN_VALUE_LIST)
-            *cell =
-                attn_cell_list(cell->size > 0 ? reader->list + cell->integer : NULL, cell->size);
+            *cell = attn_cell_list(cell->size > 0 ? &reader->list[cell->integer].integer : NULL,
+                                   cell->size);
+        else if (cell->type == ATTN_VALUE_REALS)
+            *cell = attn_cell_reals(cell->size > 0 ? &reader->list[cell->integer].real : NULL,
+                                    cell->size);
     }
     return attn_buffer_check(&reader->texts, err);
 }

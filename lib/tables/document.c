@@ -247,7 +247,7 @@ static enum attn_status write_columns(struct attn_text_table *lines, const struc
         const enum attn_value_type type =
             attn_table_column(table, attn_table_find(table, shown->name))->type;
 
-        if (type == ATTN_VALUE_TEXT || type == ATTN_VALUE_LIST)
+        if (type == ATTN_VALUE_TEXT || attn_value_is_list(type))
             attn_text_table_flush_left(lines, i);
         attn_text_table_limit(lines, i, shown->limit);
         attn_text_table_widen(lines, i, shown->width);

@@ -13,22 +13,15 @@
 /* From here on fixed digits give way to the magnitude in aligned text. */
 static const double large = 1e5;
 
-/* Appends CELL, which is no text and not missing. A real is as COLUMN's notation has it for
- * programs, nan, inf or -inf; a boolean is 1 or 0. */
+/* Appends CELL, which is no text, no list and not missing. A real is as COLUMN's notation has it
+ * for programs, nan, inf or -inf; a boolean is 1 or 0. */
 static void append_number(struct attn_buffer *out, int precision, const struct attn_column *column,
                           const struct attn_cell *cell)
 {
     const double value = cell->real;
     char *to;
 
-    if (cell->type == ATTN_VALUE_LIST) {
-        attn_buffer_append_char(out, '[');
-        for (size_t i = 0; i < cell->size; i++) {
-            attn_buffer_append_string(out, i > 0 ? ", " : "");
-            attn_buffer_append_integer(out, cell->list[i]);
-        }
-        attn_buffer_append_char(out, ']');
-    } else if (cell->type == ATTN_VALUE_BOOLEAN && column->notation == ATTN_NOTATION_LABEL) {
+    if (cell->type == ATTN_VALUE_BOOLEAN && column->notation == ATTN_NOTATION_LABEL) {
         attn_buffer_append_string(out, cell->integer != 0 ? "true" : "false");
     } else if (cell->type != ATTN_VALUE_REAL) {
         attn_buffer_append_integer(out, cell->integer);
@@ -46,6 +39,25 @@ static void append_number(struct attn_buffer *out, int precision, const struct a
     }
 }
 
+/* Appends "[1, 2]". A real that JSON does not have is null if IS_JSON. */
+static void append_list(struct attn_buffer *out, int precision, const struct attn_column *column,
+                        const struct attn_cell *cell, bool is_json)
+{
+    attn_buffer_append_char(out, '[');
+    for (size_t i = 0; i < cell->size; i++) {
+        const struct attn_cell item = cell->type == ATTN_VALUE_LIST
+                                          ? attn_cell_integer(cell->list[i])
+                                          : attn_cell_real(cell->reals[i]);
+
+        attn_buffer_append_string(out, i > 0 ? ", " : "");
+        if (is_json && item.type == ATTN_VALUE_REAL && !isfinite(item.real))
+            attn_buffer_append_string(out, "null");
+        else
+            append_number(out, precision, column, &item);
+    }
+    attn_buffer_append_char(out, ']');
+}
+
 /* For a reader: of aligned text and of lines with tabs, where what is missing is empty. Reals have
  * fixed digits; in aligned text the magnitude where these say nothing, and 0 is exactly 0. */
 static void append_plain(struct attn_buffer *out, struct attn_table_style style,
@@ -58,6 +70,8 @@ static void append_plain(struct attn_buffer *out, struct attn_table_style style,
         attn_buffer_append_string(out, is_aligned ? "-" : "");
     else if (cell->type == ATTN_VALUE_TEXT)
         attn_escape_append(out, cell->text, cell->size);
+    else if (attn_value_is_list(cell->type))
+        append_list(out, style.precision, column, cell, false);
     else if (cell->type == ATTN_VALUE_BOOLEAN && is_aligned &&
              column->notation != ATTN_NOTATION_LABEL)
         attn_buffer_append_string(out, cell->integer != 0 ? "yes" : "no");
@@ -75,7 +89,6 @@ static void append_plain(struct attn_buffer *out, struct attn_table_style style,
 static void append_csv(struct attn_buffer *out, struct attn_table_style style,
                        const struct attn_column *column, const struct attn_cell *cell)
 {
-    const bool is_quoted = cell->type == ATTN_VALUE_LIST && cell->size > 1; /* it holds commas */
     struct attn_buffer escaped = {0};
 
     if (cell->type == ATTN_VALUE_MISSING)
@@ -95,9 +108,13 @@ static void append_csv(struct attn_buffer *out, struct attn_table_style style,
         attn_buffer_release(&escaped);
         return;
     }
-    attn_buffer_append_string(out, is_quoted ? "\"" : "");
-    append_number(out, style.precision, column, cell);
-    attn_buffer_append_string(out, is_quoted ? "\"" : "");
+    if (!attn_value_is_list(cell->type)) {
+        append_number(out, style.precision, column, cell);
+        return;
+    }
+    attn_buffer_append_string(out, cell->size > 1 ? "\"" : ""); /* it holds commas */
+    append_list(out, style.precision, column, cell, false);
+    attn_buffer_append_string(out, cell->size > 1 ? "\"" : "");
 }
 
 void attn_table_append_styled(struct attn_buffer *out, struct attn_table_style style,
@@ -122,6 +139,8 @@ void attn_table_push_cell(struct attn_json_writer *json, const struct attn_colum
         attn_json_string(json, cell->text, cell->size);
     else if (cell->type == ATTN_VALUE_BOOLEAN)
         attn_json_bool(json, cell->integer != 0);
+    else if (attn_value_is_list(cell->type))
+        append_list(attn_json_value(json), precision, column, cell, true);
     else
         append_number(attn_json_value(json), precision, column, cell);
 }

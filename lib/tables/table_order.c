@@ -74,7 +74,7 @@ static enum attn_status refuse_column(const struct ordering *ordering, const cha
     for (size_t c = 0; c < attn_table_n_column(ordering->table); c++) {
         const struct attn_column *column = attn_table_column(ordering->table, c);
 
-        if (column->type == ATTN_VALUE_LIST || (empty && !has_values(ordering, c)))
+        if (attn_value_is_list(column->type) || (empty && !has_values(ordering, c)))
             continue;
         attn_buffer_append_format(&names, "%s%s", names.size > 0 ? ", " : "", column->name);
         number = !number && column->type == ATTN_VALUE_REAL ? column->name : number;
@@ -115,7 +115,7 @@ static enum attn_status read_sort(struct ordering *ordering, struct attn_error *
     column = attn_table_column(table, ordering->column);
     if (!column)
         return refuse_column(ordering, NULL, err);
-    if (column->type == ATTN_VALUE_LIST)
+    if (attn_value_is_list(column->type))
         return attn_error_set(err, ATTN_INVALID, "the column '%s' holds lists, which have no order",
                               column->name);
     if (!has_values(ordering, ordering->column))

@@ -48,6 +48,7 @@ static const struct {
     {"    real", offsetof(struct attn_cell, real)},
     {"    text", offsetof(struct attn_cell, text)},
     {"    list", offsetof(struct attn_cell, list)},
+    {"    reals", offsetof(struct attn_cell, reals)},
     {"attn_dims", sizeof(struct attn_dims)},
     {"    n_layer", offsetof(struct attn_dims, n_layer)},
     {"    n_head", offsetof(struct attn_dims, n_head)},

@@ -105,15 +105,15 @@ START_TEST(tells_windows_and_positions_by_layer)
         &subject, ATTN_INSPECTED_ATTENTION, ATTN_TABLE_JSON_LINES,
         "{\"kind\": \"window\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": false, "
         "\"eps\": 0, \"factor\": 0.2886751345948129, \"window\": 5, \"score_cap\": null, "
-        "\"rope_type\": \"default\", \"rope_theta\": 1e+04, \"rope_factor\": null, "
+        "\"rope_type\": \"default\", \"rope_theta\": 10000, \"rope_factor\": null, "
         "\"d_rotary\": 12, \"rope_pairs\": \"half\"}\n"
         "{\"kind\": \"full\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": false, "
         "\"eps\": 0, \"factor\": 0.2886751345948129, \"window\": null, \"score_cap\": null, "
-        "\"rope_type\": \"linear\", \"rope_theta\": 1e+06, \"rope_factor\": 2, "
+        "\"rope_type\": \"linear\", \"rope_theta\": 1000000, \"rope_factor\": 2, "
         "\"d_rotary\": 12, \"rope_pairs\": \"half\"}\n"
         "{\"kind\": \"window\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": false, "
         "\"eps\": 0, \"factor\": 0.2886751345948129, \"window\": 5, \"score_cap\": null, "
-        "\"rope_type\": \"default\", \"rope_theta\": 1e+04, \"rope_factor\": null, "
+        "\"rope_type\": \"default\", \"rope_theta\": 10000, \"rope_factor\": null, "
         "\"d_rotary\": 12, \"rope_pairs\": \"half\"}\n");
     close_subject(&subject);
 }

@@ -206,7 +206,7 @@ START_TEST(columns_that_make_no_table_are_refused)
     expect_refusal("t", columns, 0, "the table 't' has no columns");
     expect_refusal("t", twice, 3, "the table 't' has two columns 'key'");
     expect_refusal("t", &unnamed, 1, "column 0 of the table 't' has no name");
-    expect_refusal("t", &untyped, 1, "column 'key' of the table 't' has type 0, expected 1 to 5");
+    expect_refusal("t", &untyped, 1, "column 'key' of the table 't' has type 0, expected 1 to 6");
     expect_refusal("t", &long_one, 1,
                    "column 'key' of the table 't' has 18 digits, expected 0 to 17");
     expect_refusal("t", &of_nothing, 1,

@@ -266,6 +266,48 @@ START_TEST(a_precision_is_for_what_has_no_digits_of_its_own)
 }
 END_TEST
 
+/* Fewer digits than places before the point need no exponent. */
+START_TEST(whole_numbers_are_written_out)
+{
+    expect(create_reals(870), ATTN_TABLE_CSV, -1,
+           "shortest,double,fixed,figures\n870,870,870,870\n");
+    expect(create_reals(-3e15), ATTN_TABLE_TABBED, 0,
+           "-3000000000000000\t-3000000000000000\t-3000000000000000\t-3e+15\n");
+    expect(create_reals(1e16), ATTN_TABLE_CSV, -1,
+           "shortest,double,fixed,figures\n1e+16,1e+16,1e+16,1e+16\n");
+}
+END_TEST
+
+START_TEST(lists_are_numbers)
+{
+    static const struct attn_column lists[] = {
+        {.name = "ids", .type = ATTN_VALUE_LIST},
+        {.name = "values", .type = ATTN_VALUE_REALS, .notation = ATTN_NOTATION_DOUBLE},
+        {.name = "none", .type = ATTN_VALUE_REALS},
+    };
+    const int64_t ids[] = {3, -4};
+    const double values[] = {870, (double)NAN, 0.1};
+    const struct attn_cell row[] = {attn_cell_list(ids, 2), attn_cell_reals(values, 3),
+                                    attn_cell_reals(NULL, 0)};
+    static const struct {
+        enum attn_table_form form;
+        const char *text;
+    } cases[] = {
+        {ATTN_TABLE_CSV, "ids,values,none\n\"[3, -4]\",\"[870, nan, 0.1]\",[]\n"},
+        {ATTN_TABLE_TABBED, "[3, -4]\t[870, nan, 0.1]\t[]\n"},
+        {ATTN_TABLE_JSON_LINES, "{\"ids\": [3, -4], \"values\": [870, null, 0.1], \"none\": []}\n"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attn_table *table;
+
+        ck_assert(attn_table_create("lists", lists, 3, &table, NULL) == ATTN_OK);
+        ck_assert(attn_table_append(table, row, 3, NULL) == ATTN_OK);
+        expect(table, cases[i].form, -1, cases[i].text);
+    }
+}
+END_TEST
+
 /* No float32 is as large: the shortest would be infinite. */
 START_TEST(a_double_beyond_float_keeps_its_value)
 {
@@ -724,10 +766,10 @@ ATTN_SUITE("table_writer", aligned_columns_line_up, columns_that_do_not_fit_are_
            a_column_may_be_wider_than_its_cells, tabbed_lines_have_no_names,
            csv_quotes_what_needs_it, json_lines_are_an_object_a_row, json_is_one_document,
            a_table_without_rows_is_whole, reals_follow_their_notation,
-           a_precision_is_for_what_has_no_digits_of_its_own, a_double_beyond_float_keeps_its_value,
-           the_locale_plays_no_part, rows_are_written_alone,
-           an_unknown_form_or_precision_is_refused, a_format_of_tables_takes_no_tensors,
-           a_table_may_have_many_columns, failures_are_reported, latex_has_the_signs_of_a_text,
-           markdown_has_the_signs_of_a_text, latex_measures_the_numbers_of_a_column,
-           means_have_their_errors_in_parentheses, groups_of_one_row_have_no_rules,
-           papers_leave_out_what_does_not_fit)
+           a_precision_is_for_what_has_no_digits_of_its_own, whole_numbers_are_written_out,
+           lists_are_numbers, a_double_beyond_float_keeps_its_value, the_locale_plays_no_part,
+           rows_are_written_alone, an_unknown_form_or_precision_is_refused,
+           a_format_of_tables_takes_no_tensors, a_table_may_have_many_columns,
+           failures_are_reported, latex_has_the_signs_of_a_text, markdown_has_the_signs_of_a_text,
+           latex_measures_the_numbers_of_a_column, means_have_their_errors_in_parentheses,
+           groups_of_one_row_have_no_rules, papers_leave_out_what_does_not_fit)

@@ -86,6 +86,7 @@ ATTN_VALUE_REAL = 2
 ATTN_VALUE_TEXT = 3
 ATTN_VALUE_BOOLEAN = 4
 ATTN_VALUE_LIST = 5
+ATTN_VALUE_REALS = 6
 ATTN_NOTATION_SHORTEST = 0
 ATTN_NOTATION_DOUBLE = 1
 ATTN_NOTATION_FIXED = 2
@@ -1063,6 +1064,7 @@ attn_cell._fields_ = [
     ("real", c_double),
     ("text", c_char_p),
     ("list", POINTER(c_int64)),
+    ("reals", POINTER(c_double)),
 ]
 attn_dims._fields_ = [
     ("n_layer", c_size_t),

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import functools
-from ctypes import POINTER, byref, c_int64, c_void_p, cast, string_at
+from ctypes import POINTER, byref, c_double, c_int64, c_void_p, cast, string_at
 from typing import Any, Callable, Iterator, NamedTuple
 
 import numpy as np
@@ -210,7 +210,7 @@ class Table:
         drawn["values"] = values or drawn.get("values") or next(iter(numbers), "")
         for name in (drawn["rows"], drawn["columns"], drawn["values"]):
             self._values(name)  # or a KeyError
-        if self._columns[drawn["values"]].type in (c.ATTN_VALUE_TEXT, c.ATTN_VALUE_LIST):
+        if self._columns[drawn["values"]].type in (c.ATTN_VALUE_TEXT, c.ATTN_VALUE_LIST, c.ATTN_VALUE_REALS):
             raise ValueError(f"values is {drawn['values']!r}, expected a column of numbers")
         return drawn
 
@@ -362,6 +362,10 @@ def _fill(cell: c.attn_cell, kind: int, value, keep: list) -> None:
         numbers = (c_int64 * len(value))(*value)
         cell.list, cell.size = cast(numbers, POINTER(c_int64)), len(value)
         keep.append(numbers)
+    elif kind == c.ATTN_VALUE_REALS:
+        reals = (c_double * len(value))(*value)
+        cell.reals, cell.size = cast(reals, POINTER(c_double)), len(value)
+        keep.append(reals)
     else:
         cell.integer = value
 
@@ -378,6 +382,8 @@ def _cell(cell: c.attn_cell) -> Any:
         return string_at(c_void_p.from_buffer(cell, c.attn_cell.text.offset).value or 0, cell.size)
     if kind == c.ATTN_VALUE_LIST:
         return list(cell.list[:cell.size])
+    if kind == c.ATTN_VALUE_REALS:
+        return list(cell.reals[:cell.size])
     return None
 
 
