@@ -50,9 +50,9 @@ struct diff {
     size_t first;          /* compared row, if the lengths are equal */
     struct head_sum *sums; /* [n_layer * n_head] */
     size_t n_layer, n_head;
-    float *row;       /* [n_b] of the second run */
-    double *parts[2]; /* [n_prefix + 1 + n_suffix] a row of each run, aligned */
-    size_t n_part;
+    size_t n_source;  /* keys of layers that attend to the source, in both runs; or 0 */
+    float *row;       /* [the longest row] of the second run */
+    double *parts[2]; /* [the most parts] a row of each run, aligned */
 };
 
 /* --- Which rows are compared ------------------------------------------------------------------ */
@@ -154,6 +154,20 @@ static enum attn_status check_tokens(const struct diff *diff, struct attn_error 
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
+/* Keeps the number of keys of the source, which has to be the same for both. */
+static enum attn_status check_source(struct diff *diff, struct attn_error *err)
+{
+    const size_t n_a = diff->frame.run->source.n, n_b = diff->frame.other->source.n;
+
+    diff->n_source = n_a;
+    if (n_a == n_b)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "the source has %zu rows in the first run, %zu in the second, expected as many",
+                   n_a, n_b);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+}
+
 /* Sets *a to the row of the first run that row B of the second run is compared with; false if there
  * is no such row. */
 static bool find_row(const struct diff *diff, size_t b, size_t *a)
@@ -171,20 +185,30 @@ static bool find_row(const struct diff *diff, size_t b, size_t *a)
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-/* Splits a ROW of N keys into parts: each key is a part, but if the lengths differ the keys between
- * prefix and suffix are one part. */
-static void split_row(const struct diff *diff, const float *row, size_t n, double *parts)
+/* Keys that are compared: those of the source, or each token of the text; if the lengths differ the
+ * tokens between prefix and suffix are one part. */
+static size_t count_parts(const struct diff *diff, bool is_of_source)
 {
     const struct alignment *by = &diff->alignment;
-    const size_t end = n - by->n_suffix;
 
-    memset(parts, 0, diff->n_part * sizeof *parts);
+    return is_of_source ? diff->n_source : by->is_equal ? by->n_a : by->n_prefix + 1 + by->n_suffix;
+}
+
+/* Splits a ROW of N keys into N_PART parts. */
+static void split_row(const struct diff *diff, const float *row, size_t n, size_t n_part,
+                      double *parts)
+{
+    const struct alignment *by = &diff->alignment;
+    const bool is_whole = n_part == n;
+    const size_t end = is_whole ? n : n - by->n_suffix;
+
+    memset(parts, 0, n_part * sizeof *parts);
     for (size_t key = 0; key < n; key++) {
         size_t part = key;
 
-        if (!by->is_equal && key >= end)
+        if (key >= end)
             part = by->n_prefix + 1 + (key - end);
-        else if (!by->is_equal && key >= by->n_prefix)
+        else if (!is_whole && key >= by->n_prefix)
             part = by->n_prefix;
         parts[part] += (double)row[key];
     }
@@ -196,11 +220,11 @@ static double share(double a, double m)
     return a > 0 ? a * attn_log(a / m) : 0;
 }
 
-static void add_row(struct diff *diff, struct head_sum *sum, size_t query)
+static void add_row(struct diff *diff, size_t n_part, struct head_sum *sum, size_t query)
 {
     double tv = 0, js = 0;
 
-    for (size_t i = 0; i < diff->n_part; i++) {
+    for (size_t i = 0; i < n_part; i++) {
         const double a = diff->parts[0][i], b = diff->parts[1][i], m = (a + b) / 2;
 
         tv += fabs(a - b) / 2;
@@ -219,11 +243,14 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
                                 struct attn_error *err)
 {
     struct diff *diff = user;
-    const size_t n_a = diff->alignment.n_a, n_b = diff->alignment.n_b;
-    const float *kept = attn_capture_head(diff->frame.capture, ATTN_SITE_PATTERN,
-                                          attn_location_block(&event->at), event->at.head);
-    struct head_sum *sum = &diff->sums[(size_t)attn_location_block(&event->at) * diff->n_head +
-                                       (size_t)event->at.head];
+    const int block = attn_location_block(&event->at);
+    const bool is_of_source = diff->frame.config->is_cross[block];
+    const size_t n_a = is_of_source ? diff->n_source : diff->alignment.n_a;
+    const size_t n_b = is_of_source ? diff->n_source : diff->alignment.n_b;
+    const size_t n_part = count_parts(diff, is_of_source);
+    const float *kept =
+        attn_capture_head(diff->frame.capture, ATTN_SITE_PATTERN, block, event->at.head);
+    struct head_sum *sum = &diff->sums[(size_t)block * diff->n_head + (size_t)event->at.head];
 
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t row = event->row0 + r;
@@ -231,14 +258,14 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 
         attn_event_copy_row(event, r, diff->row, n_b);
         if (find_row(diff, row, &a)) {
-            split_row(diff, kept + a * n_a, n_a, diff->parts[0]);
-            split_row(diff, diff->row, n_b, diff->parts[1]);
-            add_row(diff, sum, a);
+            split_row(diff, kept + a * n_a, n_a, n_part, diff->parts[0]);
+            split_row(diff, diff->row, n_b, n_part, diff->parts[1]);
+            add_row(diff, n_part, sum, a);
         } else if (diff->is_causal && row < diff->alignment.n_prefix &&
                    memcmp(kept + row * n_a, diff->row, (row + 1) * sizeof *kept) != 0) {
             return attn_refuse(err, ATTN_STAGE_CHECK,
                                "row %zu of head %d in layer %d differs, before any token that does",
-                               row, event->at.head, attn_location_block(&event->at));
+                               row, event->at.head, event->at.layer);
         }
     }
     return ATTN_OK;
@@ -248,16 +275,17 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 static enum attn_status compare(struct diff *diff, struct attn_error *err)
 {
     struct attn_frame *frame = &diff->frame;
-    const struct alignment *by = &diff->alignment;
     const struct attn_trace trace = {frame->other->selection, on_rows, diff};
+    const size_t n_part = count_parts(diff, false), n_b = diff->alignment.n_b;
 
-    diff->n_part = by->is_equal ? by->n_a : by->n_prefix + 1 + by->n_suffix;
     diff->n_layer = frame->config->n_layer;
     diff->n_head = frame->config->n_head;
     diff->sums = attn_frame_alloc(frame, diff->n_layer * diff->n_head, sizeof *diff->sums);
-    diff->row = attn_frame_alloc(frame, by->n_b, sizeof *diff->row);
+    diff->row =
+        attn_frame_alloc(frame, n_b > diff->n_source ? n_b : diff->n_source, sizeof *diff->row);
     for (size_t i = 0; i < 2; i++)
-        diff->parts[i] = attn_frame_alloc(frame, diff->n_part, sizeof(double));
+        diff->parts[i] = attn_frame_alloc(frame, n_part > diff->n_source ? n_part : diff->n_source,
+                                          sizeof(double));
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_trial_keep(frame->run, frame->run->selection, &frame->capture, err));
     return attn_trial_watch(frame->other, &trace, 0, err);
@@ -313,7 +341,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     align(diff);
-    return check_tokens(diff, err);
+    ATTN_TRY(check_tokens(diff, err));
+    return check_source(diff, err);
 }
 
 /* The query of the largest difference has no mean over items. */
