@@ -41,6 +41,8 @@ enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_
                                              .trial = patch->is_estimated ? ATTN_PART_UNTRIED
                                                                           : ATTN_PART_TRIED};
 
+        if (attn_site_is_lacking(dims, patch->site, part.layer))
+            continue;
         /* a position that is not among the queries is no part */
         if (!patch->is_by_row || n_place > 0 || attn_patch_has_row(patch, &part, part.row))
             patch->parts[patch->n_part++] = part;
