@@ -37,7 +37,7 @@ static size_t number(struct attn_edges *edges)
 
         edges->head_of[i] = n_head;
         n_head += attn_selection_has_layer(edges->selection, layer) &&
-                  attn_selection_has_head(edges->selection, layer, head);
+                  attn_selection_has_block_head(edges->selection, layer, head);
     }
     return n_head;
 }
@@ -153,7 +153,7 @@ const struct attn_edge *attn_edges_find(const struct attn_edges *edges, int laye
 
     *n = 0;
     if (!selection || !attn_selection_has_layer(selection, layer) ||
-        !attn_selection_has_head(selection, layer, head) ||
+        !attn_selection_has_block_head(selection, layer, head) ||
         !attn_selection_has_query(selection, query))
         return NULL;
     place = place_of(edges, layer, head, query);

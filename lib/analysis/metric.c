@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/utf8.h"
+#include "trace/trace_internal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -294,7 +295,7 @@ void attn_measurement_find(const struct attn_measurement *measurement, int layer
         if (layer != ATTN_ALL_LAYERS && i != layer)
             continue;
         for (int k = 0; k < (int)measurement->n_head; k++)
-            if (attn_selection_has_head(measurement->selection, i, k))
+            if (attn_selection_has_block_head(measurement->selection, i, k))
                 add(metric, sums, sums_of(measurement, i, k));
         add(metric, all, sums);
     }

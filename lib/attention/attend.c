@@ -181,7 +181,7 @@ static bool needs_head(const void *context, int head)
 {
     const struct attend *a = context;
 
-    return attn_selection_has_head(a->args->trace->selection, 0, head);
+    return attn_selection_has_block_head(a->args->trace->selection, 0, head);
 }
 
 static bool needs_rows(const void *context, size_t row0, size_t n_row)
@@ -362,8 +362,8 @@ static void prepare(struct attend *a)
                                         .ldq = args->d_head,
                                         .is_bf16 = args->compute == ATTN_COMPUTE_BF16};
     a->watched = attn_heads_watched_sites(selection, 0);
-    a->has_z = attn_selection_wants(selection, ATTN_SITE_Z, 0);
-    while (i < N_CHECKED && !attn_selection_wants(selection, checked[i], 0))
+    a->has_z = attn_selection_wants_block(selection, ATTN_SITE_Z, 0);
+    while (i < N_CHECKED && !attn_selection_wants_block(selection, checked[i], 0))
         i++;
     a->checked_site = i < N_CHECKED ? checked[i] : ATTN_N_SITE;
     if (args->n_not_finite)

@@ -9,6 +9,7 @@
 #include "base/pool_internal.h"
 #include "base/thread.h"
 #include "trace/trace_extra.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -169,7 +170,7 @@ attn_site_set attn_heads_watched_sites(const struct attn_selection *selection, i
     attn_site_set watched = 0;
 
     for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && selection; site++)
-        if (attn_selection_wants(selection, (enum attn_site)site, layer))
+        if (attn_selection_wants_block(selection, (enum attn_site)site, layer))
             watched |= ATTN_SITE_BIT(site);
     return watched;
 }
@@ -474,7 +475,8 @@ size_t attn_heads_run(const struct attn_heads *heads)
 
         if (!heads->caller.needs_head(heads->caller.context, head))
             continue;
-        if (heads->selection && attn_selection_has_head(heads->selection, heads->feed.layer, head))
+        if (heads->selection &&
+            attn_selection_has_block_head(heads->selection, heads->feed.layer, head))
             watched[n_watched++] = head;
         else
             others[n_other++] = head;

@@ -3,6 +3,7 @@
 #include "batch/record_arrays.h"
 
 #include "base/memory.h"
+#include "capture/capture_internal.h"
 #include "writers/format.h"
 
 /* A writer that lists its arrays. */
@@ -137,7 +138,7 @@ const float *attn_record_array_rows(const struct attn_record_arrays *arrays, siz
 
     *n_row =
         tensor->is_scattered ? 1 : array->size / sizeof(float) / array->shape[array->rank - 1] - r;
-    return attn_capture_tensor(arrays->capture, tensor->site, tensor->layer) +
+    return attn_capture_block(arrays->capture, tensor->site, tensor->layer) +
            find_row(arrays, i, r);
 }
 
@@ -151,7 +152,8 @@ struct attn_row attn_record_array_cells(const struct attn_record_arrays *arrays,
     struct attn_row row = {.values = arrays->values, .keys = arrays->keys};
 
     for (size_t key = 0; key < array->shape[array->rank - 1]; key++)
-        if (attn_capture_has_cell(arrays->capture, tensor->site, tensor->layer, first + key)) {
+        if (attn_capture_block_has_cell(arrays->capture, tensor->site, tensor->layer,
+                                        first + key)) {
             arrays->keys[row.n] = (int32_t)key;
             arrays->values[row.n++] = values[key];
         }

@@ -55,7 +55,7 @@ static void append_heads(struct attn_record_writer *writer,
         const int layer = (int)(i / n_head), head = (int)(i % n_head);
 
         if (!attn_selection_has_layer(outcome->labels->selection, layer) ||
-            !attn_selection_has_head(outcome->labels->selection, layer, head))
+            !attn_selection_has_block_head(outcome->labels->selection, layer, head))
             continue;
         attn_buffer_append(&writer->text, key->data, key->size);
         append_layer(&writer->text, outcome, layer);

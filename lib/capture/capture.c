@@ -54,7 +54,7 @@ static bool has_head(const struct attn_selection *selection, enum attn_site site
                      int head)
 {
     return is_of_keys(site) ? attn_selection_has_kv_head(selection, layer, head)
-                            : attn_selection_has_head(selection, layer, head);
+                            : attn_selection_has_block_head(selection, layer, head);
 }
 
 /* Selected heads of SITE whose number is below HEAD. */
@@ -137,7 +137,7 @@ static enum attn_status reserve(struct attn_capture *capture, enum attn_site sit
     struct slot *slot = slot_of(capture, site, layer);
     size_t n_row;
 
-    if (!attn_selection_wants(selection, site, layer))
+    if (!attn_selection_wants_block(selection, site, layer))
         return ATTN_OK;
     if (!attn_checked_mul(attn_site_has_heads(site) ? n_head_before(selection, site, layer, n_all)
                                                     : 1,
@@ -229,16 +229,16 @@ const struct attn_trace *attn_capture_trace(const struct attn_capture *capture)
     return capture ? &capture->trace : NULL;
 }
 
-const float *attn_capture_tensor(const struct attn_capture *capture, enum attn_site site, int layer)
+const float *attn_capture_block(const struct attn_capture *capture, enum attn_site site, int layer)
 {
     capture = stack_of(capture, &layer);
     return has_slot(capture, site, layer) ? slot_of(capture, site, layer)->values : NULL;
 }
 
-const float *attn_capture_head(const struct attn_capture *capture, enum attn_site site, int layer,
-                               int head)
+const float *attn_capture_block_head(const struct attn_capture *capture, enum attn_site site,
+                                     int layer, int head)
 {
-    const float *tensor = attn_capture_tensor(capture, site, layer);
+    const float *tensor = attn_capture_block(capture, site, layer);
     const struct attn_selection *selection;
 
     if (!tensor || !attn_site_has_heads(site))
@@ -250,8 +250,8 @@ const float *attn_capture_head(const struct attn_capture *capture, enum attn_sit
                         width_of(selection, site, layer);
 }
 
-bool attn_capture_has_cell(const struct attn_capture *capture, enum attn_site site, int layer,
-                           size_t i)
+bool attn_capture_block_has_cell(const struct attn_capture *capture, enum attn_site site, int layer,
+                                 size_t i)
 {
     const struct slot *slot;
 
@@ -262,6 +262,35 @@ bool attn_capture_has_cell(const struct attn_capture *capture, enum attn_site si
     if (!slot->cells)
         return slot->values;
     return i < slot->n && (slot->cells[i / 8] >> i % 8 & 1) != 0;
+}
+
+/* The number of the layer of AT. */
+static bool find(const struct attn_capture *capture, const struct attn_location *at, int *number)
+{
+    return capture && attn_selection_find(capture->selection, at, number);
+}
+
+const float *attn_capture_tensor(const struct attn_capture *capture, const struct attn_location *at)
+{
+    int number;
+
+    return find(capture, at, &number) ? attn_capture_block(capture, at->site, number) : NULL;
+}
+
+const float *attn_capture_head(const struct attn_capture *capture, const struct attn_location *at)
+{
+    int number;
+
+    return find(capture, at, &number) ? attn_capture_block_head(capture, at->site, number, at->head)
+                                      : NULL;
+}
+
+bool attn_capture_has_cell(const struct attn_capture *capture, const struct attn_location *at,
+                           size_t i)
+{
+    int number;
+
+    return find(capture, at, &number) && attn_capture_block_has_cell(capture, at->site, number, i);
 }
 
 void attn_capture_free(struct attn_capture *capture)

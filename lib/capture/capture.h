@@ -5,8 +5,9 @@
  *     attn_capture_create(selection, &capture, &err);
  *     options.trace = attn_capture_trace(capture);
  *     attn_session_feed(session, ids, n, &err);
- *     const float *pattern = attn_capture_head(capture, ATTN_SITE_PATTERN, 5, 1); // [T, S]
- *     printf("%g\n", (double)pattern[4 * n + 2]);                                 // query 4, key 2
+ *     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = 5, .head = 1};
+ *     const float *pattern = attn_capture_head(capture, &at); // [T, S]
+ *     printf("%g\n", (double)pattern[4 * n + 2]);             // query 4, key 2
  *     attn_capture_free(capture);
  *
  * Shapes use   T'  selected queries     H'  selected heads of the layer     S  keys
@@ -29,27 +30,26 @@ ATTN_API enum attn_status attn_capture_create(const struct attn_selection *selec
 ATTN_API const struct attn_trace *attn_capture_trace(const struct attn_capture *capture);
 
 /*
- * The kept numbers of SITE in LAYER (ATTN_NO_LAYER for sites of the model), head by head, all
- * ascending: [H', T', S] for matrices, [H', T', n] for queries, [G', S, n] for keys, which are not
- * narrowed by queries, [T', n] for sites without heads. NULL if the site is not selected, or site
- * or layer do not exist. Borrowed from the capture.
+ * The kept numbers of the site AT, whose head is ignored and whose layer is ATTN_NO_LAYER for sites
+ * of the model, head by head, all ascending: [H', T', S] for matrices, [H', T', n] for queries,
+ * [G', S, n] for keys, which are not narrowed by queries, [T', n] for sites without heads. NULL if
+ * the site is not selected, or site or layer do not exist. Borrowed from the capture.
  *
  * Cells that the mask or the kind of attention leaves out are 0 in patterns, minus infinity in
  * attn_scores, and in qk the product if it was computed, else NaN. A row without an event is zeros.
  */
-ATTN_API const float *attn_capture_tensor(const struct attn_capture *capture, enum attn_site site,
-                                          int layer);
+ATTN_API const float *attn_capture_tensor(const struct attn_capture *capture,
+                                          const struct attn_location *at);
 
-/* The part of one head: HEAD is its number in the model, for keys the number of the key/value head.
- * [T', S] for matrices, [T', n] for queries, [S, n] for keys. NULL if the head is not selected or
- * does not exist, or SITE has no heads. */
-ATTN_API const float *attn_capture_head(const struct attn_capture *capture, enum attn_site site,
-                                        int layer, int head);
+/* The part of one head, for keys of a key/value head: [T', S] for matrices, [T', n] for queries,
+ * [S, n] for keys. NULL if the head is not selected or does not exist, or the site has no heads. */
+ATTN_API const float *attn_capture_head(const struct attn_capture *capture,
+                                        const struct attn_location *at);
 
-/* Whether number I of that tensor, a matrix, is a cell that counts: neither the mask nor the kind
+/* Whether number I of the tensor AT, a matrix, is a cell that counts: neither the mask nor the kind
  * of attention leaves it out, and its row has come. A zero in a pattern may be either. */
-ATTN_API bool attn_capture_has_cell(const struct attn_capture *capture, enum attn_site site,
-                                    int layer, size_t i);
+ATTN_API bool attn_capture_has_cell(const struct attn_capture *capture,
+                                    const struct attn_location *at, size_t i);
 
 ATTN_API void attn_capture_free(struct attn_capture *capture); /* NULL is allowed */
 

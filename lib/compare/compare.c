@@ -18,7 +18,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "capture/capture.h"
+#include "capture/capture_internal.h"
 #include "compare/comparison_internal.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
@@ -67,11 +67,11 @@ static struct attn_attend_args layer_inputs(const struct comparing *comparing, i
             .n_key = attn_site_n_key(dims, layer),
             .d_head = config->d_head,
             .d_value = config->d_value,
-            .q = attn_capture_tensor(comparing->capture,
-                                     attn_site_of_scores(dims, ATTN_LAYOUT_QUERY), layer),
-            .k = attn_capture_tensor(comparing->capture, attn_site_of_scores(dims, ATTN_LAYOUT_KEY),
-                                     layer),
-            .v = attn_capture_tensor(comparing->capture, ATTN_SITE_V, layer),
+            .q = attn_capture_block(comparing->capture,
+                                    attn_site_of_scores(dims, ATTN_LAYOUT_QUERY), layer),
+            .k = attn_capture_block(comparing->capture, attn_site_of_scores(dims, ATTN_LAYOUT_KEY),
+                                    layer),
+            .v = attn_capture_block(comparing->capture, ATTN_SITE_V, layer),
             .random_layer = layer,
             .n_drawn = n_drawn,
             .compute = attn_model_compute(run->model),
@@ -261,8 +261,8 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     if (event->at.site == ATTN_SITE_PATTERN)
         return compare_pattern(pass, &own, err);
     exact.at = own.at;
-    exact.data = attn_capture_head(pass->comparing->capture, ATTN_SITE_Z,
-                                   attn_location_block(&own.at), own.at.head) +
+    exact.data = attn_capture_block_head(pass->comparing->capture, ATTN_SITE_Z,
+                                         attn_location_block(&own.at), own.at.head) +
                  own.row0 * own.n_col;
     exact.ld = own.n_col;
     attn_measurement_add(pass->measurement, &own, &exact);
@@ -282,8 +282,8 @@ static enum attn_status compare_locally(struct comparing *comparing, int layer,
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
     status = ATTN_OK;
     for (int head = 0; status == ATTN_OK && head < (int)dims.n_head; head++)
-        if (attn_selection_has_head(comparing->run->selection, layer, head))
-            status = attn_selection_add_head(selection, 0, head, err);
+        if (attn_selection_has_block_head(comparing->run->selection, layer, head))
+            status = attn_selection_add_block(selection, 0, head, err);
     for (size_t query = 0; status == ATTN_OK && query < dims.n_position; query++)
         if (attn_selection_has_query(comparing->run->selection, query))
             status = attn_selection_add_queries(selection, query, 1, err);
@@ -575,7 +575,7 @@ static enum attn_status compare_run(struct comparing *comparing, struct attn_com
     ATTN_TRY(attn_selection_set_sites(comparing->kept, sites, err));
     for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
         if (attn_selection_n_head(comparing->run->selection, layer) > 0)
-            ATTN_TRY(attn_selection_add_head(comparing->kept, layer, ATTN_ALL_HEADS, err));
+            ATTN_TRY(attn_selection_add_block(comparing->kept, layer, ATTN_ALL_HEADS, err));
     ATTN_TRY(attn_capture_create(comparing->kept, &comparing->capture, err));
     ATTN_TRY(
         feed(comparing, false, attn_capture_trace(comparing->capture), &comparing->exact_run, err));

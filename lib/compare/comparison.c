@@ -32,7 +32,7 @@ static enum attn_status list_rows(const struct attn_selection *selection, struct
             continue;
         *layer++ = (struct attn_compared_row){.layer = l, .head = ATTN_ALL_HEADS, .n = n};
         for (int h = 0; h < (int)dims->n_head; h++)
-            if (attn_selection_has_head(selection, l, h))
+            if (attn_selection_has_block_head(selection, l, h))
                 *head++ = (struct attn_compared_row){.layer = l, .head = h, .n = 1};
     }
     *c->all = (struct attn_compared_row){

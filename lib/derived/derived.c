@@ -194,7 +194,7 @@ size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer
 static bool is_wanted(const struct attn_derivation *derivation, enum attn_site site, int layer)
 {
     return attn_site_is_in_layer(site) &&
-           attn_selection_wants(derivation->asked_by->selection, site, layer);
+           attn_selection_wants_block(derivation->asked_by->selection, site, layer);
 }
 
 /* The last layer for which all before it are kept: the last that is selected, or -1 for none. */
@@ -286,7 +286,7 @@ static enum attn_status watch(struct attn_derivation *derivation, struct attn_er
     char layers[32];
 
     snprintf(layers, sizeof layers, "0-%d", last);
-    if (!attn_selection_wants(asked, ATTN_SITE_CONTACTS, ATTN_NO_LAYER))
+    if (!attn_selection_wants_block(asked, ATTN_SITE_CONTACTS, ATTN_NO_LAYER))
         return attn_selection_see_stream(asked, attn_sites_derived(), last < 0 ? NULL : layers,
                                          watched, err);
     ATTN_TRY(attn_contacts_create(&derivation->of, derivation->asked_by, derivation->pool,

@@ -15,7 +15,7 @@
 #include "derived/derived_internal.h"
 
 #include "base/memory.h"
-#include "capture/capture.h"
+#include "capture/capture_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -92,7 +92,7 @@ static enum attn_status keep_layer(struct zeroing *zeroing, struct attn_error *e
         attn_derivation_feed(derivation, zeroing->session, zeroing->layer, 0, zeroing->n_row, err));
     attn_session_free(zeroing->session);
     zeroing->session = NULL;
-    zeroing->base = attn_capture_tensor(zeroing->kept, zeroing->output, zeroing->layer);
+    zeroing->base = attn_capture_block(zeroing->kept, zeroing->output, zeroing->layer);
     return ATTN_OK;
 }
 
@@ -108,7 +108,7 @@ static enum attn_status make_edits(struct zeroing *zeroing, struct attn_error *e
     zeroing->changed = attn_alloc(zeroing->n_row, zeroing->n_key * sizeof *zeroing->changed, err);
     if (!zeroing->edits || !zeroing->saved || !zeroing->values || !zeroing->changed)
         return ATTN_NO_MEMORY;
-    memcpy(zeroing->values, attn_capture_tensor(zeroing->kept, ATTN_SITE_V, zeroing->layer),
+    memcpy(zeroing->values, attn_capture_block(zeroing->kept, ATTN_SITE_V, zeroing->layer),
            n * size * sizeof *zeroing->values);
     for (size_t g = 0; g < n; g++)
         zeroing->edits[g] = (struct attn_edit){.at.site = ATTN_SITE_V,

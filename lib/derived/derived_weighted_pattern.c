@@ -86,8 +86,8 @@ static void take_values(struct weighting *weighting, const struct attn_trace_eve
     const size_t first = (size_t)event->at.head * weighting->n_shared;
 
     for (size_t head = first; head < first + weighting->n_shared; head++) {
-        if (!attn_selection_has_head(weighting->derivation->asked_by->selection,
-                                     attn_location_block(&event->at), (int)head))
+        if (!attn_selection_has_block_head(weighting->derivation->asked_by->selection,
+                                           attn_location_block(&event->at), (int)head))
             continue;
         if (weighting->output->data)
             find_gram(weighting, head);
@@ -178,8 +178,8 @@ static enum attn_status choose(const struct attn_derivation *derivation, int lay
 
     ATTN_TRY(attn_derivation_select(derivation, sites, layer, selection, err));
     for (int head = 0; head < (int)dims->n_head; head++)
-        if (attn_selection_has_head(asked, layer, head))
-            ATTN_TRY(attn_selection_add_head(*selection, layer, head, err));
+        if (attn_selection_has_block_head(asked, layer, head))
+            ATTN_TRY(attn_selection_add_block(*selection, layer, head, err));
     for (size_t query = 0; query < dims->n_position; query++)
         if (attn_selection_has_query(asked, query))
             ATTN_TRY(attn_selection_add_queries(*selection, query, 1, err));

@@ -47,7 +47,7 @@ static enum attn_status build(struct attn_relevance *relevance, struct attn_erro
         if (attn_selection_has_query(r->asked, query))
             r->queries[n_query++] = query;
     for (size_t layer = 0; layer < r->n_layer; layer++) {
-        if (!attn_selection_wants(r->asked, r->site, (int)layer))
+        if (!attn_selection_wants_block(r->asked, r->site, (int)layer))
             continue;
         r->rows[layer] = attn_alloc(r->n_query, r->n * sizeof **r->rows, err);
         if (!r->rows[layer])

@@ -72,7 +72,7 @@ static enum attn_status add_heads(const struct item *item, struct attn_error *er
     for (size_t i = 0; status == ATTN_OK && i < dims->n_layer * dims->n_head; i++) {
         const int layer = (int)(i / dims->n_head), head = (int)(i % dims->n_head);
 
-        if (attn_selection_has_head(heads, layer, head))
+        if (attn_selection_has_block_head(heads, layer, head))
             status = add_head(item, attn_location_of_block(dims, item->kind->site, layer, head),
                               head, err);
     }
@@ -223,7 +223,7 @@ static enum attn_status select_tensors(const struct means *means, struct attn_se
         const struct attn_edit *edit = means->items[i].edit;
         const bool is_of_keys = attn_site_layout(edit->at.site) == ATTN_LAYOUT_KEY;
 
-        ATTN_TRY(attn_selection_add_head(
+        ATTN_TRY(attn_selection_add_block(
             selection,
             attn_site_is_in_layer(edit->at.site) ? attn_location_block(&edit->at) : ATTN_ALL_LAYERS,
             is_of_keys ? ATTN_ALL_HEADS : edit->at.head, err));

@@ -112,7 +112,7 @@ static void list_kept(const struct knockouts *knockouts, struct score_row *row)
 static bool names_row(const struct knockouts *knockouts, size_t i, const struct score_row *row)
 {
     return knockouts->items[i].queries[row->query] &&
-           attn_selection_has_head(knockouts->items[i].heads, row->layer, row->head);
+           attn_selection_has_block_head(knockouts->items[i].heads, row->layer, row->head);
 }
 
 /* Those of knockout number I in LAYER. */
@@ -232,7 +232,7 @@ static bool is_of_all_heads(const struct knockouts *knockouts, int layer, size_t
     for (size_t i = 0; i < knockouts->n; i++)
         for (int head = 0;
              knockouts->items[i].queries[query] && head < (int)knockouts->dims->n_head; head++)
-            if (!attn_selection_has_head(knockouts->items[i].heads, layer, head))
+            if (!attn_selection_has_block_head(knockouts->items[i].heads, layer, head))
                 return false;
     return true;
 }

@@ -19,7 +19,8 @@ int main(void)
     if (attn_host_open("fable", NULL, &host, &err) != ATTN_OK ||
         attn_run_capture(host, &request, &capture, &result, &err) != ATTN_OK)
         return fprintf(stderr, "first_number: %s\n", err.message), 1;
-    const float *pattern = attn_capture_head(capture, ATTN_SITE_PATTERN, 2, 1); /* [T, T] */
+    const struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = 2, .head = 1};
+    const float *pattern = attn_capture_head(capture, &at);    /* [T, T] */
     printf("%.4f\n", (double)pattern[5 * result.n_token + 1]); /* from token 5 to token 1 */
     attn_capture_free(capture);
     attn_host_free(host);

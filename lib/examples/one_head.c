@@ -52,7 +52,8 @@ static enum attn_status run(const struct attn_model *model, int layer, int head,
     if (status == ATTN_OK)
         status = attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
     if (status == ATTN_OK)
-        status = attn_selection_add_head(selection, layer, head, err);
+        status = attn_selection_add_head(
+            selection, &(struct attn_location){.layer = layer, .head = head}, err);
     trace.selection = selection;
     if (status == ATTN_OK)
         status = attn_session_create(model, &options, &session, err);

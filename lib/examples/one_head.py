@@ -33,7 +33,9 @@ def pattern(directory, head, text):
     call("attn_capture_create", labels.selection, byref(capture))
     call("attn_run_perform", run, attn.attn_capture_trace(capture), byref(result))
     n = result.n_token
-    weights = attn.attn_capture_head(capture, c.ATTN_SITE_PATTERN, *map(int, head.split(".")))
+    layer, number = map(int, head.split("."))
+    at = c.attn_location(site=c.ATTN_SITE_PATTERN, layer=layer, head=number)
+    weights = attn.attn_capture_head(capture, byref(at))
     weights = np.ctypeslib.as_array(weights, (n, n)).copy()
     words = [text[labels.begin[i]:labels.end[i]].decode(errors="replace") for i in range(n)]
     attn.attn_capture_free(capture)

@@ -476,7 +476,7 @@ static enum attn_status read_set(struct ablation *ablation, size_t i, struct par
     for (size_t k = 0; k < dims->n_layer * dims->n_head; k++) {
         const int block = (int)(k / dims->n_head), head = (int)(k % dims->n_head);
 
-        if (attn_selection_has_head(heads, block, head))
+        if (attn_selection_has_block_head(heads, block, head))
             edits[part->n_head++] =
                 edit_of(ablation, attn_frame_at(&ablation->frame, ATTN_SITE_Z, block, head), -1,
                         ablation->material);

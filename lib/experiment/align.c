@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "capture/capture_internal.h"
 #include "input/text_words.h"
 #include "model/config_internal.h"
 #include "records/items.h"
@@ -264,7 +265,7 @@ static enum attn_status choose_layers(struct align *align, struct attn_error *er
 /* Whether links are made of this head: of `cross` only those that attend to a source. */
 static bool is_used(const struct align *align, int layer, int head)
 {
-    return attn_selection_has_head(align->kept, layer, head) &&
+    return attn_selection_has_block_head(align->kept, layer, head) &&
            (align->by != ATTN_ALIGN_CROSS || align->frame.config->is_cross[layer]);
 }
 
@@ -446,7 +447,8 @@ static void add_weights(struct align *align, int layer, int head, bool is_before
     const struct attn_text_words *source = &align->sides[0].words, *text = &align->sides[1].words;
     const struct attn_run *run = align->frame.run;
     const size_t n_key = align->by == ATTN_ALIGN_CROSS ? run->source.n : run->text.n;
-    const float *pattern = attn_capture_head(align->frame.capture, ATTN_SITE_PATTERN, layer, head);
+    const float *pattern =
+        attn_capture_block_head(align->frame.capture, ATTN_SITE_PATTERN, layer, head);
 
     for (size_t t = 0; t < run->text.n; t++) {
         const size_t word = text->of[t];
@@ -594,9 +596,9 @@ static enum attn_status link_by_vectors(struct align *align, int layer, struct a
 
     assert(frame->other); /* of hidden states there are two runs */
     make_units(align, &align->sides[0], frame->other->text.n,
-               attn_capture_tensor(align->source, site, at));
+               attn_capture_block(align->source, site, at));
     make_units(align, &align->sides[1], frame->run->text.n,
-               attn_capture_tensor(frame->capture, site, at));
+               attn_capture_block(frame->capture, site, at));
     return link_units(align, err);
 }
 
@@ -712,7 +714,8 @@ static enum attn_status append_looks(struct align *align, int layer, int head,
 {
     const struct attn_text_words *source = &align->sides[0].words, *text = &align->sides[1].words;
     const size_t n = align->frame.run->text.n, before = align->args->rows == ATTN_ALIGN_BEFORE;
-    const float *pattern = attn_capture_head(align->frame.capture, ATTN_SITE_PATTERN, layer, head);
+    const float *pattern =
+        attn_capture_block_head(align->frame.capture, ATTN_SITE_PATTERN, layer, head);
     const struct attn_location at = attn_frame_at(&align->frame, ATTN_SITE_PATTERN, layer, head);
     struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
     double sums[N_MORE] = {0};

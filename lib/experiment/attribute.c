@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "capture/capture_internal.h"
 #include "experiment/derivative.h"
 #include "forward/step_internal.h"
 #include "model/config_internal.h"
@@ -262,7 +263,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
 static const float *kept(const struct logit_split *split, enum attn_site site, int layer)
 {
-    return attn_capture_tensor(split->frame.capture, site, layer);
+    return attn_capture_block(split->frame.capture, site, layer);
 }
 
 /* --- Directions ------------------------------------------------------------------------------- */
@@ -371,7 +372,7 @@ static enum attn_status find_gradient(struct logit_split *split, struct attn_err
     if (status == ATTN_OK)
         status = attn_derivative_backward_of(derivative, split->first, split->n, resid, err);
     for (size_t i = 0; status == ATTN_OK && i < split->n * split->frame.config->d_model; i++)
-        split->column[i] = (double)attn_capture_tensor(found, site, ATTN_NO_LAYER)[i];
+        split->column[i] = (double)attn_capture_block(found, site, ATTN_NO_LAYER)[i];
     attn_derivative_free(derivative);
     attn_capture_free(found);
     attn_selection_free(wanted);
@@ -576,9 +577,9 @@ static void read_keys(struct logit_split *split, int layer, int head)
     const enum attn_site site = attn_selection_has_site(selection, ATTN_SITE_PATTERN_DROPPED)
                                     ? ATTN_SITE_PATTERN_DROPPED
                                     : ATTN_SITE_PATTERN;
-    const float *pattern = attn_capture_head(split->frame.capture, site, layer, head);
-    const float *v = attn_capture_head(split->frame.capture, ATTN_SITE_V, layer, kv_head);
-    const float *z = attn_capture_head(split->frame.capture, ATTN_SITE_Z, layer, head);
+    const float *pattern = attn_capture_block_head(split->frame.capture, site, layer, head);
+    const float *v = attn_capture_block_head(split->frame.capture, ATTN_SITE_V, layer, kv_head);
+    const float *z = attn_capture_block_head(split->frame.capture, ATTN_SITE_Z, layer, head);
     const double *along = split->along + (size_t)head * split->n * width;
 
     for (size_t key = 0; key < n; key++) {

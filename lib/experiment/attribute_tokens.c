@@ -5,6 +5,7 @@
 
 #include "base/escape.h"
 #include "base/status_internal.h"
+#include "capture/capture_internal.h"
 #include "derived/gradient.h"
 #include "derived/relevance.h"
 #include "experiment/derivative.h"
@@ -444,7 +445,7 @@ static enum attn_status find_relevance(struct attribution *a, size_t goal, struc
     }
     ATTN_TRY(attn_derivative_backward(a->derivative, err));
     ATTN_TRY(attn_relevance_emit(a->relevance, attn_capture_trace(a->frame.capture), err));
-    row = attn_capture_tensor(a->frame.capture, relevance_site(a), last);
+    row = attn_capture_block(a->frame.capture, relevance_site(a), last);
     memset(a->attribution, 0, a->n * sizeof *a->attribution);
     for (size_t query = 0; query < a->n; query++) {
         if (a->weights[query] <= 0)

@@ -7,6 +7,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "capture/capture_internal.h"
 #include "study/frame.h"
 #include "study/trial.h"
 #include "trace/trace_internal.h"
@@ -249,7 +250,7 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     const size_t n_b = is_of_source ? diff->n_source : diff->alignment.n_b;
     const size_t n_part = count_parts(diff, is_of_source);
     const float *kept =
-        attn_capture_head(diff->frame.capture, ATTN_SITE_PATTERN, block, event->at.head);
+        attn_capture_block_head(diff->frame.capture, ATTN_SITE_PATTERN, block, event->at.head);
     struct head_sum *sum = &diff->sums[(size_t)block * diff->n_head + (size_t)event->at.head];
 
     for (size_t r = 0; r < event->n_row; r++) {

@@ -139,7 +139,7 @@ static enum attn_status survey_run(struct run_survey *survey, struct attn_error 
     ATTN_TRY(attn_rows_create(&survey->rows, "heads", err));
     for (int layer = 0; layer < (int)dims->n_layer; layer++)
         for (int head = 0; head < (int)dims->n_head; head++)
-            if (attn_selection_has_head(selection, layer, head))
+            if (attn_selection_has_block_head(selection, layer, head))
                 ATTN_TRY(append_head(survey, layer, head, err));
     return ATTN_OK;
 }

@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "capture/capture_internal.h"
 #include "forward/session_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
@@ -392,7 +393,7 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
     for (int layer = 0; layer < n_layer; layer++)
         for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
             const struct reading reading = {layer, ATTN_ALL_HEADS, sites[i], 0};
-            const float *rows = attn_capture_tensor(lens->frame.capture, sites[i], layer);
+            const float *rows = attn_capture_block(lens->frame.capture, sites[i], layer);
             const bool is_read = sites[i] == ATTN_SITE_RESID_PRE ||
                                  (lens->sites & ATTN_SITE_BIT(sites[i])) != 0 ||
                                  (sites[i] == output && layer + 1 == n_layer);
@@ -410,7 +411,7 @@ static void write_head(struct lens *lens, int layer, int head)
     const struct attn_weights *weights = &lens->frame.run->model->weights;
     const struct attn_matrix *out = &weights->blocks[layer].out.weight;
     const struct attn_vector *scale = &weights->blocks[layer].attn_scale.w;
-    const float *z = attn_capture_head(lens->frame.capture, ATTN_SITE_Z, layer, head);
+    const float *z = attn_capture_block_head(lens->frame.capture, ATTN_SITE_Z, layer, head);
     const size_t width = config->d_value, d = config->d_model;
     double *x = lens->scratch, *y = lens->scratch + width, *factors = y + d;
 

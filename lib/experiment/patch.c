@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "capture/capture_internal.h"
 #include "experiment/patch_internal.h"
 #include "input/position.h"
 #include "study/significance.h"
@@ -366,8 +367,8 @@ static enum attn_status read_source(struct attn_patching *patch, struct attn_err
     ATTN_TRY(attn_frame_select(frame, ATTN_SITE_BIT(patch->site), err));
     for (size_t i = 0; patch->is_estimated && patch->is_by_head && i < patch->n_part; i++)
         if (patch->parts[i].trial != ATTN_PART_UNTRIED)
-            ATTN_TRY(attn_selection_add_head(frame->selection, patch->parts[i].layer,
-                                             (int)(patch->parts[i].unit * n_group), err));
+            ATTN_TRY(attn_selection_add_block(frame->selection, patch->parts[i].layer,
+                                              (int)(patch->parts[i].unit * n_group), err));
     ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
     trial.trace = attn_capture_trace(frame->capture);
     trial.has_logits = !patch->is_estimated;
@@ -401,9 +402,9 @@ static struct attn_edit make_edit(const struct attn_patching *patch,
     edit.row0 = first;
     edit.row1 = end;
     edit.col1 = edit.ld = is_matrix ? n_key : attn_site_width(patch->site, dims);
-    edit.data = patch->is_by_head
-                    ? attn_capture_head(frame->capture, patch->site, part->layer, edit.at.head)
-                    : attn_capture_tensor(frame->capture, patch->site, part->layer);
+    edit.data = patch->is_by_head ? attn_capture_block_head(frame->capture, patch->site,
+                                                            part->layer, edit.at.head)
+                                  : attn_capture_block(frame->capture, patch->site, part->layer);
     edit.data += first * edit.ld;
     if (patch->site == ATTN_SITE_MLP_POST) {
         edit.data += part->unit;

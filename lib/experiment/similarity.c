@@ -8,6 +8,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
+#include "capture/capture_internal.h"
 #include "study/frame.h"
 #include "study/trial.h"
 
@@ -71,7 +72,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         for (int head = 0; head < (int)config->n_head; head++)
             if (!config->is_cross[layer])
                 similarity->heads[similarity->n_head++] = (struct head){
-                    layer, head, attn_capture_head(frame->capture, ATTN_SITE_PATTERN, layer, head)};
+                    layer, head,
+                    attn_capture_block_head(frame->capture, ATTN_SITE_PATTERN, layer, head)};
     for (size_t a = 0; a < similarity->n_head; a++)
         for (size_t b = a + 1; b < similarity->n_head; b++)
             similarity->pairs[similarity->n_pair++] = (struct pair){.a = a, .b = b};

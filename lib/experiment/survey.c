@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/random.h"
 #include "base/status_internal.h"
+#include "capture/capture_internal.h"
 #include "experiment/ablate.h"
 #include "experiment/word_pairs.h"
 #include "input/encoder.h"
@@ -613,14 +614,14 @@ static struct attn_trace_event event_of(const struct attn_many_result *result, s
     const int layer = (int)(index / result->n_head), head = (int)(index % result->n_head);
     size_t shape[3];
 
-    attn_selection_shape(result->labels->selection, ATTN_SITE_PATTERN, layer, shape);
+    attn_selection_block_shape(result->labels->selection, ATTN_SITE_PATTERN, layer, shape);
     return (struct attn_trace_event){
         .at = attn_location_of_block(attn_selection_dims(result->labels->selection),
                                      ATTN_SITE_PATTERN, layer, head),
         .n_row = shape[1],
         .n_col = shape[2],
         .ld = shape[2],
-        .data = attn_capture_head(result->capture, ATTN_SITE_PATTERN, layer, head)};
+        .data = attn_capture_block_head(result->capture, ATTN_SITE_PATTERN, layer, head)};
 }
 
 /* Computes how much the words of ITEM look at each other. */

@@ -145,7 +145,7 @@ static struct chosen_row find_row(const struct attn_selection *selection)
 
     for (int layer = (int)dims->n_layer - 1; layer >= 0; layer--)
         for (int head = (int)dims->n_head - 1; head >= 0; head--)
-            if (attn_selection_has_head(selection, layer, head)) {
+            if (attn_selection_has_block_head(selection, layer, head)) {
                 chosen.layer = layer;
                 chosen.head = head;
                 chosen.n_head++;
@@ -239,7 +239,7 @@ static enum attn_status select_row(struct attn_explainer *explainer,
         part = attn_selection_encoder_part(part);
     }
     ATTN_TRY(attn_selection_set_sites(part, wanted, err));
-    ATTN_TRY(attn_selection_add_head(part, row->layer, row->head, err));
+    ATTN_TRY(attn_selection_add_block(part, row->layer, row->head, err));
     return attn_selection_add_queries(part, row->query, 1, err);
 }
 

@@ -4,7 +4,7 @@
  *
  *     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
  *     args.attention = config->attention, args.config = config;
- *     args.selection = selection; // of attn_selection_add_head(.., 5, 1) and _add_queries(.., 7,
+ *     args.selection = selection; // of attn_selection_add_block(.., 5, 1) and _add_queries(.., 7,
  * 1) struct attn_explainer *explainer; const struct attn_explanation *row;
  *     attn_explainer_create(&args, &explainer, &err);
  *     options.trace = attn_explainer_trace(explainer);

@@ -8,7 +8,7 @@
 #include "base/status_internal.h"
 #include "encode/text_table.h"
 #include "tables/document.h"
-#include "trace/model_stack.h"
+#include "trace/trace_internal.h"
 #include "writers/token_text.h"
 
 #include <math.h>

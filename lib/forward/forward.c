@@ -120,13 +120,14 @@ bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, 
         return true;
     if (site == ATTN_SITE_V && f->end.site != ATTN_SITE_Z && !attn_forward_watches(f, site))
         return false;
-    return layout == ATTN_LAYOUT_KEY ? attn_selection_has_kv_head(f->trace->selection, layer, head)
-                                     : attn_selection_has_head(f->trace->selection, layer, head);
+    return layout == ATTN_LAYOUT_KEY
+               ? attn_selection_has_kv_head(f->trace->selection, layer, head)
+               : attn_selection_has_block_head(f->trace->selection, layer, head);
 }
 
 bool attn_forward_watches(const struct attn_forward *f, enum attn_site site)
 {
-    return f->trace && attn_selection_wants(f->trace->selection, site, f->feed.layer);
+    return f->trace && attn_selection_wants_block(f->trace->selection, site, f->feed.layer);
 }
 
 bool attn_forward_watches_row(const struct attn_forward *f, size_t position)
@@ -345,7 +346,7 @@ static bool watches_head(const struct attn_forward *f, enum attn_site site, int 
     case ATTN_LAYOUT_KEY:
         return attn_selection_has_kv_head(selection, f->feed.layer, head);
     default:
-        return attn_selection_has_head(selection, f->feed.layer, head);
+        return attn_selection_has_block_head(selection, f->feed.layer, head);
     }
 }
 

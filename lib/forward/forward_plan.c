@@ -30,7 +30,7 @@ struct attn_step_place attn_plan_end(const struct attn_forward *f)
         for (int layer = 0; layer < (int)n; layer++) {
             const struct attn_step_place place = attn_forward_place(f, (enum attn_site)site, layer);
 
-            if (attn_selection_wants(f->trace->selection, place.site, layer) &&
+            if (attn_selection_wants_block(f->trace->selection, place.site, layer) &&
                 attn_place_compare(place, end) > 0)
                 end = place;
         }

@@ -57,7 +57,7 @@ static enum attn_status check_attention(const struct attn_model *model,
                                            is_cross ? options->n_source : options->n_max, err));
         for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && trace; site++)
             if ((given & ATTN_SITE_BIT(site)) == 0 &&
-                attn_selection_wants(trace->selection, (enum attn_site)site, (int)layer))
+                attn_selection_wants_block(trace->selection, (enum attn_site)site, (int)layer))
                 return attn_error_set(err, ATTN_INVALID, "'%s' attention of layer %zu has no '%s'",
                                       attn_attention_kind_name(attention.kind), layer,
                                       attn_site_name((enum attn_site)site));

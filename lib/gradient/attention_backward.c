@@ -11,6 +11,7 @@
 #include "base/pool_internal.h"
 #include "kernels/panels.h"
 #include "trace/trace_extra.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -46,7 +47,7 @@ attn_site_set attn_heads_back_watched(const struct attn_selection *selection, in
     attn_site_set watched = 0;
 
     for (size_t i = 0; i < N_WATCHED_SITE; i++)
-        if (attn_selection_wants(selection, watched_sites[i], layer))
+        if (attn_selection_wants_block(selection, watched_sites[i], layer))
             watched |= ATTN_SITE_BIT(watched_sites[i]);
     return watched;
 }
@@ -760,7 +761,8 @@ static void run_watched(const struct attn_heads_back *heads, const struct attn_l
 
 static bool is_watched(const struct attn_heads_back *heads, int head)
 {
-    return heads->watched != 0 && attn_selection_has_head(heads->selection, heads->layer, head);
+    return heads->watched != 0 &&
+           attn_selection_has_block_head(heads->selection, heads->layer, head);
 }
 
 /* All heads: those that are watched, then the others. */

@@ -332,14 +332,14 @@ static int last_layer(const struct attn_backward *b)
     const int n_layer = (int)b->f->dims.n_layer;
     const attn_site_set derived = attn_sites_derived();
 
-    if (b->swaps || attn_selection_wants(selection, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER))
+    if (b->swaps || attn_selection_wants_block(selection, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER))
         return 0;
     for (int layer = 0; layer < n_layer; layer++) {
         if (b->needs_source && b->model->config.is_cross[layer])
             return layer;
         for (int site = 0; site < ATTN_N_SITE; site++)
             if ((derived & ATTN_SITE_BIT(site)) != 0 && attn_site_is_in_layer(site) &&
-                attn_selection_wants(selection, site, layer))
+                attn_selection_wants_block(selection, site, layer))
                 return layer;
     }
     return n_layer;

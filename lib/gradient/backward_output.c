@@ -17,6 +17,7 @@
 #include "forward/step_internal.h"
 #include "model/config_internal.h"
 #include "trace/trace_extra.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static void find_logits(struct attn_backward *b, const struct output_rows *rows)
 
 static bool wants_logits(const struct attn_backward *b)
 {
-    return attn_selection_wants(b->asked_by->selection, ATTN_SITE_LOGITS_GRAD, ATTN_NO_LAYER);
+    return attn_selection_wants_block(b->asked_by->selection, ATTN_SITE_LOGITS_GRAD, ATTN_NO_LAYER);
 }
 
 static void emit_rows(struct attn_backward *b, size_t first, size_t n)

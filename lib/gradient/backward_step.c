@@ -58,14 +58,15 @@ void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *even
 
 static bool wants(const struct attn_backward *b, enum attn_site site)
 {
-    return site != ATTN_N_SITE && attn_selection_wants(b->asked_by->selection, site, b->layer);
+    return site != ATTN_N_SITE &&
+           attn_selection_wants_block(b->asked_by->selection, site, b->layer);
 }
 
 void attn_end_back(struct attn_backward *b, enum attn_site last)
 {
     const struct attn_selection *selection = b->asked_by->selection;
     bool is_wanted = b->layer > b->last_layer || b->needs_source ||
-                     attn_selection_wants(selection, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
+                     attn_selection_wants_block(selection, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
 
     if (last == ATTN_SITE_Z_GRAD)
         is_wanted = is_wanted || b->swaps || attn_heads_back_watched(selection, b->layer) != 0;

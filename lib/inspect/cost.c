@@ -9,6 +9,7 @@
 #include "model/config_internal.h"
 #include "model/model_internal.h"
 #include "trace/trace_extra.h"
+#include "trace/trace_internal.h"
 
 /* A group of weights. */
 struct extent {
@@ -259,7 +260,7 @@ static void find_sites(const struct attn_selection *selection, struct attn_cost 
             continue;
         for (size_t layer = 0; layer < n; layer++) {
             size_t shape[3];
-            const int rank = attn_selection_shape(selection, site, (int)layer, shape);
+            const int rank = attn_selection_block_shape(selection, site, (int)layer, shape);
             uint64_t size = sizeof(float);
 
             for (int k = 0; k < rank; k++)

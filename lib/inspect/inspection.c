@@ -548,13 +548,13 @@ static enum attn_status find_sites(struct filling *to, const struct attn_selecti
         const bool is_in_layer = attn_site_is_in_layer(site);
         size_t shape[3], other[3];
         int64_t list[ATTN_MAX_RANK];
-        const int rank = attn_selection_shape(all, site, 0, shape);
+        const int rank = attn_selection_block_shape(all, site, 0, shape);
         bool is_same = true;
 
         if ((dims->sites & ATTN_SITE_BIT(site)) == 0)
             continue;
         for (size_t layer = 1; is_in_layer && layer < dims->n_layer; layer++) {
-            attn_selection_shape(all, site, (int)layer, other);
+            attn_selection_block_shape(all, site, (int)layer, other);
             is_same = is_same && memcmp(shape, other, (size_t)rank * sizeof *shape) == 0;
         }
         ATTN_TRY(append(to, attn_cell_string(attn_site_name(site)),

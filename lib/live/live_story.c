@@ -14,6 +14,7 @@
 #include "edits/intervention.h"
 #include "run/run.h"
 #include "trace/trace_extra.h"
+#include "trace/trace_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -189,7 +190,7 @@ static bool is_head(const struct attn_selection *selection, const char *item, si
 
     return dot && attn_parse_int(item, n_layer, 0, INT32_MAX, &layer) &&
            attn_parse_int(dot + 1, size - n_layer - 1, 0, INT32_MAX, &head) &&
-           attn_selection_has_head(selection, (int)layer, (int)head);
+           attn_selection_has_block_head(selection, (int)layer, (int)head);
 }
 
 static bool is_position(const struct attn_selection *selection, const char *item, size_t size)

@@ -19,8 +19,8 @@ static bool is_selected(const struct attn_writer *writer, enum attn_site site)
     const int n_layer = (int)attn_selection_dims(selection)->n_layer;
 
     for (int layer = 0; layer < n_layer; layer++)
-        if (attn_selection_wants(selection, ATTN_SITE_PATTERN, layer) &&
-            !attn_selection_wants(selection, site, layer))
+        if (attn_selection_wants_block(selection, ATTN_SITE_PATTERN, layer) &&
+            !attn_selection_wants_block(selection, site, layer))
             return false;
     return true;
 }

@@ -2,6 +2,7 @@
 #include "page/page_internal.h"
 
 #include "base/memory.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,7 +81,7 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
     ATTN_TRY(ATTN_ALLOC(heads->items, n_head, err));
     for (size_t i = 0; i < n_layer; i++) {
         const int layer = (int)((i + n_own) % n_layer); /* those of an encoder come first */
-        const bool is_wanted = attn_selection_wants(selection, ATTN_SITE_PATTERN, layer);
+        const bool is_wanted = attn_selection_wants_block(selection, ATTN_SITE_PATTERN, layer);
 
         struct attn_location at =
             attn_location_of_block(dims, ATTN_SITE_PATTERN, layer, ATTN_ALL_HEADS);

@@ -31,7 +31,7 @@ static bool count_layer(const struct attn_writer *writer, struct attn_page_vecto
         struct attn_location at;
         struct attn_extent extent;
 
-        if (!attn_selection_wants(writer->labels.selection, sites[i], layer))
+        if (!attn_selection_wants_block(writer->labels.selection, sites[i], layer))
             return false;
         at = attn_location_of_block(attn_selection_dims(writer->labels.selection), sites[i], layer,
                                     ATTN_ALL_HEADS);
@@ -56,7 +56,7 @@ enum attn_status attn_page_vectors_init(struct attn_page_vectors *vectors,
         writer->options.picture->live) /* where another text is typed, they would be of the first */
         return ATTN_OK;
     for (int layer = 0; layer < (int)attn_selection_n_layer(selection); layer++)
-        if (attn_selection_wants(selection, ATTN_SITE_PATTERN, layer) &&
+        if (attn_selection_wants_block(selection, ATTN_SITE_PATTERN, layer) &&
             !count_layer(writer, vectors, layer, &n))
             return ATTN_OK;
     vectors->are_there = n <= most_numbers;

@@ -48,8 +48,8 @@ static enum attn_status keep_in_batches(struct attn_selection *selection, const 
     one_batch.n_kv_head /= n_batch;
     ATTN_TRY(attn_select_heads(spec, &one_batch, &heads, err));
     for (size_t head = 0; status == ATTN_OK && head < dims->n_head; head++)
-        if (attn_selection_has_head(heads, 0, (int)(head % one_batch.n_head)))
-            status = attn_selection_add_head(selection, 0, (int)head, err);
+        if (attn_selection_has_block_head(heads, 0, (int)(head % one_batch.n_head)))
+            status = attn_selection_add_block(selection, 0, (int)head, err);
     attn_selection_free(heads);
     return status;
 }

@@ -330,9 +330,9 @@ static size_t count_bytes(const struct attn_many_task *task, const struct attn_m
             size_t n_cell = 1;
 
             if (is_of_model == attn_site_is_in_layer((enum attn_site)site) ||
-                !attn_selection_wants(selection, (enum attn_site)site, layer))
+                !attn_selection_wants_block(selection, (enum attn_site)site, layer))
                 continue;
-            rank = attn_selection_shape(selection, (enum attn_site)site, layer, shape);
+            rank = attn_selection_block_shape(selection, (enum attn_site)site, layer, shape);
             for (int i = 0; i < rank; i++)
                 n_cell *= shape[i];
             n_number += n_cell;
@@ -549,7 +549,7 @@ static void find_measure(const struct attn_many_task *task, const struct attn_ma
         const int layer = (int)(i / task->n_head), head = (int)(i % task->n_head);
 
         values[i] = attn_selection_has_layer(item->watched, layer) &&
-                            attn_selection_has_head(item->watched, layer, head)
+                            attn_selection_has_block_head(item->watched, layer, head)
                         ? attn_measure_group_find(&item->group, measure, layer, head)
                         : (double)NAN;
     }

@@ -848,8 +848,8 @@ static enum attn_status emit(void *user, const struct attn_trace_event *event,
 
     if (watching->observer)
         ATTN_TRY(watching->observer->on_event(watching->observer->user, event, err));
-    return attn_selection_wants(watching->run->selection, event->at.site,
-                                attn_selection_number(watching->run->selection, &event->at))
+    return attn_selection_wants_block(watching->run->selection, event->at.site,
+                                      attn_selection_number(watching->run->selection, &event->at))
                ? attn_outputs_event(watching->outputs, event, err)
                : ATTN_OK;
 }
@@ -930,7 +930,7 @@ static void note_end(const struct attn_run *run)
     const int32_t end = config->projected_id;
     size_t i = 0;
 
-    if (!attn_selection_wants(run->selection, ATTN_SITE_TEXT_EMBED, ATTN_NO_LAYER) ||
+    if (!attn_selection_wants_block(run->selection, ATTN_SITE_TEXT_EMBED, ATTN_NO_LAYER) ||
         end == ATTN_LARGEST_ID || !run->text.ids)
         return;
     while (i < run->text.n && run->text.ids[i] != end)

@@ -8,6 +8,7 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "batch/ledger_internal.h"
+#include "capture/capture_internal.h"
 #include "encode/numpy_file.h"
 #include "records/items_internal.h"
 #include "trace/trace_extra.h"
@@ -225,12 +226,13 @@ static enum attn_status find_sites(struct attn_stack *stack, const struct attn_s
         if (!attn_selection_has_site(selection, site))
             continue;
         for (int block = 0; is_in_layer && !has_layers && block < n_layer; block++)
-            if (attn_selection_wants(selection, site, block))
+            if (attn_selection_wants_block(selection, site, block))
                 stack->layers[stack->n_layer++] =
                     attn_location_of_block(dims, site, block, ATTN_ALL_HEADS);
         has_layers = has_layers || is_in_layer;
         stacked->site = site;
-        stacked->rank = attn_selection_shape(selection, site, block_of(stack, site, 0), shape);
+        stacked->rank =
+            attn_selection_block_shape(selection, site, block_of(stack, site, 0), shape);
         stacked->n_layer = is_in_layer ? stack->n_layer : 1;
         stacked->n_head = stacked->rank == 3 ? shape[1] : 1;
         stacked->n = shape[stacked->rank - 1];
@@ -251,10 +253,10 @@ static enum attn_status fill_row(struct attn_stack *stack, const struct attn_man
         for (size_t k = 0; k < stack->sites[i].n_layer; k++) {
             const struct stacked *stacked = &stack->sites[i];
             const int layer = block_of(stack, stacked->site, k);
-            const float *from = attn_capture_tensor(result->capture, stacked->site, layer);
+            const float *from = attn_capture_block(result->capture, stacked->site, layer);
             size_t shape[3] = {0}, at;
             const int rank =
-                attn_selection_shape(result->labels->selection, stacked->site, layer, shape);
+                attn_selection_block_shape(result->labels->selection, stacked->site, layer, shape);
 
             if (!from || rank != stacked->rank || shape[0] == 0 || shape[rank - 1] != stacked->n ||
                 (rank == 3 && shape[1] != stacked->n_head))

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "capture/capture_internal.h"
 #include "forward/session_internal.h"
 #include "predict/class_label.h"
 #include "trace/trace_internal.h"
@@ -398,7 +399,7 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
     trial.n_edit = work->changes[number].n_edit;
     if (trials->can_skip) {
         trial.layer = pack->beginnings[0].layer;
-        trial.resid = attn_capture_tensor(trials->capture, ATTN_SITE_RESID_PRE, trial.layer);
+        trial.resid = attn_capture_block(trials->capture, ATTN_SITE_RESID_PRE, trial.layer);
     }
     reading.logits = attn_alloc_uninitialized(n_logit, sizeof *reading.logits, err);
     if (!reading.logits)
@@ -503,9 +504,8 @@ static enum attn_status run_together(const struct work *work, const struct pack 
     static const struct attn_edit none; /* for a run without changes */
     const struct attn_trials *trials = work->trials;
     const int layer = pack->beginnings[0].layer;
-    const float *resid = attn_capture_tensor(trials->capture, ATTN_SITE_RESID_PRE, layer);
-    const float *z =
-        trials->has_z ? attn_capture_tensor(trials->capture, ATTN_SITE_Z, layer) : NULL;
+    const float *resid = attn_capture_block(trials->capture, ATTN_SITE_RESID_PRE, layer);
+    const float *z = trials->has_z ? attn_capture_block(trials->capture, ATTN_SITE_Z, layer) : NULL;
     const float **rows_of_z = worker->rows + pack->n;
     const struct attn_session_start start = {
         .layer = layer, .resid = worker->rows, .z = z ? rows_of_z : NULL};

@@ -1,6 +1,7 @@
 /* heatmap_heads.c - see heatmap_internal.h: heads across, layers down, and a map with a cell per
  * head. */
 #include "terminal/heatmap_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 
@@ -196,7 +197,7 @@ static size_t put_layer(const struct attn_head_map *heads, const struct attn_hea
     attn_color_line_blanks(&map->line, used < heads->columns.left ? heads->columns.left - used : 0);
     used = heads->columns.left;
     for (size_t head = first; head < first + heads->columns.n && head < n_head; head++) {
-        if (attn_selection_has_head(heads->selection, (int)layer, (int)head))
+        if (attn_selection_has_block_head(heads->selection, (int)layer, (int)head))
             put_head(heads, colors, (int)layer, (int)head);
         else
             attn_color_line_blanks(&map->line, heads->columns.pitch);

@@ -17,8 +17,4 @@ enum attn_model_stack {
 /* "encoder"; "" for the only stack. */
 ATTN_API const char *attn_model_stack_name(enum attn_model_stack stack);
 
-/* The stack that SITE of LAYER belongs to, and the number that the layer has there, in *NUMBER. */
-ATTN_API enum attn_model_stack attn_model_stack_of(const struct attn_dims *dims,
-                                                   enum attn_site site, int layer, int *number);
-
 #endif

@@ -54,6 +54,34 @@ int attn_selection_number(const struct attn_selection *selection, const struct a
            (at->layer == ATTN_NO_LAYER ? (int)encoder->n_layer : at->layer);
 }
 
+bool attn_selection_find(const struct attn_selection *selection, const struct attn_location *at,
+                         int *number)
+{
+    int own;
+
+    if (!selection || !at || (unsigned)at->site >= ATTN_N_SITE)
+        return false;
+    *number = attn_selection_number(selection, at);
+    if (!attn_site_is_in_layer(at->site))
+        return true;
+    return at->layer >= 0 && *number >= 0 && (size_t)*number < attn_selection_n_layer(selection) &&
+           attn_model_stack_of(&selection->dims, at->site, *number, &own) == at->stack &&
+           own == at->layer;
+}
+
+/* The same of the heads of AT, whatever its site is. */
+static bool find_heads(const struct attn_selection *selection, const struct attn_location *at,
+                       int *number)
+{
+    struct attn_location heads;
+
+    if (!at)
+        return false;
+    heads = *at;
+    heads.site = ATTN_SITE_PATTERN;
+    return attn_selection_find(selection, &heads, number);
+}
+
 /* Whether the stack that SITE of LAYER belongs to has SITE among its sites. */
 static bool has_stack_site(const struct attn_selection *selection, enum attn_site site, int layer)
 {
@@ -625,8 +653,8 @@ static bool find_index(int index, int all, size_t n, struct range *range)
     return true;
 }
 
-enum attn_status attn_selection_add_head(struct attn_selection *selection, int layer, int head,
-                                         struct attn_error *err)
+enum attn_status attn_selection_add_block(struct attn_selection *selection, int layer, int head,
+                                          struct attn_error *err)
 {
     const struct attn_dims *dims;
     struct range layers, heads;
@@ -645,6 +673,40 @@ enum attn_status attn_selection_add_head(struct attn_selection *selection, int l
     keep_heads(selection->heads, dims->n_head, layers, heads);
     selection->has_chosen_heads = true;
     return ATTN_OK;
+}
+
+/* Refuses AT, whose stack or layer SELECTION does not have. */
+static enum attn_status refuse_layer(const struct attn_selection *selection,
+                                     const struct attn_location *at, struct attn_error *err)
+{
+    const struct attn_dims *encoder = selection->dims.encoder;
+    const size_t n_layer = attn_dims_n_whole_layer(&selection->dims);
+    const bool has_stacks = selection->dims.has_pairs;
+
+    if (has_stacks == (at->stack == ATTN_STACK_ONLY))
+        return attn_error_set(err, ATTN_INVALID, "there is no stack '%s', expected %s",
+                              attn_model_stack_name(at->stack),
+                              has_stacks ? "'encoder', 'decoder' or 'cross'"
+                                         : "none: there is one");
+    return attn_error_set(
+        err, ATTN_INVALID, "there is no layer %d, expected 0 to %zu", at->layer,
+        (at->stack == ATTN_STACK_ENCODER && encoder ? encoder->n_layer : n_layer) - 1);
+}
+
+enum attn_status attn_selection_add_head(struct attn_selection *selection,
+                                         const struct attn_location *at, struct attn_error *err)
+{
+    int block;
+
+    if (!attn_is_given(selection, "selection", err) || !attn_is_given(at, "at", err))
+        return ATTN_INVALID;
+    if (at->layer == ATTN_ALL_LAYERS && at->stack == ATTN_STACK_ONLY)
+        return attn_selection_add_block(selection, ATTN_ALL_LAYERS, at->head, err);
+    if (!find_heads(selection, at, &block))
+        return refuse_layer(selection, at, err);
+    if (selection->encoder && (size_t)block >= selection->dims.n_layer)
+        return attn_selection_add_block(selection->encoder, at->layer, at->head, err);
+    return attn_selection_add_block(selection, block, at->head, err);
 }
 
 const struct attn_dims *attn_selection_dims(const struct attn_selection *selection)
@@ -710,12 +772,20 @@ bool attn_selection_has_layer(const struct attn_selection *selection, int layer)
     return layer >= 0 && (size_t)layer < selection->dims.n_layer && selection->layers[layer] != 0;
 }
 
-bool attn_selection_has_head(const struct attn_selection *selection, int layer, int head)
+bool attn_selection_has_block_head(const struct attn_selection *selection, int layer, int head)
 {
     selection = part_of(selection, &layer);
     return selection && attn_selection_has_layer(selection, layer) && head >= 0 &&
            (size_t)head < selection->dims.n_head &&
            selection->heads[(size_t)layer * selection->dims.n_head + (size_t)head] != 0;
+}
+
+bool attn_selection_has_head(const struct attn_selection *selection, const struct attn_location *at)
+{
+    int block;
+
+    return find_heads(selection, at, &block) &&
+           attn_selection_has_block_head(selection, block, at->head);
 }
 
 bool attn_selection_has_query(const struct attn_selection *selection, size_t query)
@@ -769,12 +839,13 @@ bool attn_selection_has_kv_head(const struct attn_selection *selection, int laye
         return false;
     group = selection->dims.n_head / selection->dims.n_kv_head;
     for (size_t i = 0; i < group; i++)
-        if (attn_selection_has_head(selection, layer, (int)((size_t)kv_head * group + i)))
+        if (attn_selection_has_block_head(selection, layer, (int)((size_t)kv_head * group + i)))
             return true;
     return false;
 }
 
-bool attn_selection_wants(const struct attn_selection *selection, enum attn_site site, int layer)
+bool attn_selection_wants_block(const struct attn_selection *selection, enum attn_site site,
+                                int layer)
 {
     int number;
 
@@ -795,6 +866,14 @@ bool attn_selection_wants(const struct attn_selection *selection, enum attn_site
     return attn_selection_n_head(selection, layer) > 0;
 }
 
+bool attn_selection_wants(const struct attn_selection *selection, const struct attn_location *at)
+{
+    int number;
+
+    return attn_selection_find(selection, at, &number) &&
+           attn_selection_wants_block(selection, at->site, number);
+}
+
 void attn_selection_drop_sites(struct attn_selection *selection)
 {
     attn_site_set kept[2] = {0, 0};
@@ -803,7 +882,7 @@ void attn_selection_drop_sites(struct attn_selection *selection)
     for (enum attn_site site = 0; site < ATTN_N_SITE; site++)
         for (int layer = ATTN_NO_LAYER; layer < (int)selection->dims.n_layer; layer++)
             if (attn_site_is_in_layer(site) == (layer != ATTN_NO_LAYER) &&
-                attn_selection_wants(selection, site, layer))
+                attn_selection_wants_block(selection, site, layer))
                 kept[attn_model_stack_of(&selection->dims, site, layer, &number) ==
                      ATTN_STACK_CROSS] |= ATTN_SITE_BIT(site);
     selection->sites &= kept[0];
@@ -836,8 +915,8 @@ static size_t n_kv_head(const struct attn_selection *selection, int layer)
     return n;
 }
 
-int attn_selection_shape(const struct attn_selection *selection, enum attn_site site, int layer,
-                         size_t shape[3])
+int attn_selection_block_shape(const struct attn_selection *selection, enum attn_site site,
+                               int layer, size_t shape[3])
 {
     selection = part_of(selection, &layer);
     const struct attn_dims *dims = attn_selection_dims(selection);
@@ -884,4 +963,15 @@ int attn_selection_shape(const struct attn_selection *selection, enum attn_site 
     }
     shape[2] = width;
     return 3;
+}
+
+int attn_selection_shape(const struct attn_selection *selection, const struct attn_location *at,
+                         size_t shape[3])
+{
+    int number;
+
+    if (attn_selection_find(selection, at, &number))
+        return attn_selection_block_shape(selection, at->site, number, shape);
+    shape[0] = shape[1] = shape[2] = 0;
+    return 0;
 }

@@ -3,7 +3,8 @@
  *
  *     struct attn_selection *selection;
  *     attn_selection_create(&dims, &selection, &err);     // all heads and queries, pattern and z
- *     attn_selection_add_head(selection, 5, 1, &err);     // only head 1 of layer 5
+ *     struct attn_location head = {.layer = 5, .head = 1};
+ *     attn_selection_add_head(selection, &head, &err);    // only head 1 of layer 5
  *     attn_selection_add_queries(selection, 0, 4, &err);  // only the first four queries
  *     attn_selection_free(selection);
  *
@@ -13,6 +14,7 @@
 #ifndef ATTN_TRACE_SELECTION_H
 #define ATTN_TRACE_SELECTION_H
 
+#include "trace/location.h"
 #include "trace/site.h"
 
 struct attn_selection;
@@ -24,11 +26,13 @@ ATTN_API enum attn_status attn_selection_create(const struct attn_dims *dims,
 
 ATTN_API void attn_selection_free(struct attn_selection *selection); /* NULL is allowed */
 
-/* Adds one head. The first call selects it instead of all heads; further calls, also after a list,
- * add to the chosen heads. LAYER may be ATTN_ALL_LAYERS, HEAD may be ATTN_ALL_HEADS. ATTN_INVALID,
- * with the valid range, leaves the selection unchanged. */
-ATTN_API enum attn_status attn_selection_add_head(struct attn_selection *selection, int layer,
-                                                  int head, struct attn_error *err);
+/* Adds the head AT, whose site is ignored. The first call selects it instead of all heads of its
+ * stack; further calls, also after a list, add to the chosen heads. The layer may be
+ * ATTN_ALL_LAYERS if there is one stack, the head may be ATTN_ALL_HEADS. ATTN_INVALID, with the
+ * valid range, leaves the selection unchanged. */
+ATTN_API enum attn_status attn_selection_add_head(struct attn_selection *selection,
+                                                  const struct attn_location *at,
+                                                  struct attn_error *err);
 
 /* Adds N >= 1 queries from FIRST on. The first call selects them instead of all queries. */
 ATTN_API enum attn_status attn_selection_add_queries(struct attn_selection *selection, size_t first,

@@ -63,8 +63,8 @@ static bool wants_head(const struct attn_selection *selection, const struct attn
     return attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY
                ? attn_selection_has_kv_head(selection, attn_location_block(&event->at),
                                             event->at.head)
-               : attn_selection_has_head(selection, attn_location_block(&event->at),
-                                         event->at.head);
+               : attn_selection_has_block_head(selection, attn_location_block(&event->at),
+                                               event->at.head);
 }
 
 enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
@@ -74,7 +74,7 @@ enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
     struct attn_trace_event part;
     size_t row = 0;
 
-    if (!attn_selection_wants(selection, event->at.site, attn_location_block(&event->at)) ||
+    if (!attn_selection_wants_block(selection, event->at.site, attn_location_block(&event->at)) ||
         !wants_head(selection, event))
         return ATTN_OK;
     while (attn_trace_next_part(selection, event, &row, &part))

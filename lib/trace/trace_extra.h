@@ -31,10 +31,6 @@ ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
 ATTN_API size_t attn_location_archive_name(const struct attn_location *at,
                                            char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
 
-/* The same in a run of DIMS, where it may have two stacks: "encoder.3.attn.hook_pattern". */
-ATTN_API size_t attn_dims_archive_name(const struct attn_dims *dims, enum attn_site site, int layer,
-                                       char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
-
 /* Another selection of the same. */
 ATTN_API enum attn_status attn_selection_copy(const struct attn_selection *selection,
                                               struct attn_selection **copy, struct attn_error *err);
@@ -48,15 +44,17 @@ ATTN_API enum attn_status attn_selection_set_heads(struct attn_selection *select
 ATTN_API enum attn_status attn_selection_set_queries(struct attn_selection *selection,
                                                      const char *spec, struct attn_error *err);
 
-/* The shape that the selected part of a site has in an archive: rank 2 [T', n] for vectors, 3 [T',
- * H', n] for queries, [S, G', n] for keys (keys are not narrowed by queries), [H', T', S] for
- * matrices. Returns the rank; 0, and zeros, when there is no such site or layer. */
-ATTN_API int attn_selection_shape(const struct attn_selection *selection, enum attn_site site,
-                                  int layer, size_t shape[3]);
+/* The shape that the selected part of the site AT has in an archive, whose head is ignored: rank 2
+ * [T', n] for vectors, 3 [T', H', n] for queries, [S, G', n] for keys (keys are not narrowed by
+ * queries), [H', T', S] for matrices. Returns the rank; 0, and zeros, when there is no such site or
+ * layer. */
+ATTN_API int attn_selection_shape(const struct attn_selection *selection,
+                                  const struct attn_location *at, size_t shape[3]);
 
-/* Whether it is selected. Numbers out of range, and a selection of NULL, are not; for sites of the
- * model LAYER is ATTN_NO_LAYER. */
-ATTN_API bool attn_selection_has_head(const struct attn_selection *selection, int layer, int head);
+/* Whether the head AT, whose site is ignored, is selected, or a query. Numbers out of range, and a
+ * selection of NULL, are not. */
+ATTN_API bool attn_selection_has_head(const struct attn_selection *selection,
+                                      const struct attn_location *at);
 ATTN_API bool attn_selection_has_query(const struct attn_selection *selection, size_t query);
 
 /* The part of a SELECTION of two stacks that is of the encoder, whose layers count from 0 there; or
@@ -64,9 +62,9 @@ ATTN_API bool attn_selection_has_query(const struct attn_selection *selection, s
 ATTN_API const struct attn_selection *
 attn_selection_encoder(const struct attn_selection *selection);
 
-/* Whether site and layer are wanted at all: the site, the layer, and for sites with heads one of
- * its heads. */
-ATTN_API bool attn_selection_wants(const struct attn_selection *selection, enum attn_site site,
-                                   int layer);
+/* Whether site and layer of AT, whose head is ignored, are wanted at all: the site, the layer, and
+ * for sites with heads one of its heads. The layer of sites of the model is ATTN_NO_LAYER. */
+ATTN_API bool attn_selection_wants(const struct attn_selection *selection,
+                                   const struct attn_location *at);
 
 #endif

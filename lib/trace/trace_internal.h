@@ -71,6 +71,10 @@ bool attn_site_is_lacking(const struct attn_dims *dims, enum attn_site site, int
 /* Keys that LAYER attends to, S: n_position, or n_source. */
 size_t attn_site_n_key(const struct attn_dims *dims, int layer);
 
+/* The name in archives of SITE in the block LAYER of a run of DIMS. */
+size_t attn_dims_archive_name(const struct attn_dims *dims, enum attn_site site, int layer,
+                              char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
+
 /* An attn_trace_fn: hands an event of the encoder by itself on to USER, a struct attn_trace of both
  * stacks, as one of those. */
 enum attn_status attn_model_stack_hand_on(void *user, const struct attn_trace_event *event,
@@ -78,6 +82,11 @@ enum attn_status attn_model_stack_hand_on(void *user, const struct attn_trace_ev
 
 /* Whether SITE comes after the attention of its layer: of the MLP, or the output of the layer. */
 bool attn_site_is_after_attention(enum attn_site site);
+
+/* The stack that SITE of the block LAYER belongs to, and the number that the layer has there, in
+ * *NUMBER. */
+enum attn_model_stack attn_model_stack_of(const struct attn_dims *dims, enum attn_site site,
+                                          int layer, int *number);
 
 /* The stack that ITEM of a list begins with, "cross:", whose size is *SIZE; or ATTN_STACK_ONLY. */
 enum attn_model_stack attn_model_stack_find(const char *item, size_t *size);
@@ -108,6 +117,20 @@ bool attn_selection_is_of_encoder(const struct attn_selection *selection);
 /* The number of the layer of AT in SELECTION, whose tables have the encoder's layers after the
  * others, and one more for what is outside of them. */
 int attn_selection_number(const struct attn_selection *selection, const struct attn_location *at);
+
+/* The same in *NUMBER; false if SELECTION, which may be NULL, has no such stack or layer. */
+bool attn_selection_find(const struct attn_selection *selection, const struct attn_location *at,
+                         int *number);
+
+/* attn_selection_add_head, attn_selection_has_head, attn_selection_wants and attn_selection_shape
+ * of the layer with the number BLOCK. */
+enum attn_status attn_selection_add_block(struct attn_selection *selection, int block, int head,
+                                          struct attn_error *err);
+bool attn_selection_has_block_head(const struct attn_selection *selection, int block, int head);
+bool attn_selection_wants_block(const struct attn_selection *selection, enum attn_site site,
+                                int block);
+int attn_selection_block_shape(const struct attn_selection *selection, enum attn_site site,
+                               int block, size_t shape[3]);
 
 /* Drops the sites that no chosen layer, head or query of a stack has. */
 void attn_selection_drop_sites(struct attn_selection *selection);

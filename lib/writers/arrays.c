@@ -109,7 +109,7 @@ static bool wants_heads(const struct attn_writer *writer, int layer)
 {
     for (int site = 0; site < ATTN_N_SITE; site++)
         if (attn_site_has_heads(site) && attn_site_is_in_layer(site) &&
-            attn_selection_wants(writer->labels.selection, site, layer))
+            attn_selection_wants_block(writer->labels.selection, site, layer))
             return true;
     return false;
 }
@@ -129,8 +129,8 @@ static bool is_even(const struct attn_writer *writer)
     const size_t n_head = attn_selection_dims(selection)->n_head, n = n_batch_head(writer);
 
     for (size_t head = n; head < n_head; head++)
-        if (attn_selection_has_head(selection, 0, (int)head) !=
-            attn_selection_has_head(selection, 0, (int)(head - n)))
+        if (attn_selection_has_block_head(selection, 0, (int)head) !=
+            attn_selection_has_block_head(selection, 0, (int)(head - n)))
             return false;
     return true;
 }
@@ -157,7 +157,7 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
         if (!wants_heads(writer, layer))
             continue;
         for (int head = 0; head < n_numbered; head++)
-            n += attn_selection_has_head(selection, layer, head);
+            n += attn_selection_has_block_head(selection, layer, head);
         attn_dims_archive_name(dims, ATTN_SITE_PATTERN, layer, name);
         snprintf(strstr(name, "attn.hook_pattern"), sizeof "heads", "heads");
         if (writer->labels.axes)
@@ -166,7 +166,7 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
         if (!heads)
             return ATTN_NO_MEMORY;
         for (int head = 0; head < n_numbered; head++)
-            if (attn_selection_has_head(selection, layer, head))
+            if (attn_selection_has_block_head(selection, layer, head))
                 *heads++ = head;
     }
     return ATTN_OK;
@@ -205,7 +205,7 @@ static enum attn_status add_site(struct attn_arrays *arrays, const struct attn_w
         name_by_axes(&array, writer, at);
     } else {
         attn_dims_archive_name(attn_selection_dims(selection), at->site, number, array.name);
-        array.rank = attn_selection_shape(selection, at->site, number, array.shape);
+        array.rank = attn_selection_block_shape(selection, at->site, number, array.shape);
         array.is_of_heads = attn_site_layout(at->site) == ATTN_LAYOUT_HEADS;
     }
     arrays->of_slot[attn_writer_slot(writer, at)] = arrays->n;

@@ -31,7 +31,7 @@ bool attn_writer_has_head(const struct attn_writer *writer, const struct attn_lo
 
     return attn_site_layout(at->site) == ATTN_LAYOUT_KEY
                ? attn_selection_has_kv_head(selection, number_of(writer, at), head)
-               : attn_selection_has_head(selection, number_of(writer, at), head);
+               : attn_selection_has_block_head(selection, number_of(writer, at), head);
 }
 
 const struct attn_dims *attn_writer_dims(const struct attn_writer *writer,
@@ -67,7 +67,7 @@ bool attn_writer_next_site(const struct attn_writer *writer, struct attn_site_wa
 
         at->at = attn_location_of_block(dims, site, number, ATTN_ALL_HEADS);
         if (attn_site_is_in_layer(site) == is_layer && (site == ATTN_SITE_EMBED) == (block == 0) &&
-            attn_selection_wants(selection, site, number)) /* not each block has each site */
+            attn_selection_wants_block(selection, site, number)) /* not each block has each site */
             return true;
     }
     return false;
@@ -78,7 +78,8 @@ struct attn_extent attn_writer_extent(const struct attn_writer *writer,
 {
     size_t shape[3];
 
-    if (attn_selection_shape(writer->labels.selection, at->site, number_of(writer, at), shape) == 1)
+    if (attn_selection_block_shape(writer->labels.selection, at->site, number_of(writer, at),
+                                   shape) == 1)
         return (struct attn_extent){.n_row = 1, .n_head = 1, .n_col = shape[0]};
     switch (attn_site_layout(at->site)) {
     case ATTN_LAYOUT_VECTOR:
@@ -486,7 +487,7 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
              ? event->at.layer < 0 ||
                    (size_t)number_of(writer, &event->at) >= attn_selection_n_layer(selection)
              : is_own && event->at.layer != ATTN_NO_LAYER) ||
-        !attn_selection_wants(selection, event->at.site, number_of(writer, &event->at)))
+        !attn_selection_wants_block(selection, event->at.site, number_of(writer, &event->at)))
         return false;
     has_all_rows = !is_own || attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY ||
                    attn_site_is_pooled(event->at.site, dims);

@@ -5,7 +5,7 @@
  * With a valid one no masked pair has a weight, and the weights of a row add to 1, or to 0 where
  * all of it is masked.
  */
-#include "capture/capture.h"
+#include "capture/capture_internal.h"
 #include "formats/ndarray.h"
 #include "formats/npy.h"
 #include "run/run.h"
@@ -152,7 +152,7 @@ static enum attn_status serve(const struct attn_case *c, struct attn_host *host,
         status = attn_run_perform(run, attn_capture_trace(capture), &result, err);
     if (status == ATTN_OK && c->meant == ATTN_MEANT_VALID)
         check_pattern((const struct known *)c->known.bytes,
-                      attn_capture_tensor(capture, ATTN_SITE_PATTERN, 0));
+                      attn_capture_block(capture, ATTN_SITE_PATTERN, 0));
     attn_capture_free(capture);
     attn_result_release(&result);
     attn_run_free(run);

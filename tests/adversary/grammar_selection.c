@@ -146,7 +146,7 @@ static void check_flags(const struct known *known, const struct attn_selection *
                    attn_selection_has_layer(selection, (int)layer) == known->layers[layer]);
         for (size_t head = 0; head < known->n_head; head++)
             FUZZ_CHECK(known->list != HEADS ||
-                       attn_selection_has_head(selection, (int)layer, (int)head) ==
+                       attn_selection_has_block_head(selection, (int)layer, (int)head) ==
                            known->heads[layer][head]);
     }
     for (size_t query = 0; query < known->n_query; query++)

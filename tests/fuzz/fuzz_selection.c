@@ -49,7 +49,8 @@ static struct flags read_flags(const struct attn_selection *selection)
     for (size_t layer = 0; layer < dims->n_layer; layer++) {
         flags.layers[layer] = attn_selection_has_layer(selection, (int)layer);
         for (size_t head = 0; head < dims->n_head; head++)
-            flags.heads[layer][head] = attn_selection_has_head(selection, (int)layer, (int)head);
+            flags.heads[layer][head] =
+                attn_selection_has_block_head(selection, (int)layer, (int)head);
     }
     for (size_t query = 0; query < dims->n_position; query++)
         flags.queries[query] = attn_selection_has_query(selection, query);
@@ -68,14 +69,14 @@ static void check_sites(const struct attn_selection *selection, int layer, size_
         const bool has = attn_selection_has_site(selection, site);
         const size_t n_key = attn_site_n_key(dims, layer), width = attn_site_width(site, dims);
         size_t shape[3] = {0};
-        const int rank = attn_selection_shape(selection, site, layer, shape);
+        const int rank = attn_selection_block_shape(selection, site, layer, shape);
         bool wants = has && attn_selection_has_layer(selection, layer);
 
         if (!attn_site_is_in_layer(site))
             wants = has;
         else if (attn_site_has_heads(site))
             wants = wants && n_head > 0;
-        FUZZ_CHECK(attn_selection_wants(selection, site, layer) == wants);
+        FUZZ_CHECK(attn_selection_wants_block(selection, site, layer) == wants);
         if (site == ATTN_SITE_TEXT_EMBED || site == ATTN_SITE_IMAGE_EMBED ||
             site == ATTN_SITE_SENTENCE_EMBED || site == ATTN_SITE_TEXT_EMBED_GRAD ||
             site == ATTN_SITE_IMAGE_EMBED_GRAD || site == ATTN_SITE_SENTENCE_EMBED_GRAD) {

@@ -85,7 +85,8 @@ class Stacks(ModelCase):
         for options, words in (({"head": "encoder:0.1"}, "encoder cannot"), ({"head": "cross:*"}, "number of a layer"),
                                ({"layer": "up"}, "layer is 'up'"), ({"head": "cross:1", "layer": 0}, "layer is given")):
             self.assert_raises(ValueError, words, attn.zero, "z", **options)
-        self.assert_raises(ValueError, "cross-attention has no 'mlp_out'", attn.zero, "mlp_out", layer="cross:0")
+        self.assert_raises(attn.InvalidError, "the stack 'cross', expected 'decoder'", self.run_it,
+                           edits=attn.zero("mlp_out", layer="cross:0"))
         self.assert_raises(ValueError, "has one", model("fable").run, "The keys", edits=attn.zero("z", head="cross:0.1"))
 
     def test_many_texts(self):

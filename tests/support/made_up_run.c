@@ -291,8 +291,9 @@ static enum attn_status tell_heads(const struct attn_made_up_run *made, struct a
         return tell(made, writer, event, span, err);
     for (size_t h = 0; h < n_head && status == ATTN_OK; h++) {
         event.at.head = (int)h;
-        if (layout == ATTN_LAYOUT_KEY ? attn_selection_has_kv_head(made->selection, layer, (int)h)
-                                      : attn_selection_has_head(made->selection, layer, (int)h))
+        if (layout == ATTN_LAYOUT_KEY
+                ? attn_selection_has_kv_head(made->selection, layer, (int)h)
+                : attn_selection_has_block_head(made->selection, layer, (int)h))
             status = tell(made, writer, event, span, err);
     }
     return status;
@@ -310,7 +311,7 @@ static enum attn_status tell_sites(const struct attn_made_up_run *made, struct a
 
         if (attn_site_is_in_layer(site) != is_layer ||
             (!is_layer && (site == ATTN_SITE_EMBED) != (layer < 0)) ||
-            !attn_selection_wants(made->selection, site, of))
+            !attn_selection_wants_block(made->selection, site, of))
             continue;
         status = tell_heads(made, writer, site, of, span, err);
     }

@@ -36,7 +36,7 @@ static void init_record(const struct attn_recording *recording, enum attn_site s
 {
     struct attn_recorded *record = record_of(recording, site, layer);
 
-    record->rank = attn_selection_shape(recording->selection, site, layer, record->shape);
+    record->rank = attn_selection_block_shape(recording->selection, site, layer, record->shape);
     record->n_row = 1;
     for (int i = 0; i < record->rank - 1; i++)
         record->n_row *= record->shape[i];

@@ -7,6 +7,7 @@
 #include "attention/attention_internal.h"
 #include "base/sink_internal.h"
 #include "batch/records_internal.h"
+#include "capture/capture_internal.h"
 #include "encode/colormap_internal.h"
 #include "extra.h"
 #include "forward/session_internal.h"
@@ -182,7 +183,7 @@ START_TEST(null_is_named_by_selections_captures_and_lists)
     newer.later[0] = &dims;
     REFUSED(attn_selection_create(&newer, &selection, &err), "dims");
     REFUSED(attn_selection_copy(NULL, NULL, &err), "selection");
-    REFUSED(attn_selection_add_head(NULL, 0, 0, &err), "selection");
+    REFUSED(attn_selection_add_block(NULL, 0, 0, &err), "selection");
     REFUSED(attn_selection_add_queries(NULL, 0, 1, &err), "selection");
     REFUSED(attn_selection_set_sites(NULL, 1, &err), "selection");
     REFUSED(attn_selection_set_layers(selection, NULL, &err), "spec");
@@ -292,9 +293,9 @@ START_TEST(null_gives_nothing_where_there_is_no_status)
     ck_assert_uint_eq(n, 0);
     ck_assert_ptr_null(attn_many_measure(NULL, ATTN_MEASURE_MAX));
     ck_assert_ptr_null(attn_capture_trace(NULL));
-    ck_assert_ptr_null(attn_capture_tensor(NULL, ATTN_SITE_Z, 0));
-    ck_assert_ptr_null(attn_capture_head(NULL, ATTN_SITE_Z, 0, 0));
-    ck_assert(!attn_capture_has_cell(NULL, ATTN_SITE_PATTERN, 0, 0));
+    ck_assert_ptr_null(attn_capture_block(NULL, ATTN_SITE_Z, 0));
+    ck_assert_ptr_null(attn_capture_block_head(NULL, ATTN_SITE_Z, 0, 0));
+    ck_assert(!attn_capture_block_has_cell(NULL, ATTN_SITE_PATTERN, 0, 0));
     ck_assert_ptr_null(attn_format_find(NULL));
     ck_assert_ptr_null(attn_colormap_find(NULL));
     ck_assert_ptr_null(attn_colormap_at(SIZE_MAX));
@@ -303,10 +304,10 @@ START_TEST(null_gives_nothing_where_there_is_no_status)
     ck_assert(!attn_colormap_is_diverging(NULL));
     ck_assert_int_eq(attn_colormap_color(NULL, ATTN_THEME_LIGHT, 7).r, 0);
     ck_assert_ptr_null(attn_selection_dims(NULL));
-    ck_assert(!attn_selection_has_head(NULL, 0, 0) && !attn_selection_has_query(NULL, 0));
+    ck_assert(!attn_selection_has_block_head(NULL, 0, 0) && !attn_selection_has_query(NULL, 0));
     ck_assert(!attn_selection_has_kv_head(NULL, 0, 0));
-    ck_assert(!attn_selection_wants(NULL, ATTN_SITE_Z, 0));
-    ck_assert_int_eq(attn_selection_shape(NULL, ATTN_SITE_Z, 0, shape), 0);
+    ck_assert(!attn_selection_wants_block(NULL, ATTN_SITE_Z, 0));
+    ck_assert_int_eq(attn_selection_block_shape(NULL, ATTN_SITE_Z, 0, shape), 0);
     ck_assert_uint_eq(attn_attention_text(NULL, kind), 0);
     ck_assert_str_eq(kind, "");
     ck_assert_uint_eq(attn_tokenizer_n_vocab(NULL), 0);
@@ -944,18 +945,18 @@ START_TEST(captures_have_no_other_places)
 
     ck_assert_int_eq(attn_capture_create(attn_run_selection(run), &capture, NULL), ATTN_OK);
     ck_assert_int_eq(attn_run_perform(run, attn_capture_trace(capture), &result, NULL), ATTN_OK);
-    ck_assert_ptr_nonnull(attn_capture_head(capture, ATTN_SITE_PATTERN, 0, 0));
+    ck_assert_ptr_nonnull(attn_capture_block_head(capture, ATTN_SITE_PATTERN, 0, 0));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        ck_assert_ptr_null(attn_capture_head(capture, ATTN_SITE_PATTERN, 0, others[i]));
-        ck_assert_ptr_null(attn_capture_head(capture, ATTN_SITE_PATTERN, others[i], 0));
-        ck_assert_ptr_null(attn_capture_head(capture, (enum attn_site)others[i], 0, 0));
-        ck_assert_ptr_null(attn_capture_tensor(capture, ATTN_SITE_PATTERN, others[i]));
-        ck_assert_ptr_null(attn_capture_tensor(capture, (enum attn_site)others[i], 0));
-        ck_assert(!attn_capture_has_cell(capture, ATTN_SITE_PATTERN, others[i], 0));
-        ck_assert(!attn_capture_has_cell(capture, (enum attn_site)others[i], 0, 0));
+        ck_assert_ptr_null(attn_capture_block_head(capture, ATTN_SITE_PATTERN, 0, others[i]));
+        ck_assert_ptr_null(attn_capture_block_head(capture, ATTN_SITE_PATTERN, others[i], 0));
+        ck_assert_ptr_null(attn_capture_block_head(capture, (enum attn_site)others[i], 0, 0));
+        ck_assert_ptr_null(attn_capture_block(capture, ATTN_SITE_PATTERN, others[i]));
+        ck_assert_ptr_null(attn_capture_block(capture, (enum attn_site)others[i], 0));
+        ck_assert(!attn_capture_block_has_cell(capture, ATTN_SITE_PATTERN, others[i], 0));
+        ck_assert(!attn_capture_block_has_cell(capture, (enum attn_site)others[i], 0, 0));
     }
-    ck_assert(!attn_capture_has_cell(capture, ATTN_SITE_PATTERN, 0, SIZE_MAX));
-    ck_assert_ptr_null(attn_capture_head(capture, ATTN_SITE_RESID_PRE, 0, 0));
+    ck_assert(!attn_capture_block_has_cell(capture, ATTN_SITE_PATTERN, 0, SIZE_MAX));
+    ck_assert_ptr_null(attn_capture_block_head(capture, ATTN_SITE_RESID_PRE, 0, 0));
     attn_capture_free(capture);
     attn_result_release(&result);
     attn_run_free(run);
@@ -978,21 +979,22 @@ START_TEST(selections_and_edges_have_no_other_places)
     ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
     ck_assert_int_eq(attn_edges_create(selection, 1, NULL, &edges, NULL), ATTN_OK);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        ck_assert(!attn_selection_has_head(selection, others[i], 0));
-        ck_assert(!attn_selection_has_head(selection, 0, others[i]));
+        ck_assert(!attn_selection_has_block_head(selection, others[i], 0));
+        ck_assert(!attn_selection_has_block_head(selection, 0, others[i]));
         ck_assert(!attn_selection_has_kv_head(selection, others[i], 0));
         ck_assert(!attn_selection_has_kv_head(selection, 0, others[i]));
         ck_assert(!attn_selection_has_query(selection, (size_t)others[i]));
-        ck_assert(!attn_selection_wants(selection, ATTN_SITE_PATTERN, others[i]));
-        ck_assert(!attn_selection_wants(selection, (enum attn_site)others[i], 0));
-        ck_assert_int_eq(attn_selection_shape(selection, ATTN_SITE_PATTERN, others[i], shape), 0);
+        ck_assert(!attn_selection_wants_block(selection, ATTN_SITE_PATTERN, others[i]));
+        ck_assert(!attn_selection_wants_block(selection, (enum attn_site)others[i], 0));
+        ck_assert_int_eq(attn_selection_block_shape(selection, ATTN_SITE_PATTERN, others[i], shape),
+                         0);
         ck_assert_ptr_null(attn_edges_find(edges, others[i], 0, 0, &n));
         ck_assert_ptr_null(attn_edges_find(edges, 0, others[i], 0, &n));
         ck_assert_ptr_null(attn_edges_find(edges, 0, 0, (size_t)others[i], &n));
         if (others[i] != ATTN_ALL_HEADS)
-            REFUSED(attn_selection_add_head(selection, 0, others[i], &err), "head");
+            REFUSED(attn_selection_add_block(selection, 0, others[i], &err), "head");
         if (others[i] != ATTN_ALL_LAYERS)
-            REFUSED(attn_selection_add_head(selection, others[i], 0, &err), "head");
+            REFUSED(attn_selection_add_block(selection, others[i], 0, &err), "head");
         REFUSED(attn_selection_add_queries(selection, (size_t)others[i], 1, &err), "queries");
     }
     REFUSED(attn_selection_add_queries(selection, 1, SIZE_MAX, &err), "queries");

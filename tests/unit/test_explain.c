@@ -34,7 +34,7 @@ static void open_model_of(const char *directory, enum attn_compute compute)
     ck_assert_msg(attn_model_open(&source, &options, &model, &err) == ATTN_OK, "%s", err.message);
     dims = attn_config_dims(attn_model_config(model), N);
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-    ck_assert(attn_selection_add_head(selection, LAYER, HEAD, &err) == ATTN_OK);
+    ck_assert(attn_selection_add_block(selection, LAYER, HEAD, &err) == ATTN_OK);
     ck_assert(attn_selection_add_queries(selection, QUERY, 1, &err) == ATTN_OK);
     args = ATTN_EXPLAIN_ARGS_DEFAULT;
     args.selection = selection;
@@ -141,9 +141,9 @@ START_TEST(the_sites_of_the_run_are_watched_too)
     ck_assert(attn_selection_set_sites(selection, wanted, &err) == ATTN_OK);
     explainer = create();
     watched = attn_explainer_trace(explainer)->selection;
-    ck_assert(attn_selection_wants(watched, ATTN_SITE_RESID_POST, LAYER));
-    ck_assert(attn_selection_wants(watched, ATTN_SITE_QK, LAYER));
-    ck_assert(!attn_selection_wants(watched, ATTN_SITE_MLP_OUT, LAYER));
+    ck_assert(attn_selection_wants_block(watched, ATTN_SITE_RESID_POST, LAYER));
+    ck_assert(attn_selection_wants_block(watched, ATTN_SITE_QK, LAYER));
+    ck_assert(!attn_selection_wants_block(watched, ATTN_SITE_MLP_OUT, LAYER));
     ck_assert_uint_eq(attn_selection_n_head(watched, LAYER), 1);
     ck_assert(attn_selection_has_query(watched, QUERY));
     ck_assert_uint_eq(attn_selection_n_query(watched), 1);
@@ -299,7 +299,7 @@ static void explain_row(const struct attn_config *config, int layer, int head)
     struct attn_error err = {0};
 
     ck_assert(attn_selection_create(&of_row, &selection, &err) == ATTN_OK);
-    ck_assert(attn_selection_add_head(selection, layer, head, &err) == ATTN_OK);
+    ck_assert(attn_selection_add_block(selection, layer, head, &err) == ATTN_OK);
     ck_assert(attn_selection_add_queries(selection, N - 1, 1, &err) == ATTN_OK);
     args = ATTN_EXPLAIN_ARGS_DEFAULT;
     args.selection = selection;

@@ -5,6 +5,7 @@
  */
 #include "attn.h"
 #include "base/buffer.h"
+#include "capture/capture_internal.h"
 #include "forward/session_internal.h"
 #include "inspect/cost.h"
 #include "tests/support/encoders.h"
@@ -14,6 +15,7 @@
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 #include "trace/trace_extra.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -141,9 +143,9 @@ START_TEST(each_site_alone_has_the_bits_of_all_together)
             options.trace = attn_capture_trace(capture);
             session = create(&s, &options);
             feed(session, &s);
-            values = attn_capture_tensor(capture, (enum attn_site)site, layer);
-            ck_assert_int_eq(attn_selection_shape(selection, (enum attn_site)site, layer, shape),
-                             2);
+            values = attn_capture_block(capture, (enum attn_site)site, layer);
+            ck_assert_int_eq(
+                attn_selection_block_shape(selection, (enum attn_site)site, layer, shape), 2);
             ck_assert_uint_eq(shape[0], n_row);
             ck_assert_uint_eq(shape[1], width);
             attn_assert_same_bits(attn_site_name((enum attn_site)site),

@@ -109,7 +109,7 @@ START_TEST(heads_may_be_given_with_their_layer)
         ck_assert_msg(attn_selection_set_heads(s, rows[i].spec, &err) == ATTN_OK, "%s: %s",
                       rows[i].spec, err.message);
         for (int h = 0; h < (int)dims.n_head; h++)
-            flags |= (unsigned)attn_selection_has_head(s, rows[i].layer, h) << h;
+            flags |= (unsigned)attn_selection_has_block_head(s, rows[i].layer, h) << h;
         ck_assert_msg(flags == rows[i].flags, "%s gave %x in layer %d", rows[i].spec, flags,
                       rows[i].layer);
         attn_selection_free(s);
@@ -139,14 +139,14 @@ START_TEST(kept_is_heads_and_layers)
 
     ck_assert(attn_selection_set_heads(s, "5.1,9.*", NULL) == ATTN_OK);
     ck_assert(attn_selection_set_layers(s, "5-8", NULL) == ATTN_OK);
-    ck_assert(attn_selection_has_head(s, 5, 1));
-    ck_assert(!attn_selection_has_head(s, 9, 0));
+    ck_assert(attn_selection_has_block_head(s, 5, 1));
+    ck_assert(!attn_selection_has_block_head(s, 9, 0));
     ck_assert_uint_eq(attn_selection_n_head(s, 9), 0);
-    ck_assert(attn_selection_wants(s, ATTN_SITE_PATTERN, 5));
-    ck_assert(!attn_selection_wants(s, ATTN_SITE_PATTERN, 6));
-    ck_assert(!attn_selection_wants(s, ATTN_SITE_RESID_PRE, 6)); /* not among the sites */
+    ck_assert(attn_selection_wants_block(s, ATTN_SITE_PATTERN, 5));
+    ck_assert(!attn_selection_wants_block(s, ATTN_SITE_PATTERN, 6));
+    ck_assert(!attn_selection_wants_block(s, ATTN_SITE_RESID_PRE, 6)); /* not among the sites */
     ck_assert(attn_selection_set_sites(s, ATTN_SITE_BIT(ATTN_SITE_RESID_PRE), NULL) == ATTN_OK);
-    ck_assert(attn_selection_wants(s, ATTN_SITE_RESID_PRE, 6));
+    ck_assert(attn_selection_wants_block(s, ATTN_SITE_RESID_PRE, 6));
     ck_assert(!attn_selection_is_all_heads(s));
     attn_selection_free(s);
 }
@@ -157,7 +157,7 @@ static unsigned long flags_of_heads(const struct attn_selection *s, int layer)
     unsigned long flags = 0;
 
     for (int h = 0; h < (int)dims.n_head; h++)
-        flags |= (unsigned long)attn_selection_has_head(s, layer, h) << h;
+        flags |= (unsigned long)attn_selection_has_block_head(s, layer, h) << h;
     return flags;
 }
 
@@ -165,14 +165,14 @@ START_TEST(the_first_kept_head_replaces_all_and_the_next_are_added)
 {
     struct attn_selection *s = make();
 
-    ck_assert(attn_selection_add_head(s, 5, 1, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_block(s, 5, 1, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_heads(s, 5), 0x02);
     ck_assert_uint_eq(flags_of_heads(s, 4), 0);
-    ck_assert(attn_selection_add_head(s, 5, 4, NULL) == ATTN_OK);
-    ck_assert(attn_selection_add_head(s, 9, ATTN_ALL_HEADS, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_block(s, 5, 4, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_block(s, 9, ATTN_ALL_HEADS, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_heads(s, 5), 0x12);
     ck_assert_uint_eq(flags_of_heads(s, 9), 0x3f);
-    ck_assert(attn_selection_add_head(s, ATTN_ALL_LAYERS, 3, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_block(s, ATTN_ALL_LAYERS, 3, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_heads(s, 0), 0x08);
     ck_assert_uint_eq(flags_of_heads(s, 5), 0x1a);
     attn_selection_free(s);
@@ -184,7 +184,7 @@ START_TEST(a_kept_head_is_added_to_those_of_a_list)
     struct attn_selection *s = make();
 
     ck_assert(attn_selection_set_heads(s, "5.1,9.*", NULL) == ATTN_OK);
-    ck_assert(attn_selection_add_head(s, 5, 0, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_block(s, 5, 0, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_heads(s, 5), 0x03);
     ck_assert_uint_eq(flags_of_heads(s, 9), 0x3f);
     ck_assert(attn_selection_set_heads(s, "0.0", NULL) == ATTN_OK);
@@ -201,7 +201,7 @@ START_TEST(heads_that_are_not_there_are_refused_and_change_nothing)
         struct attn_selection *s = make();
         struct attn_error err = {0};
 
-        ck_assert(attn_selection_add_head(s, heads[i][0], heads[i][1], &err) == ATTN_INVALID);
+        ck_assert(attn_selection_add_block(s, heads[i][0], heads[i][1], &err) == ATTN_INVALID);
         ck_assert_ptr_nonnull(strstr(err.message, "layers from 0 to 11 and heads from 0 to 5"));
         ck_assert(attn_selection_is_all_heads(s));
         attn_selection_free(s);
@@ -272,7 +272,7 @@ static void check_shape(const struct attn_selection *s, enum attn_site site, int
 {
     size_t shape[3] = {0};
 
-    ck_assert_int_eq(attn_selection_shape(s, site, 0, shape), rank);
+    ck_assert_int_eq(attn_selection_block_shape(s, site, 0, shape), rank);
     for (int i = 0; i < rank; i++)
         ck_assert_msg(shape[i] == expected[i], "%s: dimension %d is %zu, expected %zu",
                       attn_site_name(site), i, shape[i], expected[i]);

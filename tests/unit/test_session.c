@@ -13,6 +13,7 @@
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 #include "trace/trace_extra.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -307,8 +308,8 @@ static size_t count_selected(const struct attn_selection *selection)
         const int n_layer = attn_site_is_in_layer(site) ? (int)dims->n_layer : 1;
 
         for (int layer = 0; layer < n_layer; layer++)
-            if (attn_selection_wants(selection, site, layer)) {
-                const int rank = attn_selection_shape(selection, site, layer, shape);
+            if (attn_selection_wants_block(selection, site, layer)) {
+                const int rank = attn_selection_block_shape(selection, site, layer, shape);
 
                 sum += shape[0] * shape[1] * (rank == 3 ? shape[2] : 1);
             }

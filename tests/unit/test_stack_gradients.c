@@ -6,6 +6,7 @@
  */
 #include "attn.h"
 #include "base/random.h"
+#include "capture/capture_internal.h"
 #include "extra.h"
 #include "model/model_internal.h"
 #include "tests/support/encoders.h"
@@ -87,7 +88,7 @@ static double metric_of(const struct translator *t)
 {
     const size_t n = attn_model_config(attn_host_model(t->host))->n_vocab;
     struct attn_capture *capture = capture_of(t, "logits");
-    const float *logits = attn_capture_tensor(capture, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
+    const float *logits = attn_capture_block(capture, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
     double sum = 0;
 
     logits += (N_TARGET - 1) * n;
@@ -114,8 +115,8 @@ static void assert_slopes(struct translator *t, const char *name)
 
     attn_random_seed(&random, 8);
     for (int stack = 0; stack < 2; stack++) {
-        const float *d = attn_capture_tensor(capture, ATTN_SITE_EMBED_GRAD,
-                                             stack == 0 ? ATTN_NO_LAYER : layer_of_encoder(t));
+        const float *d = attn_capture_block(capture, ATTN_SITE_EMBED_GRAD,
+                                            stack == 0 ? ATTN_NO_LAYER : layer_of_encoder(t));
         const size_t n = t->n[stack] * t->d;
         float *kept = malloc(n * sizeof *kept);
         double length = 0;
@@ -188,7 +189,7 @@ START_TEST(a_masked_row_of_the_source_has_no_gradient)
         t.has_mask = true;
         assert_slopes(&t, names[i]);
         capture = capture_of(&t, "encoder:embed_grad");
-        d = attn_capture_tensor(capture, ATTN_SITE_EMBED_GRAD, layer_of_encoder(&t));
+        d = attn_capture_block(capture, ATTN_SITE_EMBED_GRAD, layer_of_encoder(&t));
         for (size_t k = 0; k < t.d; k++)
             ck_assert(d[t.d + k] == 0 && !signbit(d[t.d + k]));
         attn_capture_free(capture);
@@ -209,12 +210,12 @@ static size_t assert_same(const struct translator *t, const struct attn_capture 
 
     for (int layer = ATTN_NO_LAYER; layer < n_layer; layer++)
         for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
-            const float *x = attn_capture_tensor(part, sites[i], layer);
+            const float *x = attn_capture_block(part, sites[i], layer);
 
             if (!x)
                 continue;
             attn_assert_same_bits(attn_site_name(sites[i]), x,
-                                  attn_capture_tensor(all, sites[i], layer), N_TARGET * t->d);
+                                  attn_capture_block(all, sites[i], layer), N_TARGET * t->d);
             n++;
         }
     return n;

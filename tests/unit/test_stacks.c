@@ -4,6 +4,7 @@
  * token and whole, and in selections of one stack.
  */
 #include "attn.h"
+#include "capture/capture_internal.h"
 #include "extra.h"
 #include "input/sequence.h"
 #include "model/model_internal.h"
@@ -141,7 +142,7 @@ static bool compare(const struct prompt *prompt, const struct attn_capture *capt
                     const struct attn_dims *dims, enum attn_site site, int layer)
 {
     char name[ATTN_SITE_ARCHIVE_NAME_SIZE], member[ATTN_SITE_ARCHIVE_NAME_SIZE + 8];
-    const float *actual = attn_capture_tensor(capture, site, layer);
+    const float *actual = attn_capture_block(capture, site, layer);
     struct attn_npy expected, bound;
 
     name[attn_dims_archive_name(dims, site, layer, name)] = '\0';
@@ -211,12 +212,12 @@ static size_t assert_same(struct attn_host *host, const struct prompt *prompt, c
             const bool is_encoder = layer >= (int)dims->n_layer;
             const struct attn_dims *own = is_encoder ? dims->encoder : dims;
             const int place = is_encoder ? layer - (int)dims->n_layer : layer;
-            const float *x = attn_capture_tensor(a, (enum attn_site)site, layer);
+            const float *x = attn_capture_block(a, (enum attn_site)site, layer);
 
             if (!x || attn_site_layout((enum attn_site)site) != ATTN_LAYOUT_VECTOR)
                 continue;
             attn_assert_same_bits(attn_site_name((enum attn_site)site), x,
-                                  attn_capture_tensor(b, (enum attn_site)site, layer),
+                                  attn_capture_block(b, (enum attn_site)site, layer),
                                   own->n_position *
                                       attn_site_n_column((enum attn_site)site, own, place));
             n++;

@@ -74,7 +74,7 @@ class _Arrays(Result):
     def _of(cls, result: Result, batch: tuple):
         result.__class__ = cls
         for place, array in result._tensors.items():
-            layout = library.lib.attn_site_layout(place[0])
+            layout = library.lib.attn_site_layout(place.site)
             if layout in (c.ATTN_LAYOUT_QUERY, c.ATTN_LAYOUT_KEY):
                 array = array.transpose(1, 0, 2)  # back to how it lies: [H, T, n]
             result._tensors[place] = array.reshape(batch + array.shape[1:])
@@ -83,7 +83,7 @@ class _Arrays(Result):
     @property
     def cache(self) -> Cache:
         cache = Cache(self._tensors)
-        cache._arrays = {NAMES[site]: array for (site, _), array in self._tensors.items()}
+        cache._arrays = {NAMES[place.site]: array for place, array in self._tensors.items()}
         return cache
 
     @property

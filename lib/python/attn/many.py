@@ -11,7 +11,7 @@ from . import binding as c
 from .errors import Error, Note, error_of
 from .library import call, callback, lib, reader, terminated, warn_of
 from .request import PARTS, Request, choice, fill_image, fill_input, fill_pair, refuse_parts
-from .result import Predictions, Result, places_of, predictions_of, stacks_of, tensors_of
+from .result import Predictions, Result, places_of, predictions_of, tensors_of
 
 if TYPE_CHECKING:
     from .host import Host
@@ -157,10 +157,8 @@ class _Many:
             selection = c.attn_labels.from_address(labels).selection
             if self.places is None:
                 self.places = places_of(selection)
-                self.stacks = stacks_of(selection, self.places)
             lent = tensors_of(capture, selection, self.places, None)
             result._heads, result._tensors = self.places, {place: array.copy() for place, array in lent.items()}
-            result._stacks = self.stacks
         if measures:
             size = 4 * len(self.names) * n_layer * n_head
             if self.has_pairs is None:

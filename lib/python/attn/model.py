@@ -16,7 +16,7 @@ from .library import call, interruptible, lib, path_bytes, take_notes, terminate
 from .pictures import picture_options, written
 from .places import DEFAULT, live_module
 from .request import DEFAULT_SITES, SITES, SPECIALS, Request, choice, ids_of, refuse_empty, whole
-from .result import Owner, Result, places_of, predictions_of, queries_of, stacks_of, tensors_of
+from .result import Owner, Result, places_of, predictions_of, queries_of, tensors_of
 from .table import table_of
 
 
@@ -350,8 +350,7 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
         call("attn_run_perform", run, trace, byref(found))
         if not on_event and trace:
             result._heads = places_of(labels.selection)
-            result._stacks = stacks_of(labels.selection, result._heads)
-            if {place.stack for place in result._stacks.values()} == {"encoder"}:
+            if result._stacks() == ["encoder"]:
                 result._queries = queries_of(lib.attn_selection_encoder(labels.selection))
             result._tensors = tensors_of(capture, labels.selection, result._heads, owner)
         result.predictions = predictions_of(found)

@@ -5,7 +5,7 @@ import functools
 import itertools
 import os
 import re
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_ubyte, c_void_p, cast
+from ctypes import POINTER, byref, c_char_p, c_float, c_int32, c_ubyte, c_void_p, cast
 from typing import Any, Iterable, Sequence, Union
 
 import numpy as np
@@ -233,7 +233,6 @@ _ALL = 2**64 - 1
 _STACK = r"\s*(?:(?P<stack>encoder|decoder|cross):)?"
 _HEAD = re.compile(_STACK + r"(?:L(?P<l1>\d+)H(?P<h1>\d+)|(?P<l2>\d+|\*)\.(?P<h2>\d+|\*)|(?P<h3>\d+|\*))\s*$")
 _LAYER = re.compile(_STACK + r"(?P<layer>\d+)\s*$")
-_PAIR = c.attn_dims(n_layer=2, has_pairs=True)  # a layer of a decoder: of itself, and of cross-attention
 
 
 class Edit:
@@ -331,9 +330,6 @@ def _location_of(site: str, stack: str, layer: int, head: int) -> c.attn_locatio
         raise ValueError("the encoder cannot be edited yet; the decoder can, as 'decoder:0.1' or 'cross:0.1'")
     if stack and layer == c.ATTN_ALL_LAYERS:
         raise ValueError(f"'{stack}:' needs the number of a layer, as '{stack}:0.1'")
-    ends = lib.attn_model_stack_of(byref(_PAIR), SITES[site], 1, byref(c_int())) == c.ATTN_STACK_DECODER
-    if ends and stack == "cross":
-        raise ValueError(f"cross-attention has no '{site}', expected 'decoder:'")
     return c.attn_location(stack=STACKS.index(stack), layer=layer, head=head, site=SITES[site])
 
 

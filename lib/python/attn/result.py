@@ -5,7 +5,7 @@ import functools
 import shutil
 import sys
 from collections.abc import Mapping
-from ctypes import (CFUNCTYPE, POINTER, byref, c_int, c_size_t, c_void_p, cast, create_string_buffer,
+from ctypes import (CFUNCTYPE, POINTER, addressof, byref, c_bool, c_size_t, c_void_p, cast, create_string_buffer,
                     string_at)
 from typing import Any, Iterator, NamedTuple
 
@@ -23,35 +23,21 @@ _LAYOUT = {site: lib.attn_site_layout(site) for site in NAMES}
 _IN_LAYER = {site: lib.attn_site_is_in_layer(site) for site in NAMES}
 
 
-def archive_name(site: int, layer: int) -> str:
-    text = create_string_buffer(c.ATTN_SITE_ARCHIVE_NAME_SIZE)
-    size = lib.attn_site_archive_name(site, layer, text)
-    return text.raw[:size].decode()
-
-
 class Place(NamedTuple):
-    """Where a tensor of a model with two stacks belongs."""
+    """Where a tensor is: struct attn_location without the head."""
 
-    stack: str  # "encoder", "decoder" or "cross"
-    layer: int  # of that stack
-    name: str  # in archives
+    site: int
+    stack: int
+    layer: int  # of that stack, from 0; ATTN_NO_LAYER
 
-
-def stack_of(dims: c.attn_dims, site: int, layer: int) -> tuple[str, int]:
-    """The stack of a tensor, "" for the only one, and the number that its layer has there."""
-    number = c_int()
-    stack = lib.attn_model_stack_of(byref(dims), site, layer, byref(number))
-    return STACKS[stack], number.value
+    def location(self, head: int = c.ATTN_ALL_HEADS) -> c.attn_location:
+        return c.attn_location(stack=self.stack, layer=self.layer, head=head, site=self.site)
 
 
-def stacks_of(selection, places) -> dict[tuple[int, int], Place]:
-    """The place of each tensor of a model with two stacks; of one stack {}."""
-    dims = lib.attn_selection_dims(selection).contents
-    text, stacks = create_string_buffer(c.ATTN_SITE_ARCHIVE_NAME_SIZE), {}
-    for site, layer in places if dims.has_pairs else ():
-        size = lib.attn_dims_archive_name(byref(dims), site, layer, text)
-        stacks[site, layer] = Place(*stack_of(dims, site, layer), text.raw[:size].decode())
-    return stacks
+def archive_name(place: Place) -> str:
+    text = create_string_buffer(c.ATTN_SITE_ARCHIVE_NAME_SIZE)
+    size = lib.attn_location_archive_name(byref(place.location()), text)
+    return text.raw[:size].decode()
 
 
 # --- Memory ---------------------------------------------------------------------------------------
@@ -201,14 +187,12 @@ class Cache(Mapping):
     cache["decoder.2.cross_attn.hook_pattern"] and cache["cross:pattern", 2].
     """
 
-    def __init__(self, tensors: dict[tuple[int, int], np.ndarray], stacks: dict[tuple[int, int], Place] | None = None):
-        stacks = stacks or {}
+    def __init__(self, tensors: dict[Place, np.ndarray]):
         self._arrays, self._short = {}, {}
-        for key, array in tensors.items():
-            site, layer = key
-            at = stacks.get(key) or Place("", layer, archive_name(site, layer))
-            self._arrays[at.name] = array
-            self._short[f"{at.stack}:{NAMES[site]}" if at.stack else NAMES[site], at.layer] = array
+        for place, array in tensors.items():
+            stack = STACKS[place.stack]
+            self._arrays[archive_name(place)] = array
+            self._short[f"{stack}:{NAMES[place.site]}" if stack else NAMES[place.site], place.layer] = array
 
     def __getitem__(self, name) -> np.ndarray:
         if isinstance(name, tuple) and name in self._short:
@@ -227,53 +211,76 @@ class Cache(Mapping):
         return f"<Cache: {', '.join(self._arrays)}>"
 
 
-def heads_kept(selection, dims: c.attn_dims, site: int, layer: int) -> list[int]:
-    if dims.encoder and layer >= dims.n_layer:
+# By address: ctypes would make a pointer for each call.
+_wants = CFUNCTYPE(c_bool, c_void_p, c_void_p)(("attn_selection_wants", lib))
+_has_head = CFUNCTYPE(c_bool, c_void_p, c_void_p)(("attn_selection_has_head", lib))
+_tensor_at = CFUNCTYPE(c_void_p, c_void_p, c_void_p)(("attn_capture_tensor", lib))
+
+
+def heads_kept(selection, dims: c.attn_dims, place: Place) -> list[int]:
+    if dims.encoder and place.stack == c.ATTN_STACK_ENCODER:
         dims = dims.encoder.contents
-    has, n = lib.attn_selection_has_head, dims.n_head
-    if _LAYOUT[site] == c.ATTN_LAYOUT_VECTOR:
+    at, n, layout = place.location(), dims.n_head, _LAYOUT[place.site]
+    address = addressof(at)
+
+    def has(head):
+        at.head = head
+        return _has_head(selection, address)
+
+    if layout == c.ATTN_LAYOUT_VECTOR:
         return []
-    if _LAYOUT[site] == c.ATTN_LAYOUT_KEY:
+    if layout == c.ATTN_LAYOUT_KEY:
         shared = n // dims.n_kv_head  # query heads that one serves
-        return [head for head in range(dims.n_kv_head)
-                if any(has(selection, layer, head * shared + i) for i in range(shared))]
-    return [head for head in range(n) if has(selection, layer, head)]
+        return [head for head in range(dims.n_kv_head) if any(has(head * shared + i) for i in range(shared))]
+    return [head for head in range(n) if has(head)]
 
 
-def places_of(selection) -> dict[tuple[int, int], list[int]]:
-    """The (site, layer) that are wanted, and which heads of them."""
+@functools.lru_cache(maxsize=16)
+def _all_places(n_layer: int, has_pairs: bool, n_encoder: int, is_encoder: bool) -> list[tuple[Place, Any, int]]:
+    """Every site of a model with these layers, its location and where that lies."""
+    if has_pairs:
+        stacks = c.ATTN_STACK_DECODER, c.ATTN_STACK_CROSS
+        layers, outside = [(stack, layer) for layer in range(n_layer // 2) for stack in stacks], [stacks[0]]
+    else:
+        outside = [c.ATTN_STACK_ENCODER if is_encoder else c.ATTN_STACK_ONLY]
+        layers = [(outside[0], layer) for layer in range(n_layer)]
+    if n_encoder:
+        layers += [(c.ATTN_STACK_ENCODER, layer) for layer in range(n_encoder)]
+        outside.append(c.ATTN_STACK_ENCODER)
+    without = [(stack, c.ATTN_NO_LAYER) for stack in outside]
+    places = [Place(site, *at) for site in NAMES for at in (layers if _IN_LAYER[site] else without)]
+    return [(place, at, addressof(at)) for place, at in ((place, place.location()) for place in places)]
+
+
+def places_of(selection) -> dict[Place, list[int]]:
+    """The sites of layers that are wanted, and which heads of them."""
     dims = lib.attn_selection_dims(selection).contents
-    places: dict[tuple[int, int], list[int]] = {}
+    n_encoder = dims.encoder.contents.n_layer if dims.encoder else 0
+    places: dict[Place, list[int]] = {}
     kept: dict[tuple, list[int]] = {}
-    n_layer = dims.n_layer + (dims.encoder.contents.n_layer if dims.encoder else 0)
-    outside = (c.ATTN_NO_LAYER, n_layer) if dims.encoder else (c.ATTN_NO_LAYER,)
-    for site in NAMES:
-        for layer in range(n_layer) if _IN_LAYER[site] else outside:
-            if not lib.attn_selection_wants(selection, site, layer):
-                continue
-            key = _LAYOUT[site], layer
-            if key not in kept:
-                kept[key] = heads_kept(selection, dims, site, layer)
-            places[site, layer] = kept[key]
+    for place, _, address in _all_places(dims.n_layer, dims.has_pairs, n_encoder, dims.is_of_decoder):
+        if not _wants(selection, address):
+            continue
+        key = _LAYOUT[place.site], place.stack, place.layer
+        if key not in kept:
+            kept[key] = heads_kept(selection, dims, place)
+        places[place] = kept[key]
     return places
 
 
-# As an address: a pointer of ctypes would be made and cast for each tensor.
-_tensor_at = CFUNCTYPE(c_void_p, c_void_p, c_int, c_int)(("attn_capture_tensor", lib))
-
-
-def tensors_of(capture, selection, places, owner) -> dict[tuple[int, int], np.ndarray]:
-    """The tensors of a capture by site and layer: arrays over its memory, which OWNER keeps alive."""
+def tensors_of(capture, selection, places, owner) -> dict[Place, np.ndarray]:
+    """The tensors of a capture: arrays over its memory, which OWNER keeps alive."""
     sizes, arrays = (c_size_t * 3)(), {}
-    for site, layer in places:
-        address = _tensor_at(capture, site, layer)
+    for place in places:
+        at = place.location()
+        address = _tensor_at(capture, addressof(at))
         if address is None:
             continue
-        rank = lib.attn_selection_shape(selection, site, layer, sizes)
+        rank = lib.attn_selection_shape(selection, byref(at), sizes)
         shape, strides = tuple(sizes[:rank]), None
-        if _LAYOUT[site] in (c.ATTN_LAYOUT_QUERY, c.ATTN_LAYOUT_KEY):  # kept head by head
+        if _LAYOUT[place.site] in (c.ATTN_LAYOUT_QUERY, c.ATTN_LAYOUT_KEY):  # kept head by head
             strides = (4 * shape[2], 4 * shape[0] * shape[2], 4)
-        arrays[site, layer] = np.asarray(_Lent(address, shape, owner, strides))
+        arrays[place] = np.asarray(_Lent(address, shape, owner, strides))
     return arrays
 
 
@@ -387,9 +394,8 @@ class Result:
     _again: Any = None  # what draws, and the input and options that it draws
 
     def __init__(self):
-        self._tensors: dict[tuple[int, int], np.ndarray] = {}
-        self._heads: dict[tuple[int, int], list[int]] = {}
-        self._stacks: dict[tuple[int, int], Place] = {}
+        self._tensors: dict[Place, np.ndarray] = {}
+        self._heads: dict[Place, list[int]] = {}
         self.notes: list[Note] = []
         self.labels: dict[str, Any] = {}
 
@@ -443,25 +449,26 @@ class Result:
         if name.startswith("_"):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         stack, _, what = name.partition("_")
-        if stack in STACKS[1:] and self._stacks and what in ("", "attentions"):
+        if stack in STACKS[1:] and self._stacks() and what in ("", "attentions"):
             of = Stack(self, stack)
             return _attentions(of.pattern) if what else of
         return self._site("pattern" if name == "attentions" else name)  # the property found no pattern: say why
 
-    def _stack(self, place: tuple[int, int]) -> str:
-        return self._stacks[place].stack if self._stacks else ""
+    def _stacks(self) -> list[str]:
+        """The names of the stacks that are selected, of a model with two."""
+        return list(dict.fromkeys(STACKS[place.stack] for place in self._heads if place.stack))
 
     def _kept(self, stack: str | None = None) -> list[str]:
         """The names of what was kept, of all stacks or of one."""
-        return list(dict.fromkeys(NAMES[place[0]] for place in self._tensors if stack in (None, self._stack(place))))
+        return list(dict.fromkeys(NAMES[place.site] for place in self._tensors if stack in (None, STACKS[place.stack])))
 
     def _site(self, name: str, stack: str | None = None) -> Any:
         """The tensors of a site, of STACK or of the only stack that has them."""
         site = SITES.get(ALIASES.get(name, name))
         if site is None:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        places = [place for place in self._tensors if place[0] == site and stack in (None, self._stack(place))]
-        found = list(dict.fromkeys(map(self._stack, places)))
+        places = [place for place in self._tensors if place.site == site and stack in (None, STACKS[place.stack])]
+        found = list(dict.fromkeys(STACKS[place.stack] for place in places))
         if not found:
             of = f"{stack}:" if stack else ""
             raise AttributeError(f"'{of}{name}' was not kept by this run, which has "
@@ -471,12 +478,11 @@ class Result:
             raise AttributeError(f"'{name}' was kept of {', '.join(found)}: choose one, as with .{found[-1]}.{name}")
         if not _IN_LAYER[site]:
             return self._tensors[places[0]]
-        numbers = {place: self._stacks[place].layer if self._stacks else place[1] for place in places}
-        return Site(NAMES[site], _LAYOUT[site], {numbers[place]: self._tensors[place] for place in places},
-                    {numbers[place]: self._heads[place] for place in places})
+        return Site(NAMES[site], _LAYOUT[site], {place.layer: self._tensors[place] for place in places},
+                    {place.layer: self._heads[place] for place in places})
 
     def __dir__(self):
-        stacks = list(dict.fromkeys(place.stack for place in self._stacks.values()))
+        stacks = self._stacks()
         return [*super().__dir__(), *self._kept(), *stacks, *(f"{stack}_attentions" for stack in stacks)]
 
     @property
@@ -494,7 +500,7 @@ class Result:
     @property
     def cache(self) -> Cache:
         """The tensors under TransformerLens's names."""
-        return Cache(self._tensors, self._stacks)
+        return Cache(self._tensors)
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
@@ -551,7 +557,7 @@ class Result:
 
     def save_npz(self, path, **options) -> None:
         """Saves the tensors of this run under TransformerLens's names, for numpy.load."""
-        sites = ",".join(dict.fromkeys(":".join(filter(None, (self._stack(place), NAMES[place[0]])))
+        sites = ",".join(dict.fromkeys(":".join(filter(None, (STACKS[place.stack], NAMES[place.site])))
                                        for place in self._tensors))
         self.render("npz", path, **{"sites": sites or None, **options})
 
