@@ -105,6 +105,64 @@ const struct attn_config_names attn_config_usual_names = {
     "vocab_size",        "hidden_size",         "intermediate_size",
     "num_hidden_layers", "num_attention_heads", "max_position_embeddings"};
 
+/* Pairs of keys that transformers stores as one (`attribute_map` of its configs). */
+static const char *const one_size[][2] = {
+    {"n_embd", "hidden_size"},
+    {"n_layer", "num_hidden_layers"},
+    {"n_head", "num_attention_heads"},
+    {"n_positions", "max_position_embeddings"},
+    {"d_model", "hidden_size"},
+    {"n_layers", "num_hidden_layers"},
+    {"n_heads", "num_attention_heads"},
+    {"dim", "hidden_size"},
+    {"num_layers", "num_hidden_layers"},
+    {"num_heads", "num_attention_heads"},
+    {"d_kv", "head_dim"},
+    {"encoder_layers", "num_hidden_layers"},
+    {"encoder_attention_heads", "num_attention_heads"},
+    {"encoder_attention_heads", "num_key_value_heads"},
+};
+
+enum attn_status attn_config_check_alias(const struct attn_json *json, const char *key,
+                                         const char *alias, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    size_t own = 0, other = 0, i = 0;
+
+    while (i < sizeof one_size / sizeof *one_size &&
+           (strcmp(one_size[i][0], key) != 0 || strcmp(one_size[i][1], alias) != 0))
+        i++;
+    if (i == sizeof one_size / sizeof *one_size || !attn_config_find_given(root, key) ||
+        !attn_config_find_given(root, alias))
+        return ATTN_OK;
+    ATTN_TRY(attn_json_get_size(json, root, key, 1, SIZE_MAX >> 11, &own, err));
+    ATTN_TRY(attn_json_get_size(json, root, alias, 1, SIZE_MAX >> 11, &other, err));
+    if (own == other)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_FORMAT,
+                          "'%s' is %zu and '%s' is %zu in '%s', expected one number: they are two "
+                          "names of one size",
+                          key, own, alias, other, attn_config_quote(json).text);
+}
+
+/* transformers rotates by head_dim, also where projections are split by width / heads. */
+static enum attn_status check_rotary_width(const struct attn_json *json,
+                                           const struct attn_config_form *form,
+                                           const struct attn_config *config, struct attn_error *err)
+{
+    size_t width = config->d_head;
+
+    if (form->width_key || (!form->has_no_heads_keys && !form->has_no_width_key))
+        return ATTN_OK;
+    ATTN_TRY(attn_config_get_width(json, "head_dim", &width, err));
+    if (width == config->d_head)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_UNSUPPORTED,
+                          "'head_dim' in '%s' is %zu, expected %zu, the width of the model divided "
+                          "by its heads",
+                          attn_config_quote(json).text, width, config->d_head);
+}
+
 /* Heads of keys and values, and the width of a head. */
 static enum attn_status read_heads(const struct attn_json *json,
                                    const struct attn_config_form *form,
@@ -121,8 +179,10 @@ static enum attn_status read_heads(const struct attn_json *json,
         if (!form->has_no_width_key)
             ATTN_TRY(attn_config_get_width(json, "head_dim", &config->d_head, err));
     }
-    if (form->width_key)
+    if (form->width_key) {
+        ATTN_TRY(attn_config_check_alias(json, form->width_key, "head_dim", err));
         ATTN_TRY(attn_config_get_width(json, form->width_key, &config->d_head, err));
+    }
     if (config->d_head == 0 || form->is_divided)
         ATTN_TRY(attn_config_check_divides(json, names->n_head, config->n_head, names->d_model,
                                            config->d_model, err));
@@ -131,7 +191,7 @@ static enum attn_status read_heads(const struct attn_json *json,
     if (config->d_head == 0)
         config->d_head = config->d_model / config->n_head;
     config->d_value = config->d_head;
-    return ATTN_OK;
+    return form->rope.theta ? check_rotary_width(json, form, config, err) : ATTN_OK;
 }
 
 static enum attn_status read_sizes(const struct attn_json *json,
@@ -157,6 +217,8 @@ static enum attn_status read_sizes(const struct attn_json *json,
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const char *key = sizes[i].key;
 
+        if (key && sizes[i].alias)
+            ATTN_TRY(attn_config_check_alias(json, key, sizes[i].alias, err));
         if (key && sizes[i].alias && !attn_config_find_given(root, key))
             key = sizes[i].alias;
         if (key)
@@ -235,6 +297,26 @@ static enum attn_status read_layer_types(const struct attn_json *json, size_t wi
     return ATTN_OK;
 }
 
+/* ModernBERT's `sliding_window` is half of `local_attention`, which transformers sets by it. */
+static enum attn_status read_half_window(const struct attn_json *json, size_t *width,
+                                         struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    size_t half = 0;
+
+    ATTN_TRY(attn_json_get_size(json, root, "local_attention", 1, ATTN_MAX_CTX, width, err));
+    if (!attn_config_find_given(root, "sliding_window"))
+        return ATTN_OK;
+    ATTN_TRY(attn_json_get_size(json, root, "sliding_window", 1, ATTN_MAX_CTX, &half, err));
+    if (attn_config_find_given(root, "local_attention") && *width / 2 != half)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'sliding_window' is %zu and 'local_attention' is %zu in '%s', "
+                              "expected half of it",
+                              half, *width, attn_config_quote(json).text);
+    *width = 2 * half;
+    return ATTN_OK;
+}
+
 static enum attn_status read_windows(const struct attn_json *json, struct attn_windows windows,
                                      bool is_of_unturned, const struct attn_config *config,
                                      struct attn_config_layers *layers, struct attn_error *err)
@@ -252,10 +334,11 @@ static enum attn_status read_windows(const struct attn_json *json, struct attn_w
         ATTN_TRY(attn_json_get_bool(json, root, "use_sliding_window", &is_on, err));
     if (!is_on && !(is_of_unturned && list)) /* SmolLM3's list counts in any case */
         windows.width = 0;
+    else if (windows.is_centered)
+        ATTN_TRY(read_half_window(json, &windows.width, err));
     else
-        ATTN_TRY(attn_json_get_size(json, root,
-                                    windows.is_centered ? "local_attention" : "sliding_window", 1,
-                                    ATTN_MAX_CTX, &windows.width, err));
+        ATTN_TRY(
+            attn_json_get_size(json, root, "sliding_window", 1, ATTN_MAX_CTX, &windows.width, err));
     if (windows.is_centered)
         windows.width = windows.width / 2 + 1; /* to each side, with the query itself */
     if (windows.rule == ATTN_WINDOWS_SWITCHED)
@@ -309,6 +392,16 @@ static enum attn_status read_common(ATTN_CONFIG_ARGS)
     config->norm_eps = (float)eps;
     config->output = is_tied ? ATTN_OUTPUT_TIED : ATTN_OUTPUT_OWN;
     return attn_config_allocate_layers(config, layers, &attention, err);
+}
+
+enum attn_status attn_config_get_truth(const struct attn_json *json, const struct attn_node *object,
+                                       const char *key, bool *value, struct attn_error *err)
+{
+    const struct attn_node *node = attn_node_find(object, key);
+
+    if (node && attn_node_is_null(node))
+        *value = false;
+    return attn_json_get_bool(json, object, key, value, err);
 }
 
 bool attn_config_has_switch(const struct attn_config_form *form, const char *key)

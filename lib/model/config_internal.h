@@ -158,6 +158,14 @@ struct attn_config_names {
 /* vocab_size, hidden_size, ... */
 extern const struct attn_config_names attn_config_usual_names;
 
+/* attn_json_get_bool, but null is false, as where transformers asks for the truth of a value. */
+enum attn_status attn_config_get_truth(const struct attn_json *json, const struct attn_node *object,
+                                       const char *key, bool *value, struct attn_error *err);
+
+/* Refuses KEY and ALIAS if transformers stores them as one size and a file has two. */
+enum attn_status attn_config_check_alias(const struct attn_json *json, const char *key,
+                                         const char *alias, struct attn_error *err);
+
 /* The keys of a family for the numbers of rotary positions at the top level of its configs, where
  * they are if the object (see attn_config_read_rope) lacks them, and their defaults. */
 struct attn_rope_keys {
@@ -350,6 +358,12 @@ enum attn_status attn_config_read_form(ATTN_CONFIG_ARGS);
  * `full_attention`, or `rope_scaling`, by default the numbers of rope.
  */
 enum attn_status attn_config_read_rope(ATTN_CONFIG_ARGS);
+
+/* Refuses rotary positions of another type than default. */
+enum attn_status attn_config_refuse_stretched(const struct attn_json *json,
+                                              const struct attn_config *config,
+                                              const struct attn_config_layers *layers,
+                                              struct attn_error *err);
 
 /* --- heads of classes (config_classes.c) ------------------------------------------------------ */
 

@@ -191,7 +191,7 @@ static enum attn_status read_yarn(const struct rope_source *source, struct attn_
     ATTN_TRY(get_number(source, "beta_fast", &rope->beta_fast, err));
     ATTN_TRY(get_number(source, "beta_slow", &rope->beta_slow, err));
     if (!source->is_nested) /* transformers looks for it outside then */
-        ATTN_TRY(attn_json_get_bool(source->json, object, "truncate", &rope->is_truncated, err));
+        ATTN_TRY(attn_config_get_truth(source->json, object, "truncate", &rope->is_truncated, err));
     if (rope->beta_fast == 0)
         rope->beta_fast = 32;
     if (rope->beta_slow == 0)
@@ -368,5 +368,19 @@ enum attn_status attn_config_read_rope(ATTN_CONFIG_ARGS)
             layers->rope[layer] = ropes[is_nested && is_window];
         layers->rope[layer].turns_neighbours = form->turns_neighbours;
     }
+    return ATTN_OK;
+}
+
+enum attn_status attn_config_refuse_stretched(const struct attn_json *json,
+                                              const struct attn_config *config,
+                                              const struct attn_config_layers *layers,
+                                              struct attn_error *err)
+{
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (layers->rope[layer].type != ATTN_ROPE_DEFAULT)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "rotary positions of layer %zu in '%s' are stretched, expected "
+                                  "rope_type 'default'",
+                                  layer, attn_config_quote(json).text);
     return ATTN_OK;
 }

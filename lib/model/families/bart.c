@@ -128,6 +128,7 @@ static enum attn_status read_stack(ATTN_CONFIG_ARGS)
 static enum attn_status read_whisper(ATTN_CONFIG_ARGS)
 {
     ATTN_TRY(attn_config_get_width(json, "num_mel_bins", &config->stack.n_mel, err));
+    ATTN_TRY(attn_config_check_alias(json, "encoder_attention_heads", "num_key_value_heads", err));
     return read_stack(json, form, config, layers, err);
 }
 

@@ -306,10 +306,16 @@ static const struct attn_weight_rule esm_rules[] = {
 static enum attn_status read_esm(ATTN_CONFIG_ARGS)
 {
     const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *given = attn_node_find(root, "position_embedding_type");
     const char *positions = "absolute";
     struct attn_config_form own = *form;
     size_t mask = SIZE_MAX;
 
+    if (given && attn_node_is_null(given)) /* neither, for transformers */
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'position_embedding_type' in '%s' is null, expected 'absolute' or "
+                              "'rotary'",
+                              attn_config_quote(json).text);
     ATTN_TRY(attn_json_get_string(json, root, "position_embedding_type", &positions, err));
     if (strcmp(positions, "absolute") == 0) {
         own.rope = (struct attn_rope_keys){0};
@@ -317,6 +323,7 @@ static enum attn_status read_esm(ATTN_CONFIG_ARGS)
         ATTN_TRY(read_roberta(json, &own, config, layers, err));
     } else if (strcmp(positions, "rotary") == 0) {
         ATTN_TRY(attn_config_read_form(json, &own, config, layers, err));
+        ATTN_TRY(attn_config_refuse_stretched(json, config, layers, err));
         config->n_ctx = SIZE_MAX;
     } else {
         return attn_error_set(err, ATTN_UNSUPPORTED,

@@ -71,13 +71,7 @@ static enum attn_status read_modernbert(ATTN_CONFIG_ARGS)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'classifier_pooling' in '%s' is '%s', expected 'cls' or 'mean'",
                               attn_config_quote(json).text, attn_quote_string(pooling).text);
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        if (layers->rope[layer].type != ATTN_ROPE_DEFAULT)
-            return attn_error_set(err, ATTN_UNSUPPORTED,
-                                  "rotary positions of layer %zu in '%s' are stretched, expected "
-                                  "rope_type 'default'",
-                                  layer, attn_config_quote(json).text);
-    return ATTN_OK;
+    return attn_config_refuse_stretched(json, config, layers, err);
 }
 
 const struct attn_family attn_family_modernbert = {

@@ -162,7 +162,7 @@ static enum attn_status read_decoder(ATTN_CONFIG_ARGS)
         attn_json_get_size(json, root, "num_layers", 1, ATTN_MAX_LAYER, &config->n_layer, err));
     ATTN_TRY(read_stack(json, form, config, layers, err));
     is_scaled = config->output == ATTN_OUTPUT_TIED;
-    ATTN_TRY(attn_json_get_bool(json, root, "scale_decoder_outputs", &is_scaled, err));
+    ATTN_TRY(attn_config_get_truth(json, root, "scale_decoder_outputs", &is_scaled, err));
     if (is_scaled)
         config->logits_scale = 1 / sqrt((double)config->d_model);
     config->output = ATTN_OUTPUT_TIED; /* the matrix of the file is used, if it has one */
