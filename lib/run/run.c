@@ -71,6 +71,19 @@ static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *
     return is_needed ? status : ATTN_OK;
 }
 
+/* Whether token dropout divides by 0, since all tokens are masks. */
+static bool has_only_masks(const struct attn_run *run)
+{
+    const struct attn_config *config = attn_model_config(run->model);
+    size_t i = 0;
+
+    if (!config->has_token_dropout || !run->text.ids)
+        return false;
+    while (i < run->text.n && run->text.ids[i] == config->mask_id)
+        i++;
+    return i == run->text.n;
+}
+
 bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RESIDUES_SIZE])
 {
     enum { TRAINED = 1024 };
@@ -96,6 +109,9 @@ bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RE
         snprintf(message, ATTN_RESIDUES_SIZE,
                  "the text has %zu tokens, and ESM-2 was trained on at most %d", run->text.n,
                  TRAINED);
+    else if (has_only_masks(run))
+        snprintf(message, ATTN_RESIDUES_SIZE,
+                 "all tokens are masks: their embeddings are 0 here, and NaN in transformers");
     else
         return false;
     return true;

@@ -112,6 +112,7 @@ static enum attn_status read_stack(ATTN_CONFIG_ARGS)
         ATTN_TRY(attn_json_get_size(json, attn_json_root(json), "pad_token_id", 0,
                                     config->n_vocab - 1, &pad, err));
         config->first_position = pad + 1;
+        config->n_ctx = SIZE_MAX; /* sines have no end */
     }
     if (config->stack.n_mel == 0)
         ATTN_TRY(
