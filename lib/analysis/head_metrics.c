@@ -96,23 +96,27 @@ MEAN(sink);
 
 /* --- How far ---------------------------------------------------------------------------------- */
 
-enum { MOMENT, WEIGHT, N_DISTANCE_TERM };
+enum { MOMENT, SIZE, WEIGHT, N_DISTANCE_TERM };
 
-/* distance: how far back, in tokens: sum A_ij (i - j) / sum A_ij (Vig and Belinkov 2019). */
+/* distance: how far back, in tokens: sum A_ij (i - j) / sum A_ij (Vig and Belinkov 2019); and how
+ * far away, sum A_ij |i - j| / sum A_ij. */
 static bool distance_row(const struct attn_metric_row *row, double *terms)
 {
     struct attn_row cells = row->cells;
     struct attn_cells run;
-    double moment = 0, sum = 0;
+    double moment = 0, size = 0, sum = 0;
 
     while (!row->is_cross && attn_row_next(&cells, &run))
         for (size_t i = 0; i < run.n; i++) {
             const double weight = (double)run.values[i];
+            const double distance = (double)row->query - (double)(run.first + i);
 
-            moment += weight * ((double)row->query - (double)(run.first + i));
+            moment += weight * distance;
+            size += weight * fabs(distance);
             sum += weight;
         }
     terms[MOMENT] = moment;
+    terms[SIZE] = size;
     terms[WEIGHT] = sum;
     return !row->is_cross;
 }
@@ -120,9 +124,10 @@ static bool distance_row(const struct attn_metric_row *row, double *terms)
 static void distance_values(const double *sums, double *values)
 {
     values[0] = sums[MOMENT] / sums[WEIGHT]; /* NaN without rows */
+    values[1] = sums[SIZE] / sums[WEIGHT];
 }
 
-METRIC(distance, 1, N_DISTANCE_TERM, ATTN_METRIC_NO_PLACES, distance_values);
+METRIC(distance, 2, N_DISTANCE_TERM, ATTN_METRIC_NO_PLACES, distance_values);
 
 /* --- On which keys ---------------------------------------------------------------------------- */
 
@@ -156,17 +161,38 @@ static bool first_row(const struct attn_metric_row *row, double *terms)
 
 MEAN(first);
 
-/* far: how hard a head looks at something that is not the first token, the previous one or the
- * token itself: of queries i >= 2 the largest weight on a key j with 0 < j < i - 1. */
-static bool far_row(const struct attn_metric_row *row, double *terms)
+/* Whether ROW sees a key from FIRST to END - 1. */
+static bool sees_some(const struct attn_metric_row *row, size_t first, size_t end)
 {
-    const bool has_keys = !row->is_cross && row->query >= 2;
+    const struct attn_row *cells = &row->cells;
+    const int32_t *mask = row->settings ? row->settings->key_mask : NULL;
 
-    return attn_metric_mean_of(has_keys ? attn_metric_largest(&row->cells, 1, row->query - 1) : 0,
-                               has_keys, terms);
+    for (size_t i = cells->keys ? 0 : first; i < cells->n; i++) {
+        const size_t key = cells->keys ? (size_t)cells->keys[i] : i;
+
+        if (key >= end)
+            break;
+        if (key >= first && (!mask || mask[key] != 0))
+            return true;
+    }
+    return false;
 }
 
-MEAN(far);
+/* far: how hard a head looks at something that is not the first token, the previous one or the
+ * token itself: the largest weight on another key, for queries that see one. */
+static bool far_row(const struct attn_metric_row *row, double *terms)
+{
+    const size_t query = row->query, end = query > 0 ? query - 1 : 0;
+    const struct attn_row *cells = &row->cells;
+    const double before = attn_metric_largest(cells, 1, end);
+    const double after = attn_metric_largest(cells, query + 1, SIZE_MAX);
+    const bool has_keys =
+        !row->is_cross && (sees_some(row, 1, end) || sees_some(row, query + 1, SIZE_MAX));
+
+    return attn_metric_mean_of(before > after || isnan(before) ? before : after, has_keys, terms);
+}
+
+MEAN_AND_ROWS(far, ATTN_METRIC_NO_PLACES);
 
 /* --- On which tokens -------------------------------------------------------------------------- */
 

@@ -32,6 +32,11 @@
     X(DISTANCE, 3, "distance", distance, 0, "tokens", "distance", false,                           \
       "how many tokens back a head looks: sum A_ij (i - j) / sum A_ij over all rows. It does "     \
       "not say that any row looks so far back: some rows may look near, others far")               \
+    X(DISTANCE_ABS, 25, "distance_abs", distance, 1, "tokens", "distance in either direction",     \
+      false,                                                                                       \
+      "how many tokens away a head looks: sum A_ij |i - j| / sum A_ij over all rows. In models "   \
+      "that are not causal, distance adds both directions, which cancel; in others both are "      \
+      "equal, and this one is shown only when it is named. It does not say in which direction")    \
     X(SELF, 4, "self", self, 0, NULL, "weight on the token itself", false,                         \
       "A_ii, the weight on the token itself. It does not say that the head reads this word: "      \
       "after the first layer a vector also holds what earlier layers put there")                   \
@@ -49,14 +54,16 @@
       "the weight on the tokens that followed these places. It does not say that the head "        \
       "writes what it reads there: `attn-cli attribute` measures that")                            \
     X(FAR, 9, "far", far, 0, NULL, "largest weight elsewhere", false,                              \
-      "the largest weight on a key that is neither the first, the previous nor the token itself. " \
-      "It does not say on which one")                                                              \
+      "the largest weight on a key that is neither the first, the previous nor the token itself, " \
+      "over rows that see such a key. It does not say on which one")                               \
     X(N_DUPLICATE, 10, "n_duplicate", duplicate, 1, NULL, NULL, true,                              \
       "the number of rows in duplicate. A mean over few rows does not say what the head does "     \
       "elsewhere")                                                                                 \
     X(N_INDUCTION, 11, "n_induction", induction, 1, NULL, NULL, true,                              \
       "the number of rows in induction. A mean over few rows does not say what the head does "     \
       "elsewhere")                                                                                 \
+    X(N_FAR, 24, "n_far", far, 1, NULL, NULL, true,                                                \
+      "the number of rows in far. A mean over few rows does not say what the head does elsewhere") \
     X(PUNCTUATION, 12, "punctuation", punctuation, 0, NULL, "weight on punctuation", false,        \
       "the weight on tokens whose text, without white space around it, has only characters of "    \
       "Unicode's categories P, over rows that see such tokens; only when it is named. It does "    \
@@ -107,8 +114,9 @@ enum attn_measure {
 typedef uint64_t attn_measure_set;
 #define ATTN_MEASURE_BIT(measure) (UINT64_C(1) << (measure))
 #define ATTN_MEASURES_ALL (ATTN_MEASURE_BIT(ATTN_N_MEASURE) - 1)
-/* The default of tables: all measures before punctuation. */
-#define ATTN_MEASURES_DEFAULT (ATTN_MEASURE_BIT(ATTN_MEASURE_PUNCTUATION) - 1)
+/* The default of tables: all measures before punctuation, and the number of rows in far. */
+#define ATTN_MEASURES_DEFAULT                                                                      \
+    ((ATTN_MEASURE_BIT(ATTN_MEASURE_PUNCTUATION) - 1) | ATTN_MEASURE_BIT(ATTN_MEASURE_N_FAR))
 /* That of pictures, where the token before is no neighbour: those of patches instead. */
 #define ATTN_MEASURES_OF_PICTURES                                                                  \
     ((ATTN_MEASURES_DEFAULT | (ATTN_MEASURE_BIT(ATTN_MEASURE_REGISTERS + 1) -                      \

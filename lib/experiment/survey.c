@@ -99,6 +99,8 @@ static const enum attn_measure detectors[] = {ATTN_MEASURE_PREVIOUS, ATTN_MEASUR
 
 enum { N_DETECTOR = sizeof detectors / sizeof *detectors };
 
+enum { FEWEST_ROWS = 2 }; /* one row is no habit of a head (head_kind.h) */
+
 /* The comparison of a head with the given pattern. */
 struct match {
     double product, weight, difference; /* sums of A P, A, |A - P| over the rows */
@@ -493,6 +495,19 @@ static const char *type_of(const struct attn_survey_args *args, const double *sc
     return type;
 }
 
+/* The rows in the score of a DETECTOR that counts them; others have enough. */
+static double n_row_of(const struct head *head, size_t detector)
+{
+    const enum attn_measure measure = detectors[detector];
+    const int count = measure == ATTN_MEASURE_DUPLICATE   ? ATTN_MEASURE_N_DUPLICATE
+                      : measure == ATTN_MEASURE_INDUCTION ? ATTN_MEASURE_N_INDUCTION
+                                                          : ATTN_N_MEASURE;
+    const struct attn_moments *rows =
+        count < ATTN_N_MEASURE ? &head->values[column_of[count]] : NULL;
+
+    return rows ? rows->mean * (double)rows->n : FEWEST_ROWS;
+}
+
 static double score_of(const struct head *head, size_t detector)
 {
     const struct attn_moments *score = &head->values[column_of[detectors[detector]]];
@@ -520,7 +535,9 @@ static enum attn_status append_head(const struct survey *survey, const struct at
 
     attn_location_put(&place, &row[STACK]);
     for (size_t i = 0; i < N_DETECTOR; i++)
-        scores[i] = score_of(&survey->heads[index], i);
+        scores[i] = n_row_of(&survey->heads[index], i) < FEWEST_ROWS
+                        ? (double)NAN
+                        : score_of(&survey->heads[index], i);
     row[TYPE] = attn_cell_string(type_of(survey->args, scores));
     for (int i = KV_HEAD + 1; i < N_COLUMN; i++)
         if (is_count(i)) /* over all texts */
@@ -532,9 +549,9 @@ static enum attn_status append_head(const struct survey *survey, const struct at
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-/* Numbers beside the rows of an item: for each head and detector the score, or 0, and whether it
- * has a score. The ratio of their means is the mean of the score. */
-enum { SCORE, HAS_SCORE, N_MORE };
+/* Numbers beside the rows of an item: for each head and detector the score, or 0, whether it has a
+ * score, and the rows of the score. The ratio of the first two means is the mean of the score. */
+enum { SCORE, HAS_SCORE, ROWS, N_MORE };
 
 /* Fills the part of ANSWER beside the rows. */
 static enum attn_status fill_answer(const struct survey *survey, struct attn_study_answer *answer,
@@ -551,6 +568,7 @@ static enum attn_status fill_answer(const struct survey *survey, struct attn_stu
 
         answer->more[i * N_MORE + SCORE] = isnan(score) ? 0 : score;
         answer->more[i * N_MORE + HAS_SCORE] = !isnan(score);
+        answer->more[i * N_MORE + ROWS] = n_row_of(&survey->heads[i / N_DETECTOR], i % N_DETECTOR);
     }
     if (!survey->args->has_effect)
         return ATTN_OK;
@@ -577,8 +595,10 @@ static enum attn_status find_types(const void *args, const struct attn_fold_mean
         const double *more = means->more + row * N_DETECTOR * N_MORE;
         double scores[N_DETECTOR];
 
-        for (size_t i = 0; i < N_DETECTOR; i++, more += N_MORE) /* 0 / 0 is NaN */
-            scores[i] = more[SCORE] / more[HAS_SCORE];
+        for (size_t i = 0; i < N_DETECTOR; i++, more += N_MORE) /* means over items; 0 / 0 is NaN */
+            scores[i] = more[ROWS] * (double)means->n_item < FEWEST_ROWS
+                            ? (double)NAN
+                            : more[SCORE] / more[HAS_SCORE];
         means->rows[row * N_COLUMN + TYPE] = attn_cell_string(type_of(args, scores));
     }
     return ATTN_OK;
@@ -756,10 +776,15 @@ static enum attn_status prepare(void *state, struct attn_error *err)
                                                             : ATTN_MEASURES_DEFAULT;
     if (args->measures == 0 && frame->config->has_sinks && !args->is_weight)
         survey->shown |= ATTN_MEASURE_BIT(ATTN_MEASURE_SINK);
+    if (args->measures == 0 && frame->config->attention[0].mask != ATTN_MASK_CAUSAL &&
+        frame->config->image.patch_height == 0 && !args->is_weight)
+        survey->shown |= ATTN_MEASURE_BIT(ATTN_MEASURE_DISTANCE_ABS);
     survey->measured = survey->shown;
     for (size_t i = frame->config->image.patch_height > 0 ? 1 : 0;
          !args->is_weight && i < N_DETECTOR; i++)
-        survey->measured |= ATTN_MEASURE_BIT(detectors[i]);
+        survey->measured |= ATTN_MEASURE_BIT(detectors[i]) |
+                            ATTN_MEASURE_BIT(ATTN_MEASURE_N_DUPLICATE) |
+                            ATTN_MEASURE_BIT(ATTN_MEASURE_N_INDUCTION);
     frame->rows.is_of_many = args->has_probe && args->n_probe > 0;
     ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
     attn_frame_choose_nothing(&frame->request);

@@ -922,6 +922,7 @@ static enum attn_status derive(const struct attn_fold *fold, const struct group 
                                           .n_row = fold->n_row,
                                           .more = group->more,
                                           .n_more = fold->n_more,
+                                          .n_item = group->n,
                                           .is_resample = is_resample,
                                           .is_paired = fold->pair != NULL};
 

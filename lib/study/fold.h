@@ -32,6 +32,7 @@ struct attn_fold_means {
     size_t n_row;
     const double *more; /* [n_more] */
     size_t n_more;
+    size_t n_item;    /* whose means these are */
     bool is_resample; /* of the items; `more` holds the means of the group, not of the resample */
     bool is_paired;   /* means of differences */
 };

@@ -457,7 +457,7 @@ def survey(model, ids, own):
         for a in sites[f"blocks.{i}.attn.hook_pattern"]:
             h = [-sum(x * np.log(x) for x in row if x > 0) for row in a]
             keys = [k for k in (sum(row > 0) for row in a)]
-            far = [max(a[q, 1:q - 1], default=0) for q in range(2, t)]
+            far = [max(a[q, 1:q - 1]) for q in range(3, t)]
             same = [[k for k in range(q) if ids[k] == ids[q]] for q in range(t)]
             after = [[k for k in range(1, q + 1) if ids[k - 1] == ids[q]] for q in range(t)]
             pairs = [a[q, k] for q in range(t) for k in range(q)]

@@ -229,14 +229,16 @@ static void check_all(const struct matrix *m, bool is_sparse)
     }
     for (size_t i = 0; i < N; i++) {
         largest += largest_between(m, i, 0, N) / N;
-        far += i >= 2 ? largest_between(m, i, 1, i - 1) / (N - 2) : 0;
+        far += i >= 3 ? largest_between(m, i, 1, i - 1) / (N - 3) : 0;
     }
     measure("max", m, is_sparse, &dims, true, found);
     ck_assert_double_eq_tol(found[0], largest, 1e-12);
     measure("far", m, is_sparse, &dims, true, found);
     ck_assert_double_eq_tol(found[0], far, 1e-12);
+    ck_assert_double_eq(found[1], N - 3);
     measure("distance", m, is_sparse, &dims, true, found);
     ck_assert_double_eq_tol(found[0], distance_of(m), 1e-12);
+    ck_assert_double_eq_tol(found[1], found[0], 1e-12); /* no query sees a later key */
 }
 
 START_TEST(measures_are_what_their_definitions_say)
@@ -382,6 +384,34 @@ START_TEST(a_measure_of_more_values_is_not_begun)
 }
 END_TEST
 
+/* Where a query sees all keys, later ones count, and both directions. */
+START_TEST(later_keys_count_where_they_are_seen)
+{
+    static const float weights[3][3] = {
+        {0.5F, 0.125F, 0.375F}, {0.25F, 0.5F, 0.25F}, {0.75F, 0, 0.25F}};
+    static const double far[] = {0.375, 0.25, (double)NAN}; /* the last query sees no other key */
+    static const double away[] = {0.125 + 0.75, 0.25 + 0.25, 1.5};
+    static const double back[] = {-0.125 - 0.75, 0.25 - 0.25, 1.5};
+    const struct attn_metric_settings settings = {0};
+
+    for (size_t i = 0; i < 3; i++) {
+        struct attn_metric_row row = {
+            .settings = &settings, .query = i, .cells = {.values = weights[i], .n = 3}};
+        double terms[ATTN_METRIC_MOST] = {0}, values[2];
+
+        ck_assert_int_eq(attn_metric_far.row(&row, terms), !isnan(far[i]));
+        attn_metric_far.finish(terms, values);
+        if (!isnan(far[i]))
+            ck_assert_double_eq(values[0], far[i]);
+        memset(terms, 0, sizeof terms);
+        ck_assert(attn_metric_distance.row(&row, terms));
+        attn_metric_distance.finish(terms, values);
+        ck_assert_double_eq(values[0], back[i]);
+        ck_assert_double_eq(values[1], away[i]);
+    }
+}
+END_TEST
+
 /* [CLS], a register, and 2 x 2 patches; numbers of a picture against numpy are in pictures.test. */
 START_TEST(patches_have_distances_in_two_dimensions)
 {
@@ -433,5 +463,5 @@ ATTN_SUITE("metrics", measures_are_what_their_definitions_say, masked_keys_have_
            keys_behind_the_query_may_be_punctuation, measures_without_rows_have_no_value,
            a_weight_that_is_no_number_makes_a_measure_none,
            a_measure_may_have_as_many_values_as_readers_have_room_for,
-           a_measure_of_more_values_is_not_begun, patches_have_distances_in_two_dimensions,
-           typical_patterns_are_means_over_texts)
+           a_measure_of_more_values_is_not_begun, later_keys_count_where_they_are_seen,
+           patches_have_distances_in_two_dimensions, typical_patterns_are_means_over_texts)
