@@ -48,6 +48,8 @@ static void on_interrupt(int number)
     } else if (now - first > REPEAT_SECONDS) {
         signal(number, SIG_DFL);
         raise(number); /* once this returns */
+        if (getpid() == 1)
+            _exit(128 + number);
     }
 }
 
@@ -128,6 +130,7 @@ void interrupt_end(void)
         return;
     signal(number, SIG_DFL);
     raise(number);
+    _exit(128 + number); /* process 1 of a container outlives the signal */
 }
 
 void interrupt_watch_weights(const struct attn_tensor_files *weights)

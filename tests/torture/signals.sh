@@ -62,6 +62,24 @@ interrupt_often $n $n_kill
 command=("${making[@]}")
 interrupt_often $n $n_kill
 
+# In a container the tool is process 1, which a signal that is raised again does not end.
+end_as_process_1() { # SIGNAL STATUS
+    local answer child
+    coproc unshare --pid --fork --mount-proc "$cli" batch --lines -q --fields ids
+    echo once >&"${COPROC[1]}"
+    IFS= read -r -t 10 -u "${COPROC[0]}" answer
+    child=$(cat "/proc/$COPROC_PID/task/$COPROC_PID/children")
+    kill -s "$1" ${child:?} # unquoted, it ends with a space
+    wait "$COPROC_PID"
+    [ $? -eq "$2" ]
+}
+if unshare --pid --fork true 2>/dev/null; then
+    expect 'process 1, TERM' end_as_process_1 TERM 143
+    expect 'process 1, HUP' end_as_process_1 HUP 129
+else
+    skip 'process 1: unshare --pid needs root'
+fi
+
 # Two texts, four processes each.
 for who in a b; do
     mkdir "$scratch/$who"
