@@ -104,7 +104,7 @@ const struct command command_align = {
                 "  attn-cli align --template \"Say: {source}. {target}\" --items pairs.jsonl \\\n"
                 "    --score --sort ts\n",
     OPTION_PARTS(parts),
-    .lacks = "image|embeds|ids|label|label-ids|label-image|pair|types|key-mask|texts|lines|paired|"
+    .lacks = "image|embeds|label|label-ids|label-image|pair|types|key-mask|texts|lines|paired|"
              "bootstrap|interval|"
              "cluster|contrast|"
              "fdr|each|resume",
@@ -152,8 +152,8 @@ static enum attn_status open_inputs(struct question *question, const struct attn
     question->items.each.form = form;
     if (*study)
         return ATTN_OK;
-    if (!args->question.prompt.source)
-        return refuse(err, EXAMPLE, "expected a --source, or --items");
+    if (!args->question.prompt.source && !args->question.prompt.source_ids)
+        return refuse(err, EXAMPLE, "expected a --source, --source-ids or --items");
     ATTN_TRY(prompt_check(&args->question.prompt, EXAMPLE, err));
     ATTN_TRY(question_open(question, err));
     return question_read(question, err);

@@ -82,6 +82,7 @@ const struct command command_generate = {
         "with --temperature one drawn at random. Without a vocabulary it prints ids.\n"
         "--json FILE gives ids, tokens and log-probabilities. The other outputs are those\n"
         "of `run`, for prompt and answer as one text.\n"
+        "A model that reads a source translates --source without a TEXT.\n"
         "\n"
         "With --items each item is continued: a row with its labels, prompt, text, ids\n"
         "and log probabilities. Item i, counted from 0, is drawn with the seed S + i.\n"
@@ -92,7 +93,7 @@ const struct command command_generate = {
                 "  attn-cli generate -m fable --temperature 0.8 --top-k 40 \"Once upon a time\"\n"
                 "  attn-cli generate -m fable --stop . --heads 2.2 --csv - \"The keys\"\n"
                 "  attn-cli generate -m fable --items prompts.csv --jsonl texts.jsonl\n"
-                "  attn-cli generate -m interpreter --source \"The cat sat on the mat\" \"\"\n",
+                "  attn-cli generate -m interpreter --source \"The cat sat on the mat\"\n",
     OPTION_PARTS(parts),
     .lacks = "types",
     .args_size = sizeof(struct generate_args),
@@ -316,6 +317,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(outputs_check_tables(&args->request.output,
                                   "--json FILE holds ids, tokens and log-probabilities", err));
     ATTN_TRY(outputs_check_text(&args->request.output, &args->prompt, err));
+    if (!prompt_is_given(&args->prompt) && (args->prompt.source || args->prompt.source_ids))
+        args->prompt.text = "";
     ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
     ATTN_TRY(check_draws(args, err));
     ATTN_TRY(places_check(served->call, &args->ablation, false, err));

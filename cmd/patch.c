@@ -26,7 +26,8 @@ struct patch_args {
     struct question_args question;
     const char *control;                                       /* NULL: not given */
     const char *clean, *corrupted, *clean_ids, *corrupted_ids; /* NULL: not given */
-    const char *corrupted_source, *corrupted_image;            /* NULL: not given */
+    const char *corrupted_source, *corrupted_source_ids;       /* NULL: not given */
+    const char *corrupted_image;                               /* NULL: not given */
     const char *site, *queries;
     int direction;                 /* enum patch_direction */
     const char *estimate, *verify; /* NULL: not given */
@@ -46,6 +47,8 @@ static const struct option patch_rows[] = {
     OPTION_TEXT("corrupted-source", "TEXT|FILE.npy", struct patch_args, corrupted_source,
                 "the source of the corrupted text; default: --source. Both have equally many "
                 "tokens"),
+    OPTION_TEXT("corrupted-source-ids", "LIST", struct patch_args, corrupted_source_ids,
+                "token ids instead of the text of --corrupted-source"),
     OPTION_TEXT("corrupted-image", "FILE", struct patch_args, corrupted_image,
                 "a picture instead of --corrupted, where --image gives the clean one; it must have "
                 "as many rows and columns of patches"),
@@ -177,7 +180,7 @@ static enum attn_status write_drawn(struct question *question, const struct attn
 
 /* The memory that the work owns. */
 struct taken {
-    int32_t *ids[2], *types;
+    int32_t *ids[2], *types, *source_ids;
     struct attn_ndarray source; /* of the corrupted text */
 };
 
@@ -219,6 +222,14 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     ATTN_TRY(question_begin_items(question, &how->study, err));
     if (!how->study)
         ATTN_TRY(question_open(question, err));
+    if (args->corrupted_source && args->corrupted_source_ids)
+        return refuse(err, NULL,
+                      "--corrupted-source and --corrupted-source-ids are given, expected one of "
+                      "them");
+    if (args->corrupted_source_ids)
+        ATTN_TRY(ids_parse(args->corrupted_source_ids, &taken->source_ids,
+                           &how->corrupted_source.n_id, err));
+    how->corrupted_source.ids = taken->source_ids;
     ATTN_TRY(source_read(args->corrupted_source, &taken->source, &how->corrupted_source, err));
     if (how->study)
         return ATTN_OK;
@@ -266,9 +277,11 @@ static enum attn_status read_estimate(const struct patch_args *args, struct attn
     if (!seeded_parse(args->verify, 0, &how->n_verified, &how->seed))
         return refuse(err, NULL, "'--verify' is '%s', expected K or K:SEED, K from 0",
                       args->verify);
-    if (args->control || args->corrupted_source)
+    if (args->control || args->corrupted_source || args->corrupted_source_ids)
         return refuse(err, NULL, "--%s and --estimate do not go together",
-                      args->control ? "control" : "corrupted-source");
+                      args->control            ? "control"
+                      : args->corrupted_source ? "corrupted-source"
+                                               : "corrupted-source-ids");
     if (args->question.items.path && args->verify && how->n_verified > 0)
         return refuse(err, NULL, "--verify patches parts of one pair, not of --items");
     how->is_by_position = args->by == BY_POSITION;
@@ -358,5 +371,6 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
     free(taken.ids[0]);
     free(taken.ids[1]);
     free(taken.types);
+    free(taken.source_ids);
     return status;
 }

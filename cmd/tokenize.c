@@ -75,6 +75,7 @@ static const struct option pairs_rows[] = {
 static const struct option_group pairs_options = OPTION_GROUP("Training pairs", pairs_rows);
 
 static const struct option_part parts[] = {
+    {&prompt_text_options, offsetof(struct tokenize_args, prompt)},
     {&prompt_options, offsetof(struct tokenize_args, prompt)},
     {&special_options, offsetof(struct tokenize_args, prompt)},
     {&input_options, 0}, /* --pair, --target, --invalid and --decode */

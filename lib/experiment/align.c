@@ -95,7 +95,8 @@ struct gold_file {
 
 /* A text, its words, and the word of each token. */
 struct side {
-    const char *text; /* [size] */
+    struct attn_input input; /* a text, or ids */
+    const char *text;        /* [size] the text, or the ids, one a word */
     size_t size;
     const struct attn_word_texts *list;
     struct attn_text_words words; /* owns */
@@ -338,13 +339,42 @@ static enum attn_status fill_template(struct align *align, struct attn_error *er
     return ATTN_OK;
 }
 
-/* Checks that there are two texts, as words have. */
-static enum attn_status check_texts(const struct attn_request *request, struct attn_error *err)
+/* Checks that there are two texts, or their ids. */
+static enum attn_status check_texts(const struct attn_align_args *args,
+                                    const struct attn_request *request, struct attn_error *err)
 {
-    if (!request->source.text)
-        return attn_error_set(err, ATTN_INVALID, "it has no text as 'source'");
-    if (!request->input.text)
-        return attn_error_set(err, ATTN_INVALID, "it has no 'text'");
+    static const char *const names[2][2] = {{"source", "source_ids"}, {"text", "ids"}};
+    const struct attn_input *inputs[2] = {&request->source, &request->input};
+
+    for (int i = 0; i < 2; i++)
+        if (!inputs[i]->text && (!inputs[i]->ids || args->text_template))
+            return attn_error_set(err, ATTN_INVALID, "it has no '%s'%s%s%s", names[i][0],
+                                  args->text_template ? ", which the template needs" : " and no '",
+                                  args->text_template ? "" : names[i][1],
+                                  args->text_template ? "" : "'");
+    return ATTN_OK;
+}
+
+/* Sets SIDE number I, the source or the text, from INPUT. Each token of ids is a word, which is
+ * called by its number. */
+static enum attn_status fill_side(struct align *align, int i, const struct attn_input *input,
+                                  const struct attn_word_texts *list, struct attn_error *err)
+{
+    enum { ID_SIZE = 12 }; /* " 2147483647" */
+    struct side *side = &align->sides[i];
+    char *text;
+
+    *side = (struct side){.text = input->text, .size = input->n_text, .list = list};
+    side->input = (struct attn_input){
+        .text = input->text, .n_text = input->n_text, .ids = input->ids, .n_id = input->n_id};
+    if (input->text || !input->ids)
+        return ATTN_OK;
+    text = attn_frame_alloc(&align->frame, input->n_id + 1, ID_SIZE);
+    ATTN_TRY(attn_frame_memory(&align->frame, err));
+    for (size_t t = 0; t < input->n_id; t++)
+        side->size +=
+            (size_t)snprintf(text + side->size, ID_SIZE, t > 0 ? " %d" : "%d", (int)input->ids[t]);
+    side->text = text;
     return ATTN_OK;
 }
 
@@ -358,13 +388,10 @@ static enum attn_status choose(void *state, struct attn_error *err)
     const struct attn_dims dims = attn_config_dims(frame->config, 1);
 
     align->args = frame->args;
-    align->sides[0] = (struct side){
-        .text = source.text, .size = source.n_text, .list = item ? &item->source_words : NULL};
-    align->sides[1] = (struct side){.text = request->input.text,
-                                    .size = request->input.n_text,
-                                    .list = item ? &item->words : NULL};
     if (!item)
-        ATTN_TRY(check_texts(request, err));
+        ATTN_TRY(check_texts(align->args, request, err));
+    ATTN_TRY(fill_side(align, 0, &source, item ? &item->source_words : NULL, err));
+    ATTN_TRY(fill_side(align, 1, &request->input, item ? &item->words : NULL, err));
     ATTN_TRY(read_method(align->args->method, &align->rule, err));
     ATTN_TRY(choose_by(align, err));
     ATTN_TRY(choose_layers(align, err));
@@ -431,6 +458,10 @@ static enum attn_status find_words(struct align *align, struct attn_error *err)
         ATTN_TRY(attn_error_in(
             attn_text_words_split(side->text, side->size, side->list, &side->words, err), names[i],
             err));
+        if (!side->input.text) {
+            ATTN_TRY(attn_text_words_assign_ids(sequence->n, &side->words, err));
+            continue;
+        }
         ATTN_TRY(attn_error_in(attn_text_words_assign(&sequence->encoding, sequence->input->text,
                                                       sequence->input->n_text, align->begins[i],
                                                       &side->words, err),
@@ -808,7 +839,7 @@ static enum attn_status take_item(void *args, struct attn_request *request,
 {
     const struct attn_align_args *given = args;
 
-    ATTN_TRY(check_texts(request, err));
+    ATTN_TRY(check_texts(given, request, err));
     if (given->has_score && !given->gold && !find_gold(item))
         return attn_error_set(err, ATTN_INVALID, "it has no 'gold'");
     return ATTN_OK;
@@ -859,8 +890,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     size_t n_cell;
 
     if (align->by == ATTN_ALIGN_HIDDEN) {
-        request.input =
-            (struct attn_input){.text = align->sides[0].text, .n_text = align->sides[0].size};
+        request.input = align->sides[0].input;
         ATTN_TRY(attn_run_prepare(frame->host, &request, &frame->other, err));
         allocate_units(align, frame->other->text.n, frame->run->text.n);
     }

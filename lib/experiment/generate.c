@@ -12,6 +12,7 @@
 #include "kernels/kernels.h"
 #include "predict/class_label.h"
 #include "predict/prediction.h"
+#include "records/items_internal.h"
 #include "run/layer_attention.h"
 #include "study/frame.h"
 #include "study/trial.h"
@@ -78,6 +79,33 @@ static enum attn_status check_stacks(const struct attn_frame *frame, struct attn
                   "no_repeat_ngram_size %zu and min_length %zu of this model have no effect here",
                   stack->n_no_repeat, stack->n_least);
     return ATTN_OK;
+}
+
+/* Lets the decoder begin by itself if a source is given without a text. */
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct generator *generator = state;
+    struct attn_frame *frame = &generator->frame;
+    struct attn_input *input = &frame->request.input;
+    const struct attn_tokenizer *tokenizer = NULL;
+
+    (void)err;
+    attn_frame_choose_nothing(&frame->request);
+    if (!attn_input_is_given(input) && attn_input_is_given(&frame->request.source))
+        input->text = "";
+    if (!frame->config->stack.has_encoder || !input->text || input->n_text > 0 ||
+        attn_host_tokenizer(frame->host, &tokenizer, NULL) == ATTN_OK)
+        return ATTN_OK;
+    input->text = NULL; /* its ids are the one that begins each text */
+    input->ids = &frame->config->stack.start_id;
+    input->n_id = 1;
+    return ATTN_OK;
+}
+
+static unsigned pairs(const void *args)
+{
+    (void)args;
+    return ATTN_ITEM_BIT(SINGLE) | ATTN_ITEM_SOURCE_ALONE;
 }
 
 static enum attn_status prepare(void *state, struct attn_error *err)
@@ -466,6 +494,7 @@ static const struct attn_experiment experiment = {
     .state_size = sizeof(struct generator),
     .sum_size = sizeof(struct attn_generation),
     .check = check_args,
+    .choose = choose,
     .prepare = prepare,
     .ask = ask,
     .release = release,
@@ -481,7 +510,9 @@ static const struct attn_experiment of_items = {
     .study = offsetof(struct attn_generate_args, study),
     .is_listed = true,
     .take_item = take_item,
+    .pairs = pairs,
     .check = check_items,
+    .choose = choose,
     .prepare = prepare,
     .ask = ask_item,
     .release = release,

@@ -167,6 +167,17 @@ enum attn_status attn_record_take_ids(struct attn_record_reading *reading, const
     return take_integers(reading, value, &list, err);
 }
 
+enum attn_status attn_record_take_source_ids(struct attn_record_reading *reading, const char *name,
+                                             const struct attn_json_token *value,
+                                             struct attn_record_store *store,
+                                             struct attn_input *source, struct attn_error *err)
+{
+    const struct integer_list list = {name, ATTN_RECORD_FAILURE_BAD_SOURCE, &store->source_ids,
+                                      &source->ids, &source->n_id};
+
+    return take_integers(reading, value, &list, err);
+}
+
 /* --- What goes with a text -------------------------------------------------------------------- */
 
 static enum attn_status take_pair(struct attn_record_reading *reading,
@@ -386,6 +397,9 @@ static enum attn_status take_member(struct attn_record_reading *reading,
     if (attn_json_equals(key, "source"))
         return attn_record_take_source(reading, "source", &value, reading->store,
                                        &reading->record->source, err);
+    if (attn_json_equals(key, "source_ids"))
+        return attn_record_take_source_ids(reading, "source_ids", &value, reading->store,
+                                           &reading->record->source, err);
     if (attn_json_equals(key, "pair"))
         return take_pair(reading, &value, err);
     if (attn_json_equals(key, "types"))
@@ -406,6 +420,12 @@ static void check_input(struct attn_record_reading *reading)
     struct attn_record *record = reading->record;
     const bool has_text = record->input.text, has_ids = record->input.ids;
 
+    if (record->failure == ATTN_RECORD_FAILURE_NONE && record->source.ids &&
+        (record->source.text || record->source.embeddings)) {
+        record->failure = ATTN_RECORD_FAILURE_BAD_SOURCE;
+        attn_error_set(&record->err, ATTN_INVALID,
+                       "it has 'source' and 'source_ids', expected one of them");
+    }
     if (has_text || has_ids)
         record->input.image = NULL;
     if (record->input.image)
@@ -493,6 +513,7 @@ void attn_record_store_release(struct attn_record_store *store)
     attn_free(store->ids.items);
     attn_free(store->types.items);
     attn_free(store->key_mask.items);
+    attn_free(store->source_ids.items);
     attn_buffer_release(&store->image);
     attn_free(store->rows);
     attn_buffer_release(&store->next_text);

@@ -52,7 +52,7 @@ struct attn_record_integers {
 /* What a record points to that was read of a line; owns. Initialize with = {0}. */
 struct attn_record_store {
     struct attn_buffer text, id, source, pair, image; /* [size] bytes, UTF-8 */
-    struct attn_record_integers ids, types, key_mask;
+    struct attn_record_integers ids, types, key_mask, source_ids;
     float *rows; /* [S, d_source] of a source that is numbers */
     size_t rows_capacity;
     struct attn_ndarray source_rows; /* these, with their shape */
@@ -98,6 +98,12 @@ enum attn_status attn_record_take_ids(struct attn_record_reading *reading, const
                                       const struct attn_json_token *value,
                                       struct attn_record_store *store, struct attn_input *input,
                                       struct attn_error *err);
+
+/* Takes the value of NAME as the ids of the source SOURCE. */
+enum attn_status attn_record_take_source_ids(struct attn_record_reading *reading, const char *name,
+                                             const struct attn_json_token *value,
+                                             struct attn_record_store *store,
+                                             struct attn_input *source, struct attn_error *err);
 
 /* Takes it as a source: a text, or rows of numbers. */
 enum attn_status attn_record_take_source(struct attn_record_reading *reading, const char *name,

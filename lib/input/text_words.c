@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Bytes of the white space at the beginning of TEXT [size], if IS_WHITE, or of what is none. */
@@ -164,6 +165,16 @@ enum attn_status attn_text_words_assign(const struct attn_encoding *encoding, co
     }
     attn_free(is_white);
     return status;
+}
+
+enum attn_status attn_text_words_assign_ids(size_t n, struct attn_text_words *words,
+                                            struct attn_error *err)
+{
+    assert(words->n == n);
+    ATTN_TRY(ATTN_ALLOC(words->of, n, err));
+    for (size_t i = 0; i < n; i++)
+        words->of[i] = i;
+    return ATTN_OK;
 }
 
 void attn_text_words_release(struct attn_text_words *words)

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "input/record_internal.h"
+#include "input/sequence.h"
 #include "records/batch_lines.h"
 #include "records/csv_reader.h"
 #include "records/record_labels.h"
@@ -70,6 +71,7 @@ struct attn_items {
 /* --- Keys ------------------------------------------------------------------------------------- */
 
 static const char corrupted_source[] = "corrupted_source";
+static const char corrupted_source_ids[] = "corrupted_source_ids";
 static const char *const image_names[2] = {"image", "corrupted_image"};
 
 /* Keys that are not labels, places or inputs, and their kind in CSV. */
@@ -82,7 +84,9 @@ static const struct item_key {
 } item_keys[] = {
     {"id", ATTN_CSV_INTEGER, 0, false, 0, 0},
     {"source", ATTN_CSV_TEXT, 0, false, 0, 0},
+    {"source_ids", ATTN_CSV_LIST, 0, false, 0, 0},
     {corrupted_source, ATTN_CSV_TEXT, 0, false, 0, 0},
+    {corrupted_source_ids, ATTN_CSV_LIST, 0, false, 0, 0},
     {"next", ATTN_CSV_TEXT, 0, false, 0, 0},
     {"pair", ATTN_CSV_TEXT, 0, false, 0, 0},
     {"types", ATTN_CSV_LIST, 0, false, 0, 0},
@@ -340,6 +344,10 @@ static enum attn_status take(void *user, struct attn_record_reading *reading,
         return attn_record_take_source(reading, name, value,
                                        &made->stores[ATTN_ITEM_CLEAN_CORRUPTED][1],
                                        &made->item.corrupted_source, err);
+    if (known->name == corrupted_source_ids)
+        return attn_record_take_source_ids(reading, name, value,
+                                           &made->stores[ATTN_ITEM_CLEAN_CORRUPTED][1],
+                                           &made->item.corrupted_source, err);
     if (known->token > 0)
         return take_token(&made->item, reading, known, value, err);
     return (known->takes_integers ? take_position : take_text)(
@@ -401,6 +409,11 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
         }
         found = is_here ? p : found;
     }
+    if (found == ATTN_N_ITEM_PAIR && pairs & ATTN_ITEM_SOURCE_ALONE &&
+        attn_input_is_given(&item->record.source)) {
+        made->inputs[ATTN_ITEM_SINGLE][0].text = "";
+        found = ATTN_ITEM_SINGLE;
+    }
     if (found == ATTN_N_ITEM_PAIR) {
         fail(item, ATTN_RECORD_FAILURE_NO_TEXT, "it has no %s", names);
         return;
@@ -455,8 +468,12 @@ static void choose_first(struct made_item *made)
         }
     if (first < ATTN_N_ITEM_PAIR)
         choose_pair(made, first);
-    else if (item->record.failure == ATTN_RECORD_FAILURE_NONE)
+    else if (!attn_input_is_given(&item->record.source))
         attn_item_choose(item, (1U << ATTN_N_ITEM_PAIR) - 1);
+    if (item->record.failure == ATTN_RECORD_FAILURE_NONE && item->corrupted_source.ids &&
+        (item->corrupted_source.text || item->corrupted_source.embeddings))
+        fail(item, ATTN_RECORD_FAILURE_BAD_SOURCE, "it has '%s' and '%s', expected one of them",
+             corrupted_source, corrupted_source_ids);
 }
 
 /* Adds the bytes BEGIN to END of the text as the place NAME [n_name]. */
@@ -819,13 +836,14 @@ enum attn_status attn_items_next(struct attn_items *items, struct attn_item **it
 
 /* --- The header ------------------------------------------------------------------------------- */
 
-/* Whether NAME is a column of inputs. */
+/* Whether NAME is a column of inputs; a source may be the only one. */
 static bool is_input(const char *name)
 {
     size_t pair, i;
     bool are_ids;
 
-    return find_input(name, &pair, &i, &are_ids) || find_image(name, &i);
+    return find_input(name, &pair, &i, &are_ids) || find_image(name, &i) ||
+           strcmp(name, "source") == 0 || strcmp(name, "source_ids") == 0;
 }
 
 /* Chooses how the fields of each column are parsed. */

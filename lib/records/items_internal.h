@@ -5,6 +5,9 @@
 #include "records/digest.h"
 #include "records/items.h"
 
+/* A bit for the PAIRS of attn_item_choose: a source alone is enough, and the text is empty then. */
+#define ATTN_ITEM_SOURCE_ALONE (1U << 31)
+
 /* Whether the input is a seekable file, or memory. *size is its size then, else 0. */
 bool attn_items_are_of_file(const struct attn_items *items, uint64_t *size);
 

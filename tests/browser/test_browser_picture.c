@@ -39,14 +39,13 @@ static void write_run(struct attn_writer *writer)
 
     for (int i = 0; i < N_LAYER * N_HEAD; i++)
         for (size_t query = 0; query < N; query++) {
-            const struct attn_trace_event event = {.at = {.layer = i / N_HEAD,
-                                                          .head = i % N_HEAD,
-                                                          .site = ATTN_SITE_PATTERN},
-                                                   .row0 = query,
-                                                   .n_row = 1,
-                                                   .n_col = N,
-                                                   .ld = N,
-                                                   .data = row};
+            const struct attn_trace_event event = {
+                .at = {.layer = i / N_HEAD, .head = i % N_HEAD, .site = ATTN_SITE_PATTERN},
+                .row0 = query,
+                .n_row = 1,
+                .n_col = N,
+                .ld = N,
+                .data = row};
 
             for (size_t key = 0; key < N; key++)
                 row[key] = weight_of(i / N_HEAD, i % N_HEAD, query, key);

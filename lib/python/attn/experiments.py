@@ -648,14 +648,15 @@ def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top
              min_p: float = 0, seed: int = 0, stop=(), on_token: Callable[[int, str], Any] | None = None,
              **options) -> Generation:
     """Continues a text by up to n tokens: the most probable ones, or with a temperature drawn by `seed`.
+    A model that reads a source translates `source` without a text.
 
     on_token    is called with (id, text) as each is made; at the end perhaps with id -1 and text that had waited
     items       many items instead of a text, as of ablate: a list with a dict for each, its id, labels, prompt, text,
                 ids and log_probs, or error. Item i, from 0, is drawn with seed + i
     """
     given, has_items = locals(), options.get("items") is not None
-    if has_items == (text is not None):
-        raise TypeError("expected a text or items")
+    if has_items == (text is not None or options.get("source") is not None):
+        raise TypeError("expected a text or items, or a source to translate")
     refuse_unused(options)
     request, args = Request(text, **({} if has_items else options)), c.ATTN_GENERATE_ARGS_DEFAULT()
     args.n_most, args.temperature, args.top_p, args.min_p = whole(n, "n", 1), temperature, top_p, min_p
