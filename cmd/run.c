@@ -242,6 +242,7 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     question->request.predict.top = (size_t)args->prediction.top;
     question->request.predict.next = args->prediction.next.items;
     question->request.predict.n_next = args->prediction.next.n;
+    question->input.labels.max_span = (size_t)args->prediction.max_span;
     ATTN_TRY(ablation_fill(&args->ablation, question->host, &question->request, err));
     how.study = &question->items.args;
     how.at = args->answer.at ? args->answer.at : args->request.selection.queries;

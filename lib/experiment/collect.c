@@ -11,15 +11,18 @@
 #include "study/stack.h"
 #include "trace/trace_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { POSITION, TOKEN, RANK, NEXT, LOG_PROB, N_COLUMN };
+enum { POSITION, TOKEN, END, RANK, NEXT, SCORE, LOG_PROB, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [END] = ATTN_COLUMN("end", INTEGER), /* the last position of a span */
     [RANK] = ATTN_COLUMN("rank", INTEGER),
     [NEXT] = ATTN_COLUMN("next", TEXT),
+    [SCORE] = ATTN_COLUMN_REAL("score", 6, NULL, SIGNED), /* of models without probabilities */
     [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 6, "nats", SIGNED),
 };
 
@@ -29,6 +32,8 @@ struct collecting {
     struct attn_request_predict predict;
     struct attn_stack *stack; /* owns; or NULL */
     size_t n_row;             /* of the first item; 0: before it */
+    bool is_each;             /* items may have a row for each token or span */
+    bool is_asked;            /* there are predictions; the items may have continuations */
 };
 
 static enum attn_status check_args(const void *given, struct attn_error *err)
@@ -99,10 +104,19 @@ static enum attn_status check_sites(const struct collecting *collecting, struct 
     return ATTN_OK;
 }
 
+/* Whether texts have a row for each token or span. */
+static bool is_each_row(const struct attn_config *config,
+                        const struct attn_request_predict *predict)
+{
+    return predict->top > 0 &&
+           (config->task == ATTN_TASK_TOKENS || config->task == ATTN_TASK_SPANS);
+}
+
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct collecting *collecting = state;
     struct attn_frame *frame = &collecting->frame;
+    const struct attn_item *first;
 
     collecting->args = frame->args;
     collecting->predict = frame->request.predict;
@@ -111,6 +125,18 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_host_check_model(frame->host, err));
     frame->config = attn_model_config(attn_host_model(frame->host));
     ATTN_TRY(attn_error_at(check_sites(collecting, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_study_peek(frame->study, &first, err));
+    collecting->is_asked =
+        attn_predict_is_asked(&collecting->predict) || (first && first->record.n_next > 0);
+    if (!collecting->is_asked && !collecting->args->array) {
+        attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "nothing is asked of the items: expected `top`, `next`, or `array` and `sites`");
+        attn_error_hint(err, "score, heads, lens, attribute and others take items, too");
+        return ATTN_INVALID;
+    }
+    collecting->is_each =
+        is_each_row(frame->config, &collecting->predict) && !collecting->args->array;
     return ATTN_OK;
 }
 
@@ -119,8 +145,15 @@ static uint64_t hidden(const void *state)
     const struct collecting *collecting = state;
     const struct attn_request_predict *predict = &collecting->predict;
 
+    const struct attn_config *config = collecting->frame.config;
+    const bool are_values = config->label_kind >= ATTN_LABELS_SCORE;
+
     return (predict->top > 0 ? 0 : ATTN_COLUMN_BIT(RANK)) |
-           (attn_predict_is_asked(predict) ? 0 : ATTN_COLUMN_BIT(NEXT) | ATTN_COLUMN_BIT(LOG_PROB));
+           (config->task == ATTN_TASK_SPANS && predict->top > 0 ? 0 : ATTN_COLUMN_BIT(END)) |
+           ATTN_COLUMN_BIT(are_values ? LOG_PROB : SCORE) |
+           (collecting->is_asked
+                ? 0
+                : ATTN_COLUMN_BIT(NEXT) | ATTN_COLUMN_BIT(SCORE) | ATTN_COLUMN_BIT(LOG_PROB));
 }
 
 /* Where ITEM is read: its own position, or that of the arguments; NULL: the last. */
@@ -142,35 +175,68 @@ static void fill_record(void *user, const struct attn_item *item, struct attn_re
     record->n_next = item->record.n_next;
 }
 
-static enum attn_status append_rows(const struct collecting *collecting,
-                                    const struct attn_predictions *found, struct attn_cell *row,
-                                    const struct attn_rows *rows, struct attn_error *err)
+/* Fills ROW with POSITION and its token. */
+static void put_position(struct attn_cell *row, const struct attn_labels *labels, size_t position)
 {
-    const size_t position = (size_t)row[POSITION].integer;
+    row[POSITION] = attn_cell_integer((int64_t)position);
+    if (labels->tokens)
+        row[TOKEN] = attn_cell_text(labels->tokens[position], labels->token_sizes[position]);
+}
+
+/* Appends the most probable tokens, labels or spans: those after POSITION, or all if it is SIZE_MAX
+ * or labels are of the whole text. Tokens without a text are called by their ids. */
+static enum attn_status append_top(const struct attn_many_result *result, size_t position,
+                                   struct attn_cell *row, const struct attn_rows *rows,
+                                   struct attn_error *err)
+{
+    const struct attn_predictions *found = &result->predictions;
+    char id[16];
     int64_t rank = 0;
 
     for (size_t i = 0; i < found->n_top; i++) {
         const struct attn_candidate *top = &found->top[i];
 
-        if (top->position != position)
+        if (position != SIZE_MAX && top->position != position && !found->are_of_whole)
             continue;
-        row[RANK] = attn_cell_integer(++rank);
-        row[NEXT] = attn_cell_text(top->token, top->token_size);
-        row[LOG_PROB] = attn_cell_real(attn_log(top->probability));
+        if (position == SIZE_MAX)
+            put_position(row, result->labels, top->position);
+        rank = i > 0 && !found->are_spans && top->position != found->top[i - 1].position ? 1
+                                                                                         : rank + 1;
+        row[RANK] = attn_cell_integer(rank);
+        snprintf(id, sizeof id, "%d", (int)top->id);
+        row[NEXT] = top->token         ? attn_cell_text(top->token, top->token_size)
+                    : found->are_spans ? attn_cell_missing()
+                                       : attn_cell_string(id);
+        row[END] = attn_cell_integer(top->id);
+        row[SCORE] = attn_cell_real(top->score);
+        row[LOG_PROB] = attn_cell_real(found->are_values ? 0 : attn_log(top->probability));
         ATTN_TRY(attn_rows_append(rows, row, NULL, 0, err));
     }
     row[RANK] = attn_cell_missing();
+    return ATTN_OK;
+}
+
+static enum attn_status append_next(const struct attn_predictions *found, size_t position,
+                                    struct attn_cell *row, const struct attn_rows *rows,
+                                    struct attn_error *err)
+{
     for (size_t i = 0; i < found->n_next; i++) {
         const struct attn_continuation *next = &found->next[i];
 
-        if (next->position != position)
+        if (next->position != position && !found->are_of_whole)
             continue;
         row[NEXT] = attn_cell_text(next->text, strlen(next->text));
-        row[LOG_PROB] = attn_cell_real(next->log_probability);
+        row[SCORE] = row[LOG_PROB] = attn_cell_real(next->log_probability);
         ATTN_TRY(attn_rows_append(rows, row, NULL, 0, err));
     }
-    return attn_predict_is_asked(&collecting->predict) ? ATTN_OK
-                                                       : attn_rows_append(rows, row, NULL, 0, err);
+    return ATTN_OK;
+}
+
+/* Whether each token has a row, or each span. */
+static bool has_row_each(const struct collecting *collecting, const struct attn_item *item)
+{
+    return collecting->is_each && !find_spec(collecting, item) && !item->record.next &&
+           collecting->predict.n_next == 0;
 }
 
 /* Finds the position that ITEM is read at: without one of its own the last, or an encoder's mask.
@@ -187,7 +253,10 @@ static enum attn_status find_position(const struct collecting *collecting,
         return attn_position_find(&result->run->text, "at", spec, position, err);
     *position = found->n_top > 0 ? found->top[0].position : result->n_token - 1;
     if (found->n_top > 0 && found->top[found->n_top - 1].position != *position)
-        return attn_error_set(err, ATTN_INVALID, "it has several masks, and no `at` names one");
+        return attn_error_set(err, ATTN_INVALID, "it has several %s, and no `at` names one",
+                              collecting->frame.config->task == ATTN_TASK_VOCABULARY ? "masks"
+                              : found->are_spans                                     ? "spans"
+                                                 : "tokens with a label");
     return ATTN_OK;
 }
 
@@ -198,19 +267,21 @@ static enum attn_status find(void *user, const struct attn_item *item, bool is_s
 {
     struct collecting *collecting = user;
     struct attn_rows rows = collecting->frame.rows;
-    const struct attn_labels *labels = result->labels;
     struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
-    size_t position, n_row;
+    size_t position = SIZE_MAX, n_row;
 
     (void)is_second;
-    ATTN_TRY(find_position(collecting, item, result, &position, err));
-    row[POSITION] = attn_cell_integer((int64_t)position);
-    if (labels->tokens)
-        row[TOKEN] = attn_cell_text(labels->tokens[position], labels->token_sizes[position]);
+    if (!has_row_each(collecting, item)) {
+        ATTN_TRY(find_position(collecting, item, result, &position, err));
+        put_position(row, result->labels, position);
+    }
     ATTN_TRY(attn_rows_begin(&rows, "run", &answer->table, err));
-    ATTN_TRY(append_rows(collecting, &result->predictions, row, &rows, err));
+    ATTN_TRY(append_top(result, position, row, &rows, err));
+    ATTN_TRY(append_next(&result->predictions, position, row, &rows, err));
+    if (!collecting->is_asked)
+        ATTN_TRY(attn_rows_append(&rows, row, NULL, 0, err));
     n_row = attn_table_n_row(answer->table);
-    if (collecting->n_row > 0 && n_row != collecting->n_row)
+    if (!collecting->is_each && collecting->n_row > 0 && n_row != collecting->n_row)
         return attn_error_set(err, ATTN_INVALID,
                               "the number of its rows is %zu, that of the first item %zu", n_row,
                               collecting->n_row);
@@ -268,8 +339,12 @@ enum attn_status attn_collect(struct attn_host *host, const struct attn_request 
     struct attn_collect_args args = ATTN_COLLECT_ARGS_DEFAULT;
     struct attn_table *none = NULL; /* its columns without rows */
     const struct attn_inquiry inquiry = {host, request, given, &args, &none, NULL};
-    const enum attn_status status = attn_experiment_perform(&experiment, &inquiry, err);
+    const struct attn_model *model = host ? attn_host_model(host) : NULL;
+    struct attn_experiment own = experiment;
+    enum attn_status status;
 
+    own.is_ragged = model && request && is_each_row(attn_model_config(model), &request->predict);
+    status = attn_experiment_perform(&own, &inquiry, err);
     attn_table_free(none);
     return status;
 }

@@ -147,7 +147,8 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     request.edits = (struct attn_request_edits){0};
     request.predict.n_next = 0;
     request.predict.answer = NULL;
-    if (attn_model_config(task->host->model)->is_encoder)
+    if (attn_model_config(task->host->model)->is_encoder &&
+        attn_model_config(task->host->model)->task != ATTN_TASK_SPANS)
         request.predict.top = 0; /* the masks depend on the text */
     ATTN_TRY(attn_run_prepare(task->host, &request, &task->longest, err));
     ATTN_TRY(attn_run_drop_encoder(task->longest, err));
