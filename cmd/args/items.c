@@ -224,6 +224,9 @@ void items_write_sum(const struct items *items, struct attn_sink *out)
         attn_fixed_text_append(line, sizeof line, &used, " (se %.2g)", sum->se);
     if (isfinite(sum->right))
         attn_fixed_text_append(line, sizeof line, &used, ", right in %.3g %%", 100 * sum->right);
+    if (sum->n_tie > 0)
+        attn_fixed_text_append(line, sizeof line, &used, ", %s tie%s",
+                               attn_quantity_count(sum->n_tie, count), sum->n_tie == 1 ? "" : "s");
     attn_sink_write(out, line, used);
     attn_sink_write(out, "\n", 1);
 }

@@ -22,6 +22,7 @@
 #include "compare/comparison_internal.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
+#include "predict/logits.h"
 #include "predict/prediction.h"
 #include "run/run_internal.h"
 #include "trace/trace_internal.h"

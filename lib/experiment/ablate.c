@@ -669,8 +669,7 @@ static enum attn_status append(struct ablation *ablation, const struct part *par
         [SAME_TOP] = attn_answer_has_top(&ablation->answer)
                          ? attn_cell_boolean(reply->first == base->first)
                          : attn_cell_missing(),
-        [RIGHT] =
-            attn_reply_right(&ablation->answer, attn_reply_is_right(&ablation->answer, reply)),
+        [RIGHT] = attn_reply_right(&ablation->answer, reply->right),
     };
 
     if (part && !part->set)

@@ -106,7 +106,7 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
             .row = "model",
             .value = split->model,
             .has_right = answer->has_foil,
-            .is_right = answer->has_foil && split->model > 0,
+            .right = answer->has_foil ? attn_answer_right(answer, logits) : 0,
         };
     return ATTN_OK;
 }

@@ -11,6 +11,7 @@
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
 #include "predict/class_label.h"
+#include "predict/logits.h"
 #include "predict/prediction.h"
 #include "records/items_internal.h"
 #include "run/layer_attention.h"

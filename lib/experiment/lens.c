@@ -11,6 +11,7 @@
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
+#include "predict/logits.h"
 #include "predict/mask_token.h"
 #include "study/frame.h"
 #include "study/trial.h"
@@ -30,7 +31,7 @@ enum {
     POSITION,
     PLACE,
     RANK,
-    MEAN_RANK, /* over queries */
+    MEAN_RANK, /* over queries, texts or items */
     ID,
     TOKEN,
     PROB,
@@ -48,7 +49,8 @@ static const struct attn_column columns[N_COLUMN] = {
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
     [PLACE] = ATTN_COLUMN_OF(PLACE, "place", INTEGER),
     [RANK] = {.name = "rank",
-              .type = ATTN_VALUE_INTEGER,
+              .type = ATTN_VALUE_REAL,
+              .notation = ATTN_NOTATION_DOUBLE,
               .range = ATTN_RANGE_POSITIVE,
               .quantity = "rank of the token"},
     [MEAN_RANK] = ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token"),
@@ -78,7 +80,7 @@ struct lens {
 };
 
 /* The values of a target in a reading. */
-enum { VALUE_RANK, VALUE_PROB, VALUE_LOGIT, VALUE_LOGIT_DIFF, N_TARGET_VALUE };
+enum { VALUE_RANK, VALUE_PROB, VALUE_LOGIT, VALUE_LOGIT_DIFF, VALUE_RIGHT, N_TARGET_VALUE };
 
 /* One reading: of a tensor of a layer, or of one head. */
 struct reading {
@@ -235,13 +237,14 @@ static uint64_t hidden(const void *state)
     const bool reads_heads = lens->args->reads_heads;
     const bool has_target =
         asked->target || asked->target_id || lens->frame.item || has_first(lens); /* or required */
+    const bool is_mean = lens->is_mean || lens->frame.item || lens->frame.is_one_of_many;
     uint64_t hidden = ATTN_COLUMN_BIT(reads_heads ? SITE : HEAD);
 
     if (lens->is_mean)
         hidden |= ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(ID) | ATTN_COLUMN_BIT(TOKEN);
     if (has_target)
         hidden |= ATTN_COLUMN_BIT(PLACE) | ATTN_COLUMN_BIT(ID) | ATTN_COLUMN_BIT(TOKEN) |
-                  ATTN_COLUMN_BIT(lens->is_mean ? RANK : MEAN_RANK);
+                  ATTN_COLUMN_BIT(is_mean ? RANK : MEAN_RANK);
     else
         hidden |= ATTN_COLUMN_BIT(RANK) | ATTN_COLUMN_BIT(MEAN_RANK);
     if (reads_heads)
@@ -250,13 +253,6 @@ static uint64_t hidden(const void *state)
         hidden |= ATTN_COLUMN_BIT(LOGIT);
     return hidden | (lens->frame.item ? 0 : ATTN_COLUMN_BIT(RIGHT)) |
            (asked->foil || asked->foil_id ? 0 : ATTN_COLUMN_BIT(LOGIT_DIFF));
-}
-
-/* Whether the target is above the foil in a reading with VALUES, or without a foil the most
- * probable token. */
-static bool is_right(const struct lens *lens, const double *values)
-{
-    return lens->answer.has_foil ? values[VALUE_LOGIT_DIFF] > 0 : values[VALUE_RANK] == 1;
 }
 
 /* Appends a row for the target, or a row per place. The first `top` of VALUES are those of the most
@@ -275,13 +271,13 @@ static enum attn_status append_values(struct lens *lens, const struct reading *r
 
     attn_location_put(&at, &row[STACK]);
     if (lens->answer.has_target) {
-        row[RANK] = attn_cell_integer((int64_t)values[VALUE_RANK]);
+        row[RANK] = attn_cell_real(values[VALUE_RANK]);
         row[MEAN_RANK] = attn_cell_real(values[VALUE_RANK]);
         row[PROB] =
             isnan(values[VALUE_PROB]) ? attn_cell_missing() : attn_cell_real(values[VALUE_PROB]);
         row[LOGIT] = attn_cell_real(values[VALUE_LOGIT]);
         row[LOGIT_DIFF] = attn_cell_real(values[VALUE_LOGIT_DIFF]);
-        row[RIGHT] = attn_reply_right(&lens->answer, is_right(lens, values));
+        row[RIGHT] = attn_reply_right(&lens->answer, values[VALUE_RIGHT]);
         return attn_frame_append(&lens->frame, row, err);
     }
     for (size_t i = 0; i < lens->n_value; i++) {
@@ -325,7 +321,8 @@ static void find_values(struct lens *lens)
     }
     if (!has_target)
         return;
-    lens->values[VALUE_RANK] = (double)attn_logits_place(logits, n_vocab, lens->answer.target);
+    lens->values[VALUE_RIGHT] = attn_answer_right(&lens->answer, logits);
+    lens->values[VALUE_RANK] = attn_logits_place(logits, n_vocab, lens->answer.target);
     lens->values[VALUE_LOGIT] = (double)logits[target];
     if (lens->answer.has_foil)
         lens->values[VALUE_LOGIT_DIFF] = (double)logits[target] - (double)logits[lens->answer.foil];
@@ -461,7 +458,7 @@ static void report_last(struct lens *lens)
                  : has_p  ? attn_log(lens->values[VALUE_PROB])
                           : lens->values[VALUE_LOGIT],
         .has_right = has_foil || attn_answer_is_judged(&lens->answer),
-        .is_right = is_right(lens, lens->values),
+        .right = lens->values[VALUE_RIGHT],
     };
 }
 

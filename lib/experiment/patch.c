@@ -444,7 +444,7 @@ static void take_outcomes(struct attn_patching *patch, const struct attn_sets *s
         if (part->trial == ATTN_PART_UNTRIED)
             continue;
         part->has_effect = sets->changes[n].n_edit > 0;
-        part->is_right = attn_reply_is_right(&patch->answer, &sets->outcomes[n].reply);
+        part->right = sets->outcomes[n].reply.right;
         part->value = sets->outcomes[n++].reply.value;
         part->effect = part->has_effect ? share(patch, part->value) : 0;
     }
@@ -593,9 +593,9 @@ static uint64_t hidden(const void *state)
 
 /* Fills the cells of ROW for a run with VALUE and EFFECT. */
 static void fill_effect(const struct attn_patching *patch, double value, double effect,
-                        bool is_right, struct attn_cell *row)
+                        double right, struct attn_cell *row)
 {
-    row[RIGHT] = attn_reply_right(&patch->answer, is_right);
+    row[RIGHT] = attn_reply_right(&patch->answer, right);
     row[VALUE] = attn_cell_real(value);
     row[CHANGE] = attn_cell_real(value - patch->base_reply.value);
     if (patch->can_restore || patch->is_estimated)
@@ -609,7 +609,7 @@ static enum attn_status append_run(struct attn_patching *patch, const char *name
     const double effect =
         patch->is_estimated ? reply == &patch->source_reply : share(patch, reply->value);
 
-    fill_effect(patch, reply->value, effect, attn_reply_is_right(&patch->answer, reply), row);
+    fill_effect(patch, reply->value, effect, reply->right, row);
     return attn_frame_append(&patch->frame, row, err);
 }
 
@@ -639,7 +639,7 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
         row[TOKEN] = attn_cell_position(&patch->base->text.tokens, part->row);
     }
     if (part->has_effect)
-        fill_effect(patch, part->value, part->effect, part->is_right, row);
+        fill_effect(patch, part->value, part->effect, part->right, row);
     if (part->trial >= ATTN_PART_TOP)
         row[CHECK] = attn_cell_string(names[part->trial]);
     return attn_frame_append(&patch->frame, row, err);

@@ -17,7 +17,7 @@ struct attn_patch_part {
     size_t row;  /* position or place; unused for a whole head or neuron */
     enum attn_part_trial trial;
     bool has_effect; /* it was patched, and has rows */
-    bool is_right;   /* the patched run answers rightly */
+    double right;    /* of the patched run (attn_answer_right) */
     double estimate, value, effect;
 };
 

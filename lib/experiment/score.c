@@ -13,6 +13,7 @@
 #include "input/position.h"
 #include "kernels/kernels.h"
 #include "predict/class_label.h"
+#include "predict/logits.h"
 #include "predict/masked_copies.h"
 #include "predict/prediction.h"
 #include "records/items_internal.h"
@@ -54,7 +55,11 @@ static const struct attn_column columns[N_COLUMN] = {
     [BITS_SD] = ATTN_COLUMN_REAL("bits_sd", 4, "bits", POSITIVE),
     [NATS] = ATTN_COLUMN_QUANTITY("nats", 4, "nats", POSITIVE, "surprisal"),
     [NATS_SD] = ATTN_COLUMN_REAL("nats_sd", 4, "nats", POSITIVE),
-    [RANK] = {.name = "rank", .type = ATTN_VALUE_INTEGER, .quantity = "rank of the token"},
+    [RANK] = {.name = "rank",
+              .type = ATTN_VALUE_REAL,
+              .notation = ATTN_NOTATION_DOUBLE,
+              .range = ATTN_RANGE_POSITIVE,
+              .quantity = "rank of the token"},
     [TOP] = ATTN_COLUMN("top", TEXT),
     [TOP_PROB] = ATTN_COLUMN_REAL("top_prob", 4, NULL, SIGNED),
 };
@@ -63,7 +68,7 @@ static const struct attn_column columns[N_COLUMN] = {
 struct scored {
     bool is_scored; /* false for the first token */
     double nats;
-    size_t rank; /* from 1 */
+    double rank; /* from 1; the mean rank of ties */
     int32_t top; /* the most probable token */
     double top_probability;
 };
@@ -265,7 +270,7 @@ static enum attn_status append_token(struct scoring *scoring, size_t i, struct a
     if (scored->is_scored) {
         row[BITS] = attn_cell_real(scored->nats / M_LN2);
         row[NATS] = attn_cell_real(scored->nats);
-        row[RANK] = attn_cell_integer((int64_t)scored->rank);
+        row[RANK] = attn_cell_real(scored->rank);
         row[TOP] = attn_cell_token(scoring->tokenizer, scored->top);
         row[TOP_PROB] = attn_cell_real(scored->top_probability);
         snprintf(made, sizeof made, "[%d]", (int)scored->top);
@@ -674,11 +679,12 @@ static enum attn_status fill_pair(const struct item_scoring *scoring,
     answer->metric = "difference";
     answer->value = scoring->good + nats;
     answer->has_right = true;
-    answer->is_right = answer->value > 0;
+    answer->right = attn_verdict(scoring->good, -nats);
     row[ITEM_GOOD] = attn_cell_real(scoring->good);
     row[ITEM_BAD] = attn_cell_real(-nats);
     row[ITEM_DIFFERENCE] = attn_cell_real(answer->value);
-    row[ITEM_RIGHT] = attn_cell_real(answer->is_right);
+    if (!isnan(answer->right))
+        row[ITEM_RIGHT] = attn_cell_real(answer->right);
     return ATTN_OK;
 }
 
@@ -807,9 +813,9 @@ static enum attn_status fill_tokens(struct item_scoring *scoring,
     row[ITEM_METRIC] = attn_cell_real(answer->value);
     row[ITEM_PROB] = attn_cell_real(attn_exp(target));
     answer->has_right = n > 1;
-    answer->is_right = n > 1 && target > last[1].log_probability;
-    if (n > 1)
-        row[ITEM_RIGHT] = attn_cell_real(answer->is_right);
+    answer->right = n > 1 ? attn_verdict(target, last[1].log_probability) : 0;
+    if (n > 1 && !isnan(answer->right))
+        row[ITEM_RIGHT] = attn_cell_real(answer->right);
     return ATTN_OK;
 }
 
@@ -831,14 +837,12 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     answer->metric = attn_answer_metric_name(asked.metric);
     answer->value = attn_answer_value(&asked, logits, total);
     answer->has_right = asked.has_foil || attn_answer_is_judged(&asked);
-    answer->is_right = asked.has_foil
-                           ? attn_answer_margin(&asked, logits) > 0
-                           : attn_answer_is_first(&asked, attn_answer_first(&asked, logits));
+    answer->right = asked.has_target ? attn_answer_right(&asked, logits) : 0;
     row[ITEM_METRIC] = attn_cell_real(answer->value);
-    if (answer->has_right)
-        row[ITEM_RIGHT] = attn_cell_real(answer->is_right);
+    if (answer->has_right && !isnan(answer->right))
+        row[ITEM_RIGHT] = attn_cell_real(answer->right);
     if (attn_answer_has_top(&asked) && attn_answer_n_row(&asked) == 1)
-        row[ITEM_RANK] = attn_cell_real((double)attn_logits_place(logits, n_vocab, asked.target));
+        row[ITEM_RANK] = attn_cell_real(attn_logits_place(logits, n_vocab, asked.target));
     if (attn_answer_has_p(&asked))
         row[ITEM_PROB] = attn_cell_real(attn_answer_probability(&asked, logits, total));
     return ATTN_OK;

@@ -120,7 +120,8 @@ struct survey {
     size_t n_text;                     /* texts so far */
     double base;                       /* the metric of the unchanged model; with has_effect */
     bool has_right;                    /* the column is shown */
-    bool is_judged, is_right;          /* the current text; the unchanged model is right */
+    bool is_judged;                    /* the current text */
+    double right;                      /* of the unchanged model, NaN for a tie */
 };
 
 /* The run of one text, and the sums over its rows. */
@@ -446,11 +447,12 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
 
         values[CHANGE] =
             (struct attn_moments){.n = 1, .mean = attn_table_cell(effects, row, change).real};
-        values[RIGHT] = (struct attn_moments){.n = survey->is_judged,
+        values[RIGHT] = (struct attn_moments){.n = attn_table_cell(effects, row, right).type !=
+                                                   ATTN_VALUE_MISSING,
                                               .mean = attn_table_cell(effects, row, right).real};
     }
     survey->base = attn_table_cell(effects, 0, attn_table_find(effects, "value")).real;
-    survey->is_right = attn_table_cell(effects, 0, right).real > 0;
+    survey->right = survey->is_judged ? attn_table_cell(effects, 0, right).real : (double)NAN;
     attn_table_free(effects);
     return ATTN_OK;
 }
@@ -580,7 +582,7 @@ static enum attn_status fill_answer(const struct survey *survey, struct attn_stu
                                                  : ATTN_ANSWER_LOG_PROB);
     answer->value = survey->base;
     answer->has_right = survey->is_judged;
-    answer->is_right = survey->is_right;
+    answer->right = survey->right;
     return ATTN_OK;
 }
 

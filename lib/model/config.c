@@ -493,3 +493,13 @@ enum attn_status attn_config_get_width(const struct attn_json *json, const char 
 {
     return attn_json_get_size(json, attn_json_root(json), key, 1, ATTN_MAX_WIDTH, width, err);
 }
+
+enum attn_status attn_config_get_truth(const struct attn_json *json, const struct attn_node *object,
+                                       const char *key, bool *value, struct attn_error *err)
+{
+    const struct attn_node *node = attn_node_find(object, key);
+
+    if (node && attn_node_is_null(node))
+        *value = false;
+    return attn_json_get_bool(json, object, key, value, err);
+}

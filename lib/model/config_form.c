@@ -394,16 +394,6 @@ static enum attn_status read_common(ATTN_CONFIG_ARGS)
     return attn_config_allocate_layers(config, layers, &attention, err);
 }
 
-enum attn_status attn_config_get_truth(const struct attn_json *json, const struct attn_node *object,
-                                       const char *key, bool *value, struct attn_error *err)
-{
-    const struct attn_node *node = attn_node_find(object, key);
-
-    if (node && attn_node_is_null(node))
-        *value = false;
-    return attn_json_get_bool(json, object, key, value, err);
-}
-
 bool attn_config_has_switch(const struct attn_config_form *form, const char *key)
 {
     for (const struct attn_config_switch *s = form->switches; s && s->key; s++)

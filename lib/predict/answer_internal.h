@@ -92,8 +92,13 @@ bool attn_answer_is_judged(const struct attn_answer *answer);
 /* The number of the largest logit; of spans of both columns, as one number. */
 int64_t attn_answer_first(const struct attn_answer *answer, const float *logits);
 
-/* Whether that is the target. */
-bool attn_answer_is_first(const struct attn_answer *answer, int64_t first);
+/* 1 if TARGET is above OTHER, 0 if it is below; NaN if they differ by rounding: 1e-5 of the larger
+ * one, or of 1. */
+double attn_verdict(double target, double other);
+
+/* The verdict on the logits of the target and of the foil, or without a foil of the best other
+ * answer. */
+double attn_answer_right(const struct attn_answer *answer, const float *logits);
 
 /* Whether its metric has gradients: ATTN_INVALID for kl. */
 enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct attn_error *err);

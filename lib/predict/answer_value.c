@@ -5,6 +5,7 @@
 #include "base/elementary.h"
 #include "input/sequence.h"
 #include "kernels/kernels.h"
+#include "predict/logits.h"
 
 #include <math.h>
 
@@ -33,21 +34,10 @@ double attn_softplus(double x)
     return attn_log1p(attn_exp(-fabs(x))) + fmax(x, 0);
 }
 
-/* The largest of column COLUMN of LOGITS [n, n_col]; of equal ones the first. */
-static size_t find_first(const float *logits, size_t n, size_t n_col, size_t column)
-{
-    size_t first = 0;
-
-    for (size_t i = 1; i < n; i++)
-        if (logits[n_col * i + column] > logits[n_col * first + column])
-            first = i;
-    return first;
-}
-
 /* ln sum exp of column COLUMN of LOGITS [n, 2]. */
 static double total_of(const float *logits, size_t n, size_t column)
 {
-    const double largest = (double)logits[2 * find_first(logits, n, 2, column) + column];
+    const double largest = (double)logits[2 * attn_floats_first(logits + column, n, 2) + column];
     double sum = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -162,13 +152,43 @@ int64_t attn_answer_first(const struct attn_answer *answer, const float *logits)
     const size_t n = answer->of.text->n;
 
     if (!is_span(answer))
-        return (int64_t)find_first(logits, config_of(answer)->n_vocab, 1, 0);
-    return (int64_t)(find_first(logits, n, 2, 0) * n + find_first(logits, n, 2, 1));
+        return (int64_t)attn_floats_first(logits, config_of(answer)->n_vocab, 1);
+    return (int64_t)(attn_floats_first(logits, n, 2) * n + attn_floats_first(logits + 1, n, 2));
 }
 
-bool attn_answer_is_first(const struct attn_answer *answer, int64_t first)
+double attn_verdict(double target, double other)
 {
+    const double rounding = 1e-5 * fmax(1, fmax(fabs(target), fabs(other)));
+    const double margin = target - other;
+
+    return margin > rounding ? 1 : margin < -rounding ? 0 : (double)NAN;
+}
+
+/* The largest of N numbers, STEP floats apart, but for number I. */
+static double largest_other(const float *x, size_t n, size_t step, int32_t i)
+{
+    double largest = -(double)INFINITY;
+
+    for (size_t k = 0; k < n; k++)
+        if (k != (size_t)i && (double)x[k * step] > largest)
+            largest = (double)x[k * step];
+    return largest;
+}
+
+double attn_answer_right(const struct attn_answer *answer, const float *logits)
+{
+    const double target = logit_of(answer, logits, answer->target, answer->target_last);
+    const size_t n = answer->of.text->n;
+    double begin, end;
+
+    if (answer->has_foil)
+        return attn_verdict(target, logit_of(answer, logits, answer->foil, answer->foil_last));
     if (!is_span(answer))
-        return first == answer->target;
-    return first == answer->target * (int64_t)answer->of.text->n + answer->target_last;
+        return attn_verdict(target,
+                            largest_other(logits, config_of(answer)->n_vocab, 1, answer->target));
+    /* another span differs in its begin or its end */
+    begin = largest_other(logits, n, 2, answer->target);
+    end = largest_other(logits + 1, n, 2, answer->target_last);
+    return attn_verdict(target, fmax(begin + fmax(end, (double)logits[2 * answer->target_last + 1]),
+                                     end + fmax(begin, (double)logits[2 * answer->target])));
 }

@@ -43,26 +43,6 @@ enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope
 
 void attn_continuations_release(struct attn_continuations *continuations);
 
-/* A token and its logit. */
-struct attn_scored {
-    double logit;
-    int32_t id;
-};
-
-/* Sorts the tokens of LOGITS [n] into RANKED [2 * n], the most probable first, equal ones in the
- * order of the vocabulary; the second half is room for sorting. Returns what
- * exp(logit - that of the first) is divided by for a probability. */
-double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranked);
-
-/* The most probable token of LOGITS [n]; of equal ones the first. */
-int32_t attn_logits_first(const float *logits, size_t n);
-
-/* The rank of token ID among LOGITS [n]: 1 for the most probable; the first of equal ones wins. */
-size_t attn_logits_place(const float *logits, size_t n, int32_t id);
-
-/* -ln p(ID) in nats, of LOGITS [n]: in double precision. */
-double attn_logits_surprisal(const float *logits, size_t n, int32_t id);
-
 /* What is asked of a session that was fed the text and has logits. */
 struct attn_prediction_args {
     const struct attn_request_predict *question;

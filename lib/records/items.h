@@ -22,8 +22,7 @@
  *     good, bad                 the pair of score; also good_ids, bad_ids, sentence_good, ..bad
  *     target, foil              or target_id, foil_id
  *     at, from, to, queries     positions, numbers or words (input/position.h)
- *     source, corrupted_source  the second sequence, for cross-attention; another of `corrupted`.
- *                               Or source_ids, corrupted_source_ids
+ *     source, corrupted_source  or ..._ids: the second sequence; another of `corrupted`
  *     pair, types, key_mask     what goes with the text, or with both (run/request.h)
  *     next                      a continuation or a list of them
  *     pos.NAME                  a place by name

@@ -15,6 +15,7 @@
 #include "input/position.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
+#include "predict/logits.h"
 #include "predict/mask_token.h"
 #include "predict/masked_copies.h"
 #include "trace/trace_internal.h"

@@ -366,13 +366,15 @@ static enum role role_of(const struct attn_fold_form *form, size_t place)
     return type == ATTN_VALUE_REAL ? ROLE_MEAN : type == ATTN_VALUE_BOOLEAN ? ROLE_SHARE : ROLE_KEY;
 }
 
-/* Returns the place of COLUMN in the form. No two shown columns share name, type and range. */
+/* Returns the place of COLUMN in the form. No two shown columns share name, type, notation
+ * and range. */
 static size_t find_place(const struct attn_fold_form *form, const struct attn_column *column)
 {
     size_t place = 0;
 
     while (strcmp(form->columns[place].name, column->name) != 0 ||
            form->columns[place].type != column->type ||
+           form->columns[place].notation != column->notation ||
            form->columns[place].range != column->range) {
         place++;
         assert(place < form->n_column);

@@ -6,6 +6,7 @@
 #include "forward/session_internal.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
+#include "predict/logits.h"
 #include "predict/prediction.h"
 
 #include <math.h>
@@ -50,7 +51,8 @@ static struct attn_reply reply_of(const struct attn_answer *answer,
 {
     struct attn_reply found = {.value = ce,
                                .first = attn_answer_first(answer, logits),
-                               .total = attn_answer_total(answer, logits)};
+                               .total = attn_answer_total(answer, logits),
+                               .right = answer->has_target ? attn_answer_right(answer, logits) : 0};
 
     if (reading->base)
         found.kl =
@@ -62,15 +64,10 @@ static struct attn_reply reply_of(const struct attn_answer *answer,
     return found;
 }
 
-bool attn_reply_is_right(const struct attn_answer *answer, const struct attn_reply *reply)
+struct attn_cell attn_reply_right(const struct attn_answer *answer, double right)
 {
-    return answer->metric == ATTN_ANSWER_LOGIT_DIFF ? reply->value > 0
-                                                    : attn_answer_is_first(answer, reply->first);
-}
-
-struct attn_cell attn_reply_right(const struct attn_answer *answer, bool is_right)
-{
-    return attn_answer_is_judged(answer) ? attn_cell_real(is_right) : attn_cell_missing();
+    return attn_answer_is_judged(answer) && !isnan(right) ? attn_cell_real(right)
+                                                          : attn_cell_missing();
 }
 
 enum attn_status attn_answer_read_each(const struct attn_answer *answers, size_t n,

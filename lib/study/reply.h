@@ -13,6 +13,7 @@ struct attn_reply {
     double kl;     /* KL(p of the base || p) at the position, in nats; NaN without p */
     double total;  /* attn_answer_total: ln sum exp of the logits at the position */
     int64_t first; /* attn_answer_first: the most probable token; the first wins a tie */
+    double right;  /* attn_answer_right; 0 without a target */
 };
 
 /* The inputs and outputs of reading the replies of N texts. */
@@ -34,12 +35,8 @@ static inline bool attn_metric_has_right(enum attn_answer_metric metric)
     return metric != ATTN_ANSWER_KL && metric != ATTN_ANSWER_CE;
 }
 
-/* Whether the model of REPLY answers rightly: the difference of the metric logit_diff is above 0,
- * else the target is the most probable token. Needs a target. */
-bool attn_reply_is_right(const struct attn_answer *answer, const struct attn_reply *reply);
-
-/* The cell of IS_RIGHT; missing for values, which are neither. */
-struct attn_cell attn_reply_right(const struct attn_answer *answer, bool is_right);
+/* The cell of RIGHT (attn_answer_right); missing for ties, and for values, which are neither. */
+struct attn_cell attn_reply_right(const struct attn_answer *answer, double right);
 
 enum { ATTN_ANSWERS_MOST = 2 };
 

@@ -64,7 +64,7 @@ struct attn_study {
     size_t n_edit_note;
     struct attn_study_sum sum;
     struct attn_moments base; /* of the metric */
-    size_t n_right, n_judged;
+    size_t n_right, n_judged, n_tie;
     struct idle_edit idle[MOST_IDLE]; /* [n_idle]; inside the monitor */
     size_t n_idle;
     uint64_t seed; /* of hashes */
@@ -116,7 +116,7 @@ void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_
     answer->row = "base";
     answer->value = reply->value;
     answer->has_right = attn_answer_is_judged(asked);
-    answer->is_right = attn_reply_is_right(asked, reply);
+    answer->right = reply->right;
 }
 
 /* --- Defaults --------------------------------------------------------------------------------- */
@@ -471,11 +471,11 @@ static void save(void *user, struct attn_buffer *out)
     attn_double_append(out, study->base.mean);
     attn_buffer_append_char(out, ' ');
     attn_double_append(out, study->base.squares);
-    attn_buffer_append_format(out, " %zu %zu ", study->n_judged, study->n_right);
+    attn_buffer_append_format(out, " %zu %zu %zu ", study->n_judged, study->n_right, study->n_tie);
     attn_fold_save(study->fold, out);
 }
 
-enum { N_SAVED = 7 };
+enum { N_SAVED = 8 };
 
 /* Cuts TEXT into N_SAVED words. Returns the rest of the text, which begins with the number of
  * numbers beside rows, or NULL if there are fewer words. */
@@ -512,18 +512,20 @@ static bool load(struct attn_study *study, const char *text)
 {
     const char *words[N_SAVED];
     size_t sizes[N_SAVED];
-    uint64_t n, n_judged, n_right;
+    uint64_t n, n_judged, n_right, n_tie;
     const char *rest = cut_saved(text, words, sizes);
 
     if (!rest || !attn_parse_uint(words[2], sizes[2], &n) ||
         !attn_parse_double(words[3], sizes[3], &study->base.mean) ||
         !attn_parse_double(words[4], sizes[4], &study->base.squares) ||
         !attn_parse_uint(words[5], sizes[5], &n_judged) ||
-        !attn_parse_uint(words[6], sizes[6], &n_right))
+        !attn_parse_uint(words[6], sizes[6], &n_right) ||
+        !attn_parse_uint(words[7], sizes[7], &n_tie))
         return false;
     study->base.n = (size_t)n;
     study->n_judged = (size_t)n_judged;
     study->n_right = (size_t)n_right;
+    study->n_tie = (size_t)n_tie;
     study->sum.metric = find_name(words[0], sizes[0]);
     study->sum.row = find_name(words[1], sizes[1]);
     return attn_fold_load(study->fold, rest);
@@ -777,8 +779,9 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
         study->sum.metric = answer->metric;
         study->sum.row = answer->row;
         attn_moments_add(&study->base, answer->value);
-        study->n_judged += answer->has_right;
-        study->n_right += answer->has_right && answer->is_right;
+        study->n_judged += answer->has_right && !isnan(answer->right);
+        study->n_right += answer->has_right && answer->right == 1;
+        study->n_tie += answer->has_right && isnan(answer->right);
     }
     if (study->each)
         ATTN_TRY(attn_each_write(study->each, item, answer->table, NULL, err));
@@ -819,6 +822,7 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
         sum->se = attn_moments_sd(&study->base) / sqrt((double)study->base.n);
     sum->right =
         study->n_judged > 0 ? (double)study->n_right / (double)study->n_judged : (double)NAN;
+    sum->n_tie = study->n_tie;
     if (study->args->sum)
         *study->args->sum = *sum;
     return ATTN_OK;

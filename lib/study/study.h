@@ -49,6 +49,8 @@ struct attn_study_sum {
     double mean, se;         /* of that metric over the items; with cluster `se` is NaN */
     double right;            /* share of items with a foil whose difference is above 0, or whose
                                 target is the most probable token; NaN for other metrics */
+    size_t n_tie;            /* items that are neither right nor wrong: both answers differ by at
+                                most 1e-5 of the larger logit, or of 1; `right` is without them */
 };
 
 struct attn_study_args {

@@ -30,7 +30,8 @@ struct attn_study_answer {
     const char *metric; /* of the model as it is; NULL: there is none */
     const char *row;    /* the row that has its value, "base"; or NULL */
     double value;
-    bool has_right, is_right;  /* whether the model is right */
+    bool has_right;            /* the model is right or wrong */
+    double right;              /* 1, 0, or NaN for a tie (attn_verdict) */
     bool is_general;           /* if it failed: every item would fail like this one */
     struct attn_spaces spaces; /* odd spaces of the text or the target */
 };

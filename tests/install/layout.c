@@ -951,6 +951,7 @@ static const struct {
     {"    mean", offsetof(struct attn_study_sum, mean)},
     {"    se", offsetof(struct attn_study_sum, se)},
     {"    right", offsetof(struct attn_study_sum, right)},
+    {"    n_tie", offsetof(struct attn_study_sum, n_tie)},
     {"attn_study_args", sizeof(struct attn_study_args)},
     {"    size", offsetof(struct attn_study_args, size)},
     {"    items", offsetof(struct attn_study_args, items)},

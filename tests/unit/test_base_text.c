@@ -4,7 +4,8 @@
 #include "base/note.h"
 #include "base/number.h"
 #include "base/utf8.h"
-#include "predict/prediction.h"
+#include "predict/answer_internal.h"
+#include "predict/logits.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 
@@ -581,6 +582,30 @@ START_TEST(logits_that_are_nan_come_last)
     attn_logits_rank(logits, N, ranked);
     for (int i = 0; i < N; i++)
         ck_assert_int_eq(ranked[i].id, expected[i]);
+    ck_assert_int_eq(attn_logits_first(logits, N), 9);
+    ck_assert_int_eq(attn_logits_first(logits, 1), 0);
+    ck_assert(attn_logits_place(logits, N, 9) == 1);
+    ck_assert(attn_logits_place(logits, N, 8) == 6);
+    ck_assert(attn_logits_place(logits, N, 2) == 9); /* the mean of 7 to 11 */
+}
+END_TEST
+
+START_TEST(ties_have_their_mean_rank)
+{
+    static const float logits[] = {2, 1, 2, 0, 2, 2};
+
+    ck_assert(attn_logits_place(logits, 6, 4) == 2.5);
+    ck_assert(attn_logits_place(logits, 6, 0) == 2.5);
+    ck_assert(attn_logits_place(logits, 6, 1) == 5);
+}
+END_TEST
+
+START_TEST(rounding_decides_nothing)
+{
+    ck_assert(attn_verdict(2, 1) == 1 && attn_verdict(1, 2) == 0);
+    ck_assert(isnan(attn_verdict(1, 1)) && isnan(attn_verdict(0.5, 0.500001)));
+    ck_assert(isnan(attn_verdict(-100.0001, -100)) && attn_verdict(-100, -100.01) == 1);
+    ck_assert(isnan(attn_verdict((double)NAN, 1)));
 }
 END_TEST
 
@@ -649,5 +674,5 @@ ATTN_SUITE("base text", every_character_survives_encoding, what_is_no_character_
            fractions_are_rounded_correctly, fractions_of_any_length_are_exact,
            printed_fractions_read_back_the_same, a_decimal_comma_plays_no_part,
            element_types_have_names_and_bits, codes_of_notes_have_names,
-           nan_stands_after_every_number, logits_that_are_nan_come_last,
-           logits_are_ranked_by_their_numbers_and_then_their_ids)
+           nan_stands_after_every_number, logits_that_are_nan_come_last, ties_have_their_mean_rank,
+           rounding_decides_nothing, logits_are_ranked_by_their_numbers_and_then_their_ids)

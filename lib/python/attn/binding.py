@@ -2048,6 +2048,7 @@ attn_study_sum._fields_ = [
     ("mean", c_double),
     ("se", c_double),
     ("right", c_double),
+    ("n_tie", c_size_t),
 ]
 attn_study_args._fields_ = [
     ("size", c_size_t),
