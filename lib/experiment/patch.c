@@ -755,6 +755,33 @@ static const struct attn_experiment experiment = {
     .release = release,
 };
 
+/* Notes the first row of TABLE whose difference of both runs, by which effects divide, is within
+ * two standard errors of 0. */
+static void note_no_difference(const struct attn_table *table, const struct attn_request *request,
+                               bool has_bounds)
+{
+    const size_t part = attn_table_find(table, "part"), change = attn_table_find(table, "change");
+    const size_t se = attn_table_find(table, "change_se");
+
+    if (!request->on_note || change == SIZE_MAX || se == SIZE_MAX ||
+        attn_table_find(table, "effect") == SIZE_MAX)
+        return;
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        const struct attn_cell name = attn_table_cell(table, row, part);
+        const struct attn_cell of = attn_table_cell(table, row, change);
+        const struct attn_cell error = attn_table_cell(table, row, se);
+
+        if (name.size != strlen("source") || memcmp(name.text, "source", name.size) != 0 ||
+            error.type != ATTN_VALUE_REAL || fabs(of.real) >= 2 * error.real)
+            continue;
+        attn_note(request->on_note, request->user, ATTN_NOTE_NO_DIFFERENCE,
+                  "the mean difference of clean and corrupted texts is %.3g, its standard error "
+                  "%.2g: effects divide by what may be 0%s",
+                  of.real, error.real, has_bounds ? "" : "; `bootstrap 1000` gives their intervals");
+        return;
+    }
+}
+
 enum attn_status attn_patch(struct attn_host *host, const struct attn_request *request,
                             const struct attn_patch_args *given, struct attn_table **table,
                             struct attn_patch_sum *sum, struct attn_error *err)
@@ -769,5 +796,8 @@ enum attn_status attn_patch(struct attn_host *host, const struct attn_request *r
         asked.bounded = 0;
         asked.unfilled = ATTN_COLUMN_BIT(VALUE) | ATTN_COLUMN_BIT(EFFECT) | ATTN_COLUMN_BIT(CHECK);
     }
-    return attn_experiment_perform(&asked, &inquiry, err);
+    ATTN_TRY(attn_experiment_perform(&asked, &inquiry, err));
+    if (args.study && !args.study->paired)
+        note_no_difference(*table, request, args.study->n_bootstrap > 0);
+    return ATTN_OK;
 }

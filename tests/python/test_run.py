@@ -300,6 +300,17 @@ class Events(TestCase):
         model().run(TEXT, sites="pattern", heads="1.1", attention="window:2", on_event=hear)
         self.assert_same(cells, whole.pattern[1, 1])
 
+    def test_a_callback_cannot_change_the_run(self):
+        def write(event):
+            event.data[...] = 0
+
+        def unlock(event):
+            event.data.flags.writeable = True
+
+        for site in ("z", "pattern", "resid_mid"):
+            self.assert_raises(ValueError, "read-only", model().run, TEXT, sites=site, on_event=write)
+            self.assert_raises(ValueError, "WRITEABLE", model().run, TEXT, sites=site, on_event=unlock)
+
     def test_exceptions_of_a_callback_end_the_run(self):
         calls = []
 

@@ -23,7 +23,8 @@ class Event:
     keys      None, or of sparse attention a list of int32 arrays: row r holds cells for keys[r] alone, the first
               len(keys[r]) of data[r]
 
-    Arrays are borrowed: they are valid inside the callback. Copy what is to stay.
+    Arrays are borrowed and read-only: they are valid inside the callback. Copy what is to stay. Interventions (ablate,
+    patch, steer, ...) change a run.
     """
 
     __slots__ = ("site", "stack", "layer", "head", "row0", "data", "keys")
@@ -39,8 +40,8 @@ class Event:
             kept = [event.n_kept[row] for row in range(event.n_row)]
             shape = (event.n_row, max(kept, default=0))
             address = cast(event.keys, c_void_p).value
-            self.keys = [lend(address + 4 * row * event.ld, (n,), None, kind="<i4") for row, n in enumerate(kept)]
-        self.data = lend(cast(event.data, c_void_p).value, shape, None, (4 * event.ld, 4))
+            self.keys = [lend(address + 4 * row * event.ld, (n,), None, kind="<i4", read_only=True) for row, n in enumerate(kept)]
+        self.data = lend(cast(event.data, c_void_p).value, shape, None, (4 * event.ld, 4), read_only=True)
 
     def __repr__(self):
         where = ".".join(str(part) for part in (self.layer, self.head) if part is not None)

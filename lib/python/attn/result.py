@@ -69,9 +69,9 @@ class _Lent:
         self.owner = owner
 
 
-def lend(address: int | None, shape: tuple, owner, strides=None, kind="<f4") -> np.ndarray:
+def lend(address: int | None, shape: tuple, owner, strides=None, kind="<f4", read_only=False) -> np.ndarray:
     """An array over memory that OWNER keeps alive; nothing is copied."""
-    return np.asarray(_Lent(address, shape, owner, strides, kind))
+    return np.asarray(_Lent(address, shape, owner, strides, kind, read_only))
 
 
 # --- Tensors --------------------------------------------------------------------------------------
