@@ -38,10 +38,11 @@
     X(NO_FONT, 29, "no_font")                 /* characters of a figure that no font has */        \
     X(SEVERAL_TOKENS, 30, "several_tokens")   /* a target is scored by the sum over its tokens */  \
     X(CAPTION, 31, "caption")                 /* of a figure whose words are not in it */          \
-    X(PROMPT, 32, "prompt")     /* texts of a model usually begin with another one */              \
-    X(RESIDUES, 33, "residues") /* unknown letters of a protein, or very many of them */           \
-    X(BEAMS, 34, "beams")       /* a translator is meant to search with beams */              \
-    X(NO_DIFFERENCE, 35, "no_difference") /* effects divide by what may be 0 */
+    X(PROMPT, 32, "prompt")               /* texts of a model usually begin with another one */    \
+    X(RESIDUES, 33, "residues")           /* unknown letters of a protein, or very many of them */ \
+    X(BEAMS, 34, "beams")                 /* a translator is meant to search with beams */         \
+    X(NO_DIFFERENCE, 35, "no_difference") /* effects divide by what may be 0 */                    \
+    X(BASELINE, 36, "baseline")           /* the default baseline of ig is no text */
 
 enum attn_note {
 #define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),

@@ -698,6 +698,10 @@ enum attn_status attn_attribute_take_item(void *args, struct attn_request *reque
     (void)request;
     if (given->method == ATTN_ATTRIBUTE_DLA)
         given->answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
+    if (given->method == ATTN_ATTRIBUTE_IG && attn_input_is_given(&item->baseline)) {
+        given->baseline = ATTN_BASELINE_GIVEN;
+        given->given = item->baseline;
+    }
     return attn_item_answer(item, &given->answer, err);
 }
 

@@ -297,8 +297,20 @@ static enum attn_status fill_baseline(struct attribution *a, struct attn_error *
     }
 }
 
+/* Notes what is compared with if the default is no text. */
+static void note_baseline(const struct attribution *a)
+{
+    if (a->args->baseline == ATTN_BASELINE_AUTO && a->baseline_kind == ATTN_BASELINE_MEAN &&
+        !a->frame.is_one_of_many)
+        attn_note(a->frame.request.on_note, a->frame.request.user, ATTN_NOTE_BASELINE,
+                  "the baseline is the mean embedding of the vocabulary at each position, which is "
+                  "no text: `baseline_text`, of as many tokens, asks which words make the "
+                  "difference from another text");
+}
+
 static enum attn_status find_baseline(struct attribution *a, struct attn_error *err)
 {
+    note_baseline(a);
     ATTN_TRY(fill_baseline(a, err));
     for (size_t i = 0; i < a->n; i++)
         if (a->kept[i])
@@ -524,8 +536,8 @@ static enum attn_status append_sums(struct attribution *a, double model, struct 
         return ATTN_OK;
     if (fabs(sum - model) > 0.05 * fabs(model) && is_ig)
         attn_note(a->frame.request.on_note, a->frame.request.user, ATTN_NOTE_ATTRIBUTION_SUM,
-                  "the attributions add up to %.4g, but the model's value is %.4g: "
-                  "use more points than %zu, or another baseline",
+                  "the attributions add up to %.4g, but the model's value is %.4g: use more points "
+                  "than %zu; if more do not help, the model jumps on the way from this baseline",
                   sum, model, n_point_of(a));
     else if (a->args->method == ATTN_ATTRIBUTE_GRAD_X_INPUT && weights->ln_embed.w.data)
         attn_note(a->frame.request.on_note, a->frame.request.user, ATTN_NOTE_ATTRIBUTION_SUM,

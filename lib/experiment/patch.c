@@ -777,7 +777,8 @@ static void note_no_difference(const struct attn_table *table, const struct attn
         attn_note(request->on_note, request->user, ATTN_NOTE_NO_DIFFERENCE,
                   "the mean difference of clean and corrupted texts is %.3g, its standard error "
                   "%.2g: effects divide by what may be 0%s",
-                  of.real, error.real, has_bounds ? "" : "; `bootstrap 1000` gives their intervals");
+                  of.real, error.real,
+                  has_bounds ? "" : "; `bootstrap 1000` gives their intervals");
         return;
     }
 }

@@ -42,9 +42,10 @@ struct made_item {
                               labels */
     struct attn_record_store stores[ATTN_N_ITEM_PAIR]
                                    [2]; /* for the inputs; the first has id and source */
-    struct kept *kept;                  /* owns all */
-    struct attn_item_place *places;     /* [item.n_place] */
-    struct attn_item_label *labels;     /* [item.n_label] */
+    struct attn_record_store baseline;
+    struct kept *kept;              /* owns all */
+    struct attn_item_place *places; /* [item.n_place] */
+    struct attn_item_label *labels; /* [item.n_label] */
     size_t place_capacity, label_capacity;
     struct attn_sha256 read; /* all bytes of the input up to the item's end */
     uint64_t end;            /* of the item, in bytes of the input */
@@ -72,6 +73,8 @@ struct attn_items {
 
 static const char corrupted_source[] = "corrupted_source";
 static const char corrupted_source_ids[] = "corrupted_source_ids";
+static const char baseline_text[] = "baseline_text";
+static const char baseline_ids[] = "baseline_ids";
 static const char *const image_names[2] = {"image", "corrupted_image"};
 
 /* Keys that are not labels, places or inputs, and their kind in CSV. */
@@ -87,6 +90,8 @@ static const struct item_key {
     {"source_ids", ATTN_CSV_LIST, 0, false, 0, 0},
     {corrupted_source, ATTN_CSV_TEXT, 0, false, 0, 0},
     {corrupted_source_ids, ATTN_CSV_LIST, 0, false, 0, 0},
+    {baseline_text, ATTN_CSV_TEXT, 0, false, 0, 0},
+    {baseline_ids, ATTN_CSV_LIST, 0, false, 0, 0},
     {"next", ATTN_CSV_TEXT, 0, false, 0, 0},
     {"pair", ATTN_CSV_TEXT, 0, false, 0, 0},
     {"types", ATTN_CSV_LIST, 0, false, 0, 0},
@@ -348,6 +353,9 @@ static enum attn_status take(void *user, struct attn_record_reading *reading,
         return attn_record_take_source_ids(reading, name, value,
                                            &made->stores[ATTN_ITEM_CLEAN_CORRUPTED][1],
                                            &made->item.corrupted_source, err);
+    if (known->name == baseline_text || known->name == baseline_ids)
+        return (known->name == baseline_ids ? attn_record_take_ids : attn_record_take_text)(
+            reading, name, value, &made->baseline, &made->item.baseline, err);
     if (known->token > 0)
         return take_token(&made->item, reading, known, value, err);
     return (known->takes_integers ? take_position : take_text)(
@@ -542,6 +550,7 @@ void attn_item_free(struct attn_item *item)
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
         for (size_t i = 0; i < 2; i++)
             attn_record_store_release(&made->stores[p][i]);
+    attn_record_store_release(&made->baseline);
     for (struct kept *kept = made->kept, *next; kept; kept = next) {
         next = kept->next;
         attn_free(kept);

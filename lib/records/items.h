@@ -18,13 +18,12 @@
  *     text or ids               the input; in CSV ids are "5 17 3"
  *     clean, corrupted          the pair of patch; also clean_ids, corrupted_ids
  *     image, corrupted_image    a picture, or the pair of patch: their paths, which are labels, too
- *     a, b                      the pair of diff; also a_ids, b_ids
- *     good, bad                 the pair of score; also good_ids, bad_ids, sentence_good, ..bad
+ *     a, b; good, bad           the pairs of diff and score; also a_ids, .., sentence_good, ..bad
  *     target, foil              or target_id, foil_id
  *     at, from, to, queries     positions, numbers or words (input/position.h)
  *     source, corrupted_source  or ..._ids: the second sequence; another of `corrupted`
  *     pair, types, key_mask     what goes with the text, or with both (run/request.h)
- *     next                      a continuation or a list of them
+ *     next, baseline_text       a continuation or a list of them; or .._ids: of ig
  *     pos.NAME                  a place by name
  *     words, source_words       lists of the words of text and source; other values are labels
  *
@@ -113,6 +112,7 @@ struct attn_item {
     size_t n_label;
     struct attn_word_texts words, source_words; /* of the text and the source */
     struct attn_input corrupted_source; /* of the second of CLEAN_CORRUPTED; none: `source` */
+    struct attn_input baseline;         /* of ig; none: that of the arguments */
 };
 
 struct attn_items;

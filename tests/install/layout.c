@@ -870,6 +870,7 @@ static const struct {
     {"    words", offsetof(struct attn_item, words)},
     {"    source_words", offsetof(struct attn_item, source_words)},
     {"    corrupted_source", offsetof(struct attn_item, corrupted_source)},
+    {"    baseline", offsetof(struct attn_item, baseline)},
     {"attn_each_result", sizeof(struct attn_each_result)},
     {"    n_item", offsetof(struct attn_each_result, n_item)},
     {"    n_before", offsetof(struct attn_each_result, n_before)},

@@ -54,6 +54,8 @@ ATTN_NOTE_CAPTION = 31
 ATTN_NOTE_PROMPT = 32
 ATTN_NOTE_RESIDUES = 33
 ATTN_NOTE_BEAMS = 34
+ATTN_NOTE_NO_DIFFERENCE = 35
+ATTN_NOTE_BASELINE = 36
 ATTN_MAP = 0
 ATTN_READ = 1
 ATTN_ISA_BASELINE = 0
@@ -1960,6 +1962,7 @@ attn_item._fields_ = [
     ("words", attn_word_texts),
     ("source_words", attn_word_texts),
     ("corrupted_source", attn_input),
+    ("baseline", attn_input),
 ]
 attn_each_result._fields_ = [
     ("n_item", c_uint64),
