@@ -72,7 +72,8 @@ static void check_item(struct attn_item *item)
     if (has_failed)
         attn_fuzz_check_error(why.status, &why, FUZZ_BIT(ATTN_INVALID));
     FUZZ_CHECK((record->has == ATTN_RECORD_ID_NUMBER) == (record->id == NULL));
-    FUZZ_CHECK(has_failed || is_input(&record->input) || is_input(&item->other));
+    FUZZ_CHECK(has_failed || is_input(&record->input) || is_input(&item->other) ||
+               is_input(&record->source));
     for (size_t i = 0; !has_failed && i < item->n_label; i++)
         check_label(item, i);
     for (size_t i = 0; !has_failed && i < item->n_place; i++)
@@ -110,11 +111,12 @@ static void append_string(struct attn_buffer *line, const char *key, const char 
     append_text(line, key, text, text ? strlen(text) : 0);
 }
 
-/* What a good item with a text says, as a line. */
+/* Writes a good item with a text or a source as a line. */
 static void append_item(struct attn_buffer *line, const struct attn_item *item)
 {
     attn_buffer_append_string(line, "{\"none\":null");
     append_input(line, "text", "ids", &item->record.input);
+    append_input(line, "source", "source_ids", &item->record.source);
     append_string(line, "target", item->target);
     append_string(line, "foil", item->foil);
     append_string(line, "at", item->at);
@@ -143,16 +145,18 @@ static bool is_same(const char *a, const char *b)
     return (!a && !b) || (a && b && strcmp(a, b) == 0);
 }
 
+static void check_same_input(const struct attn_input *a, const struct attn_input *b)
+{
+    FUZZ_CHECK(a->n_text == b->n_text && a->n_id == b->n_id);
+    FUZZ_CHECK(a->n_text == 0 || memcmp(a->text, b->text, a->n_text) == 0);
+    FUZZ_CHECK(a->n_id == 0 || memcmp(a->ids, b->ids, a->n_id * sizeof *a->ids) == 0);
+}
+
 static void check_same(const struct attn_item *a, const struct attn_item *b)
 {
     FUZZ_CHECK(b->record.failure == ATTN_RECORD_FAILURE_NONE);
-    FUZZ_CHECK(a->record.input.n_text == b->record.input.n_text &&
-               a->record.input.n_id == b->record.input.n_id);
-    FUZZ_CHECK(a->record.input.n_text == 0 ||
-               memcmp(a->record.input.text, b->record.input.text, a->record.input.n_text) == 0);
-    FUZZ_CHECK(a->record.input.n_id == 0 ||
-               memcmp(a->record.input.ids, b->record.input.ids,
-                      a->record.input.n_id * sizeof *a->record.input.ids) == 0);
+    check_same_input(&a->record.input, &b->record.input);
+    check_same_input(&a->record.source, &b->record.source);
     FUZZ_CHECK(is_same(a->target, b->target) && is_same(a->foil, b->foil) &&
                is_same(a->at, b->at) && is_same(a->from, b->from) && is_same(a->to, b->to) &&
                is_same(a->queries, b->queries));
