@@ -52,11 +52,12 @@ struct attn_each {
     bool has_written, has_ended;
 };
 
-/* Returns column C with all digits of reals. */
+/* Returns column C under its written name, with all digits of reals. */
 static struct attn_column full_column(const struct attn_each *each, size_t c)
 {
     struct attn_column column = each->columns[c];
 
+    column.name = attn_rows_written_name(&column);
     column.notation = ATTN_NOTATION_DOUBLE;
     return column;
 }
@@ -70,7 +71,7 @@ static bool is_taken(const struct attn_each *each, const char *name)
     for (size_t i = 0; i < each->of.n_column; i++)
         if (((each->is_json && each->of.columns[i].role != ATTN_ROLE_STACK) ||
              (each->of.hidden >> i & 1) == 0) &&
-            strcmp(each->of.columns[i].name, name) == 0)
+            strcmp(attn_rows_written_name(&each->of.columns[i]), name) == 0)
             return true;
     return strcmp(name, "id") == 0 || strcmp(name, "error") == 0;
 }
@@ -202,7 +203,7 @@ static enum attn_status append_header(struct attn_each *each, struct attn_record
     enum attn_status status;
 
     for (size_t c = 0; c < each->n_shown; c++)
-        attn_buffer_append_format(&names, "%s,", each->columns[c].name);
+        attn_buffer_append_format(&names, "%s,", attn_rows_written_name(&each->columns[c]));
     attn_buffer_append_string(&names, "error");
     attn_buffer_string(&names);
     status = attn_buffer_check(&names, err);

@@ -224,6 +224,13 @@ static enum attn_status read_cell(struct attn_rows_reader *reader, enum attn_val
     return ATTN_OK;
 }
 
+/* --- Names ------------------------------------------------------------------------------------ */
+
+const char *attn_rows_written_name(const struct attn_column *column)
+{
+    return strcmp(column->name, "id") == 0 ? "token_id" : column->name;
+}
+
 /* --- Lines ------------------------------------------------------------------------------------ */
 
 /* Reads the value of KEY, if it is one of a row. */
@@ -237,7 +244,8 @@ static enum attn_status read_member(struct attn_rows_reader *reader, struct attn
     size_t c = 0;
 
     *is_good = true;
-    while (c < options->n_column && !attn_json_equals(key, options->columns[c].name))
+    while (c < options->n_column &&
+           !attn_json_equals(key, attn_rows_written_name(&options->columns[c])))
         c++;
     if (c == options->n_column && !attn_json_equals(key, "error"))
         return attn_json_skip(json, err);

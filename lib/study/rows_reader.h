@@ -13,6 +13,9 @@
 
 struct attn_rows_reader;
 
+/* The name of COLUMN in these files: `id` is the item's, so a token's is `token_id`. */
+const char *attn_rows_written_name(const struct attn_column *column);
+
 struct attn_rows_options {
     const char *path;
     bool is_csv;                       /* else JSON Lines */
