@@ -273,7 +273,8 @@ static enum attn_status find(void *user, const struct attn_item *item, bool is_s
     (void)is_second;
     if (!has_row_each(collecting, item)) {
         ATTN_TRY(find_position(collecting, item, result, &position, err));
-        put_position(row, result->labels, position);
+        if (!result->predictions.are_of_whole)
+            put_position(row, result->labels, position);
     }
     ATTN_TRY(attn_rows_begin(&rows, "run", &answer->table, err));
     ATTN_TRY(append_top(result, position, row, &rows, err));
