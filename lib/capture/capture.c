@@ -229,36 +229,36 @@ const struct attn_trace *attn_capture_trace(const struct attn_capture *capture)
     return capture ? &capture->trace : NULL;
 }
 
-const float *attn_capture_block(const struct attn_capture *capture, enum attn_site site, int layer)
+const float *attn_capture_block(const struct attn_capture *capture, enum attn_site site, int block)
 {
-    capture = stack_of(capture, &layer);
-    return has_slot(capture, site, layer) ? slot_of(capture, site, layer)->values : NULL;
+    capture = stack_of(capture, &block);
+    return has_slot(capture, site, block) ? slot_of(capture, site, block)->values : NULL;
 }
 
 const float *attn_capture_block_head(const struct attn_capture *capture, enum attn_site site,
-                                     int layer, int head)
+                                     int block, int head)
 {
-    const float *tensor = attn_capture_block(capture, site, layer);
+    const float *tensor = attn_capture_block(capture, site, block);
     const struct attn_selection *selection;
 
     if (!tensor || !attn_site_has_heads(site))
         return NULL;
-    selection = stack_of(capture, &layer)->selection;
-    if (!has_head(selection, site, layer, head))
+    selection = stack_of(capture, &block)->selection;
+    if (!has_head(selection, site, block, head))
         return NULL;
-    return tensor + n_head_before(selection, site, layer, head) * n_row_of(selection, site, layer) *
-                        width_of(selection, site, layer);
+    return tensor + n_head_before(selection, site, block, head) * n_row_of(selection, site, block) *
+                        width_of(selection, site, block);
 }
 
-bool attn_capture_block_has_cell(const struct attn_capture *capture, enum attn_site site, int layer,
+bool attn_capture_block_has_cell(const struct attn_capture *capture, enum attn_site site, int block,
                                  size_t i)
 {
     const struct slot *slot;
 
-    capture = stack_of(capture, &layer);
-    if (!has_slot(capture, site, layer))
+    capture = stack_of(capture, &block);
+    if (!has_slot(capture, site, block))
         return false;
-    slot = slot_of(capture, site, layer);
+    slot = slot_of(capture, site, block);
     if (!slot->cells)
         return slot->values;
     return i < slot->n && (slot->cells[i / 8] >> i % 8 & 1) != 0;

@@ -189,6 +189,7 @@ double attn_answer_right(const struct attn_answer *answer, const float *logits)
     /* another span differs in its begin or its end */
     begin = largest_other(logits, n, 2, answer->target);
     end = largest_other(logits + 1, n, 2, answer->target_last);
-    return attn_verdict(target, fmax(begin + fmax(end, (double)logits[2 * answer->target_last + 1]),
-                                     end + fmax(begin, (double)logits[2 * answer->target])));
+    return attn_verdict(target,
+                        fmax(begin + fmax(end, (double)logits[2 * (size_t)answer->target_last + 1]),
+                             end + fmax(begin, (double)logits[2 * (size_t)answer->target])));
 }

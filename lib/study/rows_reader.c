@@ -148,17 +148,15 @@ static bool read_real(const char *text, size_t size, double *value)
     return attn_parse_double(text, size, value);
 }
 
-/* Appends the numbers of TEXT [size], "[1, 2]", to the list; TYPE is that of the column. */
-static enum attn_status read_list(struct attn_rows_reader *reader, enum attn_value_type type,
-                                  const char *text, size_t size, struct attn_cell *cell,
-                                  bool *is_good, struct attn_error *err)
+/* Appends the numbers of TEXT [size], "[1, 2]", to the list of CELL, whose type is set. */
+static enum attn_status read_list(struct attn_rows_reader *reader, const char *text, size_t size,
+                                  struct attn_cell *cell, bool *is_good, struct attn_error *err)
 {
     struct attn_json_reader json = attn_json_reader_init(text, size, reader->options.path);
     struct attn_json_token token;
 
-    *cell = attn_cell_missing();
-    cell->type = type;
     cell->integer = (int64_t)reader->n_list;
+    cell->size = 0;
     *is_good =
         attn_json_next(&json, &token, NULL) == ATTN_OK && token.type == ATTN_JSON_ARRAY_BEGIN;
     while (*is_good && attn_json_next(&json, &token, NULL) == ATTN_OK &&
@@ -168,7 +166,7 @@ static enum attn_status read_list(struct attn_rows_reader *reader, enum attn_val
         ATTN_TRY(attn_grow((void **)&reader->list, &reader->list_capacity, reader->n_list + 1,
                            sizeof *reader->list, err));
         number = &reader->list[reader->n_list];
-        if (type == ATTN_VALUE_LIST)
+        if (cell->type == ATTN_VALUE_LIST)
             *is_good =
                 token.type == ATTN_JSON_NUMBER &&
                 attn_parse_int(token.text, token.size, INT64_MIN, INT64_MAX, &number->integer);
@@ -209,8 +207,9 @@ static enum attn_status read_cell(struct attn_rows_reader *reader, enum attn_val
         *is_good = value->type == ATTN_JSON_STRING;
         return attn_buffer_check(&reader->texts, err);
     }
+    cell->type = type;
     if (attn_value_is_list(type))
-        return read_list(reader, type, text, size, cell, is_good, err);
+        return read_list(reader, text, size, cell, is_good, err);
     if (type == ATTN_VALUE_REAL) {
         *is_good = value->type == ATTN_JSON_NULL || read_real(text, size, &real);
         *cell = attn_cell_real(real);
@@ -252,9 +251,9 @@ static enum attn_status read_member(struct attn_rows_reader *reader, struct attn
     if (c < options->n_column && attn_value_is_list(options->columns[c].type) && !options->is_csv) {
         ATTN_TRY(attn_json_skip(json, err));
         rest += strspn(rest, ": ");
-        return read_list(reader, options->columns[c].type, rest,
-                         (size_t)(json->text + json->offset - rest), &reader->cells[c], is_good,
-                         err);
+        reader->cells[c].type = options->columns[c].type;
+        return read_list(reader, rest, (size_t)(json->text + json->offset - rest),
+                         &reader->cells[c], is_good, err);
     }
     ATTN_TRY(attn_json_next(json, &value, err));
     if (c < options->n_column)

@@ -653,7 +653,7 @@ static bool find_index(int index, int all, size_t n, struct range *range)
     return true;
 }
 
-enum attn_status attn_selection_add_block(struct attn_selection *selection, int layer, int head,
+enum attn_status attn_selection_add_block(struct attn_selection *selection, int block, int head,
                                           struct attn_error *err)
 {
     const struct attn_dims *dims;
@@ -662,12 +662,12 @@ enum attn_status attn_selection_add_block(struct attn_selection *selection, int 
     if (!attn_is_given(selection, "selection", err))
         return ATTN_INVALID;
     dims = &selection->dims;
-    if (!find_index(layer, ATTN_ALL_LAYERS, dims->n_layer, &layers) ||
+    if (!find_index(block, ATTN_ALL_LAYERS, dims->n_layer, &layers) ||
         !find_index(head, ATTN_ALL_HEADS, dims->n_head, &heads))
         return attn_error_set(err, ATTN_INVALID,
                               "there is no head '%d.%d', expected layers from 0 to %zu and heads "
                               "from 0 to %zu",
-                              layer, head, dims->n_layer - 1, dims->n_head - 1);
+                              block, head, dims->n_layer - 1, dims->n_head - 1);
     if (!selection->has_chosen_heads)
         memset(selection->heads, 0, dims->n_layer * dims->n_head);
     keep_heads(selection->heads, dims->n_head, layers, heads);
@@ -916,15 +916,15 @@ static size_t n_kv_head(const struct attn_selection *selection, int layer)
 }
 
 int attn_selection_block_shape(const struct attn_selection *selection, enum attn_site site,
-                               int layer, size_t shape[3])
+                               int block, size_t shape[3])
 {
-    selection = part_of(selection, &layer);
+    selection = part_of(selection, &block);
     const struct attn_dims *dims = attn_selection_dims(selection);
     size_t width;
 
     shape[0] = shape[1] = shape[2] = 0;
     if (!dims || (unsigned)site >= ATTN_N_SITE ||
-        (attn_site_is_in_layer(site) && (layer < 0 || (size_t)layer >= dims->n_layer)))
+        (attn_site_is_in_layer(site) && (block < 0 || (size_t)block >= dims->n_layer)))
         return 0;
     width = attn_site_width(site, dims);
     switch (attn_site_layout(site)) {
@@ -938,24 +938,24 @@ int attn_selection_block_shape(const struct attn_selection *selection, enum attn
         return 2;
     case ATTN_LAYOUT_PAIRS:
         shape[0] = attn_selection_n_row(selection, site);
-        shape[1] = attn_site_n_column(site, dims, layer);
+        shape[1] = attn_site_n_column(site, dims, block);
         return 2;
     case ATTN_LAYOUT_QUERY:
         shape[0] = selection->n_query;
-        shape[1] = attn_selection_n_head(selection, layer);
+        shape[1] = attn_selection_n_head(selection, block);
         break;
     case ATTN_LAYOUT_KEY:
-        shape[0] = attn_site_n_key(dims, layer);
-        shape[1] = n_kv_head(selection, layer);
+        shape[0] = attn_site_n_key(dims, block);
+        shape[1] = n_kv_head(selection, block);
         break;
     case ATTN_LAYOUT_MATRIX:
-        shape[0] = attn_selection_n_head(selection, layer);
+        shape[0] = attn_selection_n_head(selection, block);
         shape[1] = selection->n_query;
-        shape[2] = attn_site_n_key(dims, layer);
+        shape[2] = attn_site_n_key(dims, block);
         return 3;
     case ATTN_LAYOUT_HEADS:
     case ATTN_LAYOUT_RANK:
-        shape[0] = attn_selection_n_head(selection, layer);
+        shape[0] = attn_selection_n_head(selection, block);
         shape[1] = selection->n_query;
         if (attn_site_layout(site) == ATTN_LAYOUT_HEADS)
             return 2;
