@@ -565,7 +565,7 @@ hooks: ## let git check the form of commit messages
 	@ln -sf "$(CURDIR)/tests/tools/commit_msg.sh" "$$(git rev-parse --git-path hooks)/commit-msg"
 
 lint: deps-lint ## check layers, symbols, headers, hardening, format, and run clang-tidy
-	@$(MAKE) -k -O layers symbols headers hardening links reference-check format-check binding-check fixtures-check tidy
+	@$(MAKE) -k -O layers symbols headers hardening links reference-check format-check binding-check fixtures-check abi-check tidy
 	@echo 'lint: nothing found'
 
 layers: $(LIB_OBJECTS) $(CMD_OBJECTS) ## check which file may use what (the layers), and which defines what
@@ -582,6 +582,12 @@ headers: $(BUILD)/libraries.cflags ## check that every header stands alone
 
 hardening: $(BUILD)/attn-cli $(BUILD)/libattn.so ## check that what is built is protected
 	@tests/tools/check_hardening.sh
+
+abi-check: ## compare attn.h with the ABI of the last release, if abidiff is there
+	@tests/tools/check_abi.sh
+
+abi: ## keep the ABI of a new version, which later versions with its ATTN_ABI are compared with
+	@tests/tools/check_abi.sh --keep
 
 gallery: all ## renew the pictures of the manual's gallery, and write build/gallery.html
 	@tests/tools/make_gallery.sh
@@ -816,7 +822,7 @@ help: ## list the targets
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh bench bench-cold bench-wasm check-python check-compare check-ctypes binding binding-check probes translations test-threaded check \
-    compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers hardening links gallery reference reference-check site format format-check tidy man install uninstall deps \
+    compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers abi abi-check hardening links gallery reference reference-check site format format-check tidy man install uninstall deps \
     deps-build deps-test deps-draw deps-pictures deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -56,7 +56,7 @@ apt install --no-install-recommends $(cd "$root" && ls packages/*.deb | sed 's|^
 [ "$(inside dpkg-query -W -f '${Version}' attn-cli)" = "$version-2" ]
 use
 say "upgraded to $version-2 and used"
-apt purge attn-cli libattn2 libattn-dev python3-attn
+apt purge attn-cli libattn3 libattn-dev python3-attn
 rm -r "$root/packages"
 list | diff "$before" - || { say "FAILED: the lines above were left or lost"; exit 1; }
 say 'removed: nothing is left'

@@ -23,5 +23,5 @@ sed -e "s/@VERSION@/$version/" -e "s/@DATE@/$(date -R -u -d "@$(stat -c %Y lib/b
     debian/changelog.in >debian/changelog
 rm debian/changelog.in
 # dpkg-gensymbols refuses a library that lacks one of them.
-sed -e "1i libattn.so.2 libattn2 #MINVER#" -e "s/.* / /; s/$/@Base $version/" tests/install/symbols >debian/libattn2.symbols
+sed -e "1i libattn.so.3 libattn3 #MINVER#" -e "s/.* / /; s/$/@Base $version/" tests/install/symbols >debian/libattn3.symbols
 dpkg-buildpackage -us -uc -F "${@:4}"

@@ -7,7 +7,8 @@
  *     request.input.text = "Once upon a time", request.input.n_text = 16;
  *     attn_host_open("fable", NULL, &host, &err);
  *     attn_run_capture(host, &request, &capture, &result, &err);
- *     attn_capture_block_head(capture, ATTN_SITE_PATTERN, 2, 1);    // float [T, T]
+ *     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = 2, .head = 1};
+ *     attn_capture_head(capture, &at);    // float [T, T]
  *
  * The library never prints, never exits, and keeps no global state. Every call that can fail
  * returns an enum attn_status and says more in a struct attn_error (base/status.h).

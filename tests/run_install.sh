@@ -68,6 +68,48 @@ lays_out_structs_as_the_python_binding_does() {
     return 1
 }
 
+# In a copy of the headers, whose ABI 8 was released as 9.0.0, each line makes a change: file, sed, what must be said of it.
+keeps_the_abi_of_a_release() {
+    local tree=$scratch/tree file edit expected
+    command -v abidiff >/dev/null || { echo "skipped ${FUNCNAME[0]}: abidiff is missing" && return; }
+    mkdir "$tree" && cp --parents $(find lib -name '*.h') tests/tools/check_abi.sh tests/install/* "$tree" || return
+    set_abi() { sed -i -E "s/(define ATTN_ABI ).*/\1$1/; s/(define ATTN_VERSION ).*/\1\"$2\"/" "$tree/lib/base/version.h"; }
+    set_abi 8 9.0.0
+    "$tree/tests/tools/check_abi.sh" --keep >"$scratch/seen" && [ -e "$tree/tests/install/abi-8-9.0.0.xml.gz" ] || return
+    while IFS='|' read -r file edit expected; do
+        cp "$tree/$file" "$scratch/whole" && sed -i "$edit" "$tree/$file"
+        ! cmp -s "$tree/$file" "$scratch/whole" || { echo "$file: nothing to change by $edit" && return 1; }
+        if "$tree/tests/tools/check_abi.sh" >"$scratch/seen" 2>&1; then
+            [ "$expected" = nothing ]
+        else
+            grep -q "$expected" "$scratch/seen"
+        fi || { echo "$edit: expected $expected" && cat "$scratch/seen" && return 1; }
+        cp "$scratch/whole" "$tree/$file"
+    done <<'CHANGES'
+lib/run/request.h|s/attn_progress_fn on_progress;/int more;&/|on_progress__at.*from value
+lib/run/request.h|/struct attn_request.{/,/}/s/^};/int more;};/|nothing
+lib/run/request.h|s/void \*user;.*/int user;/|attn_request__user.*was changed
+lib/trace/dims.h|s/const void \*later/int more;&/|attn_dims__sizeof.*from value
+lib/trace/dims.h|s/const void \*later.4./int more;const void *later[3]/|nothing
+lib/trace/dims.h|s/size_t n_layer/int n_layer/|attn_dims__n_layer.*was changed
+lib/trace/model_stack.h|s/ATTN_STACK_CROSS = 3/ATTN_STACK_CROSS = 4/|ATTN_STACK_CROSS.*from value
+lib/trace/model_stack.h|s/ATTN_STACK_CROSS = 3/&,ATTN_STACK_MORE=4/|nothing
+lib/trace/location.h|s/int head;/&int more;/|attn_location.*changed
+lib/base/version.h|s/attn_version.void/attn_version(int more/|attn_version.*was changed
+tests/install/symbols|/attn_version/d|function__attn_version
+lib/base/version.h|s/ABI 8/ABI 7/|ATTN_ABI is 7, that of 9.0.0 was 8
+CHANGES
+    ! "$tree/tests/tools/check_abi.sh" --keep >"$scratch/seen" && grep -q 'expected one after 9.0.0' "$scratch/seen" || return
+    sed -i 's/attn_progress_fn on_progress;/int more;&/' "$tree/lib/run/request.h" && set_abi 8 9.0.1
+    ! "$tree/tests/tools/check_abi.sh" --keep >"$scratch/seen" && grep -q 'compiled with 9.0.0 breaks' "$scratch/seen" || return
+    set_abi 9 9.0.0
+    "$tree/tests/tools/check_abi.sh" >"$scratch/seen" && ! "$tree/tests/tools/check_abi.sh" --keep >"$scratch/seen" || return
+    set_abi 9 9.0.1
+    ! "$tree/tests/tools/check_abi.sh" >"$scratch/seen" && grep -q 'make abi' "$scratch/seen" &&
+        "$tree/tests/tools/check_abi.sh" --keep >"$scratch/seen" && (cd "$tree" && ls tests/install/abi*) >"$scratch/seen" &&
+        [ "$(cat "$scratch/seen")" = tests/install/abi-9-9.0.1.xml.gz ]
+}
+
 finds_the_installed_models() {
     (cd "$scratch" && env -i "$prefix/bin/attn-cli" completion --models) |
         LC_ALL=C sort >"$scratch/seen"
@@ -144,7 +186,7 @@ uninstalls_every_file_and_folder() {
 }
 
 tests=(installs_the_listed_files installs_headers_that_are_whole runs_a_program_in_another_language
-    lays_out_structs_as_the_python_binding_does finds_the_installed_models
+    lays_out_structs_as_the_python_binding_does keeps_the_abi_of_a_release finds_the_installed_models
     finds_no_models_of_a_stranger runs_programs_linked_with_the_shared_library runs_programs_linked_with_the_archive
     names_no_DESTDIR_in_what_it_installs lets_everybody_read_what_it_installs
     refuses_a_path_that_the_shell_would_split uninstalls_every_file_and_folder)

@@ -72,7 +72,7 @@ struct attn_column {
     const char *totals;   /* of ATTN_ROLE_PART: texts of rows that others are compared with, with
                              blanks between them, the sum of all parts first: "sum model" */
     enum attn_column_role role;
-    const void *later[1]; /* NULL: room for fields of later versions */
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 #endif

@@ -13,8 +13,8 @@
 #define ATTN_VERSION "0.3.0"
 
 /* The version of the binary interface, incremented when programs that use attn.h must be recompiled
- * (attn.h has the rule). The shared library is named after it: libattn.so.2. */
-#define ATTN_ABI 2
+ * (attn.h has the rule). The shared library is named after it: libattn.so.3. */
+#define ATTN_ABI 3
 
 /* The day of that version, printed in the manual page; change both together. */
 #define ATTN_VERSION_DATE "2026-11-22"

@@ -66,12 +66,12 @@ struct attn_request {
     struct attn_request_edits edits;
     struct attn_request_predict predict;
     struct attn_request_outputs outputs;
-    bool is_once; /* of attn_run_prepare: the run is performed before anything else is asked of it,
-                     so that an encoder reads the source there, and not twice */
 
     attn_note_fn on_note;         /* gets what is odd and no failure; or NULL */
     attn_progress_fn on_progress; /* of experiments: how many runs of how many are done; or NULL */
     void *user;                   /* for these */
+    bool is_once; /* of attn_run_prepare: the run is performed before anything else is asked of it,
+                     so that an encoder reads the source there, and not twice */
 };
 
 #define ATTN_REQUEST_DEFAULT                                                                       \

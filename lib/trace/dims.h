@@ -30,7 +30,7 @@ struct attn_dims {
                                         all of its model. Borrowed */
     size_t n_expert, n_expert_used;  /* N, K; 0: no layer has experts */
     const struct attn_dims *encoder; /* of a selection of two stacks (model_stack.h). Borrowed */
-    const void *later[1];            /* NULL: room for fields of later versions */
+    const void *later[4];            /* NULL: room for fields of later versions */
 };
 
 #endif

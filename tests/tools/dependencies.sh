@@ -96,6 +96,7 @@ missing() {
         has_program strace || echo strace
         [ -e /usr/share/i18n/locales/de_DE ] || echo locales
         has_program pdftotext || echo poppler-utils
+        has_program abidiff || echo abigail-tools
         ;;
     draw) # what --png and --pdf use at run time
         has_shared libpangocairo-1.0.so.0 || echo libpangocairo-1.0-0

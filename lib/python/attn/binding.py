@@ -3,7 +3,7 @@ from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_char, c_d
                     c_int32, c_int64, c_size_t, c_ubyte, c_uint, c_uint16, c_uint32, c_uint64, c_void_p,
                     sizeof)
 
-ATTN_ABI = 2
+ATTN_ABI = 3
 
 ATTN_OK = 0
 ATTN_NO_MEMORY = 1
@@ -1059,7 +1059,7 @@ attn_column._fields_ = [
     ("quantity", c_char_p),
     ("totals", c_char_p),
     ("role", c_int),
-    ("later", c_void_p * 1),
+    ("later", c_void_p * 4),
 ]
 attn_cell._fields_ = [
     ("type", c_int),
@@ -1096,7 +1096,7 @@ attn_dims._fields_ = [
     ("n_expert", c_size_t),
     ("n_expert_used", c_size_t),
     ("encoder", POINTER(attn_dims)),
-    ("later", c_void_p * 1),
+    ("later", c_void_p * 4),
 ]
 attn_mask_matrix._fields_ = [
     ("cells", POINTER(c_ubyte)),
@@ -1564,10 +1564,10 @@ attn_request._fields_ = [
     ("edits", attn_request_edits),
     ("predict", attn_request_predict),
     ("outputs", attn_request_outputs),
-    ("is_once", c_bool),
     ("on_note", attn_note_fn),
     ("on_progress", attn_progress_fn),
     ("user", c_void_p),
+    ("is_once", c_bool),
 ]
 attn_result._fields_ = [
     ("n_token", c_size_t),
