@@ -18,7 +18,8 @@ struct lens_args {
 static const struct option lens_rows[] = {
     OPTION_TEXT("queries", "SPEC", struct lens_args, queries,
                 "positions to read at, numbers or words of the text; default: -1, the last, for an "
-                "encoder the mask, for a picture [CLS]. An item is read at one"),
+                "encoder the mask, for a picture [CLS], for a classifier the token that it reads. "
+                "An item is read at one"),
     OPTION_NUMBER("top", "K", struct lens_args, top, 1, INT32_MAX,
                   "print the K most probable tokens, or labels of a picture, of each reading; "
                   "default: 3"),

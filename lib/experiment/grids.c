@@ -171,34 +171,47 @@ static bool has_one_position(const struct attn_table *table)
     return position < SIZE_MAX;
 }
 
-/* Means over texts or items have no positions. Each item has a target of its own. */
+/* Whether the first row of TABLE has no probability: a score has none. */
+static bool lacks_prob(const struct attn_table *table)
+{
+    const size_t prob = table ? attn_table_find(table, "prob") : SIZE_MAX;
+
+    return prob < SIZE_MAX && attn_table_n_row(table) > 0 &&
+           attn_table_cell(table, 0, prob).type == ATTN_VALUE_MISSING;
+}
+
+/* Means over texts or items have no positions, nor has a classifier that reads all rows at once.
+ * Each item has a target of its own. */
 void attn_lens_grid(const struct attn_lens_args *args, const struct attn_table *table,
                     char words[ATTN_GRID_WORDS_SIZE], struct attn_table_grid *grid)
 {
     const bool is_of_many = args->study, has_items = attn_study_is_of_items(args->study);
-    const bool has_target = args->answer.target || args->answer.target_id || has_items;
+    const bool has_target = args->answer.target || args->answer.target_id || has_items ||
+                            (table && attn_table_find(table, "place") == SIZE_MAX);
     const bool has_foil = !has_items && (args->answer.foil || args->answer.foil_id);
+    const bool has_position =
+        !is_of_many && !(table && attn_table_find(table, "position") == SIZE_MAX);
 
     *grid = (struct attn_table_grid){.rows = "layer",
                                      .positions = "position",
                                      .is_stream = !args->reads_heads,
                                      .cells = has_target || is_of_many ? NULL : "token"};
     if (args->reads_heads) {
-        grid->detail = is_of_many ? NULL : "position";
+        grid->detail = has_position ? "position" : NULL;
         grid->columns = "head";
         grid->values = "logit";
         grid->asked = "by what each head adds alone";
     } else {
         grid->detail = "site";
-        grid->columns = is_of_many ? "place" : "position";
-        grid->values = "prob";
+        grid->columns = has_position ? "position" : "place";
+        grid->values = lacks_prob(table) ? "logit" : "prob";
         grid->asked = "read after each layer";
     }
-    if (!args->reads_heads && is_of_many && has_target) {
+    if (!args->reads_heads && !has_position && has_target) {
         grid->detail = NULL;
         grid->columns = "site";
     }
-    if (!args->reads_heads && has_target && (is_of_many || has_one_position(table)))
+    if (!args->reads_heads && has_target && (!has_position || has_one_position(table)))
         grid->figure = ATTN_FIGURE_CURVE; /* one number a layer */
     if (has_foil)
         grid->values = "logit_diff";

@@ -8,6 +8,7 @@
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
 #include "forward/session_internal.h"
+#include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
@@ -70,7 +71,8 @@ struct lens {
     attn_site_set sites; /* in addition to resid_pre of all layers and resid_post of the last */
     struct attn_answer answer;
     size_t n_query, top;
-    bool is_whole;              /* a classifier that reads all rows at once */
+    bool is_whole;              /* a classifier that gets all rows at once */
+    size_t pooled;              /* and reads this one, if it does not read their mean */
     float *stream;              /* [n_query, D] the output of one head */
     double *scratch;            /* [d_value + 2 D] for a head */
     float *logits;              /* [V] */
@@ -101,6 +103,20 @@ static enum attn_status check_args(const void *args, struct attn_error *err)
     return attn_error_set(err, ATTN_INVALID, "`foil` needs `target`, which it is compared with");
 }
 
+/* Whether a classifier reads several rows at once, so that a position has no reading. */
+static bool reads_mean(const struct attn_config *config)
+{
+    return config->is_sentence || config->pooling == ATTN_POOLING_MEAN ||
+           config->pooling == ATTN_POOLING_FIRST_AND_MEAN;
+}
+
+/* Whether the tokens decide which row a classifier reads. */
+static bool reads_by_token(const struct attn_config *config)
+{
+    return config->pooling == ATTN_POOLING_LAST ||
+           (config->pooling == ATTN_POOLING_PROJECTED && config->n_token > 0);
+}
+
 /* Reads the sites of the request, which must be those of the stream, and its queries. */
 static enum attn_status choose(void *state, struct attn_error *err)
 {
@@ -108,6 +124,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
     struct attn_request *request = &lens->frame.request;
     const struct attn_config *config = lens->frame.config;
     const bool is_sum = config->norm_place == ATTN_NORM_SUM;
+    const bool has_queries =
+        request->selection.queries || (lens->frame.item && lens->frame.item->queries);
     const attn_site_set allowed =
         ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
         (is_sum ? ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_MID) |
@@ -115,8 +133,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
                 : ATTN_SITE_BIT(ATTN_SITE_RESID_MID) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST));
 
     lens->args = lens->frame.args;
-    lens->is_whole = config->pooling > ATTN_POOLING_FIRST &&
-                     (config->pooling != ATTN_POOLING_PROJECTED || config->n_token > 0);
+    lens->is_whole = reads_mean(config) || (reads_by_token(config) && !has_queries);
     if (config->task == ATTN_TASK_SPANS)
         return attn_error_set(
             err, ATTN_INVALID, "a lens reads one row at a time, and '%s' answers with spans of two",
@@ -127,8 +144,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
         attn_error_hint(err, "`queries 1` reads the token at position 1");
         return ATTN_INVALID;
     }
-    if (lens->is_whole &&
-        (request->selection.queries || (lens->frame.item && lens->frame.item->queries)))
+    if (reads_mean(config) && has_queries)
         return attn_error_set(
             err, ATTN_INVALID,
             "`queries` name positions, and the classifier of '%s' reads all %s at once",
@@ -202,6 +218,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     const size_t n_vocab = config->n_vocab;
 
     lens->n_query = attn_selection_n_query(frame->run->selection);
+    lens->pooled = attn_config_pooled_row(config, frame->run->text.ids, frame->run->text.n);
     if (frame->item && lens->n_query != 1 && !lens->is_whole) {
         return attn_refuse(err, ATTN_STAGE_INPUT, "`queries` '%s' are %zu positions, expected one",
                            attn_quote_string(frame->request.selection.queries).text, lens->n_query);
@@ -240,8 +257,10 @@ static uint64_t hidden(const void *state)
     const bool is_mean = lens->is_mean || lens->frame.item || lens->frame.is_one_of_many;
     uint64_t hidden = ATTN_COLUMN_BIT(reads_heads ? SITE : HEAD);
 
+    if (lens->is_mean || reads_mean(lens->frame.config))
+        hidden |= ATTN_COLUMN_BIT(POSITION);
     if (lens->is_mean)
-        hidden |= ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(ID) | ATTN_COLUMN_BIT(TOKEN);
+        hidden |= ATTN_COLUMN_BIT(ID) | ATTN_COLUMN_BIT(TOKEN);
     if (has_target)
         hidden |= ATTN_COLUMN_BIT(PLACE) | ATTN_COLUMN_BIT(ID) | ATTN_COLUMN_BIT(TOKEN) |
                   ATTN_COLUMN_BIT(is_mean ? RANK : MEAN_RANK);
@@ -364,7 +383,7 @@ static enum attn_status read_queries(struct lens *lens, struct reading reading, 
     for (size_t i = 0, query = 0; i < n; i++, query++) {
         while (!attn_selection_has_query(frame->selection, query))
             query++;
-        reading.position = query;
+        reading.position = lens->is_whole ? lens->pooled : query;
         ATTN_TRY(feed(lens, rows, i, err));
         find_values(lens);
         if (!lens->is_mean)

@@ -33,9 +33,9 @@ struct attn_lens_args {
 #define ATTN_LENS_ARGS_DEFAULT ((struct attn_lens_args){.size = sizeof(struct attn_lens_args)})
 
 /*
- * Reads at the queries of REQUEST (NULL: the last position; the mask of an encoder; [CLS] of a
- * classifier of pictures; a classifier that reads all patches takes no queries). Its sites may add
- * resid_mid and resid_post to resid_pre of all layers. The table has the columns
+ * Reads at the queries of REQUEST (NULL: the last position; the mask of an encoder; the position
+ * that a classifier reads; a classifier that reads a mean has no position and takes no queries).
+ * Its sites may add resid_mid and resid_post to resid_pre of all layers. The table has the columns
  *
  *     layer, site, position, place, id, token, prob          place 1: the most probable
  *     layer, site, position, rank, prob, logit               with a target; rank 1: most probable
