@@ -567,8 +567,14 @@ enum attn_status attn_lens_over(struct attn_host *host, const struct attn_reques
     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
     struct attn_request asked = *request;
     struct attn_buffer places = {0};
+    const struct attn_model *model = attn_host_model(host);
     enum attn_status status;
 
+    if (model && (attn_model_config(model)->task == ATTN_TASK_SPANS ||
+                  reads_mean(attn_model_config(model)))) {
+        *lens = NULL;
+        return ATTN_OK;
+    }
     append_places(table, &places);
     asked.selection.queries = attn_buffer_string(&places);
     asked.on_note = NULL; /* the experiment has emitted these notes */
