@@ -339,6 +339,41 @@ static void describe_means(const struct question *question, char means[MEANS_SIZ
     grid->n_text = strlen(means);
 }
 
+/* Returns the label ID, or the text of token ID, in NAME; NULL if neither is known. */
+static const char *name_id(const struct question *question, int64_t id, char name[ANSWER_NAME_SIZE])
+{
+    const struct attn_model *model = attn_host_model(question->host);
+    const struct attn_config *config = model ? attn_model_config(model) : NULL;
+    const struct attn_tokenizer *tokenizer = NULL;
+    const char *bytes = NULL;
+    size_t size = 0, used = 0;
+
+    if (!config || question->request.predict.n_label > 0 || id < 0 || (size_t)id >= config->n_vocab)
+        return NULL;
+    if (config->labels)
+        bytes = config->labels[id], size = bytes ? strlen(bytes) : 0;
+    else if (config->task == ATTN_TASK_VOCABULARY &&
+             attn_host_tokenizer(question->host, &tokenizer, NULL) == ATTN_OK)
+        bytes = attn_tokenizer_token(tokenizer, (int32_t)id, &size);
+    if (!bytes)
+        return NULL;
+    attn_fixed_text_append(name, ANSWER_NAME_SIZE, &used, "%.*s", (int)size, bytes);
+    return name;
+}
+
+/* Names the answer of the question in TEXT, with labels and tokens by their texts. */
+static void name_answer(const struct question *question, struct answer_args asked,
+                        char text[ANSWER_NAME_SIZE])
+{
+    char target[ANSWER_NAME_SIZE], foil[ANSWER_NAME_SIZE];
+
+    if (!asked.target)
+        asked.target = name_id(question, asked.target_id, target);
+    if (!asked.foil)
+        asked.foil = name_id(question, asked.foil_id, foil);
+    answer_name(&asked, text);
+}
+
 enum attn_status question_write(struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
@@ -365,7 +400,7 @@ enum attn_status question_write(struct question *question, struct attn_error *er
         if (asked.metric < 0) /* of items without a target: "difference", "nats" */
             snprintf(answer, sizeof answer, "%s", sum->metric);
         else
-            answer_name(&asked, answer);
+            name_answer(question, asked, answer);
         grid.answer = answer;
         grid.metric = asked.metric < 0 ? sum->metric : answer_metric(&asked);
         grid.target = asked.target;
