@@ -166,7 +166,8 @@ static void push_map(struct attn_json_writer *json, const struct attn_table_draw
                                                                                       : "grid");
     attn_json_bool(attn_json_key(json, "is_pairs"), grid->is_pairs);
     attn_json_text(attn_json_key(json, "cell"), has_cells ? grid->cells : NULL);
-    attn_json_bool(attn_json_key(json, "is_ranked"), !grid->is_sequence && !has_cells);
+    attn_json_bool(attn_json_key(json, "is_ranked"),
+                   !grid->is_sequence && !grid->is_stream && !has_cells);
     if (!is_plot) {
         push_axis(json, "rows", drawing->figure->rows);
         push_axis(json, "columns", drawing->figure->columns);

@@ -170,7 +170,8 @@ static void describe(const struct attn_prediction_args *args, struct attn_predic
     const struct attn_config *config = attn_model_config(args->model);
 
     found->has_labels = attn_predict_n_label(args->question) > 0;
-    found->is_in_place = config->is_encoder;
+    found->is_in_place =
+        config->is_encoder || (config->n_layer > 0 && config->attention[0].mask == ATTN_MASK_NONE);
     found->has_positions = args->positions;
     found->are_values = config->label_kind >= ATTN_LABELS_SCORE;
     found->are_spans = config->task == ATTN_TASK_SPANS;
