@@ -61,13 +61,11 @@ static enum attn_status check_output(const struct attn_many_task *task, struct a
         return ATTN_OK;
     if (task->options.has_surprisal)
         ATTN_TRY(attn_model_check_tokens(task->host->model, err));
-    if (attn_model_config(task->host->model)->output != ATTN_OUTPUT_NONE)
-        return is_masked(task) ? attn_masked_check(task->host->model, task->host->tokenizer, err)
-                               : ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, and %s one",
-                   attn_quote_string(attn_model_name(task->host->model)).text,
-                   task->options.has_surprisal ? "the surprisal needs" : "logits need");
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    ATTN_TRY(attn_run_check_output(
+        task->host->model,
+        task->options.has_surprisal ? "and the surprisal needs one" : "and logits need one", err));
+    return is_masked(task) ? attn_masked_check(task->host->model, task->host->tokenizer, err)
+                           : ATTN_OK;
 }
 
 /* Selects the watched sites with the heads and queries of RUN. *watched stays NULL if nothing is

@@ -33,26 +33,48 @@
 
 /* --- Preparing a sequence -------------------------------------------------------------------- */
 
-enum attn_status attn_run_check_question(const struct attn_model *model,
-                                         const struct attn_request_predict *question,
-                                         struct attn_error *err)
+/* Hints at what a model without an output layer has in its place. */
+static void hint_at_answer(const struct attn_config *config, struct attn_error *err)
 {
-    const struct attn_config *config = attn_model_config(model);
+    const struct attn_dims dims = attn_config_dims(config, 0);
+    const enum attn_site output = attn_site_of_output(&dims);
+    const bool has_output = (dims.sites & ATTN_SITE_BIT(output)) != 0;
 
-    if (!attn_predict_is_asked(question) || config->output != ATTN_OUTPUT_NONE)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, %s needs one",
-                   attn_quote_string(attn_model_name(model)).text,
-                   question->top > 0      ? "`top`"
-                   : question->n_next > 0 ? "`next`"
-                                          : "`target`");
     if (config->is_sentence)
         attn_error_hint(err, "`label 'a text'`, once or more, compares the text with others");
     else if (config->has_two_towers)
         attn_error_hint(
             err,
             "`image cat.png` with `label 'a cat'` and other labels compares a picture with texts");
+    else
+        attn_error_hint(err,
+                        "`sites %s` of a run prints the vectors that it makes, 'attn-cli inspect' "
+                        "lists what it has",
+                        attn_site_name(has_output ? output : ATTN_SITE_Z));
+}
+
+enum attn_status attn_run_check_output(const struct attn_model *model, const char *needs,
+                                       struct attn_error *err)
+{
+    if (attn_model_config(model)->output != ATTN_OUTPUT_NONE)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, %s",
+                   attn_quote_string(attn_model_name(model)).text, needs);
+    hint_at_answer(attn_model_config(model), err);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_run_check_question(const struct attn_model *model,
+                                         const struct attn_request_predict *question,
+                                         struct attn_error *err)
+{
+    return attn_predict_is_asked(question)
+               ? attn_run_check_output(model,
+                                       question->top > 0      ? "`top` needs one"
+                                       : question->n_next > 0 ? "`next` needs one"
+                                                              : "`target` needs one",
+                                       err)
+               : ATTN_OK;
 }
 
 /* With numbers instead of texts the vocabulary only gives labels: then it may be missing. */

@@ -58,6 +58,11 @@ enum attn_status attn_choose_queries(struct attn_selection *selection,
                                      const struct attn_request_selection *given,
                                      struct attn_error *err);
 
+/* Refuses MODEL if it has no output layer, which NEEDS needs: "`top` needs one". Hints at what it
+ * has instead. */
+enum attn_status attn_run_check_output(const struct attn_model *model, const char *needs,
+                                       struct attn_error *err);
+
 /* ATTN_INVALID if QUESTION needs logits and MODEL has no output layer. */
 enum attn_status attn_run_check_question(const struct attn_model *model,
                                          const struct attn_request_predict *question,

@@ -26,11 +26,7 @@ enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn
     const struct attn_model *model = attn_host_model(host);
 
     ATTN_TRY(attn_host_check_model(host, err));
-    if (attn_model_config(model)->output != ATTN_OUTPUT_NONE)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, and a prediction needs one",
-                   attn_quote_string(attn_model_name(model)).text);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    return attn_run_check_output(model, "and a prediction needs one", err);
 }
 
 struct attn_trial attn_trial_of(const struct attn_run *run)
