@@ -1,6 +1,6 @@
 /* head_metrics.c - the measures of where a head looks, from the rows of its pattern A: i is a
  * query, j a key. Without another word a measure is the mean over the rows that have such keys;
- * where keys are rows of a source, none has. */
+ * where keys are rows of a source, only those do that say so. */
 #include "analysis/metric.h"
 #include "base/elementary.h"
 #include "kernels/kernels.h"
@@ -25,11 +25,19 @@
 
 enum { N_ROW, ENTROPY, N_NORM, ENTROPY_NORM, N_ENTROPY_TERM };
 
+/* The mask of the keys of ROW, or NULL. */
+static const int32_t *mask_of(const struct attn_metric_row *row)
+{
+    if (!row->settings)
+        return NULL;
+    return row->is_cross ? row->settings->source_mask : row->settings->key_mask;
+}
+
 /* Cells of ROW without those that a mask of keys hides. */
 static size_t count_seen(const struct attn_metric_row *row)
 {
     const struct attn_row *cells = &row->cells;
-    const int32_t *mask = row->is_cross ? row->settings->source_mask : row->settings->key_mask;
+    const int32_t *mask = mask_of(row);
     size_t n = 0;
 
     if (!mask)
@@ -165,7 +173,7 @@ MEAN(first);
 static bool sees_some(const struct attn_metric_row *row, size_t first, size_t end)
 {
     const struct attn_row *cells = &row->cells;
-    const int32_t *mask = row->settings ? row->settings->key_mask : NULL;
+    const int32_t *mask = mask_of(row);
 
     for (size_t i = cells->keys ? 0 : first; i < cells->n; i++) {
         const size_t key = cells->keys ? (size_t)cells->keys[i] : i;
@@ -178,18 +186,45 @@ static bool sees_some(const struct attn_metric_row *row, size_t first, size_t en
     return false;
 }
 
-/* far: how hard a head looks at something that is not the first token, the previous one or the
- * token itself: the largest weight on another key, for queries that see one. */
-static bool far_row(const struct attn_metric_row *row, double *terms)
+/* The end of the keys that ROW sees. */
+static size_t end_of_keys(const struct attn_metric_row *row)
+{
+    const struct attn_row *cells = &row->cells;
+
+    return !cells->keys || cells->n == 0 ? cells->n : (size_t)cells->keys[cells->n - 1] + 1;
+}
+
+/* The largest weight on a place of the source that is neither its first nor its last: where heads
+ * look when nothing else fits, as at </s>. */
+static bool far_in_source(const struct attn_metric_row *row, double *terms)
+{
+    const int32_t *mask = mask_of(row);
+    size_t end = end_of_keys(row);
+
+    while (mask && end > 0 && mask[end - 1] == 0)
+        end--;
+    end -= end > 0;
+    return attn_metric_mean_of(attn_metric_largest(&row->cells, 1, end), sees_some(row, 1, end),
+                               terms);
+}
+
+/* The largest weight on a token that is not the first, the previous one or the query itself. */
+static bool far_in_text(const struct attn_metric_row *row, double *terms)
 {
     const size_t query = row->query, end = query > 0 ? query - 1 : 0;
     const struct attn_row *cells = &row->cells;
     const double before = attn_metric_largest(cells, 1, end);
     const double after = attn_metric_largest(cells, query + 1, SIZE_MAX);
-    const bool has_keys =
-        !row->is_cross && (sees_some(row, 1, end) || sees_some(row, query + 1, SIZE_MAX));
+    const bool has_keys = sees_some(row, 1, end) || sees_some(row, query + 1, SIZE_MAX);
 
     return attn_metric_mean_of(before > after || isnan(before) ? before : after, has_keys, terms);
+}
+
+/* far: how hard a head looks elsewhere: at something where heads do not look anyway, for queries
+ * that see such a key. */
+static bool far_row(const struct attn_metric_row *row, double *terms)
+{
+    return row->is_cross ? far_in_source(row, terms) : far_in_text(row, terms);
 }
 
 MEAN_AND_ROWS(far, ATTN_METRIC_NO_PLACES);
@@ -212,14 +247,6 @@ static bool induction_row(const struct attn_metric_row *row, double *terms)
 }
 
 MEAN_AND_ROWS(induction, ATTN_METRIC_REPETITIONS);
-
-/* The end of the keys that ROW sees. */
-static size_t end_of_keys(const struct attn_metric_row *row)
-{
-    const struct attn_row *cells = &row->cells;
-
-    return !cells->keys || cells->n == 0 ? cells->n : (size_t)cells->keys[cells->n - 1] + 1;
-}
 
 /* The mean of the weight on marks, over the queries that see some or have some before them. */
 static bool add_marks(const struct attn_metric_row *row, double *terms)

@@ -55,7 +55,8 @@
       "writes what it reads there: `attn-cli attribute` measures that")                            \
     X(FAR, 9, "far", far, 0, NULL, "largest weight elsewhere", false,                              \
       "the largest weight on a key that is neither the first, the previous nor the token itself, " \
-      "over rows that see such a key. It does not say on which one")                               \
+      "over rows that see such a key; of cross-attention, on a place of the source that is "       \
+      "neither its first nor its last. It does not say on which one")                              \
     X(N_DUPLICATE, 10, "n_duplicate", duplicate, 1, NULL, NULL, true,                              \
       "the number of rows in duplicate. A mean over few rows does not say what the head does "     \
       "elsewhere")                                                                                 \

@@ -1,9 +1,10 @@
 /*
  * screen_writer.c - the first screen of a run: its tokens; one head with its numbers, the one that
- * looks most at tokens other than the first token, the previous one or the token itself, which is a
- * place to start; and last, where a short terminal shows them, all heads as thumbnails, or as a map
- * with one cell a head where thumbnails have no room. A model of one or two heads has only these.
- * At most 60 lines, unless the terminal is narrow or the model has more layers.
+ * looks most at tokens other than the first token, the previous one or the token itself, or with a
+ * source the one that looks most at a place within it, which is a place to start; and last, where a
+ * short terminal shows them, all heads as thumbnails, or as a map with one cell a head where
+ * thumbnails have no room. A model of one or two heads has only these. At most 60 lines, unless the
+ * terminal is narrow or the model has more layers.
  *
  * Patterns are kept pooled to what a line holds, and of each head's context vectors what the table
  * will show; which head is drawn is known when all have come.
@@ -46,12 +47,26 @@ struct screen_writer {
     struct attn_text_panels *vectors; /* [n_layer] owns; z */
     enum attn_site site;              /* of the matrices */
     size_t n_token_line;
-    bool has_gap; /* above the last line */
+    bool has_gap;   /* above the last line */
+    bool has_cross; /* some matrices have the source as keys */
 };
 
 static bool has_all_heads(const struct screen_writer *w)
 {
     return w->levels->n <= MOST_HEADS;
+}
+
+static bool is_cross(const struct screen_writer *w, const struct attn_level_matrix *matrix)
+{
+    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
+
+    return dims->is_cross && dims->is_cross[attn_location_block(&matrix->at)];
+}
+
+/* Whether MATRIX may be the one that is drawn: with a source, one of cross-attention. */
+static bool may_be_drawn(const struct screen_writer *w, const struct attn_level_matrix *matrix)
+{
+    return has_all_heads(w) || !w->has_cross || is_cross(w, matrix);
 }
 
 static bool has_sinks(const struct screen_writer *w)
@@ -99,6 +114,24 @@ static enum attn_status end_model(struct screen_writer *w, size_t *n_line, struc
     return attn_heatmap_end_text(&w->map, 1, n_line, err);
 }
 
+/* Appends why the head of MATRIX is drawn: "(of all, it looks farthest: far 0.53". */
+static void append_reason(struct screen_writer *w, const struct attn_level_matrix *matrix,
+                          double far, char *note, size_t size, size_t *used)
+{
+    const bool is_of_source = is_cross(w, matrix);
+
+    if (far > 0)
+        attn_fixed_text_append(note, size, used, "(%s: far %.2f",
+                               is_of_source
+                                   ? "of all cross heads, it looks hardest within the source"
+                                   : "of all, it looks farthest",
+                               far);
+    else
+        attn_fixed_text_append(
+            note, size, used, "(no %shead looks beyond %s", is_of_source ? "cross " : "",
+            is_of_source ? "the ends of the source" : "the first, the previous and its own token");
+}
+
 /* Ends "layer 3, head 0: pattern, in percent (of all, it looks farthest: far 0.53; 0.31 on its
  * sink, 0.40 on average)", on one line or two. */
 static enum attn_status end_name(struct screen_writer *w, const struct attn_level_matrix *matrix,
@@ -108,12 +141,8 @@ static enum attn_status end_name(struct screen_writer *w, const struct attn_leve
     char note[160] = "";
     size_t n_name = 0, n_note = 0, size = 0;
 
-    if (!has_all_heads(w) && far > 0)
-        attn_fixed_text_append(note, sizeof note, &size, "(of all, it looks farthest: far %.2f",
-                               far);
-    else if (!has_all_heads(w))
-        attn_fixed_text_append(note, sizeof note, &size,
-                               "(no head looks beyond the first, the previous and its own token");
+    if (!has_all_heads(w))
+        append_reason(w, matrix, far, note, sizeof note, &size);
     if (has_sinks(w))
         attn_fixed_text_append(note, sizeof note, &size, "%s%.2f on its sink, %.2f on average",
                                size > 0 ? "; " : "(",
@@ -139,14 +168,18 @@ static enum attn_status end_next(struct screen_writer *w, const struct attn_leve
 {
     const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
     const int n_head = (int)dims->n_head, step = n_head > 2 ? 2 : 1;
-    const char *gap = dims->n_layer > 10 || n_head > 10 ? "  " : "   ";
-    const int layer = n_head > 1 ? attn_location_block(&matrix->at)
-                                 : (attn_location_block(&matrix->at) + 1) % (int)dims->n_layer;
+    const int n_layer = (int)dims->n_layer / (dims->has_pairs ? 2 : 1);
+    const char *stack = attn_model_stack_name(matrix->at.stack);
+    const char *gap = dims->n_layer > 10 || n_head > 10 || stack[0] ? "  " : "   ";
 
     if (w->levels->n > 1)
-        attn_buffer_append_format(&w->map.label, "`heads %d.%d`: %s%s", layer,
+        attn_buffer_append_format(&w->map.label, "`heads %s%s%d.%d`: %s%s", stack,
+                                  stack[0] ? ":" : "", (matrix->at.layer + (n_head == 1)) % n_layer,
                                   (matrix->at.head + step) % n_head,
-                                  has_all_heads(w) ? "one head" : "another head", gap);
+                                  has_all_heads(w) ? "one head"
+                                  : stack[0]       ? "another"
+                                                   : "another head",
+                                  gap);
     attn_buffer_append_format(&w->map.label, "`html FILE`: all, in a browser%s`csv DIR`: numbers",
                               gap);
     attn_picture_name_fields(w->base.options.picture, &w->map.label);
@@ -166,7 +199,8 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
         const struct attn_level_matrix *m = &w->levels->items[i];
         size_t n;
 
-        if (i > 0 && attn_location_block(&m->at) == attn_location_block(&m[-1].at)) /* as large */
+        if (!may_be_drawn(w, m) ||
+            (i > 0 && attn_location_block(&m->at) == attn_location_block(&m[-1].at))) /* as large */
             continue;
         n = attn_heatmap_n_line(&w->map, m);
         most = n > most ? n : most;
@@ -182,6 +216,8 @@ static size_t fixed_lines(struct screen_writer *w, size_t n_head)
     const bool has_vectors = attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
     size_t n_model, n_name, n_next = 0;
 
+    while (!may_be_drawn(w, last))
+        last--;
     end_model(w, &n_model, NULL);
     end_name(w, last, 0.5, &n_name, NULL);
     if (w->base.options.picture->name_fields)
@@ -257,6 +293,8 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     ATTN_TRY(attn_panel_table_init(&w->table, writer, true, err));
     ATTN_TRY(attn_levels_create(writer, ATTN_SITE_BIT(w->site), &w->levels, err));
     w->levels->leaves_out_first = true;
+    for (size_t i = 0; i < w->levels->n; i++)
+        w->has_cross |= is_cross(w, &w->levels->items[i]);
     ATTN_TRY(plan(w, err));
     ATTN_TRY(attn_measure_group_create(
         (w->heads.map ? attn_head_kind_measures() : ATTN_MEASURE_BIT(ATTN_MEASURE_FAR)) |
@@ -292,18 +330,19 @@ static enum attn_status event_screen(struct attn_writer *writer,
 /* The matrix of the head with the largest `far`, the first of equal ones. */
 static const struct attn_level_matrix *choose(const struct screen_writer *w, double *largest)
 {
-    const struct attn_level_matrix *chosen = &w->levels->items[0];
+    const struct attn_level_matrix *chosen = NULL;
 
     *largest = 0;
     for (size_t i = 0; i < w->levels->n; i++) {
         const struct attn_level_matrix *m = &w->levels->items[i];
+
+        if (!may_be_drawn(w, m))
+            continue;
         const double far = attn_measure_group_find(&w->measures, ATTN_MEASURE_FAR,
                                                    attn_location_block(&m->at), m->at.head);
 
-        if (far > *largest) {
-            *largest = far;
-            chosen = m;
-        }
+        chosen = !chosen || far > *largest ? m : chosen;
+        *largest = far > *largest ? far : *largest;
     }
     return chosen;
 }

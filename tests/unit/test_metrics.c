@@ -282,8 +282,8 @@ END_TEST
 START_TEST(measures_without_rows_have_no_value)
 {
     static const bool is_cross = true;
-    static const char *const names[] = {"distance",  "self", "previous",   "first",
-                                        "duplicate", "far",  "punctuation"};
+    static const char *const names[] = {"distance", "self",      "previous",
+                                        "first",    "duplicate", "punctuation"};
     struct attn_dims cross = dims;
     struct matrix m;
     double found[2];
@@ -412,6 +412,36 @@ START_TEST(later_keys_count_where_they_are_seen)
 }
 END_TEST
 
+/* Keys that are masked are not the last; neither is one that a sparse kind leaves out. */
+START_TEST(within_a_source_are_neither_its_first_nor_its_last_place)
+{
+    static const float weights[] = {0.25F, 0.125F, 0.0625F, 0.5F, 0.0625F};
+    static const int32_t mask[] = {1, 1, 1, 1, 0}, keys[] = {0, 2, 3};
+    static const struct {
+        size_t n;
+        const int32_t *mask, *keys;
+        double far;
+    } cases[] = {{5, NULL, NULL, 0.5},         {5, mask, NULL, 0.125},
+                 {3, NULL, keys, 0.125},       {3, NULL, NULL, 0.125},
+                 {2, NULL, NULL, (double)NAN}, {1, NULL, NULL, (double)NAN}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct attn_metric_settings settings = {.source_mask = cases[i].mask};
+        const struct attn_metric_row row = {
+            .settings = &settings,
+            .is_cross = true,
+            .query = 1,
+            .cells = {.values = weights, .keys = cases[i].keys, .n = cases[i].n}};
+        double terms[ATTN_METRIC_MOST] = {0}, values[2];
+
+        ck_assert_int_eq(attn_metric_far.row(&row, terms), !isnan(cases[i].far));
+        attn_metric_far.finish(terms, values);
+        if (!isnan(cases[i].far))
+            ck_assert_double_eq(values[0], cases[i].far);
+    }
+}
+END_TEST
+
 /* [CLS], a register, and 2 x 2 patches; numbers of a picture against numpy are in pictures.test. */
 START_TEST(patches_have_distances_in_two_dimensions)
 {
@@ -464,4 +494,5 @@ ATTN_SUITE("metrics", measures_are_what_their_definitions_say, masked_keys_have_
            a_weight_that_is_no_number_makes_a_measure_none,
            a_measure_may_have_as_many_values_as_readers_have_room_for,
            a_measure_of_more_values_is_not_begun, later_keys_count_where_they_are_seen,
+           within_a_source_are_neither_its_first_nor_its_last_place,
            patches_have_distances_in_two_dimensions, typical_patterns_are_means_over_texts)
