@@ -39,6 +39,7 @@ static enum attn_status read_parts(struct attn_tokenizer *tokenizer, struct attn
     tokenizer->bpe.is_foreign = tokenizer->is_foreign;
     tokenizer->wordpiece.is_foreign = tokenizer->is_foreign;
     tokenizer->unigram.is_foreign = tokenizer->is_foreign;
+    tokenizer->words.is_foreign = tokenizer->is_foreign;
     if (tokenizer->kind == ATTN_TOKENIZER_BPE) {
         ATTN_TRY(measure_tokens(tokenizer, err));
         attn_bpe_model_finish(&tokenizer->bpe);
@@ -46,6 +47,10 @@ static enum attn_status read_parts(struct attn_tokenizer *tokenizer, struct attn
         attn_wordpiece_model_finish(&tokenizer->wordpiece);
     } else if (tokenizer->kind == ATTN_TOKENIZER_UNIGRAM) {
         attn_unigram_model_finish(&tokenizer->unigram);
+    } else {
+        tokenizer->words.unk =
+            attn_vocabulary_find_own(&tokenizer->vocabulary, tokenizer->is_foreign,
+                                     tokenizer->settings.unk, tokenizer->settings.n_unk);
     }
     return tokenizer->unread->read ? tokenizer->unread->read(tokenizer, err) : ATTN_OK;
 }

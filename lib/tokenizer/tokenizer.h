@@ -9,7 +9,7 @@
  *         use(encoding.ids[i], encoding.begin[i], encoding.end[i]);
  *     attn_encoding_release(&encoding);
  *
- * A tokenizer is read from tokenizer.json if it is there: byte pair encoding, WordPiece or Unigram
+ * A tokenizer is read from tokenizer.json if it is there: BPE, WordPiece, Unigram or WordLevel
  * with the parts that the table in cmd/manual/models.md lists. Results equal those of the library
  * tokenizers for that file. Otherwise it is read from vocab.json: with merges.txt byte-level BPE
  * (Radford et al. 2019), merged in the order of the library tokenizers; alone, word level: words
@@ -28,7 +28,7 @@
 struct attn_tokenizer; /* immutable once open; may be used by several threads at once */
 
 enum attn_tokenizer_kind {
-    ATTN_TOKENIZER_WORD = 0,
+    ATTN_TOKENIZER_WORD = 0, /* WordLevel of tokenizer.json, too */
     ATTN_TOKENIZER_CHARACTER = 1,
     ATTN_TOKENIZER_BPE = 2,
     ATTN_TOKENIZER_WORDPIECE = 3, /* BERT's */
@@ -78,8 +78,8 @@ ATTN_API enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenize
 ATTN_API const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id,
                                           size_t *size);
 
-/* Whether ID is special, like <|endoftext|>, according to the files of the tokenizer; word-level
- * vocabularies have no special tokens. To decode without them, leave them out of the ids. */
+/* Whether ID is special, like <|endoftext|>, according to the files of the tokenizer; words of
+ * vocab.json are not. To decode without them, leave them out of the ids. */
 ATTN_API bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
 
 /* The text of N ids: the result of the decoder of tokenizer.json, which is UTF-8; otherwise bytes

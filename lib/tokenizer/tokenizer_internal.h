@@ -33,7 +33,8 @@ struct attn_settings {
     enum attn_tokenizer_kind kind;
     uint32_t *drop; /* owns; [n_drop] code points */
     size_t n_drop;
-    char *unk; /* owns; NULL if absent */
+    char *unk;    /* owns; NULL if absent */
+    size_t n_unk; /* bytes of that in tokenizer.json */
     bool is_roberta;
     bool lowers, strips_accents; /* of BertNormalizer, if `has_bert` */
     bool has_bert;
@@ -47,12 +48,14 @@ struct attn_word_rule {
 
 struct attn_word_level {
     const struct attn_vocabulary *vocabulary; /* borrows; keys are words */
-    struct attn_word_rule rule;               /* borrows */
-    int32_t unk;                              /* id of unknown words, or -1: they are errors */
+    const bool *is_foreign; /* borrows; by id: added tokens that the model does not know, or NULL */
+    struct attn_word_rule rule; /* borrows */
+    int32_t unk;                /* id of unknown words, or -1: they are errors */
 };
 
-/* The stage that encodes words (words.c); its data is a borrowed struct attn_word_level. */
-extern const struct attn_text_stage_kind attn_word_stage;
+/* The stages that encode the words of a slice, and a slice that is a word (words.c); their data is
+ * a borrowed struct attn_word_level. */
+extern const struct attn_text_stage_kind attn_word_stage, attn_whole_word_stage;
 
 /* The text of each single token (tokenizer_tokens.c). Initialize with = {0}; release. */
 struct attn_decoded {

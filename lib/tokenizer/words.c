@@ -1,5 +1,5 @@
-/* words.c - see words.h; and the tokenizers of toy models, whose tokens are words between white
- * space, or single characters, without the characters that the config drops. */
+/* words.c - see words.h; the model WordLevel; and the tokenizers of toy models, whose tokens are
+ * words between white space, or single characters, without the characters that the config drops. */
 #include "tokenizer/words.h"
 
 #include "base/edit_distance.h"
@@ -152,28 +152,33 @@ static void hint_nearest(const struct attn_vocabulary *vocabulary, const char *w
 
 /* --- The stage -------------------------------------------------------------------------------- */
 
+/* Appends the token of WORD [size], which is PLACE. */
+static enum attn_status encode_word(const struct attn_word_level *words, const char *word,
+                                    size_t size, struct attn_slice place,
+                                    struct attn_encoding *encoding, struct attn_error *err)
+{
+    const char *what = words->rule.is_by_character ? "character" : "word";
+    int32_t id = attn_vocabulary_find_own(words->vocabulary, words->is_foreign, word, size);
+
+    id = id < 0 ? words->unk : id;
+    if (id >= 0)
+        return attn_encoding_push(encoding, id, place.begin, place.end, err);
+    (void)attn_error_set(err, ATTN_INVALID, "unknown %s '%s' (%s %zu, byte %zu)", what,
+                         attn_quote(word, size).text, what, encoding->n,
+                         attn_layer_origin(place.layer, place.begin));
+    if (!words->rule.is_by_character) /* every character is near every other */
+        hint_nearest(words->vocabulary, word, size, err);
+    return ATTN_INVALID;
+}
+
 /* Encodes what WALK has of LAYER. */
 static enum attn_status encode_words(const struct attn_word_level *words, struct word_walk *walk,
                                      const struct attn_layer *layer, struct attn_encoding *encoding,
                                      struct attn_error *err)
 {
-    const char *what = words->rule.is_by_character ? "character" : "word";
-
-    while (next_word(walk)) {
-        int32_t id = attn_vocabulary_find(words->vocabulary, walk->kept.data, walk->kept.size);
-
-        id = id < 0 ? words->unk : id;
-        if (id >= 0) {
-            ATTN_TRY(attn_encoding_push(encoding, id, walk->begin, walk->end, err));
-            continue;
-        }
-        (void)attn_error_set(err, ATTN_INVALID, "unknown %s '%s' (%s %zu, byte %zu)", what,
-                             attn_quote(walk->kept.data, walk->kept.size).text, what, encoding->n,
-                             attn_layer_origin(layer, walk->begin));
-        if (!words->rule.is_by_character) /* every character is near every other */
-            hint_nearest(words->vocabulary, walk->kept.data, walk->kept.size, err);
-        return ATTN_INVALID;
-    }
+    while (next_word(walk))
+        ATTN_TRY(encode_word(words, walk->kept.data, walk->kept.size,
+                             (struct attn_slice){layer, walk->begin, walk->end}, encoding, err));
     return attn_buffer_check(&walk->kept, err);
 }
 
@@ -189,7 +194,15 @@ static enum attn_status run_words(struct attn_walk *text_walk, size_t at, struct
     return status;
 }
 
+static enum attn_status run_whole_word(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                       struct attn_error *err)
+{
+    return encode_word(walk->pipeline->stages[at].data, attn_slice_text(slice),
+                       attn_slice_size(slice), slice, walk->encoding, err);
+}
+
 const struct attn_text_stage_kind attn_word_stage = {.run = run_words};
+const struct attn_text_stage_kind attn_whole_word_stage = {.run = run_whole_word};
 
 /* --- The vocabulary that a text makes --------------------------------------------------------- */
 

@@ -114,7 +114,8 @@ static const struct defect defects[] = {
     /* Of the model. */
     {"a model without vocab", -1, -1, "\"vocab\":", "\"vocabs\":"},
     {"a model without merges", -1, -1, "\"merges\":", "\"merge\":"},
-    {"another model", -1, -1, "\"BPE\"", "\"WordLevel\""},
+    {"another model", -1, -1, "\"BPE\"", "\"CharBPE\""},
+    {"words without unknown ones", -1, -1, "\"BPE\"", "\"WordLevel\""},
     {"a model with a type that is null", -1, -1, "\"type\":\"BPE\"", "\"type\":null"},
     {"dropout", -1, -1, "\"dropout\":null", "\"dropout\":0.5"},
     {"dropout that is a text", -1, -1, "\"dropout\":null", "\"dropout\":\"0\""},
@@ -156,7 +157,7 @@ static const struct defect defects[] = {
     {"a list as an added token", -1, -1, "\"added_tokens\":[", "\"added_tokens\":[[],"},
     /* Of the parts. */
     {"an unknown pre-tokenizer", 0, -1, "\"pre_tokenizer\":{\"type\":\"ByteLevel\"",
-     "\"pre_tokenizer\":{\"type\":\"Whitespace\""},
+     "\"pre_tokenizer\":{\"type\":\"UnicodeScripts\""},
     {"an unknown normalizer", 1, -1, "\"NFC\"", "\"Nmt\""},
     {"a normalizer without type", 1, -1, "{\"type\":\"NFC\"}", "{\"typ\":\"NFC\"}"},
     {"a type that is a number", 1, -1, "\"type\":\"NFC\"", "\"type\":1"},

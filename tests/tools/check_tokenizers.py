@@ -5,7 +5,7 @@
     check_tokenizers.py --golden FOLDER                  writes tests/golden/tokenizers.jsonl
 
 Vocabularies are learned from this project's texts: WordPiece in three ways, Unigram with a charsmap
-of sentencepiece, with ALBERT's chain of normalizers, and with bytes; CLIP's BPE; BERT's vocab.txt.
+of sentencepiece, with ALBERT's chain of normalizers, and with bytes; CLIP's BPE; words in two ways; BERT's vocab.txt.
 Each gets N_TEXT hard texts (1,000), every third with a pair. Files that are named are compared in the same
 way, and a cases.jsonl beside one of them, too. Marian's pairs of model files of SentencePiece, of six kinds, are compared
 with transformers, where it is installed, and T5's spiece.model with SentencePiece. LIBATTN names the library, else build/release has it.
@@ -263,11 +263,24 @@ def roberta(_folder):
     return made
 
 
+def words(normalizer, pre_tokenizer, processor=None):
+    made = tokenizers.Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    if normalizer:
+        made.normalizer = normalizer
+    made.pre_tokenizer = pre_tokenizer
+    made.train_from_iterator(lines(), trainers.WordLevelTrainer(vocab_size=N_VOCABULARY, special_tokens=BERT_TOKENS))
+    if processor:
+        made.post_processor = processor
+    return made
+
+
 STYLES = {
     "bert_uncased": lambda _: wordpiece(True, None, 100, BERT_TEMPLATE),
     "bert_cased": lambda _: wordpiece(False, None, 100, BERT_ENDS),
     "bert_multilingual": lambda _: wordpiece(False, True, 24, BERT_TEMPLATE),
     "albert": albert, "xlmr": xlmr, "t5": t5, "unigram_bytes": with_bytes, "clip": clip, "roberta": roberta,
+    "words": lambda _: words(None, pre_tokenizers.Whitespace(), BERT_TEMPLATE),
+    "words_lower": lambda _: words(normalizers.Lowercase(), pre_tokenizers.WhitespaceSplit()),
 }
 
 
@@ -456,6 +469,7 @@ def check_code_points(folder):
     for name, pattern in PATTERNS.items():
         n_bad += check_splits(folder, name, slices(codes) + mixed, pre_tokenizers.Split(Regex(pattern), "isolated"),
                               removed(r"\A(?:\s|\S)"))
+    n_bad += check_splits(folder, "Whitespace", slices(codes) + mixed, pre_tokenizers.Whitespace(), removed(r"\A(?:\s|\S)"))
     print(f"check-tokenizers: {len(names)} properties and {len(PATTERNS)} patterns over {len(codes)} code points: "
           f"{n_bad} texts differ")
     return n_bad

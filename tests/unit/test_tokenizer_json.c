@@ -154,7 +154,7 @@ static void each_golden(void (*take)(const struct attn_tokenizer *tokenizer,
             attn_json_free(json);
         }
     }
-    ck_assert_uint_eq(n_tokenizer, 9);
+    ck_assert_uint_eq(n_tokenizer, 11);
     attn_tokenizer_free(tokenizer);
     attn_file_release(&file);
 }
@@ -404,9 +404,12 @@ static const struct {
     {{.post_processor = "{\"type\": \"FooProcessing\"}"},
      ATTN_UNSUPPORTED,
      "'post_processor' of type 'FooProcessing' in 'tokenizer.json' is not supported"},
-    {{.model = "\"type\": \"WordLevel\","},
+    {{.model = "\"type\": \"CharBPE\","},
      ATTN_UNSUPPORTED,
-     "'model' of type 'WordLevel' in 'tokenizer.json' is not supported"},
+     "'model' of type 'CharBPE' in 'tokenizer.json' is not supported"},
+    {{.model = "\"type\": \"WordLevel\","},
+     ATTN_FORMAT,
+     "'model' in 'tokenizer.json' has no 'unk_token'"},
     {{.model = "\"dropout\": 0.1,"},
      ATTN_UNSUPPORTED,
      "'dropout' of 'model' in 'tokenizer.json' is 0.1, which is not supported, expected null or 0"},
@@ -548,7 +551,8 @@ static const struct {
      "merge 1 in 'tokenizer.json', of 'b' and 'a', makes a token that the vocabulary lacks"},
     {{.model = "\"type\": 3,"},
      ATTN_FORMAT,
-     "'type' of 'model' in 'tokenizer.json' is 3, expected \"BPE\", \"WordPiece\" or \"Unigram\""},
+     "'type' of 'model' in 'tokenizer.json' is 3, expected \"BPE\", \"WordPiece\", \"Unigram\" or "
+     "\"WordLevel\""},
     {{.model = "\"fuse_unk\": 1,"},
      ATTN_FORMAT,
      "'fuse_unk' of 'model' in 'tokenizer.json' is 1, expected true or false"},
@@ -977,6 +981,50 @@ START_TEST(takes_the_longest_tokens_of_a_word)
                      "the vocabulary has neither tokens for 'ab', found at byte 0, nor "
                      "its unknown token '[UNK]'");
     attn_encoding_release(&encoding);
+    attn_tokenizer_free(tokenizer);
+}
+END_TEST
+
+START_TEST(takes_words_as_a_whole)
+{
+    static const struct written written = {
+        .vocab = "{\"cat\": 0, \"the\": 1, \"?\": 2, \"the cat\": 3}",
+        .model = "\"type\": \"WordLevel\", \"unk_token\": \"?\",",
+        .added = "[{\"id\": 4, \"content\": \"New\", \"single_word\": true, \"lstrip\": false, "
+                 "\"rstrip\": false, \"normalized\": false, \"special\": true}]",
+        .pre_tokenizer = "{\"type\": \"Whitespace\"}"};
+    static const struct written whole = {.vocab = "{\"the cat\": 0}",
+                                         .model = "\"type\": \"WordLevel\", \"unk_token\": \"?\","};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    ck_assert(attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD);
+    ASSERT_TEXT(tokenizer, "the cat", 1, 0);
+    ASSERT_TEXT(tokenizer, " the-cat  cats New", 1, 2, 0, 2, 4);
+    ASSERT_TEXT(tokenizer, "xNew", 2); /* the token is added, and no word of the model */
+    ck_assert(attn_tokenizer_is_unknown(tokenizer, 2) && !attn_tokenizer_is_unknown(tokenizer, 0));
+    attn_tokenizer_free(tokenizer);
+    tokenizer = open_written(&whole);
+    ASSERT_TEXT(tokenizer, "the cat", 0);
+    ck_assert(attn_tokenizer_encode(tokenizer, "the cad", 7, NULL, &encoding, &err) ==
+              ATTN_INVALID);
+    ck_assert_str_eq(err.message, "unknown word 'the cad' (word 0, byte 0)");
+    ck_assert_str_eq(err.hint, "did you mean 'the cat'?");
+    attn_encoding_release(&encoding);
+    attn_tokenizer_free(tokenizer);
+}
+END_TEST
+
+START_TEST(knows_words_by_their_members)
+{
+    static const char text[] =
+        "{\"model\": {\"vocab\": {\"a\": 0, \"?\": 1}, \"unk_token\": \"?\"}}";
+    struct attn_tokenizer *tokenizer = NULL;
+    struct attn_error err = {0};
+
+    ck_assert_msg(open_text(text, sizeof text - 1, &tokenizer, &err) == ATTN_OK, "%s", err.message);
+    ASSERT_TEXT(tokenizer, "a b", 1);
     attn_tokenizer_free(tokenizer);
 }
 END_TEST
@@ -1488,6 +1536,7 @@ END_TEST
 ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives,
            gives_what_the_library_gives_of_encoders, reads_scores_as_the_library_does,
            takes_the_first_of_equal_sums, takes_the_longest_tokens_of_a_word,
+           takes_words_as_a_whole, knows_words_by_their_members,
            tokens_that_take_too_long_to_find_are_refused,
            tokenizers_of_encoders_survive_failed_allocations, refuses_what_it_does_not_know,
            refuses_a_file_that_was_cut, splits_as_oniguruma_does,

@@ -135,6 +135,7 @@ static enum attn_status read_type(struct reading *reading, const struct attn_jso
         enum attn_tokenizer_kind kind;
     } kinds[] = {{"BPE", ATTN_TOKENIZER_BPE},
                  {"WordPiece", ATTN_TOKENIZER_WORDPIECE},
+                 {"WordLevel", ATTN_TOKENIZER_WORD},
                  {"Unigram", ATTN_TOKENIZER_UNIGRAM}};
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -335,7 +336,8 @@ static enum attn_status note_part(struct reading *reading, const struct attn_jso
     }
 #define VALUE(field) offsetof(struct reading, model.field)
 static const struct key_reader model_rows[] = {
-    {"type", read_type, ATTN_JSON_STRING, false, "\"BPE\", \"WordPiece\" or \"Unigram\"", 0},
+    {"type", read_type, ATTN_JSON_STRING, false,
+     "\"BPE\", \"WordPiece\", \"Unigram\" or \"WordLevel\"", 0},
     {"dropout", read_dropout, ATTN_JSON_NUMBER, true, "null or 0", 0},
     {"unk_token", read_text, ATTN_JSON_STRING, true, "a token or null", VALUE(unk)},
     {"continuing_subword_prefix", read_text, ATTN_JSON_STRING, true, "null or \"\"", VALUE(prefix)},
@@ -431,6 +433,17 @@ static enum attn_status set_unigram(struct reading *reading, struct attn_error *
     return ATTN_OK;
 }
 
+static enum attn_status set_words(struct reading *reading, struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = reading->tokenizer;
+
+    if (!reading->model.unk.text)
+        return attn_error_set(err, ATTN_FORMAT, "'model' in '%s' has no 'unk_token'", file_name);
+    move_text(&reading->model.unk, &tokenizer->settings.unk, &tokenizer->settings.n_unk);
+    tokenizer->words = (struct attn_word_level){.vocabulary = &tokenizer->vocabulary, .unk = -1};
+    return ATTN_OK;
+}
+
 /* Sets up the model that has these values. Old files lack its type; the library then takes the
  * first model that has all members it needs. */
 static enum attn_status set_model(struct reading *reading, struct attn_error *err)
@@ -442,6 +455,7 @@ static enum attn_status set_model(struct reading *reading, struct attn_error *er
         values->kind = values->is_list                                    ? ATTN_TOKENIZER_UNIGRAM
                        : has_row(reading, MERGES_ROW)                     ? ATTN_TOKENIZER_BPE
                        : values->max_character > 0 && values->prefix.text ? ATTN_TOKENIZER_WORDPIECE
+                       : values->unk.text                                 ? ATTN_TOKENIZER_WORD
                                                                           : ATTN_TOKENIZER_BPE;
     if (!has_row(reading, VOCAB_ROW) ||
         (values->kind == ATTN_TOKENIZER_BPE && !has_row(reading, MERGES_ROW)))
@@ -455,6 +469,7 @@ static enum attn_status set_model(struct reading *reading, struct attn_error *er
     tokenizer->kind = values->kind;
     return values->kind == ATTN_TOKENIZER_BPE         ? set_bpe(reading, err)
            : values->kind == ATTN_TOKENIZER_WORDPIECE ? set_wordpiece(reading, err)
+           : values->kind == ATTN_TOKENIZER_WORD      ? set_words(reading, err)
                                                       : set_unigram(reading, err);
 }
 
@@ -650,6 +665,8 @@ static enum attn_status add_model(struct attn_tokenizer *tokenizer, struct attn_
         return attn_pipeline_add(pipeline, &attn_wordpiece_stage, &tokenizer->wordpiece, err);
     if (tokenizer->kind == ATTN_TOKENIZER_UNIGRAM)
         return attn_pipeline_add(pipeline, &attn_unigram_stage, &tokenizer->unigram, err);
+    if (tokenizer->kind == ATTN_TOKENIZER_WORD)
+        return attn_pipeline_add(pipeline, &attn_whole_word_stage, &tokenizer->words, err);
     return attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err);
 }
 

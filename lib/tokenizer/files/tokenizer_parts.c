@@ -378,6 +378,14 @@ static enum attn_status add_digits(const struct part *part, struct attn_error *e
                        part->values.individual_digits ? "\\p{N}" : "\\p{N}+", true, err);
 }
 
+/* The letters of the library tokenizers are those of \w and the joiners U+200C and U+200D. */
+static enum attn_status add_whitespace(const struct part *part, struct attn_error *err)
+{
+#define LETTER "\\w\xe2\x80\x8c\xe2\x80\x8d"
+    return add_pattern(part, &attn_split_matches, "[" LETTER "]+|[^\\s" LETTER "]+", true, err);
+#undef LETTER
+}
+
 static enum attn_status add_metaspace(const struct part *part, struct attn_error *err)
 {
     struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
@@ -401,6 +409,7 @@ static const struct part_row pre_tokenizers[] = {
      .members = {BOOL(add_prefix_space), BOOL(trim_offsets), OPTIONAL_BOOL(use_regex)}},
     {"Split", add_split, .members = {PATTERN, TEXT(behavior), BOOL(invert)}},
     {"BertPreTokenizer", add_plain, .stage = &attn_split_bert},
+    {"Whitespace", .add = add_whitespace},
     {"WhitespaceSplit", add_plain, .stage = &attn_split_white_space},
     {"Digits", add_digits, .members = {BOOL(individual_digits)}},
     {"Metaspace", add_metaspace,
