@@ -15,6 +15,7 @@ static const struct {
 } others[] = {
     {"array", "npz"},
     {"by_token", "by token"},
+    {"form", "items-format"},
     {"has_contrasts", "contrast"},
     {"has_effect", "effect"},
     {"has_gradients", "grad"},

@@ -632,6 +632,25 @@ static enum attn_status add_label(struct attn_items *items, const char *name,
     return items->labels[items->n_label] ? (items->n_label++, ATTN_OK) : ATTN_NO_MEMORY;
 }
 
+/* Checks that the first line of a pipe, or of a file of an unknown kind, may be JSON: TEXT. */
+static enum attn_status check_first(const struct attn_items *items, const char *text, size_t size,
+                                    struct attn_error *err)
+{
+    const char *name = items->path ? items->path : "";
+    const size_t n = strlen(name);
+    size_t at = 0;
+
+    while (at < size && (text[at] == ' ' || text[at] == '\t'))
+        at++;
+    if (items->options.form != ATTN_ITEMS_BY_NAME || items->n_read > 1 || items->csv.separator ||
+        (at < size && text[at] == '{') || (n >= 6 && strcmp(name + n - 6, ".jsonl") == 0))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_FORMAT, "the first line of '%s' is '%s', expected an object of JSON",
+                   attn_quote_string(attn_items_name(items)).text, attn_quote(text, size).text);
+    attn_error_hint(err, "`form csv` reads CSV with a header, `form lines` a text a line");
+    return ATTN_FORMAT;
+}
+
 /* Reads the current line into MADE. A malformed line is a failure of the item. The labels of the
  * first readable item name those of all items. */
 static enum attn_status read_item(struct attn_items *items, struct made_item *made,
@@ -653,6 +672,7 @@ static enum attn_status read_item(struct attn_items *items, struct made_item *ma
     }
     if (are_texts(items))
         return read_text(items, made, err);
+    ATTN_TRY(check_first(items, text, size, err));
     if (items->csv.separator) {
         attn_buffer_reset(&items->json);
         if (attn_csv_reader_append(&items->csv, text, size, &items->json, &why) != ATTN_OK) {
