@@ -304,6 +304,16 @@ static void note_sum(const struct question *question, const struct attn_patch_su
              sum->n_row == 1 ? "" : "s", args->site ? args->site : "resid_pre", sum->n_feed);
 }
 
+/* Names the ids of both texts where a hint of the library names those of one. Returns STATUS. */
+static enum attn_status name_ids(enum attn_status status, struct attn_error *err)
+{
+    if (status != ATTN_OK && strncmp(err->hint, "`ids ", strlen("`ids ")) == 0)
+        snprintf(err->hint, sizeof err->hint,
+                 "`clean_ids 5,17,3` and `corrupted_ids`, or these keys of an item, give token ids "
+                 "instead of texts");
+    return status;
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct patch_args *args = question->call->args;
@@ -322,7 +332,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.site = args->site;
     how.is_to_noise = args->direction == DIRECTION_NOISE;
     how.n_most = tables_limit(question->call, &args->question.tables);
-    ATTN_TRY(attn_patch(question->host, &question->request, &how, &question->table, &sum, err));
+    ATTN_TRY(name_ids(
+        attn_patch(question->host, &question->request, &how, &question->table, &sum, err), err));
     attn_patch_grid(&how, question->table, question->words, &question->grid);
     if (how.study)
         return question_write(question, err);

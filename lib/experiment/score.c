@@ -96,6 +96,9 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
         attn_host_tokenizer(host, &scoring->tokenizer, is_text ? err : NULL);
 
     if (is_text) {
+        if (has_tokenizer == ATTN_IO)
+            attn_error_hint(err,
+                            "`ids 5,17,3`, or 'ids' of an item, gives token ids instead of a text");
         ATTN_TRY(has_tokenizer);
         text->cancel = host->options.cancel;
         ATTN_TRY(attn_sequence_encode(&request->reading, &request->input, scoring->tokenizer, text,

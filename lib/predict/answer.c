@@ -115,8 +115,12 @@ static enum attn_status encode_token(const struct attn_answer_scope *scope,
     struct attn_encoding encoding = {0};
     enum attn_status status;
 
-    if (!tokenizer)
-        return attn_error_at(attn_error_copy(err, scope->no_tokenizer), ATTN_STAGE_MODEL, err);
+    if (!tokenizer) {
+        status = attn_error_at(attn_error_copy(err, scope->no_tokenizer), ATTN_STAGE_MODEL, err);
+        if (status == ATTN_IO)
+            attn_error_hint(err, "`%s_id 5` is a token by its id", token->field);
+        return status;
+    }
     options.special = scope->special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     options.cancel = scope->text->cancel;

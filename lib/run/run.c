@@ -90,6 +90,13 @@ static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *
 
     if (status == ATTN_OK)
         ATTN_TRY(attn_host_source_tokenizer(run->host, &run->source_tokenizer, err));
+    else if (status == ATTN_IO && attn_input_is_text(&request->input))
+        attn_error_hint(err,
+                        "`ids 5,17,3`, or 'ids' of an item, gives token ids instead of a text");
+    else if (status == ATTN_IO && attn_input_is_text(&request->source))
+        attn_error_hint(
+            err, "`source_ids 5,17,3`, or 'source_ids' of an item, gives token ids instead of a "
+                 "text");
     return is_needed ? status : ATTN_OK;
 }
 
