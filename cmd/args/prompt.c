@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -113,6 +114,22 @@ bool prompt_is_given(const struct prompt_args *args)
            args->image;
 }
 
+/* Refuses the second of TEXTS. One word before a text of several may be a model. */
+static enum attn_status refuse_second(const struct text_list *texts, struct attn_error *err)
+{
+    const char *first = texts->items[0], *second = texts->items[1];
+    const bool is_name = texts->n == 2 && !strchr(first, ' ');
+    char hint[ATTN_ERROR_HINT_SIZE] = "put a text of several words in quotes";
+
+    if (is_name && strchr(second, ' '))
+        snprintf(hint, sizeof hint, "a model goes after -m: -m %s", attn_quote_string(first).text);
+    else if (is_name)
+        snprintf(hint, sizeof hint,
+                 "put a text of several words in quotes; a model goes after -m: -m %s",
+                 attn_quote_string(first).text);
+    return refuse(err, hint, "more than one text given: '%s' and '%s'", first, second);
+}
+
 enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
                               struct attn_error *err)
 {
@@ -122,9 +139,7 @@ enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
     if (n == 0)
         return refuse(err, hint, "no text given");
     if (args->plain.n > 1)
-        return refuse(err, "put a text of several words in quotes",
-                      "more than one text given: '%s' and '%s'", args->plain.items[0],
-                      args->plain.items[1]);
+        return refuse_second(&args->plain, err);
     if (n > 1 && args->image)
         return refuse(err, NULL, "--image is given beside a text, expected one of them");
     if (n > 1)

@@ -469,10 +469,13 @@ static enum attn_status take_letters(struct call *call, const char *letters, str
 
 static enum attn_status take_plain(struct call *call, const char *argument, struct attn_error *err)
 {
+    char hint[HINT_SIZE];
+
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
         if (!walk.option.name)
             return append(place_of(call, &walk.option), argument, err);
-    return refuse(err, NULL, "'%s' takes no argument '%s'", call->command->name, argument);
+    snprintf(hint, sizeof hint, "attn-cli %s %s", call->command->name, call->command->usage);
+    return refuse(err, hint, "'%s' takes no argument '%s'", call->command->name, argument);
 }
 
 enum attn_status options_parse(struct call *call, struct attn_error *err)
