@@ -135,9 +135,13 @@ static enum attn_status read_site(const char *given, bool is_estimated, enum att
         return attn_error_set(err, ATTN_INVALID,
                               "neurons of 'mlp_post' are too many to patch each: they need "
                               "`estimate`");
-    return attn_error_set(err, ATTN_INVALID, "'%s' cannot be patched, expected one of %s%s%s",
-                          attn_quote_string(name).text, list,
-                          is_estimated ? ", pattern or mlp_post" : " or pattern", after);
+    attn_error_set(err, ATTN_INVALID, "'%s' cannot be patched, expected one of %s%s%s",
+                   attn_quote_string(name).text, list,
+                   is_estimated ? ", pattern or mlp_post" : " or pattern", after);
+    if (strchr(name, ','))
+        attn_error_hint(err, "one site here: `sites %s`",
+                        attn_quote(name, strcspn(name, ",")).text);
+    return ATTN_INVALID;
 }
 
 /* Checks that the arguments fit the site. */
