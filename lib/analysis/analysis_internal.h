@@ -32,9 +32,9 @@ void attn_measure_group_add(const struct attn_measure_group *group,
                             const struct attn_trace_event *event);
 void attn_measure_group_release(struct attn_measure_group *group);
 
-/* MEASURE, one of the set, of a head; NaN if it has no rows. */
+/* MEASURE, one of the set, of AT, as in attn_measurement_find; NaN if it has no rows. */
 double attn_measure_group_find(const struct attn_measure_group *group, enum attn_measure measure,
-                               int layer, int head);
+                               const struct attn_location *at);
 
 const char *attn_measure_help(enum attn_measure measure); /* sentences, no full stop */
 bool attn_measure_is_count(enum attn_measure measure);    /* of rows: a whole number */
@@ -56,8 +56,8 @@ double attn_logits_kl(const float *exact, const float *other, size_t n);
 void attn_head_patterns_add(struct attn_head_patterns *patterns,
                             const struct attn_trace_event *event);
 
-/* The mean over the texts that have this cell; NaN if all mask it. */
-float attn_head_patterns_mean(const struct attn_head_patterns *patterns, size_t layer, size_t head,
-                              size_t query, size_t key);
+/* The mean of a cell of the head AT over the texts that have this cell; NaN if all mask it. */
+float attn_head_patterns_mean(const struct attn_head_patterns *patterns,
+                              const struct attn_location *at, size_t query, size_t key);
 
 #endif

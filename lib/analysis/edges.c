@@ -90,11 +90,12 @@ void attn_edges_free(struct attn_edges *edges)
 }
 
 /* The place of the row of QUERY in `n_found`. */
-static size_t place_of(const struct attn_edges *edges, int layer, int head, size_t query)
+static size_t place_of(const struct attn_edges *edges, const struct attn_location *at, size_t query)
 {
+    const size_t layer = (size_t)attn_location_block(at);
     const size_t n_head = attn_selection_dims(edges->selection)->n_head;
 
-    return edges->head_of[(size_t)layer * n_head + (size_t)head] * edges->n_query +
+    return edges->head_of[layer * n_head + (size_t)at->head] * edges->n_query +
            edges->row_of[query];
 }
 
@@ -123,8 +124,7 @@ static void add_row(void *context, size_t r, int worker)
     const struct rows *rows = context;
     struct attn_edges *edges = rows->edges;
     const struct attn_trace_event *event = rows->event;
-    const size_t place =
-        place_of(edges, attn_location_block(&event->at), event->at.head, event->row0 + r);
+    const size_t place = place_of(edges, &event->at, event->row0 + r);
     const struct attn_row row = attn_event_row(event, r);
 
     (void)worker;
@@ -136,27 +136,32 @@ static void add_row(void *context, size_t r, int worker)
     }
 }
 
+/* Whether AT is of the stack whose queries the edges have: not of the encoder of a translator. */
+static bool is_of_edges(const struct attn_selection *selection, const struct attn_location *at)
+{
+    return at && (at->stack != ATTN_STACK_ENCODER || !attn_selection_dims(selection)->encoder);
+}
+
 void attn_edges_add(struct attn_edges *edges, const struct attn_trace_event *event)
 {
     struct rows rows = {edges, event};
 
-    if (!edges || !event)
+    if (!edges || !event || !is_of_edges(edges->selection, &event->at))
         return;
     attn_pool_run(edges->pool, event->n_row, add_row, &rows);
 }
 
-const struct attn_edge *attn_edges_find(const struct attn_edges *edges, int layer, int head,
-                                        size_t query, size_t *n)
+const struct attn_edge *attn_edges_find(const struct attn_edges *edges,
+                                        const struct attn_location *at, size_t query, size_t *n)
 {
     const struct attn_selection *selection = edges ? edges->selection : NULL;
     size_t place;
 
     *n = 0;
-    if (!selection || !attn_selection_has_layer(selection, layer) ||
-        !attn_selection_has_block_head(selection, layer, head) ||
+    if (!selection || !is_of_edges(selection, at) || !attn_selection_has_head(selection, at) ||
         !attn_selection_has_query(selection, query))
         return NULL;
-    place = place_of(edges, layer, head, query);
+    place = place_of(edges, at, query);
     *n = edges->n_found[place];
     return edges->items + place * edges->n_most;
 }

@@ -5,7 +5,8 @@
  *     struct attn_edges *edges;
  *     attn_edges_create(selection, 3, NULL, &edges, &err);
  *     attn_edges_add(edges, event);                                 // of each event of the pattern
- *     const struct attn_edge *found = attn_edges_find(edges, 5, 1, query, &n);
+ *     const struct attn_location head = {.layer = 5, .head = 1};
+ *     const struct attn_edge *found = attn_edges_find(edges, &head, query, &n);
  *     for (size_t i = 0; i < n; i++)
  *         printf("%d %g\n", found[i].key, (double)found[i].weight);  // the largest first
  *     attn_edges_free(edges);
@@ -32,10 +33,11 @@ ATTN_API enum attn_status attn_edges_create(const struct attn_selection *selecti
 /* Adds the rows of EVENT, an event of the pattern. */
 ATTN_API void attn_edges_add(struct attn_edges *edges, const struct attn_trace_event *event);
 
-/* The edges of a query [*n], the largest first, ties by the smaller key; fewer than N_MOST if fewer
- * keys are unmasked, and none if the head or query is not selected. Borrowed. */
-ATTN_API const struct attn_edge *attn_edges_find(const struct attn_edges *edges, int layer,
-                                                 int head, size_t query, size_t *n);
+/* The edges of a query of the head AT [*n], the largest first, ties by the smaller key; fewer than
+ * N_MOST if fewer keys are unmasked, and none if the head or query is not selected. Borrowed. */
+ATTN_API const struct attn_edge *attn_edges_find(const struct attn_edges *edges,
+                                                 const struct attn_location *at, size_t query,
+                                                 size_t *n);
 
 ATTN_API void attn_edges_free(struct attn_edges *edges); /* NULL is allowed */
 

@@ -44,9 +44,11 @@ void attn_head_patterns_free(struct attn_head_patterns *patterns)
     attn_free(patterns);
 }
 
-static struct cell *cell_of(const struct attn_head_patterns *patterns, size_t layer, size_t head,
-                            size_t query, size_t key)
+static struct cell *cell_of(const struct attn_head_patterns *patterns,
+                            const struct attn_location *at, size_t query, size_t key)
 {
+    const size_t layer = (size_t)attn_location_block(at), head = (size_t)at->head;
+
     return &patterns->cells[((layer * patterns->n_head + head) * SIDE + query) * SIDE + key];
 }
 
@@ -59,9 +61,7 @@ void attn_head_patterns_add(struct attn_head_patterns *patterns,
 
         while (attn_row_next(&row, &cells))
             for (size_t i = 0; i < cells.n && cells.first + i < SIDE; i++) {
-                struct cell *cell =
-                    cell_of(patterns, (size_t)attn_location_block(&event->at),
-                            (size_t)event->at.head, event->row0 + r, cells.first + i);
+                struct cell *cell = cell_of(patterns, &event->at, event->row0 + r, cells.first + i);
 
                 cell->sum += (double)cells.values[i];
                 cell->n++;
@@ -69,10 +69,10 @@ void attn_head_patterns_add(struct attn_head_patterns *patterns,
     }
 }
 
-float attn_head_patterns_mean(const struct attn_head_patterns *patterns, size_t layer, size_t head,
-                              size_t query, size_t key)
+float attn_head_patterns_mean(const struct attn_head_patterns *patterns,
+                              const struct attn_location *at, size_t query, size_t key)
 {
-    const struct cell *cell = cell_of(patterns, layer, head, query, key);
+    const struct cell *cell = cell_of(patterns, at, query, key);
 
     return cell->n > 0 ? (float)(cell->sum / (double)cell->n) : NAN;
 }

@@ -92,11 +92,11 @@ void attn_measure_group_release(struct attn_measure_group *group)
 }
 
 double attn_measure_group_find(const struct attn_measure_group *group, enum attn_measure measure,
-                               int layer, int head)
+                               const struct attn_location *at)
 {
     double values[ATTN_METRIC_MOST];
 
-    attn_measurement_find(group->items[find_metric(group, measure)], layer, head, values);
+    attn_measurement_find(group->items[find_metric(group, measure)], at, values);
     return values[measures[measure].which];
 }
 

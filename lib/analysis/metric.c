@@ -24,7 +24,6 @@ struct attn_measurement {
     const struct attn_selection *selection;
     struct attn_pool *pool;
     size_t n_layer, n_head;
-    const bool *is_cross;             /* [n_layer] of the selection; or NULL */
     struct attn_metric_places places; /* own their arrays */
     bool has_places;                  /* they were found */
     double *sums;                     /* owns; [n_layer, n_head, n_term] */
@@ -157,7 +156,6 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
     m->pool = pool;
     m->n_layer = dims->n_layer;
     m->n_head = larger->n_head > dims->n_head ? larger->n_head : dims->n_head;
-    m->is_cross = dims->is_cross;
     m->sums = attn_alloc(attn_selection_n_layer(selection) * m->n_head * metric->n_term,
                          sizeof(double), err);
     m->terms = attn_alloc(n_row * metric->n_term, sizeof(double), err);
@@ -184,9 +182,12 @@ void attn_measurement_free(struct attn_measurement *measurement)
     attn_free(measurement);
 }
 
-static double *sums_of(const struct attn_measurement *m, int layer, int head)
+/* The sums of HEAD in the layer of AT. */
+static double *sums_of(const struct attn_measurement *m, const struct attn_location *at, int head)
 {
-    return m->sums + ((size_t)layer * m->n_head + (size_t)head) * m->metric->n_term;
+    const size_t layer = (size_t)attn_selection_number(m->selection, at);
+
+    return m->sums + (layer * m->n_head + (size_t)head) * m->metric->n_term;
 }
 
 static void add(const struct attn_metric *metric, double *sums, const double *terms)
@@ -211,11 +212,7 @@ static struct attn_metric_row row_of(const struct attn_measurement *m,
         .settings = &m->settings,
         .places = m->has_places ? &m->places : NULL,
         .site = event->at.site,
-        .layer = attn_selection_number(m->selection, &event->at),
-        .head = event->at.head,
-        .is_cross = m->is_cross &&
-                    attn_selection_number(m->selection, &event->at) < (int)m->n_layer &&
-                    m->is_cross[attn_selection_number(m->selection, &event->at)]};
+        .is_cross = attn_location_is_cross(attn_selection_dims(m->selection), &event->at)};
 }
 
 static void find_terms(void *context, size_t task, int worker)
@@ -243,8 +240,7 @@ void attn_measurement_add(struct attn_measurement *measurement,
     const struct attn_metric *metric = measurement->metric;
     const size_t n_row = exact ? exact->n_row : event->n_row;
     struct rows rows = {measurement, event, exact};
-    double *sums = sums_of(measurement, attn_selection_number(measurement->selection, &event->at),
-                           event->at.head);
+    double *sums = sums_of(measurement, &event->at, event->at.head);
 
     attn_pool_run(measurement->pool, n_row, find_terms, &rows);
     for (size_t i = 0; i < n_row; i++)
@@ -271,32 +267,31 @@ void attn_measurements_add(struct attn_measurement *const *items, size_t n,
             for (size_t k = 0; k < metric->n_term; k++)
                 terms[k] = 0;
             if (metric->row(&row, terms))
-                add(metric,
-                    sums_of(items[i], attn_selection_number(items[i]->selection, &event->at),
-                            event->at.head),
-                    terms);
+                add(metric, sums_of(items[i], &event->at, event->at.head), terms);
         }
     }
 }
 
-void attn_measurement_find(const struct attn_measurement *measurement, int layer, int head,
-                           double *values)
+void attn_measurement_find(const struct attn_measurement *measurement,
+                           const struct attn_location *at, double *values)
 {
     const struct attn_metric *metric = measurement->metric;
+    const struct attn_dims *dims = attn_selection_dims(measurement->selection);
     double all[ATTN_METRIC_MOST] = {0};
 
-    if (layer != ATTN_ALL_LAYERS && head != ATTN_ALL_HEADS) {
-        metric->finish(sums_of(measurement, layer, head), values);
+    if (at->layer != ATTN_ALL_LAYERS && at->head != ATTN_ALL_HEADS) {
+        metric->finish(sums_of(measurement, at, at->head), values);
         return;
     }
     for (int i = 0; i < (int)measurement->n_layer; i++) {
+        struct attn_location head = attn_location_of_block(dims, ATTN_SITE_PATTERN, i, 0);
         double sums[ATTN_METRIC_MOST] = {0};
 
-        if (layer != ATTN_ALL_LAYERS && i != layer)
+        if (at->layer != ATTN_ALL_LAYERS && (head.stack != at->stack || head.layer != at->layer))
             continue;
-        for (int k = 0; k < (int)measurement->n_head; k++)
-            if (attn_selection_has_block_head(measurement->selection, i, k))
-                add(metric, sums, sums_of(measurement, i, k));
+        for (; head.head < (int)measurement->n_head; head.head++)
+            if (attn_selection_has_head(measurement->selection, &head))
+                add(metric, sums, sums_of(measurement, &head, head.head));
         add(metric, all, sums);
     }
     metric->finish(all, values);

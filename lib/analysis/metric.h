@@ -27,7 +27,7 @@
  *
  *     attn_measurement_create(metric, &settings, selection, pool, &measurement, &err);
  *     attn_measurement_add(measurement, event, NULL);              // for each event
- *     attn_measurement_find(measurement, 5, 1, values);            // of head 1 in layer 5
+ *     attn_measurement_find(measurement, &at, values);             // of a head
  */
 #ifndef ATTN_ANALYSIS_METRIC_H
 #define ATTN_ANALYSIS_METRIC_H
@@ -73,7 +73,6 @@ struct attn_metric_row {
     /* NULL if the metric needs no places, or lacks the data for them. */
     const struct attn_metric_places *places;
     enum attn_site site;
-    int layer, head;
     size_t query;          /* its position among the keys */
     bool is_cross;         /* the keys are rows of a source, and no positions */
     struct attn_row cells; /* unmasked cells of a matrix; all components of vectors */
@@ -149,10 +148,10 @@ void attn_measurement_add(struct attn_measurement *measurement,
 void attn_measurements_add(struct attn_measurement *const *items, size_t n,
                            const struct attn_trace_event *event);
 
-/* VALUES [n_value] of a head, a layer's selected heads (ATTN_ALL_HEADS), or all
- * (ATTN_ALL_LAYERS). */
-void attn_measurement_find(const struct attn_measurement *measurement, int layer, int head,
-                           double *values);
+/* VALUES [n_value] of the head AT, whose site is ignored; of the selected heads of its layer
+ * (ATTN_ALL_HEADS), or of all (ATTN_ALL_LAYERS). */
+void attn_measurement_find(const struct attn_measurement *measurement,
+                           const struct attn_location *at, double *values);
 
 /* --- For the measures ------------------------------------------------------------------------- */
 

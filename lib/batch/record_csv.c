@@ -33,14 +33,11 @@ static void append_measures(struct attn_record_writer *writer, const float *meas
 }
 
 /* Appends "," and the layer: "3", or "cross,1" of two stacks. */
-static void append_layer(struct attn_buffer *out, const struct attn_record_outcome *outcome,
-                         int block)
+static void append_layer(struct attn_buffer *out, const struct attn_location *at)
 {
-    const struct attn_location at = attn_location_of_block(
-        attn_selection_dims(outcome->labels->selection), ATTN_SITE_PATTERN, block, ATTN_ALL_HEADS);
-    const char *stack = attn_model_stack_name(at.stack);
+    const char *stack = attn_model_stack_name(at->stack);
 
-    attn_buffer_append_format(out, ",%s%s%d", stack, stack[0] ? "," : "", at.layer);
+    attn_buffer_append_format(out, ",%s%s%d", stack, stack[0] ? "," : "", at->layer);
 }
 
 /* A line per selected head. KEY begins each. */
@@ -52,14 +49,15 @@ static void append_heads(struct attn_record_writer *writer,
     if (!outcome->measures)
         return;
     for (size_t i = 0; i < writer->form->n_layer * writer->form->n_stack * n_head; i++) {
-        const int layer = (int)(i / n_head), head = (int)(i % n_head);
+        const struct attn_location at =
+            attn_location_of_block(attn_selection_dims(outcome->labels->selection),
+                                   ATTN_SITE_PATTERN, (int)(i / n_head), (int)(i % n_head));
 
-        if (!attn_selection_has_layer(outcome->labels->selection, layer) ||
-            !attn_selection_has_block_head(outcome->labels->selection, layer, head))
+        if (!attn_selection_has_head(outcome->labels->selection, &at))
             continue;
         attn_buffer_append(&writer->text, key->data, key->size);
-        append_layer(&writer->text, outcome, layer);
-        attn_buffer_append_format(&writer->text, ",%d,%zu", head, outcome->n_token);
+        append_layer(&writer->text, &at);
+        attn_buffer_append_format(&writer->text, ",%d,%zu", at.head, outcome->n_token);
         append_measures(writer, outcome->measures, i);
         attn_buffer_append_char(&writer->text, '\n');
     }
@@ -228,14 +226,14 @@ static char *put_integer(char *to, size_t n)
 
 /* The lines of the head, which begin with START. */
 static void append_head(struct attn_record_writer *writer,
-                        const struct attn_record_outcome *outcome, int layer, int head,
+                        const struct attn_record_outcome *outcome, const struct attn_location *at,
                         const struct attn_buffer *start)
 {
     const size_t longest = start->size + LONGEST_NUMBERS;
 
     for (size_t query = 0; query < outcome->n_token; query++) {
         size_t n;
-        const struct attn_edge *edges = attn_edges_find(outcome->edges, layer, head, query, &n);
+        const struct attn_edge *edges = attn_edges_find(outcome->edges, at, query, &n);
 
         for (size_t i = 0; i < n; i++) {
             char *to = attn_buffer_reserve(&writer->text, longest);
@@ -266,13 +264,16 @@ static enum attn_status write_edges(struct attn_record_writer *writer,
     attn_record_key_append(writer, &id, outcome);
     for (int layer = 0; layer < (int)(writer->form->n_layer * writer->form->n_stack); layer++)
         for (int head = 0; head < (int)writer->form->n_head; head++) {
+            const struct attn_location at = attn_location_of_block(
+                attn_selection_dims(outcome->labels->selection), ATTN_SITE_PATTERN, layer, head);
+
             start.size = 0;
             attn_buffer_append(&start, id.data, id.size);
-            append_layer(&start, outcome, layer);
+            append_layer(&start, &at);
             attn_buffer_append_format(&start, ",%d,", head);
             if (start.has_failed)
                 break;
-            append_head(writer, outcome, layer, head, &start);
+            append_head(writer, outcome, &at, &start);
         }
     status = attn_buffer_check(&id, err);
     if (status == ATTN_OK)

@@ -551,9 +551,11 @@ static enum attn_status compare_layers(struct comparing *comparing,
     for (size_t i = 0; i < comparison->n_layer; i++) {
         struct attn_compared_row *row = &comparison->layers[i];
 
-        ATTN_TRY(compare_locally(comparing, row->layer, err));
-        ATTN_TRY(find_cost(comparing, row->layer, false, &row->exact, err));
-        ATTN_TRY(find_cost(comparing, row->layer, true, &row->chosen, err));
+        const int block = attn_location_block(&row->at);
+
+        ATTN_TRY(compare_locally(comparing, block, err));
+        ATTN_TRY(find_cost(comparing, block, false, &row->exact, err));
+        ATTN_TRY(find_cost(comparing, block, true, &row->chosen, err));
         add_cost(&comparison->all->exact, &row->exact);
         add_cost(&comparison->all->chosen, &row->chosen);
     }
@@ -621,8 +623,8 @@ static enum attn_status work(struct comparing *comparing, struct attn_comparison
     ATTN_TRY(comparing->run->model ? compare_run(comparing, *comparison, err)
                                    : compare_arrays(comparing, *comparison, err));
     for (struct attn_compared_row *row = (*comparison)->heads; row <= (*comparison)->all; row++) {
-        attn_measurement_find(comparing->local, row->layer, row->head, row->local.values);
-        attn_measurement_find(comparing->propagated, row->layer, row->head, row->propagated.values);
+        attn_measurement_find(comparing->local, &row->at, row->local.values);
+        attn_measurement_find(comparing->propagated, &row->at, row->propagated.values);
     }
     return ATTN_OK;
 }

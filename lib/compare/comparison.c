@@ -27,16 +27,18 @@ static enum attn_status list_rows(const struct attn_selection *selection, struct
     c->all = c->layers + c->n_layer;
     for (int l = 0; l < (int)dims->n_layer; l++) {
         const size_t n = attn_selection_n_head(selection, l);
+        struct attn_location at =
+            attn_location_of_block(dims, ATTN_SITE_PATTERN, l, ATTN_ALL_HEADS);
 
         if (n == 0)
             continue;
-        *layer++ = (struct attn_compared_row){.layer = l, .head = ATTN_ALL_HEADS, .n = n};
-        for (int h = 0; h < (int)dims->n_head; h++)
-            if (attn_selection_has_block_head(selection, l, h))
-                *head++ = (struct attn_compared_row){.layer = l, .head = h, .n = 1};
+        *layer++ = (struct attn_compared_row){.at = at, .n = n};
+        for (at.head = 0; at.head < (int)dims->n_head; at.head++)
+            if (attn_selection_has_head(selection, &at))
+                *head++ = (struct attn_compared_row){.at = at, .n = 1};
     }
-    *c->all = (struct attn_compared_row){
-        .layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS, .n = c->n_layer};
+    *c->all = (struct attn_compared_row){.at = {.layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS},
+                                         .n = c->n_layer};
     return ATTN_OK;
 }
 
@@ -66,9 +68,9 @@ struct attn_head_place attn_comparison_place(const struct attn_compared_row *hea
     size_t n_head;
 
     if (!labels->axes)
-        return (struct attn_head_place){head->layer, head->head};
+        return (struct attn_head_place){head->at.layer, head->at.head};
     n_head = attn_selection_dims(labels->selection)->n_head / labels->axes->n_batch;
-    return (struct attn_head_place){head->head / (int)n_head, head->head % (int)n_head};
+    return (struct attn_head_place){head->at.head / (int)n_head, head->at.head % (int)n_head};
 }
 
 enum { N_PLACE = 4, N_OF_HEAD = N_PLACE + ATTN_N_DIFFERENCE }; /* columns of a head */
@@ -83,10 +85,7 @@ static size_t n_hidden(const struct attn_labels *labels)
 static void put_place(const struct attn_compared_row *row, const struct attn_labels *labels,
                       struct attn_cell *cells)
 {
-    const struct attn_location at = attn_location_of_block(
-        attn_selection_dims(labels->selection), ATTN_SITE_PATTERN, row->layer, row->head);
-
-    attn_location_put(&at, cells);
+    attn_location_put(&row->at, cells);
     if (labels->axes)
         cells[1] = attn_cell_integer(attn_comparison_place(row, labels).first);
 }

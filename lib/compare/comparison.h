@@ -23,11 +23,12 @@ struct attn_attention_cost {
     double seconds;  /* wall time from q, k and v to z, measured once */
 };
 
-/* The differences of a head, their means over the selected heads of a layer, or over everything. Of
- * arrays the layer is 0, and the heads of all batches are numbered as one list. */
+/* The differences of a head, their means over the selected heads of a layer, or over everything.
+ * The layer of arrays is 0, and the heads of all batches are numbered as one list. */
 struct attn_compared_row {
-    int layer, head; /* ATTN_ALL_LAYERS, ATTN_ALL_HEADS: the mean over those that were selected */
-    size_t n;        /* heads of a layer, layers of everything; 1 for a head */
+    struct attn_location at; /* ATTN_ALL_LAYERS, ATTN_ALL_HEADS: the mean over those that were
+                                selected */
+    size_t n;                /* heads of a layer, layers of everything; 1 for a head */
     struct attn_difference local, propagated;
     struct attn_attention_cost exact, chosen; /* of layers and of everything; 0 for heads */
 };

@@ -46,18 +46,14 @@ static void write_name(const struct attn_compared_run *comparison,
 {
     const struct attn_array_axes *axes = comparison->labels->axes;
     const struct attn_head_place place = attn_comparison_place(row, comparison->labels);
-    const struct attn_dims *dims = attn_selection_dims(comparison->labels->selection);
-    int layer;
-    const char *stack =
-        attn_model_stack_name(attn_model_stack_of(dims, ATTN_SITE_PATTERN, row->layer, &layer));
-    const char *colon = stack[0] ? ":" : "";
+    const char *stack = attn_model_stack_name(row->at.stack), *colon = stack[0] ? ":" : "";
 
-    if (row->head == ATTN_ALL_HEADS && (axes || row->layer == ATTN_ALL_LAYERS))
+    if (row->at.head == ATTN_ALL_HEADS && (axes || row->at.layer == ATTN_ALL_LAYERS))
         snprintf(name, NAME_SIZE, "all");
-    else if (row->head == ATTN_ALL_HEADS)
-        snprintf(name, NAME_SIZE, "%s%s%d.*", stack, colon, layer);
+    else if (row->at.head == ATTN_ALL_HEADS)
+        snprintf(name, NAME_SIZE, "%s%s%d.*", stack, colon, row->at.layer);
     else if (!axes)
-        snprintf(name, NAME_SIZE, "%s%s%d.%d", stack, colon, layer, place.head);
+        snprintf(name, NAME_SIZE, "%s%s%d.%d", stack, colon, row->at.layer, place.head);
     else if (axes->rank < 4)
         snprintf(name, NAME_SIZE, "%d", place.head);
     else
@@ -72,7 +68,7 @@ static enum attn_status append_row(const struct attn_compared_run *comparison,
     struct attn_cell cells[1 + ATTN_N_DIFFERENCE];
     char name[NAME_SIZE];
 
-    if (row->head == ATTN_ALL_HEADS && row->n == 1)
+    if (row->at.head == ATTN_ALL_HEADS && row->n == 1)
         return ATTN_OK;
     write_name(comparison, row, name);
     cells[0] = attn_cell_string(name);
@@ -107,7 +103,9 @@ static enum attn_status fill_table(const struct attn_compared_run *comparison, b
     attn_difference_columns(columns + 1);
     ATTN_TRY(attn_table_create("heads", columns, 1 + N_SHOWN, table, err));
     for (const struct attn_compared_row *layer = found->layers; layer < found->all; layer++) {
-        for (; head < found->layers && head->layer == layer->layer; head++)
+        for (; head < found->layers && head->at.stack == layer->at.stack &&
+               head->at.layer == layer->at.layer;
+             head++)
             ATTN_TRY(append_row(comparison, head, is_local, *table, err));
         if (!is_sorted)
             ATTN_TRY(append_row(comparison, layer, is_local, *table, err));
@@ -377,16 +375,12 @@ static void push_labels(struct comparison_json *to)
     attn_json_integer(push_line(to, "recalled"), comparison->n_recalled);
 }
 
-/* The number of LAYER, after its stack where the model has two. */
-static void push_layer(struct attn_json_writer *json, const struct attn_labels *labels, int layer)
+/* The layer, after its stack if the model has two. */
+static void push_layer(struct attn_json_writer *json, const struct attn_location *at)
 {
-    const struct attn_dims *dims = attn_selection_dims(labels->selection);
-    const char *stack =
-        attn_model_stack_name(attn_model_stack_of(dims, ATTN_SITE_PATTERN, layer, &layer));
-
-    if (stack[0])
-        attn_json_text(attn_json_key(json, "stack"), stack);
-    attn_json_integer(attn_json_key(json, "layer"), layer);
+    if (at->stack != ATTN_STACK_ONLY)
+        attn_json_text(attn_json_key(json, "stack"), attn_model_stack_name(at->stack));
+    attn_json_integer(attn_json_key(json, "layer"), at->layer);
 }
 
 static void push_rows(struct comparison_json *to)
@@ -404,7 +398,7 @@ static void push_rows(struct comparison_json *to)
         if (labels->axes)
             attn_json_integer(attn_json_key(json, "batch"), place.first);
         else
-            push_layer(json, labels, place.first);
+            push_layer(json, &head->at);
         attn_json_integer(attn_json_key(json, "head"), place.head);
         push_differences(to, head);
         attn_json_end(json);
@@ -414,7 +408,7 @@ static void push_rows(struct comparison_json *to)
     for (const struct attn_compared_row *layer = found->layers; layer < found->all; layer++) {
         attn_json_line(json);
         attn_json_begin(json, '{');
-        push_layer(json, labels, layer->layer);
+        push_layer(json, &layer->at);
         push_differences(to, layer);
         push_cost(to, "exact", &layer->exact);
         push_cost(to, "chosen", &layer->chosen);

@@ -109,7 +109,7 @@ static enum attn_status append_head(struct run_survey *survey, int layer, int he
 
         if ((survey->measures & ATTN_MEASURE_BIT(measure)) == 0)
             continue;
-        value = attn_measure_group_find(&survey->group, measure, layer, head);
+        value = attn_measure_group_find(&survey->group, measure, &at);
         if (attn_measure_is_count(measure))
             *cell = attn_cell_integer((int64_t)value);
         else if (!isnan(value))

@@ -234,16 +234,31 @@ static void add_found(struct survey *survey)
             attn_moments_add(&survey->heads[i / N_COLUMN].values[i % N_COLUMN], survey->found[i]);
 }
 
-/* Takes the measures of the N heads from FIRST on, N_HEAD in a layer. */
-static void take_group(struct survey *survey, const struct attn_measure_group *group, size_t first,
-                       size_t n, size_t n_head)
+/* The head of the row INDEX: those of the encoder come first. */
+static struct attn_location location_of(const struct survey *survey, size_t index)
 {
-    for (size_t i = 0; i < n; i++)
+    const bool is_first = index < n_first(survey);
+    const size_t n_head = is_first ? survey->encoder->n_head : survey->frame.config->n_head;
+    const size_t at = index - (is_first ? 0 : n_first(survey));
+    const int layer = (int)(at / n_head), head = (int)(at % n_head);
+
+    if (is_first)
+        return (struct attn_location){ATTN_STACK_ENCODER, layer, head, ATTN_SITE_PATTERN};
+    return attn_frame_at(&survey->frame, ATTN_SITE_PATTERN, layer, head);
+}
+
+/* Takes the measures of the N heads from the row FIRST on. */
+static void take_group(struct survey *survey, const struct attn_measure_group *group, size_t first,
+                       size_t n)
+{
+    for (size_t i = first; i < first + n; i++) {
+        const struct attn_location at = location_of(survey, i);
+
         for (int m = 0; m < ATTN_N_MEASURE; m++)
             if ((survey->measured & ATTN_MEASURE_BIT(m)) != 0)
-                survey->found[(first + i) * N_COLUMN + (size_t)column_of[m]] =
-                    attn_measure_group_find(group, (enum attn_measure)m, (int)(i / n_head),
-                                            (int)(i % n_head));
+                survey->found[i * N_COLUMN + (size_t)column_of[m]] =
+                    attn_measure_group_find(group, (enum attn_measure)m, &at);
+    }
 }
 
 /* An attn_trace_fn for the encoder. */
@@ -279,7 +294,7 @@ static enum attn_status read_source(struct survey *survey, const struct attn_run
             attn_encoder_run(run->model->encoder, source, &options, &trace, NULL, err),
             ATTN_STAGE_MODEL, err);
     if (status == ATTN_OK)
-        take_group(survey, &group, 0, n_first(survey), survey->encoder->n_head);
+        take_group(survey, &group, 0, n_first(survey));
     attn_measure_group_release(&group);
     return status;
 }
@@ -305,7 +320,7 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
     forget_found(survey);
     if (survey->encoder)
         ATTN_TRY(read_source(survey, reading->run, err));
-    take_group(survey, &reading->group, n_first(survey), n_all(survey) - n_first(survey), n_head);
+    take_group(survey, &reading->group, n_first(survey), n_all(survey) - n_first(survey));
     for (size_t i = 0; i < n_all(survey); i++) {
         const int layer = (int)(i / n_head), head = (int)(i % n_head);
         double *found = survey->found + i * N_COLUMN;
@@ -520,22 +535,17 @@ static double score_of(const struct head *head, size_t detector)
 static enum attn_status append_head(const struct survey *survey, const struct attn_rows *rows,
                                     size_t index, struct attn_error *err)
 {
-    const bool is_first = index < n_first(survey);
-    const struct attn_config *config = is_first ? survey->encoder : survey->frame.config;
+    const struct attn_config *config =
+        index < n_first(survey) ? survey->encoder : survey->frame.config;
     const struct attn_moments *values = survey->heads[index].values;
-    const size_t at = index - (is_first ? 0 : n_first(survey)), head = at % config->n_head;
-    const struct attn_location place =
-        is_first ? (struct attn_location){ATTN_STACK_ENCODER, (int)(at / config->n_head), (int)head,
-                                          ATTN_SITE_PATTERN}
-                 : attn_frame_at(&survey->frame, ATTN_SITE_PATTERN, (int)(at / config->n_head),
-                                 (int)head);
+    const struct attn_location at = location_of(survey, index);
     struct attn_cell row[N_COLUMN] = {
-        [HEAD] = attn_cell_integer((int64_t)head),
-        [KV_HEAD] = attn_cell_integer((int64_t)(head / (config->n_head / config->n_kv_head))),
+        [HEAD] = attn_cell_integer(at.head),
+        [KV_HEAD] = attn_cell_integer(at.head / (int)(config->n_head / config->n_kv_head)),
     };
     double scores[N_DETECTOR];
 
-    attn_location_put(&place, &row[STACK]);
+    attn_location_put(&at, &row[STACK]);
     for (size_t i = 0; i < N_DETECTOR; i++)
         scores[i] = n_row_of(&survey->heads[index], i) < FEWEST_ROWS
                         ? (double)NAN

@@ -29,8 +29,6 @@
 /* Tokens of two runs, each with those of its source. */
 enum { OTHER = 2, N_TOKENS = 4, NOTE_SIZE = 80, MOST_CAUSES = 2000 };
 
-enum { OF_ENCODER = 1 << 20 }; /* layers of an encoder are so much below those of its decoder */
-
 /* One side of the matrix. */
 struct table_axis {
     struct attn_figure_axis axis;  /* points to the fields below */
@@ -138,32 +136,39 @@ static bool is_end(const struct attn_cell *site)
     return attn_cell_word(site, "resid_post normalized_resid_post") <= 1;
 }
 
-struct attn_cell attn_table_place(const struct attn_table *table, size_t row, size_t column)
+/* Reads the layer in COLUMN of ROW, with its stack if there are two. The end of a decoder's layer
+ * comes after its attention to the source: it gets the place of that. */
+static bool read_layer(const struct attn_table *table, size_t row, size_t column,
+                       struct attn_location *at)
 {
     const size_t next = column + 1 < attn_table_n_column(table) ? column + 1 : column;
     const struct attn_cell site = attn_table_cell(table, row, next);
-    struct attn_cell cell = attn_table_cell(table, row, column), stack;
 
-    if (cell.type != ATTN_VALUE_INTEGER || !has_stacks(table, column))
-        return cell;
-    stack = attn_table_cell(table, row, column - 1);
-    if (attn_cell_word(&stack, "encoder") == 0)
-        cell.integer -= OF_ENCODER;
-    else
-        cell.integer = 2 * cell.integer + (attn_cell_word(&stack, "cross") == 0 || is_end(&site));
-    return cell;
+    if (!attn_location_read(table, row, column, at))
+        return false;
+    if (at->stack == ATTN_STACK_DECODER && is_end(&site))
+        at->stack = ATTN_STACK_CROSS;
+    return true;
 }
 
-/* Appends a layer that attn_table_place gave: "2", or "cross 1" of two stacks. */
-static void append_layer(struct attn_buffer *out, int64_t layer, bool is_of_stacks)
+/* Appends a layer: "2", or "cross 1" of two stacks. */
+static void append_layer(struct attn_buffer *out, const struct attn_location *at)
 {
-    if (!is_of_stacks)
-        attn_buffer_append_format(out, "%" PRId64, layer);
-    else if (layer < 0)
-        attn_buffer_append_format(out, "encoder %" PRId64, layer + OF_ENCODER);
-    else
-        attn_buffer_append_format(out, "%s %" PRId64, layer % 2 == 0 ? "decoder" : "cross",
-                                  layer / 2);
+    attn_buffer_append_format(out, "%s%s%d", attn_model_stack_name(at->stack),
+                              at->stack != ATTN_STACK_ONLY ? " " : "", at->layer);
+}
+
+/* The last layer of TABLE in the order of computation; none: {.layer = ATTN_NO_LAYER}. */
+static struct attn_location find_last(const struct attn_table *table)
+{
+    const size_t layers = attn_table_find_role(table, ATTN_ROLE_LAYER);
+    struct attn_location at, last = {.layer = ATTN_NO_LAYER};
+
+    for (size_t i = 0; i < attn_table_n_row(table); i++)
+        if (read_layer(table, i, layers, &at) &&
+            (last.layer == ATTN_NO_LAYER || attn_location_order(&at, &last) > 0))
+            last = at;
+    return last;
 }
 
 /* One more than the largest number in the columns of TABLE that have the ROLES [2]. */
@@ -173,7 +178,7 @@ static size_t count_to(const struct attn_table *table, const enum attn_column_ro
 
     for (size_t i = 0; i < 2 * attn_table_n_row(table); i++) {
         const struct attn_cell cell =
-            attn_table_place(table, i / 2, attn_table_find_role(table, roles[i % 2]));
+            attn_table_cell(table, i / 2, attn_table_find_role(table, roles[i % 2]));
 
         if (cell.type == ATTN_VALUE_INTEGER && cell.integer >= (int64_t)n)
             n = (size_t)cell.integer + 1;
@@ -187,8 +192,9 @@ static size_t count_to(const struct attn_table *table, const enum attn_column_ro
 struct axis_columns {
     size_t key;
     size_t detail, query, texts, part; /* or SIZE_MAX; query: of a cell of a head */
-    int64_t first_layer, last_layer;   /* for parts without a layer; or < 0 */
-    size_t n_stream;                   /* layers of a residual stream, of named places; or 0 */
+    struct attn_location first, last;  /* layers for parts without one, if has_layers */
+    bool has_layers;
+    bool is_stream;                    /* layers of a residual stream, of named places */
     const char *parts, *inputs, *only; /* of struct attn_table_grid */
     const struct attn_token_texts
         *tokens; /* [N_TOKENS] of both runs; NULL unless detail or else key is a position */
@@ -198,6 +204,7 @@ struct axis_columns {
 struct table_key {
     size_t rank;                          /* of a part, or 0 */
     struct attn_cell cell, detail, query; /* or missing */
+    struct attn_location at;              /* of a layer: with its stack */
     size_t row;                           /* of the table */
     size_t first;                         /* 1 + the first key with that text, or 0 */
 };
@@ -215,13 +222,21 @@ static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
     return order != 0 ? order : a->size < b->size ? -1 : a->size > b->size;
 }
 
+/* Compares the cells of keys, or layers of two stacks. */
+static int compare_main(const struct table_key *x, const struct table_key *y)
+{
+    if (x->at.stack != ATTN_STACK_ONLY && y->at.stack != ATTN_STACK_ONLY)
+        return attn_location_order(&x->at, &y->at);
+    return compare_cells(&x->cell, &y->cell);
+}
+
 /* By the cell, then by details that are numbers; texts keep the order in which they came first. */
 static int by_cell(const void *a, const void *b)
 {
     const struct table_key *x = a, *y = b;
     int order = x->rank != y->rank     ? (x->rank < y->rank ? -1 : 1)
                 : x->first != y->first ? (x->first < y->first ? -1 : 1)
-                                       : compare_cells(&x->cell, &y->cell);
+                                       : compare_main(x, y);
 
     if (order == 0 && x->detail.type == ATTN_VALUE_INTEGER && y->detail.type == ATTN_VALUE_INTEGER)
         order = compare_cells(&x->detail, &y->detail);
@@ -236,15 +251,16 @@ static struct table_key key_of(const struct attn_table *table, const struct axis
                                size_t i)
 {
     const struct attn_cell part = attn_table_cell(table, i, columns->part);
-    struct table_key key = {.cell = attn_table_place(table, i, columns->key),
+    struct table_key key = {.cell = attn_table_cell(table, i, columns->key),
                             .detail = attn_table_cell(table, i, columns->detail),
                             .query = attn_table_cell(table, i, columns->query),
                             .row = i};
 
+    read_layer(table, i, columns->key, &key.at);
     if (key.cell.type != ATTN_VALUE_MISSING || part.type != ATTN_VALUE_TEXT ||
         attn_table_total(table, i) != SIZE_MAX)
         return key;
-    if (columns->first_layer < 0) {
+    if (!columns->has_layers) {
         const size_t rank = attn_cell_word(&part, columns->parts);
 
         key.rank = rank < SIZE_MAX ? rank + 1 : SIZE_MAX;
@@ -252,7 +268,8 @@ static struct table_key key_of(const struct attn_table *table, const struct axis
     } else {
         const bool is_before = attn_cell_word(&part, columns->inputs) != SIZE_MAX;
 
-        key.cell = attn_cell_integer(is_before ? columns->first_layer : columns->last_layer);
+        key.at = is_before ? columns->first : columns->last;
+        key.cell = attn_cell_integer(key.at.layer);
     }
     return key;
 }
@@ -309,24 +326,40 @@ static void append_other(struct attn_buffer *out, const char *token, size_t size
     attn_buffer_append(out, other, n);
 }
 
-/* Appends the name of a place in the residual stream of N_LAYER layers: "embedding", "in layer 2",
- * "after layer 2", "output", or "after cross 1" of two stacks. False for other sites. */
-static bool append_stream(struct attn_buffer *out, int64_t layer, struct attn_cell site,
-                          size_t n_layer, bool is_of_stacks)
+/* Makes AT the layer before it in the order of computation. */
+static void step_back(struct attn_location *at)
+{
+    if (at->stack == ATTN_STACK_CROSS) {
+        at->stack = ATTN_STACK_DECODER;
+        return;
+    }
+    at->layer--;
+    if (at->stack == ATTN_STACK_DECODER)
+        at->stack = ATTN_STACK_CROSS;
+}
+
+/* Appends the name of a place AT in the residual stream, which ends in the layer LAST:
+ * "embedding", "in layer 2", "after layer 2", "output", or "after cross 1" of two stacks. False for
+ * other sites. */
+static bool append_stream(struct attn_buffer *out, struct attn_location at, struct attn_cell site,
+                          const struct attn_location *last)
 {
     enum { PRE, MID, POST, NORMED };
+    const bool is_of_stacks = at.stack != ATTN_STACK_ONLY;
     size_t word = attn_cell_word(&site, "resid_pre resid_mid resid_post normalized_resid_post");
 
     if (is_of_stacks && word == NORMED)
         word = POST;
-    if (word == PRE && layer == 0) {
+    if (word == PRE && at.layer == 0 && at.stack != ATTN_STACK_CROSS) {
         attn_buffer_append_string(out, "embedding");
-    } else if (word == POST && layer + 1 == (int64_t)n_layer) {
+    } else if (word == POST && attn_location_order(&at, last) == 0) {
         attn_buffer_append_string(out, "output");
     } else if (word <= POST) {
+        if (word == PRE)
+            step_back(&at);
         attn_buffer_append_string(out, word == MID ? "in " : "after ");
         attn_buffer_append_string(out, is_of_stacks ? "" : "layer ");
-        append_layer(out, layer - (word == PRE), is_of_stacks);
+        append_layer(out, &at);
     }
     return word <= POST;
 }
@@ -345,13 +378,17 @@ static void append_text(struct table_axis *axis, const struct attn_table *table,
     const char *token = is_token ? attn_token_text(tokens, (size_t)text.integer, &size) : "";
     const bool is_of_stacks = has_stacks(table, columns->key);
     const bool is_head = has_role(table, columns->detail, ATTN_ROLE_HEAD);
-    const bool begins_so = is_of_stacks && !is_head && columns->n_stream == 0;
+    const bool begins_so = is_of_stacks && !is_head && !columns->is_stream;
     const bool is_whole =
         begins_so &&
         (!has_detail || attn_cell_word(&text, attn_site_name(ATTN_SITE_RESID_PRE)) == 0);
 
     if (begins_so) {
-        append_layer(bytes, key->cell.integer - is_end(&text), true);
+        struct attn_location at = key->at;
+
+        if (is_end(&text) && at.stack == ATTN_STACK_CROSS)
+            at.stack = ATTN_STACK_DECODER;
+        append_layer(bytes, &at);
         attn_buffer_append_string(bytes, is_whole ? "" : " ");
     }
     if (!is_missing(table, key->row, columns->texts))
@@ -359,15 +396,14 @@ static void append_text(struct table_axis *axis, const struct attn_table *table,
     if (is_whole) {
         ; /* the layer says it */
     } else if (text.type == ATTN_VALUE_TEXT) {
-        if (columns->n_stream == 0 ||
-            !append_stream(bytes, key->cell.integer, text, columns->n_stream, is_of_stacks))
+        if (!columns->is_stream || !append_stream(bytes, key->at, text, &columns->last))
             attn_escape_append(bytes, text.text, text.size);
     } else if (columns->texts != SIZE_MAX) {
         attn_buffer_append_string(bytes, ATTN_ELLIPSIS); /* items differ there */
-    } else if (columns->part != SIZE_MAX && columns->first_layer < 0) {
+    } else if (columns->part != SIZE_MAX && !columns->has_layers) {
         attn_buffer_append_format(bytes, "%" PRId64, key->cell.integer);
     } else if (is_head && text.type == ATTN_VALUE_INTEGER) {
-        append_layer(bytes, key->cell.integer, is_of_stacks);
+        append_layer(bytes, &key->at);
         attn_buffer_append_format(bytes, ".%" PRId64, text.integer);
         if (key->query.type == ATTN_VALUE_INTEGER)
             attn_buffer_append_format(bytes, " query %" PRId64, key->query.integer);
@@ -396,10 +432,10 @@ static void place_keys(struct table_axis *axis, const struct attn_table *table,
         const struct table_key key = keys[i];
         size_t at;
 
-        if (n_found > 0 && compare_cells(&keys[n_found - 1].cell, &key.cell) != 0)
+        if (n_found > 0 && compare_main(&keys[n_found - 1], &key) != 0)
             begin = n_found;
         at = begin; /* the first row or column of its cell */
-        while (at < n_found && (compare_cells(&keys[at].cell, &key.cell) != 0 ||
+        while (at < n_found && (compare_main(&keys[at], &key) != 0 ||
                                 compare_cells(&keys[at].detail, &key.detail) != 0 ||
                                 compare_cells(&keys[at].query, &key.query) != 0))
             at++;
@@ -434,12 +470,12 @@ static enum attn_status read_axis(const struct attn_table *table,
     place_keys(axis, table, keys, n, columns);
     attn_free(keys);
     axis->axis.title = has_role(table, columns->detail, ATTN_ROLE_HEAD) ? "head"
-                       : columns->n_stream > 0                          ? "residual stream"
+                       : columns->is_stream                             ? "residual stream"
                                                                         : column->name;
     axis->axis.positions = axis->positions;
     axis->axis.has_own_texts = true;
     axis->axis.is_named = column->type == ATTN_VALUE_TEXT || axis->axis.n_main > 0 ||
-                          columns->n_stream > 0 || has_stacks(table, columns->key) ||
+                          columns->is_stream || has_stacks(table, columns->key) ||
                           has_role(table, columns->detail, ATTN_ROLE_HEAD);
     axis->axis.texts = axis->texts.bytes.size > 0 ? &axis->texts : NULL;
     return attn_buffer_check(&axis->texts.bytes, err);
@@ -456,19 +492,20 @@ static size_t texts_or_none(const struct attn_table *table, const char *name)
     return SIZE_MAX;
 }
 
-/* The first and the last number in the column of ROWS. */
+/* The first and the last number in the column of ROWS, which are layers. */
 static void find_layers(const struct attn_table *table, struct axis_columns *rows)
 {
-    rows->first_layer = INT64_MAX;
-    for (size_t i = 0; i < attn_table_n_row(table); i++) {
-        const struct attn_cell cell = attn_table_place(table, i, rows->key);
+    struct attn_location at;
 
-        if (cell.type != ATTN_VALUE_INTEGER)
+    rows->has_layers = true;
+    for (size_t i = 0, n = 0; i < attn_table_n_row(table); i++) {
+        if (!read_layer(table, i, rows->key, &at))
             continue;
-        rows->first_layer = cell.integer < rows->first_layer ? cell.integer : rows->first_layer;
-        rows->last_layer = cell.integer > rows->last_layer ? cell.integer : rows->last_layer;
+        if (n == 0 || attn_location_order(&at, &rows->first) < 0)
+            rows->first = at;
+        if (n++ == 0 || attn_location_order(&at, &rows->last) > 0)
+            rows->last = at;
     }
-    rows->first_layer = rows->first_layer < INT64_MAX ? rows->first_layer : 0;
 }
 
 static enum attn_status read_axes(const struct attn_table *table,
@@ -489,16 +526,14 @@ static enum attn_status read_axes(const struct attn_table *table,
                                    .texts = texts_or_none(table, grid->texts),
                                    .part = part,
                                    .parts = grid->parts,
-                                   .only = grid->only,
-                                   .first_layer = -1};
+                                   .only = grid->only};
 
     if (rows.key == SIZE_MAX || columns.key == SIZE_MAX)
         return attn_error_set(err, ATTN_INVALID,
                               "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
                               grid->columns);
     find_layers(table, &rows);
-    if (cells->is_printed && grid->is_stream)
-        rows.n_stream = (size_t)rows.last_layer + 1;
+    rows.is_stream = cells->is_printed && grid->is_stream;
     rows.query = has_role(table, rows.detail, ATTN_ROLE_HEAD)
                      ? attn_table_find_role(table, ATTN_ROLE_QUERY)
                      : SIZE_MAX;
@@ -680,7 +715,8 @@ static enum attn_status read_cells(const struct attn_table *table,
 
 /* One side of a pair: a head. */
 struct pair_side {
-    int64_t number, layer, head;
+    int64_t number, head;
+    struct attn_location at;
 };
 
 static int by_number(const void *a, const void *b)
@@ -703,10 +739,12 @@ struct pairs {
 static struct pair_side side_of(const struct pairs *pairs, size_t row, int side)
 {
     const size_t *columns = pairs->columns[side];
+    struct pair_side found = {attn_table_cell(pairs->table, row, columns[0]).integer,
+                              attn_table_cell(pairs->table, row, columns[2]).integer,
+                              {.layer = ATTN_NO_LAYER}};
 
-    return (struct pair_side){attn_table_cell(pairs->table, row, columns[0]).integer,
-                              attn_table_place(pairs->table, row, columns[1]).integer,
-                              attn_table_cell(pairs->table, row, columns[2]).integer};
+    read_layer(pairs->table, row, columns[1], &found.at);
+    return found;
 }
 
 static size_t place_of_side(const struct pairs *pairs, struct pair_side side)
@@ -773,12 +811,12 @@ static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
     for (size_t i = 0; i < pairs->n; i++) {
         const struct pair_side *side = &pairs->sides[pairs->order[i]];
 
-        append_layer(&axis->texts.bytes, side->layer,
-                     has_stacks(pairs->table, pairs->columns[0][1]));
+        append_layer(&axis->texts.bytes, &side->at);
         attn_buffer_append_format(&axis->texts.bytes, ".%" PRId64, side->head);
         axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
         axis->positions[i] = i;
-        axis->begins[i] = i > 0 && side->layer != pairs->sides[pairs->order[i - 1]].layer;
+        axis->begins[i] =
+            i > 0 && attn_location_order(&side->at, &pairs->sides[pairs->order[i - 1]].at) != 0;
     }
     axis->axis = (struct attn_figure_axis){.n = pairs->n,
                                            .texts = &axis->texts,
@@ -990,15 +1028,16 @@ static enum attn_status read_poster(const struct attn_table *table,
     ATTN_TRY(attn_level_matrix_create(n * ATTN_PATTERN_SIDE, ATTN_PATTERN_SIDE,
                                       &cells->figure.matrix, err));
     for (size_t i = 0; i < n; i++) {
-        const size_t layer = (size_t)attn_table_place(table, i, layers).integer;
-        const size_t head = (size_t)attn_table_cell(table, i, heads).integer;
+        struct attn_location at;
 
-        append_layer(&rows->texts.bytes, (int64_t)layer, has_stacks(table, layers));
-        attn_buffer_append_format(&rows->texts.bytes, ".%zu", head);
+        read_layer(table, i, layers, &at);
+        at.head = (int)attn_table_cell(table, i, heads).integer;
+        append_layer(&rows->texts.bytes, &at);
+        attn_buffer_append_format(&rows->texts.bytes, ".%d", at.head);
         rows->texts.ends[rows->texts.n++] = rows->texts.bytes.size;
         for (size_t query = 0; query < ATTN_PATTERN_SIDE; query++)
             for (size_t key = 0; key < ATTN_PATTERN_SIDE; key++) {
-                const float mean = attn_head_patterns_mean(grid->patterns, layer, head, query, key);
+                const float mean = attn_head_patterns_mean(grid->patterns, &at, query, key);
 
                 if (!isnan(mean))
                     attn_level_matrix_put(&cells->figure.matrix, i * ATTN_PATTERN_SIDE + query, key,
@@ -1019,8 +1058,8 @@ static enum attn_status read_poster(const struct attn_table *table,
 /* Columns that name a row of the table, or SIZE_MAX. */
 struct row_columns {
     size_t rows, columns, detail, query, texts, part;
-    size_t n_label; /* leading columns by which rows are grouped */
-    size_t n_layer;
+    size_t n_label;            /* leading columns by which rows are grouped */
+    struct attn_location last; /* layer */
     bool has_totals; /* they are drawn beside the parts: the answer itself, not a change of it */
     const struct attn_table_grid *grid;
     const struct attn_token_texts *tokens; /* [N_TOKENS] of both runs, or NULL */
@@ -1030,9 +1069,10 @@ static void append_cell(struct attn_buffer *out, const struct attn_table *table,
                         size_t column)
 {
     const struct attn_cell cell = attn_table_cell(table, row, column);
+    struct attn_location at;
 
-    if (cell.type == ATTN_VALUE_INTEGER && has_stacks(table, column))
-        append_layer(out, attn_table_place(table, row, column).integer, true);
+    if (has_stacks(table, column) && read_layer(table, row, column, &at))
+        append_layer(out, &at);
     else if (cell.type == ATTN_VALUE_TEXT)
         attn_escape_append(out, cell.text, cell.size);
     else if (cell.type == ATTN_VALUE_REAL)
@@ -1190,12 +1230,12 @@ static void append_place(struct attn_buffer *out, const struct attn_table *table
                          const struct row_columns *columns, size_t row)
 {
     const bool is_of_sites = has_role(table, columns->columns, ATTN_ROLE_SITE);
-    const struct attn_cell layer = attn_table_place(table, row, columns->rows);
     const struct attn_cell site =
         attn_table_cell(table, row, is_of_sites ? columns->columns : columns->detail);
+    struct attn_location at;
 
-    if (columns->grid->is_stream &&
-        append_stream(out, layer.integer, site, columns->n_layer, has_stacks(table, columns->rows)))
+    read_layer(table, row, columns->rows, &at);
+    if (columns->grid->is_stream && append_stream(out, at, site, &columns->last))
         return;
     append_row_side(out, table, columns, row, false);
     if (is_of_sites)
@@ -1368,7 +1408,6 @@ static enum attn_status read_series(const struct attn_table *table,
                                     bool is_curve, struct table_cells *cells,
                                     struct attn_error *err)
 {
-    static const enum attn_column_role layer[2] = {ATTN_ROLE_LAYER, ATTN_ROLE_LAYER};
     const char *quantity = attn_table_column(table, values)->quantity;
     struct row_columns columns = {.detail = attn_table_find(table, grid->detail),
                                   .query = attn_table_find_role(table, ATTN_ROLE_QUERY),
@@ -1377,7 +1416,7 @@ static enum attn_status read_series(const struct attn_table *table,
                                   .rows = attn_table_find(table, grid->rows),
                                   .columns = attn_table_find(table, grid->columns),
                                   .n_label = grid->n_label,
-                                  .n_layer = count_to(table, layer),
+                                  .last = find_last(table),
                                   .has_totals = quantity && strcmp(quantity, ATTN_ANSWER) == 0,
                                   .grid = grid};
 

@@ -18,10 +18,6 @@ void attn_table_words_find(struct attn_table_words *words, const struct attn_col
 
 void attn_table_words_release(struct attn_table_words *words);
 
-/* The cell of TABLE, but of layers that have a column `stack` before them (study/table_stacks.h)
- * the number in order: those of an encoder below 0, then a decoder's and its cross-attention's. */
-struct attn_cell attn_table_place(const struct attn_table *table, size_t row, size_t column);
-
 /* A table as it is drawn. Borrowed, for the length of a call. */
 struct attn_table_drawing {
     const struct attn_table *table;

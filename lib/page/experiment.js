@@ -5,9 +5,9 @@
 //
 // Again with other data it draws that instead: what the reader chose stays where it still means
 // something, and no listener of the first time is left. A row that is chosen is told to the container
-// as an event, 'attn-choose', whose detail is {layer, head, position, key, otherLayer, otherHead} as far
-// as the row has them;
-// attnExperiment.mark(container, layer, head) marks a head that was chosen elsewhere.
+// as an event, 'attn-choose', whose detail is {stack, layer, head, position, key, other} as far as the
+// row has them; other is {stack, layer, head} of a pair;
+// attnExperiment.mark(container, place) marks a head that was chosen elsewhere: { stack, layer, head }.
 'use strict';
 const attnExperiment = (() => {
 // Roles of columns that a cell's name contains.
@@ -22,6 +22,7 @@ function el(tag, attributes, ...children) {
   return node;
 }
 
+const isSameHead = (a, b) => a.stack === b.stack && a.layer === b.layer && a.head === b.head;
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const paint = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const prefersDark = matchMedia('(prefers-color-scheme: dark)');
@@ -113,10 +114,16 @@ class View {
 
   valueOf(row, role) { return this.data.rows[row]?.[this.of.get(role)] ?? null; }
 
-  // The layer, or 'cross 1' of a model with two stacks, whose names stand before the numbers.
-  layerOf(row, role = 'layer') {
-    const at = this.of.get(role) - 1, number = this.valueOf(row, role);
-    return number !== null && this.data.columns[at]?.role === 'stack' ? this.data.rows[row][at] + ' ' + number : number;
+  // The stack of the layer in the column ROLE, which is in the column before; undefined for the only one.
+  stackOf(row, role = 'layer') {
+    const at = this.of.get(role) - 1;
+    return this.data.columns[at]?.role === 'stack' ? this.data.rows[row][at] ?? undefined : undefined;
+  }
+
+  // The head in the columns ROLES, a layer and a head, with its stack.
+  headOf(row, roles = ['layer', 'head']) {
+    const [layer, head] = roles.map(role => this.valueOf(row, role) ?? undefined);
+    return { stack: this.stackOf(row, roles[0]), layer, head };
   }
 
   listen(node, type, action, options) {
@@ -439,7 +446,7 @@ class View {
     const head = /^\D*(\d+)\D+(\d+)$/.exec(text), stack = /encoder|decoder|cross/i.exec(text)?.[0].toLowerCase() ?? '';
     if (head && this.of.has('head')) {
       const is = (layer, of) => this.valueOf(row, layer) === Number(head[1]) &&
-        this.valueOf(row, of) === Number(head[2]) && String(this.layerOf(row, layer)).startsWith(stack);
+        this.valueOf(row, of) === Number(head[2]) && (!stack || this.stackOf(row, layer) === stack);
       return is('layer', 'head') || is('other_layer', 'other_head');
     }
     return this.words(row).includes(this.state.find.toLowerCase());
@@ -466,13 +473,13 @@ class View {
   announce(row, isPressed) {
     const place = role => typeof this.valueOf(row, role) === 'number' ? this.valueOf(row, role) : undefined;
     this.container.dispatchEvent(new CustomEvent('attn-choose', { bubbles: true, detail: { isPressed,
-      layer: this.layerOf(row) ?? undefined, head: place('head'), position: place('position') ?? place('query'), key: place('key'),
-      otherLayer: this.layerOf(row, 'other_layer') ?? undefined, otherHead: place('other_head') } }));
+      ...this.headOf(row), other: this.headOf(row, ['other_layer', 'other_head']),
+      position: place('position') ?? place('query'), key: place('key') } }));
   }
 
   // A head that was chosen elsewhere.
-  mark(layer, head) {
-    const is = row => this.layerOf(row) === layer && this.valueOf(row, 'head') === head;
+  mark(place) {
+    const is = row => isSameHead(this.headOf(row), place);
     if (!this.of.has('head') || this.data.map.is_pairs || this.parts.length > 0 || (this.state.row >= 0 && is(this.state.row))) return;
     const row = this.data.rows.findIndex((_, i) => is(i) && this.groupOf[i] === this.state.group);
     if (row < 0 || this.state.row === row) return;
@@ -1131,7 +1138,7 @@ function show(container, data) {
   if (!before && data.map.cell && view.state.row < 0) view.begin();
 }
 
-const mark = (container, layer, head) => shown.get(container)?.mark(layer, head);
+const mark = (container, place) => shown.get(container)?.mark(place);
 const redraw = container => shown.get(container)?.draw();
 
 return { show, mark, redraw };
@@ -1144,11 +1151,11 @@ return { show, mark, redraw };
   const root = document.documentElement, isAlone = place.classList.contains('alone');
 
   // Lets the viewer show a head, a query or a key, and compare two heads, as far as they are said.
-  function follow({ layer, head, position, key, otherLayer, otherHead }) {
+  function follow({ position, key, other, ...chosen }) {
     const parts = new Map(location.hash.slice(1).split('&').filter(Boolean).map(part => part.split('=')));
-    const name = (l, h) => (l + '.' + h).replace(' ', ':'); // cross:1.0
-    if (layer !== undefined && head !== undefined) parts.set('h', name(layer, head));
-    if (otherHead !== undefined) parts.set('t', name(layer, head) + ',' + name(otherLayer, otherHead));
+    const name = ({ stack, layer, head }) => (stack ? stack + ':' : '') + layer + '.' + head; // cross:1.0
+    if (chosen.layer !== undefined && chosen.head !== undefined) parts.set('h', name(chosen));
+    if (other.head !== undefined) parts.set('t', name(chosen) + ',' + name(other));
     if (position !== undefined) parts.set('q', position);
     if (key !== undefined) parts.set('k', key);
     const hash = '#' + [...parts].map(part => part.join('=')).join('&');
@@ -1165,9 +1172,9 @@ return { show, mark, redraw };
   place.addEventListener('attn-choose', event => follow(event.detail));
   let theme = root.dataset.theme;
   new MutationObserver(() => {
-    const at = /(encoder |decoder |cross |)[a-z]+ (\d+), head (\d+)/.exec(document.getElementById('head').selectedOptions[0]?.textContent);
+    const chosen = globalThis.attnViewer?.run.heads[document.getElementById('head').value];
     if (theme !== root.dataset.theme) attnExperiment.redraw(place);
     theme = root.dataset.theme;
-    if (at) attnExperiment.mark(place, at[1] ? at[1] + at[2] : Number(at[2]), Number(at[3]));
+    if (chosen) attnExperiment.mark(place, chosen);
   }).observe(root, { attributes: true, attributeFilter: ['data-ready', 'data-theme'] });
 })();

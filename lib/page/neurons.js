@@ -40,7 +40,8 @@ async function rowsOf(id, n) {
 
 // All numbers of one row of HEAD: its query, and of each key that it may look at.
 async function arithmetic(head, row) {
-  const group = Math.floor(head.head * about.n_kv_head / about.n_head), at = 'L' + head.layer + 'H';
+  const group = Math.floor(head.head * about.n_kv_head / about.n_head);
+  const at = (head.stack ? head.stack + '-' : '') + 'L' + head.layer + 'H';
   const [q, k, v, scores] = await Promise.all([rowsOf('q-' + at + head.head, head.rows),
     rowsOf('k-' + at + group, head.cols), rowsOf('v-' + at + group, head.cols),
     rowsOf('scores-' + at + head.head, head.rows)]);
@@ -167,9 +168,9 @@ function follow(k) {
 let isOn = isThere, onMissing = null; // a live page: asks for the vectors of the head that is looked at
 
 async function draw() {
-  const h = Number($('head').value), { layer, head: n } = globalThis.attnViewer?.run.heads[h] ?? run.heads[h] ?? {};
+  const h = Number($('head').value), { stack, layer, head: n } = globalThis.attnViewer?.run.heads[h] ?? run.heads[h] ?? {};
   if (isThere) run = globalThis.attnViewer?.run ?? run; // its rows are those of the stack that is shown
-  const head = run.heads.find(one => one.layer === layer && one.head === n);
+  const head = run.heads.find(one => one.stack === stack && one.layer === layer && one.head === n);
   if (!isOn) return;
   if (!head) {
     onMissing?.();

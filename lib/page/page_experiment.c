@@ -345,21 +345,21 @@ static void find_head(struct attn_page_experiment *experiment,
     const size_t value = attn_table_find(table, drawing->grid->values);
     double most = -1;
 
-    experiment->layer = experiment->head = -1;
+    experiment->head = (struct attn_location){.layer = ATTN_NO_LAYER};
     if (layer == SIZE_MAX || head == SIZE_MAX || value == SIZE_MAX)
         return;
     for (size_t r = 0; r < attn_table_n_row(table); r++) {
-        const struct attn_cell l = attn_table_place(table, r, layer);
+        struct attn_location at;
         const struct attn_cell h = attn_table_cell(table, r, head);
         const struct attn_cell v = attn_table_cell(table, r, value);
         const double size = v.type == ATTN_VALUE_REAL ? fabs(v.real) : fabs((double)v.integer);
 
-        if (l.type != ATTN_VALUE_INTEGER || h.type != ATTN_VALUE_INTEGER ||
+        if (!attn_location_read(table, r, layer, &at) || h.type != ATTN_VALUE_INTEGER ||
             v.type == ATTN_VALUE_MISSING || !(size > most))
             continue;
         most = size;
-        experiment->layer = (int)l.integer;
-        experiment->head = (int)h.integer;
+        experiment->head = at;
+        experiment->head.head = (int)h.integer;
     }
 }
 

@@ -17,28 +17,32 @@ struct attn_page_pool {
 
 /* --- Which there are ------------------------------------------------------------------------- */
 
+void attn_page_head_id(const struct attn_location *at, char id[ATTN_PAGE_ID_SIZE])
+{
+    snprintf(id, ATTN_PAGE_ID_SIZE, "%s%sL%dH%d", attn_model_stack_name(at->stack),
+             at->stack != ATTN_STACK_ONLY ? "-" : "", at->layer, at->head);
+}
+
 static enum attn_status add_head(struct attn_page_heads *heads, const struct attn_writer *writer,
-                                 int layer, const struct attn_location *at, struct attn_error *err)
+                                 const struct attn_location *at, struct attn_error *err)
 {
     const struct attn_extent extent = attn_writer_extent(writer, at);
-    const int head = at->head;
-    const struct attn_head_number place = attn_writer_head_number(writer, ATTN_SITE_PATTERN, head);
+    const struct attn_head_number place =
+        attn_writer_head_number(writer, ATTN_SITE_PATTERN, at->head);
     struct attn_page_head *item = &heads->items[heads->n];
     size_t n_cell, side;
 
     *item = (struct attn_page_head){
-        .layer = layer,
-        .head = head,
-        .group = writer->labels.axes ? place.batch : layer,
-        .number = place.head,
         .at = *at,
+        .group = writer->labels.axes ? place.batch : at->layer,
+        .number = place.head,
         .is_encoder = !attn_writer_has_own_rows(writer, at),
         .is_source = attn_writer_has_own_rows(writer, at) && !attn_writer_has_own_keys(writer, at),
         .has_rows = true,
         .n_row = extent.n_row,
         .n_column = extent.n_col,
     };
-    snprintf(item->id, sizeof item->id, "L%dH%d", layer, head);
+    attn_page_head_id(at, item->id);
     for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
         item->values[i] = (double)NAN;
     side = item->n_row > item->n_column ? item->n_row : item->n_column;
@@ -90,7 +94,7 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
         n_head = attn_writer_dims(writer, &at)->n_head;
         for (at.head = 0; is_wanted && at.head < (int)n_head; at.head++)
             if (attn_writer_has_head(writer, &at, at.head))
-                ATTN_TRY(add_head(heads, writer, layer, &at, err));
+                ATTN_TRY(add_head(heads, writer, &at, err));
     }
     for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
         ATTN_TRY(attn_measurement_create(metrics[i], &settings, selection, writer->options.pool,
@@ -157,7 +161,7 @@ void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *h
     for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++) {
         double values[ATTN_METRIC_MOST];
 
-        attn_measurement_find(heads->measurements[i], head->layer, head->head, values);
+        attn_measurement_find(heads->measurements[i], &head->at, values);
         head->values[i] = values[0];
     }
 }

@@ -39,19 +39,18 @@ enum {
         ATTN_PAGE_N_MEASURE,
     ATTN_PAGE_THUMB = 32,   /* cells of the side of a thumbnail, at most */
     ATTN_PAGE_N_PLANE = 3,  /* thumbnails of a head that is pooled */
-    ATTN_PAGE_ID_SIZE = 32, /* of "L0H3" */
+    ATTN_PAGE_ID_SIZE = 32, /* of "L0H3", "cross-L0H3" */
 };
 
 enum { ATTN_PAGE_MOST_CELLS = 160000000 }; /* of the patterns of all heads */
 
 struct attn_page_head {
     char id[ATTN_PAGE_ID_SIZE];
-    int layer, head;   /* as events have them */
-    int group, number; /* layer and head, or batch and head of arrays */
-    struct attn_location at;
-    bool is_source;  /* its keys are rows of a source */
-    bool is_encoder; /* it is of an encoder: its queries are rows of the source, too */
-    bool has_rows;   /* on the page; else it has only a thumbnail */
+    struct attn_location at; /* as events have it */
+    int group, number;       /* layer and head, or batch and head of arrays */
+    bool is_source;          /* its keys are rows of a source */
+    bool is_encoder;         /* it is of an encoder: its queries are rows of the source, too */
+    bool has_rows;           /* on the page; else it has only a thumbnail */
     size_t n_row, n_column;
     size_t k;                           /* k x k cells are pooled */
     size_t n_thumb_row, n_thumb_col;    /* of a thumbnail */
@@ -107,6 +106,9 @@ static inline unsigned attn_page_level(float square_root, float top)
 {
     return 1 + (unsigned)(square_root * top + 0.5F);
 }
+
+/* Writes the name of the data of the head AT: "L0H3", or "cross-L0H3". */
+void attn_page_head_id(const struct attn_location *at, char id[ATTN_PAGE_ID_SIZE]);
 
 /* --- Data (page_data.c) ---------------------------------------------------------------------- */
 
@@ -177,11 +179,11 @@ void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
  *     nothing, colormaps             as the run has them
  */
 struct attn_page_experiment {
-    struct attn_buffer title; /* printable */
-    struct attn_buffer about; /* markup */
-    struct attn_buffer json;  /* the object */
-    struct attn_buffer view;  /* markup */
-    int layer, head;          /* of the largest number; < 0: the rows are no heads */
+    struct attn_buffer title;  /* printable */
+    struct attn_buffer about;  /* markup */
+    struct attn_buffer json;   /* the object */
+    struct attn_buffer view;   /* markup */
+    struct attn_location head; /* of the largest number; ATTN_NO_LAYER: the rows are no heads */
 };
 
 /* EXPERIMENT is = {0}; release it after a failure, too. */

@@ -278,7 +278,9 @@ static void push_head(struct attn_json_writer *json, const struct attn_page_head
 
     attn_json_begin(json, '{');
     attn_json_text(attn_json_key(json, "id"), head->id);
-    attn_json_integer(attn_json_key(json, "layer"), head->layer);
+    if (head->at.stack != ATTN_STACK_ONLY)
+        attn_json_text(attn_json_key(json, "stack"), attn_model_stack_name(head->at.stack));
+    attn_json_integer(attn_json_key(json, "layer"), head->at.layer);
     if (head->at.stack != ATTN_STACK_ONLY) {
         snprintf(group, sizeof group, "%s:%d", attn_model_stack_name(head->at.stack),
                  head->at.layer);

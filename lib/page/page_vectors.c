@@ -72,7 +72,7 @@ enum attn_status attn_page_vectors_take(struct attn_page *page,
                                         const struct attn_place *place, struct attn_error *err)
 {
     const char *name = name_of(&page->vectors, event->at.site);
-    char id[2 * ATTN_PAGE_ID_SIZE];
+    char head[ATTN_PAGE_ID_SIZE], id[2 * ATTN_PAGE_ID_SIZE];
 
     if (!page->vectors.are_there || !name)
         return ATTN_OK;
@@ -81,9 +81,8 @@ enum attn_status attn_page_vectors_take(struct attn_page *page,
         unsigned char *to;
 
         if (place->row + r == 0) {
-            snprintf(id, sizeof id, "%s-L%dH%d", name,
-                     attn_selection_number(page->base.labels.selection, &event->at),
-                     event->at.head);
+            attn_page_head_id(&event->at, head);
+            snprintf(id, sizeof id, "%s-%s", name, head);
             attn_page_data_begin(page->data, id);
         }
         attn_event_copy_row(event, r, page->vectors.row, n);

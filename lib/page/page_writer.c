@@ -438,8 +438,8 @@ static bool is_better(const struct attn_page *w, const struct attn_page_head *he
 {
     const struct attn_page_experiment *found = &w->experiment;
 
-    if (w->has_experiment && found->layer >= 0)
-        return head->group == found->layer && head->number == found->head;
+    if (w->has_experiment && found->head.layer != ATTN_NO_LAYER)
+        return attn_location_compare(&head->at, &found->head) == 0;
     if (!head->has_rows)
         return false;
     return head->is_source != other->is_source

@@ -84,7 +84,7 @@ function nameOf(head) { return head.group + '.' + head.head; }
 function headName(h) {
   const head = heads[h];
   if (run.grouping === 'none') return 'head ' + head.head;
-  return (run.grouping + ' ' + head.group).replace(/layer (\w+):/, '$1 layer ') + ', head ' + head.head +
+  return (head.stack ? head.stack + ' layer ' + head.layer : run.grouping + ' ' + head.group) + ', head ' + head.head +
     (isMixed ? head.is_source ? ' (cross)' : ' (self)' : '');
 }
 

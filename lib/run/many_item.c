@@ -546,11 +546,12 @@ static void find_measure(const struct attn_many_task *task, const struct attn_ma
                          enum attn_measure measure, double *values)
 {
     for (size_t i = 0; i < task->n_layer * task->n_head; i++) {
-        const int layer = (int)(i / task->n_head), head = (int)(i % task->n_head);
+        const struct attn_location at =
+            attn_location_of_block(attn_selection_dims(item->watched), ATTN_SITE_PATTERN,
+                                   (int)(i / task->n_head), (int)(i % task->n_head));
 
-        values[i] = attn_selection_has_layer(item->watched, layer) &&
-                            attn_selection_has_block_head(item->watched, layer, head)
-                        ? attn_measure_group_find(&item->group, measure, layer, head)
+        values[i] = attn_selection_has_head(item->watched, &at)
+                        ? attn_measure_group_find(&item->group, measure, &at)
                         : (double)NAN;
     }
 }

@@ -589,6 +589,12 @@ static enum attn_status draw_halves(struct attn_heatmap *map, const struct sheet
 
 /* --- A matrix -------------------------------------------------------------------------------- */
 
+void attn_heatmap_append_layer(struct attn_heatmap *map, const struct attn_location *at)
+{
+    attn_buffer_append_format(&map->label, "%s%2d",
+                              at->stack == ATTN_STACK_CROSS ? "cross" : "layer", at->layer);
+}
+
 void attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     attn_matrix_name_append(map->writer, &matrix->at, &map->label);

@@ -132,15 +132,15 @@ void attn_head_map_plan(struct attn_head_map *heads, struct attn_heatmap *map,
 }
 
 /* The kind of a head, or NULL, and its weight. */
-static const struct attn_head_kind *kind_of(const struct attn_head_map *heads, int layer, int head,
-                                            double *weight)
+static const struct attn_head_kind *kind_of(const struct attn_head_map *heads,
+                                            const struct attn_location *at, double *weight)
 {
     const attn_measure_set set = attn_head_kind_measures();
     double values[ATTN_N_MEASURE];
 
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         if (set & ATTN_MEASURE_BIT(m))
-            values[m] = attn_measure_group_find(heads->measures, (enum attn_measure)m, layer, head);
+            values[m] = attn_measure_group_find(heads->measures, (enum attn_measure)m, at);
     return attn_head_kind_of(values, weight);
 }
 
@@ -160,13 +160,13 @@ static struct attn_paint paint_of(const struct attn_head_map *heads,
 
 /* The cell of a head: its letter, and where a column is left its shade. */
 static void put_head(const struct attn_head_map *heads, const struct attn_heatmap_colors *colors,
-                     int layer, int head)
+                     const struct attn_location *at)
 {
     struct attn_heatmap *map = heads->map;
     const size_t width = heads->columns.pitch;
     const bool is_shaded = width > 1 && map->line.depth == ATTN_DEPTH_NONE;
     double weight;
-    const struct attn_head_kind *kind = kind_of(heads, layer, head, &weight);
+    const struct attn_head_kind *kind = kind_of(heads, at, &weight);
 
     if (kind)
         attn_color_line_paint(&map->line, paint_of(heads, colors, kind, weight));
@@ -182,23 +182,29 @@ static void put_head(const struct attn_head_map *heads, const struct attn_heatma
     attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
 }
 
-/* A line of the heads FIRST and on of LAYER. Returns its columns. */
+/* A line of the heads FIRST and on of the row LAYER. Returns its columns. */
 static size_t put_layer(const struct attn_head_map *heads, const struct attn_heatmap_colors *colors,
                         size_t layer, size_t first)
 {
     struct attn_heatmap *map = heads->map;
-    const size_t n_head = attn_selection_dims(heads->selection)->n_head;
+    const struct attn_dims *dims = attn_selection_dims(heads->selection);
+    const size_t n_head = dims->n_head;
+    struct attn_location at =
+        attn_location_of_block(dims, ATTN_SITE_PATTERN, (int)layer, ATTN_ALL_HEADS);
     size_t used;
 
-    attn_buffer_append_format(&map->label, first > 0 ? " head%2zu" : "layer%2zu",
-                              first > 0 ? first : layer);
+    if (first > 0)
+        attn_buffer_append_format(&map->label, " head%2zu", first);
+    else
+        attn_heatmap_append_layer(map, &at);
     used = map->label.size;
     attn_heatmap_put_label(map);
     attn_color_line_blanks(&map->line, used < heads->columns.left ? heads->columns.left - used : 0);
     used = heads->columns.left;
     for (size_t head = first; head < first + heads->columns.n && head < n_head; head++) {
-        if (attn_selection_has_block_head(heads->selection, (int)layer, (int)head))
-            put_head(heads, colors, (int)layer, (int)head);
+        at.head = (int)head;
+        if (attn_selection_has_head(heads->selection, &at))
+            put_head(heads, colors, &at);
         else
             attn_color_line_blanks(&map->line, heads->columns.pitch);
         used += heads->columns.pitch;

@@ -50,6 +50,9 @@ size_t attn_heatmap_most_columns(const struct attn_writer *writer);
 
 /* Writes the line above a matrix, or appends its words to the label. */
 void attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix);
+
+/* Appends the layer of AT as the label of a row: "layer 1", or "cross 1". */
+void attn_heatmap_append_layer(struct attn_heatmap *map, const struct attn_location *at);
 enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err);
 

@@ -412,12 +412,10 @@ static size_t put_layer(const struct attn_thumbnails *t, size_t down, size_t fir
 
     if (line == 0 && first > 0)
         attn_buffer_append_format(&map->label, " head%2zu", first);
-    else if (line == 0 && (!axes || axes->rank == 4))
-        attn_buffer_append_format(&map->label, "%s%2zu",
-                                  axes                           ? "batch"
-                                  : at.stack == ATTN_STACK_CROSS ? "cross"
-                                                                 : "layer",
-                                  axes ? down : (size_t)at.layer);
+    else if (line == 0 && axes && axes->rank == 4)
+        attn_buffer_append_format(&map->label, "batch%2zu", down);
+    else if (line == 0 && !axes)
+        attn_heatmap_append_layer(map, &at);
     used = map->label.size;
     attn_heatmap_put_label(map);
     for (size_t across = first; across < first + t->columns.n && across < t->n_across; across++) {

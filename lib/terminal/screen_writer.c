@@ -60,7 +60,7 @@ static bool is_cross(const struct screen_writer *w, const struct attn_level_matr
 {
     const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
 
-    return dims->is_cross && dims->is_cross[attn_location_block(&matrix->at)];
+    return attn_location_is_cross(dims, &matrix->at);
 }
 
 /* Whether MATRIX may be the one that is drawn: with a source, one of cross-attention. */
@@ -77,11 +77,9 @@ static bool has_sinks(const struct screen_writer *w)
 }
 
 /* The weight on the sinks of a head, or of all; 0 before the run. */
-static double find_sink(const struct screen_writer *w, int layer, int head)
+static double find_sink(const struct screen_writer *w, const struct attn_location *at)
 {
-    return w->measures.n == 0
-               ? 0
-               : attn_measure_group_find(&w->measures, ATTN_MEASURE_SINK, layer, head);
+    return w->measures.n == 0 ? 0 : attn_measure_group_find(&w->measures, ATTN_MEASURE_SINK, at);
 }
 
 /* --- Words: drawn, or where N_LINE is given only counted -------------------------------------- */
@@ -103,7 +101,7 @@ static enum attn_status end_model(struct screen_writer *w, size_t *n_line, struc
         attn_escape_append(&w->map.label, model, n_model);
         attn_buffer_append_string(&w->map.label, ": ");
     }
-    const size_t n_layer = dims->n_layer / (dims->has_pairs ? 2 : 1);
+    const size_t n_layer = attn_dims_n_whole_layer(dims);
 
     attn_buffer_append_format(&w->map.label, "%zu layer%s of %zu head%s%s, %zu %s%s", n_layer,
                               n_layer == 1 ? "" : "s", dims->n_head, dims->n_head == 1 ? "" : "s",
@@ -138,6 +136,7 @@ static enum attn_status end_name(struct screen_writer *w, const struct attn_leve
                                  double far, size_t *n_line, struct attn_error *err)
 {
     struct attn_heatmap *map = &w->map;
+    const struct attn_location all = {.layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS};
     char note[160] = "";
     size_t n_name = 0, n_note = 0, size = 0;
 
@@ -145,9 +144,8 @@ static enum attn_status end_name(struct screen_writer *w, const struct attn_leve
         append_reason(w, matrix, far, note, sizeof note, &size);
     if (has_sinks(w))
         attn_fixed_text_append(note, sizeof note, &size, "%s%.2f on its sink, %.2f on average",
-                               size > 0 ? "; " : "(",
-                               find_sink(w, attn_location_block(&matrix->at), matrix->at.head),
-                               find_sink(w, ATTN_ALL_LAYERS, ATTN_ALL_HEADS));
+                               size > 0 ? "; " : "(", find_sink(w, &matrix->at),
+                               find_sink(w, &all));
     attn_fixed_text_append(note, sizeof note, &size, size > 0 ? ")" : "");
     attn_heatmap_append_name(map, matrix);
     if (*note && attn_text_width(map->label.data, map->label.size) + 1 + strlen(note) > map->width)
@@ -168,7 +166,7 @@ static enum attn_status end_next(struct screen_writer *w, const struct attn_leve
 {
     const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
     const int n_head = (int)dims->n_head, step = n_head > 2 ? 2 : 1;
-    const int n_layer = (int)dims->n_layer / (dims->has_pairs ? 2 : 1);
+    const int n_layer = (int)attn_dims_n_whole_layer(dims);
     const char *stack = attn_model_stack_name(matrix->at.stack);
     const char *gap = dims->n_layer > 10 || n_head > 10 || stack[0] ? "  " : "   ";
 
@@ -199,8 +197,8 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
         const struct attn_level_matrix *m = &w->levels->items[i];
         size_t n;
 
-        if (!may_be_drawn(w, m) ||
-            (i > 0 && attn_location_block(&m->at) == attn_location_block(&m[-1].at))) /* as large */
+        if (!may_be_drawn(w, m) || (i > 0 && m->at.stack == m[-1].at.stack &&
+                                    m->at.layer == m[-1].at.layer)) /* as large */
             continue;
         n = attn_heatmap_n_line(&w->map, m);
         most = n > most ? n : most;
@@ -338,8 +336,7 @@ static const struct attn_level_matrix *choose(const struct screen_writer *w, dou
 
         if (!may_be_drawn(w, m))
             continue;
-        const double far = attn_measure_group_find(&w->measures, ATTN_MEASURE_FAR,
-                                                   attn_location_block(&m->at), m->at.head);
+        const double far = attn_measure_group_find(&w->measures, ATTN_MEASURE_FAR, &m->at);
 
         chosen = !chosen || far > *largest ? m : chosen;
         *largest = far > *largest ? far : *largest;

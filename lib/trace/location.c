@@ -21,6 +21,12 @@ int attn_location_block(const struct attn_location *at)
     return is_of_pair && at->layer >= 0 ? 2 * at->layer + is_second : at->layer;
 }
 
+bool attn_location_is_cross(const struct attn_dims *dims, const struct attn_location *at)
+{
+    return at->stack == ATTN_STACK_CROSS || (at->stack == ATTN_STACK_ONLY && dims->is_cross &&
+                                             at->layer >= 0 && dims->is_cross[at->layer]);
+}
+
 size_t attn_dims_n_whole_layer(const struct attn_dims *dims)
 {
     return dims->has_pairs ? dims->n_layer / 2 : dims->n_layer;
@@ -50,6 +56,17 @@ bool attn_location_read(const struct attn_table *table, size_t row, size_t colum
         at->stack = (enum attn_model_stack)(1 + attn_cell_word(&stack, ATTN_STACK_WORDS));
     }
     return true;
+}
+
+int attn_location_order(const struct attn_location *a, const struct attn_location *b)
+{
+    const bool is_encoder = a->stack == ATTN_STACK_ENCODER;
+
+    if (is_encoder != (b->stack == ATTN_STACK_ENCODER))
+        return is_encoder ? -1 : 1;
+    if (a->layer != b->layer)
+        return a->layer < b->layer ? -1 : 1;
+    return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
 int attn_location_compare(const struct attn_location *a, const struct attn_location *b)

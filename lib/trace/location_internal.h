@@ -13,6 +13,9 @@ struct attn_location attn_location_of_block(const struct attn_dims *dims, enum a
 /* The block of its stack that has the site of AT. */
 int attn_location_block(const struct attn_location *at);
 
+/* Whether the keys of AT are rows of a source. */
+bool attn_location_is_cross(const struct attn_dims *dims, const struct attn_location *at);
+
 /* The layers of a model that people count: half of the blocks of a decoder with a source. */
 size_t attn_dims_n_whole_layer(const struct attn_dims *dims);
 
@@ -27,5 +30,9 @@ bool attn_location_read(const struct attn_table *table, size_t row, size_t colum
 
 /* Below, at or above 0: by stack (encoder, decoder, cross), then by layer, then by head. */
 int attn_location_compare(const struct attn_location *a, const struct attn_location *b);
+
+/* The same of layers in the order in which they are computed: those of the encoder, then of each
+ * layer of the decoder its self-attention and its attention to the source. */
+int attn_location_order(const struct attn_location *a, const struct attn_location *b);
 
 #endif

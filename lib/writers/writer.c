@@ -460,10 +460,8 @@ const size_t *attn_writer_rows(const struct attn_writer *writer, enum attn_site 
 
 bool attn_writer_has_own_keys(const struct attn_writer *writer, const struct attn_location *at)
 {
-    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
-
-    return (at->layer == ATTN_NO_LAYER && at->stack != ATTN_STACK_ENCODER) || !dims->is_cross ||
-           (attn_writer_has_own_rows(writer, at) && !dims->is_cross[attn_location_block(at)]);
+    return attn_writer_has_own_rows(writer, at) &&
+           !attn_location_is_cross(attn_selection_dims(writer->labels.selection), at);
 }
 
 bool attn_writer_has_own_rows(const struct attn_writer *writer, const struct attn_location *at)

@@ -319,7 +319,7 @@ START_TEST(null_gives_nothing_where_there_is_no_status)
     ck_assert_ptr_null(attn_model_name(NULL));
     ck_assert(!attn_model_owns_address(NULL, &n));
     ck_assert_uint_eq(attn_session_n_position(NULL), 0);
-    ck_assert_ptr_null(attn_edges_find(NULL, 0, 0, 0, &n));
+    ck_assert_ptr_null(attn_edges_find(NULL, NULL, 0, &n));
     ck_assert_ptr_null(attn_explainer_trace(NULL));
     ck_assert_ptr_null(attn_table_name(NULL));
     ck_assert_uint_eq(attn_table_n_row(NULL) + attn_table_n_column(NULL), 0);
@@ -988,9 +988,12 @@ START_TEST(selections_and_edges_have_no_other_places)
         ck_assert(!attn_selection_wants_block(selection, (enum attn_site)others[i], 0));
         ck_assert_int_eq(attn_selection_block_shape(selection, ATTN_SITE_PATTERN, others[i], shape),
                          0);
-        ck_assert_ptr_null(attn_edges_find(edges, others[i], 0, 0, &n));
-        ck_assert_ptr_null(attn_edges_find(edges, 0, others[i], 0, &n));
-        ck_assert_ptr_null(attn_edges_find(edges, 0, 0, (size_t)others[i], &n));
+        const struct attn_location layer = {.layer = others[i]}, head = {.head = others[i]};
+
+        ck_assert_ptr_null(attn_edges_find(edges, &layer, 0, &n));
+        ck_assert_ptr_null(attn_edges_find(edges, &head, 0, &n));
+        ck_assert_ptr_null(
+            attn_edges_find(edges, &(struct attn_location){0}, (size_t)others[i], &n));
         if (others[i] != ATTN_ALL_HEADS)
             REFUSED(attn_selection_add_block(selection, 0, others[i], &err), "head");
         if (others[i] != ATTN_ALL_LAYERS)

@@ -119,12 +119,12 @@ static void assert_near(const char *what, const struct attn_compared_row *head, 
                         double expected)
 {
     if (isinf(expected))
-        ck_assert_msg(isinf(actual), "%s of %d.%d is %g, expected infinity", what, head->layer,
-                      head->head, actual);
+        ck_assert_msg(isinf(actual), "%s of %d.%d is %g, expected infinity", what, head->at.layer,
+                      head->at.head, actual);
     else
         ck_assert_msg(fabs(actual - expected) <= 1e-6 * fmax(1, fabs(expected)),
-                      "%s of %d.%d is %.9g, expected %.9g", what, head->layer, head->head, actual,
-                      expected);
+                      "%s of %d.%d is %.9g, expected %.9g", what, head->at.layer, head->at.head,
+                      actual, expected);
 }
 
 static const float *row_of(const struct attn_recording *recording, enum attn_site site, int layer,
@@ -196,7 +196,7 @@ static void assert_propagated(const struct setup *s, const struct attn_recording
     for (size_t i = 0; i < s->found->n_head; i++) {
         const struct attn_compared_row *head = &s->found->heads[i];
         const struct attn_difference expected =
-            from_recordings(s, exact, chosen, head->layer, (size_t)head->head);
+            from_recordings(s, exact, chosen, head->at.layer, (size_t)head->at.head);
 
         for (size_t j = 0; j < sizeof measures / sizeof *measures; j++)
             assert_near(names[measures[j]].name, head, head->propagated.values[measures[j]],
@@ -211,17 +211,17 @@ static void assert_local(const struct setup *s, const struct attn_recording *exa
 
     for (size_t i = 0; i < s->found->n_head; i++) {
         const struct attn_compared_row *head = &s->found->heads[i];
-        struct attn_attention attention = s->attention[head->layer];
+        struct attn_attention attention = s->attention[head->at.layer];
         double lost = 0, kl_back = 0, n = 0;
 
         attn_attention_resolve_stride(&attention, s->run.text.n);
         for (size_t query = 0; query < s->run.text.n; query++) {
-            const struct attn_key_row row = {.layer = head->layer,
-                                             .head = head->head,
+            const struct attn_key_row row = {.layer = head->at.layer,
+                                             .head = head->at.head,
                                              .query = query,
                                              .position = query,
                                              .n_key = s->run.text.n};
-            const float *a = row_of(exact, ATTN_SITE_PATTERN, head->layer, row.head, query);
+            const float *a = row_of(exact, ATTN_SITE_PATTERN, head->at.layer, row.head, query);
             const size_t n_kept = attn_keys_list(&attention, &row, keys);
             double kept = 0;
 
@@ -380,7 +380,7 @@ START_TEST(both_errors_are_one_in_the_first_layer_and_two_from_then_on)
         const double propagated = head->propagated.values[ATTN_DIFFERENCE_Z_ERROR];
 
         ck_assert_double_gt(local, 0);
-        if (head->layer == 0)
+        if (head->at.layer == 0)
             ck_assert_mem_eq(&head->local, &head->propagated, sizeof head->local);
         else
             ck_assert_double_gt(fabs(local - propagated), 1e-3);
@@ -490,14 +490,14 @@ START_TEST(blockwise_is_exact_in_every_family)
         setup_compare(&s);
         for (size_t h = 0; h < s.found->n_head; h++) {
             const struct attn_compared_row *head = &s.found->heads[h];
-            const bool is_longer = strstr(directories[i], "mistral") != NULL && head->layer == 1;
+            const bool is_longer = strstr(directories[i], "mistral") != NULL && head->at.layer == 1;
 
             ck_assert_msg((head->local.values[ATTN_DIFFERENCE_TV] < 1e-5) == !is_longer,
-                          "%s, head %d.%d: %g", directories[i], head->layer, head->head,
+                          "%s, head %d.%d: %g", directories[i], head->at.layer, head->at.head,
                           head->local.values[ATTN_DIFFERENCE_TV]);
             ck_assert_msg((head->local.values[ATTN_DIFFERENCE_Z_ERROR] < 1e-5) == !is_longer,
-                          "%s, head %d.%d: z is off by %g", directories[i], head->layer, head->head,
-                          head->local.values[ATTN_DIFFERENCE_Z_ERROR]);
+                          "%s, head %d.%d: z is off by %g", directories[i], head->at.layer,
+                          head->at.head, head->local.values[ATTN_DIFFERENCE_Z_ERROR]);
         }
         setup_close(&s);
     }
@@ -669,11 +669,11 @@ START_TEST(a_source_is_attended_to_exactly)
     for (size_t i = 0; i < s.found->n_layer; i++) {
         const struct attn_compared_row *layer = &s.found->layers[i];
         const double error = layer->local.values[ATTN_DIFFERENCE_Z_ERROR];
-        const size_t n_key = s.config->is_cross[layer->layer] ? 5 : 0;
+        const size_t n_key = s.config->is_cross[layer->at.layer] ? 5 : 0;
 
         if (n_key > 0)
             ck_assert_uint_eq(layer->exact.n_pair, s.config->n_head * 7 * n_key);
-        ck_assert(s.config->is_cross[layer->layer] ? !(error > 0) : error > 0);
+        ck_assert(s.config->is_cross[layer->at.layer] ? !(error > 0) : error > 0);
     }
     setup_close(&s);
 }

@@ -52,6 +52,13 @@ static struct row_difference find(const struct attn_row *exact, const struct att
     return difference;
 }
 
+static void find_at(const struct attn_measurement *measurement, int layer, int head, double *values)
+{
+    const struct attn_location at = {.layer = layer, .head = head};
+
+    attn_measurement_find(measurement, &at, values);
+}
+
 START_TEST(two_rows_have_the_distances_that_a_hand_computes)
 {
     const float a[] = {0.5F, 0.25F, 0.25F}, b[] = {0.25F, 0.25F, 0.5F};
@@ -321,7 +328,7 @@ START_TEST(sums_become_means_the_largest_and_a_ratio_of_lengths)
 
     add(measurement, ATTN_SITE_PATTERN, 0, 1, other, exact);
     add(measurement, ATTN_SITE_Z, 0, 1, other_z, z);
-    attn_measurement_find(measurement, 0, 1, d);
+    find_at(measurement, 0, 1, d);
     ck_assert_double_eq(d[ATTN_DIFFERENCE_ROWS], 2);
     ck_assert_double_eq(d[ATTN_DIFFERENCE_ROWS_KL_INFINITE], 1);
     ck_assert_double_eq(d[ATTN_DIFFERENCE_TV], 0.625); /* 0.25 and 1 */
@@ -352,14 +359,14 @@ START_TEST(heads_layers_and_all_are_means_over_their_selected_rows)
     add(measurement, ATTN_SITE_PATTERN, 0, 1, far, exact);   /* not selected */
     add(measurement, ATTN_SITE_PATTERN, 1, 0, exact, exact); /* 0 and 0 */
     add(measurement, ATTN_SITE_PATTERN, 1, 1, far, exact);   /* 1 and 1 */
-    attn_measurement_find(measurement, 0, 0, d);
+    find_at(measurement, 0, 0, d);
     ck_assert_double_eq(d[ATTN_DIFFERENCE_TV], 0.25);
-    attn_measurement_find(measurement, 0, ATTN_ALL_HEADS, d);
+    find_at(measurement, 0, ATTN_ALL_HEADS, d);
     ck_assert_double_eq(d[ATTN_DIFFERENCE_TV], 0.25);
     ck_assert_double_eq(d[ATTN_DIFFERENCE_ROWS], 2);
-    attn_measurement_find(measurement, 1, ATTN_ALL_HEADS, d);
+    find_at(measurement, 1, ATTN_ALL_HEADS, d);
     ck_assert_double_eq(d[ATTN_DIFFERENCE_TV], 0.5);
-    attn_measurement_find(measurement, ATTN_ALL_LAYERS, ATTN_ALL_HEADS, d);
+    find_at(measurement, ATTN_ALL_LAYERS, ATTN_ALL_HEADS, d);
     ck_assert_double_eq_tol(d[ATTN_DIFFERENCE_TV], 2.5 / 6, 1e-15);
     ck_assert_double_eq(d[ATTN_DIFFERENCE_TV_MOST], 1);
     ck_assert_double_eq(d[ATTN_DIFFERENCE_ROWS], 6);
@@ -383,7 +390,7 @@ START_TEST(exact_rows_meet_those_of_the_same_queries)
     exact.n_row = 2;
     exact.data = other + 3;
     attn_measurement_add(measurement, &event, &exact);
-    attn_measurement_find(measurement, 0, 0, d);
+    find_at(measurement, 0, 0, d);
     ck_assert_double_eq(d[ATTN_DIFFERENCE_ROWS], 2);
     ck_assert_double_eq(d[ATTN_DIFFERENCE_TV], 0);
     attn_measurement_free(measurement);
@@ -405,7 +412,7 @@ START_TEST(vectors_of_length_0_are_alike_and_like_no_other)
         double d[ATTN_N_DIFFERENCE];
 
         add(measurement, ATTN_SITE_Z, 1, 0, rows[i].other ? one : zero, rows[i].exact ? one : zero);
-        attn_measurement_find(measurement, 1, 0, d);
+        find_at(measurement, 1, 0, d);
         assert_same(d[ATTN_DIFFERENCE_Z_ERROR], rows[i].error);
         assert_same(d[ATTN_DIFFERENCE_Z_COSINE], rows[i].cosine);
         ck_assert(isnan(d[ATTN_DIFFERENCE_TV]));
@@ -421,7 +428,7 @@ START_TEST(nothing_added_is_no_number)
     struct attn_measurement *measurement = measure(selection);
     double d[ATTN_N_DIFFERENCE];
 
-    attn_measurement_find(measurement, ATTN_ALL_LAYERS, ATTN_ALL_HEADS, d);
+    find_at(measurement, ATTN_ALL_LAYERS, ATTN_ALL_HEADS, d);
     for (int i = 0; i < ATTN_DIFFERENCE_ROWS; i++)
         ck_assert_msg(isnan(d[i]), "value %d", i);
     ck_assert_double_eq(d[ATTN_DIFFERENCE_ROWS], 0);

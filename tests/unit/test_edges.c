@@ -49,11 +49,19 @@ static struct attn_trace_event event_of(const float *rows, size_t row0, size_t n
                                      .is_causal = true};
 }
 
+static const struct attn_edge *find(const struct attn_edges *edges, int layer, int head,
+                                    size_t query, size_t *n)
+{
+    const struct attn_location at = {.layer = layer, .head = head};
+
+    return attn_edges_find(edges, &at, query, n);
+}
+
 static void assert_edges(const struct attn_edges *edges, size_t query,
                          const struct attn_edge *expected, size_t n_expected)
 {
     size_t n;
-    const struct attn_edge *found = attn_edges_find(edges, 1, 2, query, &n);
+    const struct attn_edge *found = find(edges, 1, 2, query, &n);
 
     ck_assert_uint_eq(n, n_expected);
     for (size_t i = 0; i < n; i++) {
@@ -118,11 +126,11 @@ START_TEST(what_is_not_selected_has_no_edges)
     struct attn_edges *edges = make(selection, 2);
     size_t n = 9;
 
-    ck_assert_ptr_null(attn_edges_find(edges, 1, 1, 3, &n));
+    ck_assert_ptr_null(find(edges, 1, 1, 3, &n));
     ck_assert_uint_eq(n, 0);
-    ck_assert_ptr_null(attn_edges_find(edges, 0, 2, 3, &n));
-    ck_assert_ptr_null(attn_edges_find(edges, 1, 2, 4, &n));
-    attn_edges_find(edges, 1, 2, 3, &n); /* its row has not come */
+    ck_assert_ptr_null(find(edges, 0, 2, 3, &n));
+    ck_assert_ptr_null(find(edges, 1, 2, 4, &n));
+    find(edges, 1, 2, 3, &n); /* its row has not come */
     ck_assert_uint_eq(n, 0);
     attn_edges_free(edges);
     attn_selection_free(selection);
@@ -139,7 +147,7 @@ START_TEST(what_is_no_number_comes_first)
     size_t n;
 
     attn_edges_add(edges, &event);
-    found = attn_edges_find(edges, 1, 2, 2, &n);
+    found = find(edges, 1, 2, 2, &n);
     ck_assert_uint_eq(n, 2);
     ck_assert_int_eq(found[0].key, 1);
     ck_assert(isnan(found[0].weight));

@@ -100,7 +100,7 @@ static void measure(const char *name, const struct matrix *m, bool is_sparse,
         }
         attn_measurement_add(measurement, &event, NULL);
     }
-    attn_measurement_find(measurement, 0, 0, values);
+    attn_measurement_find(measurement, &(const struct attn_location){.layer = 0}, values);
     attn_measurement_free(measurement);
     attn_selection_free(selection);
 }
@@ -353,7 +353,7 @@ START_TEST(a_measure_may_have_as_many_values_as_readers_have_room_for)
     ck_assert_int_eq(attn_selection_create(&dims, &selection, &err), ATTN_OK);
     ck_assert_int_eq(
         attn_measurement_create(&metric, &settings, selection, NULL, &measurement, &err), ATTN_OK);
-    attn_measurement_find(measurement, 0, 0, found);
+    attn_measurement_find(measurement, &(const struct attn_location){.layer = 0}, found);
     for (size_t i = 0; i < ATTN_METRIC_MOST; i++)
         ck_assert_double_eq(found[i], (double)i);
     attn_measurement_free(measurement);
@@ -467,6 +467,7 @@ END_TEST
 START_TEST(typical_patterns_are_means_over_texts)
 {
     static const float data[2][4] = {{1, 0, 0.25f, 0.75f}, {1, 0, 0.75f, 0.25f}};
+    static const struct attn_location heads[] = {{.layer = 1, .head = 0}, {.layer = 1, .head = 1}};
     struct attn_head_patterns *patterns;
 
     ck_assert_int_eq(attn_head_patterns_create(2, 2, &patterns, NULL), ATTN_OK);
@@ -481,10 +482,10 @@ START_TEST(typical_patterns_are_means_over_texts)
 
         attn_head_patterns_add(patterns, &event);
     }
-    ck_assert_double_eq((double)attn_head_patterns_mean(patterns, 1, 0, 1, 0), 0.5);
-    ck_assert_double_eq((double)attn_head_patterns_mean(patterns, 1, 0, 0, 0), 1);
-    ck_assert(isnan(attn_head_patterns_mean(patterns, 1, 0, 0, 1))); /* masked */
-    ck_assert(isnan(attn_head_patterns_mean(patterns, 1, 1, 1, 0))); /* no text */
+    ck_assert_double_eq((double)attn_head_patterns_mean(patterns, &heads[0], 1, 0), 0.5);
+    ck_assert_double_eq((double)attn_head_patterns_mean(patterns, &heads[0], 0, 0), 1);
+    ck_assert(isnan(attn_head_patterns_mean(patterns, &heads[0], 0, 1))); /* masked */
+    ck_assert(isnan(attn_head_patterns_mean(patterns, &heads[1], 1, 0))); /* no text */
     attn_head_patterns_free(patterns);
 }
 END_TEST

@@ -2080,8 +2080,7 @@ attn_attention_cost._fields_ = [
     ("seconds", c_double),
 ]
 attn_compared_row._fields_ = [
-    ("layer", c_int),
-    ("head", c_int),
+    ("at", attn_location),
     ("n", c_size_t),
     ("local", attn_difference),
     ("propagated", attn_difference),
@@ -2322,8 +2321,7 @@ attn_explained_key._fields_ = [
 ]
 attn_explanation._fields_ = [
     ("attention", POINTER(attn_attention)),
-    ("layer", c_int),
-    ("head", c_int),
+    ("at", attn_location),
     ("kv_head", c_int),
     ("query", c_size_t),
     ("is_cross", c_bool),
@@ -2697,7 +2695,7 @@ FUNCTIONS = {
     "attn_session_logits_of": (c_int, [c_void_p, POINTER(c_size_t), c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_edges_create": (c_int, [c_void_p, c_size_t, c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_edges_add": (None, [c_void_p, POINTER(attn_trace_event)]),
-    "attn_edges_find": (POINTER(attn_edge), [c_void_p, c_int, c_int, c_size_t, POINTER(c_size_t)]),
+    "attn_edges_find": (POINTER(attn_edge), [c_void_p, POINTER(attn_location), c_size_t, POINTER(c_size_t)]),
     "attn_edges_free": (None, [c_void_p]),
     "attn_explainer_create": (c_int, [POINTER(attn_explain_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_explainer_trace": (POINTER(attn_trace), [c_void_p]),
