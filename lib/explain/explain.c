@@ -34,7 +34,6 @@ static const enum attn_site sites[] = {
 
 struct attn_explainer {
     struct attn_explanation row;
-    bool is_of_encoder;                  /* the row is of the encoder of a model of two stacks */
     struct attn_attention attention;     /* of the layer */
     struct attn_explained_key *keys;     /* [n_key] by key until attn_explainer_finish */
     float *x, *q, *z;                    /* [D], [E], [Ev] */
@@ -91,6 +90,12 @@ static void keep_cells(struct attn_explainer *explainer, const struct attn_trace
     }
 }
 
+/* Whether the tensor AT belongs to the attention of ROW. */
+static bool is_of_row(const struct attn_location *row, const struct attn_location *at)
+{
+    return at->layer == row->layer && at->stack == row->stack;
+}
+
 /* An attn_trace_fn. */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
@@ -108,8 +113,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     };
 
     (void)err;
-    if ((event->at.stack == ATTN_STACK_ENCODER) != explainer->is_of_encoder ||
-        attn_location_block(&event->at) != explainer->row.layer)
+    if (!is_of_row(&explainer->row.at, &event->at))
         return ATTN_OK;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (event->at.site == kept[i].site)
@@ -127,7 +131,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 /* The first head and the last query of a selection, and the numbers of heads and queries. */
 struct chosen_row {
     size_t n_head, n_query;
-    int layer, head; /* of the stack */
+    struct attn_location at;
     size_t query;
 };
 
@@ -141,15 +145,19 @@ static struct chosen_row find_row(const struct attn_selection *selection)
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
     const struct attn_selection *encoder = attn_selection_encoder(selection);
-    struct chosen_row chosen = {.n_query = attn_selection_n_query(selection)};
+    struct chosen_row chosen = {.n_query = attn_selection_n_query(selection),
+                                .at = attn_location_of_block(dims, ATTN_SITE_PATTERN, 0, 0)};
 
-    for (int layer = (int)dims->n_layer - 1; layer >= 0; layer--)
-        for (int head = (int)dims->n_head - 1; head >= 0; head--)
-            if (attn_selection_has_block_head(selection, layer, head)) {
-                chosen.layer = layer;
-                chosen.head = head;
-                chosen.n_head++;
-            }
+    for (int block = (int)dims->n_layer - 1; block >= 0; block--)
+        for (int head = (int)dims->n_head - 1; head >= 0; head--) {
+            const struct attn_location at =
+                attn_location_of_block(dims, ATTN_SITE_PATTERN, block, head);
+
+            if (!attn_selection_has_head(selection, &at))
+                continue;
+            chosen.at = at;
+            chosen.n_head++;
+        }
     if (encoder && attn_selection_sites(encoder) != 0 && chosen.n_head > 0)
         for (size_t layer = 0; layer < attn_selection_dims(encoder)->n_layer; layer++)
             chosen.n_head += attn_selection_n_head(encoder, (int)layer);
@@ -159,39 +167,35 @@ static struct chosen_row find_row(const struct attn_selection *selection)
     return chosen;
 }
 
-/* The stack that LAYER of DIMS is of, "" for the only one; *LAYER becomes its number there. */
-static const char *find_layer(const struct attn_dims *dims, int *layer)
-{
-    return attn_model_stack_name(attn_model_stack_of(dims, ATTN_SITE_PATTERN, *layer, layer));
-}
-
 /* Adds the options that select one of the selected rows. */
 static void hint_at_row(const struct attn_dims *dims, const struct chosen_row *chosen,
                         bool is_array, struct attn_error *err)
 {
     char head[64], of_layer[64] = "", query[32] = "-1", which[32] = "the last query";
-    int layer = chosen->layer;
-    const char *stack = find_layer(dims, &layer);
+    const struct attn_location *at = &chosen->at;
+    const char *stack = attn_model_stack_name(at->stack);
 
     if (is_array) {
-        snprintf(head, sizeof head, "%d", chosen->head);
+        snprintf(head, sizeof head, "%d", at->head);
     } else {
-        snprintf(head, sizeof head, "%s%s%d.%d", stack, stack[0] ? ":" : "", layer, chosen->head);
-        snprintf(of_layer, sizeof of_layer, " of %s%slayer %d", stack, stack[0] ? " " : "", layer);
+        snprintf(head, sizeof head, "%s%s%d.%d", stack, stack[0] ? ":" : "", at->layer, at->head);
+        snprintf(of_layer, sizeof of_layer, " of %s%slayer %d", stack, stack[0] ? " " : "",
+                 at->layer);
     }
     if (chosen->query + 1 < dims->n_position) {
         snprintf(query, sizeof query, "%zu", chosen->query);
         snprintf(which, sizeof which, "query %zu", chosen->query);
     }
-    attn_error_hint(err, "`heads %s` `queries %s` chooses head %d%s and %s", head, query,
-                    chosen->head, of_layer, which);
+    attn_error_hint(err, "`heads %s` `queries %s` chooses head %d%s and %s", head, query, at->head,
+                    of_layer, which);
 }
 
 static enum attn_status check(const struct attn_explain_args *args, const struct chosen_row *chosen,
                               struct attn_error *err)
 {
     const struct attn_selection *stack = find_stack(args->selection);
-    const enum attn_attention_kind kind = args->attention[chosen->layer].kind;
+    const struct attn_location *at = &chosen->at;
+    const enum attn_attention_kind kind = args->attention[attn_location_block(at)].kind;
 
     if (chosen->n_head != 1 || chosen->n_query != 1) {
         attn_error_set(err, ATTN_INVALID,
@@ -205,16 +209,12 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
         return attn_error_set(
             err, ATTN_INVALID,
             "'`explain`' shows a softmax over keys, and linear and low-rank attention have none");
-    for (size_t i = 0; i < args->n_edit && stack == args->selection; i++) {
-        int layer = chosen->layer;
-        const char *name = find_layer(attn_selection_dims(stack), &layer);
-
-        if (attn_location_block(&args->edits[i].at) == chosen->layer &&
-            args->edits[i].at.head == chosen->head)
+    for (size_t i = 0; i < args->n_edit && stack == args->selection; i++)
+        if (is_of_row(at, &args->edits[i].at) && args->edits[i].at.head == at->head)
             return attn_error_set(err, ATTN_INVALID,
-                                  "'`explain`' shows head %s%s%d.%d, which is ablated", name,
-                                  name[0] ? ":" : "", layer, chosen->head);
-    }
+                                  "'`explain`' shows head %s%s%d.%d, which is ablated",
+                                  attn_model_stack_name(at->stack),
+                                  at->stack != ATTN_STACK_ONLY ? ":" : "", at->layer, at->head);
     return ATTN_OK;
 }
 
@@ -239,7 +239,7 @@ static enum attn_status select_row(struct attn_explainer *explainer,
         part = attn_selection_encoder_part(part);
     }
     ATTN_TRY(attn_selection_set_sites(part, wanted, err));
-    ATTN_TRY(attn_selection_add_block(part, row->layer, row->head, err));
+    ATTN_TRY(attn_selection_add_head(explainer->selection, &row->at, err));
     return attn_selection_add_queries(part, row->query, 1, err);
 }
 
@@ -265,7 +265,7 @@ static void plan(struct attn_explainer *explainer)
 static void copy_arrays(struct attn_explainer *explainer, const struct attn_attend_args *arrays)
 {
     struct attn_explanation *row = &explainer->row;
-    const size_t query = (size_t)row->head * arrays->n_query + row->query;
+    const size_t query = (size_t)row->at.head * arrays->n_query + row->query;
     const size_t key = (size_t)row->kv_head * arrays->n_key;
 
     row->has_products = arrays->q;
@@ -289,21 +289,20 @@ static enum attn_status prepare(struct attn_explainer *explainer,
     const struct attn_dims *dims = attn_selection_dims(stack);
     const struct attn_config *config = args->config;
 
-    explainer->attention = args->attention[chosen->layer];
-    if (stack != args->selection)
-        explainer->is_of_encoder = true;
+    const int block = attn_location_block(&chosen->at);
+
+    explainer->attention = args->attention[block];
     explainer->row = (struct attn_explanation){
         .attention = &explainer->attention,
-        .layer = chosen->layer,
-        .head = chosen->head,
-        .kv_head = chosen->head / (int)(dims->n_head / dims->n_kv_head),
+        .at = chosen->at,
+        .kv_head = chosen->at.head / (int)(dims->n_head / dims->n_kv_head),
         .query = chosen->query,
-        .is_cross = !args->arrays && dims->is_cross && dims->is_cross[chosen->layer],
+        .is_cross = !args->arrays && attn_location_is_cross(dims, &chosen->at),
         .d_model = dims->d_model,
         .d_out = attn_site_width(ATTN_SITE_ATTN_OUT, dims),
         .d_head = dims->d_head,
         .d_value = dims->d_value,
-        .n_key = attn_site_n_key(dims, chosen->layer),
+        .n_key = attn_site_n_key(dims, block),
         .has_products = true,
         .has_values = true,
     };
@@ -319,7 +318,7 @@ static enum attn_status prepare(struct attn_explainer *explainer,
     if (args->arrays)
         copy_arrays(explainer, args->arrays);
     if (config && config->positions == ATTN_POSITIONS_ROTARY) {
-        const struct attn_rope *rope = &config->rope[chosen->layer];
+        const struct attn_rope *rope = &config->rope[block];
 
         explainer->is_rotary = true;
         explainer->row.n_pair = rope->d_rotary / 2;
@@ -412,7 +411,7 @@ static void find_score(const struct attn_explanation *row, struct attn_explained
     if (!key->is_visible && row->has_products)
         key->fit = (float)fit_of(row, key, &size);
     if (bias)
-        key->bias = (double)attn_score_bias_at(bias, (size_t)row->head, row->query, key->key) *
+        key->bias = (double)attn_score_bias_at(bias, (size_t)row->at.head, row->query, key->key) *
                     (bias->is_of_key ? row->attention->factor / row->divisor : 1);
     key->scaled = (double)key->fit * row->attention->factor / row->divisor + key->bias;
 }
@@ -600,9 +599,11 @@ static enum attn_status check_sums(const struct attn_explanation *row, struct at
     if (!wrong)
         return ATTN_OK;
     return attn_refuse(err, ATTN_STAGE_CHECK,
-                       "the steps of '`explain`' come to other %s than the run, in layer %d, "
+                       "the steps of '`explain`' come to other %s than the run, in %s%slayer %d, "
                        "head %d, query %zu",
-                       wrong, row->layer, row->head, row->query);
+                       wrong, attn_model_stack_name(row->at.stack),
+                       row->at.stack != ATTN_STACK_ONLY ? " " : "", row->at.layer, row->at.head,
+                       row->query);
 }
 
 /* --- Rounding --------------------------------------------------------------------------------- */
@@ -662,7 +663,7 @@ enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
         row->normed_q = explainer->normed_q;
         row->frequencies = explainer->frequencies;
     }
-    row->sink = row->attention->sinks ? &row->attention->sinks[row->head] : NULL;
+    row->sink = row->attention->sinks ? &row->attention->sinks[row->at.head] : NULL;
     row->q_length = length_of(row->q, row->d_head);
     row->divisor = row->attention->is_scaled ? sqrt((double)row->d_head) + row->attention->eps : 1;
     gather_keys(explainer);

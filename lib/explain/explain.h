@@ -4,8 +4,9 @@
  *
  *     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
  *     args.attention = config->attention, args.config = config;
- *     args.selection = selection; // of attn_selection_add_block(.., 5, 1) and _add_queries(.., 7,
- * 1) struct attn_explainer *explainer; const struct attn_explanation *row;
+ *     args.selection = selection; // attn_selection_add_head and attn_selection_add_queries
+ *     struct attn_explainer *explainer;
+ *     const struct attn_explanation *row;
  *     attn_explainer_create(&args, &explainer, &err);
  *     options.trace = attn_explainer_trace(explainer);
  *     attn_session_feed(session, ids, n, &err);
@@ -59,7 +60,8 @@ struct attn_explained_key {
 
 struct attn_explanation {
     const struct attn_attention *attention; /* of the layer */
-    int layer, head, kv_head;
+    struct attn_location at;                /* the pattern of the head */
+    int kv_head;
     size_t query;
     bool is_cross; /* the keys are those of a source */
     size_t d_model, d_head, d_value;

@@ -459,16 +459,15 @@ static void add_notes(struct sheet *sheet)
     size_t n_name;
     const char *name = attn_path_last(model, &n_name);
     struct attn_buffer *out = &sheet->scratch;
-    int layer;
-    const char *stack = attn_model_stack_name(attn_model_stack_of(
-        attn_selection_dims(sheet->labels->selection), ATTN_SITE_PATTERN, row->layer, &layer));
+    const char *stack = attn_model_stack_name(row->at.stack);
 
     out->size = 0;
     if (sheet->picture->title)
         attn_buffer_append_string(out, sheet->picture->title);
     else
         attn_buffer_append_format(out, "%.*s, %s%slayer %d, head %d: one row, step by step",
-                                  (int)n_name, name, stack, stack[0] ? " " : "", layer, row->head);
+                                  (int)n_name, name, stack, stack[0] ? " " : "", row->at.layer,
+                                  row->at.head);
     attn_shapes_add_note(sheet->shapes, "Title", out->data, out->size);
     attn_shapes_add_note(sheet->shapes, "Software", "attn-cli " ATTN_VERSION,
                          strlen("attn-cli " ATTN_VERSION));

@@ -127,12 +127,6 @@ static struct vector_text vector_text(const float *x, size_t n)
     return vector;
 }
 
-/* Whether the row is in the part of a decoder's layer that attends to the source. */
-static bool is_second(const struct explaining *e)
-{
-    return e->run->config->stack.has_encoder && e->row->layer % 2 == 1;
-}
-
 static void add_title(struct explaining *e)
 {
     const struct attn_labels *labels = e->run->labels;
@@ -140,13 +134,11 @@ static void add_title(struct explaining *e)
     const char *token = token_text(labels->tokens, labels->token_sizes, e->row->query, &size);
 
     if (e->run->config) {
-        int layer;
-        const char *stack = attn_model_stack_name(attn_model_stack_of(
-            attn_selection_dims(labels->selection), ATTN_SITE_PATTERN, e->row->layer, &layer));
+        const char *stack = attn_model_stack_name(e->row->at.stack);
 
-        say(e, "%s%slayer %d, ", stack, stack[0] ? " " : "", layer);
+        say(e, "%s%slayer %d, ", stack, stack[0] ? " " : "", e->row->at.layer);
     }
-    say(e, "head %d, query %zu%s", e->row->head, e->row->query, token ? ": " : "");
+    say(e, "head %d, query %zu%s", e->row->at.head, e->row->query, token ? ": " : "");
     attn_document_escaped(&e->document, token, size);
     say(e, "\n\n");
 }
@@ -157,7 +149,8 @@ static void add_title(struct explaining *e)
 static bool has_norm_before(const struct explaining *e)
 {
     const struct attn_config *config = e->run->config;
-    const bool is_bare = config->begins_without_norm && e->row->layer == 0;
+    const bool is_bare = config->begins_without_norm && e->row->at.layer == 0 &&
+                         e->row->at.stack != ATTN_STACK_CROSS;
 
     return config->norm != ATTN_NORM_NONE && !is_bare &&
            (config->norm_place == ATTN_NORM_PRE || config->norm_place == ATTN_NORM_AROUND);
@@ -177,21 +170,21 @@ static void add_input(struct explaining *e)
 {
     const struct attn_config *config = e->run->config;
     const struct attn_explanation *row = e->row;
+    const bool is_first = row->at.layer == 0 && row->at.stack != ATTN_STACK_CROSS;
 
     say(e, "  x = %s", vector_text(row->x, row->d_model).text);
-    if (is_second(e))
+    if (row->at.stack == ATTN_STACK_CROSS)
         say(e, ", what self-attention gives in this layer at this position");
-    else if (row->layer > 0)
-        say(e, ", what layer %d gives at this position",
-            config->stack.has_encoder ? row->layer / 2 - 1 : row->layer - 1);
+    else if (!is_first)
+        say(e, ", what layer %d gives at this position", row->at.layer - 1);
     else
         say(e, config->image.patch_height > 0 ? ", the picture at this position"
                : e->run->labels->ids          ? ", the embedding of the token"
                : config->stack.n_mel > 0      ? ", what the convolutions make of the sound"
                                               : ", as given");
-    if (row->layer == 0 && e->run->labels->ids && config->embed_scale > 0)
+    if (is_first && e->run->labels->ids && config->embed_scale > 0)
         say(e, " times %.4f", config->embed_scale);
-    if (row->layer == 0 && config->positions == ATTN_POSITIONS_LEARNED)
+    if (is_first && config->positions == ATTN_POSITIONS_LEARNED)
         say(e, config->image.patch_height > 0 ? ", with what was learned of the position"
                : config->stack.n_mel > 0      ? " plus the embedding of its position"
                                               : " plus that of its position");
@@ -487,7 +480,7 @@ static void add_scale(struct explaining *e)
             attention->bias->is_of_key
                 ? "   bias    %g * the position of the key, in bfloat16, and scaled (ALiBi)\n"
                 : "   bias    %g * (the position of the key - that of the query) (ALiBi)\n",
-            (double)attention->bias->slopes[row->head]);
+            (double)attention->bias->slopes[row->at.head]);
     if (e->is_capped)
         say(e, "   score   %g * tanh(scaled / %g), which never passes %g\n", cap, cap, cap);
 }
