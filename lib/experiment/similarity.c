@@ -161,7 +161,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
             attn_location_put(&at, cell);
             cell += 2;
             *cell++ = attn_cell_integer(head->head);
-            *cell++ = attn_cell_integer(head->layer * (int64_t)n_head + head->head);
+            *cell++ = attn_cell_integer(at.layer * (int64_t)n_head + head->head);
         }
         *cell = attn_cell_real(pair->js);
         ATTN_TRY(attn_frame_append(frame, row, err));
