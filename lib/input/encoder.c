@@ -14,46 +14,68 @@
 
 enum { KERNEL = 3 }; /* columns that a convolution sees: one before, the column, one after */
 
-/* Y [n / stride, D] = gelu(W X + b), of X [n, c], a row for each column of the picture of sound. */
-static enum attn_status convolve(const struct attn_linear *linear, const float *x, size_t n,
-                                 size_t stride, float *y, struct attn_error *err)
+/* A convolution. */
+struct convolution {
+    const struct attn_linear *linear;
+    size_t stride;
+    const float *x; /* [n, c] a row for each column of the spectrogram */
+    size_t n;
+    float *y; /* [n / stride, D] */
+};
+
+/* Y = gelu(W X + b), with one scratch buffer for each thread of the pool of SEQUENCE. */
+static enum attn_status convolve(const struct convolution *convolution,
+                                 const struct attn_sequence *sequence,
+                                 const struct attn_gemm_engine *engine, struct attn_error *err)
 {
-    const size_t n_in = linear->weight.n_row, c = n_in / KERNEL, n_out = n / stride;
-    const struct attn_gemm_engine engine =
-        attn_gemm_engine_start(ATTN_GEMM_AUTO, ATTN_ISA_BEST, (double)n * (double)c);
-    float *windows = attn_alloc(n_out, n_in * sizeof(float), err);
-    float *scratch = attn_alloc(attn_linear_scratch(linear), sizeof(float), err);
+    const struct attn_linear *linear = convolution->linear;
+    const size_t n_in = linear->weight.n_row, c = n_in / KERNEL;
+    const size_t n = convolution->n, stride = convolution->stride, n_out = n / stride;
+    const size_t n_thread = (size_t)attn_pool_n_thread(sequence->pool);
+    const size_t n_scratch = (attn_linear_scratch(linear) + 15) / 16 * 16; /* keeps them aligned */
+    float *windows = attn_alloc(n_out, n_in * sizeof *windows, err);
+    float *scratch = attn_alloc(n_thread, n_scratch * sizeof *scratch, err);
+    float **scratches = attn_alloc(n_thread, sizeof *scratches, err);
+    const bool has_memory = windows && scratch && scratches;
     const struct attn_linear_args args = {.linear = linear,
-                                          .engine = &engine,
-                                          .scratch = &scratch,
+                                          .engine = engine,
+                                          .scratch = scratches,
                                           .x = windows,
                                           .ldx = n_in,
                                           .n_row = n_out,
-                                          .y = y,
+                                          .y = convolution->y,
                                           .ldy = linear->weight.n_col,
                                           .last_col = linear->weight.n_col,
                                           .has_activation = true,
                                           .activation = attn_activation_find("gelu")};
 
-    for (size_t t = 0; windows && t < n_out; t++)
+    for (size_t i = 0; has_memory && i < n_thread; i++)
+        scratches[i] = scratch + i * n_scratch;
+    for (size_t t = 0; has_memory && t < n_out; t++)
         for (size_t k = 0; k < KERNEL; k++) {
             const size_t column = t * stride + k; /* one more than its number */
 
             for (size_t i = 0; i < c && column > 0 && column <= n; i++)
-                windows[t * n_in + i * KERNEL + k] = x[(column - 1) * c + i];
+                windows[t * n_in + i * KERNEL + k] = convolution->x[(column - 1) * c + i];
         }
-    if (windows && scratch)
-        attn_linear_run(&args, 1, NULL);
+    if (has_memory)
+        attn_linear_run(&args, 1, sequence->pool);
     attn_free(windows);
     attn_free(scratch);
-    return windows && scratch ? ATTN_OK : ATTN_NO_MEMORY;
+    attn_free(scratches);
+    return has_memory ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struct attn_ndarray *mel,
-                                   float **rows, size_t *n, struct attn_error *err)
+                                   struct attn_sequence *sequence, struct attn_error *err)
 {
     const struct attn_config *config = &encoder->config;
+    const struct attn_linear *sound = encoder->weights.sound;
     const size_t n_mel = config->stack.n_mel, n_column = 2 * config->n_ctx, d = config->d_model;
+    const double work = (double)n_column * (double)d *
+                        ((double)sound[0].weight.n_row + (double)sound[1].weight.n_row / 2);
+    const struct attn_gemm_engine engine =
+        attn_gemm_engine_start(sequence->gemm, sequence->isa, work);
     char shape[ATTN_SHAPE_TEXT_SIZE];
     enum attn_status status = ATTN_NO_MEMORY;
     float *x, *y;
@@ -65,14 +87,17 @@ enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struc
                               attn_quote_string(encoder->name).text, n_mel, n_column);
     x = attn_alloc(n_column, n_mel * sizeof *x, err);
     y = attn_alloc(n_column, d * sizeof *y, err);
-    *rows = attn_alloc(config->n_ctx, d * sizeof **rows, err);
-    *n = config->n_ctx;
+    sequence->heard = attn_alloc(config->n_ctx, d * sizeof *sequence->heard, err);
+    sequence->n = config->n_ctx;
     for (size_t i = 0; x && i < n_mel * n_column; i++)
         x[i % n_column * n_mel + i / n_column] = mel->data[i];
-    if (x && y && *rows)
-        status = convolve(&encoder->weights.sound[0], x, n_column, 1, y, err);
+    const struct convolution first = {&sound[0], 1, x, n_column, y};
+    const struct convolution second = {&sound[1], 2, y, n_column, sequence->heard};
+
+    if (x && y && sequence->heard)
+        status = convolve(&first, sequence, &engine, err);
     if (status == ATTN_OK)
-        status = convolve(&encoder->weights.sound[1], y, n_column, 2, *rows, err);
+        status = convolve(&second, sequence, &engine, err);
     attn_free(x);
     attn_free(y);
     return status;

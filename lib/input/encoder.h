@@ -5,10 +5,11 @@
 
 #include "input/sequence.h"
 
-/* The rows [S, d_model] that an encoder of sound reads of MEL [n_mel, 2 S], without positions: its
- * two convolutions. ROWS is the caller's (attn_free), *n is S, which must be n_ctx. */
+/* Computes the rows [S, d_model] that an encoder of sound reads, without positions: two
+ * convolutions over MEL [n_mel, 2 S], S = n_ctx, with the pool and the instructions of SEQUENCE.
+ * Sets its `heard` and `n`. */
 enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struct attn_ndarray *mel,
-                                   float **rows, size_t *n, struct attn_error *err);
+                                   struct attn_sequence *sequence, struct attn_error *err);
 
 /* What the encoder reads of SOURCE: its ids or `fed`. Borrows from it. */
 struct attn_sequence attn_encoder_input(const struct attn_sequence *source);

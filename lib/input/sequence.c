@@ -461,7 +461,7 @@ static enum attn_status take_source(const struct attn_request_reading *reading,
     const struct attn_ndarray *array = source->embeddings;
 
     if (encoder && encoder->config.stack.n_mel > 0) {
-        ATTN_TRY(attn_encoder_hear(encoder, array, &sequence->heard, &sequence->n, err));
+        ATTN_TRY(attn_encoder_hear(encoder, array, sequence, err));
         sequence->rows = sequence->heard;
         sequence->name = array->name;
         return ATTN_OK;

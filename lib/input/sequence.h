@@ -37,6 +37,8 @@ struct attn_sequence {
     const float *fed; /* [n, d] what an encoder reads instead of ids: the input's, or `heard` */
     float *heard;     /* owns; of sound */
     struct attn_pool *pool; /* set before a source is read, for an encoder; or NULL */
+    enum attn_gemm gemm;    /* likewise: how the convolutions of sound are multiplied */
+    enum attn_isa isa;      /* likewise: the best instructions that they may use */
     bool is_later; /* likewise set before: the caller runs the encoder and fills `embedded` */
     const struct attn_pixels *pixels; /* of a picture: the input's, or `made`; NULL: it is none */
     struct attn_pixels made;          /* owns; of a picture that was read */

@@ -155,6 +155,8 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
     run->source.input = &request->source, run->source.role = "source";
     run->text.cancel = run->source.cancel = run->host->options.cancel;
     run->source.pool = attn_host_pool(run->host, (double)INFINITY);
+    run->source.gemm = run->host->options.gemm;
+    run->source.isa = run->host->options.isa;
     run->source.is_later = request->is_once && !attn_edits_are_given(&request->edits);
     run->text.places = run->source.places = request->reading.places;
     if (attn_input_is_picture(&request->input))
