@@ -133,12 +133,9 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
     memset(s->after, 1, dims->n_layer);
     memset(s->heads, 1, n_flag);
     memset(s->queries, 1, dims->n_position);
-    if (dims->encoder && attn_selection_create(dims->encoder, &s->encoder, err) != ATTN_OK) {
-        attn_selection_free(s);
-        return ATTN_NO_MEMORY;
-    }
-    *selection = s;
-    return ATTN_OK;
+    ATTN_RETURN_MADE(dims->encoder ? attn_selection_create(dims->encoder, &s->encoder, err)
+                                   : ATTN_OK,
+                     selection, s, attn_selection_free);
 }
 
 /* Makes sites, layers and heads of TO those of FROM, and if HAS_QUERIES its queries. */

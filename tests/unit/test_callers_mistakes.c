@@ -182,6 +182,9 @@ START_TEST(null_is_named_by_selections_captures_and_lists)
     REFUSED(attn_selection_create(&dims, NULL, &err), "selection");
     newer.later[0] = &dims;
     REFUSED(attn_selection_create(&newer, &selection, &err), "dims");
+    const struct attn_dims pair = {
+        .n_layer = 2, .n_head = 2, .n_kv_head = 2, .n_position = 3, .encoder = &newer};
+    REFUSED(attn_selection_create(&pair, &selection, &err), "dims");
     REFUSED(attn_selection_copy(NULL, NULL, &err), "selection");
     REFUSED(attn_selection_add_block(NULL, 0, 0, &err), "selection");
     REFUSED(attn_selection_add_queries(NULL, 0, 1, &err), "selection");
