@@ -225,27 +225,44 @@ enum attn_status attn_predict_last(const struct attn_prediction_args *args, size
     return ATTN_OK;
 }
 
+/* Makes room in FOUND for N more candidates, as many as each position before has. The memory is for
+ * 1, 2, 4, 8, ... positions, so that it is full at those numbers. */
+static enum attn_status make_room(struct attn_predictions *found, size_t n, struct attn_error *err)
+{
+    const size_t n_position = found->n_top / n;
+    struct attn_candidate *top;
+
+    if ((n_position & (n_position - 1)) != 0)
+        return ATTN_OK;
+    top = attn_alloc(n_position > 0 ? 2 * n_position * n : n, sizeof *top, err);
+    if (!top)
+        return ATTN_NO_MEMORY;
+    if (found->n_top > 0)
+        memcpy(top, found->top, found->n_top * sizeof *top);
+    attn_free(found->top);
+    found->top = top;
+    return ATTN_OK;
+}
+
 enum attn_status attn_predict_more(const struct attn_prediction_args *args, size_t position,
                                    const float *logits, struct attn_predictions *found,
                                    struct attn_error *err)
 {
-    struct attn_predictions one = {0};
-    struct attn_candidate *both;
+    const size_t top = args->question->top;
+    struct ranking ranking = {.n_shown = top < args->n_vocab ? top : args->n_vocab};
 
-    ATTN_TRY(attn_predict_last(args, position, logits, &one, err));
-    both = attn_alloc(found->n_top + one.n_top, sizeof *both, err);
-    if (both) {
-        if (found->n_top > 0)
-            memcpy(both, found->top, found->n_top * sizeof *both);
-        memcpy(both + found->n_top, one.top, one.n_top * sizeof *both);
-        attn_free(found->top);
-        found->top = both;
-        found->n_top += one.n_top;
-        describe(args, found);
-        found->has_positions = true;
-    }
-    attn_predictions_release(&one);
-    return both ? ATTN_OK : ATTN_NO_MEMORY;
+    if (ranking.n_shown > 0)
+        ATTN_TRY(make_room(found, ranking.n_shown, err));
+    ranking.room = attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err);
+    if (!ranking.room)
+        return ATTN_NO_MEMORY;
+    ranking.top = found->top + found->n_top;
+    rank(&ranking, args, position, logits);
+    attn_free(ranking.room);
+    found->n_top += ranking.n_shown;
+    describe(args, found);
+    found->has_positions = true;
+    return ATTN_OK;
 }
 
 /* --- Spans ----------------------------------------------------------------------------------- */
