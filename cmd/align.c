@@ -104,7 +104,8 @@ const struct command command_align = {
                 "  attn-cli align --template \"Say: {source}. {target}\" --items pairs.jsonl \\\n"
                 "    --score --sort ts\n",
     OPTION_PARTS(parts),
-    .lacks = "image|embeds|label|label-ids|label-image|pair|types|key-mask|texts|lines|paired|"
+    .lacks = "image|embeds|with-prompt|label|label-ids|label-image|pair|types|key-mask|texts|lines|"
+             "paired|"
              "bootstrap|interval|"
              "cluster|contrast|"
              "fdr|each|resume",

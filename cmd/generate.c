@@ -95,7 +95,7 @@ const struct command command_generate = {
                 "  attn-cli generate -m fable --items prompts.csv --jsonl texts.jsonl\n"
                 "  attn-cli generate -m interpreter --source \"The cat sat on the mat\"\n",
     OPTION_PARTS(parts),
-    .lacks = "types",
+    .lacks = "types|with-prompt",
     .args_size = sizeof(struct generate_args),
     .defaults = &(const struct generate_args){.request = REQUEST_ARGS_DEFAULT,
                                               .top_p = -1,

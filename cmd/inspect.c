@@ -418,6 +418,9 @@ static const struct attn_document_view views[N_PART] = {
                                    COLUMNS(difference_columns)},
     [ATTN_INSPECTED_TOKENIZER] = {.json = ATTN_JSON_MEMBERS},
     [ATTN_INSPECTED_SPECIAL] = {.name = "special", .json = ATTN_JSON_ROWS, .is_joined = true},
+    [ATTN_INSPECTED_PROMPTS] = {.name = "prompts",
+                                .json = ATTN_JSON_LINES,
+                                .text = ATTN_TEXT_NOTHING},
     [ATTN_INSPECTED_FILES] = {.name = "files", .json = ATTN_JSON_LINES, COLUMNS(file_columns)},
     [ATTN_INSPECTED_RUN] = {.json = ATTN_JSON_MEMBERS},
     [ATTN_INSPECTED_MULTIPLY_ADDS] = {.name = "multiply_adds",
@@ -648,6 +651,27 @@ static void add_tokenizer(struct attn_document *document, const struct inspectio
     }
 }
 
+static void add_prompts(struct attn_document *document, const struct inspection *inspection)
+{
+    const struct attn_table *prompts = inspection->tables[ATTN_INSPECTED_PROMPTS];
+
+    if (n_row_of(inspection, ATTN_INSPECTED_PROMPTS) == 0)
+        return;
+    attn_document_text(document, "\nPrompts, which --with-prompt puts in front of a text\n");
+    for (size_t i = 0; i < attn_table_n_row(prompts); i++) {
+        const struct attn_cell name = cell_of(prompts, i, "name"),
+                               text = cell_of(prompts, i, "text");
+
+        attn_document_text(document, "  ");
+        attn_document_escaped(document, name.text, name.size);
+        attn_document_text(document, "%*s '", name.size < 16 ? (int)(16 - name.size) : 0, "");
+        attn_document_escaped(document, text.text, text.size);
+        attn_document_text(document, "'%s\n",
+                           number_of(prompts, i, "is_default") ? ", the default" : "");
+    }
+    add(document, inspection, ATTN_INSPECTED_PROMPTS);
+}
+
 static void add_files(struct attn_document *document, const struct inspection *inspection,
                       uint64_t n_byte)
 {
@@ -767,6 +791,7 @@ static void fill(struct attn_document *document, const struct inspection *inspec
     add_tensors(document, inspection);
     add_metadata(document, inspection);
     add_tokenizer(document, inspection);
+    add_prompts(document, inspection);
     add_files(document, inspection, n_byte);
     if (inspection->model)
         add_run(document, inspection);

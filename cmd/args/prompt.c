@@ -38,6 +38,8 @@ static const struct option special_rows[] = {
     OPTION_CHOICE("special-tokens", "on|off", struct prompt_args, special_tokens,
                   "add the tokens that the tokenizer adds to each text, such as Llama's <s> (on, "
                   "default), or leave them out"),
+    OPTION_TEXT("with-prompt", "NAME", struct prompt_args, with_prompt,
+                "put prompt NAME of the model in front of each text"),
 };
 
 const struct option_group special_options = OPTION_GROUP("Input", special_rows);
@@ -164,6 +166,7 @@ void prompt_say_special(const struct prompt_args *args, struct attn_request *req
 {
     request->reading.special = (enum attn_special)args->special;
     request->reading.special_tokens = (enum attn_special_tokens)args->special_tokens;
+    request->reading.with_prompt = args->with_prompt;
 }
 
 bool path_has_ending(const char *path, const char *ending)

@@ -204,11 +204,15 @@ static void find_mean(struct attribution *a)
 
 static enum attn_status read_given(struct attribution *a, struct attn_error *err)
 {
+    const struct attn_request_reading *reading = &a->frame.request.reading;
+    struct attn_input given = a->args->given;
     struct attn_sequence text = {0};
-    enum attn_status status;
+    enum attn_status status =
+        attn_sequence_put_prompt(reading, a->frame.run->model, &given, &text, err);
 
-    status = attn_sequence_read(&a->frame.request.reading, &a->args->given, a->frame.run->model,
-                                a->frame.run->tokenizer, &text, err);
+    if (status == ATTN_OK)
+        status = attn_sequence_read(reading, &given, a->frame.run->model, a->frame.run->tokenizer,
+                                    &text, err);
     if (status == ATTN_OK && (!text.ids || text.n != a->n_text))
         status = attn_error_set(err, ATTN_INVALID, "the baseline has %zu token%s, the text has %zu",
                                 text.n, text.n == 1 ? "" : "s", a->n_text);

@@ -66,7 +66,9 @@ struct attn_request_reading {
     const char *example; /* the hint of the failure when a text has no tokens; or NULL */
     struct attn_label_list queries, keys; /* of arrays; empty: rows and columns have numbers */
     const struct attn_places *places;     /* or NULL */
-    const void *later[3];
+    const char *with_prompt; /* the name of the prompt of a model of sentences that is put in front
+                                of each text; NULL: none is */
+    const void *later[2];
 };
 
 #endif

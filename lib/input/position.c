@@ -22,6 +22,7 @@ struct text_words {
     const char *name;                        /* "text" or "source" */
     const char *text;                        /* [n_text] */
     size_t n_text, from;                     /* from: the byte with which looking begins */
+    size_t n_prompt;                         /* bytes in front of the text that was given */
     const size_t *begin, *end;               /* [n] byte offsets of the tokens */
     const struct attn_token_bytes *residues; /* of a protein; or NULL */
     const struct attn_token_bytes *added; /* texts of the tokens: one without bytes of the text was
@@ -74,7 +75,7 @@ static enum attn_status join_words(const struct attn_input *input,
     ATTN_TRY(ATTN_ALLOC(words->offsets, 2 * words->n, err));
     attn_buffer_append(&words->made, input->text, input->n_text);
     attn_buffer_append_char(&words->made, '\n');
-    words->from = is_in_second ? words->made.size : 0;
+    words->from = is_in_second ? words->made.size : words->n_prompt;
     for (size_t i = 0; i < words->n; i++) {
         const size_t first = encoding->texts[i] == ATTN_TEXT_SECOND ? words->made.size : 0;
 
@@ -94,6 +95,7 @@ static enum attn_status find_words(const struct attn_sequence *sequence, struct 
 {
     const struct attn_input *input = sequence->input;
 
+    words->n_prompt = sequence->n_prompt;
     if (sequence->has_residues && sequence->tokens.bytes)
         words->residues = &sequence->tokens;
     if (sequence->encoding.n > 0 && sequence->tokens.bytes)
@@ -103,6 +105,7 @@ static enum attn_status find_words(const struct attn_sequence *sequence, struct 
     if (sequence->encoding.n > 0) {
         words->text = input->text;
         words->n_text = input->n_text;
+        words->from = sequence->n_prompt;
         words->begin = sequence->encoding.begin;
         words->end = sequence->encoding.end;
         words->n = sequence->n;
@@ -355,7 +358,10 @@ static enum attn_status number_word(const struct text_words *words,
     size_t at = words->from, n = 0, end;
 
     if (item->size > 0 && item->word[0] == '\1' &&
-        sscanf(item->word, "\1%zu-%zu", &at, &end) == 2 && at < end && end <= words->n_text) {
+        sscanf(item->word, "\1%zu-%zu", &at, &end) == 2 && at < end &&
+        end <= words->n_text - words->n_prompt) {
+        at += words->n_prompt;
+        end += words->n_prompt;
         if (!find_tokens(words, at, end, &found))
             return attn_error_set(err, ATTN_INVALID,
                                   "the mark around '%s' begins or ends within a token",

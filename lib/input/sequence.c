@@ -76,6 +76,31 @@ enum attn_status attn_sequence_encode(const struct attn_request_reading *reading
     return status;
 }
 
+enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *reading,
+                                          const struct attn_model *model, struct attn_input *input,
+                                          struct attn_sequence *sequence, struct attn_error *err)
+{
+    const char *prompt = NULL;
+
+    if (!reading->with_prompt)
+        return ATTN_OK;
+    ATTN_TRY(attn_error_at(attn_sentence_find_prompt(model, reading->with_prompt, &prompt, err),
+                           ATTN_STAGE_OPTIONS, err));
+    if (!attn_input_is_text(input))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`with_prompt` is put in front of a text, and none is given");
+    sequence->n_prompt = strlen(prompt);
+    sequence->prompted = attn_alloc_uninitialized(sequence->n_prompt + input->n_text + 1, 1, err);
+    if (!sequence->prompted)
+        return ATTN_NO_MEMORY;
+    memcpy(sequence->prompted, prompt, sequence->n_prompt);
+    memcpy(sequence->prompted + sequence->n_prompt, input->text, input->n_text);
+    input->text = sequence->prompted;
+    input->n_text += sequence->n_prompt;
+    sequence->prompted[input->n_text] = '\0';
+    return ATTN_OK;
+}
+
 /* Takes the rows of ARRAY, of WIDTH numbers: embeddings, or what layers attend to. */
 static enum attn_status take_rows(const struct attn_ndarray *array, bool is_embeddings,
                                   size_t width, const struct attn_model *model,
@@ -514,6 +539,7 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_free(sequence->embedded);
     attn_free(sequence->heard);
     attn_free(sequence->made_types);
+    attn_free(sequence->prompted);
     attn_pixels_release(&sequence->made);
     *sequence = (struct attn_sequence){0};
 }

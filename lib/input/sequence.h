@@ -46,6 +46,8 @@ struct attn_sequence {
     struct attn_token_bytes tokens;   /* of ids, where there is a tokenizer; of
                                             a picture what its positions are called */
     size_t *words; /* [n] owns; the numbers of the words of its tokens (attn_words_find), or NULL */
+    char *prompted; /* owns; the text after a prompt of `n_prompt` bytes, or NULL */
+    size_t n_prompt;
     const volatile sig_atomic_t *cancel;  /* set before a text is read; NULL: nothing can cancel */
     const struct attn_places *places;     /* borrowed; names of positions, or NULL */
     const struct attn_sequence *words_of; /* borrowed; in whose words and places positions are
@@ -66,6 +68,12 @@ enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
                                     const struct attn_input *input, const struct attn_model *model,
                                     const struct attn_tokenizer *tokenizer,
                                     struct attn_sequence *sequence, struct attn_error *err);
+
+/* Puts the prompt of MODEL that READING names, if it does, in front of INPUT, a text: SEQUENCE owns
+ * the whole. To be called before it is read. */
+enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *reading,
+                                          const struct attn_model *model, struct attn_input *input,
+                                          struct attn_sequence *sequence, struct attn_error *err);
 
 /* Gives SEQUENCE, whose ids are read, the types and the key mask that INPUT or the tokenizer has
  * for it. */

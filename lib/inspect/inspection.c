@@ -302,6 +302,22 @@ static enum attn_status find_special(struct filling *to)
     return ATTN_OK;
 }
 
+static const struct attn_column prompts_columns[] = {
+    {TEXT("name")}, {TEXT("text")}, {FLAG("is_default")}};
+
+static enum attn_status find_prompts(struct filling *to)
+{
+    const struct attn_sentence *sentence = &to->given.model->sentence;
+
+    for (size_t i = 0; i < sentence->n_prompt; i++) {
+        const struct attn_sentence_prompt *prompt = &sentence->prompts[i];
+
+        ATTN_TRY(append(to, attn_cell_string(prompt->name), attn_cell_string(prompt->text),
+                        attn_cell_boolean(prompt == sentence->usual)));
+    }
+    return ATTN_OK;
+}
+
 /* --- Of the files ----------------------------------------------------------------------------- */
 
 /* The name of a file of weights, without its folder. */

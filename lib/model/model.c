@@ -269,10 +269,12 @@ static enum attn_status open_files(const struct attn_source *source,
     if (m->encoder)
         ATTN_TRY(open_encoder(m, options, err));
     ATTN_TRY(attn_sentence_read(source, m, err));
-    if (m->sentence.prompt[0])
+    if (m->sentence.usual && m->sentence.usual->text[0] != '\0')
         attn_note(options->on_note, options->user, ATTN_NOTE_PROMPT,
-                  "texts of this model usually begin with '%s', which is not put in front",
-                  attn_quote_string(m->sentence.prompt).text);
+                  "texts of this model usually begin with '%s', which `with_prompt %s` puts in "
+                  "front",
+                  attn_quote_string(m->sentence.usual->text).text,
+                  attn_quote_string(m->sentence.usual->name).text);
     if (options->on_note)
         report_unused(m, options);
     return ATTN_OK;

@@ -19,7 +19,12 @@ struct attn_sentence_step {
     struct attn_tensor_files *files; /* owns; the map borrows from it */
 };
 
-enum { ATTN_SENTENCE_MOST = 8, ATTN_SENTENCE_PROMPT = 200 };
+enum { ATTN_SENTENCE_MOST = 8 };
+
+/* A text that users put in front of theirs. */
+struct attn_sentence_prompt {
+    char *name, *text; /* own */
+};
 
 /* How a vector is made of a text (sentence.c). */
 struct attn_sentence {
@@ -28,7 +33,9 @@ struct attn_sentence {
     unsigned pools;
     size_t n_step, most; /* most: the widest vector on the way */
     struct attn_sentence_step steps[ATTN_SENTENCE_MOST];
-    char prompt[ATTN_SENTENCE_PROMPT]; /* that users put in front of a text by default; or "" */
+    struct attn_sentence_prompt *prompts; /* owns; [n_prompt] */
+    size_t n_prompt;
+    const struct attn_sentence_prompt *usual; /* the default one; NULL: none */
 };
 
 static inline size_t attn_sentence_n_pool(const struct attn_sentence *sentence)
@@ -44,6 +51,11 @@ static inline size_t attn_sentence_n_pool(const struct attn_sentence *sentence)
 enum attn_status attn_sentence_read(const struct attn_source *source, struct attn_model *model,
                                     struct attn_error *err);
 void attn_sentence_release(struct attn_sentence *sentence);
+
+/* Sets *text to the prompt NAME of MODEL, borrowed. ATTN_INVALID, with its prompts, if it has no
+ * such one. */
+enum attn_status attn_sentence_find_prompt(const struct attn_model *model, const char *name,
+                                           const char **text, struct attn_error *err);
 
 struct attn_model {
     struct attn_config config; /* borrows from layers */

@@ -12,6 +12,8 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/fixed_text.h"
+#include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/json.h"
 
@@ -225,12 +227,40 @@ static enum attn_status read_modules(struct reading *reading, const struct attn_
 
 /* --- other settings --------------------------------------------------------------------------- */
 
-/* Reads the settings of texts: the longest, the prompt, and how vectors are compared. */
+/* Keeps PROMPTS, an object of texts; NAME, or NULL, is the default one. */
+static enum attn_status keep_prompts(struct attn_sentence *sentence,
+                                     const struct attn_node *prompts, const char *name,
+                                     struct attn_error *err)
+{
+    size_t capacity = 0;
+
+    for (const struct attn_node *node = attn_node_first(prompts); node;
+         node = attn_node_next(node)) {
+        const char *text = attn_node_string(node), *key = attn_node_key(node);
+        struct attn_sentence_prompt *prompt;
+
+        if (!text)
+            continue;
+        ATTN_TRY(attn_grow((void **)&sentence->prompts, &capacity, sentence->n_prompt + 1,
+                           sizeof *sentence->prompts, err));
+        prompt = &sentence->prompts[sentence->n_prompt++];
+        prompt->name = attn_strndup(key, strlen(key), err);
+        prompt->text = attn_strndup(text, strlen(text), err);
+        if (!prompt->name || !prompt->text)
+            return ATTN_NO_MEMORY;
+    }
+    for (size_t i = 0; name && i < sentence->n_prompt; i++)
+        if (strcmp(sentence->prompts[i].name, name) == 0)
+            sentence->usual = &sentence->prompts[i];
+    return ATTN_OK;
+}
+
+/* Reads the settings of texts: the longest, the prompts, and how vectors are compared. */
 static enum attn_status read_settings(struct reading *reading, const struct attn_json *json,
                                       struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json), *prompts = attn_node_find(root, "prompts");
-    const char *similarity = "cosine", *name = NULL, *text = NULL;
+    const char *similarity = "cosine", *name = NULL;
     size_t most = reading->model->config.n_ctx;
 
     ATTN_TRY(refuse_settings(json, err));
@@ -241,11 +271,9 @@ static enum attn_status read_settings(struct reading *reading, const struct attn
         reading->model->config.n_ctx = most;
     if (strcmp(similarity, "cosine") != 0)
         return refuse(json, "similarity_fn_name", similarity, err);
-    if (name && prompts && attn_node_is_object(prompts))
-        ATTN_TRY(attn_json_get_string(json, prompts, name, &text, err));
-    if (text)
-        snprintf(reading->model->sentence.prompt, ATTN_SENTENCE_PROMPT, "%s", text);
-    return ATTN_OK;
+    return prompts && attn_node_is_object(prompts)
+               ? keep_prompts(&reading->model->sentence, prompts, name, err)
+               : ATTN_OK;
 }
 
 /* Reads part NAME; a list becomes {"modules": list}, since trees begin with an object. */
@@ -304,4 +332,32 @@ void attn_sentence_release(struct attn_sentence *sentence)
 {
     for (size_t i = 0; i < sentence->n_step; i++)
         attn_tensor_files_free(sentence->steps[i].files);
+    for (size_t i = 0; i < sentence->n_prompt; i++) {
+        attn_free(sentence->prompts[i].name);
+        attn_free(sentence->prompts[i].text);
+    }
+    attn_free(sentence->prompts);
+}
+
+enum attn_status attn_sentence_find_prompt(const struct attn_model *model, const char *name,
+                                           const char **text, struct attn_error *err)
+{
+    const struct attn_sentence *sentence = &model->sentence;
+    char names[ATTN_ERROR_HINT_SIZE] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < sentence->n_prompt; i++) {
+        *text = sentence->prompts[i].text;
+        if (strcmp(sentence->prompts[i].name, name) == 0)
+            return ATTN_OK;
+        attn_fixed_text_append(names, sizeof names, &used, "%s'%s'", i > 0 ? ", " : "",
+                               attn_quote_string(sentence->prompts[i].name).text);
+    }
+    if (sentence->n_prompt == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' has no prompts, which models of sentences name in "
+                              "config_sentence_transformers.json",
+                              attn_quote_string(model->name).text);
+    return attn_error_set(err, ATTN_INVALID, "'%s' has no prompt '%s', expected one of %s",
+                          attn_quote_string(model->name).text, attn_quote_string(name).text, names);
 }

@@ -133,6 +133,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
 {
     static const int32_t ids[ATTN_MANY_MOST_ROWS];
     struct attn_request request = task->request;
+    const char *prompt;
 
     if (task->has_cross)
         return ATTN_OK;
@@ -142,6 +143,11 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
         request.input = (struct attn_input){.pixels = &task->blank};
     }
     request.on_note = task->options.request ? task->options.request->on_note : NULL;
+    if (request.reading.with_prompt)
+        ATTN_TRY(attn_error_at(
+            attn_sentence_find_prompt(task->host->model, request.reading.with_prompt, &prompt, err),
+            ATTN_STAGE_OPTIONS, err));
+    request.reading.with_prompt = NULL;
     request.selection.queries = NULL;
     request.edits = (struct attn_request_edits){0};
     request.predict.n_next = 0;
@@ -271,6 +277,7 @@ static enum attn_record_failure find_failure(const struct attn_many_task *task,
                                              struct attn_error *why)
 {
     const struct attn_tokenizer *tokenizer = NULL;
+    struct attn_input input = request->input;
     struct attn_sequence text = {0}, source = {0};
     struct attn_error found = {0};
     enum attn_record_failure failure = ATTN_RECORD_FAILURE_NONE;
@@ -280,14 +287,17 @@ static enum attn_record_failure find_failure(const struct attn_many_task *task,
         return why->stage == ATTN_STAGE_INPUT ? ATTN_RECORD_FAILURE_BAD_IMAGE
                                               : ATTN_RECORD_FAILURE_NO_FIT;
     attn_host_tokenizer(task->host, &tokenizer, NULL);
-    if (attn_input_is_text(&request->input))
-        status = attn_sequence_encode(&request->reading, &request->input, tokenizer, &text, &found);
-    else
-        text.n = request->input.ids ? request->input.n_id : request->input.embeddings->shape[0];
+    if (attn_input_is_text(&input))
+        status =
+            attn_sequence_put_prompt(&request->reading, task->host->model, &input, &text, &found);
+    if (status == ATTN_OK && attn_input_is_text(&input))
+        status = attn_sequence_encode(&request->reading, &input, tokenizer, &text, &found);
+    else if (status == ATTN_OK)
+        text.n = input.ids ? input.n_id : input.embeddings->shape[0];
     if (status != ATTN_OK)
         failure = ATTN_RECORD_FAILURE_BAD_TEXT;
     else
-        failure = check_count(task, &text, &request->input, &found);
+        failure = check_count(task, &text, &input, &found);
     if (failure == ATTN_RECORD_FAILURE_EMPTY || failure == ATTN_RECORD_FAILURE_TOO_LONG)
         *why = found;
     if (failure == ATTN_RECORD_FAILURE_NONE &&

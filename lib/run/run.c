@@ -159,6 +159,8 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
     run->source.isa = run->host->options.isa;
     run->source.is_later = request->is_once && !attn_edits_are_given(&request->edits);
     run->text.places = run->source.places = request->reading.places;
+    ATTN_TRY(attn_sequence_put_prompt(&request->reading, run->model, &run->request.input,
+                                      &run->text, err));
     if (attn_input_is_picture(&request->input))
         ATTN_TRY(attn_image_input_read(&run->host->pictures, &request->input,
                                        attn_request_notes(request), &run->text, err));
@@ -731,7 +733,7 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
 /* Whether no part of REQUEST has fields that this version does not know. */
 static enum attn_status check_parts(const struct attn_request *request, struct attn_error *err)
 {
-    return attn_rest_is_known(request->reading.later, 3, "reading", err) &&
+    return attn_rest_is_known(request->reading.later, 2, "reading", err) &&
                    attn_is_known(request->attention.later, "attention", err) &&
                    (!request->attention.change ||
                     attn_is_known(request->attention.change->later, "change", err)) &&

@@ -313,6 +313,7 @@ static const struct {
     {"    queries", offsetof(struct attn_request_reading, queries)},
     {"    keys", offsetof(struct attn_request_reading, keys)},
     {"    places", offsetof(struct attn_request_reading, places)},
+    {"    with_prompt", offsetof(struct attn_request_reading, with_prompt)},
     {"    later", offsetof(struct attn_request_reading, later)},
     {"attn_location", sizeof(struct attn_location)},
     {"    stack", offsetof(struct attn_location, stack)},

@@ -1,10 +1,12 @@
 """Texts that C cannot have: none is cut at its first NUL, and each failure says which argument it was."""
+import json
 import os
+import shutil
 import tempfile
 import unittest
 
 import attn
-from support import KEYS, TEXT, TestCase, model
+from support import KEYS, ROOT, TEXT, TestCase, model, needs_sources
 
 NUL, SURROGATE = "\0", "\ud800"
 
@@ -22,6 +24,7 @@ ARGUMENTS = {
     "ablate": lambda text: model().run(TEXT, ablate="2.1" + text),
     "knockouts": lambda text: model().run(TEXT, knockout="2>1" + text),
     "patches": lambda text: model().run(TEXT, patch=["z:1=a.npz" + text]),
+    "with_prompt": lambda text: model().run(TEXT, with_prompt="query" + text),
     "next": lambda text: model().run(TEXT, next=[" are" + text]),
     "attention": lambda text: model().run(TEXT, attention="window:2" + text),
     "measures": lambda text: model().map([TEXT], measures="entropy" + text),
@@ -52,6 +55,18 @@ class Texts(TestCase):
             with self.subTest(what):
                 problem = self.assert_raises(ValueError, (what, "U+D800"), give, SURROGATE)
                 self.assertNotIsInstance(problem, (attn.Error, UnicodeError))
+
+    @needs_sources
+    def test_prompts_of_sentences_come_first(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(ROOT / "tests/fixtures/sentences", folder, dirs_exist_ok=True)
+            with open(f"{folder}/config_sentence_transformers.json", "w", encoding="utf-8") as file:
+                json.dump({"prompts": {"film": "a film of "}}, file)
+            m = attn.open(folder)
+            put = m.run("clever cats", with_prompt="film", sites="sentence_embed").sentence_embed
+            self.assert_same(put, m.run("a film of clever cats", sites="sentence_embed").sentence_embed)
+            self.assertTrue((put != m.run("clever cats", sites="sentence_embed").sentence_embed).any())
+            self.assert_raises(attn.Error, ("no prompt 'movie'", "'film'"), m.run, "clever cats", with_prompt="movie")
 
     def test_paths_that_are_written(self):
         result = model().run(TEXT, sites="pattern")

@@ -1350,7 +1350,8 @@ attn_request_reading._fields_ = [
     ("queries", attn_label_list),
     ("keys", attn_label_list),
     ("places", POINTER(attn_places)),
-    ("later", c_void_p * 3),
+    ("with_prompt", c_char_p),
+    ("later", c_void_p * 2),
 ]
 attn_location._fields_ = [
     ("stack", c_int),

@@ -518,7 +518,7 @@ class Request:
 
     def __init__(self, text=None, *, image=None, source=None, sites=None, layers=None, heads=None, queries=None, edits=(),
                  ablate=None, ablate_pattern=None, ablate_mean=None, knockout=(), patch=(), steer=(), rescale=(),
-                 positions=None, top=0, next=(), labels=(), label_ids=(), label_images=(), max_span=0, answer=None, grad=False, special="parse", special_tokens=True, pair=None, types=None, key_mask=None,
+                 positions=None, top=0, next=(), labels=(), label_ids=(), label_images=(), max_span=0, answer=None, grad=False, special="parse", special_tokens=True, with_prompt=None, pair=None, types=None, key_mask=None,
                  host=None, **attention):
         unknown = attention.keys() - set(ATTENTION)
         if unknown:
@@ -536,6 +536,7 @@ class Request:
         reading, chosen, edited = request.reading, request.selection, request.edits
         reading.special = choice(special, SPECIALS, "special")
         reading.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special_tokens else c.ATTN_SPECIAL_TOKENS_OFF
+        reading.with_prompt = None if with_prompt is None else terminated(with_prompt, "with_prompt")
         self.keeps_tensors = not is_empty(sites)
         chosen.sites, chosen.layers = spec(sites, "sites") if self.keeps_tensors else None, spec(layers, "layers")
         chosen.heads, chosen.queries = spec(heads, "heads"), spec(queries, "queries")
