@@ -301,15 +301,33 @@ class Events(TestCase):
         self.assert_same(cells, whole.pattern[1, 1])
 
     def test_a_callback_cannot_change_the_run(self):
-        def write(event):
-            event.data[...] = 0
+        """Whatever the site, the kind of attention and the way to the memory: a write is an error of numpy."""
+        m, seen, rows = model(), set(), np.eye(4, dtype=np.float32)
 
-        def unlock(event):
-            event.data.flags.writeable = True
+        def hear(event):
+            seen.add(event.site)
+            for array in (event.data, *(event.keys or ())):
+                views = [array, array[:], array[..., :1], array.T, array.view(), array.view(np.int32), np.asarray(memoryview(array))]
+                while isinstance(views[-1].base, np.ndarray):
+                    views.append(views[-1].base)
+                views += [np.asarray(views[-1].base), np.asarray(array.base)]
+                for view in views:
+                    self.assertTrue(np.shares_memory(view, array), event)
+                    self.assert_raises(ValueError, "WRITEABLE", view.setflags, write=True)
+                    self.assert_raises(ValueError, "read-only", view.fill, 0)
+            self.assert_raises(ValueError, "read-only", np.divide, event.data, 2, out=event.data)
 
-        for site in ("z", "pattern", "resid_mid"):
-            self.assert_raises(ValueError, "read-only", model().run, TEXT, sites=site, on_event=write)
-            self.assert_raises(ValueError, "WRITEABLE", model().run, TEXT, sites=site, on_event=unlock)
+        expected = m.run(KEYS, sites="logits").logits
+        m.run(KEYS, sites=m.sites, on_event=hear)
+        gradients = {"pattern_grad", "z_grad", "pattern_x_grad", "relevance", "rollout", "weighted_pattern"}
+        m.run(KEYS, sites=sorted(gradients), target=" are", on_event=hear)
+        m.run(KEYS, sites="value_zeroing", on_event=hear)
+        self.assertEqual(seen, {*m.sites, *gradients, "value_zeroing"})
+        for kind, sites in (("window:2", "qk,pattern,z"), ("log", "pattern"), ("linear:elu", "pattern,z")):
+            m.run(KEYS, sites=sites, attention=kind, on_event=hear)
+        attn.attend(rows, rows, rows, sites="attn_scores,pattern,z", on_event=hear)
+        attn.attend(rows, rows, rows, sites="pattern_lowrank", attention="lowrank:2", on_event=hear)
+        self.assert_same(m.run(KEYS, sites="logits").logits, expected)
 
     def test_exceptions_of_a_callback_end_the_run(self):
         calls = []
