@@ -482,9 +482,22 @@ static void choose_first_screen(struct served *served)
              n_split, n_split == 1 ? "" : "s", n_split == 1 ? "it" : "them");
 }
 
+/* Adds the next tokens, which the first screen shows, of models that predict some. */
+static void ask_for_next(struct served *served)
+{
+    enum { MOST_NEXT = 3 };
+    const struct attn_model *model = attn_host_model(served->host);
+
+    if (may_have_first_screen(served) && served->request.outputs.n == 1 &&
+        served->outputs[0].format == attn_format_find("text") && model &&
+        attn_predicts_next(attn_model_config(model)))
+        served->request.predict.top = MOST_NEXT;
+}
+
 enum attn_status request_serve(struct served *served, struct attn_error *err)
 {
     ATTN_TRY(interrupt_check(err));
+    ask_for_next(served);
     served->request.is_once = !served->args->is_compared;
     ATTN_TRY(attn_run_prepare(served->host, &served->request, &served->run, err));
     choose_first_screen(served);

@@ -164,14 +164,26 @@ static enum attn_status rank_selected(struct attn_session *session,
     return ATTN_OK;
 }
 
+/* Whether no position sees later ones, so that it predicts what comes next. */
+static bool sees_no_later(const struct attn_config *config)
+{
+    return !config->is_encoder &&
+           !(config->n_layer > 0 && config->attention[0].mask == ATTN_MASK_NONE);
+}
+
+bool attn_predicts_next(const struct attn_config *config)
+{
+    return config->output != ATTN_OUTPUT_NONE && config->task == ATTN_TASK_VOCABULARY &&
+           config->pooling == ATTN_POOLING_NONE && sees_no_later(config);
+}
+
 /* What the numbers of FOUND are about. */
 static void describe(const struct attn_prediction_args *args, struct attn_predictions *found)
 {
     const struct attn_config *config = attn_model_config(args->model);
 
     found->has_labels = attn_predict_n_label(args->question) > 0;
-    found->is_in_place =
-        config->is_encoder || (config->n_layer > 0 && config->attention[0].mask == ATTN_MASK_NONE);
+    found->is_in_place = !sees_no_later(config);
     found->has_positions = args->positions;
     found->are_values = config->label_kind >= ATTN_LABELS_SCORE;
     found->are_spans = config->task == ATTN_TASK_SPANS;

@@ -14,6 +14,9 @@ static inline bool attn_predict_is_asked(const struct attn_request_predict *ques
     return question->top > 0 || question->n_next > 0 || question->answer;
 }
 
+/* Whether the logits of a position are those of the token after it. */
+bool attn_predicts_next(const struct attn_config *config);
+
 /* The tokens of each continuation. Initialize with = {0}; end with attn_continuations_release. */
 struct attn_continuations {
     struct attn_encoding *encodings; /* [n] owns */

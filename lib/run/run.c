@@ -1231,6 +1231,7 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
     options.picture = request->outputs.picture;
     options.table = request->outputs.table;
     options.grid = request->outputs.grid;
+    options.has_predictions = attn_predict_is_asked(&request->predict);
     options.on_note = request->on_note;
     options.user = request->user;
     status = attn_outputs_create(request->outputs.items, request->outputs.n, &run->labels, &options,

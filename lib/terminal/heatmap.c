@@ -179,12 +179,10 @@ struct attn_paint attn_heatmap_paint(const struct attn_heatmap_colors *colors, d
 
 /* --- Labels ---------------------------------------------------------------------------------- */
 
-/* Appends the text of row or column I, trimmed and cut, to the label. Returns its columns. */
-static size_t append_name(struct attn_heatmap *map, const struct attn_token_texts *texts, size_t i)
+size_t attn_heatmap_append_token(struct attn_heatmap *map, const char *text, size_t size)
 {
     const size_t begin = map->label.size;
-    size_t size, width;
-    const char *text = attn_token_text(texts, i, &size);
+    size_t width;
 
     if (map->table) {
         for (; size > 0 && *text == ' '; size--)
@@ -200,6 +198,15 @@ static size_t append_name(struct attn_heatmap *map, const struct attn_token_text
     if (!map->table && attn_text_is_right_to_left(text, size))
         attn_buffer_append_string(&map->label, ATTN_LEFT_TO_RIGHT);
     return width;
+}
+
+/* Appends the text of row or column I. Returns its columns. */
+static size_t append_name(struct attn_heatmap *map, const struct attn_token_texts *texts, size_t i)
+{
+    size_t size;
+    const char *text = attn_token_text(texts, i, &size);
+
+    return attn_heatmap_append_token(map, text, size);
 }
 
 /* Makes the label of row or column I: its position and, if HAS_NAME, its text, or the text alone.

@@ -147,6 +147,10 @@ static inline struct attn_figure_axis attn_heatmap_axis(const struct attn_token_
     return (struct attn_figure_axis){.n = tokens->n, .texts = tokens};
 }
 
+/* Appends printable TEXT to the label as the name of a token, trimmed and cut. Returns its columns.
+ */
+size_t attn_heatmap_append_token(struct attn_heatmap *map, const char *text, size_t size);
+
 /* Draws HEAD, which may be "", and the labels of AXIS, "keys: 0 eat 1 dessert", in MOST_LINES lines
  * at most, "..." for the rest. With N_LINE it only counts lines. */
 enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,

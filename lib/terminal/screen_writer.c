@@ -46,6 +46,7 @@ struct screen_writer {
     struct attn_text_limits limits;
     struct attn_text_panels *vectors; /* [n_layer] owns; z */
     enum attn_site site;              /* of the matrices */
+    struct attn_buffer next;          /* owns; the line of the next tokens; may be empty */
     size_t n_token_line;
     bool has_gap;   /* above the last line */
     bool has_cross; /* some matrices have the source as keys */
@@ -220,8 +221,8 @@ static size_t fixed_lines(struct screen_writer *w, size_t n_head)
     end_name(w, last, 0.5, &n_name, NULL);
     if (w->base.options.picture->name_fields)
         end_next(w, last, &n_next, NULL);
-    return n_model + n_head * (1 + n_name + (has_vectors ? N_ABOVE_VECTORS : 0)) + N_ABOVE_HEADS +
-           n_next;
+    return n_model + w->base.options.has_predictions +
+           n_head * (1 + n_name + (has_vectors ? N_ABOVE_VECTORS : 0)) + N_ABOVE_HEADS + n_next;
 }
 
 /* Shares LEFT lines among the matrices of N_HEAD heads, the tokens, and the vectors. */
@@ -323,6 +324,42 @@ static enum attn_status event_screen(struct attn_writer *writer,
     return attn_levels_take(w->levels, event, place, &whole, err);
 }
 
+/* "next:  are 0.25  were 0.20": as many as fit one line. */
+static enum attn_status predictions_screen(struct attn_writer *writer,
+                                           const struct attn_predictions *predictions,
+                                           struct attn_error *err)
+{
+    struct screen_writer *w = (struct screen_writer *)writer;
+    struct attn_buffer *label = &w->map.label, text = {0};
+    size_t used = strlen("next:");
+
+    attn_buffer_append_string(&w->next, "next:");
+    for (size_t i = 0; i < predictions->n_top; i++) {
+        const struct attn_candidate *top = &predictions->top[i];
+        char number[16];
+        const int n = top->probability < 0.005
+                          ? snprintf(number, sizeof number, " <0.01")
+                          : snprintf(number, sizeof number, " %.2f", top->probability);
+
+        text.size = label->size = 0;
+        if (top->token)
+            attn_escape_append(&text, top->token, top->token_size);
+        else
+            attn_buffer_append_format(&text, "id %d", (int)top->id);
+        used += 2 + attn_heatmap_append_token(&w->map, attn_buffer_string(&text), text.size) +
+                (size_t)n;
+        if (used > w->map.width)
+            break;
+        attn_buffer_append_string(&w->next, "  ");
+        attn_buffer_append(&w->next, label->data, label->size);
+        attn_buffer_append(&w->next, number, (size_t)n);
+    }
+    label->size = 0;
+    w->next.has_failed |= text.has_failed;
+    attn_buffer_release(&text);
+    return attn_buffer_check(&w->next, err);
+}
+
 /* --- Printing -------------------------------------------------------------------------------- */
 
 /* The matrix of the head with the largest `far`, the first of equal ones. */
@@ -386,6 +423,10 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
     ATTN_TRY(end_model(w, NULL, err));
     if (tokens.n > 0)
         ATTN_TRY(attn_heatmap_draw_items(&w->map, &tokens, "", w->n_token_line, NULL, err));
+    if (w->next.size > 0) {
+        attn_buffer_append(&w->map.label, w->next.data, w->next.size);
+        ATTN_TRY(attn_heatmap_end_line(&w->map, err));
+    }
     for (size_t i = 0; has_all_heads(w) && i < w->levels->n; i++)
         ATTN_TRY(draw_head(w, &w->levels->items[i], far, err));
     if (!has_all_heads(w))
@@ -412,17 +453,20 @@ static void release_screen(struct attn_writer *writer)
     attn_thumbnails_release(&w->thumbnails);
     attn_levels_free(w->levels);
     attn_measure_group_release(&w->measures);
+    attn_buffer_release(&w->next);
 }
 
 const struct attn_format attn_screen_format = {
     .name = "screen",
     .title = "screen",
     .is_picture = true,
+    .has_predictions = true,
     .tensors =
         &(const struct attn_writer_ops){
             .size = sizeof(struct screen_writer),
             .open = open_screen,
             .event = event_screen,
+            .predictions = predictions_screen,
             .finish = finish_screen,
             .release = release_screen,
         },

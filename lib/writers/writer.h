@@ -45,6 +45,7 @@ struct attn_writer_options {
     const struct attn_table
         *table; /* a table for a page, before the patterns; or NULL. Borrowed until opened */
     const struct attn_table_grid *grid; /* how it is drawn; of the table */
+    bool has_predictions;               /* attn_writer_predictions will be called */
 };
 
 #define ATTN_WRITER_OPTIONS_DEFAULT                                                                \
@@ -86,7 +87,8 @@ enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_erro
 
 void attn_writer_free(struct attn_writer *writer); /* NULL is allowed */
 
-/* Once, after the last event, before _finish. json has a place for them, other formats do not. */
+/* Once, after the last event, before _finish. Formats with has_predictions have a place for them.
+ */
 enum attn_status attn_writer_predictions(struct attn_writer *writer,
                                          const struct attn_predictions *predictions,
                                          struct attn_error *err);

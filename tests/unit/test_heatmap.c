@@ -363,6 +363,9 @@ static void fail_everywhere(const char *format, const struct attn_picture_option
                             size_t n_layer, size_t n_head)
 {
     static const size_t words[N] = {0, 1, 1, 2, 3, 3};
+    struct attn_candidate top[] = {{.token = " are", .token_size = 4, .probability = 0.5},
+                                   {.id = 7, .probability = 0.001}};
+    const struct attn_predictions predictions = {.top = top, .n_top = 2};
     struct matrix m = make_matrix(N);
     struct attn_labels labels = {.selection = select_layers(n_layer, n_head, N),
                                  .tokens = tokens,
@@ -372,6 +375,7 @@ static void fail_everywhere(const char *format, const struct attn_picture_option
     enum attn_status status = ATTN_NO_MEMORY;
 
     options.picture = picture;
+    options.has_predictions = true;
     for (long n = 0; status != ATTN_OK; n++) {
         struct attn_error err = {0};
         struct attn_outputs *outputs = NULL;
@@ -397,6 +401,8 @@ static void fail_everywhere(const char *format, const struct attn_picture_option
                 values[j] = (float)m.cells[i * N + j];
             status = attn_outputs_event(outputs, &event, &err);
         }
+        if (status == ATTN_OK)
+            status = attn_outputs_predictions(outputs, &predictions, &err);
         if (status == ATTN_OK)
             status = attn_outputs_finish(outputs, &err);
         attn_alloc_fail_off();
