@@ -851,7 +851,7 @@ static const struct attn_experiment experiment = {
     .from = offsetof(struct attn_survey_args, from),
     .to = offsetof(struct attn_survey_args, to),
     .counts = ATTN_COLUMN_BIT(OF_N_DUPLICATE) | ATTN_COLUMN_BIT(OF_N_INDUCTION) |
-              ATTN_COLUMN_BIT(OF_N_PUNCTUATION) | ATTN_COLUMN_BIT(OF_N_SEPARATOR),
+              ATTN_COLUMN_BIT(OF_N_FAR) | ATTN_COLUMN_BIT(OF_N_PUNCTUATION) | ATTN_COLUMN_BIT(OF_N_SEPARATOR),
     .derived = ATTN_COLUMN_BIT(TYPE),
     .derive = find_types,
     .prepare = prepare,
