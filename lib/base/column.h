@@ -59,6 +59,17 @@ enum attn_column_role {
     ATTN_ROLE_STACK = 20  /* text: "cross", whose layers the next column has */
 };
 
+/* How the means over items are made of a column; bits. */
+enum attn_column_trait {
+    ATTN_TRAIT_COUNT = 1,    /* integers that are added up */
+    ATTN_TRAIT_DERIVED = 2,  /* computed from the means of other columns: without standard deviation
+                                and error, and with an interval only if BOUNDED. Shares are p
+                                values */
+    ATTN_TRAIT_BOUNDED = 4,  /* derived from each resample, too */
+    ATTN_TRAIT_NAME = 8,     /* texts that must be those of the first item */
+    ATTN_TRAIT_UNFILLED = 16 /* empty over items, so that nothing can be sorted by it */
+};
+
 struct attn_column {
     const char *name; /* terminated, not empty, unlike other names */
     enum attn_value_type type;
@@ -72,6 +83,7 @@ struct attn_column {
     const char *totals;   /* of ATTN_ROLE_PART: texts of rows that others are compared with, with
                              blanks between them, the sum of all parts first: "sum model" */
     enum attn_column_role role;
+    unsigned traits;      /* enum attn_column_trait; 0: reals have means, all else names the row */
     const void *later[4]; /* NULL: room for fields of later versions */
 };
 

@@ -58,14 +58,8 @@ static const struct attn_column columns[N_COLUMN] = {
                   .range = ATTN_RANGE_SHARE,
                   .quantity = "most probable token stays the same"},
     [RIGHT] = ATTN_COLUMN_RIGHT,
-    [CONTROL] =
-        ATTN_COLUMN_QUANTITY("control", 6, NULL, SIGNED, "change of @ without random heads"),
-    [CONTROL_SD] = ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
-    [CONTROL_RANK] = ATTN_COLUMN_CONTROL_RANK,
+    ATTN_COLUMNS_CONTROL(CONTROL),
 };
-
-#define OF_CONTROL                                                                                 \
-    (ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD) | ATTN_COLUMN_BIT(CONTROL_RANK))
 
 /* One part of the model, or a set of heads. */
 struct part {
@@ -637,18 +631,27 @@ static enum attn_status derive(const void *given, const struct attn_fold_means *
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-static uint64_t hidden(const void *state)
+static bool shows(const void *state, size_t column)
 {
     const struct ablation *ablation = state;
     const struct attn_ablate_args *args = ablation->args;
-    const bool has_right =
-        attn_metric_has_right(args->answer.metric) && (ablation->frame.item || args->has_right);
-    const uint64_t one =
-        args->n_set > 0 ? ATTN_COLUMN_BIT(LAYER) | ATTN_COLUMN_BIT(HEAD) : ATTN_COLUMN_BIT(SET);
+    const bool is_of_neurons = args->parts == ATTN_ABLATE_NEURONS;
 
-    return one | (has_right ? 0 : ATTN_COLUMN_BIT(RIGHT)) |
-           ATTN_COLUMN_BIT(args->parts == ATTN_ABLATE_NEURONS ? HEAD : NEURON) |
-           (args->n_control > 0 ? 0 : OF_CONTROL);
+    switch (column) {
+    case SET:
+        return args->n_set > 0;
+    case LAYER:
+        return args->n_set == 0;
+    case HEAD:
+        return args->n_set == 0 && !is_of_neurons;
+    case NEURON:
+        return is_of_neurons;
+    case RIGHT:
+        return attn_metric_has_right(args->answer.metric) &&
+               (ablation->frame.item || args->has_right);
+    default:
+        return column < CONTROL || args->n_control > 0;
+    }
 }
 
 /* Appends a row. PART NULL: the base. CONTROL NULL: no control. */
@@ -802,12 +805,11 @@ static const struct attn_experiment experiment = {
     .study = offsetof(struct attn_ablate_args, study),
     .take_item = take_item,
     .answer = offsetof(struct attn_ablate_args, answer),
-    .derived = OF_CONTROL,
     .derive = derive,
     .check = check_args,
     .choose = choose,
     .prepare = prepare,
-    .hidden = hidden,
+    .shows = shows,
     .ask = ask,
 };
 

@@ -67,19 +67,21 @@ static const struct attn_column columns[N_COLUMN] = {
     [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 6, NULL, SIGNED, "weight between words"),
     [LINKED] = ATTN_COLUMN("linked", BOOLEAN),
     [MARK] = ATTN_COLUMN("mark", TEXT),
-    [TS] =
-        ATTN_COLUMN_QUANTITY("ts", 6, NULL, SHARE, "share of tokens that look where they should"),
-    [WITHIN] = ATTN_COLUMN_REAL("within", 6, NULL, SHARE),
-    [MASS] = ATTN_COLUMN_QUANTITY("mass", 6, NULL, SHARE, "weight on the linked tokens"),
-    [CHANCE] = ATTN_COLUMN_REAL("chance", 6, NULL, SHARE),
-    [N] = ATTN_COLUMN_OF(COUNT, "n", INTEGER),
-    [LINKS] = ATTN_COLUMN("links", INTEGER),
-    [SURE] = ATTN_COLUMN("sure", INTEGER),
-    [POSSIBLE] = ATTN_COLUMN("possible", INTEGER),
-    [PRECISION] = ATTN_COLUMN_QUANTITY("precision", 6, NULL, SHARE, "precision of the links"),
-    [RECALL] = ATTN_COLUMN_QUANTITY("recall", 6, NULL, SHARE, "recall of the links"),
-    [AER] = ATTN_COLUMN_QUANTITY("aer", 6, NULL, SHARE, "alignment error rate"),
-    [TOKENS] = ATTN_COLUMN("tokens", INTEGER),
+    [TS] = ATTN_COLUMN_DERIVED("ts", 6, SHARE, "share of tokens that look where they should"),
+    [WITHIN] = ATTN_COLUMN_DERIVED("within", 6, SHARE, NULL),
+    [MASS] = ATTN_COLUMN_DERIVED("mass", 6, SHARE, "weight on the linked tokens"),
+    [CHANCE] = ATTN_COLUMN_DERIVED("chance", 6, SHARE, NULL),
+    [N] = {.name = "n",
+           .type = ATTN_VALUE_INTEGER,
+           .role = ATTN_ROLE_COUNT,
+           .traits = ATTN_TRAIT_COUNT},
+    [LINKS] = ATTN_COLUMN_WITH("links", INTEGER, COUNT),
+    [SURE] = ATTN_COLUMN_WITH("sure", INTEGER, COUNT),
+    [POSSIBLE] = ATTN_COLUMN_WITH("possible", INTEGER, COUNT),
+    [PRECISION] = ATTN_COLUMN_DERIVED("precision", 6, SHARE, "precision of the links"),
+    [RECALL] = ATTN_COLUMN_DERIVED("recall", 6, SHARE, "recall of the links"),
+    [AER] = ATTN_COLUMN_DERIVED("aer", 6, SHARE, "alignment error rate"),
+    [TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT),
 };
 
 /* Numbers beside each row, of which the derived columns are made: two hits, or four means. */
@@ -402,34 +404,29 @@ static enum attn_status choose(void *state, struct attn_error *err)
     return align->by == ATTN_ALIGN_ATTENTION ? fill_template(align, err) : ATTN_OK;
 }
 
-/* Columns of an item, in the order of the table. */
-static uint64_t hidden(const void *state)
+static bool shows(const void *state, size_t column)
 {
     const struct align *align = state;
     const struct attn_align_args *args = align->args;
-    const uint64_t all = ATTN_COLUMN_BIT(N_COLUMN) - 1;
-    const uint64_t layer = ATTN_COLUMN_BIT(STACK) | ATTN_COLUMN_BIT(LAYER);
-    const uint64_t of_head = layer | ATTN_COLUMN_BIT(HEAD);
-    const uint64_t of_links = ATTN_COLUMN_BIT(N) | ATTN_COLUMN_BIT(LINKS) | ATTN_COLUMN_BIT(SURE) |
-                              ATTN_COLUMN_BIT(POSSIBLE) | ATTN_COLUMN_BIT(PRECISION) |
-                              ATTN_COLUMN_BIT(RECALL) | ATTN_COLUMN_BIT(AER);
+    const bool is_attention = align->by == ATTN_ALIGN_ATTENTION;
 
     if (!args->has_score)
-        return all &
-               ~(args->is_line ? ATTN_COLUMN_BIT(LINE)
-                               : ATTN_COLUMN_BIT(SOURCE_INDEX) | ATTN_COLUMN_BIT(SOURCE) |
-                                     ATTN_COLUMN_BIT(WORD_INDEX) | ATTN_COLUMN_BIT(WORD) |
-                                     ATTN_COLUMN_BIT(WEIGHT)) &
-               ~(args->is_soft ? ATTN_COLUMN_BIT(LINKED) | ATTN_COLUMN_BIT(MARK) : 0);
-    switch (align->by) {
-    case ATTN_ALIGN_HIDDEN:
-        return all & ~(layer | ATTN_COLUMN_BIT(METHOD) | of_links);
-    case ATTN_ALIGN_ATTENTION:
-        return all &
-               ~(of_head | ATTN_COLUMN_BIT(TS) | ATTN_COLUMN_BIT(WITHIN) | ATTN_COLUMN_BIT(MASS) |
-                 ATTN_COLUMN_BIT(CHANCE) | ATTN_COLUMN_BIT(N) | ATTN_COLUMN_BIT(TOKENS));
-    default:
-        return all & ~(of_head | ATTN_COLUMN_BIT(ROW) | of_links);
+        return column == LINKED || column == MARK ? args->is_soft
+               : column == LINE                   ? args->is_line
+                                : !args->is_line && column >= SOURCE_INDEX && column <= WEIGHT;
+    switch (column) {
+    case STACK:
+    case LAYER:
+    case N:
+        return true;
+    case HEAD:
+        return align->by != ATTN_ALIGN_HIDDEN;
+    case ROW:
+        return align->by != ATTN_ALIGN_HIDDEN && !is_attention;
+    case METHOD:
+        return align->by == ATTN_ALIGN_HIDDEN;
+    default: /* of tokens, or of links */
+        return column >= TS && is_attention == (column <= CHANCE || column == TOKENS);
     }
 }
 
@@ -929,16 +926,11 @@ static const struct attn_experiment experiment = {
     .n_column = N_COLUMN,
     .state_size = sizeof(struct align),
     .study = offsetof(struct attn_align_args, study),
-    .counts = ATTN_COLUMN_BIT(N) | ATTN_COLUMN_BIT(LINKS) | ATTN_COLUMN_BIT(SURE) |
-              ATTN_COLUMN_BIT(POSSIBLE) | ATTN_COLUMN_BIT(TOKENS),
-    .derived = ATTN_COLUMN_BIT(TS) | ATTN_COLUMN_BIT(WITHIN) | ATTN_COLUMN_BIT(MASS) |
-               ATTN_COLUMN_BIT(CHANCE) | ATTN_COLUMN_BIT(PRECISION) | ATTN_COLUMN_BIT(RECALL) |
-               ATTN_COLUMN_BIT(AER),
     .derive = derive,
     .take_item = take_item,
     .check = check_args,
     .choose = choose,
-    .hidden = hidden,
+    .shows = shows,
     .ask = ask,
     .release = release,
 };

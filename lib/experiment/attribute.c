@@ -705,12 +705,12 @@ enum attn_status attn_attribute_take_item(void *args, struct attn_request *reque
     return attn_item_answer(item, &given->answer, err);
 }
 
-static uint64_t hidden(const void *state)
+static bool shows(const void *state, size_t column)
 {
     const struct logit_split *split = state;
     const struct attn_attribute_args *args = split->frame.args;
 
-    return args->by_token ? ATTN_COLUMN_BIT(PART) : ATTN_COLUMN_BIT(KEY) | ATTN_COLUMN_BIT(TOKEN);
+    return column == PART ? !args->by_token : args->by_token || (column != KEY && column != TOKEN);
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -750,7 +750,7 @@ static const struct attn_experiment experiment = {
     .answer = offsetof(struct attn_attribute_args, answer),
     .check = attn_attribute_check,
     .prepare = prepare,
-    .hidden = hidden,
+    .shows = shows,
     .ask = ask,
 };
 

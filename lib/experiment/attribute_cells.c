@@ -335,10 +335,9 @@ static void release(void *state)
     attn_free(a->found);
 }
 
-static uint64_t hidden(const void *state)
+static bool shows(const void *state, size_t column)
 {
-    return is_of_causes(state) ? ATTN_COLUMN_BIT(ATTN_X_GRAD)
-                               : ATTN_COLUMN_BIT(PART) | ATTN_COLUMN_BIT(ATTRIBUTION);
+    return is_of_causes(state) ? column != ATTN_X_GRAD : column != PART && column != ATTRIBUTION;
 }
 
 const struct attn_experiment attn_attribute_cells = {
@@ -350,7 +349,7 @@ const struct attn_experiment attn_attribute_cells = {
     .state_size = sizeof(struct attribution),
     .check = attn_attribute_check,
     .prepare = prepare,
-    .hidden = hidden,
+    .shows = shows,
     .ask = ask,
     .release = release,
 };

@@ -784,15 +784,16 @@ static enum attn_status ask(void *state, struct attn_error *err)
 }
 
 /* Saliency is a length, and relevance drops what is below 0: both have no sign. */
-static uint64_t hidden(const void *state)
+static bool shows(const void *state, size_t column)
 {
     const struct attribution *a = state;
     const struct attn_attribute_args *args = a->frame.args; /* a->args comes later */
     const bool is_amount =
         args->method == ATTN_ATTRIBUTE_SALIENCY || args->method == ATTN_ATTRIBUTE_RELEVANCE;
 
-    return ATTN_COLUMN_BIT(is_amount ? ATTRIBUTION : AMOUNT) |
-           (args->n_target == 0 ? ATTN_COLUMN_BIT(STEP) | ATTN_COLUMN_BIT(TARGET) : 0);
+    return column == STEP || column == TARGET          ? args->n_target > 0
+           : column == ATTRIBUTION || column == AMOUNT ? is_amount == (column == AMOUNT)
+                                                       : true;
 }
 
 static void release(void *state)
@@ -817,7 +818,7 @@ const struct attn_experiment attn_attribute_tokens = {
     .hint = "items of one table have as many tokens, or words with `merges_words`",
     .check = attn_attribute_check,
     .prepare = prepare,
-    .hidden = hidden,
+    .shows = shows,
     .ask = ask,
     .release = release,
 };

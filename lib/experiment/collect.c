@@ -140,20 +140,26 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-static uint64_t hidden(const void *state)
+static bool shows(const void *state, size_t column)
 {
     const struct collecting *collecting = state;
-    const struct attn_request_predict *predict = &collecting->predict;
-
     const struct attn_config *config = collecting->frame.config;
     const bool are_values = config->label_kind >= ATTN_LABELS_SCORE;
+    const bool is_ranked = collecting->predict.top > 0;
 
-    return (predict->top > 0 ? 0 : ATTN_COLUMN_BIT(RANK)) |
-           (config->task == ATTN_TASK_SPANS && predict->top > 0 ? 0 : ATTN_COLUMN_BIT(END)) |
-           ATTN_COLUMN_BIT(are_values ? LOG_PROB : SCORE) |
-           (collecting->is_asked
-                ? 0
-                : ATTN_COLUMN_BIT(NEXT) | ATTN_COLUMN_BIT(SCORE) | ATTN_COLUMN_BIT(LOG_PROB));
+    switch (column) {
+    case RANK:
+        return is_ranked;
+    case END:
+        return is_ranked && config->task == ATTN_TASK_SPANS;
+    case NEXT:
+        return collecting->is_asked;
+    case SCORE:
+    case LOG_PROB:
+        return collecting->is_asked && are_values == (column == SCORE);
+    default:
+        return true;
+    }
 }
 
 /* Where ITEM is read: its own position, or that of the arguments; NULL: the last. */
@@ -329,7 +335,7 @@ static const struct attn_experiment experiment = {
     .is_listed = true,
     .check = check_args,
     .prepare = prepare,
-    .hidden = hidden,
+    .shows = shows,
     .ask = ask,
     .release = release,
 };

@@ -23,7 +23,10 @@ static const struct attn_column columns[N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
-    [ROWS] = {.name = "rows", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
+    [ROWS] = {.name = "rows",
+              .type = ATTN_VALUE_INTEGER,
+              .range = ATTN_RANGE_POSITIVE,
+              .traits = ATTN_TRAIT_COUNT},
     [TV_MEAN] = ATTN_COLUMN_QUANTITY("tv", 6, NULL, SHARE, "mean total variation distance"),
     [TV_MAX] = ATTN_COLUMN_QUANTITY("tv_max", 6, NULL, SHARE, "largest total variation distance"),
     [AT] = {.name = "at", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
@@ -347,9 +350,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 }
 
 /* The query of the largest difference has no mean over items. */
-static uint64_t hidden(const void *state)
+static bool shows(const void *state, size_t column)
 {
-    return ((const struct diff *)state)->frame.item ? ATTN_COLUMN_BIT(AT) : 0;
+    return column != AT || !((const struct diff *)state)->frame.item;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -406,10 +409,9 @@ static const struct attn_experiment experiment = {
     .study = offsetof(struct attn_diff_args, study),
     .take_item = take_item,
     .pairs = pairs,
-    .counts = ATTN_COLUMN_BIT(ROWS),
     .choose = choose,
     .prepare = prepare,
-    .hidden = hidden,
+    .shows = shows,
     .ask = ask,
 };
 

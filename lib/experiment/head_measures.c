@@ -128,14 +128,12 @@ static enum attn_status survey_run(struct run_survey *survey, struct attn_error 
     survey->rows = (struct attn_rows){
         .columns = columns,
         .n = N_COLUMN,
-        .hidden = (run->model ? 0 : ATTN_COLUMN_BIT(LAYER)) |
-                  (!run->model && run->axes.rank == 4 ? 0 : ATTN_COLUMN_BIT(BATCH)),
+        .hidden = {[LAYER] = !run->model, [BATCH] = run->model || run->axes.rank != 4},
     };
     for (int i = 0; i < ATTN_N_MEASURE; i++)
-        if ((survey->measures & ATTN_MEASURE_BIT(attn_measure_order[i])) == 0)
-            survey->rows.hidden |= ATTN_COLUMN_BIT(KV_HEAD + 1 + i);
-    survey->rows.hidden = attn_rows_hide_stacks(columns, N_COLUMN, survey->rows.hidden,
-                                                dims->has_pairs || dims->encoder);
+        survey->rows.hidden[KV_HEAD + 1 + i] =
+            (survey->measures & ATTN_MEASURE_BIT(attn_measure_order[i])) == 0;
+    attn_rows_hide_stacks(columns, N_COLUMN, survey->rows.hidden, dims->has_pairs || dims->encoder);
     ATTN_TRY(attn_rows_create(&survey->rows, "heads", err));
     for (int layer = 0; layer < (int)dims->n_layer; layer++)
         for (int head = 0; head < (int)dims->n_head; head++)

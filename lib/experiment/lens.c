@@ -247,7 +247,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-static uint64_t hidden(const void *state)
+static bool shows(const void *state, size_t column)
 {
     const struct lens *lens = state;
     const struct attn_answer_args *asked = &lens->args->answer;
@@ -255,23 +255,34 @@ static uint64_t hidden(const void *state)
     const bool has_target =
         asked->target || asked->target_id || lens->frame.item || has_first(lens); /* or required */
     const bool is_mean = lens->is_mean || lens->frame.item || lens->frame.is_one_of_many;
-    uint64_t hidden = ATTN_COLUMN_BIT(reads_heads ? SITE : HEAD);
 
-    if (lens->is_mean || reads_mean(lens->frame.config))
-        hidden |= ATTN_COLUMN_BIT(POSITION);
-    if (lens->is_mean)
-        hidden |= ATTN_COLUMN_BIT(ID) | ATTN_COLUMN_BIT(TOKEN);
-    if (has_target)
-        hidden |= ATTN_COLUMN_BIT(PLACE) | ATTN_COLUMN_BIT(ID) | ATTN_COLUMN_BIT(TOKEN) |
-                  ATTN_COLUMN_BIT(is_mean ? RANK : MEAN_RANK);
-    else
-        hidden |= ATTN_COLUMN_BIT(RANK) | ATTN_COLUMN_BIT(MEAN_RANK);
-    if (reads_heads)
-        hidden |= ATTN_COLUMN_BIT(PROB);
-    else if (!has_target)
-        hidden |= ATTN_COLUMN_BIT(LOGIT);
-    return hidden | (lens->frame.item ? 0 : ATTN_COLUMN_BIT(RIGHT)) |
-           (asked->foil || asked->foil_id ? 0 : ATTN_COLUMN_BIT(LOGIT_DIFF));
+    switch (column) {
+    case SITE:
+        return !reads_heads;
+    case HEAD:
+        return reads_heads;
+    case POSITION:
+        return !lens->is_mean && !reads_mean(lens->frame.config);
+    case PLACE:
+        return !has_target;
+    case RANK:
+        return has_target && !is_mean;
+    case MEAN_RANK:
+        return has_target && is_mean;
+    case ID:
+    case TOKEN:
+        return !has_target && !lens->is_mean;
+    case PROB:
+        return !reads_heads;
+    case LOGIT:
+        return reads_heads || has_target;
+    case LOGIT_DIFF:
+        return asked->foil || asked->foil_id;
+    case RIGHT:
+        return lens->frame.item;
+    default:
+        return true;
+    }
 }
 
 /* Appends a row for the target, or a row per place. The first `top` of VALUES are those of the most
@@ -520,7 +531,7 @@ static const struct attn_experiment experiment = {
     .check = check_args,
     .choose = choose,
     .prepare = prepare,
-    .hidden = hidden,
+    .shows = shows,
     .ask = ask,
 };
 

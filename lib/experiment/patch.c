@@ -49,25 +49,26 @@ static const struct attn_column columns[N_COLUMN] = {
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
-    [PLACE] = ATTN_COLUMN_OF(POSITION, "position", TEXT),
+    [PLACE] = {.name = "position",
+               .type = ATTN_VALUE_TEXT,
+               .role = ATTN_ROLE_POSITION,
+               .traits = ATTN_TRAIT_NAME},
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
-    [ESTIMATE] = ATTN_COLUMN_REAL("estimate", 6, NULL, SIGNED),
+    [ESTIMATE] = ATTN_COLUMN_DERIVED("estimate", 6, SIGNED, NULL),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),
     [CHANGE] = ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @"),
-    [EFFECT] =
-        ATTN_COLUMN_QUANTITY("effect", 6, NULL, SIGNED, "share of the difference of both answers"),
+    [EFFECT] = {.name = "effect",
+                .type = ATTN_VALUE_REAL,
+                .notation = ATTN_NOTATION_FIXED,
+                .digits = 6,
+                .quantity = "share of the difference of both answers",
+                .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED},
     [RIGHT] = ATTN_COLUMN_RIGHT,
     [CHECK] = ATTN_COLUMN("check", TEXT),
-    [CONTROL] =
-        ATTN_COLUMN_QUANTITY("control", 6, NULL, SIGNED, "change of @ without random heads"),
-    [CONTROL_SD] = ATTN_COLUMN_REAL("control_sd", 6, NULL, POSITIVE),
-    [CONTROL_RANK] = ATTN_COLUMN_CONTROL_RANK,
+    ATTN_COLUMNS_CONTROL(CONTROL),
 };
 
 enum { N_CONTROL = 3 }; /* cells */
-
-#define OF_CONTROL                                                                                 \
-    (ATTN_COLUMN_BIT(CONTROL) | ATTN_COLUMN_BIT(CONTROL_SD) | ATTN_COLUMN_BIT(CONTROL_RANK))
 
 /* --- Arguments -------------------------------------------------------------------------------- */
 
@@ -570,29 +571,34 @@ static enum attn_status derive(const void *given, const struct attn_fold_means *
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-static uint64_t hidden(const void *state)
+static bool shows(const void *state, size_t column)
 {
     const struct attn_patching *patch = state;
     const struct attn_item *item = patch->frame.item;
     const bool has_places = patch->args->n_place > 0 || (item && item->n_place > 0);
     const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
-    uint64_t bits = ATTN_COLUMN_BIT(NEURON) | ATTN_COLUMN_BIT(HEAD) | ATTN_COLUMN_BIT(KV_HEAD) |
-                    ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(PLACE) | ATTN_COLUMN_BIT(TOKEN);
 
-    if (patch->site == ATTN_SITE_MLP_POST)
-        bits &= ~ATTN_COLUMN_BIT(NEURON);
-    if (patch->is_by_head)
-        bits &= ~ATTN_COLUMN_BIT(is_of_keys ? KV_HEAD : HEAD);
-    if (patch->is_by_row)
-        bits &= ~(ATTN_COLUMN_BIT(has_places && !patch->is_by_head ? PLACE : POSITION) |
-                  ATTN_COLUMN_BIT(TOKEN));
-    if (patch->is_estimated || !item)
-        bits |= ATTN_COLUMN_BIT(CHANGE);
-    if (patch->is_estimated || !item || !attn_metric_has_right(patch->args->answer.metric))
-        bits |= ATTN_COLUMN_BIT(RIGHT);
-    if (patch->args->n_control == 0)
-        bits |= OF_CONTROL;
-    return patch->is_estimated ? bits : bits | ATTN_COLUMN_BIT(ESTIMATE) | ATTN_COLUMN_BIT(CHECK);
+    switch (column) {
+    case NEURON:
+        return patch->site == ATTN_SITE_MLP_POST;
+    case HEAD:
+    case KV_HEAD:
+        return patch->is_by_head && is_of_keys == (column == KV_HEAD);
+    case POSITION:
+    case PLACE:
+        return patch->is_by_row && (has_places && !patch->is_by_head) == (column == PLACE);
+    case TOKEN:
+        return patch->is_by_row;
+    case ESTIMATE:
+    case CHECK:
+        return patch->is_estimated;
+    case CHANGE:
+        return item && !patch->is_estimated;
+    case RIGHT:
+        return item && !patch->is_estimated && attn_metric_has_right(patch->args->answer.metric);
+    default:
+        return column < CONTROL || patch->args->n_control > 0;
+    }
 }
 
 /* Fills the cells of ROW for a run with VALUE and EFFECT. */
@@ -746,15 +752,12 @@ static const struct attn_experiment experiment = {
     .n_place = offsetof(struct attn_patch_args, n_place),
     .corrupted_source = offsetof(struct attn_patch_args, corrupted_source),
     .pairs = pairs,
-    .derived = ATTN_COLUMN_BIT(ESTIMATE) | ATTN_COLUMN_BIT(EFFECT) | OF_CONTROL,
-    .bounded = ATTN_COLUMN_BIT(EFFECT),
-    .names = ATTN_COLUMN_BIT(PLACE),
     .derive = derive,
     .hint = "texts of different lengths need `places`, or a site with a row per head",
     .check = check_args,
     .choose = choose,
     .prepare = prepare,
-    .hidden = hidden,
+    .shows = shows,
     .ask = ask,
     .release = release,
 };
@@ -794,12 +797,15 @@ enum attn_status attn_patch(struct attn_host *host, const struct attn_request *r
     struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
     struct attn_experiment asked = experiment;
+    struct attn_column estimated[N_COLUMN];
 
     (void)attn_options_read(given, &args, NULL); /* the inquiry reports its failure */
     if (args.method != ATTN_PATCH_EXACT) {
         asked.refuses_edits = true;
-        asked.bounded = 0;
-        asked.unfilled = ATTN_COLUMN_BIT(VALUE) | ATTN_COLUMN_BIT(EFFECT) | ATTN_COLUMN_BIT(CHECK);
+        memcpy(estimated, columns, sizeof columns);
+        estimated[VALUE].traits = estimated[CHECK].traits = ATTN_TRAIT_UNFILLED;
+        estimated[EFFECT].traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_UNFILLED;
+        asked.columns = estimated;
     }
     ATTN_TRY(attn_experiment_perform(&asked, &inquiry, err));
     if (args.study && !args.study->paired)

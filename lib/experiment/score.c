@@ -461,16 +461,22 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return attn_frame_memory(frame, err);
 }
 
-static uint64_t hidden(const void *state)
+static bool shows(const void *state, size_t column)
 {
     const struct scoring *scoring = state;
-    const uint64_t of_one = ATTN_COLUMN_BIT(POSITION) | ATTN_COLUMN_BIT(ID) |
-                            ATTN_COLUMN_BIT(TOKEN) | ATTN_COLUMN_BIT(RANK) | ATTN_COLUMN_BIT(TOP) |
-                            ATTN_COLUMN_BIT(TOP_PROB);
-    const uint64_t of_many = ATTN_COLUMN_BIT(TEXTS) | ATTN_COLUMN_BIT(TOKENS) |
-                             ATTN_COLUMN_BIT(BITS_SD) | ATTN_COLUMN_BIT(NATS_SD);
 
-    return scoring->frame.study ? of_one : of_many;
+    switch (column) {
+    case BITS:
+    case NATS:
+        return true;
+    case TEXTS:
+    case TOKENS:
+    case BITS_SD:
+    case NATS_SD:
+        return scoring->frame.study;
+    default:
+        return !scoring->frame.study;
+    }
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -515,7 +521,7 @@ static const struct attn_experiment of_texts = {
     .makes_runs = true,
     .check = check_args,
     .prepare = prepare,
-    .hidden = hidden,
+    .shows = shows,
     .ask = ask,
     .release = release,
 };
@@ -538,7 +544,7 @@ enum {
 };
 
 static const struct attn_column item_columns[N_ITEM_COLUMN] = {
-    [ITEM_REGION] = ATTN_COLUMN("region", TEXT),
+    [ITEM_REGION] = ATTN_COLUMN_WITH("region", TEXT, NAME),
     [ITEM_METRIC] = ATTN_COLUMN_QUANTITY("metric", 6, NULL, SIGNED, "@"),
     [ITEM_GOOD] = ATTN_COLUMN_QUANTITY("good", 4, "nats", SIGNED, "log p(good)"),
     [ITEM_BAD] = ATTN_COLUMN_QUANTITY("bad", 4, "nats", SIGNED, "log p(bad)"),
@@ -549,7 +555,7 @@ static const struct attn_column item_columns[N_ITEM_COLUMN] = {
     [ITEM_PROB] = ATTN_COLUMN_QUANTITY("prob", 4, NULL, SHARE, "probability"),
     [ITEM_NATS] = ATTN_COLUMN_QUANTITY("nats", 4, "nats", POSITIVE, "surprisal"),
     [ITEM_BITS] = ATTN_COLUMN_QUANTITY("bits", 4, "bits", POSITIVE, "surprisal"),
-    [ITEM_TOKENS] = ATTN_COLUMN("tokens", INTEGER),
+    [ITEM_TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT),
 };
 
 /* The question about every item. */
@@ -917,20 +923,26 @@ static unsigned pairs_of_items(const void *args)
     return ATTN_ITEM_BIT(SINGLE) | ATTN_ITEM_BIT(GOOD_BAD);
 }
 
-static uint64_t hidden_of_items(const void *state)
+static bool shows_of_items(const void *state, size_t column)
 {
-    static const uint64_t shown[] = {
-        [ASK_TEXT] =
-            ATTN_COLUMN_BIT(ITEM_NATS) | ATTN_COLUMN_BIT(ITEM_BITS) | ATTN_COLUMN_BIT(ITEM_TOKENS),
-        [ASK_TARGET] = ATTN_COLUMN_BIT(ITEM_METRIC) | ATTN_COLUMN_BIT(ITEM_RIGHT) |
-                       ATTN_COLUMN_BIT(ITEM_RANK) | ATTN_COLUMN_BIT(ITEM_PROB),
-        [ASK_PAIR] = ATTN_COLUMN_BIT(ITEM_GOOD) | ATTN_COLUMN_BIT(ITEM_BAD) |
-                     ATTN_COLUMN_BIT(ITEM_DIFFERENCE) | ATTN_COLUMN_BIT(ITEM_RIGHT),
-        [ASK_REGIONS] = ATTN_COLUMN_BIT(ITEM_REGION) | ATTN_COLUMN_BIT(ITEM_NATS) |
-                        ATTN_COLUMN_BIT(ITEM_BITS) | ATTN_COLUMN_BIT(ITEM_TOKENS),
-    };
+    const enum item_question question = ((const struct item_scoring *)state)->question;
 
-    return ~shown[((const struct item_scoring *)state)->question];
+    switch (column) {
+    case ITEM_REGION:
+        return question == ASK_REGIONS;
+    case ITEM_METRIC:
+    case ITEM_RANK:
+    case ITEM_PROB:
+        return question == ASK_TARGET;
+    case ITEM_GOOD:
+    case ITEM_BAD:
+    case ITEM_DIFFERENCE:
+        return question == ASK_PAIR;
+    case ITEM_RIGHT:
+        return question == ASK_TARGET || question == ASK_PAIR;
+    default:
+        return question == ASK_TEXT || question == ASK_REGIONS;
+    }
 }
 
 static enum attn_status ask_items(void *state, struct attn_error *err)
@@ -960,12 +972,10 @@ static const struct attn_experiment of_items = {
     .study = offsetof(struct attn_score_args, study),
     .answer = offsetof(struct attn_score_args, answer),
     .pairs = pairs_of_items,
-    .counts = ATTN_COLUMN_BIT(ITEM_TOKENS),
-    .names = ATTN_COLUMN_BIT(ITEM_REGION),
     .makes_runs = true,
     .check = check_items,
     .prepare = prepare_items,
-    .hidden = hidden_of_items,
+    .shows = shows_of_items,
     .ask = ask_items,
 };
 

@@ -56,14 +56,15 @@ enum {
                  .unit = (of),                                                                     \
                  .notation = ATTN_NOTATION_FIXED,                                                  \
                  .digits = 4,                                                                      \
-                 .range = MEASURE_RANGE(id, is_count)},
+                 .range = MEASURE_RANGE(id, is_count),                                             \
+                 .traits = (is_count) ? ATTN_TRAIT_COUNT : 0},
 
 static const struct attn_column columns[N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER),
-    [TYPE] = ATTN_COLUMN("type", TEXT),
+    [TYPE] = ATTN_COLUMN_WITH("type", TEXT, DERIVED),
     [MUL] = ATTN_COLUMN_REAL("mul", 4, NULL, SIGNED),
     [ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED),
     [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight"),
@@ -72,7 +73,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [RIGHT] = ATTN_COLUMN_RIGHT,
     ATTN_MEASURE_MAP(MEASURE_COLUMN)};
 
-_Static_assert(2 * N_COLUMN + 1 <= ATTN_MOST_COLUMNS && N_COLUMN <= 64, "every column fits");
+_Static_assert(2 * N_COLUMN + 1 <= ATTN_MOST_COLUMNS, "every column fits");
 
 static const int column_of[ATTN_N_MEASURE] = {
 #define COLUMN_OF(id, ...) [ATTN_MEASURE_##id] = OF_##id,
@@ -479,23 +480,31 @@ static bool is_count(int column)
     return column > KV_HEAD && columns[column].type == ATTN_VALUE_INTEGER;
 }
 
-static uint64_t hidden(const void *state)
+static bool shows(const void *state, size_t column)
 {
     const struct survey *survey = state;
     const struct attn_survey_args *args = survey->args;
-    uint64_t hidden = args->has_effect ? 0 : ATTN_COLUMN_BIT(CHANGE);
 
-    hidden |= survey->has_right ? 0 : ATTN_COLUMN_BIT(RIGHT);
     for (int m = 0; m < ATTN_N_MEASURE; m++)
-        if ((survey->shown & ATTN_MEASURE_BIT(m)) == 0)
-            hidden |= ATTN_COLUMN_BIT(column_of[m]);
-    if (args->is_weight)
-        hidden |= ATTN_COLUMN_BIT(TYPE) | ATTN_COLUMN_BIT(PERCENTILE);
-    if (!args->pattern)
-        hidden |= ATTN_COLUMN_BIT(MUL) | ATTN_COLUMN_BIT(ABS);
-    if (!survey->has_pairs)
-        hidden |= ATTN_COLUMN_BIT(WEIGHT) | ATTN_COLUMN_BIT(PERCENTILE);
-    return hidden;
+        if ((int)column == column_of[m])
+            return (survey->shown & ATTN_MEASURE_BIT(m)) != 0;
+    switch (column) {
+    case TYPE:
+        return !args->is_weight;
+    case MUL:
+    case ABS:
+        return args->pattern;
+    case WEIGHT:
+        return survey->has_pairs;
+    case PERCENTILE:
+        return survey->has_pairs && !args->is_weight;
+    case CHANGE:
+        return args->has_effect;
+    case RIGHT:
+        return survey->has_right;
+    default:
+        return true;
+    }
 }
 
 /* The type of a head with the SCORES [N_DETECTOR], which may be NaN; or NULL. */
@@ -850,12 +859,9 @@ static const struct attn_experiment experiment = {
     .answer = offsetof(struct attn_survey_args, answer),
     .from = offsetof(struct attn_survey_args, from),
     .to = offsetof(struct attn_survey_args, to),
-    .counts = ATTN_COLUMN_BIT(OF_N_DUPLICATE) | ATTN_COLUMN_BIT(OF_N_INDUCTION) |
-              ATTN_COLUMN_BIT(OF_N_FAR) | ATTN_COLUMN_BIT(OF_N_PUNCTUATION) | ATTN_COLUMN_BIT(OF_N_SEPARATOR),
-    .derived = ATTN_COLUMN_BIT(TYPE),
     .derive = find_types,
     .prepare = prepare,
-    .hidden = hidden,
+    .shows = shows,
     .ask = ask,
 };
 

@@ -70,7 +70,7 @@ static bool is_taken(const struct attn_each *each, const char *name)
 {
     for (size_t i = 0; i < each->of.n_column; i++)
         if (((each->is_json && each->of.columns[i].role != ATTN_ROLE_STACK) ||
-             (each->of.hidden >> i & 1) == 0) &&
+             !each->of.hidden[i]) &&
             strcmp(attn_rows_written_name(&each->of.columns[i]), name) == 0)
             return true;
     return strcmp(name, "id") == 0 || strcmp(name, "error") == 0;
@@ -314,7 +314,7 @@ static enum attn_status finish_rows(struct attn_record_writer *writer, struct at
         return ATTN_OK;
     ATTN_TRY(make_columns(each, each->of.n_column, err));
     for (size_t place = 0; place < each->of.n_column; place++)
-        if ((each->of.hidden >> place & 1) == 0)
+        if (!each->of.hidden[place])
             add_column(each, place);
     ATTN_TRY(append_header(each, writer, err));
     ATTN_TRY(attn_buffer_check(&writer->text, err));

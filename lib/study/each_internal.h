@@ -25,7 +25,7 @@ struct attn_each_rows {
     const struct attn_column *columns; /* [n_column] with unique names per type; the tables of items
                                           show some, all the same ones */
     size_t n_column;
-    uint64_t hidden;      /* bits of the columns to leave out if every item fails */
+    const bool *hidden;   /* [n_column] the columns to leave out if every item fails */
     bool is_ragged;       /* items have different numbers of rows, and cannot be resumed */
     attn_note_fn on_note; /* or NULL */
     void *note_user;      /* for it */

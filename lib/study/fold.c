@@ -355,13 +355,29 @@ int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-static enum role role_of(const struct attn_fold_form *form, size_t place)
+/* Whether COLUMN of the form has TRAIT. */
+static bool has_trait(const struct attn_fold *fold, size_t column, enum attn_column_trait trait)
 {
-    const enum attn_value_type type = form->columns[place].type;
+    return (fold->form.columns[column].traits & trait) != 0;
+}
 
-    if ((form->derived & ATTN_COLUMN_BIT(place)) != 0)
+/* Whether some column of the form has TRAIT. */
+static bool has_any(const struct attn_fold *fold, enum attn_column_trait trait)
+{
+    size_t i = 0;
+
+    while (i < fold->form.n_column && !has_trait(fold, i, trait))
+        i++;
+    return i < fold->form.n_column;
+}
+
+static enum role role_of(const struct attn_fold *fold, size_t place)
+{
+    const enum attn_value_type type = fold->form.columns[place].type;
+
+    if (has_trait(fold, place, ATTN_TRAIT_DERIVED))
         return ROLE_DERIVED;
-    if ((form->counts & ATTN_COLUMN_BIT(place)) != 0)
+    if (has_trait(fold, place, ATTN_TRAIT_COUNT))
         return ROLE_COUNT;
     return type == ATTN_VALUE_REAL ? ROLE_MEAN : type == ATTN_VALUE_BOOLEAN ? ROLE_SHARE : ROLE_KEY;
 }
@@ -410,14 +426,14 @@ static enum attn_status copy_table(const struct attn_table *table, struct attn_t
 /* Describes how the column at PLACE of the form is folded. */
 static struct folded_column column_of(const struct attn_fold *fold, size_t place)
 {
-    const enum role role = role_of(&fold->form, place);
+    const enum role role = role_of(fold, place);
 
     return (struct folded_column){
         .column = fold->form.columns[place],
         .place = place,
         .role = role,
         .has_bounds = fold->study->n_bootstrap > 0 &&
-                      (role == ROLE_MEAN || (fold->form.bounded & ATTN_COLUMN_BIT(place)) != 0)};
+                      (role == ROLE_MEAN || has_trait(fold, place, ATTN_TRAIT_BOUNDED))};
 }
 
 /* Takes the shape and the keys of all items from ENTRY, the first. */
@@ -456,11 +472,11 @@ static enum attn_status check_rows(const struct attn_fold *fold, const struct at
                               "its table is %zu rows of %zu columns, that of the first item %zu of "
                               "%zu",
                               attn_table_n_row(table), n_column, fold->n_row, fold->n_column);
-    for (size_t i = 0; fold->form.names != 0 && i < fold->n_row * n_column; i++) {
+    for (size_t i = 0; i < fold->n_row * n_column; i++) {
         const size_t row = i / n_column, column = i % n_column;
         struct attn_cell cell, first;
 
-        if ((fold->form.names & ATTN_COLUMN_BIT(fold->columns[column].place)) == 0)
+        if (!has_trait(fold, fold->columns[column].place, ATTN_TRAIT_NAME))
             continue;
         cell = attn_table_cell(table, row, column);
         first = attn_table_cell(fold->first, row, column);
@@ -971,14 +987,14 @@ static enum attn_status find_rows(const struct attn_fold *fold, const struct sam
             resample_rows(fold, sample, side);
         else
             fill_rows(fold, sample->groups[side], sample->rows[side]);
-        if (!is_resample || fold->form.bounded != 0)
+        if (!is_resample || has_any(fold, ATTN_TRAIT_BOUNDED))
             ATTN_TRY(derive(fold, sample->groups[side], sample->rows[side], is_resample, err));
     }
     for (size_t i = 0; sample->groups[1] && i < fold->n_row * fold->n_column; i++) {
         const struct folded_column *column = &fold->columns[i % fold->n_column];
         const size_t at = i / fold->n_column * fold->form.n_column + column->place;
-        const bool is_kept = column->role != ROLE_DERIVED ||
-                             (fold->form.bounded & ATTN_COLUMN_BIT(column->place)) != 0;
+        const bool is_kept =
+            column->role != ROLE_DERIVED || has_trait(fold, column->place, ATTN_TRAIT_BOUNDED);
 
         if (column->role == ROLE_KEY)
             continue;
@@ -1269,13 +1285,13 @@ static enum attn_status make_table(const struct attn_fold *fold,
 }
 
 /* Lists the columns of the form that are not HIDDEN, and returns their number. */
-static size_t find_columns(const struct attn_fold *fold, uint64_t hidden,
+static size_t find_columns(const struct attn_fold *fold, const bool *hidden,
                            struct folded_column columns[ATTN_MOST_COLUMNS])
 {
     size_t n = 0;
 
     for (size_t place = 0; place < fold->form.n_column; place++)
-        if ((hidden & ATTN_COLUMN_BIT(place)) == 0)
+        if (!hidden[place])
             columns[n++] = column_of(fold, place);
     return n;
 }
@@ -1302,14 +1318,14 @@ static enum attn_status append_filled(const struct attn_fold *fold,
         cells[i] = values[attn_table_column(table, i)->type];
     for (size_t i = 0; i < n_column; i++)
         for (size_t end = at + n_cells(&columns[i]); at < end; at++)
-            if ((fold->form.unfilled & ATTN_COLUMN_BIT(columns[i].place)) != 0)
+            if (has_trait(fold, columns[i].place, ATTN_TRAIT_UNFILLED))
                 cells[at] = attn_cell_missing();
     status = attn_table_append(table, cells, n, err);
     attn_free(cells);
     return status;
 }
 
-enum attn_status attn_fold_check_test(const struct attn_fold *fold, uint64_t hidden,
+enum attn_status attn_fold_check_test(const struct attn_fold *fold, const bool *hidden,
                                       struct attn_error *err)
 {
     const char *name = fold->study->fdr;
@@ -1330,7 +1346,7 @@ enum attn_status attn_fold_check_test(const struct attn_fold *fold, uint64_t hid
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hidden,
+enum attn_status attn_fold_check_sort(const struct attn_fold *fold, const bool *hidden,
                                       const char *sort, struct attn_error *err)
 {
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
@@ -1512,7 +1528,7 @@ static enum attn_status find_q(struct attn_table *table, struct attn_error *err)
     return status;
 }
 
-enum attn_status attn_fold_tabulate(const struct attn_fold *fold, uint64_t hidden,
+enum attn_status attn_fold_tabulate(const struct attn_fold *fold, const bool *hidden,
                                     struct attn_table **table, struct attn_error *err)
 {
     const size_t n_most = fold->n_label + MOST_OF_COLUMN * fold->n_column + MOST_OTHERS;

@@ -42,20 +42,14 @@ typedef enum attn_status (*attn_fold_derive_fn)(const void *args,
                                                 const struct attn_fold_means *means,
                                                 struct attn_error *err);
 
-/* The columns of an experiment, and how each is folded. Bit i is column i. */
+/* The columns of an experiment, folded by their traits (base/column.h). */
 struct attn_fold_form {
     const char *name;                  /* of the table */
     const struct attn_column *columns; /* [n_column] of which tables show some */
     size_t n_column;
-    uint64_t counts;  /* columns of integers that are added up */
-    uint64_t derived; /* columns of reals that are not means: `derive` fills them. They have no sd
-                         and se, and bounds only if they are in `bounded`. Shares are p values */
-    uint64_t bounded;
-    uint64_t names;    /* columns of texts that must be those of the first item */
-    uint64_t unfilled; /* columns that stay empty in a study, so it cannot be sorted by them */
-    bool keeps_keys;   /* columns that name the row keep the value of the first item if items
-                          differ; else such a cell is missing */
-    attn_fold_derive_fn derive; /* or NULL */
+    bool keeps_keys; /* columns that name the row keep the value of the first item if items
+                        differ; else such a cell is missing */
+    attn_fold_derive_fn derive; /* fills the derived columns; or NULL */
     const void *args;           /* for it */
     const char *hint;           /* the hint for an item whose rows differ from the first; or NULL */
 };
@@ -70,12 +64,13 @@ enum attn_status attn_fold_create(const struct attn_fold_form *form,
 void attn_fold_free(struct attn_fold *fold); /* NULL is allowed */
 
 /* Checks that the table of all items can be sorted by SORT (tables/table_order.h) if items have the
- * columns of the form without the HIDDEN ones. ATTN_INVALID, with the stage of options. */
-enum attn_status attn_fold_check_sort(const struct attn_fold *fold, uint64_t hidden,
+ * columns of the form without the HIDDEN ones [n_column]. ATTN_INVALID, with the stage of options.
+ */
+enum attn_status attn_fold_check_sort(const struct attn_fold *fold, const bool *hidden,
                                       const char *sort, struct attn_error *err);
 
 /* Checks that such items have the column of `fdr`, and that it can be tested against 0. */
-enum attn_status attn_fold_check_test(const struct attn_fold *fold, uint64_t hidden,
+enum attn_status attn_fold_check_test(const struct attn_fold *fold, const bool *hidden,
                                       struct attn_error *err);
 
 /* Fails if ENTRY cannot be added: it lacks a required label, or its rows do not match. This is the
@@ -101,7 +96,7 @@ void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, s
 
 /* Creates the table of all items, which the caller owns. Without items it has no rows, and all
  * columns of the form except the HIDDEN ones. */
-enum attn_status attn_fold_tabulate(const struct attn_fold *fold, uint64_t hidden,
+enum attn_status attn_fold_tabulate(const struct attn_fold *fold, const bool *hidden,
                                     struct attn_table **table, struct attn_error *err);
 
 /* Creates the table of all items in the form of texts, without groups: the columns of an item,

@@ -84,15 +84,18 @@ static enum attn_status choose(const struct attn_experiment *experiment, struct 
     return ATTN_OK;
 }
 
-/* The columns that the table of FRAME does not show. */
-static uint64_t find_hidden(const struct attn_experiment *experiment,
-                            const struct attn_frame *frame)
+/* Sets the columns that the table of FRAME has. */
+static void choose_columns(const struct attn_experiment *experiment, struct attn_frame *frame)
 {
     const struct attn_model *model = attn_host_model(frame->host);
-    const uint64_t hidden = experiment->hidden ? experiment->hidden(frame) : 0;
+    struct attn_rows *rows = &frame->rows;
 
-    return attn_rows_hide_stacks(experiment->columns, experiment->n_column, hidden,
-                                 model && attn_model_config(model)->stack.has_encoder);
+    rows->columns = experiment->columns;
+    rows->n = experiment->n_column;
+    for (size_t i = 0; i < rows->n; i++)
+        rows->hidden[i] = experiment->shows && !experiment->shows(frame, i);
+    attn_rows_hide_stacks(rows->columns, rows->n, rows->hidden,
+                          model && attn_model_config(model)->stack.has_encoder);
 }
 
 static enum attn_status find_rows(const struct attn_experiment *experiment,
@@ -107,9 +110,7 @@ static enum attn_status find_rows(const struct attn_experiment *experiment,
     if (experiment->makes_runs && attn_input_is_given(&frame->request.source))
         ATTN_TRY(attn_source_check(&frame->request.source, attn_host_model(frame->host), err));
     if (experiment->n_column > 0) {
-        frame->rows.columns = experiment->columns;
-        frame->rows.n = experiment->n_column;
-        frame->rows.hidden = find_hidden(experiment, frame);
+        choose_columns(experiment, frame);
         ATTN_TRY(attn_rows_create(&frame->rows, experiment->name, err));
     }
     if (frame->study)
@@ -240,8 +241,10 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_er
     status = attn_frame_memory(frame, err);
     if (status == ATTN_OK)
         status = choose(experiment, frame, err);
-    if (status == ATTN_OK)
-        status = attn_study_show(asking->items, find_hidden(experiment, frame), err);
+    if (status == ATTN_OK) {
+        choose_columns(experiment, frame);
+        status = attn_study_show(asking->items, frame->rows.hidden, err);
+    }
     free_frame(experiment, frame);
     return status;
 }
@@ -337,11 +340,6 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
         .fold = {.name = experiment->name,
                  .columns = experiment->columns,
                  .n_column = experiment->n_column,
-                 .counts = experiment->counts,
-                 .derived = experiment->derived,
-                 .bounded = experiment->bounded,
-                 .names = experiment->names,
-                 .unfilled = experiment->unfilled,
                  .derive = experiment->derive,
                  .args = asking->inquiry->args,
                  .hint = experiment->hint,

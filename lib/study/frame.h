@@ -61,11 +61,10 @@ struct attn_experiment {
     uint64_t of_request; /* the same for the request: ATTN_ITEM_KEY_BIT of QUERIES or READ */
     unsigned (*pairs)(const void *args); /* ATTN_ITEM_BIT of the texts that its items may have;
                                             NULL: SINGLE */
-    uint64_t counts, derived, bounded, names, unfilled; /* columns (struct attn_fold_form) */
-    attn_fold_derive_fn derive;                         /* likewise */
-    const char *hint;                                   /* likewise */
-    bool is_listed;     /* its items have rows, and no table of means */
-    bool is_ragged;     /* and each as many as it has: they cannot be resumed */
+    attn_fold_derive_fn derive;          /* of struct attn_fold_form */
+    const char *hint;                    /* likewise */
+    bool is_listed;                      /* its items have rows, and no table of means */
+    bool is_ragged;                      /* and each as many as it has: they cannot be resumed */
     bool makes_runs;    /* by itself, also those of items (attn_study_pack_run). False: the frame
                            checks the host and prepares the run of each input */
     bool needs_output;  /* the model of such a run needs an output layer */
@@ -75,9 +74,9 @@ struct attn_experiment {
      * failure counts for every item. */
     enum attn_status (*choose)(void *state, struct attn_error *err);
     enum attn_status (*prepare)(void *state, struct attn_error *err);
-    uint64_t (*hidden)(const void *state); /* bits of the columns; NULL: all are shown. For items
-                                              also called before `prepare`; if makes_runs, after
-                                              it */
+    /* Whether the table has COLUMN. NULL: it has all. For items also called before `prepare`; if
+     * makes_runs, after it. */
+    bool (*shows)(const void *state, size_t column);
     enum attn_status (*ask)(void *state, struct attn_error *err); /* appends the rows */
     void (*release)(void *state); /* frees what the frame does not own, also after a failure */
     const void *plan;             /* results that hold for all items; set in a copy of the row */

@@ -22,14 +22,11 @@ struct attn_cell attn_cell_position(const struct attn_token_bytes *tokens, size_
                          : attn_cell_missing();
 }
 
-uint64_t attn_rows_hide_stacks(const struct attn_column *columns, size_t n, uint64_t hidden,
-                               bool has_stacks)
+void attn_rows_hide_stacks(const struct attn_column *columns, size_t n, bool *hidden,
+                           bool has_stacks)
 {
     for (size_t i = 0; i + 1 < n; i++)
-        if (columns[i].role == ATTN_ROLE_STACK &&
-            (!has_stacks || (hidden & ATTN_COLUMN_BIT(i + 1)) != 0))
-            hidden |= ATTN_COLUMN_BIT(i);
-    return hidden;
+        hidden[i] |= columns[i].role == ATTN_ROLE_STACK && (!has_stacks || hidden[i + 1]);
 }
 
 void attn_moments_add(struct attn_moments *moments, double x)
@@ -55,7 +52,7 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
 
     assert(2 * rows->n + 1 <= ATTN_MOST_COLUMNS);
     for (size_t i = 0; i < rows->n; i++)
-        if ((rows->hidden & ATTN_COLUMN_BIT(i)) == 0)
+        if (!rows->hidden[i])
             columns[n++] = rows->columns[i];
     n_shown = n;
     for (size_t i = 0; rows->is_of_many && i < n_shown; i++)
@@ -96,10 +93,10 @@ enum attn_status attn_rows_append(const struct attn_rows *rows, const struct att
     size_t n = 0;
 
     for (size_t i = 0; i < rows->n; i++)
-        if ((rows->hidden & ATTN_COLUMN_BIT(i)) == 0)
+        if (!rows->hidden[i])
             shown[n++] = cells[i];
     for (size_t i = 0; moments && i < rows->n; i++)
-        if ((rows->hidden & ATTN_COLUMN_BIT(i)) == 0 && rows->columns[i].type == ATTN_VALUE_REAL)
+        if (!rows->hidden[i] && rows->columns[i].type == ATTN_VALUE_REAL)
             shown[n++] = moments[i].n > 1 ? attn_cell_real(attn_moments_sd(&moments[i]))
                                           : attn_cell_missing();
     if (moments)

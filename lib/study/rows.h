@@ -54,12 +54,29 @@ enum { ATTN_MOST_COLUMNS = 80 };
 #define ATTN_COLUMN_RIGHT                                                                          \
     ATTN_COLUMN_QUANTITY("right", 4, NULL, SHARE, "share of items that the model has right")
 
-/* The rank of a row among the random choices of its control. */
-#define ATTN_COLUMN_CONTROL_RANK                                                                   \
-    ATTN_COLUMN_QUANTITY("control_rank", 4, NULL, SHARE,                                           \
-                         "share of random heads with such an effect")
+/* Such a column of integers that are added up over items, or texts that must be equal: TRAIT is
+ * COUNT or NAME. */
+#define ATTN_COLUMN_WITH(label, kind, trait)                                                       \
+    {                                                                                              \
+        .name = (label), .type = ATTN_VALUE_##kind, .traits = ATTN_TRAIT_##trait                   \
+    }
 
-#define ATTN_COLUMN_BIT(column) (UINT64_C(1) << (column))
+/* A column of reals that is derived from the means over items, with words for the quantity or NULL.
+ */
+#define ATTN_COLUMN_DERIVED(label, places, numbers, words)                                         \
+    {                                                                                              \
+        .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED,                 \
+        .digits = (places), .range = ATTN_RANGE_##numbers, .quantity = (words),                    \
+        .traits = ATTN_TRAIT_DERIVED                                                               \
+    }
+
+/* The effect of random choices of as many heads: mean, standard deviation, and the rank of the row
+ * among them. Three columns from FIRST on. */
+#define ATTN_COLUMNS_CONTROL(first)                                                                \
+    [first] = ATTN_COLUMN_DERIVED("control", 6, SIGNED, "change of @ without random heads"),       \
+    [(first) + 1] = ATTN_COLUMN_DERIVED("control_sd", 6, POSITIVE, NULL),                          \
+    [(first) + 2] =                                                                                \
+        ATTN_COLUMN_DERIVED("control_rank", 4, SHARE, "share of random heads with such an effect")
 
 /* The text of token ID; missing where there is none. TOKENIZER may be NULL. */
 struct attn_cell attn_cell_token(const struct attn_tokenizer *tokenizer, int32_t id);
@@ -67,10 +84,10 @@ struct attn_cell attn_cell_token(const struct attn_tokenizer *tokenizer, int32_t
 /* The text of the token at a POSITION; missing where tokens have none. */
 struct attn_cell attn_cell_position(const struct attn_token_bytes *tokens, size_t position);
 
-/* HIDDEN, and the bits of those of COLUMNS [n] that are stacks: all for a model with one, else
- * those whose layers are hidden. */
-uint64_t attn_rows_hide_stacks(const struct attn_column *columns, size_t n, uint64_t hidden,
-                               bool has_stacks);
+/* Adds to HIDDEN [n] those of COLUMNS [n] that are stacks: all for a model with one, else those
+ * whose layers are hidden. */
+void attn_rows_hide_stacks(const struct attn_column *columns, size_t n, bool *hidden,
+                           bool has_stacks);
 
 /* Mean and sum of squares of the differences from it, of N numbers (Welford). */
 struct attn_moments {
@@ -87,7 +104,7 @@ double attn_moments_sd(const struct attn_moments *moments);
 struct attn_rows {
     const struct attn_column *columns; /* [n] borrowed; two of one name are never both shown */
     size_t n;
-    uint64_t hidden;          /* ATTN_COLUMN_BIT of those that are left out */
+    bool hidden[ATTN_MOST_COLUMNS]; /* [n] those that are left out */
     bool is_of_many;          /* after them come NAME_sd of each column of reals, and `texts` */
     struct attn_table *table; /* owns */
 };

@@ -46,14 +46,14 @@ struct attn_study {
     struct attn_host *host;
     size_t n_row; /* of the first text */
     bool has_begun;
-    bool is_listed;  /* no table of means is made */
-    bool is_ragged;  /* items have different numbers of rows */
-    bool has_sum;    /* of texts */
-    bool is_torn;    /* the fold has an item that the lines lack, so no checkpoint is possible */
-    unsigned pairs;  /* ATTN_ITEM_BIT of the texts that the experiment takes */
-    uint64_t hidden; /* columns that the tables of items do not have */
-    struct attn_fold *fold; /* owns */
-    struct attn_each *each; /* owns; NULL: no line for each item */
+    bool is_listed; /* no table of means is made */
+    bool is_ragged; /* items have different numbers of rows */
+    bool has_sum;   /* of texts */
+    bool is_torn;   /* the fold has an item that the lines lack, so no checkpoint is possible */
+    unsigned pairs; /* ATTN_ITEM_BIT of the texts that the experiment takes */
+    bool hidden[ATTN_MOST_COLUMNS]; /* columns that the tables of items do not have */
+    struct attn_fold *fold;         /* owns */
+    struct attn_each *each;         /* owns; NULL: no line for each item */
     attn_note_fn on_note;
     attn_progress_fn on_progress;
     void *user;                           /* for these */
@@ -647,9 +647,10 @@ enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, 
     return ATTN_OK;
 }
 
-enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, struct attn_error *err)
+enum attn_status attn_study_show(struct attn_study *study, const bool *hidden,
+                                 struct attn_error *err)
 {
-    study->hidden = hidden;
+    memcpy(study->hidden, hidden, study->form.n_column * sizeof *hidden);
     ATTN_TRY(check_labels(study, err));
     ATTN_TRY(look_for_defaults(study, err));
     ATTN_TRY(attn_fold_check_test(study->fold, hidden, err));

@@ -106,10 +106,11 @@ void attn_study_fill_request(struct attn_study *study, const struct attn_item *i
 enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
                                  struct attn_error *err);
 
-/* Sets the columns that tables of items have: all of the form except the HIDDEN ones. Fails if the
- * whole table cannot be sorted, grouped or paired as the arguments require. Call it before the
- * first item. */
-enum attn_status attn_study_show(struct attn_study *study, uint64_t hidden, struct attn_error *err);
+/* Sets the columns that tables of items have: all of the form except the HIDDEN ones [n_column].
+ * Fails if the whole table cannot be sorted, grouped or paired as the arguments require. Call it
+ * before the first item. */
+enum attn_status attn_study_show(struct attn_study *study, const bool *hidden,
+                                 struct attn_error *err);
 
 /* --- Each alone ------------------------------------------------------------------------------- */
 

@@ -40,6 +40,7 @@ static const struct {
     {"    quantity", offsetof(struct attn_column, quantity)},
     {"    totals", offsetof(struct attn_column, totals)},
     {"    role", offsetof(struct attn_column, role)},
+    {"    traits", offsetof(struct attn_column, traits)},
     {"    later", offsetof(struct attn_column, later)},
     {"attn_cell", sizeof(struct attn_cell)},
     {"    type", offsetof(struct attn_cell, type)},

@@ -218,7 +218,7 @@ static enum attn_status write_all(struct asked *asked, struct attn_items *items,
 {
     const struct attn_each_rows rows = {.columns = columns,
                                         .n_column = N_COLUMN,
-                                        .hidden = 1 << CHANGE,
+                                        .hidden = (const bool[N_COLUMN]){[CHANGE] = true},
                                         .on_note = keep_note,
                                         .save = save,
                                         .user = asked};

@@ -118,6 +118,11 @@ ATTN_ROLE_OTHER_NUMBER = 17
 ATTN_ROLE_COUNT = 18
 ATTN_ROLE_TOTAL = 19
 ATTN_ROLE_STACK = 20
+ATTN_TRAIT_COUNT = 1
+ATTN_TRAIT_DERIVED = 2
+ATTN_TRAIT_BOUNDED = 4
+ATTN_TRAIT_NAME = 8
+ATTN_TRAIT_UNFILLED = 16
 ATTN_LAYOUT_VECTOR = 0
 ATTN_LAYOUT_QUERY = 1
 ATTN_LAYOUT_KEY = 2
@@ -1059,6 +1064,7 @@ attn_column._fields_ = [
     ("quantity", c_char_p),
     ("totals", c_char_p),
     ("role", c_int),
+    ("traits", c_uint),
     ("later", c_void_p * 4),
 ]
 attn_cell._fields_ = [
