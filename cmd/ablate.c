@@ -197,7 +197,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(read_sets(&args->sets, taken, err));
     how.sets = taken->sets;
     how.n_set = taken->named.n;
-    attn_ablate_grid(&how, NULL, question->words, &question->grid);
+    question->how = &how;
     if (args->reference)
         ATTN_TRY(references_read(args->reference, references, err));
     ATTN_TRY(question_begin(question, &how.study, err));
@@ -219,7 +219,7 @@ static enum attn_status ablate(struct call *call, struct attn_error *err)
     struct question question = {.call = call,
                                 .reuse = true,
                                 .example = EXAMPLE,
-                                .answer = &args->question.answer,
+                                .name = "ablate",
                                 .file = args->reference,
                                 .own = &taken};
     const enum attn_status status = question_answer(&question, work, err);

@@ -192,7 +192,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         return refuse(err, NULL, "--matrix needs --items, and does not go with --score");
     how->is_soft = how->is_soft || args->matrix ||
                    (tables_have_pictures(&args->question.tables) && !how->has_score);
-    attn_align_grid(how, NULL, question->words, &question->grid);
+    question->name = "align";
+    question->how = how;
     ATTN_TRY(open_inputs(question, &how->study, err));
     how->by = (enum attn_align_by)args->by;
     how->is_line = !how->has_score && !how->is_soft &&
@@ -202,7 +203,6 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how->is_by_word = args->unit == 1;
     how->rows = (enum attn_align_rows)args->rows;
     ATTN_TRY(attn_align(question->host, &question->request, how, &question->table, err));
-    attn_align_grid(how, question->table, question->words, &question->grid);
     if (!how->is_line || how->study)
         return question_write(question, err);
     line = attn_table_cell(question->table, 0, 0);

@@ -275,7 +275,7 @@ static enum attn_status measure(struct served *served, attn_measure_set measures
     ATTN_TRY(attn_head_measures(served->run, measures, &table, err));
     status = tables_sort(&tables, &table, err);
     if (status == ATTN_OK)
-        status = tables_write(&tables, table, &(struct attn_table_grid){.rows = NULL},
+        status = tables_write(&tables, table, &(struct attn_table_picture){.model = NULL},
                               served->call->out, err);
     attn_table_free(table);
     return status;

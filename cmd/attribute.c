@@ -286,7 +286,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.by_token = args->by == BY_TOKEN;
     how.merges_words = args->merges_words;
     how.n_most = tables_limit(question->call, tables);
-    attn_attribute_grid(&how, NULL, question->words, &question->grid);
+    question->how = &how;
     if (tables->sort && how.by_token)
         how.n_most = SIZE_MAX; /* they are sorted before they are counted */
     ATTN_TRY(question_begin(question, &how.study, err));
@@ -295,9 +295,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         ATTN_TRY(continue_text(question, &how, &taken->made, err));
     ATTN_TRY(attn_attribute(question->host, &question->request, &how, &question->table, err));
     how.n_most = tables_limit(question->call, tables);
-    attn_attribute_grid(&how, question->table, question->words, &question->grid);
-    question->grid.text = text.text;
-    question->grid.n_text = text.n_text;
+    question->picture.texts[0] =
+        (struct attn_figure_text){.text = text.text, .n = text.n_text}; /* what follows it is not */
     if (how.n_target > 0) {
         question->drawn = question->table;
         question->table = NULL;
@@ -308,7 +307,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (is_of_cells(how.method)) {
         ATTN_TRY(
             attn_lens_over(question->host, &question->request, question->table, &taken->lens, err));
-        question->grid.lens = taken->lens;
+        question->picture.lens = taken->lens;
         return question_write_labelled(question, err);
     }
     if (question->request.input.image) /* a map over the picture */
@@ -319,16 +318,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static enum attn_status attribute(struct call *call, struct attn_error *err)
 {
     const struct attribute_args *args = call->args;
-    const bool has_foil = args->question.answer.foil || args->question.answer.foil_id >= 0;
-    struct answer_args answer = args->question.answer; /* the metric that pictures name */
     struct taken taken = {NULL, {0}, NULL};
-    struct question question = {.call = call, .example = EXAMPLE, .answer = &answer, .own = &taken};
+    struct question question = {
+        .call = call, .example = EXAMPLE, .name = "attribute", .own = &taken};
     enum attn_status status;
 
-    if (!is_by_gradients(args))
-        answer.metric = has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOGIT;
-    if (find_continued(args))
-        answer.target = "token"; /* each in turn */
     question.reuse = find_continued(args) || (args->method && strncmp(args->method, "ig", 2) == 0);
     status = question_answer(&question, work, err);
     free(taken.baseline_ids);

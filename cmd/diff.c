@@ -203,12 +203,7 @@ static enum attn_status compare(struct question *question, const struct attn_stu
         how.request = &other->request;
     how.study = study;
     ATTN_TRY(attn_diff(question->host, &question->request, &how, &question->table, &sum, err));
-    if (args->question.prompt.plain.n == 2) {
-        question->grid.text_name = "A";
-        question->grid.other = other->request.input.text;
-        question->grid.n_other = other->request.input.n_text;
-        question->grid.other_name = "B";
-    }
+    question->how = &how;
     ATTN_TRY(question_write(question, err));
     if (question_is_noted(question) && !how.study)
         note_sum(&sum);
@@ -277,7 +272,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
                       "one argument ends in .npz and is a dump, the other does not: "
                       "expected two texts or two dumps");
     ATTN_TRY(check(args, err));
-    attn_diff_grid(&ATTN_DIFF_ARGS_DEFAULT, NULL, question->words, &question->grid);
+    question->name = "diff";
     if (args->tolerance >= 0 || args->relative >= 0)
         return refuse(err, NULL, "--%s is for two dumps, A.npz and B.npz",
                       args->tolerance >= 0 ? "tolerance" : "relative-tolerance");

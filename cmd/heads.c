@@ -192,12 +192,8 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
     ATTN_TRY(
         items_open(question->call, &args->question.items, NULL, false, &(struct items){0}, err));
     ATTN_TRY(check(args, &how, err));
-    question->grid = (struct attn_table_grid){.rows = "number",
-                                              .columns = "other_number",
-                                              .values = "js",
-                                              .is_pairs = true,
-                                              .is_clustered = args->is_clustered,
-                                              .asked = "of the patterns of two heads"};
+    question->name = "similarity";
+    question->picture.is_clustered = args->is_clustered;
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(question_read(question, err));
     ATTN_TRY(attn_similarity(question->host, &question->request,
@@ -248,7 +244,8 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     how.answer = answer_of(&args->question.answer, &ids);
     drawn = how;
     drawn.sort = args->question.tables.sort;
-    attn_survey_grid(&drawn, NULL, question->words, &question->grid);
+    question->name = "heads";
+    question->how = &drawn;
     question->unit = how.has_probe ? "probes" : NULL;
     if (how.has_probe) {
         ATTN_TRY(question_begin_items(question, &how.study, err));
@@ -265,8 +262,7 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     ATTN_TRY(open_patterns(question, &how, err));
     ATTN_TRY(attn_survey(question->host, &question->request, &how, &question->table, err));
     drawn.study = how.study;
-    attn_survey_grid(&drawn, question->table, question->words, &question->grid);
-    question->grid.patterns = data->patterns;
+    question->picture.patterns = data->patterns;
     return question_write(question, err);
 }
 
@@ -274,11 +270,8 @@ static enum attn_status heads(struct call *call, struct attn_error *err)
 {
     const struct heads_args *args = call->args;
     struct survey_data data = {.patterns = NULL};
-    struct question question = {.call = call,
-                                .example = EXAMPLE,
-                                .answer = args->has_effect ? &args->question.answer : NULL,
-                                .file = args->pattern,
-                                .own = &data};
+    struct question question = {
+        .call = call, .example = EXAMPLE, .file = args->pattern, .own = &data};
     const enum attn_status status =
         question_answer(&question, args->is_of_pairs ? compare_heads : survey, err);
 

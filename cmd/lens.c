@@ -79,14 +79,12 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.top = (size_t)args->top;
     how.answer = answer_of(&args->question.answer, &ids);
     how.reads_heads = args->reads_heads;
-    attn_lens_grid(&how, NULL, question->words, &question->grid);
-    if (how.answer.target && !how.reads_heads && !args->queries)
-        question->grid.figure = ATTN_FIGURE_CURVE; /* of one position: see attn_lens_grid */
+    question->how = &how;
+    question->request.selection.queries = args->queries; /* which the kind of figure depends on */
     ATTN_TRY(question_begin(question, &how.study, err));
     question->request.selection.queries = args->queries;
     question->request.selection.sites = args->sites;
     ATTN_TRY(attn_lens(question->host, &question->request, &how, &question->table, err));
-    attn_lens_grid(&how, question->table, question->words, &question->grid);
     if (!args->question.texts.path && !args->question.items.path &&
         tables_have_pictures(&args->question.tables))
         return question_write_labelled(question, err);
@@ -97,13 +95,8 @@ static enum attn_status lens(struct call *call, struct attn_error *err)
 {
     const struct lens_args *args = call->args;
     const bool has_target = args->question.answer.target || args->question.answer.target_id >= 0;
-    struct answer_args answer = args->question.answer;
-    struct question question = {
-        .call = call, .example = EXAMPLE, .answer = has_target ? &answer : NULL};
+    struct question question = {.call = call, .example = EXAMPLE, .name = "lens"};
 
-    answer.metric = answer.foil || answer.foil_id >= 0 ? ATTN_ANSWER_LOGIT_DIFF
-                    : args->reads_heads                ? ATTN_ANSWER_LOGIT
-                                                       : ATTN_ANSWER_PROB;
     if ((has_target || args->question.items.path) && args->top > 0)
         return refuse(err, NULL, "--top lists the most probable tokens, and %s for one",
                       has_target ? "--target asks" : "items ask");

@@ -137,23 +137,10 @@ static enum attn_status check_one(const char *name, const char *text, const char
     return ATTN_OK;
 }
 
-/* Names both texts, the question's and OTHER, for captions and pictures. */
-static void name_texts(struct question *question, const struct attn_input *other)
-{
-    const struct attn_input *input = &question->request.input;
-    struct attn_table_grid *grid = &question->grid;
-
-    grid->text = other->image ? input->image : input->text;
-    grid->n_text = other->image ? strlen(input->image) : input->n_text;
-    grid->other = other->image ? other->image : other->text;
-    grid->n_other = other->image ? strlen(other->image) : other->n_text;
-}
-
 /* Writes the table. Its pictures show both tokens at positions where the texts differ. */
 static enum attn_status write_drawn(struct question *question, const struct attn_input *other,
                                     bool has_places, struct attn_error *err)
 {
-    struct attn_table_grid *grid = &question->grid;
     struct attn_request request = question->request;
     struct attn_run *clean = NULL, *corrupted = NULL;
     enum attn_status status;
@@ -167,9 +154,9 @@ static enum attn_status write_drawn(struct question *question, const struct attn
         status = attn_run_prepare(question->host, &request, &corrupted, err);
     if (status == ATTN_OK) {
         if (!has_places) {
-            grid->run = attn_run_labels(clean);
+            question->picture.run = attn_run_labels(clean);
             if (!other->image) /* whose positions are called the same */
-                grid->other_run = attn_run_labels(corrupted);
+                question->picture.other_run = attn_run_labels(corrupted);
         }
         status = question_write(question, err);
     }
@@ -324,7 +311,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(answer_check(&args->question.answer, err));
     ATTN_TRY(read_estimate(args, &how, err));
     how.n_place = args->question.ablation.places.n;
-    attn_patch_grid(&how, NULL, question->words, &question->grid);
+    question->how = &how;
     ATTN_TRY(read_pair(question, &how, err));
     how.places = question->edits.place.items;
     question->request.selection.queries = args->queries;
@@ -334,10 +321,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.n_most = tables_limit(question->call, &args->question.tables);
     ATTN_TRY(name_ids(
         attn_patch(question->host, &question->request, &how, &question->table, &sum, err), err));
-    attn_patch_grid(&how, question->table, question->words, &question->grid);
     if (how.study)
         return question_write(question, err);
-    name_texts(question, &how.corrupted);
     if (tables_have_pictures(&args->question.tables))
         ATTN_TRY(write_drawn(question, &how.corrupted, how.n_place > 0, err));
     else
@@ -369,7 +354,7 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
                                 .reuse = true,
                                 .has_place_rows = true,
                                 .example = EXAMPLE,
-                                .answer = &args->question.answer,
+                                .name = "patch",
                                 .own = &taken};
     enum attn_status status;
 

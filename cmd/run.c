@@ -150,9 +150,9 @@ static enum attn_status write_predictions(struct attn_table *const tables[N_TABL
 {
     const enum attn_table_form form = terminal_room(0) > 0 ? ATTN_TABLE_ALIGNED : ATTN_TABLE_TABBED;
     const struct attn_input *input = &served->request.input;
-    const struct attn_table_grid grid = {.model = attn_model_name(attn_host_model(served->host)),
-                                         .text = input->text,
-                                         .n_text = input->n_text};
+    const struct attn_table_picture picture = {
+        .model = attn_model_name(attn_host_model(served->host)),
+        .texts = {{.text = input->text, .n = input->n_text}}};
     struct attn_sink *out = served->call->out;
     bool has_printed = false;
 
@@ -164,7 +164,7 @@ static enum attn_status write_predictions(struct attn_table *const tables[N_TABL
         ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_table_write(tables[i], form, -1, out, err), err));
         has_printed = true;
     }
-    return outputs_write_tables(&served->args->output, tables, N_TABLE, &grid, out, err);
+    return outputs_write_tables(&served->args->output, tables, N_TABLE, &picture, out, err);
 }
 
 static enum attn_status predict(const struct served *served, struct attn_error *err)

@@ -121,6 +121,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     const struct score_args *args = question->call->args;
     struct attn_score_args how = ATTN_SCORE_ARGS_DEFAULT;
     struct attn_study_args texts = ATTN_STUDY_ARGS_DEFAULT;
+    const struct attn_study_args *study = NULL;
     struct attn_score_sum sum = {0};
     struct answer_ids ids;
 
@@ -132,14 +133,12 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how.answer = answer_of(&args->question.answer, &ids);
     texts.are_texts = true;
     how.study = args->question.texts.path ? &texts : NULL; /* as it will be */
-    attn_score_grid(&how, NULL, question->words, &question->grid);
-    how.study = NULL;
-    ATTN_TRY(question_begin(question, &how.study, err));
+    question->how = &how;
+    ATTN_TRY(question_begin(question, &study, err));
+    how.study = study;
     ATTN_TRY(attn_score(question->host, &question->request, &how, &question->table, &sum, err));
-    attn_score_grid(&how, question->table, question->words, &question->grid);
     if (!how.study && !how.merges_words && how.stride == 0 &&
         tables_have_pictures(&args->question.tables)) {
-        question->grid.positions = "position";
         ATTN_TRY(question_write_labelled(question, err));
     } else {
         ATTN_TRY(question_write(question, err));
@@ -151,9 +150,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
 static enum attn_status score(struct call *call, struct attn_error *err)
 {
-    const struct score_args *args = call->args;
     struct question question = {
-        .call = call, .unit = "tokens", .example = EXAMPLE, .answer = &args->question.answer};
+        .call = call, .unit = "tokens", .example = EXAMPLE, .name = "score"};
 
     return question_answer(&question, work, err);
 }

@@ -68,7 +68,7 @@
 #include "experiment/similarity.h"
 #include "experiment/survey.h"
 #include "experiment/token_times.h"
-#include "experiment/grids.h"
+#include "experiment/questions.h"
 
 /* Details: several sequences in a session, the largest keys, the arithmetic of a row, archives. */
 #include "forward/session_pack.h"

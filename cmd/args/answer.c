@@ -4,7 +4,6 @@
 #include "cmd/line/report.h"
 #include "tool.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static const struct option target_rows[] = {
@@ -83,18 +82,6 @@ struct attn_answer_args answer_of(const struct answer_args *args, struct answer_
     };
 }
 
-/* "are", "id 5"; OTHERWISE if neither is given. */
-static void append_token(char text[ANSWER_NAME_SIZE], size_t *used, const char *token, int64_t id,
-                         const char *otherwise)
-{
-    const char *name = token ? token + strspn(token, " ") : otherwise;
-
-    if (!token && id >= 0)
-        attn_fixed_text_append(text, ANSWER_NAME_SIZE, used, "id %" PRId64, id);
-    else
-        attn_fixed_text_append(text, ANSWER_NAME_SIZE, used, "%s", *name ? name : token);
-}
-
 /* The metric, resolving `auto`. */
 static int metric_of(const struct answer_args *args)
 {
@@ -103,6 +90,19 @@ static int metric_of(const struct answer_args *args)
     return args->metric != ATTN_ANSWER_AUTO ? args->metric
            : has_foil                       ? ATTN_ANSWER_LOGIT_DIFF
                                             : ATTN_ANSWER_LOG_PROB;
+}
+
+/* The name of the metric: "logit_diff". */
+static const char *answer_metric(const struct answer_args *args)
+{
+    static const char *const names[ATTN_N_ANSWER_METRIC] = {[ATTN_ANSWER_LOGIT_DIFF] = "logit_diff",
+                                                            [ATTN_ANSWER_LOG_PROB] = "log_prob",
+                                                            [ATTN_ANSWER_LOGIT] = "logit",
+                                                            [ATTN_ANSWER_PROB] = "prob",
+                                                            [ATTN_ANSWER_KL] = "kl",
+                                                            [ATTN_ANSWER_CE] = "ce"};
+
+    return names[metric_of(args)];
 }
 
 enum attn_status answer_check(const struct answer_args *args, struct attn_error *err)
@@ -120,42 +120,6 @@ enum attn_status answer_check(const struct answer_args *args, struct attn_error 
         return ATTN_OK;
     return refuse(err, is_foil ? "--metric logit_diff compares it" : NULL,
                   "--%s has no effect on --metric %s", option, answer_metric(args));
-}
-
-const char *answer_metric(const struct answer_args *args)
-{
-    static const char *const names[ATTN_N_ANSWER_METRIC] = {[ATTN_ANSWER_LOGIT_DIFF] = "logit_diff",
-                                                            [ATTN_ANSWER_LOG_PROB] = "log_prob",
-                                                            [ATTN_ANSWER_LOGIT] = "logit",
-                                                            [ATTN_ANSWER_PROB] = "prob",
-                                                            [ATTN_ANSWER_KL] = "kl",
-                                                            [ATTN_ANSWER_CE] = "ce"};
-
-    return names[metric_of(args)];
-}
-
-void answer_name(const struct answer_args *args, char text[ANSWER_NAME_SIZE])
-{
-    static const char *const begins[ATTN_N_ANSWER_METRIC] = {[ATTN_ANSWER_LOGIT_DIFF] = "logit(",
-                                                             [ATTN_ANSWER_LOG_PROB] = "ln p(",
-                                                             [ATTN_ANSWER_LOGIT] = "logit(",
-                                                             [ATTN_ANSWER_PROB] = "p("};
-    const int metric = metric_of(args);
-    size_t used = 0;
-
-    if (!begins[metric]) {
-        attn_fixed_text_append(text, ANSWER_NAME_SIZE, &used, "%s",
-                               metric == ATTN_ANSWER_KL ? "the KL divergence"
-                                                        : "-ln p of the text's tokens");
-        return;
-    }
-    attn_fixed_text_append(text, ANSWER_NAME_SIZE, &used, "%s", begins[metric]);
-    append_token(text, &used, args->target, args->target_id, "target");
-    if (metric == ATTN_ANSWER_LOGIT_DIFF) {
-        attn_fixed_text_append(text, ANSWER_NAME_SIZE, &used, ") - logit(");
-        append_token(text, &used, args->foil, args->foil_id, "foil");
-    }
-    attn_fixed_text_append(text, ANSWER_NAME_SIZE, &used, ")");
 }
 
 /* --- Random choices beside it ----------------------------------------------------------------- */

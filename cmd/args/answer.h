@@ -46,15 +46,6 @@ struct answer_ids {
 /* Converts ARGS to the library's struct, which borrows ARGS and IDS. */
 struct attn_answer_args answer_of(const struct answer_args *args, struct answer_ids *ids);
 
-enum { ANSWER_NAME_SIZE = 128 };
-
-/* Writes the name of the metric for a picture: "logit(are) - logit(is)", "ln p(are)". Longer names
- * are cut. */
-void answer_name(const struct answer_args *args, char text[ANSWER_NAME_SIZE]);
-
-/* The name of the metric: "logit_diff". */
-const char *answer_metric(const struct answer_args *args);
-
 /* --control of commands whose tables hold effects: fills a text. */
 extern const struct option_group control_options;
 

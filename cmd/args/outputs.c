@@ -119,11 +119,11 @@ static void note_formula(const struct attn_table *table)
     }
 }
 
-/* Writes TABLES, except those that are NULL, to OUTPUT in its form, else as STYLE has it. GRID has
- * the words for captions. */
+/* Writes TABLES, except those that are NULL, to OUTPUT in its form, else as STYLE has it. PICTURE
+ * has the words for captions. */
 static enum attn_status write_tables(const struct attn_output *output,
                                      struct attn_table_style style,
-                                     const struct attn_table_grid *grid,
+                                     const struct attn_table_picture *picture,
                                      struct attn_table *const *tables, size_t n_table,
                                      struct attn_error *err)
 {
@@ -142,7 +142,7 @@ static enum attn_status write_tables(const struct attn_output *output,
         if (style.form == ATTN_TABLE_CSV)
             note_formula(tables[i]);
         attn_sink_write(to, between, strlen(between));
-        status = attn_table_write_captioned(tables[i], grid, &style, to, err);
+        status = attn_table_write_captioned(tables[i], picture, &style, to, err);
         if (style.form == ATTN_TABLE_LATEX || style.form == ATTN_TABLE_MARKDOWN)
             between = "\n";
     }
@@ -154,7 +154,7 @@ static enum attn_status write_tables(const struct attn_output *output,
 
 enum attn_status outputs_write_tables(const struct output_args *args,
                                       struct attn_table *const *tables, size_t n_table,
-                                      const struct attn_table_grid *grid,
+                                      const struct attn_table_picture *picture,
                                       struct attn_sink *standard, struct attn_error *err)
 {
     const struct attn_table_style style = {.precision = (int)args->precision};
@@ -162,7 +162,8 @@ enum attn_status outputs_write_tables(const struct output_args *args,
     for (struct output_walk walk = {.args = args, .standard = standard}; output_next(&walk);)
         if (!walk.output.format->tensors)
             ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
-                              write_tables(&walk.output, style, grid, tables, n_table, err), err));
+                              write_tables(&walk.output, style, picture, tables, n_table, err),
+                              err));
     return ATTN_OK;
 }
 
@@ -389,19 +390,17 @@ enum attn_status tables_sort(const struct tables_args *args, struct attn_table *
 }
 
 enum attn_status tables_draw(const struct tables_args *args, const struct attn_table *table,
-                             const struct attn_table_grid *grid, const struct tables_run *run,
+                             const struct attn_table_picture *picture, const struct tables_run *run,
                              struct attn_sink *out, struct attn_error *err)
 {
     const struct attn_output heatmap = {.format = attn_format_find("heatmap"), .sink = out};
-    struct attn_table_grid drawn = *grid;
-    struct attn_picture_options picture;
+    struct attn_table_picture drawn = *picture;
+    struct attn_picture_options options;
 
-    ATTN_TRY(picture_find(&args->picture, &picture, err));
-    picture.on_note = run->on_note;
-    if (args->column && strcmp(args->column, grid->values) != 0) {
-        drawn.values = args->column;
-        drawn.quantity = NULL; /* it was of another */
-    }
+    ATTN_TRY(picture_find(&args->picture, &options, err));
+    options.on_note = run->on_note;
+    if (args->column)
+        ATTN_TRY(attn_table_picture_show(&drawn, table, args->column, err));
     for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
         if (run->request && walk.output.format == attn_format_find("html")) {
             struct attn_request request = *run->request;
@@ -409,27 +408,28 @@ enum attn_status tables_draw(const struct tables_args *args, const struct attn_t
             request.outputs = (struct attn_request_outputs){.items = &walk.output,
                                                             .n = 1,
                                                             .precision = -1,
-                                                            .picture = &picture,
+                                                            .picture = &options,
                                                             .table = table,
-                                                            .grid = &drawn};
+                                                            .table_picture = &drawn};
             ATTN_TRY(attn_run_table_page(run->host, &request, err));
         } else if (walk.output.format->is_picture)
-            ATTN_TRY(attn_table_picture_write(table, &drawn, &picture, &walk.output, err));
+            ATTN_TRY(attn_table_picture_write(table, &drawn, &options, &walk.output, err));
     return args->picture.is_heatmap
-               ? attn_table_picture_write(table, &drawn, &picture, &heatmap, err)
+               ? attn_table_picture_write(table, &drawn, &options, &heatmap, err)
                : ATTN_OK;
 }
 
 enum { KEPT_SIZE = 128 }; /* of the name of a column */
 
 enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
-                              const struct attn_table_grid *grid, struct attn_sink *out,
+                              const struct attn_table_picture *picture, struct attn_sink *out,
                               struct attn_error *err)
 {
+    const struct attn_column *column = attn_table_picture_column(picture, table);
     struct attn_table_style style = {.precision = (int)args->output.precision,
                                      .width = (size_t)args->picture.width,
                                      .elsewhere = "--csv -",
-                                     .kept = grid->rows ? grid->values : NULL};
+                                     .kept = column ? column->name : NULL};
     char sorted[KEPT_SIZE];
 
     if (args->sort) {
@@ -439,7 +439,7 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
     for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)
         if (!walk.output.format->is_picture)
             ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
-                              write_tables(&walk.output, style, grid, &table, 1, err), err));
+                              write_tables(&walk.output, style, picture, &table, 1, err), err));
     if (outputs_are_wanted(&args->output) || args->picture.is_heatmap)
         return ATTN_OK;
     style.width = terminal_room(args->picture.width);

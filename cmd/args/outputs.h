@@ -48,10 +48,10 @@ enum attn_status outputs_check_tables(const struct output_args *args, const char
                                       struct attn_error *err);
 
 /* Writes TABLES [n_table], except those that are NULL, to the outputs of ARGS that hold only
- * tables; "-" is STANDARD. GRID has the words for captions. */
+ * tables; "-" is STANDARD. PICTURE has the words for captions. */
 enum attn_status outputs_write_tables(const struct output_args *args,
                                       struct attn_table *const *tables, size_t n_table,
-                                      const struct attn_table_grid *grid,
+                                      const struct attn_table_picture *picture,
                                       struct attn_sink *standard, struct attn_error *err);
 
 /* Lists the outputs whose format IS_LISTED accepts; NULL: all. There is room for one more. "-" is
@@ -117,16 +117,17 @@ struct tables_run {
     attn_note_fn on_note;               /* or NULL */
 };
 
-/* Draws TABLE into the pictures of ARGS; OUT is standard output. GRID is the default for --column.
+/* Draws TABLE into the pictures of ARGS; OUT is standard output. PICTURE is the default for
+ * --column.
  */
 enum attn_status tables_draw(const struct tables_args *args, const struct attn_table *table,
-                             const struct attn_table_grid *grid, const struct tables_run *run,
+                             const struct attn_table_picture *picture, const struct tables_run *run,
                              struct attn_sink *out, struct attn_error *err);
 
 /* Writes TABLE to the other outputs of ARGS, or as text to OUT, standard output, where there is no
- * output. GRID has the words for captions; text that is too wide keeps its `values`. */
+ * output. PICTURE has the words for captions; text that is too wide keeps its `values`. */
 enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
-                              const struct attn_table_grid *grid, struct attn_sink *out,
+                              const struct attn_table_picture *picture, struct attn_sink *out,
                               struct attn_error *err);
 
 #endif

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MEANS_SIZE = 256 }; /* of "mean over 33 texts" */
-
 static const struct option texts_rows[] = {
     OPTION_TEXT(
         "texts", "FILE", struct texts_args, path,
@@ -118,13 +116,24 @@ static void on_progress(void *user, size_t done, size_t total)
     progress_show(question->unit ? question->unit : "runs", done, total);
 }
 
+/* Finds what a picture of TABLE shows; NULL: before the table is there. */
+static enum attn_status find_picture(struct question *question, const struct attn_table *table,
+                                     struct attn_error *err)
+{
+    const struct attn_question_asked asked = {question->name, question->host, &question->request,
+                                              question->how};
+
+    return asked.question ? attn_question_picture(&asked, table, &question->picture, err) : ATTN_OK;
+}
+
 enum attn_status question_open(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
     struct model_args model = args->model;
 
-    ATTN_TRY(tables_check(question->call, &args->tables, question->grid.figure, err));
-    if (tables_have_pictures(&args->tables) && !question->grid.rows)
+    ATTN_TRY(find_picture(question, NULL, err));
+    ATTN_TRY(tables_check(question->call, &args->tables, question->picture.view.figure, err));
+    if (tables_have_pictures(&args->tables) && question->picture.view.rows == 0)
         return refuse(err, "--csv and --json write it",
                       "this table cannot be drawn: a picture needs layers and heads, or layers and "
                       "positions");
@@ -249,60 +258,38 @@ enum attn_status question_begin(struct question *question, const struct attn_stu
     return ATTN_OK;
 }
 
-/* Lets the pair of INPUT follow *TEXT [*n], if that is there, in JOINED. */
-static void join_pair(const struct attn_input *input, struct attn_buffer *joined, const char **text,
-                      size_t *n)
-{
-    if (!*text)
-        return;
-    attn_buffer_append(joined, *text, *n);
-    attn_buffer_append_char(joined, ' ');
-    attn_buffer_append(joined, input->pair, input->n_pair);
-    *text = joined->data;
-    *n = joined->size;
-}
-
-/* Draws the table. Groups are shown side by side, so a picture has the same rows of all groups. A
- * figure of texts that have a pair names it, too. */
-static enum attn_status draw_table(const struct question *question, struct attn_table_grid *grid,
-                                   struct attn_error *err)
+/* Draws the table. Groups are shown side by side, so a picture has the same rows of all groups. */
+static enum attn_status draw_table(const struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
     const struct attn_input *input = &question->request.input;
     const struct attn_table *table = question->drawn ? question->drawn : question->table;
-    struct attn_buffer texts = {0}, others = {0};
+    const struct attn_table_picture *picture = &question->picture;
     struct attn_table *joint = NULL;
     const bool is_one = question->host && (input->text || input->ids || input->image);
     const struct tables_run run = {question->host, is_one ? &question->request : NULL,
                                    question->request.on_note};
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
 
-    if (input->pair && grid->text == input->text) {
-        join_pair(input, &texts, &grid->text, &grid->n_text);
-        join_pair(input, &others, &grid->other, &grid->n_other);
-    }
-    status = attn_buffer_check(&texts, err);
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&others, err);
-    if (status == ATTN_OK && question->unsorted && grid->n_label > 0)
-        status = tables_sort_copy(tables, grid->n_label, true, question->unsorted, &joint, err);
+    if (question->unsorted && picture->n_label > 0)
+        status = tables_sort_copy(tables, picture->n_label, true, question->unsorted, &joint, err);
     table = joint ? joint : table;
     if (status == ATTN_OK)
-        status = tables_draw(tables, table, grid, &run, question->call->out, err);
+        status = tables_draw(tables, table, picture, &run, question->call->out, err);
     attn_table_free(joint);
-    attn_buffer_release(&texts);
-    attn_buffer_release(&others);
     return status;
 }
 
-static enum attn_status write_table(const struct question *question, struct attn_table_grid *grid,
-                                    struct attn_error *err)
+static enum attn_status write_table(const struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
+    struct attn_table_picture written = question->picture;
 
-    if (tables_have_pictures(tables) && grid->rows)
-        ATTN_TRY(draw_table(question, grid, err));
-    return tables_write(tables, question->table, grid, question->call->out, err);
+    if (tables_have_pictures(tables) && written.view.rows > 0)
+        ATTN_TRY(draw_table(question, err));
+    if (question->drawn)
+        written.view.values = 0; /* it is a column of the other table */
+    return tables_write(tables, question->table, &written, question->call->out, err);
 }
 
 /* Sorts the table as the options ask. */
@@ -320,101 +307,22 @@ static enum attn_status sort_table(struct question *question, struct attn_error 
     return ATTN_OK;
 }
 
-/* Describes the inputs that the table averages in MEANS, the text of GRID; not for one text. */
-static void describe_means(const struct question *question, char means[MEANS_SIZE],
-                           struct attn_table_grid *grid)
-{
-    const struct items *items = &question->items;
-    const size_t n_item = items->sum.n_item - items->sum.n_failed, n_pair = items->sum.n_pair;
-
-    if (!items->items)
-        return;
-    if (items->args.paired)
-        snprintf(means, MEANS_SIZE, "mean difference over %zu pair%s, %s", n_pair,
-                 n_pair == 1 ? "" : "s", attn_quote_string(items->args.paired).text);
-    else
-        snprintf(means, MEANS_SIZE, "mean over %zu %s", n_item,
-                 items->args.are_texts ? "texts" : "items");
-    grid->text = means;
-    grid->n_text = strlen(means);
-}
-
-/* Returns the label ID, or the text of token ID, in NAME; NULL if neither is known. */
-static const char *name_id(const struct question *question, int64_t id, char name[ANSWER_NAME_SIZE])
-{
-    const struct attn_model *model = attn_host_model(question->host);
-    const struct attn_config *config = model ? attn_model_config(model) : NULL;
-    const struct attn_tokenizer *tokenizer = NULL;
-    const char *bytes = NULL;
-    size_t size = 0, used = 0;
-
-    if (!config || question->request.predict.n_label > 0 || id < 0 || (size_t)id >= config->n_vocab)
-        return NULL;
-    if (config->labels)
-        bytes = config->labels[id], size = bytes ? strlen(bytes) : 0;
-    else if (config->task == ATTN_TASK_VOCABULARY &&
-             attn_host_tokenizer(question->host, &tokenizer, NULL) == ATTN_OK)
-        bytes = attn_tokenizer_token(tokenizer, (int32_t)id, &size);
-    if (!bytes)
-        return NULL;
-    attn_fixed_text_append(name, ANSWER_NAME_SIZE, &used, "%.*s", (int)size, bytes);
-    return name;
-}
-
-/* Names the answer of the question in TEXT, with labels and tokens by their texts. */
-static void name_answer(const struct question *question, struct answer_args asked,
-                        char text[ANSWER_NAME_SIZE])
-{
-    char target[ANSWER_NAME_SIZE], foil[ANSWER_NAME_SIZE];
-
-    if (!asked.target)
-        asked.target = name_id(question, asked.target_id, target);
-    if (!asked.foil)
-        asked.foil = name_id(question, asked.foil_id, foil);
-    answer_name(&asked, text);
-}
-
 enum attn_status question_write(struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
     const struct attn_study_sum *sum = &question->items.sum;
     const bool has_items = question->items.items && !question->items.args.are_texts;
-    const enum attn_status sorted = sort_table(question, err);
-    struct attn_table_grid grid = question->grid;
-    char answer[ANSWER_NAME_SIZE], means[MEANS_SIZE];
     struct attn_error unseen; /* after the first failure */
-    bool is_shown = true;     /* unless the lines of items take standard output */
+    enum attn_status sorted;
+    bool is_shown = true; /* unless the lines of items take standard output */
 
+    ATTN_TRY(find_picture(question, question->drawn ? question->drawn : question->table, err));
+    sorted = sort_table(question, err);
     if (has_items && sum->n_failed == sum->n_item && tables_have_pictures(tables))
         return at_stage(
             ATTN_STAGE_INPUT,
             attn_error_set(err, ATTN_INVALID, "no item has a result, and there is nothing to draw"),
             err);
-    if (question->host)
-        grid.model = attn_model_name(attn_host_model(question->host));
-    if (question->answer) {
-        struct answer_args asked = *question->answer;
-
-        if (sum->metric) /* the metric of the items */
-            asked.metric = word_find(METRICS, sum->metric);
-        if (asked.metric < 0) /* of items without a target: "difference", "nats" */
-            snprintf(answer, sizeof answer, "%s", sum->metric);
-        else
-            name_answer(question, asked, answer);
-        grid.answer = answer;
-        grid.metric = asked.metric < 0 ? sum->metric : answer_metric(&asked);
-        grid.target = asked.target;
-        grid.foil = asked.foil;
-    }
-    if (!grid.text && question->request.input.image) {
-        grid.text = question->request.input.image;
-        grid.n_text = strlen(grid.text);
-    } else if (!grid.text) {
-        grid.text = question->request.input.text;
-        grid.n_text = question->request.input.n_text;
-    }
-    describe_means(question, means, &grid);
-    grid.n_label = sum->n_label;
     progress_clear();
     if (items_take_standard(&question->items) && !outputs_are_wanted(&tables->output))
         is_shown = false;
@@ -422,7 +330,7 @@ enum attn_status question_write(struct question *question, struct attn_error *er
         (!has_items || attn_table_n_row(question->table) > 0 ||
          outputs_are_wanted(&tables->output)) &&
         (sorted == ATTN_OK || question->items.items))
-        ATTN_TRY(write_table(question, &grid, sorted == ATTN_OK ? err : &unseen));
+        ATTN_TRY(write_table(question, sorted == ATTN_OK ? err : &unseen));
     if (sorted != ATTN_OK)
         attn_sink_flush(question->call->out); /* the table stays after a failure */
     if (sorted != ATTN_OK || !has_items)
@@ -444,7 +352,7 @@ enum attn_status question_write_labelled(struct question *question, struct attn_
     request.edits = (struct attn_request_edits){0}; /* labels have none */
     request.selection.sites = NULL;
     ATTN_TRY(attn_run_prepare(question->host, &request, &run, err));
-    question->grid.run = attn_run_labels(run);
+    question->picture.run = attn_run_labels(run);
     status = question_write(question, err);
     attn_run_free(run);
     return status;

@@ -59,18 +59,19 @@ extern const struct option_group question_input_options, question_picture_option
 enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
                              const char *example, struct attn_error *err);
 
-/* Initialize with the call and the next five. */
+/* Initialize with the call and what the command knows. */
 struct question {
     struct call *call;
     const struct question_args *args; /* NULL: the command's arguments, which begin with these */
     bool reuse;                       /* the model will run many times */
     bool has_place_rows;              /* --positions makes rows */
-    const struct answer_args *answer; /* the metric, of commands that ask for one; or NULL */
-    const char *unit;                 /* of its progress, "texts"; NULL: "runs" */
-    const char *example;              /* a whole command, for hints */
-    void *own;                        /* data of the command for its work */
-    struct attn_table_grid grid;      /* for pictures; rows NULL: the table cannot be drawn */
-    char words[ATTN_GRID_WORDS_SIZE]; /* of the grid */
+    const char *name;    /* of the question (attn_question_picture); NULL: it has no pictures */
+    const void *how;     /* its arguments; or NULL */
+    const char *unit;    /* of its progress, "texts"; NULL: "runs" */
+    const char *example; /* a whole command, for hints */
+    void *own;           /* data of the command for its work */
+    struct attn_table_picture picture; /* of the table; not copied. The command sets what
+                                          attn_question_picture leaves */
     const char *file; /* that an option of the command names and that shapes rows; or NULL */
     struct ablation_args edits; /* interventions; owns their tables */
     struct model_source source;
@@ -80,10 +81,9 @@ struct question {
     struct items items; /* many items or texts instead of one input */
     struct attn_attention_change changed;
     struct attn_mask_array mask;
-    struct attn_table *table; /* owns; the answer */
-    struct attn_table *drawn; /* owns; pictures show it instead; or NULL */
-    struct attn_table
-        *unsorted; /* owns; the answer before it was sorted, whose names `grid` borrows */
+    struct attn_table *table;    /* owns; the answer */
+    struct attn_table *drawn;    /* owns; pictures show it instead; or NULL */
+    struct attn_table *unsorted; /* owns; the answer before it was sorted */
 };
 
 /* Calls WORK to find and write the answer, or prints the values of an option whose value is `help`.

@@ -271,9 +271,9 @@ static enum attn_status write_heads(const struct attn_compared_run *comparison,
                  err));
     status = tables_sort(&request->tables, &heads, err);
     if (status == ATTN_OK)
-        status = outputs_write_tables(&request->output, &heads, 1,
-                                      &(struct attn_table_grid){.model = comparison->labels->model},
-                                      out, err);
+        status = outputs_write_tables(
+            &request->output, &heads, 1,
+            &(struct attn_table_picture){.model = comparison->labels->model}, out, err);
     attn_table_free(heads);
     return status;
 }

@@ -11,6 +11,7 @@
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "edits/intervention_internal.h"
+#include "experiment/questions_internal.h"
 #include "model/config_internal.h"
 #include "records/items_internal.h"
 #include "study/frame.h"
@@ -631,6 +632,49 @@ static enum attn_status derive(const void *given, const struct attn_fold_means *
 
 /* --- The table -------------------------------------------------------------------------------- */
 
+enum { OF_HEADS, OF_NEURONS, OF_LAYERS, OF_SETS };
+
+static const struct attn_table_view views[] = {
+    [OF_HEADS] = {ATTN_VIEW_OF(LAYER, HEAD, CHANGE)},
+    [OF_NEURONS] = {ATTN_VIEW_OF(LAYER, NEURON, CHANGE), .figure = ATTN_FIGURE_BARS},
+    [OF_LAYERS] = {ATTN_VIEW_OF(LAYER, PART, CHANGE), .figure = ATTN_FIGURE_BARS},
+    [OF_SETS] = {ATTN_VIEW_OF(SET, SET, CHANGE), .figure = ATTN_FIGURE_BARS},
+};
+
+/* The words for what was done to each part. */
+static const char *find_words(const struct attn_ablate_args *args)
+{
+    static const char *const zeros[] = {"without each head", "without the attention of each layer",
+                                        "without the MLP of each layer", "without each layer",
+                                        "without each neuron"};
+    static const char *const others[] = {
+        [ATTN_ABLATE_WITH_MEAN] = "with the mean of each part in its place",
+        [ATTN_ABLATE_WITH_UNIFORM] = "with a uniform pattern in each head",
+        [ATTN_ABLATE_WITH_RESAMPLE] = "with rows of another text in each part"};
+    const bool is_zero = args->with == ATTN_ABLATE_WITH_ZERO;
+
+    return args->n_set > 0 && is_zero ? "without each set of heads"
+           : args->is_cumulative      ? "without this part and all before it"
+           : is_zero                  ? zeros[args->parts]
+                                      : others[args->with];
+}
+
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    const struct attn_ablate_args *args = given;
+    struct attn_table_view *view = &drawn->picture->view;
+
+    *view = views[args->n_set > 0                      ? OF_SETS
+                  : args->parts == ATTN_ABLATE_HEADS   ? OF_HEADS
+                  : args->parts == ATTN_ABLATE_NEURONS ? OF_NEURONS
+                                                       : OF_LAYERS];
+    view->asked = find_words(args);
+    if (!args->is_cumulative)
+        return;
+    view->figure = ATTN_FIGURE_CURVE;
+    view->traits = ATTN_VIEW_SEQUENCE;
+}
+
 static bool shows(const void *state, size_t column)
 {
     const struct ablation *ablation = state;
@@ -794,10 +838,12 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-static const struct attn_experiment experiment = {
+const struct attn_experiment attn_ablate_experiment = {
     .name = "ablate",
     .columns = columns,
     .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
     .needs_output = true,
     .state_size = sizeof(struct ablation),
     .sum_size = sizeof(struct attn_ablate_sum),
@@ -810,6 +856,7 @@ static const struct attn_experiment experiment = {
     .choose = choose,
     .prepare = prepare,
     .shows = shows,
+    .draw = draw,
     .ask = ask,
 };
 
@@ -850,7 +897,7 @@ static enum attn_status find_order(struct attn_host *host, const struct attn_req
     struct attn_ablate_args each = *args, defaults = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_study_args asked = ATTN_STUDY_ARGS_DEFAULT, study = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_request quiet = ATTN_REQUEST_DEFAULT;
-    struct attn_experiment first = experiment;
+    struct attn_experiment first = attn_ablate_experiment;
     struct attn_ablate_sum sum;
     struct attn_table *table = NULL;
     const struct attn_inquiry inquiry = {host, &quiet, &each, &defaults, &table, &sum};
@@ -916,7 +963,7 @@ enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *
 {
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
-    struct attn_experiment asked = experiment;
+    struct attn_experiment asked = attn_ablate_experiment;
     struct plan plan = {.found = NULL};
     enum attn_status status = make_plan(host, request, given, &plan, err);
 

@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
+#include "experiment/questions_internal.h"
 #include "input/text_words.h"
 #include "model/config_internal.h"
 #include "records/items.h"
@@ -403,6 +404,21 @@ static enum attn_status choose(void *state, struct attn_error *err)
         request->source = (struct attn_input){0};
     return align->by == ATTN_ALIGN_ATTENTION ? fill_template(align, err) : ATTN_OK;
 }
+
+static const struct attn_table_view views[] = {
+    {.rows = ATTN_TABLE_COLUMN(WORD_INDEX),
+     .detail = ATTN_TABLE_COLUMN(WORD),
+     .columns = ATTN_TABLE_COLUMN(SOURCE_INDEX),
+     .texts = ATTN_TABLE_COLUMN(SOURCE),
+     .values = ATTN_TABLE_COLUMN(WEIGHT),
+     .cells = ATTN_TABLE_COLUMN(MARK),
+     .asked = "of the text (rows) and of the source (columns)"},
+    {.rows = ATTN_ROLE_LAYER,
+     .columns = ATTN_TABLE_COLUMN(METHOD),
+     .values = ATTN_TABLE_COLUMN(RECALL)},
+    {ATTN_VIEW_OF(LAYER, HEAD, TS)},
+    {ATTN_VIEW_OF(LAYER, HEAD, RECALL)},
+};
 
 static bool shows(const void *state, size_t column)
 {
@@ -920,10 +936,12 @@ static void release(void *state)
     attn_capture_free(align->source);
 }
 
-static const struct attn_experiment experiment = {
+const struct attn_experiment attn_align_experiment = {
     .name = "align",
     .columns = columns,
     .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
     .state_size = sizeof(struct align),
     .study = offsetof(struct attn_align_args, study),
     .derive = derive,
@@ -978,7 +996,7 @@ enum attn_status attn_align(struct attn_host *host, const struct attn_request *r
                             struct attn_error *err)
 {
     struct attn_align_args args = ATTN_ALIGN_ARGS_DEFAULT;
-    struct attn_experiment align = experiment;
+    struct attn_experiment align = attn_align_experiment;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
     struct gold_file gold = {.name = given ? given->gold : NULL};
     enum attn_status status = ATTN_OK;

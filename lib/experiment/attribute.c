@@ -705,6 +705,29 @@ enum attn_status attn_attribute_take_item(void *args, struct attn_request *reque
     return attn_item_answer(item, &given->answer, err);
 }
 
+static const struct attn_table_view views[] = {
+    {ATTN_VIEW_OF(LAYER, KEY, LOGIT), .detail = ATTN_ROLE_HEAD, .texts = ATTN_ROLE_TOKEN,
+     .quantity = "part of @"},
+    {ATTN_VIEW_OF(LAYER, HEAD, LOGIT), .quantity = "part of @",
+     .asked = "written by each part of the model",
+     .parts = "attn_bias mlp embed pos norm_bias output_bias", .inputs = "embed pos"},
+};
+
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    const struct attn_attribute_args *args = given;
+    const bool has_foil = args->answer.foil || args->answer.foil_id;
+
+    drawn->answer.metric = has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOGIT;
+    if (!args->by_token)
+        return;
+    if (args->n_most < SIZE_MAX)
+        attn_drawn_ask(drawn, "written by heads, by the key they read from: the %zu largest",
+                       args->n_most > 0 ? args->n_most : DEFAULT_MOST);
+    else
+        attn_drawn_ask(drawn, "written by heads, by the key they read from");
+}
+
 static bool shows(const void *state, size_t column)
 {
     const struct logit_split *split = state;
@@ -738,10 +761,12 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return append_output(split, err);
 }
 
-static const struct attn_experiment experiment = {
+static const struct attn_experiment attn_attribute_parts = {
     .name = "attribute",
     .columns = columns,
     .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
     .needs_output = true,
     .state_size = sizeof(struct logit_split),
     .takes_texts = true,
@@ -751,8 +776,18 @@ static const struct attn_experiment experiment = {
     .check = attn_attribute_check,
     .prepare = prepare,
     .shows = shows,
+    .draw = draw,
     .ask = ask,
 };
+
+const struct attn_experiment *attn_attribute_experiment(const void *given)
+{
+    const struct attn_attribute_args *args = given;
+
+    return args->method == ATTN_ATTRIBUTE_DLA         ? &attn_attribute_parts
+           : attn_attribute_is_of_cells(args->method) ? &attn_attribute_cells
+                                                      : &attn_attribute_tokens;
+}
 
 enum attn_status attn_attribute(struct attn_host *host, const struct attn_request *request,
                                 const struct attn_attribute_args *given, struct attn_table **table,
@@ -761,11 +796,6 @@ enum attn_status attn_attribute(struct attn_host *host, const struct attn_reques
     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
 
-    const struct attn_experiment *asked;
-
     (void)attn_options_read(given, &args, NULL); /* the inquiry reports its failure */
-    asked = args.method == ATTN_ATTRIBUTE_DLA         ? &experiment
-            : attn_attribute_is_of_cells(args.method) ? &attn_attribute_cells
-                                                      : &attn_attribute_tokens;
-    return attn_experiment_perform(asked, &inquiry, err);
+    return attn_experiment_perform(attn_attribute_experiment(&args), &inquiry, err);
 }

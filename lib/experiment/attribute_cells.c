@@ -335,6 +335,15 @@ static void release(void *state)
     attn_free(a->found);
 }
 
+static const struct attn_table_view views[] = {
+    {ATTN_VIEW_OF(LAYER, KEY, ATTRIBUTION), .detail = ATTN_ROLE_HEAD, .texts = ATTN_ROLE_TOKEN,
+     .figure = ATTN_FIGURE_CAUSES, .quantity = "part of @",
+     .asked = "in the largest cells and MLPs"},
+    {ATTN_VIEW_OF(LAYER, KEY, ATTN_X_GRAD), .detail = ATTN_ROLE_HEAD, .texts = ATTN_ROLE_TOKEN,
+     .figure = ATTN_FIGURE_CAUSES, .quantity = "weight times the gradient of @",
+     .asked = "in the largest cells"},
+};
+
 static bool shows(const void *state, size_t column)
 {
     return is_of_causes(state) ? column != ATTN_X_GRAD : column != PART && column != ATTRIBUTION;
@@ -344,9 +353,12 @@ const struct attn_experiment attn_attribute_cells = {
     .name = "attribution",
     .columns = columns,
     .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
     .needs_output = true,
     .refuses_edits = true,
     .state_size = sizeof(struct attribution),
+    .answer = offsetof(struct attn_attribute_args, answer),
     .check = attn_attribute_check,
     .prepare = prepare,
     .shows = shows,

@@ -4,6 +4,7 @@
 #define ATTN_EXPERIMENT_ATTRIBUTE_INTERNAL_H
 
 #include "experiment/attribute.h"
+#include "experiment/questions_internal.h"
 #include "study/frame.h"
 
 extern const struct attn_experiment attn_attribute_tokens; /* methods with a row per token */

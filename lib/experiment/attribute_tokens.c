@@ -783,6 +783,105 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return a->frame.item ? ATTN_OK : add_about(a, err);
 }
 
+/* --- The table -------------------------------------------------------------------------------- */
+
+enum { MOST_BASELINE = 36 }; /* bytes of a baseline's text in a title */
+
+static const struct attn_table_view views[] = {
+    {.rows = ATTN_TABLE_COLUMN(STEP),
+     .detail = ATTN_TABLE_COLUMN(TARGET),
+     .columns = ATTN_ROLE_POSITION,
+     .texts = ATTN_ROLE_TOKEN,
+     .values = ATTN_TABLE_COLUMN(ATTRIBUTION)},
+    {ATTN_VIEW_OF(POSITION, POSITION, ATTRIBUTION), .texts = ATTN_ROLE_TOKEN,
+     .figure = ATTN_FIGURE_TOKENS},
+};
+
+/* Writes the words for the baseline: the text that is given, else the kind in the facts about
+ * TABLE, else what was asked for. Tables of many items have no facts. */
+static void name_baseline(const struct attn_attribute_args *args, const struct attn_table *table,
+                          char words[ATTN_VIEW_WORDS_SIZE])
+{
+    static const char *const kinds[ATTN_N_BASELINE] = {[ATTN_BASELINE_MEAN] = "mean embedding",
+                                                       [ATTN_BASELINE_ZERO] = "zeros",
+                                                       [ATTN_BASELINE_MASK] = "mask tokens",
+                                                       [ATTN_BASELINE_PAD] = "padding",
+                                                       [ATTN_BASELINE_GREY] = "grey"};
+    const struct attn_input *given = &args->given;
+    const struct attn_table *about = table ? attn_table_about(table) : NULL;
+    const size_t column = about ? attn_table_find(about, "baseline") : SIZE_MAX;
+    const struct attn_cell cell = column < SIZE_MAX ? attn_table_cell(about, 0, column)
+                                                    : attn_cell_string(baselines[args->baseline]);
+
+    snprintf(words, ATTN_VIEW_WORDS_SIZE, "%s",
+             args->baseline != ATTN_BASELINE_GIVEN ? "the default"
+             : given->image                        ? "another picture"
+                                                   : "another text");
+    if (given->text && given->n_text <= MOST_BASELINE)
+        snprintf(words, ATTN_VIEW_WORDS_SIZE, "'%.*s'", (int)given->n_text, given->text);
+    for (size_t i = 0; i < ATTN_N_BASELINE; i++)
+        if (kinds[i] && attn_cell_word(&cell, baselines[i]) == 0)
+            snprintf(words, ATTN_VIEW_WORDS_SIZE, "%s", kinds[i]);
+}
+
+/* Whether TABLE, which may be NULL, is about a picture: then it has [CLS] and patches without ids.
+ */
+static bool is_of_patches(const struct attn_table *table)
+{
+    return table && attn_table_n_row(table) > 0 &&
+           attn_table_cell(table, 0, attn_table_find_role(table, ATTN_ROLE_ID)).type ==
+               ATTN_VALUE_MISSING &&
+           attn_table_cell(table, 0, attn_table_find_role(table, ATTN_ROLE_TOKEN)).type !=
+               ATTN_VALUE_MISSING;
+}
+
+/* Whether TABLE, which may be NULL, begins with a token of a source. */
+static bool has_source(const struct attn_table *table)
+{
+    struct attn_cell part;
+
+    if (!table)
+        return false;
+    part = attn_table_cell(table, 0, attn_table_find_role(table, ATTN_ROLE_PART));
+    return attn_cell_word(&part, "source") == 0;
+}
+
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    static const char *const methods[ATTN_N_ATTRIBUTE_METHOD] = {
+        [ATTN_ATTRIBUTE_SALIENCY] = "saliency",
+        [ATTN_ATTRIBUTE_GRAD_X_INPUT] = "gradient x input",
+        [ATTN_ATTRIBUTE_IG] = "integrated gradients, baseline: ",
+        [ATTN_ATTRIBUTE_ATTNLRP] = "AttnLRP",
+        [ATTN_ATTRIBUTE_RELP] = "RelP",
+        [ATTN_ATTRIBUTE_RELEVANCE] = "attention x gradient, through all layers",
+        [ATTN_ATTRIBUTE_RELEVANCE_NORM] = "attention x gradient, normalized"};
+    const struct attn_attribute_args *args = given;
+    const bool is_relevance =
+        args->method == ATTN_ATTRIBUTE_RELEVANCE || args->method == ATTN_ATTRIBUTE_RELEVANCE_NORM;
+    const bool is_of_source = args->n_target > 0 && has_source(drawn->table);
+    struct attn_table_view *view = &drawn->picture->view;
+    char baseline[ATTN_VIEW_WORDS_SIZE] = "";
+
+    if (args->method == ATTN_ATTRIBUTE_IG)
+        name_baseline(args, drawn->table, baseline);
+    attn_drawn_ask(drawn, "of each %s%s (%s%.*s)",
+                   args->merges_words            ? "word"
+                   : is_of_patches(drawn->table) ? "patch"
+                                                 : "token",
+                   is_of_source ? " of the source" : "", methods[args->method], MOST_BASELINE + 2,
+                   baseline);
+    view->quantity = args->method == ATTN_ATTRIBUTE_SALIENCY ? "length of the gradient of @"
+                     : is_relevance                          ? "relevance for @"
+                                                             : "part of @";
+    if (args->study) /* items may differ in their tokens */
+        view->figure = ATTN_FIGURE_BARS;
+    if (args->n_target == 0)
+        return;
+    view->only = is_of_source ? "source" : NULL;
+    drawn->answer.target = "token"; /* each in turn */
+}
+
 /* Saliency is a length, and relevance drops what is below 0: both have no sign. */
 static bool shows(const void *state, size_t column)
 {
@@ -809,6 +908,8 @@ const struct attn_experiment attn_attribute_tokens = {
     .name = "attribution",
     .columns = columns,
     .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
     .needs_output = true,
     .refuses_edits = true,
     .state_size = sizeof(struct attribution),
@@ -819,6 +920,7 @@ const struct attn_experiment attn_attribute_tokens = {
     .check = attn_attribute_check,
     .prepare = prepare,
     .shows = shows,
+    .draw = draw,
     .ask = ask,
     .release = release,
 };

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
+#include "experiment/questions_internal.h"
 #include "study/frame.h"
 #include "study/trial.h"
 #include "trace/trace_internal.h"
@@ -349,6 +350,23 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return check_source(diff, err);
 }
 
+static const struct attn_table_view views[] = {
+    {ATTN_VIEW_OF(LAYER, HEAD, TV_MEAN), .asked = "between the patterns of each head"},
+};
+
+/* Names both texts. */
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    const struct attn_diff_args *args = given;
+    const struct attn_input *a = drawn->request ? &drawn->request->input : NULL;
+    const struct attn_input *b = args->request ? &args->request->input : NULL;
+
+    if (args->study || !a || !b || !a->text || !b->text ||
+        (a->n_text == b->n_text && memcmp(a->text, b->text, a->n_text) == 0))
+        return;
+    attn_drawn_name_pair(drawn, "A", "B", b);
+}
+
 /* The query of the largest difference has no mean over items. */
 static bool shows(const void *state, size_t column)
 {
@@ -400,10 +418,12 @@ static enum attn_status take_item(void *args, struct attn_request *request,
     return ATTN_OK;
 }
 
-static const struct attn_experiment experiment = {
+const struct attn_experiment attn_diff_experiment = {
     .name = "diff",
     .columns = columns,
     .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
     .state_size = sizeof(struct diff),
     .sum_size = sizeof(struct attn_diff_sum),
     .study = offsetof(struct attn_diff_args, study),
@@ -412,6 +432,7 @@ static const struct attn_experiment experiment = {
     .choose = choose,
     .prepare = prepare,
     .shows = shows,
+    .draw = draw,
     .ask = ask,
 };
 
@@ -422,5 +443,5 @@ enum attn_status attn_diff(struct attn_host *host, const struct attn_request *re
     struct attn_diff_args args = ATTN_DIFF_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
 
-    return attn_experiment_perform(&experiment, &inquiry, err);
+    return attn_experiment_perform(&attn_diff_experiment, &inquiry, err);
 }

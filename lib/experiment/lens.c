@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
+#include "experiment/questions_internal.h"
 #include "forward/session_internal.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
@@ -246,6 +247,70 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
+
+static const struct attn_table_view views[] = {
+    /* of heads, of one text and of many */
+    {ATTN_VIEW_OF(LAYER, HEAD, LOGIT), .detail = ATTN_ROLE_POSITION, .cells = ATTN_ROLE_TOKEN},
+    {ATTN_VIEW_OF(LAYER, HEAD, LOGIT)},
+    /* of the stream: of one text, of many, of a target in many */
+    {ATTN_VIEW_OF(LAYER, POSITION, PROB), .detail = ATTN_ROLE_SITE, .cells = ATTN_ROLE_TOKEN,
+     .traits = ATTN_VIEW_STREAM},
+    {ATTN_VIEW_OF(LAYER, PLACE, PROB), .detail = ATTN_ROLE_SITE, .traits = ATTN_VIEW_STREAM},
+    {ATTN_VIEW_OF(LAYER, SITE, PROB), .traits = ATTN_VIEW_STREAM},
+};
+
+/* Whether rows have one position, or none; without a table, whether one is asked for. */
+static bool has_one_position(const struct attn_drawn *drawn)
+{
+    const struct attn_table *table = drawn->table;
+    const size_t position = table ? attn_table_find_role(table, ATTN_ROLE_POSITION) : SIZE_MAX;
+
+    if (!table)
+        return drawn->request && !drawn->request->selection.queries;
+    for (size_t i = 1; position < SIZE_MAX && i < attn_table_n_row(table); i++)
+        if (attn_table_cell(table, i, position).integer !=
+            attn_table_cell(table, 0, position).integer)
+            return false;
+    return true;
+}
+
+/* Whether the first row of TABLE has no probability: a score has none. */
+static bool lacks_probability(const struct attn_table *table)
+{
+    const size_t prob = attn_table_find(table, columns[PROB].name);
+
+    return prob < SIZE_MAX && attn_table_n_row(table) > 0 &&
+           attn_table_cell(table, 0, prob).type == ATTN_VALUE_MISSING;
+}
+
+/* Each item has a target of its own, and a classifier may have one label. */
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    static const char *const quantities[2][2] = {
+        {"probability of the most probable token", "probability of the target"},
+        {"logit of the most probable token", "logit of the target"}};
+    const struct attn_lens_args *args = given;
+    const struct attn_table *table = drawn->table;
+    const bool has_items = attn_study_is_of_items(args->study);
+    const bool is_given = args->answer.target || args->answer.target_id;
+    const bool has_target = is_given || has_items ||
+                            (table && attn_table_find_role(table, ATTN_ROLE_PLACE) == SIZE_MAX);
+    const bool has_foil = args->answer.foil || args->answer.foil_id;
+    struct attn_table_view *view = &drawn->picture->view;
+
+    drawn->has_answer = is_given;
+    drawn->answer.metric = has_foil            ? ATTN_ANSWER_LOGIT_DIFF
+                           : args->reads_heads ? ATTN_ANSWER_LOGIT
+                                               : ATTN_ANSWER_PROB;
+    view->asked = args->reads_heads ? "by what each head adds alone" : "read after each layer";
+    view->quantity = has_target && !has_items ? "@" : quantities[args->reads_heads][has_items];
+    if (has_foil && !has_items)
+        view->values = ATTN_TABLE_COLUMN(LOGIT_DIFF);
+    else if (table && lacks_probability(table))
+        view->values = ATTN_TABLE_COLUMN(LOGIT);
+    if (!args->reads_heads && has_target && (args->study || has_one_position(drawn)))
+        view->figure = ATTN_FIGURE_CURVE; /* one number a layer */
+}
 
 static bool shows(const void *state, size_t column)
 {
@@ -517,10 +582,12 @@ static enum attn_status take_item(void *args, struct attn_request *request,
     return ATTN_OK;
 }
 
-static const struct attn_experiment experiment = {
+const struct attn_experiment attn_lens_experiment = {
     .name = "lens",
     .columns = columns,
     .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
     .needs_output = true,
     .state_size = sizeof(struct lens),
     .takes_texts = true,
@@ -532,6 +599,7 @@ static const struct attn_experiment experiment = {
     .choose = choose,
     .prepare = prepare,
     .shows = shows,
+    .draw = draw,
     .ask = ask,
 };
 
@@ -542,7 +610,7 @@ enum attn_status attn_lens(struct attn_host *host, const struct attn_request *re
     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
 
-    return attn_experiment_perform(&experiment, &inquiry, err);
+    return attn_experiment_perform(&attn_lens_experiment, &inquiry, err);
 }
 
 /* --- The lens over a table ---------------------------------------------------------------------

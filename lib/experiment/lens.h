@@ -56,8 +56,8 @@ ATTN_API enum attn_status attn_lens(struct attn_host *host, const struct attn_re
                                     struct attn_error *err);
 
 /* Reads the best token of each layer at the positions that the columns of queries and keys of TABLE
- * name, and in a short text at those between: for struct attn_table_grid. The caller owns *lens,
- * which is NULL if the model's answer reads several positions at once. */
+ * name, and in a short text at those between: for struct attn_table_picture. The caller owns
+ * *lens, which is NULL if the model's answer reads several positions at once. */
 ATTN_API enum attn_status attn_lens_over(struct attn_host *host, const struct attn_request *request,
                                          const struct attn_table *table, struct attn_table **lens,
                                          struct attn_error *err);

@@ -9,6 +9,8 @@
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
 #include "experiment/patch_internal.h"
+#include "experiment/questions_internal.h"
+#include "figures/table_view_internal.h"
 #include "input/position.h"
 #include "study/significance.h"
 #include "trace/trace_internal.h"
@@ -571,6 +573,43 @@ static enum attn_status derive(const void *given, const struct attn_fold_means *
 
 /* --- The table -------------------------------------------------------------------------------- */
 
+/* A column for each position, place, head or neuron; with both a row for each head or neuron. */
+static const struct attn_table_view views[] = {
+    {ATTN_VIEW_OF(LAYER, POSITION, EFFECT), .detail = ATTN_ROLE_HEAD},
+    {ATTN_VIEW_OF(LAYER, POSITION, EFFECT), .detail = ATTN_ROLE_KV_HEAD},
+    {ATTN_VIEW_OF(LAYER, POSITION, EFFECT), .detail = ATTN_ROLE_NEURON},
+    {ATTN_VIEW_OF(LAYER, POSITION, EFFECT)},
+    {ATTN_VIEW_OF(LAYER, HEAD, EFFECT)},
+    {ATTN_VIEW_OF(LAYER, KV_HEAD, EFFECT)},
+    {ATTN_VIEW_OF(LAYER, NEURON, EFFECT)},
+};
+
+/* Items have no pair of texts, but a mean, and tokens where all of them agree. */
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    static const char *const quantities[2][2] = {
+        {"share of @ restored", "share of @ lost"},
+        {"estimated share of @ restored", "estimated share of @ lost"}};
+    const struct attn_patch_args *args = given;
+    const bool is_estimated = args->method != ATTN_PATCH_EXACT;
+    struct attn_table_view *view = &drawn->picture->view;
+    const size_t column =
+        drawn->table ? attn_table_view_find(drawn->table, view->columns) : SIZE_MAX;
+
+    attn_drawn_ask(drawn, "by%s %s of each %s%s", is_estimated ? " patching" : "",
+                   args->site ? args->site : "resid_pre", view->detail > 0 ? "head and " : "",
+                   column < SIZE_MAX ? attn_table_column(drawn->table, column)->name : "place");
+    view->quantity = quantities[is_estimated][args->is_to_noise];
+    if (is_estimated)
+        view->values = ATTN_TABLE_COLUMN(ESTIMATE);
+    else if (args->n_place == 0 && (args->corrupted.image || args->corrupted.pixels))
+        view->figure = ATTN_FIGURE_PATCHES; /* by position */
+    if (!args->study)
+        attn_drawn_name_pair(drawn, "clean", "corrupted", &args->corrupted);
+    else if (args->n_place == 0)
+        view->texts = ATTN_ROLE_TOKEN;
+}
+
 static bool shows(const void *state, size_t column)
 {
     const struct attn_patching *patch = state;
@@ -737,10 +776,12 @@ static void release(void *state)
     attn_free(patch->sums.values);
 }
 
-static const struct attn_experiment experiment = {
+const struct attn_experiment attn_patch_experiment = {
     .name = "patch",
     .columns = columns,
     .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
     .needs_output = true,
     .state_size = sizeof(struct attn_patching),
     .sum_size = sizeof(struct attn_patch_sum),
@@ -758,6 +799,7 @@ static const struct attn_experiment experiment = {
     .choose = choose,
     .prepare = prepare,
     .shows = shows,
+    .draw = draw,
     .ask = ask,
     .release = release,
 };
@@ -796,7 +838,7 @@ enum attn_status attn_patch(struct attn_host *host, const struct attn_request *r
 {
     struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
-    struct attn_experiment asked = experiment;
+    struct attn_experiment asked = attn_patch_experiment;
     struct attn_column estimated[N_COLUMN];
 
     (void)attn_options_read(given, &args, NULL); /* the inquiry reports its failure */

@@ -9,6 +9,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "edits/intervention_internal.h"
+#include "experiment/questions_internal.h"
 #include "input/image_input.h"
 #include "input/position.h"
 #include "kernels/kernels.h"
@@ -461,6 +462,21 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return attn_frame_memory(frame, err);
 }
 
+/* Many texts have no tokens in common, and no picture. */
+static const struct attn_table_view views[] = {
+    {ATTN_VIEW_OF(POSITION, POSITION, BITS), .texts = ATTN_ROLE_TOKEN,
+     .figure = ATTN_FIGURE_TOKENS},
+};
+
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    const struct attn_score_args *args = given;
+
+    drawn->picture->view.asked = args->merges_words ? "of each word" : "of each token";
+    if (args->study)
+        drawn->picture->view = (struct attn_table_view){.rows = 0};
+}
+
 static bool shows(const void *state, size_t column)
 {
     const struct scoring *scoring = state;
@@ -514,14 +530,18 @@ static const struct attn_experiment of_texts = {
     .name = "score",
     .columns = columns,
     .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
     .state_size = sizeof(struct scoring),
     .sum_size = sizeof(struct attn_score_sum),
     .study = offsetof(struct attn_score_args, study),
+    .answer = offsetof(struct attn_score_args, answer),
     .takes_texts = true,
     .makes_runs = true,
     .check = check_args,
     .prepare = prepare,
     .shows = shows,
+    .draw = draw,
     .ask = ask,
     .release = release,
 };
@@ -923,6 +943,13 @@ static unsigned pairs_of_items(const void *args)
     return ATTN_ITEM_BIT(SINGLE) | ATTN_ITEM_BIT(GOOD_BAD);
 }
 
+/* A bar for each group: how often the model is right, or without targets the surprisal. */
+static const struct attn_table_view item_views[] = {
+    {ATTN_VIEW_OF(COUNT, COUNT, ITEM_RIGHT), .figure = ATTN_FIGURE_BARS,
+     .traits = ATTN_VIEW_GROUPS},
+    {ATTN_VIEW_OF(COUNT, COUNT, ITEM_BITS), .figure = ATTN_FIGURE_BARS, .traits = ATTN_VIEW_GROUPS},
+};
+
 static bool shows_of_items(const void *state, size_t column)
 {
     const enum item_question question = ((const struct item_scoring *)state)->question;
@@ -967,6 +994,8 @@ static const struct attn_experiment of_items = {
     .name = "score",
     .columns = item_columns,
     .n_column = N_ITEM_COLUMN,
+    .views = item_views,
+    .n_view = sizeof item_views / sizeof *item_views,
     .state_size = sizeof(struct item_scoring),
     .sum_size = sizeof(struct attn_score_sum),
     .study = offsetof(struct attn_score_args, study),
@@ -979,15 +1008,20 @@ static const struct attn_experiment of_items = {
     .ask = ask_items,
 };
 
+const struct attn_experiment *attn_score_experiment(const void *given)
+{
+    const struct attn_score_args *args = given;
+
+    return attn_study_is_of_items(args->study) ? &of_items : &of_texts;
+}
+
 enum attn_status attn_score(struct attn_host *host, const struct attn_request *request,
                             const struct attn_score_args *given, struct attn_table **table,
                             struct attn_score_sum *sum, struct attn_error *err)
 {
-    struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT, peeked = ATTN_SCORE_ARGS_DEFAULT;
+    struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
-    struct attn_error unseen = {0}; /* the inquiry reports it */
-    const bool has_items = attn_options_read(given, &peeked, &unseen) == ATTN_OK &&
-                           attn_study_is_of_items(peeked.study);
 
-    return attn_experiment_perform(has_items ? &of_items : &of_texts, &inquiry, err);
+    (void)attn_options_read(given, &args, NULL); /* the inquiry reports its failure */
+    return attn_experiment_perform(attn_score_experiment(&args), &inquiry, err);
 }

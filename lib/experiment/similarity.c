@@ -9,6 +9,7 @@
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "capture/capture_internal.h"
+#include "experiment/questions_internal.h"
 #include "study/frame.h"
 #include "study/trial.h"
 
@@ -124,7 +125,7 @@ static int by_likeness(const void *x, const void *y)
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-enum { N_COLUMN = 9 };
+enum { JS = 8, N_COLUMN }; /* those of both heads come before */
 
 static const struct attn_column columns[N_COLUMN] = {
     ATTN_COLUMN_STACK("stack"),
@@ -135,7 +136,7 @@ static const struct attn_column columns[N_COLUMN] = {
     ATTN_COLUMN_OF(OTHER_LAYER, "other_layer", INTEGER),
     ATTN_COLUMN_OF(OTHER_HEAD, "other_head", INTEGER),
     ATTN_COLUMN_OF(OTHER_NUMBER, "other_number", INTEGER),
-    ATTN_COLUMN_QUANTITY("js", 4, "nats", POSITIVE, "Jensen-Shannon divergence"),
+    [JS] = ATTN_COLUMN_QUANTITY("js", 4, "nats", POSITIVE, "Jensen-Shannon divergence"),
 };
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -169,10 +170,17 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-static const struct attn_experiment experiment = {
+static const struct attn_table_view views[] = {
+    {ATTN_VIEW_OF(NUMBER, OTHER_NUMBER, JS), .traits = ATTN_VIEW_PAIRS,
+     .asked = "of the patterns of two heads"},
+};
+
+const struct attn_experiment attn_similarity_experiment = {
     .name = "similarity",
     .columns = columns,
     .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
     .state_size = sizeof(struct similarity),
     .choose = choose,
     .prepare = prepare,
@@ -184,5 +192,5 @@ enum attn_status attn_similarity(struct attn_host *host, const struct attn_reque
 {
     const struct attn_inquiry inquiry = {host, request, NULL, &n_most, table, NULL};
 
-    return attn_experiment_perform(&experiment, &inquiry, err);
+    return attn_experiment_perform(&attn_similarity_experiment, &inquiry, err);
 }

@@ -11,6 +11,7 @@
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
 #include "experiment/ablate.h"
+#include "experiment/questions_internal.h"
 #include "experiment/word_pairs.h"
 #include "input/encoder.h"
 #include "run/many.h"
@@ -480,6 +481,50 @@ static bool is_count(int column)
     return column > KV_HEAD && columns[column].type == ATTN_VALUE_INTEGER;
 }
 
+static const struct attn_table_view views[] = {
+    {.rows = ATTN_ROLE_LAYER,
+     .columns = ATTN_ROLE_HEAD,
+     .traits = ATTN_VIEW_SORTED,
+     .asked = "in each head"},
+};
+
+/* The column that is drawn: that of the sort, or what was asked for beside the measures, or the
+ * first measure that was chosen. N_COLUMN: another column of the table, by which it is sorted. */
+static int find_drawn(const struct attn_survey_args *args)
+{
+    int column = 0;
+
+    if (args->sort) {
+        const size_t n = strcspn(args->sort, ":");
+
+        while (column < N_COLUMN && (strlen(columns[column].name) != n ||
+                                     strncmp(columns[column].name, args->sort, n) != 0))
+            column++;
+        return column;
+    }
+    if (args->has_effect || args->from || args->pattern)
+        return args->has_effect ? CHANGE : args->from ? WEIGHT : MUL;
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if (args->measures & ATTN_MEASURE_BIT(m))
+            return column_of[m];
+    return column_of[args->has_probe ? ATTN_MEASURE_INDUCTION : ATTN_MEASURE_ENTROPY_NORM];
+}
+
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    const struct attn_survey_args *args = given;
+    const int column = find_drawn(args);
+    struct attn_table_view *view = &drawn->picture->view;
+
+    drawn->has_answer = args->has_effect;
+    view->values = column < N_COLUMN ? ATTN_TABLE_COLUMN(column) : 0;
+    if (column == CHANGE && args->has_effect)
+        view->asked = "without each head";
+    if (column == WEIGHT && args->from && args->to && !attn_study_is_of_items(args->study) &&
+        !attn_drawn_ask(drawn, "from %s to %s in each head", args->from, args->to))
+        view->asked = views[0].asked; /* they are too long */
+}
+
 static bool shows(const void *state, size_t column)
 {
     const struct survey *survey = state;
@@ -846,10 +891,12 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-static const struct attn_experiment experiment = {
+const struct attn_experiment attn_survey_experiment = {
     .name = "heads",
     .columns = columns,
     .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
     .state_size = sizeof(struct survey),
     .takes_texts = true,
     .sort = offsetof(struct attn_survey_args, sort),
@@ -862,6 +909,7 @@ static const struct attn_experiment experiment = {
     .derive = find_types,
     .prepare = prepare,
     .shows = shows,
+    .draw = draw,
     .ask = ask,
 };
 
@@ -878,12 +926,12 @@ static enum attn_status survey_alone(struct attn_host *host, const struct attn_r
                                      const struct attn_survey_args *args,
                                      struct attn_study_answer *answer, struct attn_error *err)
 {
-    struct attn_experiment of_item = experiment;
+    struct attn_experiment of_item = attn_survey_experiment;
     struct attn_survey_args defaults = ATTN_SURVEY_ARGS_DEFAULT;
     struct attn_study_answer beside = {.table = NULL};
     const struct attn_inquiry inquiry = {host, request, args, &defaults, &answer->table, &beside};
 
-    of_item.plan = &experiment; /* it is an item */
+    of_item.plan = &attn_survey_experiment; /* it is an item */
     of_item.sum_size = sizeof beside;
     of_item.ask = ask_alone;
     ATTN_TRY(attn_experiment_perform(&of_item, &inquiry, err));
@@ -899,5 +947,5 @@ enum attn_status attn_survey(struct attn_host *host, const struct attn_request *
     struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
 
-    return attn_experiment_perform(&experiment, &inquiry, err);
+    return attn_experiment_perform(&attn_survey_experiment, &inquiry, err);
 }

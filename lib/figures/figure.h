@@ -20,17 +20,11 @@
 #include "base/table.h"
 #include "encode/shapes.h"
 #include "figures/levels.h"
+#include "writers/picture.h"
 #include "writers/token_text.h"
 
 struct attn_figure_axis; /* figure_internal.h */
 struct attn_head_kind;   /* analysis/head_kind.h */
-
-/* A text that numbers are of. Borrowed. */
-struct attn_figure_text {
-    const char *name; /* "clean", which stands before it; or NULL */
-    const char *text; /* [n]; or NULL */
-    size_t n;
-};
 
 /* Cells of patterns and MLPs that cause an answer, rows of a table. Borrowed. */
 struct attn_figure_causes {

@@ -256,6 +256,16 @@ static size_t height_read(const struct attn_table *lens, size_t i)
                                                       : 0;
 }
 
+/* The column of probabilities in LENS: the first of shares. */
+static size_t find_probability(const struct attn_table *lens)
+{
+    size_t i = 0;
+
+    while (i < attn_table_n_column(lens) && attn_table_column(lens, i)->range != ATTN_RANGE_SHARE)
+        i++;
+    return i;
+}
+
 /* The best tokens of the lens at each place, where they differ from those below; faint if they have
  * less than half of the probability. */
 static void add_lens(struct attn_figure_pen *pen, struct causes_layout *layout, size_t place)
@@ -263,7 +273,7 @@ static void add_lens(struct attn_figure_pen *pen, struct causes_layout *layout, 
     const struct attn_table *lens = layout->given->lens;
     const double most = (layout->pitch - (pen->is_printed ? 2 : 0)) / NAME;
     const size_t positions = attn_table_find_role(lens, ATTN_ROLE_POSITION);
-    const size_t prob = attn_table_find(lens, "prob");
+    const size_t prob = find_probability(lens);
     struct attn_shape_text at = {.x = x_of(layout, place)};
     struct attn_cell below = {0};
 

@@ -38,12 +38,19 @@ struct table_axis {
     bool *begins;    /* [axis.n] owns; of pairs */
 };
 
+/* The columns of a view in a table, or SIZE_MAX. */
+struct view_columns {
+    size_t rows, detail, columns, texts, values, cells;
+};
+
 /* It is not to be copied. */
 struct table_cells {
+    struct view_columns of; /* the columns of the table that the view names */
     struct attn_figure_grid figure;
     struct attn_table_words words;
-    struct attn_buffer quantity; /* with its unit */
-    struct attn_buffer both;     /* "position: clean/corrupted", where labels are of two texts */
+    struct attn_buffer quantity;  /* with its unit */
+    struct attn_buffer both;      /* "position: clean/corrupted", where labels are of two texts */
+    struct attn_buffer joined[2]; /* texts with the second text of the input */
     struct table_axis rows, columns, groups;
     struct attn_token_texts texts;            /* of the cells */
     struct attn_token_texts tokens[N_TOKENS]; /* of the runs, if their positions are drawn */
@@ -69,13 +76,15 @@ static enum attn_status create_axis(struct table_axis *axis, size_t n_row, size_
     return ATTN_OK;
 }
 
-/* Reads the tokens of the runs of GRID. */
-static enum attn_status init_tokens(struct table_cells *cells, const struct attn_table_grid *grid,
+/* Reads the tokens of the runs of PICTURE. */
+static enum attn_status init_tokens(struct table_cells *cells,
+                                    const struct attn_table_picture *picture,
                                     struct attn_error *err)
 {
-    ATTN_TRY(attn_token_labels_init(cells->tokens, grid->run, err));
-    return grid->other_run ? attn_token_labels_init(cells->tokens + OTHER, grid->other_run, err)
-                           : ATTN_OK;
+    ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
+    return picture->other_run
+               ? attn_token_labels_init(cells->tokens + OTHER, picture->other_run, err)
+               : ATTN_OK;
 }
 
 /* --- Columns of the table ------------------------------------------------------------------ */
@@ -86,29 +95,93 @@ static bool is_drawn(const struct attn_column *column)
            column->type == ATTN_VALUE_BOOLEAN;
 }
 
-/* The column of numbers, which is not one of those that lay them out. */
-static enum attn_status find_values(const struct attn_table *table,
-                                    const struct attn_table_grid *grid, size_t *column,
-                                    struct attn_error *err)
+size_t attn_table_view_find(const struct attn_table *table, unsigned column)
+{
+    const size_t first = ATTN_TABLE_COLUMN(0);
+
+    if (column == 0)
+        return SIZE_MAX;
+    if (column < first)
+        return attn_table_find_role(table, (enum attn_column_role)column);
+    return column - first < attn_table_n_column(table) ? column - first : SIZE_MAX;
+}
+
+static struct view_columns find_columns(const struct attn_table *table,
+                                        const struct attn_table_view *view)
+{
+    return (struct view_columns){.rows = attn_table_view_find(table, view->rows),
+                                 .detail = attn_table_view_find(table, view->detail),
+                                 .columns = attn_table_view_find(table, view->columns),
+                                 .texts = attn_table_view_find(table, view->texts),
+                                 .values = attn_table_view_find(table, view->values),
+                                 .cells = attn_table_view_find(table, view->cells)};
+}
+
+static enum attn_status check_sides(const struct view_columns *of, struct attn_error *err)
+{
+    return of->rows < SIZE_MAX && of->columns < SIZE_MAX
+               ? ATTN_OK
+               : attn_error_set(err, ATTN_INVALID, "the table lacks a column to be drawn by");
+}
+
+static const char *name_of(const struct attn_table *table, size_t column)
+{
+    return attn_table_column(table, column)->name;
+}
+
+/* Whether COLUMN has numbers, and is not one of those that lay them out. */
+static bool is_value(const struct attn_table *table, const struct view_columns *of, size_t column)
+{
+    return column < SIZE_MAX && column != of->rows && column != of->columns &&
+           is_drawn(attn_table_column(table, column));
+}
+
+/* Refuses the column NAME unless COLUMN, its place, can be drawn. */
+static enum attn_status check_values(const struct attn_table *table, const struct view_columns *of,
+                                     size_t column, const char *name, struct attn_error *err)
 {
     struct attn_buffer names = {0};
 
-    *column = attn_table_find(table, grid->values);
-    if (*column != SIZE_MAX && is_drawn(attn_table_column(table, *column)) &&
-        strcmp(grid->values, grid->rows) != 0 && strcmp(grid->values, grid->columns) != 0)
+    if (is_value(table, of, column))
         return ATTN_OK;
-    for (size_t i = 0; i < attn_table_n_column(table); i++) {
-        const struct attn_column *other = attn_table_column(table, i);
-
-        if (is_drawn(other) && strcmp(other->name, grid->rows) != 0 &&
-            strcmp(other->name, grid->columns) != 0)
-            attn_buffer_append_format(&names, "%s%s", names.size > 0 ? ", " : "", other->name);
-    }
+    for (size_t i = 0; i < attn_table_n_column(table); i++)
+        if (is_value(table, of, i))
+            attn_buffer_append_format(&names, "%s%s", names.size > 0 ? ", " : "",
+                                      name_of(table, i));
     attn_error_set(err, ATTN_INVALID,
                    "there is no column '%s' of numbers to draw, expected one of %s",
-                   attn_quote_string(grid->values).text, names.data ? names.data : "none");
+                   attn_quote_string(name).text, names.data ? names.data : "none");
     attn_buffer_release(&names);
     return ATTN_INVALID;
+}
+
+const struct attn_column *attn_table_picture_column(const struct attn_table_picture *picture,
+                                                    const struct attn_table *table)
+{
+    return attn_table_column(table, attn_table_view_find(table, picture->view.values));
+}
+
+enum attn_status attn_table_picture_show(struct attn_table_picture *picture,
+                                         const struct attn_table *table, const char *name,
+                                         struct attn_error *err)
+{
+    struct view_columns of;
+    size_t column;
+    enum attn_status status = ATTN_OK;
+
+    if (!attn_is_given(picture, "picture", err) || !attn_is_given(table, "table", err) ||
+        !attn_is_given(name, "name", err))
+        return ATTN_INVALID;
+    of = find_columns(table, &picture->view);
+    column = attn_table_find(table, name);
+    if (column == of.values && column < SIZE_MAX)
+        return ATTN_OK;
+    status = check_values(table, &of, column, name, err);
+    if (status == ATTN_OK) {
+        picture->view.values = ATTN_TABLE_COLUMN(column);
+        picture->view.quantity = NULL; /* it was of another */
+    }
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
 /* Whether COLUMN, which may be SIZE_MAX, has ROLE. */
@@ -195,7 +268,7 @@ struct axis_columns {
     struct attn_location first, last;  /* layers for parts without one, if has_layers */
     bool has_layers;
     bool is_stream;                    /* layers of a residual stream, of named places */
-    const char *parts, *inputs, *only; /* of struct attn_table_grid */
+    const char *parts, *inputs, *only; /* of struct attn_table_view */
     const struct attn_token_texts
         *tokens; /* [N_TOKENS] of both runs; NULL unless detail or else key is a position */
 };
@@ -481,11 +554,9 @@ static enum attn_status read_axis(const struct attn_table *table,
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 
-/* The column NAME, which may be NULL; SIZE_MAX if it is missing, or no row has a value. */
-static size_t texts_or_none(const struct attn_table *table, const char *name)
+/* COLUMN; SIZE_MAX if no row has a value. */
+static size_t texts_or_none(const struct attn_table *table, size_t column)
 {
-    const size_t column = attn_table_find(table, name);
-
     for (size_t i = 0; i < attn_table_n_row(table); i++)
         if (!is_missing(table, i, column))
             return column;
@@ -509,47 +580,46 @@ static void find_layers(const struct attn_table *table, struct axis_columns *row
 }
 
 static enum attn_status read_axes(const struct attn_table *table,
-                                  const struct attn_table_grid *grid, struct table_cells *cells,
-                                  struct attn_error *err)
+                                  const struct attn_table_picture *picture,
+                                  struct table_cells *cells, struct attn_error *err)
 {
-    const size_t positions = attn_table_find(table, grid->positions);
-    const size_t part = grid->parts ? attn_table_find_role(table, ATTN_ROLE_PART) : SIZE_MAX;
-    struct axis_columns rows = {.key = attn_table_find(table, grid->rows),
-                                .detail = attn_table_find(table, grid->detail),
+    const struct attn_table_view *view = &picture->view;
+    const struct attn_figure_text *texts = picture->texts;
+    const size_t part = view->parts ? attn_table_find_role(table, ATTN_ROLE_PART) : SIZE_MAX;
+    struct axis_columns rows = {.key = cells->of.rows,
+                                .detail = cells->of.detail,
                                 .texts = SIZE_MAX,
                                 .part = part,
-                                .inputs = grid->inputs,
-                                .only = grid->only};
-    struct axis_columns columns = {.key = attn_table_find(table, grid->columns),
+                                .inputs = view->inputs,
+                                .only = view->only};
+    struct axis_columns columns = {.key = cells->of.columns,
                                    .detail = SIZE_MAX,
                                    .query = SIZE_MAX,
-                                   .texts = texts_or_none(table, grid->texts),
+                                   .texts = texts_or_none(table, cells->of.texts),
                                    .part = part,
-                                   .parts = grid->parts,
-                                   .only = grid->only};
+                                   .parts = view->parts,
+                                   .only = view->only};
 
-    if (rows.key == SIZE_MAX || columns.key == SIZE_MAX)
-        return attn_error_set(err, ATTN_INVALID,
-                              "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
-                              grid->columns);
+    ATTN_TRY(check_sides(&cells->of, err));
     find_layers(table, &rows);
-    rows.is_stream = cells->is_printed && grid->is_stream;
+    rows.is_stream = cells->is_printed && (view->traits & ATTN_VIEW_STREAM) != 0;
     rows.query = has_role(table, rows.detail, ATTN_ROLE_HEAD)
                      ? attn_table_find_role(table, ATTN_ROLE_QUERY)
                      : SIZE_MAX;
-    if (grid->run && positions != SIZE_MAX) {
-        rows.tokens = positions == rows.detail ? cells->tokens : NULL;
-        columns.tokens = positions == columns.key ? cells->tokens : NULL;
-        ATTN_TRY(init_tokens(cells, grid, err));
+    if (picture->run) {
+        rows.tokens = has_role(table, rows.detail, ATTN_ROLE_POSITION) ? cells->tokens : NULL;
+        columns.tokens = has_role(table, columns.key, ATTN_ROLE_POSITION) ? cells->tokens : NULL;
+        if (rows.tokens || columns.tokens)
+            ATTN_TRY(init_tokens(cells, picture, err));
     }
     ATTN_TRY(read_axis(table, &rows, &columns, &cells->rows, err));
     ATTN_TRY(read_axis(table, &columns, &rows, &cells->columns, err));
     if (cells->rows.axis.n == 0)
-        return attn_error_set(err, ATTN_INVALID, "the table has no %s and %s to draw", grid->rows,
-                              grid->columns);
-    if (columns.tokens && grid->other_run && grid->text_name && grid->other_name) {
-        attn_buffer_append_format(&cells->both, "%s: %s/%s", grid->columns, grid->text_name,
-                                  grid->other_name);
+        return attn_error_set(err, ATTN_INVALID, "the table has no %s and %s to draw",
+                              name_of(table, rows.key), name_of(table, columns.key));
+    if (columns.tokens && picture->other_run && texts[0].name && texts[1].name) {
+        attn_buffer_append_format(&cells->both, "%s: %s/%s", name_of(table, columns.key),
+                                  texts[0].name, texts[1].name);
         if (!attn_buffer_string(&cells->both))
             return attn_buffer_check(&cells->both, err);
         cells->columns.axis.title = cells->both.data;
@@ -575,20 +645,21 @@ static void append_quantity(struct attn_buffer *out, const char *quantity, const
 }
 
 void attn_table_words_find(struct attn_table_words *words, const struct attn_column *column,
-                           const struct attn_table_grid *grid)
+                           const struct attn_table_picture *picture)
 {
-    const char *quantity = grid->quantity ? grid->quantity : column->quantity;
+    const struct attn_table_view *view = &picture->view;
+    const char *quantity = view->quantity ? view->quantity : column->quantity;
     size_t n;
 
     if (!quantity)
         return;
-    append_quantity(&words->bytes, quantity, grid->answer);
+    append_quantity(&words->bytes, quantity, picture->answer);
     attn_buffer_append_char(&words->bytes, '\0');
     n = words->bytes.size;
-    append_quantity(&words->bytes, quantity, grid->answer);
-    if (grid->asked) {
+    append_quantity(&words->bytes, quantity, picture->answer);
+    if (view->asked) {
         attn_buffer_append_char(&words->bytes, ' ');
-        attn_escape_append(&words->bytes, grid->asked, strlen(grid->asked));
+        attn_escape_append(&words->bytes, view->asked, strlen(view->asked));
     }
     if (!attn_buffer_string(&words->bytes))
         return;
@@ -603,12 +674,12 @@ void attn_table_words_release(struct attn_table_words *words)
 
 /* Makes the words for the numbers. */
 static enum attn_status find_words(const struct attn_column *column,
-                                   const struct attn_table_grid *grid, struct table_cells *cells,
-                                   struct attn_error *err)
+                                   const struct attn_table_picture *picture,
+                                   struct table_cells *cells, struct attn_error *err)
 {
     struct attn_table_words *words = &cells->words;
 
-    attn_table_words_find(words, column, grid);
+    attn_table_words_find(words, column, picture);
     ATTN_TRY(attn_buffer_check(&words->bytes, err));
     attn_buffer_append_string(&cells->quantity, words->quantity ? words->quantity : column->name);
     if (column->unit || cells->figure.is_share)
@@ -663,9 +734,10 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
 
 /* Puts each row of the table into its cell, in the rows of its group, and its number into PLACED
  * [cells]. Notes the share that is shown if the table has one sum of all parts. */
-static void place_rows(const struct attn_table *table, const struct attn_table_grid *grid,
-                       size_t values, struct table_cells *cells, size_t *placed)
+static void place_rows(const struct attn_table *table, const struct attn_table_picture *picture,
+                       struct table_cells *cells, size_t *placed)
 {
+    const size_t values = cells->of.values;
     const size_t n = cells->columns.axis.n;
     double shown = 0, sum = 0;
 
@@ -676,7 +748,7 @@ static void place_rows(const struct attn_table *table, const struct attn_table_g
         const size_t row = cells->rows.of_rows[i] + group * cells->rows.axis.n;
         const size_t at = cells->columns.of_rows[i];
 
-        if (grid->parts && grid->n_label == 0 && attn_table_total(table, i) == 0)
+        if (picture->view.parts && picture->n_label == 0 && attn_table_total(table, i) == 0)
             sum = (double)number_at(table, i, values);
         if (cells->rows.of_rows[i] == SIZE_MAX || at == SIZE_MAX || is_missing(table, i, values) ||
             placed[row * n + at] != SIZE_MAX)
@@ -693,20 +765,19 @@ static void place_rows(const struct attn_table *table, const struct attn_table_g
 }
 
 static enum attn_status read_cells(const struct attn_table *table,
-                                   const struct attn_table_grid *grid, size_t values,
+                                   const struct attn_table_picture *picture,
                                    struct table_cells *cells, struct attn_error *err)
 {
-    const size_t texts = attn_table_find(table, grid->cells);
     enum attn_status status = ATTN_OK;
     size_t n_row, *placed;
 
-    ATTN_TRY(read_axes(table, grid, cells, err));
+    ATTN_TRY(read_axes(table, picture, cells, err));
     n_row = cells->rows.axis.n * (cells->figure.groups ? cells->groups.texts.n : 1);
     ATTN_TRY(attn_level_matrix_create(n_row, cells->columns.axis.n, &cells->figure.matrix, err));
     ATTN_TRY(ATTN_ALLOC(placed, n_row * cells->columns.axis.n, err));
-    place_rows(table, grid, values, cells, placed);
-    if (texts != SIZE_MAX)
-        status = read_texts(table, texts, placed, cells, err);
+    place_rows(table, picture, cells, placed);
+    if (cells->of.cells != SIZE_MAX)
+        status = read_texts(table, cells->of.cells, placed, cells, err);
     attn_free(placed);
     return status;
 }
@@ -845,28 +916,26 @@ static enum attn_status find_pair_rows(const struct pairs *pairs, struct table_c
     return ATTN_OK;
 }
 
-static enum attn_status place_pairs(struct pairs *pairs, const struct attn_table_grid *grid,
-                                    size_t values, struct table_cells *cells,
-                                    struct attn_error *err)
+static enum attn_status place_pairs(struct pairs *pairs, bool is_clustered,
+                                    struct table_cells *cells, struct attn_error *err)
 {
     static const enum attn_column_role roles[2][2] = {
         {ATTN_ROLE_LAYER, ATTN_ROLE_HEAD}, {ATTN_ROLE_OTHER_LAYER, ATTN_ROLE_OTHER_HEAD}};
-
     for (int side = 0; side < 2; side++) {
         size_t *columns = pairs->columns[side];
 
-        columns[0] = attn_table_find(pairs->table, side == 0 ? grid->rows : grid->columns);
+        columns[0] = side == 0 ? cells->of.rows : cells->of.columns;
         columns[1] = attn_table_find_role(pairs->table, roles[side][0]);
         columns[2] = attn_table_find_role(pairs->table, roles[side][1]);
         if (columns[0] == SIZE_MAX || columns[1] == SIZE_MAX || columns[2] == SIZE_MAX)
             return attn_error_set(err, ATTN_INVALID, "the table is not one of pairs of heads");
     }
-    ATTN_TRY(read_pairs(pairs, values, err));
+    ATTN_TRY(read_pairs(pairs, cells->of.values, err));
     if (pairs->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the table has no pairs to draw");
-    ATTN_TRY(order_pairs(pairs, grid->is_clustered, err));
-    ATTN_TRY(name_pairs(pairs, grid->is_clustered, &cells->rows, err));
-    ATTN_TRY(name_pairs(pairs, grid->is_clustered, &cells->columns, err));
+    ATTN_TRY(order_pairs(pairs, is_clustered, err));
+    ATTN_TRY(name_pairs(pairs, is_clustered, &cells->rows, err));
+    ATTN_TRY(name_pairs(pairs, is_clustered, &cells->columns, err));
     ATTN_TRY(attn_level_matrix_create(pairs->n, pairs->n, &cells->figure.matrix, err));
     for (size_t i = 0; i < pairs->n * pairs->n; i++) {
         const size_t r = pairs->order[i / pairs->n], c = pairs->order[i % pairs->n];
@@ -879,11 +948,11 @@ static enum attn_status place_pairs(struct pairs *pairs, const struct attn_table
 }
 
 static enum attn_status read_pair_cells(const struct attn_table *table,
-                                        const struct attn_table_grid *grid, size_t values,
+                                        const struct attn_table_picture *picture,
                                         struct table_cells *cells, struct attn_error *err)
 {
     struct pairs pairs = {.table = table};
-    const enum attn_status status = place_pairs(&pairs, grid, values, cells, err);
+    const enum attn_status status = place_pairs(&pairs, picture->is_clustered, cells, err);
 
     attn_free(pairs.sides);
     attn_free(pairs.values);
@@ -943,13 +1012,14 @@ static size_t n_sharing(const struct attn_table *table, size_t n_head)
 }
 
 /* A cell a head: its letter on the hue of its kind. */
-static enum attn_status read_map(const struct attn_table *table, const struct attn_table_grid *grid,
+static enum attn_status read_map(const struct attn_table *table,
+                                 const struct attn_table_picture *picture,
                                  struct table_cells *cells, struct attn_error *err)
 {
     struct attn_token_texts *texts = &cells->texts;
     size_t n, *placed;
 
-    ATTN_TRY(read_axes(table, grid, cells, err));
+    ATTN_TRY(read_axes(table, picture, cells, err));
     ATTN_TRY(find_kinds(table, cells, err));
     n = cells->rows.axis.n * cells->columns.axis.n;
     ATTN_TRY(attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n,
@@ -1012,14 +1082,13 @@ static enum attn_status order_heads(const struct attn_level_matrix *matrix, size
 
 /* The patterns of all heads of the table, one below the other. */
 static enum attn_status read_poster(const struct attn_table *table,
-                                    const struct attn_table_grid *grid, struct table_cells *cells,
-                                    struct attn_error *err)
+                                    const struct attn_table_picture *picture,
+                                    struct table_cells *cells, struct attn_error *err)
 {
-    const size_t layers = attn_table_find(table, grid->rows);
-    const size_t heads = attn_table_find(table, grid->columns), n = attn_table_n_row(table);
+    const size_t layers = cells->of.rows, heads = cells->of.columns, n = attn_table_n_row(table);
     struct table_axis *rows = &cells->rows;
 
-    if (!grid->patterns)
+    if (!picture->patterns)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure poster`' needs the patterns of a run, which are not there");
     ATTN_TRY(find_kinds(table, cells, err));
@@ -1037,7 +1106,7 @@ static enum attn_status read_poster(const struct attn_table *table,
         rows->texts.ends[rows->texts.n++] = rows->texts.bytes.size;
         for (size_t query = 0; query < ATTN_PATTERN_SIDE; query++)
             for (size_t key = 0; key < ATTN_PATTERN_SIDE; key++) {
-                const float mean = attn_head_patterns_mean(grid->patterns, &at, query, key);
+                const float mean = attn_head_patterns_mean(picture->patterns, &at, query, key);
 
                 if (!isnan(mean))
                     attn_level_matrix_put(&cells->figure.matrix, i * ATTN_PATTERN_SIDE + query, key,
@@ -1057,11 +1126,12 @@ static enum attn_status read_poster(const struct attn_table *table,
 
 /* Columns that name a row of the table, or SIZE_MAX. */
 struct row_columns {
-    size_t rows, columns, detail, query, texts, part;
+    size_t rows, columns, detail, texts; /* of the view */
+    size_t query, part;
     size_t n_label;            /* leading columns by which rows are grouped */
     struct attn_location last; /* layer */
     bool has_totals; /* they are drawn beside the parts: the answer itself, not a change of it */
-    const struct attn_table_grid *grid;
+    unsigned traits; /* of the view */
     const struct attn_token_texts *tokens; /* [N_TOKENS] of both runs, or NULL */
 };
 
@@ -1099,7 +1169,7 @@ static void append_row_side(struct attn_buffer *out, const struct attn_table *ta
                             const struct row_columns *columns, size_t row, bool is_named)
 {
     if (is_named && !has_stacks(table, columns->rows))
-        attn_buffer_append_format(out, "%s ", columns->grid->rows);
+        attn_buffer_append_format(out, "%s ", name_of(table, columns->rows));
     append_cell(out, table, row, columns->rows);
     append_site(out, table, columns->detail, row);
 }
@@ -1128,7 +1198,7 @@ static void append_column_side(struct attn_buffer *out, const struct attn_table 
         append_other(out, token, n, &columns->tokens[OTHER], (size_t)cell.integer);
     } else if (cell.type != ATTN_VALUE_MISSING) {
         if (cell.type == ATTN_VALUE_INTEGER)
-            attn_buffer_append_format(out, "%s ", columns->grid->columns);
+            attn_buffer_append_format(out, "%s ", name_of(table, columns->columns));
         append_cell(out, table, row, columns->columns);
     } else if (columns->part != SIZE_MAX) {
         append_cell(out, table, row, columns->part);
@@ -1235,7 +1305,7 @@ static void append_place(struct attn_buffer *out, const struct attn_table *table
     struct attn_location at;
 
     read_layer(table, row, columns->rows, &at);
-    if (columns->grid->is_stream && append_stream(out, at, site, &columns->last))
+    if ((columns->traits & ATTN_VIEW_STREAM) != 0 && append_stream(out, at, site, &columns->last))
         return;
     append_row_side(out, table, columns, row, false);
     if (is_of_sites)
@@ -1247,7 +1317,6 @@ static void append_place(struct attn_buffer *out, const struct attn_table *table
 static void name_row(const struct attn_table *table, const struct row_columns *columns, size_t row,
                      bool is_curve, struct attn_buffer *group, struct attn_buffer *place)
 {
-    const struct attn_table_grid *grid = columns->grid;
     const bool is_by_position =
         columns->detail == SIZE_MAX && (has_role(table, columns->columns, ATTN_ROLE_POSITION) ||
                                         has_role(table, columns->columns, ATTN_ROLE_KEY));
@@ -1256,7 +1325,7 @@ static void name_row(const struct attn_table *table, const struct row_columns *c
     append_group(is_of_groups ? place : group, table, columns->n_label, row);
     if (is_of_groups)
         return;
-    if (!is_curve || grid->is_sequence) {
+    if (!is_curve || (columns->traits & ATTN_VIEW_SEQUENCE) != 0) {
         append_row(place, table, columns, row);
         return;
     }
@@ -1293,7 +1362,7 @@ static enum attn_status place_series(const struct attn_table *table,
     for (size_t i = 0; i < n_row; i++) {
         if (!columns->has_totals && attn_table_total(table, i) != SIZE_MAX)
             continue;
-        if (is_curve && !columns->grid->is_sequence &&
+        if (is_curve && (columns->traits & ATTN_VIEW_SEQUENCE) == 0 &&
             (is_missing(table, i, columns->rows) || is_missing(table, i, columns->columns)))
             continue;
         groups.one.size = places.one.size = 0;
@@ -1346,12 +1415,12 @@ static size_t column_with(const struct attn_table *table, const char *name, cons
 }
 
 /* Reads the interval of each number, or one standard error on either side. */
-static void read_errors(const struct attn_table *table, const struct attn_table_grid *grid,
-                        size_t values, struct table_cells *cells)
+static void read_errors(const struct attn_table *table, size_t values, struct table_cells *cells)
 {
-    const size_t low = column_with(table, grid->values, "_low");
-    const size_t high = column_with(table, grid->values, "_high");
-    const size_t se = column_with(table, grid->values, "_se");
+    const char *name = name_of(table, values);
+    const size_t low = column_with(table, name, "_low");
+    const size_t high = column_with(table, name, "_high");
+    const size_t se = column_with(table, name, "_se");
     const bool has_interval = low != SIZE_MAX && high != SIZE_MAX;
     const size_t n = cells->columns.texts.n;
 
@@ -1374,9 +1443,10 @@ static void read_errors(const struct attn_table *table, const struct attn_table_
 
 /* The table as groups and places. */
 static enum attn_status fill_series(const struct attn_table *table,
-                                    const struct row_columns *columns, size_t values, bool is_curve,
+                                    const struct row_columns *columns, bool is_curve,
                                     struct table_cells *cells, struct attn_error *err)
 {
+    const size_t values = cells->of.values;
     const size_t n_row = attn_table_n_row(table);
     size_t n;
 
@@ -1391,44 +1461,42 @@ static enum attn_status fill_series(const struct attn_table *table,
     for (size_t i = 0; i < n; i++)
         cells->lows[i] = cells->highs[i] = NAN;
     ATTN_TRY(put_series(table, values, n, cells, err));
-    read_errors(table, columns->grid, values, cells);
+    read_errors(table, values, cells);
     cells->rows.axis = series_axis(&cells->rows, "");
-    cells->columns.axis = series_axis(
-        &cells->columns, columns->grid->is_sequence ? columns->grid->columns : columns->grid->rows);
+    cells->columns.axis =
+        series_axis(&cells->columns,
+                    name_of(table, (columns->traits & ATTN_VIEW_SEQUENCE) != 0 ? columns->columns
+                                                                               : columns->rows));
     if (is_curve && has_role(table, columns->columns, ATTN_ROLE_POSITION) &&
         columns->detail == SIZE_MAX)
-        cells->columns.axis.title = columns->grid->columns;
-    if (is_curve && columns->grid->is_stream)
+        cells->columns.axis.title = name_of(table, columns->columns);
+    if (is_curve && (columns->traits & ATTN_VIEW_STREAM) != 0)
         cells->columns.axis.title = "residual stream";
     return ATTN_OK;
 }
 
 static enum attn_status read_series(const struct attn_table *table,
-                                    const struct attn_table_grid *grid, size_t values,
-                                    bool is_curve, struct table_cells *cells,
-                                    struct attn_error *err)
+                                    const struct attn_table_picture *picture, bool is_curve,
+                                    struct table_cells *cells, struct attn_error *err)
 {
-    const char *quantity = attn_table_column(table, values)->quantity;
-    struct row_columns columns = {.detail = attn_table_find(table, grid->detail),
+    const char *quantity = attn_table_column(table, cells->of.values)->quantity;
+    struct row_columns columns = {.rows = cells->of.rows,
+                                  .columns = cells->of.columns,
+                                  .detail = cells->of.detail,
+                                  .texts = cells->of.texts,
                                   .query = attn_table_find_role(table, ATTN_ROLE_QUERY),
-                                  .texts = attn_table_find(table, grid->texts),
                                   .part = attn_table_find_role(table, ATTN_ROLE_PART),
-                                  .rows = attn_table_find(table, grid->rows),
-                                  .columns = attn_table_find(table, grid->columns),
-                                  .n_label = grid->n_label,
+                                  .n_label = picture->n_label,
                                   .last = find_last(table),
                                   .has_totals = quantity && strcmp(quantity, ATTN_ANSWER) == 0,
-                                  .grid = grid};
+                                  .traits = picture->view.traits};
 
-    if (columns.rows == SIZE_MAX || columns.columns == SIZE_MAX)
-        return attn_error_set(err, ATTN_INVALID,
-                              "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
-                              grid->columns);
-    if (grid->run && grid->positions) {
+    ATTN_TRY(check_sides(&cells->of, err));
+    if (picture->run && has_role(table, columns.columns, ATTN_ROLE_POSITION)) {
         columns.tokens = cells->tokens;
-        ATTN_TRY(init_tokens(cells, grid, err));
+        ATTN_TRY(init_tokens(cells, picture, err));
     }
-    return fill_series(table, &columns, values, is_curve, cells, err);
+    return fill_series(table, &columns, is_curve, cells, err);
 }
 
 /* Appends the token of a row: that of its POSITION, else the text or id in the table. */
@@ -1463,27 +1531,27 @@ static enum attn_status refuse_groups(const char *figure, struct attn_error *err
 
 /* Each row of the table that has a position as a token. */
 static enum attn_status read_tokens(const struct attn_table *table,
-                                    const struct attn_table_grid *grid, size_t values,
+                                    const struct attn_table_picture *picture,
                                     struct table_cells *cells, struct attn_error *err)
 {
-    const size_t texts = attn_table_find(table, grid->texts), n_row = attn_table_n_row(table);
-    const size_t positions = attn_table_find(table, grid->positions);
-    const size_t rows = attn_table_find(table, grid->rows);
+    const size_t texts = cells->of.texts, rows = cells->of.rows, values = cells->of.values;
+    const size_t n_row = attn_table_n_row(table);
+    const size_t positions = attn_table_find_role(table, ATTN_ROLE_POSITION);
     struct table_axis *axis = &cells->columns;
     size_t n = 0;
 
     for (size_t i = 0; i < n_row; i++)
         n += rows == SIZE_MAX || !is_missing(table, i, rows);
-    if (texts == SIZE_MAX || n == 0 || strcmp(grid->rows, grid->columns) != 0)
+    if (texts == SIZE_MAX || n == 0 || rows != cells->of.columns)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure tokens`' needs a table with a row for each token");
-    if (grid->n_label > 0)
+    if (picture->n_label > 0)
         return refuse_groups("tokens", err);
     ATTN_TRY(create_axis(axis, n_row, n, err));
     ATTN_TRY(create_axis(&cells->rows, n_row, 1, err));
     ATTN_TRY(attn_level_matrix_create(1, n, &cells->figure.matrix, err));
-    if (grid->run && positions != SIZE_MAX)
-        ATTN_TRY(attn_token_labels_init(cells->tokens, grid->run, err));
+    if (picture->run && positions != SIZE_MAX)
+        ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
     for (size_t i = 0; i < n_row; i++) {
         if (rows != SIZE_MAX && is_missing(table, i, rows))
             continue; /* of all tokens together */
@@ -1498,7 +1566,7 @@ static enum attn_status read_tokens(const struct attn_table *table,
     if (attn_table_find_role(table, ATTN_ROLE_COUNT) != SIZE_MAX)
         cells->figure.note = ATTN_ELLIPSIS " where items differ";
     cells->rows.axis = (struct attn_figure_axis){.n = 1, .title = ""};
-    axis->axis = series_axis(axis, texts == SIZE_MAX ? "" : grid->texts);
+    axis->axis = series_axis(axis, name_of(table, texts));
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 
@@ -1532,9 +1600,11 @@ static void place_causes(const struct attn_table *table, const struct attn_table
 }
 
 static enum attn_status read_causes(const struct attn_table *table,
-                                    const struct attn_table_grid *grid, size_t values,
+                                    const struct attn_table_picture *picture,
                                     struct table_cells *cells, struct attn_error *err)
 {
+    const struct attn_table *lens = picture->lens;
+    const size_t values = cells->of.values;
     static const enum attn_column_role ends[2] = {ATTN_ROLE_QUERY, ATTN_ROLE_KEY};
     static const enum attn_column_role layer[2] = {ATTN_ROLE_LAYER, ATTN_ROLE_LAYER};
     const size_t n = count_to(table, ends), n_row = attn_table_n_row(table);
@@ -1549,11 +1619,11 @@ static enum attn_status read_causes(const struct attn_table *table,
                        MOST_CAUSES, n_row);
         return attn_error_hint(err, "`limit` chooses the largest");
     }
-    if (grid->run)
-        ATTN_TRY(attn_token_labels_init(cells->tokens, grid->run, err));
-    ATTN_TRY(create_axis(axis, n_row, grid->lens ? attn_table_n_row(grid->lens) : n, err));
+    if (picture->run)
+        ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
+    ATTN_TRY(create_axis(axis, n_row, lens ? attn_table_n_row(lens) : n, err));
     ATTN_TRY(create_axis(&cells->rows, n_row, 1, err));
-    place_causes(table, grid->lens, n, cells);
+    place_causes(table, lens, n, cells);
     axis->axis.positions = axis->positions;
     axis->axis.texts = cells->tokens[0].n >= n ? cells->tokens : NULL;
     axis->axis.title = cells->rows.axis.title = "";
@@ -1562,9 +1632,9 @@ static enum attn_status read_causes(const struct attn_table *table,
                                                 values,
                                                 axis->of_rows,
                                                 cells->rows.of_rows,
-                                                count_to(grid->lens ? grid->lens : table, layer),
-                                                grid->quantity != NULL,
-                                                grid->lens};
+                                                count_to(lens ? lens : table, layer),
+                                                picture->view.quantity != NULL,
+                                                lens};
     cells->figure.causes = &cells->causes;
     for (size_t i = 0; i < n_row; i++) /* for the number of digits */
         cells->figure.matrix.most =
@@ -1575,33 +1645,35 @@ static enum attn_status read_causes(const struct attn_table *table,
 /* --- All of it ----------------------------------------------------------------------------- */
 
 static enum attn_status read_kind(const struct attn_table *table,
-                                  const struct attn_table_grid *grid, size_t values,
-                                  enum attn_figure kind, struct table_cells *cells,
-                                  struct attn_error *err)
+                                  const struct attn_table_picture *picture, enum attn_figure kind,
+                                  struct table_cells *cells, struct attn_error *err)
 {
+    const struct view_columns *of = &cells->of;
+    const bool is_pairs = (picture->view.traits & ATTN_VIEW_PAIRS) != 0;
+
     if (kind == ATTN_FIGURE_TOKENS)
-        return read_tokens(table, grid, values, cells, err);
+        return read_tokens(table, picture, cells, err);
     if (kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE)
-        return read_series(table, grid, values, kind == ATTN_FIGURE_CURVE, cells, err);
+        return read_series(table, picture, kind == ATTN_FIGURE_CURVE, cells, err);
     if (kind == ATTN_FIGURE_CAUSES)
-        return read_causes(table, grid, values, cells, err);
-    if (grid->n_label > 0 && (kind != ATTN_FIGURE_MATRIX || grid->is_pairs))
-        return refuse_groups(grid->is_pairs            ? "a grid of pairs"
+        return read_causes(table, picture, cells, err);
+    if (picture->n_label > 0 && (kind != ATTN_FIGURE_MATRIX || is_pairs))
+        return refuse_groups(is_pairs                  ? "a grid of pairs"
                              : kind == ATTN_FIGURE_MAP ? "a map"
                                                        : "a poster",
                              err);
     if (kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER)
-        return (kind == ATTN_FIGURE_MAP ? read_map : read_poster)(table, grid, cells, err);
-    if (!grid->is_pairs && strcmp(grid->rows, grid->columns) == 0) {
+        return (kind == ATTN_FIGURE_MAP ? read_map : read_poster)(table, picture, cells, err);
+    if (!is_pairs && of->rows == of->columns && of->rows < SIZE_MAX) {
         attn_error_set(err, ATTN_INVALID,
                        "a grid is laid out by two columns, and this table has one: '%s'",
-                       grid->rows);
-        return attn_error_hint(err, grid->texts ? "`figure tokens` or `figure bars`"
-                                                : "`figure bars` draws it into a file");
+                       name_of(table, of->rows));
+        return attn_error_hint(err, picture->view.texts > 0 ? "`figure tokens` or `figure bars`"
+                                                            : "`figure bars` draws it into a file");
     }
-    if (grid->n_label > 0)
-        ATTN_TRY(read_groups(table, grid->n_label, cells, err));
-    return (grid->is_pairs ? read_pair_cells : read_cells)(table, grid, values, cells, err);
+    if (picture->n_label > 0)
+        ATTN_TRY(read_groups(table, picture->n_label, cells, err));
+    return (is_pairs ? read_pair_cells : read_cells)(table, picture, cells, err);
 }
 
 /* Words and scale of heads by kind. */
@@ -1619,27 +1691,49 @@ static void set_kind_words(enum attn_figure kind, struct attn_figure_grid *figur
                                               .span = ATTN_SPAN_UNIT};
 }
 
+/* Sets the texts of the figure: those of PICTURE, each followed by its `second`. */
+static enum attn_status join_texts(const struct attn_table_picture *picture,
+                                   struct table_cells *cells, struct attn_error *err)
+{
+    for (size_t i = 0; i < 2; i++) {
+        const struct attn_figure_text *text = &picture->texts[i];
+        struct attn_buffer *joined = &cells->joined[i];
+
+        cells->figure.texts[i] = *text;
+        if (!text->text || !picture->second)
+            continue;
+        attn_buffer_append(joined, text->text, text->n);
+        attn_buffer_append_char(joined, ' ');
+        attn_buffer_append(joined, picture->second, picture->n_second);
+        ATTN_TRY(attn_buffer_check(joined, err));
+        cells->figure.texts[i].text = joined->data;
+        cells->figure.texts[i].n = joined->size;
+    }
+    return ATTN_OK;
+}
+
 /* ASKED is how the user wants the scale. */
 static enum attn_status read_figure(const struct attn_table *table,
-                                    const struct attn_table_grid *grid, enum attn_figure kind,
+                                    const struct attn_table_picture *picture, enum attn_figure kind,
                                     struct attn_color_scale asked, struct table_cells *cells,
                                     struct attn_error *err)
 {
     enum { MOST_DIGITS = 4, MANY = 1000 };
     struct attn_figure_grid *figure = &cells->figure;
     const struct attn_column *column;
-    size_t values;
+    const struct view_columns *of = &cells->of;
     double most;
 
-    ATTN_TRY(find_values(table, grid, &values, err));
-    ATTN_TRY(read_kind(table, grid, values, kind, cells, err));
-    column = attn_table_column(table, values);
+    cells->of = find_columns(table, &picture->view);
+    ATTN_TRY(check_values(table, of, of->values,
+                          of->values < SIZE_MAX ? name_of(table, of->values) : "", err));
+    ATTN_TRY(read_kind(table, picture, kind, cells, err));
+    ATTN_TRY(join_texts(picture, cells, err));
+    column = attn_table_column(table, of->values);
     figure->rows = &cells->rows.axis;
     figure->columns = &cells->columns.axis;
     figure->name = column->name;
-    figure->model = grid->model;
-    figure->texts[0] = (struct attn_figure_text){grid->text_name, grid->text, grid->n_text};
-    figure->texts[1] = (struct attn_figure_text){grid->other_name, grid->other, grid->n_other};
+    figure->model = picture->model;
     figure->scale = attn_color_scale_of(asked, column->range, false);
     figure->is_share = column->range == ATTN_RANGE_SHARE;
     /* the largest number gets two figures, whole numbers no decimals */
@@ -1653,7 +1747,7 @@ static enum attn_status read_figure(const struct attn_table *table,
         set_kind_words(kind, figure);
         return ATTN_OK;
     }
-    return find_words(column, grid, cells, err);
+    return find_words(column, picture, cells, err);
 }
 
 static void release_axis(struct table_axis *axis)
@@ -1680,6 +1774,8 @@ static void release_cells(struct table_cells *cells)
     attn_table_words_release(&cells->words);
     attn_buffer_release(&cells->quantity);
     attn_buffer_release(&cells->both);
+    attn_buffer_release(&cells->joined[0]);
+    attn_buffer_release(&cells->joined[1]);
 }
 
 /* --- Pictures ------------------------------------------------------------------------------ */
@@ -1710,7 +1806,7 @@ struct table_picture {
     struct table_cells cells;
     struct attn_shapes shapes; /* empty if the format draws the cells itself */
     const struct attn_table *table;
-    const struct attn_table_grid *grid;
+    const struct attn_table_picture *of;
 };
 
 static bool needs_shapes(enum attn_figure kind)
@@ -1718,49 +1814,53 @@ static bool needs_shapes(enum attn_figure kind)
     return attn_figure_is_plot(kind) || kind == ATTN_FIGURE_PATCHES;
 }
 
-/* Whether the columns of GRID are positions of a picture that was run. */
-static bool is_of_patches(const struct attn_table_grid *grid)
+/* Whether the columns of OF are positions of a picture that was run. */
+static bool is_of_patches(const struct attn_table *table, const struct attn_table_picture *of)
 {
-    return grid->run && grid->run->backdrop && grid->positions &&
-           strcmp(grid->positions, grid->columns) == 0;
+    return of->run && of->run->backdrop &&
+           has_role(table, attn_table_view_find(table, of->view.columns), ATTN_ROLE_POSITION);
 }
 
-/* GRID, or if its tokens are patches of a picture that was run, *PATCHES: a map of them. */
-static const struct attn_table_grid *over_picture(const struct attn_table_grid *grid,
-                                                  struct attn_table_grid *patches)
+/* OF, or if its tokens are patches of a picture that was run, *PATCHES: a map of them. */
+static const struct attn_table_picture *over_picture(const struct attn_table *table,
+                                                     const struct attn_table_picture *of,
+                                                     struct attn_table_picture *patches)
 {
-    if (grid->figure != ATTN_FIGURE_TOKENS || !is_of_patches(grid))
-        return grid;
-    *patches = *grid;
-    patches->figure = ATTN_FIGURE_PATCHES;
-    patches->rows = "part";
+    if (of->view.figure != ATTN_FIGURE_TOKENS || !is_of_patches(table, of))
+        return of;
+    *patches = *of;
+    patches->view.figure = ATTN_FIGURE_PATCHES;
+    patches->view.rows = ATTN_ROLE_PART;
     return patches;
 }
 
-/* The kind to draw: the one that was ASKED for, else the default of GRID. A terminal draws no plots
+/* The kind to draw: the one that was ASKED for, else the default of OF. A terminal draws no plots
  * and maps, a page (OUTPUT NULL) no maps of groups. */
-static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table_grid *grid,
+static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table *table,
+                                const struct attn_table_picture *of,
                                 const struct attn_output *output)
 {
+    const enum attn_figure usual = of->view.figure;
+    const bool is_of_positions = is_of_patches(table, of);
     const bool is_drawn =
         !output || (output->format && output->format->tensors &&
-                    (!needs_shapes(grid->figure) || !output->format->tensors->draw_grid));
+                    (!needs_shapes(usual) || !output->format->tensors->draw_grid));
 
     if (asked == ATTN_FIGURE_DEFAULT && is_drawn)
-        asked = grid->figure == ATTN_FIGURE_PATCHES && !is_of_patches(grid) ? asked : grid->figure;
-    if (asked == ATTN_FIGURE_PATCHES && (!output ? grid->n_label > 0 || !is_of_patches(grid)
+        asked = usual == ATTN_FIGURE_PATCHES && !is_of_positions ? asked : usual;
+    if (asked == ATTN_FIGURE_PATCHES && (!output ? of->n_label > 0 || !is_of_positions
                                                  : output->format && output->format->tensors &&
                                                        output->format->tensors->draw_table))
         asked = ATTN_FIGURE_GRID;
     return asked == ATTN_FIGURE_DEFAULT || asked == ATTN_FIGURE_GRID ? ATTN_FIGURE_MATRIX : asked;
 }
 
-/* Whether GRID is drawn as KIND in the format of PICTURE. */
-static enum attn_status check_kind(enum attn_figure kind, const struct attn_table_grid *grid,
-                                   const struct table_picture *picture, struct attn_error *err)
+/* Whether PICTURE is drawn as KIND in its format. */
+static enum attn_status check_kind(enum attn_figure kind, const struct table_picture *picture,
+                                   struct attn_error *err)
 {
     const struct attn_format *format = picture->output->format;
-    const bool is_map = kind == ATTN_FIGURE_PATCHES && is_of_patches(grid);
+    const bool is_map = kind == ATTN_FIGURE_PATCHES && is_of_patches(picture->table, picture->of);
 
     if (kind != ATTN_FIGURE_MATRIX && kind != ATTN_FIGURE_TOKENS && !attn_figure_is_plot(kind) &&
         !is_map)
@@ -1772,7 +1872,7 @@ static enum attn_status check_kind(enum attn_figure kind, const struct attn_tabl
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure patches`' of a table is over its picture, and takes no "
                               "rows and columns");
-    if (grid->n_label > 0 && format->tensors->draw_grid)
+    if (picture->of->n_label > 0 && format->tensors->draw_grid)
         return refuse_groups("a heat map", err);
     if (needs_shapes(kind) && format->tensors->draw_grid)
         return attn_error_set(err, ATTN_INVALID, "'`%s`' draws no '`figure %s`'", format->name,
@@ -1782,9 +1882,9 @@ static enum attn_status check_kind(enum attn_figure kind, const struct attn_tabl
 
 static enum attn_status draw(struct table_picture *picture, struct attn_error *err)
 {
-    const struct attn_table_grid *grid = picture->grid;
+    const struct attn_table_picture *of = picture->of;
     const struct attn_output *output = picture->output;
-    const enum attn_figure kind = kind_of(picture->options.figure, grid, output);
+    const enum attn_figure kind = kind_of(picture->options.figure, picture->table, of, output);
     struct attn_figure_grid *figure = &picture->cells.figure;
     struct attn_figure_content content = {.kind = kind,
                                           .grid = figure,
@@ -1795,16 +1895,16 @@ static enum attn_status draw(struct table_picture *picture, struct attn_error *e
     ATTN_TRY(attn_table_picture_check(output, err));
     if (!attn_output_is_given(output, err))
         return ATTN_INVALID;
-    ATTN_TRY(check_kind(kind, grid, picture, err));
+    ATTN_TRY(check_kind(kind, picture, err));
     picture->cells.is_printed = attn_figure_is_printed(&picture->options);
     if (output->format->tensors->draw_table) /* it lays the table out itself */
         return ATTN_OK;
-    ATTN_TRY(read_figure(picture->table, grid, kind, picture->options.color_scale, &picture->cells,
-                         err));
+    ATTN_TRY(
+        read_figure(picture->table, of, kind, picture->options.color_scale, &picture->cells, err));
     if (output->format->tensors->draw_grid) /* the numbers themselves, and no figure */
         return ATTN_OK;
     if (kind == ATTN_FIGURE_PATCHES) {
-        figure->backdrop = grid->run->backdrop;
+        figure->backdrop = of->run->backdrop;
         if (picture->options.figure == ATTN_FIGURE_DEFAULT && !attn_figure_grid_is_map(figure))
             content.kind = ATTN_FIGURE_MATRIX; /* of some positions */
     }
@@ -1824,14 +1924,14 @@ static enum attn_status write_picture(void *user, struct attn_sink *sink, struct
     size_t n_unknown;
 
     if (ops->draw_table)
-        return ops->draw_table(picture->table, picture->grid, &picture->options, sink, err);
+        return ops->draw_table(picture->table, picture->of, &picture->options, sink, err);
     if (ops->draw_grid)
         return ops->draw_grid(&picture->cells.figure, &picture->options, sink, err);
     return ops->draw(&picture->shapes, sink, &n_unknown, err);
 }
 
 enum attn_status attn_table_drawing_use(const struct attn_table *table,
-                                        const struct attn_table_grid *grid,
+                                        const struct attn_table_picture *picture,
                                         const struct attn_picture_options *options,
                                         attn_table_drawing_fn use, void *user,
                                         struct attn_error *err)
@@ -1840,11 +1940,12 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
     struct attn_shapes shapes = {0};
     const bool is_asked =
         options->figure == ATTN_FIGURE_DEFAULT || options->figure == ATTN_FIGURE_PATCHES;
-    struct attn_table_grid patches,
-        whole = is_asked && grid->n_label == 0 ? *over_picture(grid, &patches) : *grid;
+    struct attn_table_picture patches;
+    struct attn_table_picture whole =
+        is_asked && picture->n_label == 0 ? *over_picture(table, picture, &patches) : *picture;
     struct attn_table_drawing drawing = {.table = table,
-                                         .grid = grid,
-                                         .kind = kind_of(options->figure, &whole, NULL),
+                                         .picture = picture,
+                                         .kind = kind_of(options->figure, table, &whole, NULL),
                                          .figure = &cells.figure};
     struct attn_figure_content content = {
         .grid = &cells.figure, .picture = options, .n = 1, .is_in_points = true};
@@ -1853,16 +1954,16 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
     struct attn_error unseen = {0}; /* of the figure beside the table */
     enum attn_status status;
 
-    whole.n_label = is_plot ? grid->n_label : 0; /* all groups have the same rows, columns */
+    whole.n_label = is_plot ? picture->n_label : 0; /* all groups have the same rows, columns */
     status = read_figure(table, &whole, drawing.kind, options->color_scale, &cells, err);
     if (status == ATTN_OK && drawing.kind == ATTN_FIGURE_PATCHES) {
-        cells.figure.backdrop = grid->run->backdrop;
+        cells.figure.backdrop = picture->run->backdrop;
         if (!attn_figure_grid_is_map(&cells.figure))
             drawing.kind = ATTN_FIGURE_MATRIX; /* of some positions */
     }
     content.kind = drawing.kind;
     drawing.is_figure = needs_figure = needs_shapes(drawing.kind);
-    if (status == ATTN_OK && (needs_figure || grid->n_label == 0)) {
+    if (status == ATTN_OK && (needs_figure || picture->n_label == 0)) {
         status = attn_figure_measure(&content, &unseen);
         if (status == ATTN_OK) {
             status = attn_figure_draw(&content, &shapes, err);
@@ -1884,22 +1985,23 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
 }
 
 enum attn_status attn_table_picture_write(const struct attn_table *table,
-                                          const struct attn_table_grid *grid,
-                                          const struct attn_picture_options *picture,
+                                          const struct attn_table_picture *picture,
+                                          const struct attn_picture_options *options,
                                           const struct attn_output *output, struct attn_error *err)
 {
-    struct attn_table_grid patches;
+    struct attn_table_picture patches;
     struct table_picture made = {
-        .options = ATTN_PICTURE_OPTIONS_DEFAULT, .output = output, .table = table, .grid = grid};
+        .options = ATTN_PICTURE_OPTIONS_DEFAULT, .output = output, .table = table, .of = picture};
     enum attn_status status;
 
-    if (!attn_is_given(table, "table", err) || !attn_is_given(grid, "grid", err) ||
-        !attn_is_given(output, "output", err) || !attn_is_given(grid->rows, "rows", err) ||
-        !attn_is_given(grid->columns, "columns", err) ||
-        !attn_is_given(grid->values, "values", err))
+    if (!attn_is_given(table, "table", err) || !attn_is_given(picture, "picture", err) ||
+        !attn_is_given(output, "output", err) ||
+        !attn_is_given(picture->view.rows > 0, "rows", err) ||
+        !attn_is_given(picture->view.columns > 0, "columns", err) ||
+        !attn_is_given(picture->view.values > 0, "values", err))
         return ATTN_INVALID;
-    status = attn_picture_options_read(picture, &made.options, err);
-    made.grid = over_picture(grid, &patches);
+    status = attn_picture_options_read(options, &made.options, err);
+    made.of = over_picture(table, picture, &patches);
     if (status == ATTN_OK)
         status = draw(&made, err);
     attn_error_at(status, ATTN_STAGE_OPTIONS, err);
@@ -1913,38 +2015,43 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
 /* --- Captions ------------------------------------------------------------------------------ */
 
 /* Appends "; NAME: TEXT", cut. */
-static void append_sentence(struct attn_buffer *out, const char *name, const char *text, size_t n)
+static void append_sentence(struct attn_buffer *out, const struct attn_figure_text *text)
 {
-    if (text)
+    const char *name = text->name;
+
+    if (text->text)
         attn_buffer_append_format(out, "; %s%s%s", name ? name : "", name ? ": " : "",
-                                  attn_quote(text, n).text);
+                                  attn_quote(text->text, text->n).text);
 }
 
 enum attn_status attn_table_write_captioned(const struct attn_table *table,
-                                            const struct attn_table_grid *grid,
+                                            const struct attn_table_picture *picture,
                                             const struct attn_table_style *style,
                                             struct attn_sink *sink, struct attn_error *err)
 {
     const struct attn_column *column;
     struct attn_table_words words = {0};
     struct attn_table_style whole;
+    struct attn_figure_text model = {0};
     struct attn_buffer caption = {0};
     enum attn_status status;
 
-    if (!attn_is_given(table, "table", err) || !attn_is_given(grid, "grid", err) ||
+    if (!attn_is_given(table, "table", err) || !attn_is_given(picture, "picture", err) ||
         !attn_is_given(style, "style", err) || !attn_is_given(sink, "sink", err))
         return ATTN_INVALID;
-    column = attn_table_column(table, attn_table_find(table, grid->values));
-    if (!column && grid->quantity) /* a matrix of them */
+    model.text = picture->model;
+    model.n = model.text ? strlen(model.text) : 0;
+    column = attn_table_picture_column(picture, table);
+    if (!column && picture->view.quantity) /* a matrix of them */
         column = attn_table_column(table, 0);
     if (column)
-        attn_table_words_find(&words, column, grid);
+        attn_table_words_find(&words, column, picture);
     attn_buffer_append_string(&caption, words.title ? words.title : attn_table_name(table));
-    append_sentence(&caption, NULL, grid->model, grid->model ? strlen(grid->model) : 0);
-    append_sentence(&caption, grid->text_name, grid->text, grid->n_text);
-    append_sentence(&caption, grid->other_name, grid->other, grid->n_other);
+    append_sentence(&caption, &model);
+    append_sentence(&caption, &picture->texts[0]);
+    append_sentence(&caption, &picture->texts[1]);
     whole = *style;
-    whole.n_group = grid->n_label;
+    whole.n_group = picture->n_label;
     whole.caption = attn_buffer_string(&caption);
     status = attn_buffer_check(words.bytes.has_failed ? &words.bytes : &caption, err);
     if (status == ATTN_OK)

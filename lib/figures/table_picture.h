@@ -1,20 +1,22 @@
 /*
  * table_picture.h - tables as pictures: one column of numbers, laid out by two others.
  *
- *     const struct attn_table_grid grid = {
- *         .rows = "layer", .columns = "head", .values = "effect", .model = "fable"};
+ *     const struct attn_table_picture picture = {
+ *         .view = {.rows = ATTN_ROLE_LAYER, .columns = ATTN_ROLE_HEAD,
+ *                  .values = ATTN_TABLE_COLUMN(4)},
+ *         .model = "fable"};
  *     attn_table_picture_check(&output, &err); // before the table is made
- *     attn_table_picture_write(table, &grid, &picture, &output, &err);
+ *     attn_table_picture_write(table, &picture, &options, &output, &err);
  *
  * Each value of the columns `rows` and `columns` that the table has is a row and a column of the
  * picture, numbers ascending, texts in the order in which they come first; a row of the table
  * without one of them is left out. Where several rows of the table fall on one cell, the first
  * counts. Cells without a value look like masked ones. Colours follow from the range of the column
- * (base/table.h): shares from 0 to 1 by their square root, other numbers from 0, or symmetric about
- * 0, to the largest.
+ * (base/column.h): shares from 0 to 1 by their square root, other numbers from 0, or symmetric
+ * about 0, to the largest.
  *
- * html is a page with this map and all of the table; where a request names table and grid among its
- * outputs (run/request.h), with the patterns of that run, too.
+ * html is a page with this map and all of the table; where a request names table and picture among
+ * its outputs (run/request.h), with the patterns of that run, too.
  */
 #ifndef ATTN_FIGURES_TABLE_PICTURE_H
 #define ATTN_FIGURES_TABLE_PICTURE_H
@@ -27,49 +29,63 @@
 
 struct attn_head_patterns; /* analysis/head_patterns.h */
 
-/* The columns of a table by their names. Borrowed. */
-struct attn_table_grid {
-    const char *rows;    /* of whole numbers: "layer" */
-    const char *detail;  /* a second key of rows: "site"; or NULL */
-    const char *columns; /* of whole numbers or texts: "head" */
-    const char *texts;   /* labels of columns: "token"; or NULL */
-    const char *values;  /* the numbers that are drawn */
-    const char *cells;   /* texts that stand on the colors of the numbers: "token"; or NULL */
-    const char *parts;   /* "mlp embed": parts that come first. Rows without a value of `columns`,
-                            except totals, get a column for each part after the others. NULL: such
-                            rows are left out */
-    bool is_pairs; /* each row of the table is a pair of heads and fills two cells; the diagonal is
-                      0 */
+/* A column of a view: an enum attn_column_role, whose first column is meant, or column I of the
+ * table. 0: no column. */
+enum { ATTN_FIRST_TABLE_COLUMN = 1 << 16 };
+#define ATTN_TABLE_COLUMN(i) (ATTN_FIRST_TABLE_COLUMN + (unsigned)(i))
+
+enum attn_view_trait {
+    ATTN_VIEW_PAIRS = 1,    /* each row of the table is a pair of heads and fills two cells; the
+                               diagonal is 0 */
+    ATTN_VIEW_SEQUENCE = 2, /* rows are in sequence: a curve runs along them */
+    ATTN_VIEW_STREAM = 4,   /* curves run along the residual stream: "embedding", "after layer 0" */
+    ATTN_VIEW_SORTED = 8,   /* the column that a question is sorted by is drawn */
+    ATTN_VIEW_GROUPS = 16   /* rows and columns are the first label of groups, if there are any */
+};
+
+/* Which columns lay a table out, and the words of its title. Borrowed. */
+struct attn_table_view {
+    unsigned rows;           /* layers, for example */
+    unsigned detail;         /* a second key of rows: sites */
+    unsigned columns;        /* whole numbers or texts: heads */
+    unsigned texts;          /* labels of columns: tokens */
+    unsigned values;         /* the numbers that are drawn */
+    unsigned cells;          /* texts that stand on the colors of the numbers */
     enum attn_figure figure; /* the default kind; DEFAULT: a grid */
-    size_t n_label;          /* leading columns by which rows are grouped */
-    bool is_sequence;        /* rows are in sequence: a curve runs along them */
-    bool is_clustered;       /* pairs are ordered by similarity, not by number */
-    bool is_stream; /* curves run along the residual stream: "embedding", "after layer 0" */
-
-    /* Words for the picture; each may be NULL. */
-    const char *quantity;  /* of the values, where the words of the column do not do; '@' is: */
-    const char *answer;    /* the answer: "logit(are) - logit(is)" */
-    const char *asked;     /* the intervention: "without each head" */
-    const char *model;     /* that they are of */
-    const char *text;      /* [n_text] */
-    const char *text_name; /* which of a pair it is: "clean" */
-    size_t n_text;
-    const char *other; /* [n_other] the other text of a pair */
-    const char *other_name;
-    size_t n_other;
-
-    const struct attn_labels *run;       /* whose tokens the positions are called; or NULL */
-    const struct attn_labels *other_run; /* the run of the other text: positions with different
-                                            tokens show both; or NULL */
-    const char *positions; /* the columns, or the detail, that holds them: "position"; or NULL */
-    const char *metric;    /* for pages: "logit_diff", */
-    const char *target, *foil; /* and the texts of its tokens */
+    unsigned traits;         /* enum attn_view_trait */
+    const char *quantity;    /* of the values, where the words of the column do not do; '@' is the
+                                answer; or NULL */
+    const char *asked;       /* the intervention: "without each head"; or NULL */
+    const char *parts;  /* "mlp embed": parts that come first. Rows without a value of `columns`,
+                           except totals, get a column for each part after the others. NULL:
+                           such rows are left out */
     const char *inputs; /* parts without a value of `rows` that go to its first row, the others go
                            to its last: "embed pos"; or NULL */
-    const struct attn_table *lens; /* for ATTN_FIGURE_CAUSES: a table of attn_lens, whose best
-                                      tokens stand over the picture; or NULL */
-    const struct attn_head_patterns *patterns; /* of a poster; or NULL */
-    const char *only; /* the parts whose rows are drawn: "source"; NULL: all */
+    const char *only;   /* the parts whose rows are drawn: "source"; NULL: all */
+};
+
+enum { ATTN_VIEW_WORDS_SIZE = 96, ATTN_VIEW_ANSWER_SIZE = 128, ATTN_VIEW_MEANS_SIZE = 256 };
+
+/* A table as it is drawn, and what it is about. Each pointer may be NULL. Borrowed. */
+struct attn_table_picture {
+    struct attn_table_view view;
+    size_t n_label;                   /* leading columns by which rows are grouped */
+    bool is_clustered;                /* pairs are ordered by similarity, not by number */
+    const char *answer;               /* "logit(are) - logit(is)" */
+    const char *metric;               /* for pages: "logit_diff", */
+    const char *target, *foil;        /* and the texts of its tokens */
+    const char *model;                /* its name */
+    struct attn_figure_text texts[2]; /* the text, and the other one of a pair */
+    const char *second;               /* [n_second] follows each text in a figure */
+    size_t n_second;
+    const struct attn_labels *run;       /* whose tokens the positions are called */
+    const struct attn_labels *other_run; /* the run of the other text: positions with different
+                                            tokens show both */
+    const struct attn_table *lens;       /* for ATTN_FIGURE_CAUSES: a table of attn_lens, whose best
+                                            tokens stand over the picture */
+    const struct attn_head_patterns *patterns; /* of a poster */
+    /* Room for words that the fields above may point to (experiment/questions.h). */
+    char words[ATTN_VIEW_WORDS_SIZE], answers[ATTN_VIEW_ANSWER_SIZE], means[ATTN_VIEW_MEANS_SIZE];
 };
 
 /* Checks that OUTPUT is one file of png, svg, pdf, html, or heatmap as text, and that the libraries
@@ -77,19 +93,29 @@ struct attn_table_grid {
 ATTN_API enum attn_status attn_table_picture_check(const struct attn_output *output,
                                                    struct attn_error *err);
 
-/* Draws TABLE into OUTPUT, a file or a sink. PICTURE may be NULL. Errors have a stage: ATTN_INVALID
+/* Lets PICTURE show the column NAME of TABLE instead of that of its view. Errors have a stage:
+ * ATTN_INVALID at that of options for a column without numbers, and for one of the view's sides. */
+ATTN_API enum attn_status attn_table_picture_show(struct attn_table_picture *picture,
+                                                  const struct attn_table *table, const char *name,
+                                                  struct attn_error *err);
+
+/* The column of TABLE that PICTURE shows; NULL if it is missing. */
+ATTN_API const struct attn_column *
+attn_table_picture_column(const struct attn_table_picture *picture, const struct attn_table *table);
+
+/* Draws TABLE into OUTPUT, a file or a sink. OPTIONS may be NULL. Errors have a stage: ATTN_INVALID
  * at that of options for a missing column, one without numbers, a table without cells, and a
  * picture that would be too large. */
 ATTN_API enum attn_status attn_table_picture_write(const struct attn_table *table,
-                                                   const struct attn_table_grid *grid,
-                                                   const struct attn_picture_options *picture,
+                                                   const struct attn_table_picture *picture,
+                                                   const struct attn_picture_options *options,
                                                    const struct attn_output *output,
                                                    struct attn_error *err);
 
-/* Writes TABLE as STYLE has it. The caption is made of the words of GRID: what its `values` are,
+/* Writes TABLE as STYLE has it. The caption is made of the words of PICTURE: what its `values` are,
  * model and texts; its `n_label` columns name a group. */
 ATTN_API enum attn_status attn_table_write_captioned(const struct attn_table *table,
-                                                     const struct attn_table_grid *grid,
+                                                     const struct attn_table_picture *picture,
                                                      const struct attn_table_style *style,
                                                      struct attn_sink *sink,
                                                      struct attn_error *err);

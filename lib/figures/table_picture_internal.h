@@ -3,7 +3,7 @@
 #define ATTN_FIGURES_TABLE_PICTURE_INTERNAL_H
 
 #include "figures/figure_internal.h"
-#include "figures/table_picture.h"
+#include "figures/table_view_internal.h"
 
 /* The words for a column. Printable. Initialize with = {0}. */
 struct attn_table_words {
@@ -14,14 +14,14 @@ struct attn_table_words {
 
 /* Fills WORDS, which is {0}; bytes.has_failed is set if memory ran out. */
 void attn_table_words_find(struct attn_table_words *words, const struct attn_column *column,
-                           const struct attn_table_grid *grid);
+                           const struct attn_table_picture *picture);
 
 void attn_table_words_release(struct attn_table_words *words);
 
 /* A table as it is drawn. Borrowed, for the length of a call. */
 struct attn_table_drawing {
     const struct attn_table *table;
-    const struct attn_table_grid *grid;
+    const struct attn_table_picture *picture;
     enum attn_figure kind; /* matrix, tokens, bars, curve, causes, map, poster or patches */
     bool is_figure;        /* it is drawn as a whole: a plot, or a map over a picture */
     const struct attn_figure_grid *figure; /* the numbers with their labels and words */
@@ -37,7 +37,7 @@ typedef enum attn_status (*attn_table_drawing_fn)(void *user,
 /* Lays TABLE out as attn_table_picture_write does, and calls USE with the drawing. OPTIONS are
  * complete. Errors have the stage ATTN_STAGE_OPTIONS. */
 enum attn_status attn_table_drawing_use(const struct attn_table *table,
-                                        const struct attn_table_grid *grid,
+                                        const struct attn_table_picture *picture,
                                         const struct attn_picture_options *options,
                                         attn_table_drawing_fn use, void *user,
                                         struct attn_error *err);

@@ -46,9 +46,9 @@ static void push_texts(struct attn_json_writer *json, const struct attn_figure_g
 /* The question and its texts. */
 static void push_question(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
-    const struct attn_table_grid *grid = drawing->grid;
+    const struct attn_table_picture *picture = drawing->picture;
     size_t n_model = 0;
-    const char *model = grid->model ? attn_path_last(grid->model, &n_model) : NULL;
+    const char *model = picture->model ? attn_path_last(picture->model, &n_model) : NULL;
 
     attn_json_integer(attn_page_push_key(json, "schema"), ATTN_JSON_SCHEMA);
     attn_json_text(attn_page_push_key(json, "version"), ATTN_VERSION);
@@ -56,11 +56,11 @@ static void push_question(struct attn_json_writer *json, const struct attn_table
     attn_json_text(attn_page_push_key(json, "title"), drawing->figure->title);
     attn_json_text(attn_page_push_key(json, "note"), drawing->figure->note);
     attn_json_string(attn_page_push_key(json, "model"), model, n_model);
-    attn_json_text(attn_page_push_key(json, "asked"), grid->asked);
-    attn_json_text(attn_page_push_key(json, "answer"), grid->answer);
-    attn_json_text(attn_page_push_key(json, "metric"), grid->metric);
-    attn_json_text(attn_page_push_key(json, "target"), grid->target);
-    attn_json_text(attn_page_push_key(json, "foil"), grid->foil);
+    attn_json_text(attn_page_push_key(json, "asked"), picture->view.asked);
+    attn_json_text(attn_page_push_key(json, "answer"), picture->answer);
+    attn_json_text(attn_page_push_key(json, "metric"), picture->metric);
+    attn_json_text(attn_page_push_key(json, "target"), picture->target);
+    attn_json_text(attn_page_push_key(json, "foil"), picture->foil);
     push_texts(json, drawing->figure);
 }
 
@@ -73,15 +73,17 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
         "key",    "place",       "token",      "id",           "site",   "part",     "set",
         "number", "other_layer", "other_head", "other_number", "count",  "total",    "stack"};
 
+    const size_t values = attn_table_view_find(drawing->table, drawing->picture->view.values);
+
     attn_json_begin(attn_page_push_key(json, "columns"), '[');
     for (size_t c = 0; c < attn_table_n_column(drawing->table); c++) {
         const struct attn_column *column = attn_table_column(drawing->table, c);
-        struct attn_table_grid grid = *drawing->grid;
+        struct attn_table_picture picture = *drawing->picture;
         struct attn_table_words words = {0};
 
-        if (strcmp(column->name, grid.values) != 0)
-            grid.quantity = NULL; /* it is of that column */
-        attn_table_words_find(&words, column, &grid);
+        if (c != values)
+            picture.view.quantity = NULL; /* it is of that column */
+        attn_table_words_find(&words, column, &picture);
         attn_json_line(json);
         attn_json_begin(json, '{');
         attn_json_text(attn_json_key(json, "name"), column->name);
@@ -152,22 +154,32 @@ static void push_axis(struct attn_json_writer *json, const char *name,
     attn_json_end(json);
 }
 
+/* The name of COLUMN; NULL if it is missing. */
+static const char *name_of(const struct attn_table *table, size_t column)
+{
+    const struct attn_column *found = attn_table_column(table, column);
+
+    return found ? found->name : NULL;
+}
+
 static void push_map(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
-    const struct attn_table_grid *grid = drawing->grid;
+    const struct attn_table_view *view = &drawing->picture->view;
     const bool is_plot = drawing->is_figure;
-    const bool has_cells = !is_plot && attn_table_find(drawing->table, grid->cells) != SIZE_MAX;
+    const size_t cells = is_plot ? SIZE_MAX : attn_table_view_find(drawing->table, view->cells);
 
-    attn_json_size(attn_page_push_key(json, "n_label"), grid->n_label);
-    attn_json_text(attn_page_push_key(json, "value"), grid->values);
+    attn_json_size(attn_page_push_key(json, "n_label"), drawing->picture->n_label);
+    attn_json_text(attn_page_push_key(json, "value"),
+                   name_of(drawing->table, attn_table_view_find(drawing->table, view->values)));
     attn_json_begin(attn_page_push_key(json, "map"), '{');
     attn_json_text(attn_json_key(json, "kind"), is_plot                               ? "figure"
                                                 : drawing->kind == ATTN_FIGURE_TOKENS ? "tokens"
                                                                                       : "grid");
-    attn_json_bool(attn_json_key(json, "is_pairs"), grid->is_pairs);
-    attn_json_text(attn_json_key(json, "cell"), has_cells ? grid->cells : NULL);
+    attn_json_bool(attn_json_key(json, "is_pairs"), (view->traits & ATTN_VIEW_PAIRS) != 0);
+    attn_json_text(attn_json_key(json, "cell"), name_of(drawing->table, cells));
     attn_json_bool(attn_json_key(json, "is_ranked"),
-                   !grid->is_sequence && !grid->is_stream && !has_cells);
+                   (view->traits & (ATTN_VIEW_SEQUENCE | ATTN_VIEW_STREAM)) == 0 &&
+                       cells == SIZE_MAX);
     if (!is_plot) {
         push_axis(json, "rows", drawing->figure->rows);
         push_axis(json, "columns", drawing->figure->columns);
@@ -342,7 +354,7 @@ static void find_head(struct attn_page_experiment *experiment,
     const struct attn_table *table = drawing->table;
     const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
     const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
-    const size_t value = attn_table_find(table, drawing->grid->values);
+    const size_t value = attn_table_view_find(table, drawing->picture->view.values);
     double most = -1;
 
     experiment->head = (struct attn_location){.layer = ATTN_NO_LAYER};
@@ -398,13 +410,13 @@ static enum attn_status make(void *user, const struct attn_table_drawing *drawin
 
 enum attn_status attn_page_experiment_init(struct attn_page_experiment *experiment,
                                            const struct attn_table *table,
-                                           const struct attn_table_grid *grid,
+                                           const struct attn_table_picture *drawn,
                                            const struct attn_picture_options *picture,
                                            struct attn_error *err)
 {
     struct making making = {experiment, picture};
 
-    return attn_table_drawing_use(table, grid, picture, make, &making, err);
+    return attn_table_drawing_use(table, drawn, picture, make, &making, err);
 }
 
 void attn_page_experiment_release(struct attn_page_experiment *experiment)

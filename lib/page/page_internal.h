@@ -189,7 +189,7 @@ struct attn_page_experiment {
 /* EXPERIMENT is = {0}; release it after a failure, too. */
 enum attn_status attn_page_experiment_init(struct attn_page_experiment *experiment,
                                            const struct attn_table *table,
-                                           const struct attn_table_grid *grid,
+                                           const struct attn_table_picture *drawn,
                                            const struct attn_picture_options *picture,
                                            struct attn_error *err);
 void attn_page_experiment_release(struct attn_page_experiment *experiment);

@@ -272,7 +272,7 @@ static void append_about(struct attn_page *w, struct attn_buffer *out)
         append_about_run(w, out);
     else
         attn_buffer_append(out, about->data, about->size);
-    if (w->has_experiment && has_viewer(w) && w->base.options.grid->other)
+    if (w->has_experiment && has_viewer(w) && w->base.options.table_picture->texts[1].text)
         attn_buffer_append_format(out, "; the patterns are those of the first %s",
                                   w->base.labels.backdrop ? "picture" : "text");
 }
@@ -619,14 +619,14 @@ static enum attn_status write_experiment(struct attn_page *w, struct attn_error 
 }
 
 static enum attn_status draw_table(const struct attn_table *table,
-                                   const struct attn_table_grid *grid,
+                                   const struct attn_table_picture *drawn,
                                    const struct attn_picture_options *picture,
                                    struct attn_sink *sink, struct attn_error *err)
 {
     struct attn_page page = {.base = {.sink = sink, .options = {.picture = picture}},
                              .has_experiment = true};
     enum attn_status status =
-        attn_page_experiment_init(&page.experiment, table, grid, picture, err);
+        attn_page_experiment_init(&page.experiment, table, drawn, picture, err);
 
     if (status == ATTN_OK)
         status = write_experiment(&page, err);
@@ -657,7 +657,8 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
 
     if (writer->options.table) {
         ATTN_TRY(attn_page_experiment_init(&w->experiment, writer->options.table,
-                                           writer->options.grid, writer->options.picture, err));
+                                           writer->options.table_picture, writer->options.picture,
+                                           err));
         w->has_experiment = true;
     } else if (figure == ATTN_FIGURE_POINTS || sites == ATTN_SITE_BIT(ATTN_SITE_CONTACTS) ||
                (figure == ATTN_FIGURE_PATCHES &&

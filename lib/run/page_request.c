@@ -86,7 +86,7 @@ enum attn_status attn_run_table_page(struct attn_host *host, const struct attn_r
     if (status != ATTN_OK && status != ATTN_INVALID) /* then the run has no pattern */
         return attn_error_copy(err, &failure);
     status = run && has_room(run) ? attn_run_perform(run, NULL, &result, err)
-                                  : attn_table_picture_write(outputs->table, outputs->grid,
+                                  : attn_table_picture_write(outputs->table, outputs->table_picture,
                                                              outputs->picture, outputs->items, err);
     attn_result_release(&result);
     attn_run_free(run);

@@ -38,8 +38,8 @@ struct attn_request_selection {
     const void *later[2];
 };
 
-struct attn_table;      /* base/table.h */
-struct attn_table_grid; /* figures/table_picture.h */
+struct attn_table;         /* base/table.h */
+struct attn_table_picture; /* figures/table_picture.h */
 
 /* Where tensors and predictions are written, and how. */
 struct attn_request_outputs {
@@ -51,8 +51,8 @@ struct attn_request_outputs {
     size_t n_option;
     const struct attn_table *table; /* what an experiment found: a page shows it, and below it the
                                        patterns of the run; or NULL */
-    /* How it is drawn (figures/table_picture.h); of the table. */
-    const struct attn_table_grid *grid;
+    /* How the table is drawn (figures/table_picture.h). */
+    const struct attn_table_picture *table_picture;
     const void *later[2];
 };
 

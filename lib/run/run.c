@@ -741,7 +741,8 @@ static enum attn_status check_parts(const struct attn_request *request, struct a
                    (!request->predict.more ||
                     attn_is_known(request->predict.more->later, "predict", err)) &&
                    attn_rest_is_known(request->outputs.later, 2, "outputs", err) &&
-                   (!request->outputs.table || attn_is_given(request->outputs.grid, "grid", err))
+                   (!request->outputs.table ||
+                    attn_is_given(request->outputs.table_picture, "table_picture", err))
                ? ATTN_OK
                : ATTN_INVALID;
 }
@@ -1230,7 +1231,7 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
     options.cancel = run->host->options.cancel;
     options.picture = request->outputs.picture;
     options.table = request->outputs.table;
-    options.grid = request->outputs.grid;
+    options.table_picture = request->outputs.table_picture;
     options.has_predictions = attn_predict_is_asked(&request->predict);
     options.on_note = request->on_note;
     options.user = request->user;

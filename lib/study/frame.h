@@ -29,6 +29,7 @@
 #include "capture/capture.h"
 #include "run/many.h"
 #include "run/run_internal.h"
+#include "study/drawn.h"
 #include "study/rows.h"
 #include "study/study_internal.h"
 #include "study/trial.h"
@@ -77,6 +78,12 @@ struct attn_experiment {
     /* Whether the table has COLUMN. NULL: it has all. For items also called before `prepare`; if
      * makes_runs, after it. */
     bool (*shows)(const void *state, size_t column);
+    /* The views of the table (figures/table_picture.h), whose ATTN_TABLE_COLUMN is one of
+     * `columns`: the first that the table has the columns of is drawn. `draw` changes what depends
+     * on the arguments; NULL: nothing does. */
+    const struct attn_table_view *views; /* [n_view] */
+    size_t n_view;
+    void (*draw)(const void *args, struct attn_drawn *drawn);
     enum attn_status (*ask)(void *state, struct attn_error *err); /* appends the rows */
     void (*release)(void *state); /* frees what the frame does not own, also after a failure */
     const void *plan;             /* results that hold for all items; set in a copy of the row */

@@ -46,6 +46,13 @@ enum attn_cell_text {
     ATTN_CELL_TEXT_NEVER = 2
 };
 
+/* A text that numbers are of. Borrowed. */
+struct attn_figure_text {
+    const char *name; /* "clean", which stands before it; or NULL */
+    const char *text; /* [n]; or NULL */
+    size_t n;
+};
+
 struct attn_live;
 
 /* Copies TEXT to OUT [size], with fields in backquotes ("`heads 3.2`") renamed for the reader. */

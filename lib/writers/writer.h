@@ -28,8 +28,8 @@
 
 #include <signal.h>
 
-struct attn_table;      /* base/table.h */
-struct attn_table_grid; /* figures/table_picture.h */
+struct attn_table;         /* base/table.h */
+struct attn_table_picture; /* figures/table_picture.h */
 
 struct attn_writer_options {
     size_t size;      /* of this struct */
@@ -44,8 +44,8 @@ struct attn_writer_options {
     bool is_synced;                             /* _finish waits until the device has the output */
     const struct attn_table
         *table; /* a table for a page, before the patterns; or NULL. Borrowed until opened */
-    const struct attn_table_grid *grid; /* how it is drawn; of the table */
-    bool has_predictions;               /* attn_writer_predictions will be called */
+    const struct attn_table_picture *table_picture; /* how the table is drawn */
+    bool has_predictions;                           /* attn_writer_predictions will be called */
 };
 
 #define ATTN_WRITER_OPTIONS_DEFAULT                                                                \
@@ -143,7 +143,7 @@ struct attn_writer_ops {
 
     /* Writes TABLE, drawn according to GRID, in the form of the format. NULL: a figure of it. */
     enum attn_status (*draw_table)(const struct attn_table *table,
-                                   const struct attn_table_grid *grid,
+                                   const struct attn_table_picture *drawn,
                                    const struct attn_picture_options *picture,
                                    struct attn_sink *sink, struct attn_error *err);
 

@@ -162,6 +162,7 @@ class Pictures(TestCase):
                 (["lens", "--target", " are", "--figure", "curve", KEYS], m.lens(KEYS, target=" are").plot(figure="curve")),
                 (["ablate", "--metric", "kl", "--cumulative", KEYS], m.ablate(KEYS, metric="kl", cumulative=True)),
                 (["lens", "--queries", "all", "--target", " are", KEYS], m.lens(KEYS, queries="all", target=" are")),
+                (["lens", *ANSWER, KEYS], m.lens(KEYS, **HOW)),
                 (["lens", "--heads-out", "--top", "1", KEYS], m.lens(KEYS, heads_out=True, top=1)),
                 (["attribute", *ANSWER, KEYS], m.attribute(KEYS, **HOW)),
                 (["attribute", "--by", "token", *ANSWER, KEYS], m.attribute(KEYS, by_token=True, **HOW)),

@@ -234,6 +234,12 @@ START_TEST(null_is_named_by_experiments)
     REFUSED(attn_compare(NULL, 1, NULL, &err), "run");
     REFUSED(attn_comparison_tabulate(NULL, ATTN_COMPARISON_HEADS, NULL, NULL, &table, &err),
             "comparison");
+    REFUSED(attn_question_picture(NULL, NULL, NULL, &err), "asked");
+    REFUSED(attn_question_picture(&(struct attn_question_asked){0}, NULL, NULL, &err), "question");
+    REFUSED(
+        attn_question_picture(&(struct attn_question_asked){.question = "lens"}, NULL, NULL, &err),
+        "picture");
+    REFUSED(attn_table_picture_show(NULL, NULL, "a", &err), "picture");
     REFUSED(attn_explainer_create(NULL, NULL, &err), "explainer");
     REFUSED(attn_explainer_finish(NULL, NULL, &err), "explainer");
     attn_host_free(host);
@@ -243,7 +249,7 @@ END_TEST
 START_TEST(null_is_named_by_files_and_tables)
 {
     const struct attn_cell cell = {.type = ATTN_VALUE_TEXT, .size = 1};
-    const struct attn_table_grid grid = {.columns = "head"};
+    const struct attn_table_picture picture = {.view = {.columns = ATTN_ROLE_HEAD}};
     struct attn_column column = {.name = "head", .type = ATTN_VALUE_TEXT};
     struct attn_output output = {0};
     struct attn_table *table;
@@ -270,7 +276,7 @@ START_TEST(null_is_named_by_files_and_tables)
     REFUSED(attn_table_append(NULL, &cell, 1, &err), "table");
     REFUSED(attn_table_append(table, NULL, 1, &err), "cells");
     REFUSED(attn_table_append(table, &cell, 1, &err), "text");
-    REFUSED(attn_table_picture_write(table, &grid, NULL, &output, &err), "rows");
+    REFUSED(attn_table_picture_write(table, &picture, NULL, &output, &err), "rows");
     attn_table_free(table);
     REFUSED(attn_records_open(NULL, 1, NULL, false, NULL, &err), "items");
     REFUSED(attn_records_begin(NULL, 0, NULL, 0, &err), "records");

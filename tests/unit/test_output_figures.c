@@ -107,16 +107,16 @@ static enum attn_status draw_table(const char *format, size_t n_row, struct attn
                                    struct attn_error *err)
 {
     const struct attn_output output = {.format = attn_format_find(format), .sink = sink};
-    const struct attn_table_grid grid = {.rows = "layer",
-                                         .detail = has_detail ? "position" : "site",
-                                         .columns = has_detail ? "site" : "position",
-                                         .values = "prob",
-                                         .model = "small & <made up>",
-                                         .run = &made.run,
-                                         .positions = "position"};
+    const struct attn_table_picture drawn = {
+        .view = {.rows = ATTN_ROLE_LAYER,
+                 .detail = has_detail ? ATTN_ROLE_POSITION : ATTN_ROLE_SITE,
+                 .columns = has_detail ? ATTN_ROLE_SITE : ATTN_ROLE_POSITION,
+                 .values = ATTN_TABLE_COLUMN(3)},
+        .model = "small & <made up>",
+        .run = &made.run};
 
     (void)n_row;
-    return attn_table_picture_write(table, &grid, &picture, &output, err);
+    return attn_table_picture_write(table, &drawn, &picture, &output, err);
 }
 
 /* Heads and other parts of two layers, with a text each, as attribute has them; or pairs of heads.
@@ -166,36 +166,31 @@ static enum attn_status draw_parts(const char *format, size_t n_row, struct attn
                                    struct attn_error *err)
 {
     const struct attn_output output = {.format = attn_format_find(format), .sink = sink};
-    const struct attn_table_grid grid = {.rows = "layer",
-                                         .columns = "head",
-                                         .values = "logit",
-                                         .parts = "mlp embed",
-                                         .cells = "token",
-                                         .answer = "logit(<are>)",
-                                         .asked = "written by each part of the model",
-                                         .text = "one",
-                                         .n_text = 3,
-                                         .text_name = "A",
-                                         .other = "two",
-                                         .n_other = 3,
-                                         .other_name = "B"};
+    const struct attn_table_picture drawn = {.view = {.rows = ATTN_ROLE_LAYER,
+                                                      .columns = ATTN_ROLE_HEAD,
+                                                      .values = ATTN_TABLE_COLUMN(4),
+                                                      .cells = ATTN_TABLE_COLUMN(3),
+                                                      .parts = "mlp embed",
+                                                      .asked = "written by each part of the model"},
+                                             .answer = "logit(<are>)",
+                                             .texts = {{"A", "one", 3}, {"B", "two", 3}}};
 
     (void)n_row;
-    return attn_table_picture_write(table, &grid, &picture, &output, err);
+    return attn_table_picture_write(table, &drawn, &picture, &output, err);
 }
 
 static enum attn_status draw_pairs(const char *format, size_t n_row, struct attn_sink *sink,
                                    struct attn_error *err)
 {
     const struct attn_output output = {.format = attn_format_find(format), .sink = sink};
-    const struct attn_table_grid grid = {.rows = "number",
-                                         .columns = "other_number",
-                                         .values = "js",
-                                         .is_pairs = true,
-                                         .is_clustered = true};
+    const struct attn_table_picture drawn = {.view = {.rows = ATTN_ROLE_NUMBER,
+                                                      .columns = ATTN_ROLE_OTHER_NUMBER,
+                                                      .values = ATTN_TABLE_COLUMN(6),
+                                                      .traits = ATTN_VIEW_PAIRS},
+                                             .is_clustered = true};
 
     (void)n_row;
-    return attn_table_picture_write(table, &grid, &picture, &output, err);
+    return attn_table_picture_write(table, &drawn, &picture, &output, err);
 }
 
 /* --- Memory ----------------------------------------------------------------------------------- */

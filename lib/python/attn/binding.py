@@ -414,6 +414,15 @@ ATTN_N_FIGURE = 12
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
+ATTN_FIRST_TABLE_COLUMN = 65536
+ATTN_VIEW_PAIRS = 1
+ATTN_VIEW_SEQUENCE = 2
+ATTN_VIEW_STREAM = 4
+ATTN_VIEW_SORTED = 8
+ATTN_VIEW_GROUPS = 16
+ATTN_VIEW_WORDS_SIZE = 96
+ATTN_VIEW_ANSWER_SIZE = 128
+ATTN_VIEW_MEANS_SIZE = 256
 ATTN_MEASURE_ENTROPY = 0
 ATTN_MEASURE_ENTROPY_NORM = 1
 ATTN_MEASURE_MAX = 2
@@ -547,7 +556,6 @@ ATTN_N_PATCH_METHOD = 4
 ATTN_SCORE_PER_SUM = 0
 ATTN_SCORE_PER_TOKEN = 1
 ATTN_SCORE_PER_WORD = 2
-ATTN_GRID_WORDS_SIZE = 96
 
 
 class attn_site_set(Structure):
@@ -810,6 +818,10 @@ class attn_color_scale(Structure):
     pass
 
 
+class attn_figure_text(Structure):
+    pass
+
+
 class attn_picture_options(Structure):
     pass
 
@@ -826,7 +838,11 @@ class attn_output(Structure):
     pass
 
 
-class attn_table_grid(Structure):
+class attn_table_view(Structure):
+    pass
+
+
+class attn_table_picture(Structure):
     pass
 
 
@@ -987,6 +1003,10 @@ class attn_score_sum(Structure):
 
 
 class attn_survey_args(Structure):
+    pass
+
+
+class attn_question_asked(Structure):
     pass
 
 
@@ -1558,7 +1578,7 @@ attn_request_outputs._fields_ = [
     ("options", POINTER(attn_option)),
     ("n_option", c_size_t),
     ("table", c_void_p),
-    ("grid", POINTER(attn_table_grid)),
+    ("table_picture", POINTER(attn_table_picture)),
     ("later", c_void_p * 2),
 ]
 attn_request._fields_ = [
@@ -1738,6 +1758,11 @@ attn_color_scale._fields_ = [
     ("high", c_double),
     ("is_signed", c_bool),
 ]
+attn_figure_text._fields_ = [
+    ("name", c_char_p),
+    ("text", c_char_p),
+    ("n", c_size_t),
+]
 attn_picture_options._fields_ = [
     ("size", c_size_t),
     ("figure", c_int),
@@ -1802,40 +1827,40 @@ attn_output._fields_ = [
     ("is_addition", c_bool),
     ("is_synced", c_bool),
 ]
-attn_table_grid._fields_ = [
-    ("rows", c_char_p),
-    ("detail", c_char_p),
-    ("columns", c_char_p),
-    ("texts", c_char_p),
-    ("values", c_char_p),
-    ("cells", c_char_p),
-    ("parts", c_char_p),
-    ("is_pairs", c_bool),
+attn_table_view._fields_ = [
+    ("rows", c_uint),
+    ("detail", c_uint),
+    ("columns", c_uint),
+    ("texts", c_uint),
+    ("values", c_uint),
+    ("cells", c_uint),
     ("figure", c_int),
-    ("n_label", c_size_t),
-    ("is_sequence", c_bool),
-    ("is_clustered", c_bool),
-    ("is_stream", c_bool),
+    ("traits", c_uint),
     ("quantity", c_char_p),
-    ("answer", c_char_p),
     ("asked", c_char_p),
-    ("model", c_char_p),
-    ("text", c_char_p),
-    ("text_name", c_char_p),
-    ("n_text", c_size_t),
-    ("other", c_char_p),
-    ("other_name", c_char_p),
-    ("n_other", c_size_t),
-    ("run", POINTER(attn_labels)),
-    ("other_run", POINTER(attn_labels)),
-    ("positions", c_char_p),
+    ("parts", c_char_p),
+    ("inputs", c_char_p),
+    ("only", c_char_p),
+]
+attn_table_picture._fields_ = [
+    ("view", attn_table_view),
+    ("n_label", c_size_t),
+    ("is_clustered", c_bool),
+    ("answer", c_char_p),
     ("metric", c_char_p),
     ("target", c_char_p),
     ("foil", c_char_p),
-    ("inputs", c_char_p),
+    ("model", c_char_p),
+    ("texts", attn_figure_text * 2),
+    ("second", c_char_p),
+    ("n_second", c_size_t),
+    ("run", POINTER(attn_labels)),
+    ("other_run", POINTER(attn_labels)),
     ("lens", c_void_p),
     ("patterns", c_void_p),
-    ("only", c_char_p),
+    ("words", c_char * 96),
+    ("answers", c_char * 128),
+    ("means", c_char * 256),
 ]
 attn_live_extra._fields_ = [
     ("name", c_char_p),
@@ -2285,6 +2310,12 @@ attn_survey_args._fields_ = [
     ("is_weight", c_bool),
     ("patterns", c_void_p),
 ]
+attn_question_asked._fields_ = [
+    ("question", c_char_p),
+    ("host", c_void_p),
+    ("request", POINTER(attn_request)),
+    ("args", c_void_p),
+]
 attn_session_sequence._fields_ = [
     ("ids", POINTER(c_int32)),
     ("n", c_size_t),
@@ -2636,8 +2667,10 @@ FUNCTIONS = {
     "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
     "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
-    "attn_table_picture_write": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_picture_options), POINTER(attn_output), POINTER(attn_error)]),
-    "attn_table_write_captioned": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_table_style), c_void_p, POINTER(attn_error)]),
+    "attn_table_picture_show": (c_int, [POINTER(attn_table_picture), c_void_p, c_char_p, POINTER(attn_error)]),
+    "attn_table_picture_column": (POINTER(attn_column), [POINTER(attn_table_picture), c_void_p]),
+    "attn_table_picture_write": (c_int, [c_void_p, POINTER(attn_table_picture), POINTER(attn_picture_options), POINTER(attn_output), POINTER(attn_error)]),
+    "attn_table_write_captioned": (c_int, [c_void_p, POINTER(attn_table_picture), POINTER(attn_table_style), c_void_p, POINTER(attn_error)]),
     "attn_live_open": (c_int, [POINTER(attn_live_args), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_live_of": (POINTER(attn_live), [c_void_p]),
     "attn_live_n_byte": (c_uint64, [c_void_p]),
@@ -2688,14 +2721,7 @@ FUNCTIONS = {
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_token_times": (c_int, [POINTER(attn_ndarray), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_survey_grid": (None, [POINTER(attn_survey_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
-    "attn_ablate_grid": (None, [POINTER(attn_ablate_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
-    "attn_align_grid": (None, [POINTER(attn_align_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
-    "attn_patch_grid": (None, [POINTER(attn_patch_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
-    "attn_lens_grid": (None, [POINTER(attn_lens_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
-    "attn_attribute_grid": (None, [POINTER(attn_attribute_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
-    "attn_score_grid": (None, [POINTER(attn_score_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
-    "attn_diff_grid": (None, [POINTER(attn_diff_args), c_void_p, c_char_p, POINTER(attn_table_grid)]),
+    "attn_question_picture": (c_int, [POINTER(attn_question_asked), c_void_p, POINTER(attn_table_picture), POINTER(attn_error)]),
     "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),
     "attn_session_projections": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
     "attn_session_logits_last": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_uint64, c_void_p, create_string_buffer, string_at
+from ctypes import POINTER, byref, c_uint64, c_void_p, string_at
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from .library import call, interruptible, lib, take_notes, terminated, warn_of
 from .listing import align_items, generate_items
 from .request import (PARTS, Request, choice, fill_answer, fill_image, fill_input, fill_pair, ndarray, places_of,
                       refuse_parts, refuse_unused, spec, texts, utf8, whole, with_points)
-from .table import Table, table_of
+from .table import Table, drawn_of, table_of
 
 if TYPE_CHECKING:
     from .host import Host
@@ -112,10 +112,9 @@ class _Question:
             inputs, self.n_text = _inputs(given["texts"], "texts", self.keep)
             self.texts = Texts(self.host, inputs, self.n_text)
 
-    def answer(self, name: str, args, *sums, **drawn) -> Table:
-        """Calls an experiment: (host, request, args, table, sums..., err). DRAWN is what a picture of it shows beside
-        what the library says."""
-        table, study, grid = c_void_p(), self.study, {}
+    def answer(self, name: str, args, *sums, text=None) -> Table:
+        """Calls an experiment: (host, request, args, table, sums..., err). A picture shows TEXT instead of the request's."""
+        table, study = c_void_p(), self.study
         if study:
             study.ask(name, self.given)
             args.study = POINTER(c.attn_study_args)(study.args)
@@ -124,9 +123,10 @@ class _Question:
 
         def compute():
             call(name, self.host.pointer, byref(self.request.struct), byref(args), byref(table), *map(byref, sums))
-            grid.update(_grid_of(name, args, table) if hasattr(lib, f"{name}_grid") else {})
+            question = "heads" if name == "attn_survey" else name.removeprefix("attn_")
+            drawn = drawn_of(question, self.host, self.request, args, table, text)
             result = table_of(table)
-            result.notes = take_notes() + self.request.notes
+            result.notes, result._drawn = take_notes() + self.request.notes, drawn
             return result
 
         try:
@@ -136,20 +136,6 @@ class _Question:
                 raise study.failure(problem, self.request.notes) from None
             raise
         warn_of(result.notes)
-        about = self.text
-        if study:
-            about = f"mean over {study.sum.n_item - study.sum.n_failed} items"
-            if study.args.paired:
-                n = study.sum.n_pair
-                about = f"mean difference over {n} pair{'s' * (n != 1)}, {study.args.paired.decode()}"
-        elif self.n_text:
-            about = f"mean over {self.n_text} texts"
-        if drawn.get("answer"):
-            target, foil, metric = drawn["answer"]
-            if study and study.sum.metric:
-                metric = study.sum.metric.decode()  # that of the items
-            drawn["answer"] = _answer_name(target, foil, metric)
-        result._drawn = _drawn_of(self.model, about, {**grid, **drawn})
         if study:
             result.info, result._n_group = study.info(), study.sum.n_label
             study.warn(result.notes)
@@ -159,39 +145,6 @@ class _Question:
                 value = getattr(found, field)
                 result.info[field] = value.decode() if isinstance(value, bytes) else value
         return result
-
-
-def _grid_of(name: str, args, table) -> dict:
-    """What the library draws of the table of an experiment: fields of struct attn_table_grid."""
-    grid, words = c.attn_table_grid(), create_string_buffer(c.ATTN_GRID_WORDS_SIZE)
-    getattr(lib, f"{name}_grid")(byref(args), table, words, byref(grid))
-    found = ((field, getattr(grid, field)) for field, kind, *_ in grid._fields_ if kind in (c_char_p, c_bool, c_int))
-    return {field: value.decode() if isinstance(value, bytes) else value for field, value in found if value}
-
-
-def _drawn_of(model: Model, text, drawn: dict) -> dict:
-    """What a picture of a table shows: DRAWN, and what it is about."""
-    return dict(drawn, model=model.name, text=_only_text(text))
-
-
-def _only_text(value):
-    return value if isinstance(value, (str, bytes)) else None
-
-
-def _answer_name(target=None, foil=None, metric: str = "auto") -> str:
-    """What is measured, as a picture says it: "logit(are) - logit(is)"."""
-    def name(token, otherwise):
-        if token is None:
-            return otherwise
-        return token.lstrip(" ") or token if isinstance(token, str) else f"id {token}"
-
-    metric = metric if metric != "auto" else "log_prob" if foil is None else "logit_diff"
-    if metric == "logit_diff":
-        return f"logit({name(target, 'target')}) - logit({name(foil, 'foil')})"
-    named = {"log_prob": "ln p(", "logit": "logit(", "prob": "p("}.get(metric)
-    if named:
-        return f"{named}{name(target, 'target')})"
-    return "the KL divergence" if metric == "kl" else "-ln p of the text's tokens"
 
 
 def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repeats: int = 0, seed: int = 0, runs: int = 0,
@@ -231,7 +184,7 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     args.to, args.has_effect, args.threshold = spec(to, "to"), effect, threshold
     args.sort, args.n_most = sort and terminated(sort, "sort"), whole(limit, "limit")
     fill_answer(args.answer, question.keep, target, foil, at, metric)
-    return question.answer("attn_survey", args, answer=(target, foil, metric) if effect else None)
+    return question.answer("attn_survey", args)
 
 
 def align(self: Model, text=None, *, by: str = "auto", layer=None, heads=None, rows: str = "own", method: str | None = None,
@@ -319,7 +272,7 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
         args.sets, args.n_set = (c.attn_ablate_set * len(items))(*items), len(items)
         question.keep.append(args.sets)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
-    return question.answer("attn_ablate", args, c.attn_ablate_sum(), answer=(target, foil, metric))
+    return question.answer("attn_ablate", args, c.attn_ablate_sum())
 
 
 def _fill_estimate(args, estimate, verify, by, limit) -> None:
@@ -383,7 +336,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     if positions is not None:
         args.places, args.n_place = places_of(positions)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
-    table = question.answer("attn_patch", args, found, other=_only_text(corrupted), answer=(target, foil, metric))
+    table = question.answer("attn_patch", args, found)
     if not question.study:
         table.info = _patch_info(found, estimate is not None)
     if not question.study and positions is None:
@@ -405,8 +358,7 @@ def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, foil=
     question, args = _Question(self, text, options, locals(), "sites", "queries"), c.ATTN_LENS_ARGS_DEFAULT()
     args.top, args.reads_heads = whole(top, "top", 1), heads_out
     fill_answer(args.answer, question.keep, target, foil)
-    table = question.answer("attn_lens", args,
-                            answer=None if target is None else (target, None, "logit" if heads_out else "prob"))
+    table = question.answer("attn_lens", args)
     if texts is None and not question.study:
         table._use_labels = functools.partial(_with_labels, self, [text], {**options, "sites": None})
     return table
@@ -468,13 +420,11 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
             raise TypeError(" and ".join(name for name in given if given[name]) + " are given, expected one of them")
         if is_of_cells and question.study:
             raise TypeError(f"items and method='{method}' are given: cells belong to one text")
-        otherwise = "log_prob"
     else:
         _refuse("a method other than 'dla'", metric=metric != "auto", merge_words=merge_words, baseline=baseline != "auto",
                 baseline_text=baseline_text is not None, baseline_image=baseline_image is not None,
                 baseline_keep=baseline_keep is not None, generated=generated, continuation=continuation is not None)
         _refuse("by_token=True", limit=limit and not by_token)
-        otherwise = "logit"
     args.method, args.n_point = with_points(method, _METHODS, "method")
     args.by_token, args.n_most, args.merges_words = by_token, whole(limit, "limit"), merge_words
     is_given = baseline_text is not None or baseline_image is not None
@@ -487,13 +437,10 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     if baseline_image is not None:
         fill_image(args.given, baseline_image, "baseline_image", question.keep)
     fill_answer(args.answer, question.keep, target, foil, at, metric)
-    drawn = metric if metric != "auto" else otherwise if foil is None else "logit_diff"
     if is_continued:
         args.n_target = n_target
-        table = question.answer("attn_attribute", args, answer=("token", foil, drawn))
-        table._drawn["text"] = _only_text(prompt)
-        return table
-    table = question.answer("attn_attribute", args, answer=(target, foil, drawn))
+        return question.answer("attn_attribute", args, text=prompt)
+    table = question.answer("attn_attribute", args)
     if options.get("image") is not None and not question.study:
         table._use_labels = functools.partial(_with_labels, self, [None], options)
     return table
@@ -540,7 +487,7 @@ def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: b
     if regions is not None:
         args.regions = terminated(regions if isinstance(regions, str) else ",".join(regions), "regions")
     fill_answer(args.answer, question.keep, target, foil, at, metric)
-    table = question.answer("attn_score", args, found, answer=(target, foil, metric))
+    table = question.answer("attn_score", args, found)
     if not question.study:
         table.info["perplexity"] = math.exp(found.nats / found.n_token) if found.n_token else math.nan
     return table
@@ -565,8 +512,7 @@ def diff(self: Model, a=None, b=None, *, with_model: Model | None = None, with_a
     args.host = host.pointer if host else None
     if not question.study or with_attention:
         args.request = POINTER(c.attn_request)(other.struct)
-    names = {} if b is None else dict(text_name="A", other_name="B", other=_only_text(b))
-    table = question.answer("attn_diff", args, c.attn_diff_sum(), **names)
+    table = question.answer("attn_diff", args, c.attn_diff_sum())
     del host
     return table
 
@@ -584,12 +530,12 @@ def similarity(self: Model, text=None, *, limit: int = 0, **options) -> Table:
 
     def compute():
         call("attn_similarity", host.pointer, byref(request.struct), most, byref(table))
-        return table_of(table)
+        drawn = drawn_of("similarity", host, request, None, table)
+        found = table_of(table)
+        found._drawn = drawn
+        return found
 
-    found = interruptible(compute, host.cancel)
-    found._drawn = _drawn_of(self, text, dict(rows="number", columns="other_number", values="js", is_pairs=True,
-                                              asked="of the patterns of two heads"))
-    return found
+    return interruptible(compute, host.cancel)
 
 
 class Comparison(NamedTuple):

@@ -97,12 +97,13 @@ class Texts:
 
     def __init__(self, host, inputs, n: int):
         """INPUTS are an array of N structs attn_input, which stays as it is."""
-        self.args, self.items = c.ATTN_STUDY_ARGS_DEFAULT(), c_void_p()
+        self.sum, self.args, self.items = c.attn_study_sum(), c.ATTN_STUDY_ARGS_DEFAULT(), c_void_p()
         options = c.ATTN_ITEMS_OPTIONS_DEFAULT()
         options.cancel = POINTER(c_int)(host.cancel)
         options.inputs, options.n_input = inputs, n
         call("attn_items_open", byref(options), byref(self.items))
         self.args.items, self.args.are_texts = self.items, True
+        self.args.sum = POINTER(c.attn_study_sum)(self.sum)
 
     def __del__(self):
         lib.attn_items_free(getattr(self, "items", None))

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 from ctypes import POINTER, byref, c_double, c_int64, c_void_p, cast, string_at
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,10 @@ from . import binding as c
 from .errors import Note
 from .library import call, lib, terminated
 from .pictures import Picture, picture_options, sink_bytes, written
-from .request import choice, whole
+from .request import Request, choice, whole
+
+if TYPE_CHECKING:
+    from .host import Host
 
 
 class _Column(NamedTuple):
@@ -78,7 +81,7 @@ class Table:
         self._cells = dict(zip(self._columns, cells))  # texts as bytes, missing values as None
         self._arrays: dict[str, np.ndarray] = {}
         self._n_group = 0  # leading columns that name a group
-        self._drawn: dict[str, Any] = {}  # fields of struct attn_table_grid: what a picture shows
+        self._drawn: dict[str, Any] = {}  # what a picture shows: see drawn_of
         self._use_labels: Callable | None = None  # calls a function with labels of runs that pictures show
 
     @property
@@ -195,8 +198,9 @@ class Table:
         """What a picture shows: what is asked for, else what attn-cli draws, else numbers by layer and head."""
         drawn = dict(self._drawn)
         if rows is not None or columns is not None:
-            for name in ("detail", "texts", "cells", "parts", "inputs", "is_pairs", "figure"):
+            for name in ("detail", "texts", "cells", "parts", "inputs", "figure"):
                 drawn.pop(name, None)
+            drawn["traits"] = drawn.get("traits", 0) & ~c.ATTN_VIEW_PAIRS
         if values is not None and values != drawn.get("values"):
             drawn.pop("quantity", None)  # it was of another
         for side, name, usual in (("rows", rows, c.ATTN_ROLE_LAYER), ("columns", columns, c.ATTN_ROLE_HEAD)):
@@ -226,7 +230,7 @@ class Table:
         """
         drawn = self._layout(rows, columns, values)
         if choice(options.pop("order", "layer"), {"layer": False, "cluster": True}, "order"):
-            if not drawn.get("is_pairs"):
+            if not drawn.get("traits", 0) & c.ATTN_VIEW_PAIRS:
                 raise TypeError("order='cluster' needs a table of similarity")
             drawn["is_clustered"] = True
         return Picture(functools.partial(self._draw, drawn, options))
@@ -239,14 +243,14 @@ class Table:
         picture = picture_options(options, keep)
         if options:
             raise TypeError(f"unexpected keyword argument '{next(iter(options))}'")
-        grid = _native_grid(drawn)
-        figure = picture.figure or grid.figure
+        made = self._native_picture(drawn)
+        figure = picture.figure or made.view.figure
         if figure in (c.ATTN_FIGURE_BARS, c.ATTN_FIGURE_CURVE) or self._n_groups() > 1:
-            grid.n_label = self._n_group
+            made.n_label = self._n_group
 
         def write(output, run=None, other_run=None):
-            grid.run, grid.other_run = run, other_run
-            self._with_native(lambda native: call("attn_table_picture_write", native, byref(grid), byref(picture),
+            made.run, made.other_run = run, other_run
+            self._with_native(lambda native: call("attn_table_picture_write", native, byref(made), byref(picture),
                                                   byref(output)))
 
         use = self._use_labels
@@ -273,9 +277,9 @@ class Table:
         sink = c_void_p()
         try:
             call("attn_sink_create_memory", byref(sink))
-            grid, style = _native_grid(self._drawn), c.attn_table_style(form=form, precision=digits)
-            grid.n_label = self._n_group
-            self._with_native(lambda native: call("attn_table_write_captioned", native, byref(grid), byref(style), sink))
+            made, style = self._native_picture(self._drawn), c.attn_table_style(form=form, precision=digits)
+            made.n_label = self._n_group
+            self._with_native(lambda native: call("attn_table_write_captioned", native, byref(made), byref(style), sink))
             data = sink_bytes(sink)
         finally:
             lib.attn_sink_free(sink)
@@ -334,16 +338,49 @@ class Table:
         finally:
             lib.attn_table_free(native)
 
+    def _native_picture(self, drawn: dict) -> c.attn_table_picture:
+        picture, names = c.attn_table_picture(), self.columns
+        for name in _COLUMNS:
+            if name in drawn:
+                setattr(picture.view, name, c.ATTN_FIRST_TABLE_COLUMN + names.index(drawn[name]))
+        for part, fields in ((picture.view, _OF_VIEW), (picture, _OF_PICTURE)):
+            for name in fields:
+                if name in drawn:
+                    setattr(part, name, drawn[name])
+        for text, (name, value) in zip(picture.texts, drawn.get("about", ())):
+            text.name, text.text, text.n = name, value, len(value or b"")
+        picture.n_second = len(picture.second or b"")
+        return picture
+
     def __getstate__(self):
         return {**self.__dict__, "_use_labels": None}
 
 
-def _native_grid(drawn: dict) -> c.attn_table_grid:
-    grid = c.attn_table_grid()
-    for name, value in drawn.items():
-        setattr(grid, name, value.encode() if isinstance(value, str) else value)
-    grid.n_text, grid.n_other = len(grid.text or b""), len(grid.other or b"")
-    return grid
+# What a picture shows: the names of columns of a struct attn_table_view, its other fields, and those of a struct
+# attn_table_picture.
+_COLUMNS = ("rows", "detail", "columns", "texts", "values", "cells")
+_OF_VIEW = ("figure", "traits", "quantity", "asked", "parts", "inputs", "only")
+_OF_PICTURE = ("answer", "metric", "target", "foil", "model", "second", "is_clustered")
+
+
+def drawn_of(question: str, host: Host, request: Request, args, table, text=None) -> dict[str, Any]:
+    """What a picture of the TABLE of a question shows, as the library says it; about TEXT instead of that of REQUEST."""
+    asked = c.attn_question_asked(question.encode(), host.pointer, POINTER(c.attn_request)(request.struct))
+    asked.args = None if args is None else cast(byref(args), c_void_p)
+    picture = c.attn_table_picture()
+    if isinstance(text, (str, bytes)):
+        given = text.encode() if isinstance(text, str) else text
+        picture.texts[0].text, picture.texts[0].n = given, len(given)
+    call("attn_question_picture", byref(asked), table, byref(picture))
+    drawn: dict[str, Any] = {}
+    for name in _COLUMNS:
+        column = getattr(picture.view, name)
+        if column:
+            drawn[name] = lib.attn_table_column(table, column - c.ATTN_FIRST_TABLE_COLUMN).contents.name.decode()
+    for part, fields in ((picture.view, _OF_VIEW), (picture, _OF_PICTURE)):
+        drawn.update((name, value) for name, value in ((name, getattr(part, name)) for name in fields) if value)
+    drawn["about"] = [(about.name, about.text) for about in picture.texts]
+    return drawn
 
 
 # --- Cells ----------------------------------------------------------------------------------------

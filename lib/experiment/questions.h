@@ -1,0 +1,42 @@
+/*
+ * questions.h - the questions by their names, and what a picture of their tables shows unless the
+ * caller chooses otherwise.
+ *
+ *     const struct attn_question_asked asked = {"ablate", host, &request, &args};
+ *     struct attn_table_picture picture = {.n_label = 0};
+ *     attn_question_picture(&asked, table, &picture, &err);
+ *     attn_table_picture_write(table, &picture, &options, &output, &err);
+ *
+ * The questions: ablate, align, attribute, diff, heads (attn_survey), lens, patch, score,
+ * similarity.
+ */
+#ifndef ATTN_EXPERIMENT_QUESTIONS_H
+#define ATTN_EXPERIMENT_QUESTIONS_H
+
+#include "figures/table_picture.h"
+#include "run/run.h"
+
+/* A question, and of what it is asked. Borrowed. */
+struct attn_question_asked {
+    const char *question;               /* "ablate" */
+    struct attn_host *host;             /* NULL: the picture names no model, and ids as numbers */
+    const struct attn_request *request; /* NULL: the picture names no text */
+    const void *args;                   /* of the question: struct attn_ablate_args; or NULL */
+};
+
+/*
+ * Fills PICTURE for TABLE, the answer to ASKED: the view of the table and the words of its title,
+ * the model, what was measured, the text, the two texts of a pair, or of which items it is the
+ * mean, and how many columns name a group. The sum of a study (study/study.h) has the numbers for
+ * that. `run`, `other_run`, `lens`, `patterns`, `is_clustered` and a text that is set stay.
+ *
+ * TABLE may be NULL before it is there; the view then has the kind of figure, and no columns of a
+ * table. Its `rows` are 0 if such a table has no picture. PICTURE borrows from ASKED, and from
+ * itself: copies of it are valid as long as it is. ATTN_INVALID for an unknown question.
+ */
+ATTN_API enum attn_status attn_question_picture(const struct attn_question_asked *asked,
+                                                const struct attn_table *table,
+                                                struct attn_table_picture *picture,
+                                                struct attn_error *err);
+
+#endif
