@@ -81,9 +81,9 @@ const struct command command_run = {
         "Runs a model over TEXT and shows the attention patterns and context vectors of\n"
         "its heads, as text on standard output. The options of 'Output' write them into\n"
         "files instead, one or several; '-' as FILE is standard output. --top, --next and\n"
-        "--target print predictions instead, --explain the arithmetic of one row,\n"
-        "--compare a comparison with exact attention. Only what the output needs is\n"
-        "computed.\n"
+        "--target print predictions instead, and --csv FILE.csv writes them if no tensors\n"
+        "are chosen; --explain prints the arithmetic of one row, --compare a comparison\n"
+        "with exact attention. Only what the output needs is computed.\n"
         "\n"
         "With --items many texts are run, each at one position: --at, or its own `at`, a\n"
         "number, a word or the name of its `pos.NAME`; default: the last. Predictions are\n"
@@ -194,12 +194,34 @@ static enum attn_status check_predictions(const struct output_args *args, struct
     char formats[128], hint[192];
 
     for (struct output_walk walk = {.args = args}; output_next(&walk);)
-        if (has_predictions(walk.output.format))
+        if (has_predictions(walk.output.format) || output_is_table(args, walk.output.format))
             return ATTN_OK;
     field_names_list(has_predictions, "or", formats, sizeof formats);
     snprintf(hint, sizeof hint, "write the data into a file, or into %s FILE as well", formats);
     return refuse(err, hint,
                   "--top, --next, --target and --label print on standard output, which holds data");
+}
+
+/* Finds whether --csv gets the predictions: a file, if no tensors are chosen. A CSV holds one
+ * table.
+ */
+static enum attn_status find_table_csv(struct run_args *args, struct attn_error *err)
+{
+    const struct selection_args *asked = &args->request.selection;
+    const char *path = output_path(&args->request.output, "csv");
+    const int n_table = (args->prediction.top > 0 || prompt_has_labels(&args->prompt)) +
+                        (args->prediction.next.n > 0) +
+                        (answer_is_given(&args->answer) && !is_differentiating(args));
+
+    if (!path || n_table == 0 || asked->sites || asked->layers || asked->heads ||
+        (strcmp(path, "-") != 0 && attn_format_is_directory(attn_format_find("csv"), path)))
+        return ATTN_OK;
+    args->request.output.has_table_csv = true;
+    if (n_table == 1)
+        return ATTN_OK;
+    return refuse(err, "--jsonl FILE holds the rows of all",
+                  "--csv FILE holds one table, and --top, --next and --target make %d here",
+                  n_table);
 }
 
 /* Refuses gradients where only predictions or an explanation are printed. */
@@ -291,6 +313,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(check_gradient(args, err));
     if (is_predicting(args))
         served->shown = VIEW_PREDICTIONS;
+    ATTN_TRY(find_table_csv(args, err));
     ATTN_TRY(places_check(served->call, &args->ablation, false, err));
     ATTN_TRY(request_check(served, err));
     if (args->gradient.is_beside && !args->request.selection.sites) /* draw both, as if named */

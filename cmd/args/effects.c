@@ -86,7 +86,9 @@ static unsigned find_views(const struct output_args *output, const struct pictur
         views |= VIEW_HEATMAP;
     for (size_t i = 0; i < N_FORMAT; i++)
         if (output_path(output, formats[i].format))
-            views |= view_of(i, shown);
+            views |= output->has_table_csv && strcmp(formats[i].format, "csv") == 0
+                         ? VIEW_ROWS
+                         : view_of(i, shown);
     return views;
 }
 

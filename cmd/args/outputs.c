@@ -87,13 +87,19 @@ bool outputs_are_wanted(const struct output_args *args)
     return output_next(&(struct output_walk){.args = args});
 }
 
+bool output_is_table(const struct output_args *args, const struct attn_format *format)
+{
+    return !format->tensors || (args->has_table_csv && strcmp(format->name, "csv") == 0);
+}
+
 enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_listed,
                               struct attn_sink *standard, struct attn_output **items, size_t *n,
                               struct attn_error *err)
 {
     ATTN_TRY(ALLOCATE(*items, args->formats.n + 1, err));
     for (struct output_walk walk = {.args = args, .standard = standard}; output_next(&walk);)
-        if (!is_listed || is_listed(walk.output.format))
+        if (!is_listed ||
+            (is_listed(walk.output.format) && !output_is_table(args, walk.output.format)))
             (*items)[(*n)++] = walk.output;
     return ATTN_OK;
 }
@@ -160,7 +166,7 @@ enum attn_status outputs_write_tables(const struct output_args *args,
     const struct attn_table_style style = {.precision = (int)args->precision};
 
     for (struct output_walk walk = {.args = args, .standard = standard}; output_next(&walk);)
-        if (!walk.output.format->tensors)
+        if (output_is_table(args, walk.output.format))
             ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT,
                               write_tables(&walk.output, style, picture, tables, n_table, err),
                               err));

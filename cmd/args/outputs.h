@@ -14,6 +14,7 @@ struct output_args {
     bool is_addition;          /* files of earlier runs stay */
     bool is_synced;            /* files survive a power failure */
     int64_t precision;         /* -1: as many digits as bring back the same number */
+    bool has_table_csv;        /* `csv` gets a table, not tensors */
 };
 
 /* Options that fill a struct output_args, made from the list of formats. */
@@ -47,15 +48,18 @@ bool outputs_are_wanted(const struct output_args *args);
 enum attn_status outputs_check_tables(const struct output_args *args, const char *hint,
                                       struct attn_error *err);
 
-/* Writes TABLES [n_table], except those that are NULL, to the outputs of ARGS that hold only
- * tables; "-" is STANDARD. PICTURE has the words for captions. */
+/* Writes TABLES [n_table], except those that are NULL, to the outputs of ARGS that hold tables and
+ * no tensors; "-" is STANDARD. PICTURE has the words for captions. */
 enum attn_status outputs_write_tables(const struct output_args *args,
                                       struct attn_table *const *tables, size_t n_table,
                                       const struct attn_table_picture *picture,
                                       struct attn_sink *standard, struct attn_error *err);
 
-/* Lists the outputs whose format IS_LISTED accepts; NULL: all. There is room for one more. "-" is
- * STANDARD. *n is 0 before; free() *items. */
+/* Whether ARGS write a table as FORMAT, and no tensors. */
+bool output_is_table(const struct output_args *args, const struct attn_format *format);
+
+/* Lists the outputs of tensors whose format IS_LISTED accepts; NULL: all outputs. There is room for
+ * one more. "-" is STANDARD. *n is 0 before; free() *items. */
 enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_listed,
                               struct attn_sink *standard, struct attn_output **items, size_t *n,
                               struct attn_error *err);
