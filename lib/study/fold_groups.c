@@ -1,0 +1,200 @@
+/* fold_groups.c - the moments of the numbers of a group, and the means that they give: see
+ * fold_internal.h. */
+#include "study/fold_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_GROUPS = 1000 };
+
+/* --- Groups ----------------------------------------------------------------------------------- */
+
+void attn_fold_group_release(const struct attn_fold *fold, struct attn_fold_group *group)
+{
+    attn_fold_labels_free(group->labels, fold->n_copied);
+    for (size_t i = 0; group->clusters && i < group->n_unit; i++)
+        attn_free(group->clusters[i].text);
+    attn_free(group->clusters);
+    attn_free(group->moments);
+    attn_free(group->values);
+    attn_free(group->more);
+}
+
+/* Finds or creates the group of *labels. A new group takes them, and *labels becomes NULL. */
+static enum attn_status find_group(struct attn_fold *fold, struct attn_fold_label **labels,
+                                   struct attn_fold_group **group, struct attn_error *err)
+{
+    struct attn_fold_group *made;
+
+    for (size_t i = 0; i < fold->n_group; i++) {
+        struct attn_fold_label *known = fold->groups[i].labels;
+        size_t k = 0;
+
+        while (k < fold->n_label && known[k].size == (*labels)[k].size &&
+               memcmp(known[k].text, (*labels)[k].text, known[k].size) == 0)
+            k++;
+        if (k < fold->n_label)
+            continue;
+        for (k = 0; k < fold->n_label; k++) /* true and "true" are one group */
+            if (known[k].type != (*labels)[k].type)
+                known[k].type = ATTN_VALUE_TEXT;
+        *group = &fold->groups[i];
+        return ATTN_OK;
+    }
+    if (fold->n_group == MOST_GROUPS)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`group_by` '%s' has more than %d values, expected a label of "
+                              "conditions",
+                              attn_quote_string(fold->study->group_by).text, MOST_GROUPS);
+    ATTN_TRY(attn_grow(&fold->groups, &fold->group_capacity, fold->n_group + 1,
+                       sizeof *fold->groups, err));
+    made = &fold->groups[fold->n_group];
+    *made = (struct attn_fold_group){
+        .moments = attn_alloc(fold->n_row * fold->n_column, sizeof *made->moments, err),
+        .more = attn_alloc(fold->n_more, sizeof *made->more, err)};
+    made->labels = *labels;
+    *labels = NULL;
+    fold->n_group++;
+    if (!made->moments || !made->more)
+        return ATTN_NO_MEMORY;
+    *group = made;
+    return ATTN_OK;
+}
+
+/* --- Items ------------------------------------------------------------------------------------ */
+
+double attn_fold_number_of(const struct attn_cell *cell)
+{
+    return cell->type == ATTN_VALUE_MISSING ? (double)NAN
+           : cell->type == ATTN_VALUE_REAL  ? cell->real
+                                            : (double)cell->integer;
+}
+
+/* Returns the cell of table A, or the difference B - A for a pair. */
+static struct attn_cell cell_of(const struct attn_table *a, const struct attn_table *b, size_t row,
+                                size_t column)
+{
+    const struct attn_cell x = attn_table_cell(a, row, column);
+    struct attn_cell y;
+
+    if (!b)
+        return x;
+    y = attn_table_cell(b, row, column);
+    return x.type == ATTN_VALUE_MISSING || y.type == ATTN_VALUE_MISSING
+               ? attn_cell_missing()
+               : attn_cell_real(attn_fold_number_of(&y) - attn_fold_number_of(&x));
+}
+
+/* Adds the numbers beside rows, A or B - A, to the means of GROUP, which already counts the
+ * item. */
+static void add_more(const struct attn_fold *fold, struct attn_fold_group *group, const double *a,
+                     const double *b)
+{
+    for (size_t i = 0; i < fold->n_more; i++)
+        group->more[i] += ((b ? b[i] - a[i] : a[i]) - group->more[i]) / (double)group->n;
+}
+
+/* Adds a CELL of a number to the MOMENTS of its column. */
+static void add_cell(enum attn_fold_role role, const struct attn_cell *cell,
+                     struct attn_moments *moments)
+{
+    if (cell->type == ATTN_VALUE_MISSING)
+        return;
+    if (role == ATTN_FOLD_COUNT) {
+        moments->n++;
+        moments->mean += attn_fold_number_of(cell);
+    } else {
+        attn_moments_add(moments, attn_fold_number_of(cell));
+    }
+}
+
+/* Adds the rows of table A, or of the differences B - A, of an item of CLUSTER. */
+static enum attn_status add_rows(struct attn_fold *fold, struct attn_fold_group *group,
+                                 const struct attn_fold_label *cluster, const struct attn_table *a,
+                                 const struct attn_table *b, struct attn_error *err)
+{
+    struct attn_moments *moments = group->moments;
+    bool *differs = fold->differs;
+    double *value = NULL;
+
+    if (fold->n_value > 0)
+        ATTN_TRY(attn_fold_unit_find(fold, group, cluster, &value, err));
+    for (size_t row = 0; row < fold->n_row; row++)
+        for (size_t column = 0; column < fold->n_column; column++, moments++, differs++) {
+            const enum attn_fold_role role = fold->columns[column].role;
+            struct attn_cell cell, first;
+
+            if (role == ATTN_FOLD_DERIVED) { /* it is no mean, but counts as a row of the item */
+                moments->n += attn_table_cell(a, row, column).type != ATTN_VALUE_MISSING;
+                continue;
+            }
+            if (role == ATTN_FOLD_KEY && *differs)
+                continue;
+            cell = cell_of(a, role == ATTN_FOLD_KEY ? NULL : b, row, column);
+            if (role == ATTN_FOLD_KEY) {
+                first = attn_table_cell(fold->first, row, column);
+                *differs = !fold->form.keeps_keys && !attn_cell_is_equal(&cell, &first);
+                continue;
+            }
+            if (role == ATTN_FOLD_MEAN && fold->n_value > 0)
+                value = attn_fold_unit_add(fold, value, attn_fold_number_of(&cell));
+            add_cell(role, &cell, moments);
+        }
+    group->n++;
+    return ATTN_OK;
+}
+
+enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_label **labels,
+                                     const struct attn_fold_entry *a,
+                                     const struct attn_fold_entry *b, struct attn_error *err)
+{
+    const struct attn_fold_label *cluster = *labels + fold->n_label;
+    struct attn_fold_group *group = NULL;
+
+    ATTN_TRY(find_group(fold, labels, &group, err));
+    ATTN_TRY(add_rows(fold, group, cluster, a->table, b ? b->table : NULL, err));
+    if (a->more && (!b || b->more))
+        add_more(fold, group, a->more, b ? b->more : NULL);
+    return ATTN_OK;
+}
+
+/* --- Means ------------------------------------------------------------------------------------ */
+
+void attn_fold_group_fill(const struct attn_fold *fold, const struct attn_fold_group *group,
+                          struct attn_cell *rows)
+{
+    for (size_t i = 0; i < fold->n_row * fold->n_column; i++) {
+        const struct attn_fold_column *column = &fold->columns[i % fold->n_column];
+        const struct attn_moments *moments = &group->moments[i];
+        const size_t row = i / fold->n_column;
+        struct attn_cell *cell = &rows[row * fold->form.n_column + column->place];
+
+        *cell = attn_cell_missing();
+        if (column->role == ATTN_FOLD_KEY && !fold->differs[i])
+            *cell = attn_table_cell(fold->first, row, i % fold->n_column);
+        else if (column->role == ATTN_FOLD_COUNT && moments->n > 0)
+            *cell = attn_cell_integer((int64_t)moments->mean);
+        else if ((column->role == ATTN_FOLD_MEAN || column->role == ATTN_FOLD_SHARE) &&
+                 moments->n > 0)
+            *cell = attn_cell_real(moments->mean);
+    }
+}
+
+enum attn_status attn_fold_group_derive(const struct attn_fold *fold,
+                                        const struct attn_fold_group *group, struct attn_cell *rows,
+                                        bool is_resample, struct attn_error *err)
+{
+    const struct attn_fold_means means = {.rows = rows,
+                                          .n_row = fold->n_row,
+                                          .more = group->more,
+                                          .n_more = fold->n_more,
+                                          .n_item = group->n,
+                                          .is_resample = is_resample,
+                                          .is_paired = fold->pair != NULL};
+
+    return fold->form.derive ? fold->form.derive(fold->form.args, &means, err) : ATTN_OK;
+}
