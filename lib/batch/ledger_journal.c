@@ -226,8 +226,10 @@ static enum attn_status compare_facts(const struct attn_buffer *text,
                                       const struct attn_ledger *ledger, const char **other,
                                       size_t *at, struct attn_error *err)
 {
+    enum { OUTPUTS = 4 }; /* an owner with a state has them by its version alone */
     static const char *const names[] = {"another version of attn-cli", "another model",
-                                        "other options", "another input", "other outputs"};
+                                        "other options",
+                                        "another input", [OUTPUTS] = "other outputs"};
     struct attn_buffer expected = {0};
     struct journal_line line, wanted = {.end = 0};
     enum attn_status status;
@@ -241,7 +243,7 @@ static enum attn_status compare_facts(const struct attn_buffer *text,
 
         if (!*other && (!is_wanted || line.size != wanted.size ||
                         memcmp(line.text, wanted.text, wanted.size) != 0))
-            *other = names[i];
+            *other = names[ledger->has_state && i == OUTPUTS ? 0 : i];
         n = wanted.end;
         *at = line.end;
     }

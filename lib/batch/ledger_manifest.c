@@ -387,7 +387,13 @@ enum attn_status attn_ledger_manifest_compare(const struct attn_ledger *ledger,
     const struct attn_stop stop = {.cancel = ledger->cancel};
     const char *path = ledger->manifest_path.data;
     struct attn_records_part part;
+    size_t n_output = 0;
 
+    for (size_t i = 0; attn_records_part(ledger->records, i, &part); i++)
+        n_output += part.target != NULL;
+    if (ledger->has_state && n_output != made->n_output) /* other options were refused before */
+        return attn_ledger_report_other(path, "another version of attn-cli",
+                                        "without `is_resumed` the results are replaced", err);
     for (int pass = 0; pass < 2; pass++) { /* their sizes, then all of their bytes */
         size_t n = 0;
 

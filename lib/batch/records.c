@@ -317,11 +317,16 @@ static enum attn_status open_writer(struct attn_records *records,
                                     const struct attn_records_item *item, bool is_resumed,
                                     struct attn_record_writer **writer, struct attn_error *err)
 {
-    const struct attn_record_format *format = records->form.format;
+    const size_t n_own = records->form.n_format, n = n_own + sizeof formats / sizeof *formats;
+    const struct attn_record_format *format = NULL;
 
-    for (size_t i = 0; !records->form.format && i < sizeof formats / sizeof *formats; i++)
-        if (strcmp(formats[i]->name, item->format) == 0)
-            format = formats[i];
+    for (size_t i = 0; !format && i < n; i++) {
+        const struct attn_record_format *known =
+            i < n_own ? records->form.formats[i] : formats[i - n_own];
+
+        if (strcmp(known->name, item->format) == 0)
+            format = known;
+    }
     if (!format)
         return attn_error_set(err, ATTN_INVALID, "'%s' is no format of records",
                               attn_quote_string(item->format).text);

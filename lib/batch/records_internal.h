@@ -53,8 +53,9 @@ struct attn_records_form {
     attn_note_fn on_note; /* or NULL */
     void *user;           /* for on_note */
     const char *unit;     /* the word for a record in notes; NULL: "record" */
-    const struct attn_record_format *format; /* of all outputs, instead of the names; or NULL */
-    void *format_owner;                      /* for it */
+    const struct attn_record_format *const *formats; /* [n_format] of the owner; borrowed */
+    size_t n_format;
+    void *format_owner; /* for them */
 };
 
 #define ATTN_RECORDS_FORM_DEFAULT                                                                  \
@@ -80,6 +81,7 @@ struct attn_record_outcome {
     const struct attn_capture *capture;         /* the selected tensors, or NULL */
     const struct attn_edges *edges;             /* the largest keys of each query, or NULL */
     const struct attn_table *rows;              /* of each.h; or NULL */
+    const struct attn_buffer *kept;             /* of each.h: the rows as bytes; or NULL */
     const struct attn_array *matrix;            /* with data, for npz; or NULL */
 };
 

@@ -14,7 +14,6 @@
 #include "encode/quoting.h"
 #include "host/host_internal.h"
 #include "records/items_internal.h"
-#include "study/rows_reader.h"
 #include "tables/table_writer_internal.h"
 #include "writers/arrays.h"
 
@@ -27,8 +26,7 @@
  * contains. */
 enum { MARK_LABELS = '\xfe', MARK_COLUMNS = '\xff' };
 
-/* Seconds between checkpoints: a constant, and one more second for each 4 KiB of state. */
-static const double checkpoint_seconds = 1, bytes_per_second = 4096;
+static const double checkpoint_seconds = 1;
 
 struct attn_each {
     struct attn_each_options options;
@@ -37,6 +35,7 @@ struct attn_each {
     struct attn_items *items;
     bool is_json;                /* without a header: JSON, only texts, or matrices */
     struct attn_buffer path;     /* terminated; with the shard; empty for a sink */
+    struct attn_buffer state;    /* terminated; the path of the kept rows, or empty */
     struct attn_ledger ledger;   /* what is on disk */
     struct attn_column *columns; /* [n_shown] owns; the columns that tables show */
     size_t *shown;               /* [n_shown] owns; their places in the form */
@@ -44,7 +43,7 @@ struct attn_each {
     bool has_columns;            /* the columns are known */
     bool has_labels;             /* the labels of CSV are known */
     struct attn_buffer waiting;  /* lines of CSV until both are known */
-    struct attn_buffer saved;    /* terminated; of the run that is resumed */
+    struct attn_buffer kept;     /* rows of the item that is written */
     struct attn_each_result result;
     double begun, checked;        /* the start in seconds of a clock, and the last checkpoint in
                                      seconds since then */
@@ -52,12 +51,17 @@ struct attn_each {
     bool has_written, has_ended;
 };
 
+static const char *written_name(const struct attn_column *column)
+{
+    return strcmp(column->name, "id") == 0 ? "token_id" : column->name; /* id is the item's */
+}
+
 /* Returns column C under its written name, with all digits of reals. */
 static struct attn_column full_column(const struct attn_each *each, size_t c)
 {
     struct attn_column column = each->columns[c];
 
-    column.name = attn_rows_written_name(&column);
+    column.name = written_name(&column);
     column.notation = ATTN_NOTATION_DOUBLE;
     return column;
 }
@@ -71,7 +75,7 @@ static bool is_taken(const struct attn_each *each, const char *name)
     for (size_t i = 0; i < each->of.n_column; i++)
         if (((each->is_json && each->of.columns[i].role != ATTN_ROLE_STACK) ||
              !each->of.hidden[i]) &&
-            strcmp(attn_rows_written_name(&each->of.columns[i]), name) == 0)
+            strcmp(written_name(&each->of.columns[i]), name) == 0)
             return true;
     return strcmp(name, "id") == 0 || strcmp(name, "error") == 0;
 }
@@ -203,7 +207,7 @@ static enum attn_status append_header(struct attn_each *each, struct attn_record
     enum attn_status status;
 
     for (size_t c = 0; c < each->n_shown; c++)
-        attn_buffer_append_format(&names, "%s,", attn_rows_written_name(&each->columns[c]));
+        attn_buffer_append_format(&names, "%s,", written_name(&each->columns[c]));
     attn_buffer_append_string(&names, "error");
     attn_buffer_string(&names);
     status = attn_buffer_check(&names, err);
@@ -322,6 +326,22 @@ static enum attn_status finish_rows(struct attn_record_writer *writer, struct at
     return attn_sink_check(sink, err);
 }
 
+/* Appends the bytes of OUTCOME. */
+static enum attn_status write_kept(struct attn_record_writer *writer,
+                                   const struct attn_record_outcome *outcome,
+                                   struct attn_error *err)
+{
+    attn_buffer_append(&writer->text, outcome->kept->data, outcome->kept->size);
+    return attn_buffer_check(&writer->text, err);
+}
+
+static const struct attn_record_format kept_format = {
+    .name = "state",
+    .size = sizeof(struct attn_record_writer),
+    .is_text = true,
+    .write = write_kept,
+};
+
 static const struct attn_record_format rows_format = {
     .name = "each",
     .size = sizeof(struct attn_record_writer),
@@ -343,8 +363,6 @@ static void measure(void *owner)
     for (size_t c = 0; c < each->n_shown; c++)
         attn_buffer_append_format(state, "%s%zu", c > 0 ? "," : "", each->shown[c]);
     attn_buffer_append_format(state, ";%zu;", each->n_row);
-    if (each->of.save)
-        each->of.save(each->of.user, state);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -377,6 +395,11 @@ static enum attn_status name_file(struct attn_each *each, struct attn_error *err
     }
     if (each->ledger.name && !attn_is_given(options->source, "source", err))
         return ATTN_INVALID;
+    if (each->ledger.name && each->of.are_kept) {
+        attn_buffer_append_format(&each->state, "%s.state", each->ledger.name);
+        if (!attn_buffer_string(&each->state))
+            return attn_error_no_memory(err);
+    }
     ATTN_TRY(
         attn_ledger_describe(&each->ledger, options->asked, options->files, options->n_file, err));
     is_file = attn_items_are_of_file(each->items, &size);
@@ -386,28 +409,31 @@ static enum attn_status name_file(struct attn_each *each, struct attn_error *err
 /* Opens the file, unless it would replace the items or the model. */
 static enum attn_status open_file(struct attn_each *each, struct attn_error *err)
 {
-    const struct attn_record_format *format =
-        each->options.form == ATTN_EACH_MATRICES ? &attn_record_format_npz : &rows_format;
-    const struct attn_records_item item = {
-        .format = format->name, .path = each->path.data, .sink = each->options.sink};
+    static const struct attn_record_format *const formats[] = {&rows_format, &kept_format};
+    const struct attn_records_item items[] = {
+        {.format = each->options.form == ATTN_EACH_MATRICES ? "npz" : rows_format.name,
+         .path = each->path.data,
+         .sink = each->options.sink},
+        {.format = kept_format.name, .path = each->state.data}};
     const struct attn_format named = {.name = "each"};
-    const struct attn_output output = {.format = &named, .path = item.path};
+    const struct attn_output output = {.format = &named, .path = each->path.data};
     struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
 
-    if (item.path)
+    if (output.path)
         ATTN_TRY(attn_host_check_outputs(each->host, &output, 1, err));
-    if (item.path && attn_items_are_of_path(each->items, item.path)) {
+    if (output.path && attn_items_are_of_path(each->items, output.path)) {
         attn_error_set(err, ATTN_INVALID, "the output '%s' has the items, expected another file",
-                       attn_quote_string(item.path).text);
+                       attn_quote_string(output.path).text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     form.unit = each->ledger.unit;
-    form.format = format;
+    form.formats = formats;
+    form.n_format = sizeof formats / sizeof *formats;
     form.format_owner = each;
     form.on_note = each->of.on_note;
     form.user = each->of.note_user;
-    ATTN_TRY(
-        attn_records_open(&item, 1, &form, each->options.is_resumed, &each->ledger.records, err));
+    ATTN_TRY(attn_records_open(items, each->state.size > 0 ? 2 : 1, &form, each->options.is_resumed,
+                               &each->ledger.records, err));
     return attn_ledger_begin(&each->ledger, each->options.source, attn_host_model(each->host), err);
 }
 
@@ -439,9 +465,6 @@ enum attn_status attn_each_open(const struct attn_each_options *given,
     if (!attn_is_given(options.path || options.sink, "path", err) ||
         !attn_is_choice(options.form, ATTN_EACH_MATRICES + 1, "form", err))
         return ATTN_INVALID;
-    if (options.is_resumed && (rows->is_ragged || options.form >= ATTN_EACH_TEXTS))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`is_resumed` needs the same number of rows in every item");
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = options;
     made->of = *rows;
@@ -488,7 +511,8 @@ void attn_each_free(struct attn_each *each)
     attn_ledger_release(&each->ledger);
     attn_buffer_release(&each->path);
     attn_buffer_release(&each->waiting);
-    attn_buffer_release(&each->saved);
+    attn_buffer_release(&each->state);
+    attn_buffer_release(&each->kept);
     attn_free(each->columns);
     attn_free(each->shown);
     attn_free(each);
@@ -515,14 +539,10 @@ static enum attn_status read_state(struct attn_each *each, bool *is_good, struct
         at += n + (at[n] == ',');
     }
     at += *is_good;
-    *is_good = *is_good && attn_parse_uint(at, strcspn(at, ";"), &number) && strchr(at, ';');
-    if (*is_good) {
-        each->n_row = (size_t)number;
-        attn_buffer_append_string(&each->saved, strchr(at, ';') + 1);
-        attn_buffer_string(&each->saved);
-    }
+    *is_good = *is_good && attn_parse_uint(at, strcspn(at, ";"), &number);
+    each->n_row = (size_t)number;
     each->has_columns = each->n_shown > 0;
-    return attn_buffer_check(&each->saved, err);
+    return ATTN_OK;
 }
 
 struct handing {
@@ -530,19 +550,17 @@ struct handing {
     const char *told_by; /* the journal or the manifest */
     attn_each_fn take;
     void *user;
-    struct attn_rows_reader *reader; /* owns */
+    struct attn_kept_rows *kept; /* owns; or NULL */
 };
 
-/* Hands over the next item with its rows or its failure. */
+/* Hands over the next item. */
 static enum attn_status hand_next(struct handing *handing, char hex[ATTN_DIGEST_HEX_SIZE],
                                   struct attn_error *err)
 {
     struct attn_each *each = handing->each;
-    struct attn_error failed = {.stage = ATTN_STAGE_INPUT};
-    const struct attn_table *table = NULL;
-    const char *message = NULL;
+    struct attn_kept_item kept = {.table = NULL};
     struct attn_item *item;
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
     uint64_t end;
 
     ATTN_TRY(attn_items_next(each->items, &item, err));
@@ -550,33 +568,30 @@ static enum attn_status hand_next(struct handing *handing, char hex[ATTN_DIGEST_
         return attn_ledger_report_input(attn_items_name(each->items), handing->told_by,
                                         "has fewer items", err);
     attn_item_digest(item, hex, &end);
-    status = attn_rows_reader_next(handing->reader, &table, &message, err);
-    if (message)
-        attn_error_set(&failed, ATTN_INVALID, "%s", message);
+    if (handing->kept)
+        status = attn_kept_rows_next(handing->kept, &kept, err);
     if (status == ATTN_OK)
-        status = handing->take(handing->user, item, table, message ? &failed : NULL, err);
+        status = handing->take(handing->user, item, &kept, err);
     attn_item_free(item);
     return status;
 }
 
-/* Hands over N items, whose rows are in PATH, and compares the input up to their end with the
- * digest HEX. If IS_WHOLE, the input must end there. */
-static enum attn_status hand_over(struct handing *handing, const char *path, uint64_t n,
-                                  const char *hex, bool is_whole, struct attn_error *err)
+/* Hands over N items, and compares the input up to their end with the digest HEX. If IS_WHOLE, the
+ * input must end there. */
+static enum attn_status hand_over(struct handing *handing, uint64_t n, const char *hex,
+                                  bool is_whole, struct attn_error *err)
 {
     struct attn_each *each = handing->each;
-    const struct attn_rows_options options = {.path = path,
-                                              .is_csv = !each->is_json,
-                                              .columns = each->columns,
-                                              .n_column = each->n_shown,
-                                              .n_row = each->n_row};
     const char *name = attn_items_name(each->items);
     char found[ATTN_DIGEST_HEX_SIZE];
     struct attn_item *item = NULL;
+    struct attn_records_part part;
 
     attn_digest_bytes("", 0, found);
-    if (n > 0)
-        ATTN_TRY(attn_rows_reader_open(&options, &handing->reader, err));
+    attn_records_part(each->ledger.records, 0, &part);
+    if (n > 0 && each->state.size > 0)
+        ATTN_TRY(attn_kept_rows_open(is_whole ? each->state.data : part.path, each->columns,
+                                     each->n_shown, &handing->kept, err));
     for (uint64_t i = 0; i < n; i++)
         ATTN_TRY(hand_next(handing, found, err));
     if (strcmp(found, hex) != 0)
@@ -596,7 +611,6 @@ static enum attn_status resume(struct handing *handing, struct attn_ledger_made 
     struct attn_each *each = handing->each;
     struct attn_ledger *ledger = &each->ledger;
     struct attn_ledger_done *done = &ledger->done;
-    struct attn_records_part part;
     bool is_good;
 
     ATTN_TRY(attn_ledger_find(ledger, made, err));
@@ -618,9 +632,8 @@ static enum attn_status resume(struct handing *handing, struct attn_ledger_made 
     if (!is_good)
         return attn_ledger_report_other(handing->told_by, "other columns",
                                         "remove it to compute all anew", err);
-    attn_records_part(ledger->records, 0, &part);
-    ATTN_TRY(hand_over(handing, made->is_there ? ledger->name : part.path, done->n_record,
-                       made->is_there ? made->input : done->input, made->is_there, err));
+    ATTN_TRY(hand_over(handing, done->n_record, made->is_there ? made->input : done->input,
+                       made->is_there, err));
     if (made->is_there)
         attn_note(ledger->on_note, ledger->user, ATTN_NOTE_COMPLETE, "'%s' is complete",
                   attn_quote_string(ledger->name).text);
@@ -628,7 +641,7 @@ static enum attn_status resume(struct handing *handing, struct attn_ledger_made 
 }
 
 enum attn_status attn_each_resume(struct attn_each *each, attn_each_fn take, void *user,
-                                  struct attn_error *err)
+                                  size_t *n_failed, struct attn_error *err)
 {
     struct handing handing = {.each = each, .take = take, .user = user};
     struct attn_ledger_made made = {0};
@@ -636,14 +649,10 @@ enum attn_status attn_each_resume(struct attn_each *each, attn_each_fn take, voi
 
     if (each->options.is_resumed)
         status = resume(&handing, &made, err);
-    attn_rows_reader_free(handing.reader);
+    *n_failed = (size_t)each->ledger.n_failed;
+    attn_kept_rows_free(handing.kept);
     attn_ledger_made_release(&made);
     return status;
-}
-
-const char *attn_each_saved(const struct attn_each *each)
-{
-    return each->saved.size > 0 ? each->saved.data : "";
 }
 
 /* --- Writing ---------------------------------------------------------------------------------- */
@@ -664,9 +673,7 @@ static enum attn_status write_item(struct attn_each *each, const struct attn_ite
     each->result.n_item = ledger->done.n_record;
     if (!ledger->name)
         return attn_records_flush(ledger->records, false, err);
-    if (seconds - each->checked <
-            checkpoint_seconds + (double)ledger->state.size / bytes_per_second ||
-        each->waiting.size > 0)
+    if (seconds - each->checked < checkpoint_seconds || each->waiting.size > 0)
         return ATTN_OK;
     each->checked = seconds;
     return attn_ledger_checkpoint(ledger, err);
@@ -694,7 +701,7 @@ static enum attn_status make_matrix(const struct attn_table *rows, struct attn_a
 }
 
 enum attn_status attn_each_write(struct attn_each *each, const struct attn_item *item,
-                                 const struct attn_table *table, const struct attn_error *failed,
+                                 const struct attn_kept_item *rows, const struct attn_error *failed,
                                  struct attn_error *err)
 {
     const enum attn_record_failure found = item->record.failure;
@@ -715,17 +722,24 @@ enum attn_status attn_each_write(struct attn_each *each, const struct attn_item 
         .message = failed ? failed->message : NULL,
         .item_labels = item->labels,
         .n_item_label = is_read ? item->n_label : 0,
-        .rows = table,
+        .rows = failed ? NULL : rows->table,
+        .kept = &each->kept,
     };
     enum attn_status status;
 
     if (is_read)
         ATTN_TRY(attn_error_at(take_labels(each, err), ATTN_STAGE_INPUT, err));
     if (each->options.form == ATTN_EACH_MATRICES && !failed) {
-        ATTN_TRY(make_matrix(table, &matrix, err));
+        ATTN_TRY(make_matrix(rows->table, &matrix, err));
         outcome.matrix = &matrix;
     }
-    status = write_item(each, item, &outcome, failure, err);
+    attn_buffer_reset(&each->kept);
+    if (each->state.size > 0)
+        attn_kept_rows_append(&each->kept, each->ledger.done.n_record == 0, outcome.rows,
+                              failed ? NULL : rows->beside, failed ? 0 : rows->n_beside);
+    status = attn_buffer_check(&each->kept, err);
+    if (status == ATTN_OK)
+        status = write_item(each, item, &outcome, failure, err);
     attn_free(matrix.data);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }

@@ -14,9 +14,11 @@
  * with its error.
  *
  * The file grows as FILE.part, with FILE.journal and at the end FILE.run.json, as those of a batch
- * (batch/batch.h). The name of a shard's file has its number, rows-00003-of-00008.csv; joined
- * without the later headers of CSV, they are the file of one run. Memory is constant, except that
- * lines of CSV wait until the first item succeeds, which determines the columns.
+ * (batch/batch.h). FILE.state has the same rows as bytes, from which a resumed run makes the table
+ * of all items; studies without such a table have none. The name of a shard's file has its number,
+ * rows-00003-of-00008.csv; joined without the later headers of CSV, they are the file of one run.
+ * Memory is constant, except that lines of CSV wait until the first item succeeds, which determines
+ * the columns.
  */
 #ifndef ATTN_STUDY_EACH_H
 #define ATTN_STUDY_EACH_H
@@ -33,11 +35,10 @@ enum attn_each_form {
     ATTN_EACH_CSV = 1,
     ATTN_EACH_JSON_LINES = 2,
     ATTN_EACH_TEXTS = 3,   /* the first column of an item's row, a text, and nothing else: one line
-                              an item, which is empty if it failed. It cannot be resumed */
+                              an item, which is empty if it failed */
     ATTN_EACH_MATRICES = 4 /* FILE.npz with a matrix for each item, 000000007/weight.npy, unless the
                               item failed: rows of the table are its cells in C order, the first
-                              column is the row and the only column of reals the number. It cannot
-                              be resumed */
+                              column is the row and the only column of reals the number */
 };
 
 struct attn_each_result {

@@ -4,9 +4,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
-#include "encode/float_text.h"
 #include "study/significance.h"
 #include "tables/table_order.h"
 
@@ -173,6 +171,11 @@ enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn
     if (!entry->table || !fold->first)
         return ATTN_OK;
     status = check_rows(fold, entry->table, err);
+    if (status == ATTN_OK && entry->n_more != fold->n_more) /* of a file */
+        status = attn_error_set(err, ATTN_INVALID,
+                                "it has %zu numbers beside its rows, the first "
+                                "item %zu",
+                                entry->n_more, fold->n_more);
     if (status != ATTN_OK && fold->form.hint)
         attn_error_hint(err, "%s", fold->form.hint);
     return status;
@@ -218,49 +221,6 @@ void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, s
     sum->n_label = fold->n_label;
     sum->n_pair = fold->n_pair;
     *n_single = fold->n_single;
-}
-
-/* --- Resuming --------------------------------------------------------------------------------- */
-
-void attn_fold_save(const struct attn_fold *fold, struct attn_buffer *out)
-{
-    struct attn_fold_waiting *at = NULL;
-    const double *more;
-    size_t list = 0;
-
-    attn_buffer_append_format(out, "%zu", fold->n_more);
-    for (size_t i = 0; fold->n_more > 0 && (more = attn_fold_more(fold, &list, &at, i)); i++)
-        for (size_t k = 0; k < fold->n_more; k++) {
-            attn_buffer_append_char(out, ' ');
-            if (isfinite(more[k]))
-                attn_double_append(out, more[k]);
-            else
-                attn_buffer_append_string(out, isnan(more[k]) ? "nan"
-                                               : more[k] < 0  ? "-inf"
-                                                              : "inf");
-        }
-}
-
-bool attn_fold_load(struct attn_fold *fold, const char *text)
-{
-    struct attn_fold_waiting *at = NULL;
-    size_t list = 0;
-    double *more;
-
-    text += strcspn(text, " ");
-    for (size_t i = 0; fold->n_more > 0 && (more = attn_fold_more(fold, &list, &at, i)); i++)
-        for (size_t k = 0; k < fold->n_more; k++) {
-            const size_t n = *text == ' ' ? strcspn(++text, " ") : 0;
-
-            if (n == 3 && memcmp(text, "nan", n) == 0)
-                more[k] = (double)NAN;
-            else if ((n == 3 || n == 4) && memcmp(text + n - 3, "inf", 3) == 0)
-                more[k] = n == 3 ? (double)INFINITY : (double)-INFINITY;
-            else if (!attn_parse_double(text, n, &more[k]))
-                return false;
-            text += n;
-        }
-    return *text == '\0';
 }
 
 /* --- The table -------------------------------------------------------------------------------- */

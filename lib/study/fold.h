@@ -21,8 +21,7 @@
 struct attn_fold_entry {
     const struct attn_item *item;
     const struct attn_table *table;
-    const double *more; /* [n_more] numbers beside its rows, as many for each item; NULL: they are
-                           loaded (attn_fold_load) */
+    const double *more; /* [n_more] numbers beside its rows, as many for each item */
     size_t n_more;
 };
 
@@ -81,12 +80,6 @@ enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn
 /* Adds ENTRY. ATTN_INVALID for more than 1,000 groups, or 10,000 clusters in one. */
 enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
                                struct attn_error *err);
-
-/* attn_fold_save appends n_more and the numbers beside rows of all groups and of all waiting items,
- * as printable ASCII. To resume, add the same entries with the same n_more and `more` NULL, then
- * load TEXT: false if it is malformed. */
-void attn_fold_save(const struct attn_fold *fold, struct attn_buffer *out);
-bool attn_fold_load(struct attn_fold *fold, const char *text);
 
 /* Returns the side of ITEM in `paired`: 0 for A, 1 for B, -1 for neither. */
 int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item);

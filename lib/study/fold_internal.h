@@ -177,11 +177,6 @@ enum attn_status attn_fold_table_copy(const struct attn_table *table, struct att
 enum attn_status attn_fold_pairs_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
                                      bool is_b, struct attn_error *err);
 
-/* Returns the numbers beside rows of block I: first the groups, then the waiting items. NULL after
- * the last. */
-double *attn_fold_more(const struct attn_fold *fold, size_t *list, struct attn_fold_waiting **at,
-                       size_t i);
-
 void attn_fold_pairs_release(struct attn_fold *fold);
 
 /* --- Resamples -------------------------------------------------------------------------------- */

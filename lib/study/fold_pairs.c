@@ -96,8 +96,7 @@ void attn_fold_pairs_release(struct attn_fold *fold)
     attn_free(fold->pair);
 }
 
-/* The list of items that wait with ID. The seed is constant because attn_fold_save writes the lists
- * in order. */
+/* The list of items that wait with ID. */
 static struct attn_fold_waiting **list_of(const struct attn_fold *fold, const char *id, size_t size)
 {
     return &fold->lists[attn_hash_bytes(0, id, size) % N_LIST];
@@ -179,20 +178,4 @@ enum attn_status attn_fold_pairs_add(struct attn_fold *fold, const struct attn_f
     free_waiting(partner, fold->n_copied);
     attn_fold_labels_free(labels, fold->n_copied);
     return status;
-}
-
-/* --- Resuming --------------------------------------------------------------------------------- */
-
-double *attn_fold_more(const struct attn_fold *fold, size_t *list, struct attn_fold_waiting **at,
-                       size_t i)
-{
-    if (i < fold->n_group)
-        return fold->groups[i].more;
-    if (i == fold->n_group || !*at)
-        *at = NULL;
-    else
-        *at = (*at)->next;
-    while (!*at && fold->lists && *list < N_LIST)
-        *at = fold->lists[(*list)++];
-    return *at ? (*at)->more : NULL;
 }

@@ -65,7 +65,7 @@ struct attn_experiment {
     attn_fold_derive_fn derive;          /* of struct attn_fold_form */
     const char *hint;                    /* likewise */
     bool is_listed;                      /* its items have rows, and no table of means */
-    bool is_ragged;                      /* and each as many as it has: they cannot be resumed */
+    bool is_ragged;                      /* and each as many as it has */
     bool makes_runs;    /* by itself, also those of items (attn_study_pack_run). False: the frame
                            checks the host and prepares the run of each input */
     bool needs_output;  /* the model of such a run needs an output layer */

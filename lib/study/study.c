@@ -6,10 +6,8 @@
 #include "base/given.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "encode/float_text.h"
 #include "predict/class_label.h"
 #include "records/items_internal.h"
 #include "study/each_internal.h"
@@ -54,6 +52,8 @@ struct attn_study {
     bool hidden[ATTN_MOST_COLUMNS]; /* columns that the tables of items do not have */
     struct attn_fold *fold;         /* owns */
     struct attn_each *each;         /* owns; NULL: no line for each item */
+    double *beside;                 /* [beside_capacity] owns; numbers beside the rows of an item */
+    size_t beside_capacity;
     attn_note_fn on_note;
     attn_progress_fn on_progress;
     void *user;                           /* for these */
@@ -296,6 +296,7 @@ void attn_study_free(struct attn_study *study)
         return;
     attn_each_free(study->each);
     attn_fold_free(study->fold);
+    attn_free(study->beside);
     attn_monitor_free(study->monitor);
     for (size_t i = 0; i < study->n_idle; i++)
         attn_free(study->idle[i].message);
@@ -460,99 +461,106 @@ static enum attn_status check_failures(const struct attn_study *study, struct at
 
 /* --- Restarts --------------------------------------------------------------------------------- */
 
-/* Saves for a resumed run the state that the rows of items lack (struct attn_each_rows): the
- * metric, its row, its moments, how often the model was right, the numbers beside rows. */
-static void save(void *user, struct attn_buffer *out)
-{
-    const struct attn_study *study = user;
+/* Numbers that a resumed run gets beside the rows of an item: the metric of the unchanged model and
+ * its row by their places in a list, its value, 1 if the model is right, 0 if it is wrong, NaN for
+ * a tie; then those of the answer. */
+enum { METRIC, ROW, VALUE, RIGHT, N_BESIDE };
 
-    attn_buffer_append_format(out, "%s %s %zu ", study->sum.metric ? study->sum.metric : "-",
-                              study->sum.row ? study->sum.row : "-", study->base.n);
-    attn_double_append(out, study->base.mean);
-    attn_buffer_append_char(out, ' ');
-    attn_double_append(out, study->base.squares);
-    attn_buffer_append_format(out, " %zu %zu %zu ", study->n_judged, study->n_right, study->n_tie);
-    attn_fold_save(study->fold, out);
-}
+static const double not_judged = -1;
 
-enum { N_SAVED = 8 };
-
-/* Cuts TEXT into N_SAVED words. Returns the rest of the text, which begins with the number of
- * numbers beside rows, or NULL if there are fewer words. */
-static const char *cut_saved(const char *text, const char *words[N_SAVED], size_t sizes[N_SAVED])
-{
-    for (size_t i = 0; i < N_SAVED; i++) {
-        words[i] = text;
-        sizes[i] = strcspn(text, " ");
-        text += sizes[i];
-        if (sizes[i] == 0 || *text++ != ' ')
-            return NULL;
-    }
-    return text;
-}
-
-/* Returns the name of a metric, or of its row, that WORD [size] is; NULL for other words. */
-static const char *find_name(const char *word, size_t size)
+/* Returns name I of a metric, or of its row; NULL after the last. */
+static const char *name_at(size_t i)
 {
     static const char *const others[] = {"difference", "nats", "base", "source", "model"};
     const size_t n = sizeof others / sizeof *others;
 
-    for (size_t i = 0; i < n + ATTN_N_ANSWER_METRIC; i++) {
-        const char *name =
-            i < n ? others[i] : attn_answer_metric_name((enum attn_answer_metric)(i - n));
+    return i < n ? others[i]
+           : i < n + ATTN_N_ANSWER_METRIC
+               ? attn_answer_metric_name((enum attn_answer_metric)(i - n))
+               : "";
+}
 
-        if (name && strlen(name) == size && memcmp(word, name, size) == 0)
-            return name;
-    }
+/* Returns the place of NAME, which may be NULL, in the list; that after the last for other names.
+ */
+static double place_of(const char *name)
+{
+    size_t i = 0;
+
+    while (*name_at(i) && (!name || strcmp(name_at(i), name) != 0))
+        i++;
+    return (double)i;
+}
+
+static const char *name_of_place(double place)
+{
+    for (size_t i = 0; *name_at(i); i++)
+        if ((double)i == place)
+            return name_at(i);
     return NULL;
 }
 
-/* Restores the saved state, after the rows. False if the text is malformed. */
-static bool load(struct attn_study *study, const char *text)
+/* Appends ITEM to `each`: ANSWER, or why it FAILED. */
+static enum attn_status write_each(struct attn_study *study, const struct attn_item *item,
+                                   const struct attn_study_answer *answer,
+                                   const struct attn_error *failed, struct attn_error *err)
 {
-    const char *words[N_SAVED];
-    size_t sizes[N_SAVED];
-    uint64_t n, n_judged, n_right, n_tie;
-    const char *rest = cut_saved(text, words, sizes);
+    struct attn_kept_item rows = {.table = answer->table, .n_beside = N_BESIDE + answer->n_more};
+    double *beside;
 
-    if (!rest || !attn_parse_uint(words[2], sizes[2], &n) ||
-        !attn_parse_double(words[3], sizes[3], &study->base.mean) ||
-        !attn_parse_double(words[4], sizes[4], &study->base.squares) ||
-        !attn_parse_uint(words[5], sizes[5], &n_judged) ||
-        !attn_parse_uint(words[6], sizes[6], &n_right) ||
-        !attn_parse_uint(words[7], sizes[7], &n_tie))
-        return false;
-    study->base.n = (size_t)n;
-    study->n_judged = (size_t)n_judged;
-    study->n_right = (size_t)n_right;
-    study->n_tie = (size_t)n_tie;
-    study->sum.metric = find_name(words[0], sizes[0]);
-    study->sum.row = find_name(words[1], sizes[1]);
-    return attn_fold_load(study->fold, rest);
+    if (!study->each)
+        return ATTN_OK;
+    ATTN_TRY(
+        attn_grow(&study->beside, &study->beside_capacity, rows.n_beside, sizeof *beside, err));
+    rows.beside = beside = study->beside;
+    beside[METRIC] = place_of(answer->metric);
+    beside[ROW] = place_of(answer->row);
+    beside[VALUE] = answer->value;
+    beside[RIGHT] = answer->has_right ? answer->right : not_judged;
+    for (size_t i = 0; i < answer->n_more; i++)
+        beside[N_BESIDE + i] = answer->more[i];
+    return attn_each_write(study->each, item, &rows, failed, err);
+}
+
+/* Adds ENTRY, which has the table and the numbers of ANSWER, to the means. */
+static enum attn_status add_answer(struct attn_study *study, const struct attn_fold_entry *entry,
+                                   const struct attn_study_answer *answer, struct attn_error *err)
+{
+    if (!study->is_listed)
+        ATTN_TRY(attn_error_at(attn_fold_add(study->fold, entry, err), ATTN_STAGE_INPUT, err));
+    if (!answer->metric)
+        return ATTN_OK;
+    study->sum.metric = answer->metric;
+    study->sum.row = answer->row;
+    attn_moments_add(&study->base, answer->value);
+    study->n_judged += answer->has_right && !isnan(answer->right);
+    study->n_right += answer->has_right && answer->right == 1;
+    study->n_tie += answer->has_right && isnan(answer->right);
+    return ATTN_OK;
 }
 
 /* An attn_each_fn: adds an item of an earlier run. */
 static enum attn_status take_again(void *user, const struct attn_item *item,
-                                   const struct attn_table *table, const struct attn_error *failed,
-                                   struct attn_error *err)
+                                   const struct attn_kept_item *kept, struct attn_error *err)
 {
     struct attn_study *study = user;
-    struct attn_fold_entry entry = {.item = item, .table = table};
-    const char *words[N_SAVED], *rest;
-    size_t sizes[N_SAVED];
-    uint64_t n_more;
+    const double *beside = kept->beside;
+    struct attn_study_answer answer = {0};
+    struct attn_fold_entry entry = {.item = item, .table = kept->table};
 
     look_for_twice(study, item);
     take_defaults(&study->defaults, item, &study->untaken);
     study->sum.n_item++;
-    study->sum.n_failed += failed != NULL;
-    if (failed || study->is_listed)
+    if (!kept->table || kept->n_beside < N_BESIDE)
         return ATTN_OK;
-    rest = cut_saved(attn_each_saved(study->each), words, sizes);
-    if (rest && attn_parse_uint(rest, strcspn(rest, " "), &n_more))
-        entry.n_more = (size_t)n_more;
+    answer.metric = name_of_place(beside[METRIC]);
+    answer.row = name_of_place(beside[ROW]);
+    answer.value = beside[VALUE];
+    answer.has_right = beside[RIGHT] != not_judged;
+    answer.right = beside[RIGHT];
+    entry.more = beside + N_BESIDE;
+    entry.n_more = kept->n_beside - N_BESIDE;
     ATTN_TRY(attn_error_at(attn_fold_check(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
-    return attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err);
+    return add_answer(study, &entry, &answer, err);
 }
 
 /* Opens the output of a line for each item, and adds the items of earlier runs. */
@@ -562,22 +570,17 @@ static enum attn_status begin(struct attn_study *study, struct attn_error *err)
                                         .n_column = study->form.n_column,
                                         .hidden = study->hidden,
                                         .is_ragged = study->is_ragged,
+                                        .are_kept = !study->is_listed,
                                         .on_note = forward_note,
-                                        .note_user = study,
-                                        .save = save,
-                                        .user = study};
+                                        .note_user = study};
 
     study->has_begun = true;
     if (!study->args->each)
         return ATTN_OK;
     ATTN_TRY(attn_each_open(study->args->each, &rows, study->host, study->args->items, &study->each,
                             err));
-    ATTN_TRY(attn_each_resume(study->each, take_again, study, err));
-    if (*attn_each_saved(study->each) == '\0' || load(study, attn_each_saved(study->each)))
-        return check_failures(study, err);
-    attn_error_set(err, ATTN_INVALID, "what was kept of the items is not as it was written");
-    attn_error_hint(err, "without `is_resumed` all is computed anew");
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    ATTN_TRY(attn_each_resume(study->each, take_again, study, &study->sum.n_failed, err));
+    return check_failures(study, err);
 }
 
 /* --- Items ------------------------------------------------------------------------------------ */
@@ -766,28 +769,13 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
     if (!failed && !study->is_listed && attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
         failed = &why;
     study->is_torn = true;
-    if (failed) {
-        if (study->each)
-            ATTN_TRY(attn_each_write(study->each, item, NULL, failed, err));
-        study->is_torn = false;
-        return take_failure(study, item, failed, err);
-    }
-    if (!study->is_listed)
-        ATTN_TRY(attn_error_at(attn_fold_add(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
-    if (attn_spaces_describe(&answer->spaces, message))
+    if (!failed)
+        ATTN_TRY(add_answer(study, &entry, answer, err));
+    if (!failed && attn_spaces_describe(&answer->spaces, message))
         note_once(study, ATTN_NOTE_SPACES, message);
-    if (answer->metric) {
-        study->sum.metric = answer->metric;
-        study->sum.row = answer->row;
-        attn_moments_add(&study->base, answer->value);
-        study->n_judged += answer->has_right && !isnan(answer->right);
-        study->n_right += answer->has_right && answer->right == 1;
-        study->n_tie += answer->has_right && isnan(answer->right);
-    }
-    if (study->each)
-        ATTN_TRY(attn_each_write(study->each, item, answer->table, NULL, err));
+    ATTN_TRY(write_each(study, item, answer, failed, err));
     study->is_torn = false;
-    return ATTN_OK;
+    return failed ? take_failure(study, item, failed, err) : ATTN_OK;
 }
 
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,

@@ -135,29 +135,27 @@ struct asked {
     size_t shard, n_shard;
     size_t n_most; /* items, then it ends early; 0: all */
     size_t n_handed, n_failed;
+    bool has_no_rows; /* that a resumed run gets */
     struct attn_each_result result;
 };
 
-static void save(void *user, struct attn_buffer *out)
-{
-    const struct asked *asked = user;
-
-    attn_buffer_append_format(out, "most %zu", asked->n_most);
-}
-
 /* An attn_each_fn: the same values come back. */
 static enum attn_status take(void *user, const struct attn_item *item,
-                             const struct attn_table *table, const struct attn_error *failed,
-                             struct attn_error *err)
+                             const struct attn_kept_item *kept, struct attn_error *err)
 {
+    const struct attn_table *table = kept->table;
     struct asked *asked = user;
 
     (void)err;
     asked->n_handed++;
-    asked->n_failed += failed != NULL;
-    ck_assert((table == NULL) == (failed != NULL));
-    if (failed && item->record.failure != ATTN_RECORD_FAILURE_NONE)
-        ck_assert_str_eq(failed->message, item->record.err.message);
+    if (asked->has_no_rows) {
+        ck_assert(!table && kept->n_beside == 0);
+        return ATTN_OK;
+    }
+    ck_assert(!table || item->record.failure == ATTN_RECORD_FAILURE_NONE);
+    ck_assert_uint_eq(kept->n_beside, table ? 2 : 0);
+    if (table)
+        ck_assert(kept->beside[0] == (double)item->record.number && isnan(kept->beside[1]));
     for (size_t row = 0; table && row < N_ROW; row++) {
         struct attn_cell cells[5];
 
@@ -192,11 +190,13 @@ static enum attn_status write_next(struct attn_items *items, struct attn_each *e
     struct attn_table *table = NULL;
     struct attn_error failed = {.stage = ATTN_STAGE_INPUT};
     enum attn_status status = attn_items_next(items, &item, err);
+    double beside[2] = {0, (double)NAN};
     bool has_failed;
 
     *is_over = status != ATTN_OK || !item;
     if (*is_over)
         return status;
+    beside[0] = (double)item->record.number;
     has_failed = item->record.failure != ATTN_RECORD_FAILURE_NONE;
     if (has_failed)
         failed = item->record.err;
@@ -206,7 +206,8 @@ static enum attn_status write_next(struct attn_items *items, struct attn_each *e
     if (!has_failed)
         status = make_table(item->record.number, &table, err);
     if (status == ATTN_OK)
-        status = attn_each_write(each, item, table, has_failed ? &failed : NULL, err);
+        status = attn_each_write(each, item, &(struct attn_kept_item){table, beside, table ? 2 : 0},
+                                 has_failed ? &failed : NULL, err);
     if (!has_failed)
         attn_table_free(table);
     attn_item_free(item);
@@ -218,19 +219,16 @@ static enum attn_status write_all(struct asked *asked, struct attn_items *items,
 {
     const struct attn_each_rows rows = {.columns = columns,
                                         .n_column = N_COLUMN,
-                                        .hidden = (const bool[N_COLUMN]){[CHANGE] = true},
-                                        .on_note = keep_note,
-                                        .save = save,
-                                        .user = asked};
+                                         .hidden = (const bool[N_COLUMN]){[CHANGE] = true},
+                                         .are_kept = !asked->has_no_rows,
+                                         .on_note = keep_note};
     struct attn_each *each;
     enum attn_status status;
     bool is_over = false;
 
     asked->each.result = &asked->result;
     ATTN_TRY(attn_each_open(&asked->each, &rows, host, items, &each, err));
-    status = attn_each_resume(each, take, asked, err);
-    if (asked->n_handed > 0)
-        keep_note(NULL, ATTN_NOTE_CONTINUED, attn_each_saved(each));
+    status = attn_each_resume(each, take, asked, &asked->n_failed, err);
     for (size_t i = asked->n_handed; status == ATTN_OK && !is_over; i++) {
         if (asked->n_most > 0 && i == asked->n_most)
             status = attn_error_set(err, ATTN_CANCELED, "enough");
@@ -292,7 +290,7 @@ START_TEST(writes_every_value)
                             "the first item\n");
     expect_ok(&other);
     attn_folder_assert("rows.jsonl", jsonl, sizeof jsonl - 1);
-    ck_assert_uint_eq(attn_folder_count(), 4); /* with .run.json of both */
+    ck_assert_uint_eq(attn_folder_count(), 6); /* with .run.json and .state of both */
     end();
 }
 END_TEST
@@ -316,14 +314,14 @@ START_TEST(writes_to_a_sink)
 END_TEST
 
 /* Ends after each item, and is resumed. */
-static void expect_restarts(const char *path, const char *whole)
+static void expect_restarts(const char *path, const char *whole, bool has_no_rows)
 {
     struct asked asked = asked_for(path);
+    const size_t n_file = has_no_rows ? 2 : 3;
     struct attn_error err = {0};
-    char part[64];
 
     begin();
-    snprintf(part, sizeof part, "%s.part", path);
+    asked.has_no_rows = has_no_rows;
     for (size_t n = 1; n <= 6; n++) {
         const size_t n_before = asked.result.n_item;
 
@@ -337,8 +335,7 @@ static void expect_restarts(const char *path, const char *whole)
         if (!asked.result.can_resume) /* the columns of CSV are not known */
             ck_assert_uint_eq(attn_folder_count(), 0);
         else if (asked.n_handed > 0)
-            ck_assert_msg(strstr(notes, "continues at item") && strstr(notes, "most "), "%s",
-                          notes);
+            ck_assert_msg(strstr(notes, "continues at item"), "%s", notes);
     }
     ck_assert(asked.each.is_resumed);
     asked.n_most = 0;
@@ -346,19 +343,21 @@ static void expect_restarts(const char *path, const char *whole)
     ck_assert_uint_eq(asked.n_handed, 6);
     ck_assert_uint_eq(asked.n_failed, 3);
     attn_folder_assert(path, whole, strlen(whole));
-    ck_assert_uint_eq(attn_folder_count(), 2);
+    ck_assert_uint_eq(attn_folder_count(), n_file);
     *notes = '\0';
     expect_ok(&asked);
     ck_assert(asked.result.is_complete && asked.n_handed == 6);
-    ck_assert_msg(strstr(notes, "is complete\nmost 0\n"), "%s", notes);
-    ck_assert_uint_eq(attn_folder_count(), 2);
+    ck_assert_msg(strstr(notes, "is complete\n"), "%s", notes);
+    ck_assert_uint_eq(attn_folder_count(), n_file);
     end();
 }
 
 START_TEST(goes_on_where_it_ended)
 {
-    expect_restarts("rows.csv", csv);
-    expect_restarts("rows.jsonl", jsonl);
+    expect_restarts("rows.csv", csv, false);
+    expect_restarts("rows.csv", csv, true);
+    expect_restarts("rows.jsonl", jsonl, false);
+    expect_restarts("rows.jsonl", jsonl, true);
 }
 END_TEST
 
@@ -395,6 +394,26 @@ START_TEST(refuses_what_is_other)
     expect_ok(&asked); /* what was refused is still there */
     attn_folder_assert("rows.csv", csv, sizeof csv - 1);
     ck_assert_uint_eq(asked.n_handed, 4);
+    end();
+}
+END_TEST
+
+/* Files of versions that kept no rows beside the lines, unfinished and whole. */
+START_TEST(refuses_another_version)
+{
+    struct asked asked = asked_for("rows.csv");
+    struct attn_error err = {0};
+
+    begin();
+    for (asked.n_most = 4;; asked.n_most = 0) {
+        asked.has_no_rows = true;
+        ck_assert_int_eq(run(&asked, &err), asked.n_most > 0 ? ATTN_CANCELED : ATTN_OK);
+        asked.each.is_resumed = true;
+        asked.has_no_rows = false;
+        REFUSED("is of a run with another version of attn-cli, expected the same");
+        if (asked.n_most == 0)
+            break;
+    }
     end();
 }
 END_TEST
@@ -471,12 +490,14 @@ START_TEST(survives_every_failed_allocation)
         attn_alloc_fail_off();
         ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);
         unlink("rows.csv.part");
+        unlink("rows.csv.state.part");
         unlink("rows.csv.journal");
     }
     attn_folder_assert("rows.csv", csv, sizeof csv - 1);
     asked.n_most = 5;
     unlink("rows.csv");
     unlink("rows.csv.run.json");
+    unlink("rows.csv.state");
     ck_assert_int_eq(run(&asked, &err), ATTN_CANCELED);
     asked.each.is_resumed = true;
     asked.n_most = 0;
@@ -576,5 +597,6 @@ START_TEST(a_study_goes_on)
 END_TEST
 
 ATTN_SUITE("each", writes_every_value, writes_to_a_sink, goes_on_where_it_ended,
-           refuses_what_is_other, shards_together_are_the_whole, notes_labels_without_a_column,
-           writes_no_item, survives_every_failed_allocation, a_study_goes_on)
+           refuses_what_is_other, refuses_another_version, shards_together_are_the_whole,
+           notes_labels_without_a_column, writes_no_item, survives_every_failed_allocation,
+           a_study_goes_on)
