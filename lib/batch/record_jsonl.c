@@ -187,14 +187,10 @@ static enum attn_status write_jsonl(struct attn_record_writer *writer,
                                     struct attn_error *err)
 {
     struct attn_buffer *out = &writer->text;
+    struct attn_json_writer json = {.out = out};
 
     append(out, "{\"id\":");
-    if (!outcome->id)
-        attn_buffer_append_format(out, "%zu", outcome->number);
-    else if (outcome->has_text_id)
-        attn_json_append_string(out, outcome->id, outcome->n_id);
-    else
-        attn_buffer_append(out, outcome->id, outcome->n_id);
+    attn_record_id_push(&json, outcome);
     if (writer->form->has_labels)
         append_labels(out, outcome);
     if (outcome->failure) {

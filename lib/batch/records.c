@@ -189,6 +189,16 @@ static void append_value(struct attn_record_writer *writer, struct attn_buffer *
     }
 }
 
+void attn_record_id_push(struct attn_json_writer *json, const struct attn_record_outcome *outcome)
+{
+    if (outcome->has_text_id)
+        attn_json_string(json, outcome->id, outcome->n_id);
+    else if (outcome->id)
+        attn_buffer_append(attn_json_value(json), outcome->id, outcome->n_id);
+    else
+        attn_json_size(json, outcome->number);
+}
+
 void attn_record_label_push(struct attn_json_writer *json, const struct attn_item_label *label)
 {
     if (label->value.type == ATTN_VALUE_TEXT)
@@ -234,24 +244,9 @@ void attn_record_key_append(struct attn_record_writer *writer, struct attn_buffe
     append_labels(writer, out, outcome);
 }
 
-/* Whether LIST, "id,layer", names NAME. */
-static bool is_listed(const char *list, const char *name)
-{
-    const size_t size = strlen(name);
-
-    for (;; list++) {
-        const size_t n = strcspn(list, ",");
-
-        if (n == size && memcmp(list, name, n) == 0)
-            return true;
-        list += n;
-        if (*list == '\0')
-            return false;
-    }
-}
-
-enum attn_status attn_record_header_append(struct attn_record_writer *writer, const char *columns,
-                                           struct attn_error *err)
+enum attn_status attn_record_header_append(struct attn_record_writer *writer,
+                                           const struct attn_column *columns, size_t n,
+                                           bool has_error, struct attn_error *err)
 {
     const struct attn_records_form *form = writer->form;
     struct attn_buffer *out = &writer->text, full = {0};
@@ -260,8 +255,10 @@ enum attn_status attn_record_header_append(struct attn_record_writer *writer, co
     attn_buffer_append_string(out, "id");
     for (size_t i = 0; status == ATTN_OK && i < form->n_label; i++) {
         const char *name = form->labels[i];
-        const bool is_renamed = strcmp(name, "id") == 0 || is_listed(columns, name);
+        bool is_renamed = strcmp(name, "id") == 0 || (has_error && strcmp(name, "error") == 0);
 
+        for (size_t c = 0; c < n; c++)
+            is_renamed = is_renamed || strcmp(name, columns[c].name) == 0;
         attn_buffer_reset(&full);
         attn_buffer_append_string(&full, is_renamed ? ATTN_LABEL_PREFIX : "");
         attn_buffer_append_string(&full, name);
@@ -275,7 +272,9 @@ enum attn_status attn_record_header_append(struct attn_record_writer *writer, co
         attn_csv_field_append(out, full.data, full.size);
     }
     attn_buffer_release(&full);
-    attn_buffer_append_format(out, ",%s\n", columns);
+    for (size_t c = 0; c < n; c++)
+        attn_buffer_append_format(out, ",%s", columns[c].name);
+    attn_buffer_append_string(out, has_error ? ",error\n" : "\n");
     return status;
 }
 
@@ -317,16 +316,11 @@ static enum attn_status open_writer(struct attn_records *records,
                                     const struct attn_records_item *item, bool is_resumed,
                                     struct attn_record_writer **writer, struct attn_error *err)
 {
-    const size_t n_own = records->form.n_format, n = n_own + sizeof formats / sizeof *formats;
     const struct attn_record_format *format = NULL;
 
-    for (size_t i = 0; !format && i < n; i++) {
-        const struct attn_record_format *known =
-            i < n_own ? records->form.formats[i] : formats[i - n_own];
-
-        if (strcmp(known->name, item->format) == 0)
-            format = known;
-    }
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i]->name, item->format) == 0)
+            format = formats[i];
     if (!format)
         return attn_error_set(err, ATTN_INVALID, "'%s' is no format of records",
                               attn_quote_string(item->format).text);

@@ -31,6 +31,8 @@
 #include "records/items.h"
 #include "run/many.h"
 
+struct attn_record_rows;
+
 /* The contents of the outputs, the same for all records. */
 struct attn_records_form {
     size_t size;                  /* of this struct */
@@ -49,13 +51,11 @@ struct attn_records_form {
     bool has_all_labels;                    /* ... with all labels of a record */
     const char *const *labels; /* [n_label] columns of csv and edges, after the id; borrowed */
     size_t n_label;
-    int precision;        /* digits after the point, 0..17; -1: the shortest exact text */
-    attn_note_fn on_note; /* or NULL */
-    void *user;           /* for on_note */
-    const char *unit;     /* the word for a record in notes; NULL: "record" */
-    const struct attn_record_format *const *formats; /* [n_format] of the owner; borrowed */
-    size_t n_format;
-    void *format_owner; /* for them */
+    int precision;                 /* digits after the point, 0..17; -1: the shortest exact text */
+    attn_note_fn on_note;          /* or NULL */
+    void *user;                    /* for on_note */
+    const char *unit;              /* the word for a record in notes; NULL: "record" */
+    struct attn_record_rows *rows; /* of items (record_rows.h); borrowed, or NULL */
 };
 
 #define ATTN_RECORDS_FORM_DEFAULT                                                                  \
@@ -192,13 +192,16 @@ struct attn_record_writer {
     struct attn_record_columns *columns; /* of the form's labels */
 };
 
-/* X(name): attn_record_format_NAME in the file record_NAME.c; of edges in record_csv.c. */
+/* X(name): attn_record_format_NAME in the file record_NAME.c; of edges in record_csv.c, of state in
+ * record_rows.c. */
 #define ATTN_RECORD_FORMAT_MAP(X)                                                                  \
     X(jsonl)                                                                                       \
     X(csv)                                                                                         \
     X(edges)                                                                                       \
     X(npy)                                                                                         \
-    X(npz)
+    X(npz)                                                                                         \
+    X(rows)                                                                                        \
+    X(state)
 
 #define ATTN_RECORD_FORMAT_DECLARE(name)                                                           \
     extern const struct attn_record_format attn_record_format_##name;
@@ -218,6 +221,9 @@ enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, 
 void attn_record_key_append(struct attn_record_writer *writer, struct attn_buffer *out,
                             const struct attn_record_outcome *outcome);
 
+/* Writes the id of OUTCOME, or its number. */
+void attn_record_id_push(struct attn_json_writer *json, const struct attn_record_outcome *outcome);
+
 /* Writes the value of LABEL, which is not missing, as it is in the input. */
 void attn_record_label_push(struct attn_json_writer *json, const struct attn_item_label *label);
 
@@ -225,9 +231,10 @@ void attn_record_label_push(struct attn_json_writer *json, const struct attn_ite
 #define ATTN_LABEL_PREFIX "item."
 enum attn_status attn_record_refuse_labels(const char *name, struct attn_error *err);
 
-/* Writes the header: id, the labels, COLUMNS ("layer,head,..."). ATTN_FORMAT for two labels with
- * one name (ATTN_LABEL_PREFIX). */
-enum attn_status attn_record_header_append(struct attn_record_writer *writer, const char *columns,
-                                           struct attn_error *err);
+/* Writes the header: id, the labels, COLUMNS [n], and "error" if it HAS_ERROR. ATTN_FORMAT for two
+ * labels with one name (ATTN_LABEL_PREFIX). */
+enum attn_status attn_record_header_append(struct attn_record_writer *writer,
+                                           const struct attn_column *columns, size_t n,
+                                           bool has_error, struct attn_error *err);
 
 #endif

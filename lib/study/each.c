@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "batch/ledger_internal.h"
+#include "batch/record_rows.h"
 #include "batch/records_internal.h"
 #include "encode/json_writer.h"
 #include "encode/quoting.h"
@@ -22,10 +23,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Placeholders for unknown fields in lines that wait for the columns: bytes that no text
- * contains. */
-enum { MARK_LABELS = '\xfe', MARK_COLUMNS = '\xff' };
-
 static const double checkpoint_seconds = 1;
 
 struct attn_each {
@@ -33,321 +30,16 @@ struct attn_each {
     struct attn_each_rows of;
     struct attn_host *host;
     struct attn_items *items;
-    bool is_json;                /* without a header: JSON, only texts, or matrices */
-    struct attn_buffer path;     /* terminated; with the shard; empty for a sink */
-    struct attn_buffer state;    /* terminated; the path of the kept rows, or empty */
-    struct attn_ledger ledger;   /* what is on disk */
-    struct attn_column *columns; /* [n_shown] owns; the columns that tables show */
-    size_t *shown;               /* [n_shown] owns; their places in the form */
-    size_t n_shown, n_row;       /* rows of an item */
-    bool has_columns;            /* the columns are known */
-    bool has_labels;             /* the labels of CSV are known */
-    struct attn_buffer waiting;  /* lines of CSV until both are known */
-    struct attn_buffer kept;     /* rows of the item that is written */
+    struct attn_buffer path;   /* terminated; with the shard; empty for a sink */
+    struct attn_buffer state;  /* terminated; the path of the kept rows, or empty */
+    struct attn_ledger ledger; /* what is on disk */
+    struct attn_record_rows rows;
+    struct attn_buffer kept; /* rows of the item that is written */
     struct attn_each_result result;
     double begun, checked;        /* the start in seconds of a clock, and the last checkpoint in
                                      seconds since then */
     uint64_t milliseconds_before; /* of earlier processes */
     bool has_written, has_ended;
-};
-
-static const char *written_name(const struct attn_column *column)
-{
-    return strcmp(column->name, "id") == 0 ? "token_id" : column->name; /* id is the item's */
-}
-
-/* Returns column C under its written name, with all digits of reals. */
-static struct attn_column full_column(const struct attn_each *each, size_t c)
-{
-    struct attn_column column = each->columns[c];
-
-    column.name = written_name(&column);
-    column.notation = ATTN_NOTATION_DOUBLE;
-    return column;
-}
-
-/* --- Lines ------------------------------------------------------------------------------------ */
-
-/* Whether a label NAME is written as item.NAME because a column has this name: in CSV a shown
- * column, in JSON any column. */
-static bool is_taken(const struct attn_each *each, const char *name)
-{
-    for (size_t i = 0; i < each->of.n_column; i++)
-        if (((each->is_json && each->of.columns[i].role != ATTN_ROLE_STACK) ||
-             !each->of.hidden[i]) &&
-            strcmp(written_name(&each->of.columns[i]), name) == 0)
-            return true;
-    return strcmp(name, "id") == 0 || strcmp(name, "error") == 0;
-}
-
-/* Refuses two labels that would be written under one name. LABELS [n] are structs of STRIDE bytes
- * whose first member is the name. */
-static enum attn_status check_names(const struct attn_each *each, const void *labels, size_t n,
-                                    size_t stride, struct attn_error *err)
-{
-    const size_t n_prefix = strlen(ATTN_LABEL_PREFIX);
-
-    for (size_t i = 0; i < n; i++) {
-        const char *full = *(const char *const *)((const char *)labels + i * stride);
-        const char *name = full + n_prefix;
-
-        if (strncmp(full, ATTN_LABEL_PREFIX, n_prefix) != 0 || !is_taken(each, name))
-            continue;
-        for (size_t k = 0; k < n; k++)
-            if (strcmp(*(const char *const *)((const char *)labels + k * stride), name) == 0)
-                return attn_record_refuse_labels(name, err);
-    }
-    return ATTN_OK;
-}
-
-static void push_key(struct attn_json_writer *json, const char *name, bool is_renamed)
-{
-    struct attn_buffer full = {0};
-    const char *key = name;
-
-    if (is_renamed) {
-        attn_buffer_append_format(&full, ATTN_LABEL_PREFIX "%s", name);
-        key = attn_buffer_string(&full);
-    }
-    attn_json_key(json, key ? key : "");
-    json->out->has_failed |= full.has_failed;
-    attn_buffer_release(&full);
-}
-
-/* Appends id and labels. */
-static void push_record(const struct attn_each *each, struct attn_json_writer *json,
-                        const struct attn_record_outcome *outcome)
-{
-    attn_json_key(json, "id");
-    if (outcome->has_text_id)
-        attn_json_string(json, outcome->id, outcome->n_id);
-    else if (outcome->id)
-        attn_buffer_append(attn_json_value(json), outcome->id, outcome->n_id);
-    else
-        attn_json_size(json, outcome->number);
-    for (size_t i = 0; i < outcome->n_item_label; i++) {
-        const struct attn_item_label *label = &outcome->item_labels[i];
-
-        push_key(json, label->name, is_taken(each, label->name));
-        attn_record_label_push(json, label);
-    }
-}
-
-/* Appends the columns of ROW. */
-static void push_row(const struct attn_each *each, struct attn_json_writer *json,
-                     const struct attn_table *rows, size_t row)
-{
-    for (size_t c = 0; c < each->n_shown; c++) {
-        const struct attn_cell cell = attn_table_cell(rows, row, c);
-        const struct attn_column column = full_column(each, c);
-
-        if (cell.type == ATTN_VALUE_REAL && isinf(cell.real)) {
-            attn_json_key(json, column.name);
-            attn_buffer_append_string(attn_json_value(json), cell.real > 0 ? "1e999" : "-1e999");
-        } else if (cell.type != ATTN_VALUE_MISSING) {
-            attn_table_push_cells(json, &column, &cell, 1, -1);
-        }
-    }
-}
-
-/* Appends a line of JSON: row ROW of OUTCOME, or its failure. */
-static void append_json(const struct attn_each *each, const struct attn_record_outcome *outcome,
-                        size_t row, struct attn_buffer *out)
-{
-    struct attn_json_writer json = {.out = out, .comma = ",", .colon = ":"};
-
-    if (each->options.form == ATTN_EACH_TEXTS) {
-        const struct attn_cell cell =
-            outcome->failure ? attn_cell_text("", 0) : attn_table_cell(outcome->rows, row, 0);
-
-        attn_buffer_append(out, cell.text, cell.size);
-        attn_buffer_append_char(out, '\n');
-        return;
-    }
-    attn_json_begin(&json, '{');
-    push_record(each, &json, outcome);
-    if (outcome->failure)
-        attn_json_text(attn_json_key(&json, "error"), outcome->message);
-    else if (row < attn_table_n_row(outcome->rows))
-        push_row(each, &json, outcome->rows, row);
-    attn_json_end(&json);
-    attn_buffer_append_char(out, '\n');
-}
-
-/* Appends a line of CSV that begins with KEY: row ROW of OUTCOME, or its failure. */
-static void append_csv(const struct attn_each *each, const struct attn_record_outcome *outcome,
-                       size_t row, const struct attn_buffer *key, struct attn_buffer *out)
-{
-    static const struct attn_table_style csv = {.form = ATTN_TABLE_CSV, .precision = -1};
-
-    attn_buffer_append(out, key->data, key->size);
-    if (!each->has_columns)
-        attn_buffer_append_char(out, MARK_COLUMNS);
-    for (size_t c = 0; c < each->n_shown; c++) {
-        attn_buffer_append_char(out, ',');
-        if (!outcome->failure && row < attn_table_n_row(outcome->rows)) {
-            const struct attn_cell cell = attn_table_cell(outcome->rows, row, c);
-            const struct attn_column column = full_column(each, c);
-
-            attn_table_append_styled(out, csv, &column, &cell);
-        }
-    }
-    attn_buffer_append_char(out, ',');
-    if (outcome->failure)
-        attn_csv_text_append(out, outcome->message, strlen(outcome->message));
-    attn_buffer_append_char(out, '\n');
-}
-
-/* Appends the header, and the lines that waited for it. */
-static enum attn_status append_header(struct attn_each *each, struct attn_record_writer *writer,
-                                      struct attn_error *err)
-{
-    const char *line = each->waiting.data;
-    struct attn_buffer names = {0};
-    enum attn_status status;
-
-    for (size_t c = 0; c < each->n_shown; c++)
-        attn_buffer_append_format(&names, "%s,", written_name(&each->columns[c]));
-    attn_buffer_append_string(&names, "error");
-    attn_buffer_string(&names);
-    status = attn_buffer_check(&names, err);
-    if (status == ATTN_OK)
-        status = attn_record_header_append(writer, names.data, err);
-    attn_buffer_release(&names);
-    for (size_t i = 0; i < each->waiting.size; i++) {
-        const size_t n_field = line[i] == MARK_LABELS    ? writer->form->n_label
-                               : line[i] == MARK_COLUMNS ? each->n_shown
-                                                         : 0;
-
-        if (line[i] != MARK_LABELS && line[i] != MARK_COLUMNS)
-            attn_buffer_append_char(&writer->text, line[i]);
-        for (size_t k = 0; k < n_field; k++)
-            attn_buffer_append_char(&writer->text, ',');
-    }
-    attn_buffer_release(&each->waiting);
-    return status;
-}
-
-static enum attn_status make_columns(struct attn_each *each, size_t n, struct attn_error *err)
-{
-    attn_free(each->columns);
-    attn_free(each->shown);
-    each->n_shown = 0;
-    each->columns = attn_alloc(n, sizeof *each->columns, err);
-    each->shown = attn_alloc(n, sizeof *each->shown, err);
-    return each->columns && each->shown ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-static void add_column(struct attn_each *each, size_t place)
-{
-    each->columns[each->n_shown] = each->of.columns[place];
-    each->shown[each->n_shown++] = place;
-}
-
-/* Takes the columns of TABLE, the first, as those of all items. */
-static enum attn_status take_columns(struct attn_each *each, const struct attn_table *table,
-                                     struct attn_error *err)
-{
-    ATTN_TRY(make_columns(each, attn_table_n_column(table), err));
-    for (size_t c = 0; c < attn_table_n_column(table); c++) {
-        const struct attn_column *column = attn_table_column(table, c);
-        size_t place = 0;
-
-        while (place < each->of.n_column &&
-               (each->of.columns[place].type != column->type ||
-                strcmp(each->of.columns[place].name, column->name) != 0))
-            place++;
-        if (place == each->of.n_column)
-            return attn_error_set(err, ATTN_INVALID, "the column '%s' is none that rows have",
-                                  attn_quote_string(column->name).text);
-        add_column(each, place);
-    }
-    each->n_row = attn_table_n_row(table);
-    each->has_columns = true;
-    return ATTN_OK;
-}
-
-/* Writes the lines of OUTCOME; in CSV after the header. */
-static enum attn_status write_rows(struct attn_record_writer *writer,
-                                   const struct attn_record_outcome *outcome,
-                                   struct attn_error *err)
-{
-    struct attn_each *each = writer->form->format_owner;
-    const bool had_columns = each->has_columns;
-    const size_t n_row = outcome->failure ? 0 : attn_table_n_row(outcome->rows);
-    struct attn_buffer key = {0}, *out = &writer->text;
-    enum attn_status status;
-
-    if (!outcome->failure && !had_columns)
-        ATTN_TRY(take_columns(each, outcome->rows, err));
-    if (!outcome->failure && ((n_row != each->n_row && !each->of.is_ragged) ||
-                              attn_table_n_column(outcome->rows) != each->n_shown))
-        return attn_error_set(err, ATTN_INVALID,
-                              "%zu rows of %zu columns, the first item has %zu of %zu", n_row,
-                              attn_table_n_column(outcome->rows), each->n_row, each->n_shown);
-    if (each->is_json) {
-        ATTN_TRY(check_names(each, outcome->item_labels, outcome->n_item_label,
-                             sizeof *outcome->item_labels, err));
-    } else {
-        if (each->has_columns && !had_columns)
-            ATTN_TRY(append_header(each, writer, err));
-        attn_record_key_append(writer, &key, outcome);
-        if (!each->has_labels)
-            attn_buffer_append_char(&key, MARK_LABELS);
-        out = each->has_columns ? out : &each->waiting;
-    }
-    for (size_t row = 0; row < n_row || (row == 0 && (outcome->failure || !each->of.is_ragged));
-         row++) {
-        if (each->is_json)
-            append_json(each, outcome, row, out);
-        else
-            append_csv(each, outcome, row, &key, out);
-    }
-    status = attn_buffer_check(&key, err);
-    attn_buffer_release(&key);
-    return status == ATTN_OK ? attn_buffer_check(out, err) : status;
-}
-
-/* Writes the header if every item failed. */
-static enum attn_status finish_rows(struct attn_record_writer *writer, struct attn_error *err)
-{
-    struct attn_each *each = writer->form->format_owner;
-    struct attn_sink *sink = writer->n_part > 0 ? writer->parts[0] : writer->sink;
-
-    if (each->is_json || each->has_columns)
-        return ATTN_OK;
-    ATTN_TRY(make_columns(each, each->of.n_column, err));
-    for (size_t place = 0; place < each->of.n_column; place++)
-        if (!each->of.hidden[place])
-            add_column(each, place);
-    ATTN_TRY(append_header(each, writer, err));
-    ATTN_TRY(attn_buffer_check(&writer->text, err));
-    attn_sink_write(sink, writer->text.data, writer->text.size);
-    return attn_sink_check(sink, err);
-}
-
-/* Appends the bytes of OUTCOME. */
-static enum attn_status write_kept(struct attn_record_writer *writer,
-                                   const struct attn_record_outcome *outcome,
-                                   struct attn_error *err)
-{
-    attn_buffer_append(&writer->text, outcome->kept->data, outcome->kept->size);
-    return attn_buffer_check(&writer->text, err);
-}
-
-static const struct attn_record_format kept_format = {
-    .name = "state",
-    .size = sizeof(struct attn_record_writer),
-    .is_text = true,
-    .write = write_kept,
-};
-
-static const struct attn_record_format rows_format = {
-    .name = "each",
-    .size = sizeof(struct attn_record_writer),
-    .is_text = true,
-    .write = write_rows,
-    .finish = finish_rows,
 };
 
 /* --- Opening ---------------------------------------------------------------------------------- */
@@ -360,9 +52,7 @@ static void measure(void *owner)
     each->ledger.done.milliseconds =
         each->milliseconds_before + (uint64_t)(1e3 * (attn_clock_seconds() - each->begun));
     attn_buffer_reset(state);
-    for (size_t c = 0; c < each->n_shown; c++)
-        attn_buffer_append_format(state, "%s%zu", c > 0 ? "," : "", each->shown[c]);
-    attn_buffer_append_format(state, ";%zu;", each->n_row);
+    attn_record_rows_save(&each->rows, state);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -409,12 +99,11 @@ static enum attn_status name_file(struct attn_each *each, struct attn_error *err
 /* Opens the file, unless it would replace the items or the model. */
 static enum attn_status open_file(struct attn_each *each, struct attn_error *err)
 {
-    static const struct attn_record_format *const formats[] = {&rows_format, &kept_format};
     const struct attn_records_item items[] = {
-        {.format = each->options.form == ATTN_EACH_MATRICES ? "npz" : rows_format.name,
+        {.format = each->options.form == ATTN_EACH_MATRICES ? "npz" : "rows",
          .path = each->path.data,
          .sink = each->options.sink},
-        {.format = kept_format.name, .path = each->state.data}};
+        {.format = "state", .path = each->state.data}};
     const struct attn_format named = {.name = "each"};
     const struct attn_output output = {.format = &named, .path = each->path.data};
     struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
@@ -427,9 +116,7 @@ static enum attn_status open_file(struct attn_each *each, struct attn_error *err
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     form.unit = each->ledger.unit;
-    form.formats = formats;
-    form.n_format = sizeof formats / sizeof *formats;
-    form.format_owner = each;
+    form.rows = &each->rows;
     form.on_note = each->of.on_note;
     form.user = each->of.note_user;
     ATTN_TRY(attn_records_open(items, each->state.size > 0 ? 2 : 1, &form, each->options.is_resumed,
@@ -443,13 +130,10 @@ static enum attn_status take_labels(struct attn_each *each, struct attn_error *e
     const char *const *labels;
     size_t n;
 
-    if (each->has_labels)
+    if (each->rows.has_labels)
         return ATTN_OK;
     labels = attn_items_labels(each->items, &n);
-    if (!each->is_json)
-        ATTN_TRY(check_names(each, labels, n, sizeof *labels, err));
-    each->has_labels = true;
-    return attn_records_set_labels(each->ledger.records, labels, n, err);
+    return attn_record_rows_set_labels(&each->rows, each->ledger.records, labels, n, err);
 }
 
 enum attn_status attn_each_open(const struct attn_each_options *given,
@@ -471,9 +155,17 @@ enum attn_status attn_each_open(const struct attn_each_options *given,
     made->host = host;
     made->items = items;
     made->begun = attn_clock_seconds();
-    made->is_json = options.form > ATTN_EACH_CSV ||
-                    (options.form == ATTN_EACH_BY_NAME &&
-                     (ends_with(options.path, ".jsonl") || ends_with(options.path, ".json")));
+    made->rows = (struct attn_record_rows){
+        .all = rows->columns,
+        .n_all = rows->n_column,
+        .hidden = rows->hidden,
+        .is_ragged = rows->is_ragged,
+        .form = options.form == ATTN_EACH_TEXTS ? ATTN_RECORD_ROWS_TEXTS
+                : options.form == ATTN_EACH_JSON_LINES || options.form == ATTN_EACH_MATRICES ||
+                        (options.form == ATTN_EACH_BY_NAME &&
+                         (ends_with(options.path, ".jsonl") || ends_with(options.path, ".json")))
+                    ? ATTN_RECORD_ROWS_JSON
+                    : ATTN_RECORD_ROWS_CSV};
     made->ledger = (struct attn_ledger){
         .unit = "item",
         .unit_key = "items",
@@ -510,40 +202,13 @@ void attn_each_free(struct attn_each *each)
         attn_each_keep(each, NULL);
     attn_ledger_release(&each->ledger);
     attn_buffer_release(&each->path);
-    attn_buffer_release(&each->waiting);
+    attn_record_rows_release(&each->rows);
     attn_buffer_release(&each->state);
     attn_buffer_release(&each->kept);
-    attn_free(each->columns);
-    attn_free(each->shown);
     attn_free(each);
 }
 
 /* --- Resuming --------------------------------------------------------------------------------- */
-
-/* Restores the state that `measure` wrote. *is_good: it is well-formed. */
-static enum attn_status read_state(struct attn_each *each, bool *is_good, struct attn_error *err)
-{
-    const char *at = attn_buffer_string(&each->ledger.state);
-    const size_t n_most = each->of.n_column;
-    uint64_t number = 0;
-
-    ATTN_TRY(attn_buffer_check(&each->ledger.state, err));
-    ATTN_TRY(make_columns(each, n_most, err));
-    *is_good = true;
-    while (*is_good && *at != ';') {
-        const size_t n = strcspn(at, ",;");
-
-        *is_good = each->n_shown < n_most && attn_parse_uint(at, n, &number) && number < n_most;
-        if (*is_good)
-            add_column(each, (size_t)number);
-        at += n + (at[n] == ',');
-    }
-    at += *is_good;
-    *is_good = *is_good && attn_parse_uint(at, strcspn(at, ";"), &number);
-    each->n_row = (size_t)number;
-    each->has_columns = each->n_shown > 0;
-    return ATTN_OK;
-}
 
 struct handing {
     struct attn_each *each;
@@ -590,8 +255,8 @@ static enum attn_status hand_over(struct handing *handing, uint64_t n, const cha
     attn_digest_bytes("", 0, found);
     attn_records_part(each->ledger.records, 0, &part);
     if (n > 0 && each->state.size > 0)
-        ATTN_TRY(attn_kept_rows_open(is_whole ? each->state.data : part.path, each->columns,
-                                     each->n_shown, &handing->kept, err));
+        ATTN_TRY(attn_kept_rows_open(is_whole ? each->state.data : part.path, &each->rows,
+                                     &handing->kept, err));
     for (uint64_t i = 0; i < n; i++)
         ATTN_TRY(hand_next(handing, found, err));
     if (strcmp(found, hex) != 0)
@@ -628,7 +293,8 @@ static enum attn_status resume(struct handing *handing, struct attn_ledger_made 
         attn_digest_bytes("", 0, done->input);
         return ATTN_OK;
     }
-    ATTN_TRY(read_state(each, &is_good, err));
+    ATTN_TRY(attn_buffer_check(&ledger->state, err));
+    ATTN_TRY(attn_record_rows_load(&each->rows, attn_buffer_string(&ledger->state), &is_good, err));
     if (!is_good)
         return attn_ledger_report_other(handing->told_by, "other columns",
                                         "remove it to compute all anew", err);
@@ -673,7 +339,7 @@ static enum attn_status write_item(struct attn_each *each, const struct attn_ite
     each->result.n_item = ledger->done.n_record;
     if (!ledger->name)
         return attn_records_flush(ledger->records, false, err);
-    if (seconds - each->checked < checkpoint_seconds || each->waiting.size > 0)
+    if (seconds - each->checked < checkpoint_seconds || each->rows.waiting.size > 0)
         return ATTN_OK;
     each->checked = seconds;
     return attn_ledger_checkpoint(ledger, err);
@@ -786,7 +452,7 @@ void attn_each_keep(struct attn_each *each, const struct attn_error *err)
         attn_ledger_remove_empty(ledger);
     else if (!each->result.is_abandoned)
         each->result.can_resume = attn_ledger_keep(
-            ledger, is_output || each->waiting.size > 0 ||
+            ledger, is_output || each->rows.waiting.size > 0 ||
                         (options->is_spoiled && options->is_spoiled(options->user)));
     report(each);
 }

@@ -102,10 +102,10 @@ void attn_kept_rows_append(struct attn_buffer *out, bool is_first, const struct 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
 struct attn_kept_rows {
-    char *path;                        /* owns */
-    int descriptor;                    /* owns */
-    uint64_t left;                     /* bytes of the file that were not read */
-    const struct attn_column *columns; /* [n_column] borrowed */
+    char *path;                  /* owns */
+    int descriptor;              /* owns */
+    uint64_t left;               /* bytes of the file that were not read */
+    struct attn_column *columns; /* [n_column] owns */
     size_t n_column;
     struct attn_buffer bytes;  /* of the item, after its facts */
     struct attn_table *table;  /* owns; of the item */
@@ -179,17 +179,20 @@ static enum attn_status open_kept(struct attn_kept_rows *kept, const char *path,
     return memcmp(found, header, sizeof header) == 0 ? ATTN_OK : report(kept, err);
 }
 
-enum attn_status attn_kept_rows_open(const char *path, const struct attn_column *columns, size_t n,
+enum attn_status attn_kept_rows_open(const char *path, const struct attn_record_rows *rows,
                                      struct attn_kept_rows **kept, struct attn_error *err)
 {
     struct attn_kept_rows *made;
     enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
-    made->columns = columns;
-    made->n_column = n;
+    made->n_column = rows->n;
     made->descriptor = -1;
-    status = open_kept(made, path, err);
+    status = ATTN_ALLOC(made->columns, rows->n, err);
+    for (size_t c = 0; status == ATTN_OK && c < rows->n; c++)
+        made->columns[c] = rows->all[rows->places[c]];
+    if (status == ATTN_OK)
+        status = open_kept(made, path, err);
     if (status == ATTN_OK)
         *kept = made;
     else
@@ -207,6 +210,7 @@ void attn_kept_rows_free(struct attn_kept_rows *kept)
         close(kept->descriptor);
     attn_buffer_release(&kept->bytes);
     attn_table_free(kept->table);
+    attn_free(kept->columns);
     attn_free(kept->cells);
     attn_free(kept->lists);
     attn_free(kept->beside);

@@ -4,7 +4,7 @@
  *
  *     attn_kept_rows_append(&out, is_first, table, beside, n);      // of each item
  *
- *     attn_kept_rows_open(path, columns, n_column, &kept, &err);    // to resume
+ *     attn_kept_rows_open(path, &rows, &kept, &err);                // to resume
  *     attn_kept_rows_next(kept, &item, &err);
  *     attn_kept_rows_free(kept);
  *
@@ -17,6 +17,7 @@
 
 #include "base/buffer.h"
 #include "base/table.h"
+#include "batch/record_rows.h"
 
 /* Appends the rows of an item, with BESIDE [n]; TABLE is NULL if it failed. Before the first item
  * of the file goes the header. */
@@ -32,8 +33,8 @@ struct attn_kept_item {
     size_t n_beside;
 };
 
-/* Opens PATH, whose tables have COLUMNS [n], borrowed. Errors are at the stage of the output. */
-enum attn_status attn_kept_rows_open(const char *path, const struct attn_column *columns, size_t n,
+/* Opens PATH, whose tables have the columns of ROWS. Errors are at the stage of the output. */
+enum attn_status attn_kept_rows_open(const char *path, const struct attn_record_rows *rows,
                                      struct attn_kept_rows **kept, struct attn_error *err);
 void attn_kept_rows_free(struct attn_kept_rows *kept); /* NULL is allowed */
 

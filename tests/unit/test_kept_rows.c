@@ -66,7 +66,10 @@ static enum attn_status read_file(bool is_same)
     struct attn_kept_rows *kept;
     struct attn_kept_item item;
     struct attn_error err = {0};
-    enum attn_status status = attn_kept_rows_open("kept", columns, N_COLUMN, &kept, &err);
+    static size_t places[N_COLUMN] = {0, 1, 2, 3, 4, 5};
+    const struct attn_record_rows rows = {
+        .all = columns, .n_all = N_COLUMN, .places = places, .n = N_COLUMN};
+    enum attn_status status = attn_kept_rows_open("kept", &rows, &kept, &err);
 
     if (status != ATTN_OK)
         return status;
