@@ -839,21 +839,13 @@ static enum attn_status append_heads(struct align *align, struct attn_error *err
 
 /* --- The item --------------------------------------------------------------------------------- */
 
-static const struct attn_item_label *find_gold(const struct attn_item *item)
-{
-    for (size_t i = 0; i < item->n_label; i++)
-        if (strcmp(item->labels[i].name, "gold") == 0)
-            return &item->labels[i];
-    return NULL;
-}
-
 static enum attn_status take_item(void *args, struct attn_request *request,
                                   const struct attn_item *item, struct attn_error *err)
 {
     const struct attn_align_args *given = args;
 
     ATTN_TRY(check_texts(given, request, err));
-    if (given->has_score && !given->gold && !find_gold(item))
+    if (given->has_score && !given->gold && !attn_item_label(item, "gold"))
         return attn_error_set(err, ATTN_INVALID, "it has no 'gold'");
     return ATTN_OK;
 }
@@ -863,7 +855,7 @@ static enum attn_status read_gold(struct align *align, struct attn_error *err)
 {
     const struct gold_file *file = align->frame.plan;
     const struct attn_item *item = align->frame.item;
-    const struct attn_item_label *label = item ? find_gold(item) : NULL;
+    const struct attn_item_label *label = item ? attn_item_label(item, "gold") : NULL;
     const size_t number = item ? item->record.number : 0;
 
     if (!align->args->has_score && !(align->args->is_soft && (file || label)))

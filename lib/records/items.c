@@ -3,6 +3,7 @@
 #include "records/items_internal.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -705,6 +706,25 @@ static enum attn_status read_item(struct attn_items *items, struct made_item *ma
     for (size_t i = 0; i < item->n_label; i++)
         ATTN_TRY(add_label(items, item->labels[i].name, err));
     return ATTN_OK;
+}
+
+const struct attn_item_label *attn_item_label(const struct attn_item *item, const char *name)
+{
+    for (size_t i = 0; i < item->n_label; i++)
+        if (strcmp(item->labels[i].name, name) == 0)
+            return &item->labels[i];
+    return NULL;
+}
+
+const char *attn_item_list_labels(const struct attn_item *item, char *names, size_t size)
+{
+    size_t used = 0;
+
+    snprintf(names, size, "none");
+    for (size_t i = 0; i < item->n_label; i++)
+        attn_fixed_text_append(names, size, &used, "%s%s", i > 0 ? ", " : "",
+                               attn_quote_string(item->labels[i].name).text);
+    return names;
 }
 
 const char *attn_item_place(const struct attn_item *item, const char *name)

@@ -36,6 +36,11 @@ bool attn_items_have_header(const struct attn_items *items);
 enum attn_status attn_items_check_failures(const char *unit, uint64_t n_failed, uint64_t n,
                                            int64_t most, struct attn_error *err);
 
+/* Returns the label NAME of ITEM, or NULL; and writes the names of all its labels, "a, b", or
+ * "none". */
+const struct attn_item_label *attn_item_label(const struct attn_item *item, const char *name);
+const char *attn_item_list_labels(const struct attn_item *item, char *names, size_t size);
+
 /* Returns the positions of the place NAME of ITEM, or NULL. */
 const char *attn_item_place(const struct attn_item *item, const char *name);
 

@@ -5,6 +5,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "records/items_internal.h"
 #include "study/significance.h"
 #include "tables/table_order.h"
 
@@ -183,8 +184,7 @@ enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn
 
 int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
 {
-    const struct attn_item_label *label =
-        fold->pair ? attn_fold_label_find(item, fold->pair) : NULL;
+    const struct attn_item_label *label = fold->pair ? attn_item_label(item, fold->pair) : NULL;
 
     for (int side = 0; label && side < 2; side++)
         if (attn_fold_label_size(label) == strlen(fold->sides[side]) &&

@@ -87,8 +87,7 @@ struct attn_fold {
 /* Reads `group_by` and `cluster`. */
 enum attn_status attn_fold_labels_read(struct attn_fold *fold, struct attn_error *err);
 
-/* Returns ITEM's label NAME, or NULL; and the size of its text. */
-const struct attn_item_label *attn_fold_label_find(const struct attn_item *item, const char *name);
+/* Returns the size of the text of LABEL. */
 size_t attn_fold_label_size(const struct attn_item_label *label);
 
 /* Fails if ITEM lacks a label of the fold. */

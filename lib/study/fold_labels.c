@@ -3,10 +3,10 @@
 #include "study/fold_internal.h"
 
 #include "base/escape.h"
-#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "encode/float_text.h"
+#include "records/items_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -71,27 +71,16 @@ enum attn_status attn_fold_labels_read(struct attn_fold *fold, struct attn_error
 
 /* --- Of an item ------------------------------------------------------------------------------- */
 
-const struct attn_item_label *attn_fold_label_find(const struct attn_item *item, const char *name)
-{
-    for (size_t i = 0; i < item->n_label; i++)
-        if (strcmp(item->labels[i].name, name) == 0)
-            return &item->labels[i];
-    return NULL;
-}
-
 static enum attn_status check_label(const struct attn_item *item, const char *name,
                                     struct attn_error *err)
 {
-    char names[ATTN_QUOTE_SIZE] = "";
-    size_t used = 0;
+    char names[ATTN_QUOTE_SIZE];
 
-    if (attn_fold_label_find(item, name))
-        return ATTN_OK;
-    for (size_t i = 0; i < item->n_label; i++)
-        attn_fixed_text_append(names, sizeof names, &used, "%s%s", i > 0 ? ", " : "",
-                               attn_quote_string(item->labels[i].name).text);
-    return attn_error_set(err, ATTN_INVALID, "no label '%s' (labels: %s)",
-                          attn_quote_string(name).text, item->n_label > 0 ? names : "none");
+    return attn_item_label(item, name)
+               ? ATTN_OK
+               : attn_error_set(err, ATTN_INVALID, "no label '%s' (labels: %s)",
+                                attn_quote_string(name).text,
+                                attn_item_list_labels(item, names, sizeof names));
 }
 
 enum attn_status attn_fold_labels_check(const struct attn_fold *fold, const struct attn_item *item,
@@ -159,7 +148,7 @@ struct attn_fold_label *attn_fold_labels_copy(const struct attn_fold *fold,
     struct attn_fold_label *copies = attn_alloc(fold->n_copied, sizeof *copies, err);
 
     for (size_t i = 0; copies && i < fold->n_copied; i++) {
-        const struct attn_item_label *label = attn_fold_label_find(item, fold->labels[i]);
+        const struct attn_item_label *label = attn_item_label(item, fold->labels[i]);
         char number[ATTN_FOLD_ID_SIZE];
 
         if (!label) { /* a cluster by id */

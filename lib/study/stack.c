@@ -139,14 +139,6 @@ static void append_number(struct column *column, size_t number)
     append_value(column, ATTN_VALUE_INTEGER, text, (size_t)size);
 }
 
-static const struct attn_item_label *find_label(const struct attn_item *item, const char *name)
-{
-    for (size_t i = 0; i < item->n_label; i++)
-        if (strcmp(item->labels[i].name, name) == 0)
-            return &item->labels[i];
-    return NULL;
-}
-
 /* Makes the columns: of ids and of all labels, or of the groups and their sizes. */
 static enum attn_status make_columns(struct attn_stack *stack, struct attn_error *err)
 {
@@ -187,7 +179,7 @@ static void append_item(struct attn_stack *stack, const struct attn_item *item)
         append_value(&stack->columns[ID], is_number ? ATTN_VALUE_INTEGER : ATTN_VALUE_TEXT,
                      record->id, record->n_id);
     for (size_t i = FIRST_LABEL; i < stack->n_column; i++) {
-        const struct attn_item_label *label = find_label(item, stack->columns[i].name);
+        const struct attn_item_label *label = attn_item_label(item, stack->columns[i].name);
 
         append_value(&stack->columns[i], label ? label->value.type : ATTN_VALUE_MISSING,
                      label ? label->text : "", label ? strlen(label->text) : 0);
@@ -306,7 +298,7 @@ enum attn_status attn_stack_add(struct attn_stack *stack, const struct attn_item
                                 struct attn_error *err)
 {
     const char *mean_by = stack->args.mean_by;
-    const struct attn_item_label *label = mean_by ? find_label(item, mean_by) : NULL;
+    const struct attn_item_label *label = mean_by ? attn_item_label(item, mean_by) : NULL;
 
     if (mean_by && !label)
         return attn_error_set(err, ATTN_INVALID, "it has no label '%s'",

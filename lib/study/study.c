@@ -76,18 +76,6 @@ struct attn_study {
 
 /* --- Values of an item ------------------------------------------------------------------------ */
 
-/* Writes the names of ITEM's labels, "a, b", or "none". */
-static const char *list_labels(const struct attn_item *item, char *names, size_t size)
-{
-    size_t used = 0;
-
-    snprintf(names, size, "none");
-    for (size_t i = 0; i < item->n_label; i++)
-        attn_fixed_text_append(names, size, &used, "%s%s", i > 0 ? ", " : "",
-                               attn_quote_string(item->labels[i].name).text);
-    return names;
-}
-
 enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answer_args *args,
                                   struct attn_error *err)
 {
@@ -106,7 +94,7 @@ enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answ
     if (!attn_metric_has_right(args->metric) || args->target || args->target_id)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID, "no 'target' (labels: %s)",
-                          list_labels(item, names, sizeof names));
+                          attn_item_list_labels(item, names, sizeof names));
 }
 
 void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_answer *asked,
@@ -683,7 +671,7 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
         (*item)->record.failure == ATTN_RECORD_FAILURE_NONE) {
         study->is_labeled = true;
         attn_note(forward_note, study, ATTN_NOTE_LABELS, "labels: %s",
-                  list_labels(*item, names, sizeof names));
+                  attn_item_list_labels(*item, names, sizeof names));
     }
     look_for_twice(study, *item);
     return ATTN_OK;
