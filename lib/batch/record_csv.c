@@ -29,23 +29,29 @@ static void add_column(struct csv_writer *w, const char *name, enum attn_value_t
     w->columns[w->n_column++] = (struct attn_column){.name = name, .type = type};
 }
 
-/* Appends a line of CELLS [n_column], whose texts are not escaped, after KEY. */
-static void append_row(struct csv_writer *w, const struct attn_buffer *key,
-                       const struct attn_cell *cells)
+/* Appends CELLS of the columns from FIRST to END, each after a comma. Texts are not escaped. */
+static void append_cells(const struct csv_writer *w, size_t first, size_t end,
+                         const struct attn_cell *cells, struct attn_buffer *out)
 {
     const struct attn_table_style csv = {.form = ATTN_TABLE_CSV,
                                          .precision = w->base.form->precision};
-    struct attn_buffer *out = &w->base.text;
 
-    attn_buffer_append(out, key->data, key->size);
-    for (size_t c = 0; c < w->n_column; c++) {
+    for (size_t c = first; c < end; c++, cells++) {
         attn_buffer_append_char(out, ',');
-        if (cells[c].type == ATTN_VALUE_TEXT && w->columns[c].notation != ATTN_NOTATION_LABEL)
-            attn_csv_text_append(out, cells[c].text, cells[c].size);
+        if (cells->type == ATTN_VALUE_TEXT && w->columns[c].notation != ATTN_NOTATION_LABEL)
+            attn_csv_text_append(out, cells->text, cells->size);
         else
-            attn_table_append_styled(out, csv, &w->columns[c], &cells[c]);
+            attn_table_append_styled(out, csv, &w->columns[c], cells);
     }
-    attn_buffer_append_char(out, '\n');
+}
+
+/* Appends a line that begins with KEY: CELLS of the columns from FIRST on. */
+static void append_row(struct csv_writer *w, const struct attn_buffer *key, size_t first,
+                       const struct attn_cell *cells)
+{
+    attn_buffer_append(&w->base.text, key->data, key->size);
+    append_cells(w, first, w->n_column, cells, &w->base.text);
+    attn_buffer_append_char(&w->base.text, '\n');
 }
 
 /* A float32; a missing cell for what is no number. */
@@ -62,6 +68,19 @@ static struct attn_location location_of(const struct attn_record_outcome *outcom
                                   ATTN_SITE_PATTERN, block, head);
 }
 
+/* Fills CELLS with the stack, of two, the layer and the head of AT; returns how many. */
+static size_t fill_head(const struct csv_writer *w, const struct attn_location *at,
+                        struct attn_cell *cells)
+{
+    size_t n = 0;
+
+    if (w->base.form->n_stack > 1)
+        cells[n++] = attn_cell_string(attn_model_stack_name(at->stack));
+    cells[n++] = attn_cell_integer(at->layer);
+    cells[n++] = attn_cell_integer(at->head);
+    return n;
+}
+
 /* A line per selected head, with its measures. */
 static void append_heads(struct csv_writer *w, const struct attn_record_outcome *outcome,
                          const struct attn_buffer *key)
@@ -71,21 +90,18 @@ static void append_heads(struct csv_writer *w, const struct attn_record_outcome 
     const int n_measure = attn_measures_count(form->measures);
 
     for (size_t i = 0; outcome->measures && i < n_matrix; i++) {
-        const int block = (int)(i / form->n_head), head = (int)(i % form->n_head);
-        const struct attn_location at = location_of(outcome, block, head);
+        const struct attn_location at =
+            location_of(outcome, (int)(i / form->n_head), (int)(i % form->n_head));
         struct attn_cell cells[MOST_COLUMNS];
-        size_t n = 0;
+        size_t n;
 
         if (!attn_selection_has_head(outcome->labels->selection, &at))
             continue;
-        if (form->n_stack > 1)
-            cells[n++] = attn_cell_string(attn_model_stack_name(at.stack));
-        cells[n++] = attn_cell_integer(at.layer);
-        cells[n++] = attn_cell_integer(head);
+        n = fill_head(w, &at, cells);
         cells[n++] = attn_cell_integer((int64_t)outcome->n_token);
         for (int m = 0; m < n_measure; m++)
             cells[n++] = number_cell((double)outcome->measures[(size_t)m * n_matrix + i]);
-        append_row(w, key, cells);
+        append_row(w, key, 0, cells);
     }
 }
 
@@ -103,7 +119,7 @@ static void append_continuations(struct csv_writer *w, const struct attn_record_
             cells[n++] = attn_cell_integer((int64_t)found->next[i].position);
         cells[n++] = attn_cell_string(found->next[i].text);
         cells[n++] = number_cell(found->next[i].log_probability);
-        append_row(w, key, cells);
+        append_row(w, key, 0, cells);
     }
 }
 
@@ -130,7 +146,7 @@ static enum attn_status append_words(struct csv_writer *w,
             attn_buffer_append(&word, labels->tokens[i], labels->token_sizes[i]);
             nats += outcome->surprisal[i];
         } while (++i < outcome->n_token && !begins[i]);
-        append_row(w, key,
+        append_row(w, key, 0,
                    (const struct attn_cell[]){attn_cell_integer(n_word),
                                               attn_cell_text(word.data ? word.data : "", word.size),
                                               number_cell(nats / M_LN2), number_cell(nats)});
@@ -228,82 +244,48 @@ static enum attn_status begin_edges(struct attn_record_writer *writer, struct at
     return begin_table(w, err);
 }
 
-enum {
-    DIGITS = 20,                                                   /* of a size_t */
-    LONGEST_NUMBERS = 2 * (DIGITS + 1) + ATTN_NUMBER_TEXT_SIZE + 1 /* query, key, weight, end */
-};
-
-/* Writes N as decimal digits; returns their end. printf would take as long as all else. */
-static char *put_integer(char *to, size_t n)
+/* A line per edge of the head AT. KEY begins each. */
+static void append_edges(struct csv_writer *w, const struct attn_record_outcome *outcome,
+                         const struct attn_location *at, struct attn_buffer *key)
 {
-    char digits[DIGITS];
-    size_t first = DIGITS;
+    const size_t size = key->size;
+    struct attn_cell cells[3];
+    const size_t n_head = fill_head(w, at, cells);
 
-    do {
-        digits[--first] = (char)('0' + n % 10);
-        n /= 10;
-    } while (n > 0);
-    memcpy(to, digits + first, DIGITS - first);
-    return to + (DIGITS - first);
-}
-
-/* The lines of the head, which begin with START. */
-static void append_head(struct attn_record_writer *writer,
-                        const struct attn_record_outcome *outcome, const struct attn_location *at,
-                        const struct attn_buffer *start)
-{
-    const size_t longest = start->size + LONGEST_NUMBERS;
-
+    append_cells(w, 0, n_head, cells, key);
     for (size_t query = 0; query < outcome->n_token; query++) {
         size_t n;
         const struct attn_edge *edges = attn_edges_find(outcome->edges, at, query, &n);
 
+        cells[0] = attn_cell_integer((int64_t)query);
         for (size_t i = 0; i < n; i++) {
-            char *to = attn_buffer_reserve(&writer->text, longest);
-
-            if (!to)
-                return;
-            memcpy(to, start->data, start->size);
-            to = put_integer(to + start->size, query);
-            *to++ = ',';
-            to = put_integer(to, (size_t)edges[i].key);
-            *to++ = ',';
-            to += attn_number_text(edges[i].weight, writer->form->precision, to);
-            *to++ = '\n';
-            writer->text.size = (size_t)(to - writer->text.data);
+            cells[1] = attn_cell_integer(edges[i].key);
+            cells[2] = attn_cell_real((double)edges[i].weight);
+            append_row(w, key, n_head, cells);
         }
     }
+    key->size = size;
 }
 
 static enum attn_status write_edges(struct attn_record_writer *writer,
                                     const struct attn_record_outcome *outcome,
                                     struct attn_error *err)
 {
-    struct attn_buffer id = {0}, start = {0};
+    const struct attn_records_form *form = writer->form;
+    struct attn_buffer key = {0};
     enum attn_status status;
 
     if (outcome->failure || !outcome->edges)
         return ATTN_OK;
-    attn_record_key_append(writer, &id, outcome);
-    for (int layer = 0; layer < (int)(writer->form->n_layer * writer->form->n_stack); layer++)
-        for (int head = 0; head < (int)writer->form->n_head; head++) {
-            const struct attn_location at = location_of(outcome, layer, head);
-            const char *stack;
+    attn_record_key_append(writer, &key, outcome);
+    for (int block = 0; block < (int)(form->n_layer * form->n_stack); block++)
+        for (int head = 0; head < (int)form->n_head && !key.has_failed; head++) {
+            const struct attn_location at = location_of(outcome, block, head);
 
-            start.size = 0;
-            attn_buffer_append(&start, id.data, id.size);
-            stack = attn_model_stack_name(at.stack);
-            attn_buffer_append_format(&start, ",%s%s%d,%d,", stack, stack[0] ? "," : "", at.layer,
-                                      head);
-            if (start.has_failed)
-                break;
-            append_head(writer, outcome, &at, &start);
+            append_edges((struct csv_writer *)writer, outcome, &at, &key);
         }
-    status = attn_buffer_check(&id, err);
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&start, err);
-    attn_buffer_release(&id);
-    attn_buffer_release(&start);
+    status = attn_buffer_check(&key, err);
+    attn_buffer_release(&key);
     return status;
 }
 
