@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""same_files.py OLD NEW [--jobs N] [--only TEXT] - compares what two binaries print and write.
+"""same_files.py OLD NEW [--jobs N] [--only TEXT] [--without EXPRESSION] - compares what two binaries print and write.
 
 Runs the scripts of all cases of tests/cli, and every question and output on small models of each kind, with OLD and with
 NEW in equal folders. Standard output, standard error, the exit status and the bytes of all files must be equal. For a step
@@ -129,10 +129,10 @@ def differences(a, b):
 
 def compare(job):
     """Returns the name, the parts that differ, and both results; None for parts that OLD does not repeat."""
-    name, script, old, new, base = job
+    name, script, old, new, base, without = job
     others, base = os.path.join(base, "models"), os.path.join(base, str(os.getpid()))
     a, b = run(old, script, base, others), run(new, script, base, others)
-    parts = differences(a, b)
+    parts = [part for part in differences(a, b) if not (without and re.search(without, part))]
     if parts:
         unsteady = differences(a, run(old, script, base, others))
         parts = [part for part in parts if part not in unsteady]
@@ -151,6 +151,7 @@ def main():
     parser.add_argument("new")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", default="")
+    parser.add_argument("--without", default="", help="leave out the files whose paths match, as in '[.]state$'")
     parser.add_argument("--show", action="store_true", help="print both texts of what differs")
     args = parser.parse_args()
     scripts = [pair for pair in itertools.chain(cases_of_tests(), generated()) if args.only in pair[0]]
@@ -161,7 +162,7 @@ def main():
         for archive in ("stacks", "encoders"):
             with tarfile.open(os.path.join(FIXTURES, archive + ".tar")) as tar:
                 tar.extractall(os.path.join(base, "models"))
-        jobs = [(name, script, args.old, args.new, base) for name, script in scripts]
+        jobs = [(name, script, args.old, args.new, base, args.without) for name, script in scripts]
         for name, script, parts, both in pool.map(compare, jobs, chunksize=4):
             if not parts:
                 continue
