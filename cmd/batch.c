@@ -26,9 +26,8 @@ struct batch_args {
     const char *text_key, *id_key, *labels; /* NULL: not given */
     struct restart_args restart;
     int64_t max_line, n_most;  /* 0: not given */
-    int64_t n_max_token;       /* 0: not given */
     int64_t progress;          /* seconds; 0: not given */
-    struct prompt_args prompt; /* whether special tokens are parsed and added */
+    struct prompt_args prompt; /* how texts are read */
     const char *output;        /* where the lines of JSON go; NULL or "-": standard output */
     const char *fields;        /* what a line holds; NULL: the default */
     const char *measures;      /* of a head; NULL: all */
@@ -68,9 +67,6 @@ static const struct option limit_rows[] = {
     OPTION_NUMBER("max-line", "BYTES", struct batch_args, max_line, 1, INT32_MAX,
                   "longest line in bytes; the record of a longer one fails, however long it is; "
                   "default: 16777216"),
-    OPTION_NUMBER("max-tokens", "N", struct batch_args, n_max_token, 1, INT32_MAX,
-                  "longest text in tokens; the record of a longer one fails; default: what the "
-                  "model takes"),
 };
 
 static const struct option_group input_options = OPTION_GROUP("Input", input_rows);
@@ -381,7 +377,7 @@ static enum attn_status fill_request(struct batch *batch, struct attn_error *err
     request->on_note = args->running.is_quiet ? NULL : note_message;
     batch->many = ATTN_MANY_OPTIONS_DEFAULT;
     batch->many.request = request;
-    batch->many.n_max_token = (size_t)args->n_max_token;
+    batch->many.n_max_token = request->max_tokens;
     ATTN_TRY(check_outputs(batch, err));
     return attention_change(&args->attention, &batch->changed, &batch->mask, err);
 }
@@ -400,6 +396,9 @@ static void on_progress(void *user, const struct attn_batch_progress *progress)
     if (!batch->has_begun)
         progress_begin(running->is_quiet);
     batch->has_begun = true;
+    if (batch->args->progress == 0 && progress->share > 0 && progress_is_long(progress->share))
+        note("%.0f %% of the records took %s, the others take about %s", 100 * progress->share,
+             progress_time(progress->seconds, count), progress_time(progress->seconds_left, left));
     if (!is_emitted && !progress_is_due())
         return;
     size = snprintf(line, sizeof line, "%s records, %.0f records/s, %s failed",

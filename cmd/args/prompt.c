@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { HOUR = 3600 };
+
 static const struct option text_rows[] = {
     OPTION_TEXT("prompt", "TEXT", struct prompt_args, text, "the text", .letter = 'p'),
     OPTION_TEXT("sentence", "TEXT", struct prompt_args, text, "another name for --prompt"),
@@ -36,10 +38,12 @@ static const struct option special_rows[] = {
                   "read special tokens that are written in the text as such (parse, default) or "
                   "as plain text (text)"),
     OPTION_CHOICE("special-tokens", "on|off", struct prompt_args, special_tokens,
-                  "add the tokens that the tokenizer adds to each text, such as Llama's <s> (on, "
-                  "default), or leave them out"),
+                  "add (on, default) or leave out the tokens that the tokenizer adds to each text, "
+                  "such as Llama's <s>"),
     OPTION_TEXT("with-prompt", "NAME", struct prompt_args, with_prompt,
                 "put prompt NAME of the model in front of each text"),
+    OPTION_NUMBER("max-tokens", "N", struct prompt_args, max_tokens, 1, INT32_MAX,
+                  "the longest text in tokens; default: what the model takes within an hour"),
 };
 
 const struct option_group special_options = OPTION_GROUP("Input", special_rows);
@@ -80,7 +84,7 @@ static const struct option image_rows[] = {
     OPTION_LIST(
         "label", "TEXT", struct prompt_args, label,
         "a text that the picture is compared with (CLIP), or the text (models of sentences): the "
-        "model becomes a classifier with these labels. May be given several times"),
+        "model becomes a classifier with these labels. May be repeated"),
     OPTION_LIST("label-ids", "LIST", struct prompt_args, label_ids, "the same label as token ids"),
     OPTION_LIST("label-image", "FILE", struct prompt_args, label_image,
                 "a picture that the text is compared with (CLIP)"),
@@ -167,6 +171,8 @@ void prompt_say_special(const struct prompt_args *args, struct attn_request *req
     request->reading.special = (enum attn_special)args->special;
     request->reading.special_tokens = (enum attn_special_tokens)args->special_tokens;
     request->reading.with_prompt = args->with_prompt;
+    request->max_tokens = (size_t)args->max_tokens;
+    request->max_seconds = HOUR;
 }
 
 bool path_has_ending(const char *path, const char *ending)

@@ -22,6 +22,7 @@ struct prompt_args {
     struct text_list label_ids, label_image; /* the same as ids; pictures, of a text */
     struct text_list plain;                  /* arguments that are no options: one text, or "-" */
     const char *with_prompt;                 /* --with-prompt: the name of a model's prompt */
+    int64_t max_tokens;                      /* --max-tokens; 0: not given */
     bool is_raw;
     int special;        /* enum attn_special */
     int special_tokens; /* enum attn_special_tokens */
@@ -29,7 +30,8 @@ struct prompt_args {
 
 /* Options that fill a struct prompt_args: a text as an argument or a file, and how to read it. */
 extern const struct option_group prompt_options;
-/* The same: how special tokens are read, and what is put in front of texts. */
+/* The same: how special tokens are read, what is put in front of texts, and how long
+ * they may be. */
 extern const struct option_group special_options;
 /* The same: a text by name, --prompt or --sentence. */
 extern const struct option_group prompt_text_options;

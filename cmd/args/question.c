@@ -112,8 +112,14 @@ enum attn_status question_answer(struct question *question,
 static void on_progress(void *user, size_t done, size_t total)
 {
     const struct question *question = user;
+    const char *unit = question->unit ? question->unit : "runs";
+    char took[PROGRESS_TIME_SIZE], all[PROGRESS_TIME_SIZE];
 
-    progress_show(question->unit ? question->unit : "runs", done, total);
+    progress_show(unit, done, total);
+    if (done > 0 && done < total && progress_is_long((double)done / (double)total))
+        note("%zu of %zu %s took %s, all take about %s", done, total, unit,
+             progress_time(progress_seconds(), took),
+             progress_time(progress_seconds() * (double)total / (double)done, all));
 }
 
 /* Finds what a picture of TABLE shows; NULL: before the table is there. */

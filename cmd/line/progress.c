@@ -13,10 +13,11 @@
 
 enum { LINE_SIZE = 512, USUAL_WIDTH = 80, MINUTE = 60, HOUR = 3600 };
 
-static const double first_after = 1, again_after = 0.2; /* seconds */
+static const double first_after = 1, again_after = 0.2, noted_after = 3; /* seconds */
 
 static struct {
     bool is_wanted;        /* there is a terminal to draw on */
+    bool is_told;          /* notes are not wanted, or how long all takes was noted */
     bool is_drawn;         /* a line is on the screen */
     double begun, redrawn; /* seconds of the clock; redrawn 0: never */
 } state;
@@ -28,6 +29,7 @@ void progress_begin(bool is_quiet)
 
     progress_clear();
     state.is_wanted = !is_quiet && can_go_back && isatty(STDERR_FILENO);
+    state.is_told = is_quiet;
     state.begun = attn_clock_seconds();
     state.redrawn = 0;
 }
@@ -35,6 +37,16 @@ void progress_begin(bool is_quiet)
 double progress_seconds(void)
 {
     return attn_clock_seconds() - state.begun;
+}
+
+bool progress_is_long(double share)
+{
+    const double seconds = progress_seconds();
+
+    if (state.is_wanted || state.is_told || seconds < noted_after || seconds < MINUTE * share)
+        return false;
+    state.is_told = true;
+    return true;
 }
 
 bool progress_is_due(void)

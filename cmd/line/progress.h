@@ -23,6 +23,10 @@ void progress_begin(bool is_quiet);
 /* Draws "37 % (53 of 144 runs), 4 s left" when it is time to. */
 void progress_show(const char *unit, uint64_t done, uint64_t total);
 
+/* Whether it is time to note how long all takes, where nothing is drawn: once, if SHARE of the
+ * work, 0..1, took three seconds, and all is to take more than a minute. */
+bool progress_is_long(double share);
+
 /* For other lines: whether it is time to draw one; draws it, cut to the width of the terminal. */
 bool progress_is_due(void);
 void progress_draw(const char *format, ...) ATTN_PRINTF(1, 2);

@@ -11,6 +11,7 @@
 #include "tool.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +133,11 @@ void note(const char *format, ...)
 
 void note_message(void *user, enum attn_note code, const char *message)
 {
+    static bool has_time;
+
     (void)user;
-    (void)code;
+    if (code == ATTN_NOTE_TIME && has_time) /* of other windows of the same text */
+        return;
+    has_time = has_time || code == ATTN_NOTE_TIME;
     note("%s", message);
 }

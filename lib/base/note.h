@@ -42,7 +42,8 @@
     X(RESIDUES, 33, "residues")           /* unknown letters of a protein, or very many of them */ \
     X(BEAMS, 34, "beams")                 /* a translator is meant to search with beams */         \
     X(NO_DIFFERENCE, 35, "no_difference") /* effects divide by what may be 0 */                    \
-    X(BASELINE, 36, "baseline")           /* the default baseline of ig is no text */
+    X(BASELINE, 36, "baseline")           /* the default baseline of ig is no text */              \
+    X(TIME, 37, "time")                   /* an estimate of more than a minute */
 
 enum attn_note {
 #define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),

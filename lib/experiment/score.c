@@ -18,6 +18,7 @@
 #include "predict/masked_copies.h"
 #include "predict/prediction.h"
 #include "records/items_internal.h"
+#include "run/run_time.h"
 #include "study/frame.h"
 #include "study/reply.h"
 #include "study/trial.h"
@@ -245,6 +246,11 @@ static enum attn_status score_masked(struct scoring *scoring, struct attn_error 
                                                .key_mask = text->key_mask,
                                                .n_key_mask = text->key_mask ? text->n : 0};
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
+    status = attn_run_check_time(run, text->n, err);
+    if (status != ATTN_OK) {
+        attn_run_free(run);
+        return status;
+    }
     n_row = text->n < MASKED_ROWS / text->n ? text->n * text->n : MASKED_ROWS; /* of all copies */
     const struct attn_masked_scope scope = attn_run_masked_scope(run);
     status = attn_masked_create(&scope, text->n > n_row ? text->n : n_row,

@@ -329,6 +329,33 @@ static void add_kind(const struct attn_config *c, const struct attn_attention *a
     cost->matrices = attn_saturated_add(cost->matrices, work);
 }
 
+struct attn_work attn_cost_work(const struct attn_model *model, size_t n, size_t n_source,
+                                const struct attn_attention *layers)
+{
+    const struct attn_config *c = &model->config;
+    struct attn_cost cost = {.n_position = n, .n_source = attn_config_has_cross(c) ? n_source : 0};
+    struct attn_kind_cost kinds;
+
+    add_encoder(model, &cost);
+    kinds = (struct attn_kind_cost){cost.n_pair, cost.matrices};
+    find_work(model, &cost);
+    for (size_t layer = 0; layers && layer < c->n_layer; layer++) {
+        struct attn_attention attention = layers[layer];
+
+        if (c->is_cross[layer])
+            attention.mask = ATTN_MASK_NONE;
+        add_kind(c, &attention, n, c->is_cross[layer] ? cost.n_source : n, &kinds);
+    }
+    if (layers) {
+        cost.matrices = kinds.matrices;
+        cost.n_pair = kinds.n_pair;
+    }
+    return (struct attn_work){
+        .multiply_adds = attn_saturated_add(attn_saturated_add(cost.projections, cost.matrices),
+                                            attn_saturated_add(cost.mlp, cost.output)),
+        .n_pair = cost.n_pair};
+}
+
 enum attn_status attn_cost_find_kind(const struct attn_model *model, const struct attn_cost *cost,
                                      const char *kind, struct attn_kind_cost *found,
                                      struct attn_error *err)

@@ -60,6 +60,17 @@ struct attn_cost {
 enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t n_source,
                                 struct attn_cost *cost, struct attn_error *err);
 
+/* The work of a run, whose attention may be another. */
+struct attn_work {
+    uint64_t multiply_adds; /* of all matrix products */
+    uint64_t n_pair;        /* H P, added over the layers */
+};
+
+/* The work of N positions and N_SOURCE rows of a source with the attention of LAYERS [n_layer],
+ * whose strides are resolved. NULL is the model's own, which is found at once. */
+struct attn_work attn_cost_work(const struct attn_model *model, size_t n, size_t n_source,
+                                const struct attn_attention *layers);
+
 /* Of a model with two stacks those of both. */
 struct attn_parameters attn_model_parameters(const struct attn_model *model);
 

@@ -72,6 +72,9 @@ struct attn_request {
     void *user;                   /* for these */
     bool is_once; /* of attn_run_prepare: the run is performed before anything else is asked of it,
                      so that an encoder reads the source there, and not twice */
+    size_t max_tokens;  /* of a text and of a source, more are refused; 0: what the model takes */
+    double max_seconds; /* of a run by estimate, for which a note is given above a minute; more are
+                           refused, unless `max_tokens` is given; 0: no time is estimated */
 };
 
 #define ATTN_REQUEST_DEFAULT                                                                       \

@@ -1,6 +1,7 @@
 /* run.c - see run.h. A run is prepared in the order in which its parts depend on each other: input,
  * attention, sizes and selection, edits, labels. */
 #include "run/run_internal.h"
+#include "run/run_time.h"
 
 #include "attention/attention_extra.h"
 #include "base/escape.h"
@@ -610,6 +611,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     ATTN_TRY(attn_error_at(read_input(run, err), ATTN_STAGE_INPUT, err));
     ATTN_TRY(attn_layer_attention_find(&run->request.attention, config, run->text.n, run->source.n,
                                        &run->attention, err));
+    ATTN_TRY(attn_run_check_time(run, 1, err));
     if (run->asked.continuations.n_more > 0 && !config->is_encoder)
         ATTN_TRY(attn_session_check_next(run->attention.layers, config, err));
     dims = attn_config_dims(config, run->text.n);

@@ -510,6 +510,8 @@ static const struct {
     {"    on_progress", offsetof(struct attn_request, on_progress)},
     {"    user", offsetof(struct attn_request, user)},
     {"    is_once", offsetof(struct attn_request, is_once)},
+    {"    max_tokens", offsetof(struct attn_request, max_tokens)},
+    {"    max_seconds", offsetof(struct attn_request, max_seconds)},
     {"attn_result", sizeof(struct attn_result)},
     {"    n_token", offsetof(struct attn_result, n_token)},
     {"    n_key", offsetof(struct attn_result, n_key)},

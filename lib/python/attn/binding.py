@@ -56,6 +56,7 @@ ATTN_NOTE_RESIDUES = 33
 ATTN_NOTE_BEAMS = 34
 ATTN_NOTE_NO_DIFFERENCE = 35
 ATTN_NOTE_BASELINE = 36
+ATTN_NOTE_TIME = 37
 ATTN_MAP = 0
 ATTN_READ = 1
 ATTN_ISA_BASELINE = 0
@@ -1595,6 +1596,8 @@ attn_request._fields_ = [
     ("on_progress", attn_progress_fn),
     ("user", c_void_p),
     ("is_once", c_bool),
+    ("max_tokens", c_size_t),
+    ("max_seconds", c_double),
 ]
 attn_result._fields_ = [
     ("n_token", c_size_t),
