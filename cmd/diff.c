@@ -22,6 +22,8 @@ struct diff_args {
 
 static const struct option diff_rows[] = {
     OPTION_PLAIN("TEXT", struct diff_args, question.prompt.plain, NULL),
+    OPTION_LIST("sentence", "TEXT", struct diff_args, question.prompt.plain,
+                "a text by name, once or twice"),
     OPTION_TEXT("ids", "LIST", struct diff_args, ids,
                 "token ids instead of the one text of --with or --with-attention: 5,17,3"),
     OPTION_TEXT("a-ids", "LIST", struct diff_args, a_ids,
