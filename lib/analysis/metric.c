@@ -156,7 +156,7 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
     m->pool = pool;
     m->n_layer = dims->n_layer;
     m->n_head = larger->n_head > dims->n_head ? larger->n_head : dims->n_head;
-    m->sums = attn_alloc(attn_selection_n_layer(selection) * m->n_head * metric->n_term,
+    m->sums = attn_alloc(attn_selection_n_slot(selection) * m->n_head * metric->n_term,
                          sizeof(double), err);
     m->terms = attn_alloc(n_row * metric->n_term, sizeof(double), err);
     m->is_counted = attn_alloc(n_row, sizeof *m->is_counted, err);
@@ -185,7 +185,7 @@ void attn_measurement_free(struct attn_measurement *measurement)
 /* The sums of HEAD in the layer of AT. */
 static double *sums_of(const struct attn_measurement *m, const struct attn_location *at, int head)
 {
-    const size_t layer = (size_t)attn_selection_number(m->selection, at);
+    const size_t layer = (size_t)attn_selection_slot(m->selection, at);
 
     return m->sums + (layer * m->n_head + (size_t)head) * m->metric->n_term;
 }

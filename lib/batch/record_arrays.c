@@ -59,14 +59,15 @@ static const struct attn_arrays *arrays_of(const struct attn_record_arrays *arra
 /* Lists the tensors, which have the order of the arrays. */
 static void list_tensors(struct attn_record_arrays *arrays)
 {
-    for (struct attn_site_walk at = {0}; attn_writer_next_site(arrays->writer, &at);) {
+    for (struct attn_selection_walk at = {0};
+         attn_selection_next(arrays->writer->labels.selection, &at);) {
         const struct attn_array *array =
             &arrays_of(arrays)->items[arrays_of(arrays)->n_small + arrays->n_tensor];
         const size_t n_column = array->shape[array->rank - 1];
 
-        arrays->tensors[arrays->n_tensor++] = (struct tensor){
-            at.at.site, attn_selection_number(arrays->writer->labels.selection, &at.at),
-            attn_array_is_scattered(arrays->writer, at.at.site)};
+        arrays->tensors[arrays->n_tensor++] =
+            (struct tensor){at.at.site, attn_location_block(&at.at),
+                            attn_array_is_scattered(arrays->writer, at.at.site)};
         arrays->n_column = n_column > arrays->n_column ? n_column : arrays->n_column;
     }
 }

@@ -32,17 +32,11 @@ static size_t n_slot(const struct attn_capture *capture)
     return (attn_selection_dims(capture->selection)->n_layer + 1) * ATTN_N_SITE;
 }
 
-/* The capture of the stack that *LAYER is in, whose number there becomes *LAYER. */
-static const struct attn_capture *stack_of(const struct attn_capture *capture, int *layer)
+/* The part of CAPTURE that has the stack of AT. */
+static const struct attn_capture *part_of(const struct attn_capture *capture,
+                                          const struct attn_location *at)
 {
-    const int n_layer = capture ? (int)attn_selection_dims(capture->selection)->n_layer : 0;
-
-    if (!capture || !capture->encoder || *layer < n_layer)
-        return capture;
-    *layer -= n_layer;
-    if (*layer == (int)attn_selection_dims(capture->encoder->selection)->n_layer)
-        *layer = ATTN_NO_LAYER;
-    return capture->encoder;
+    return capture->encoder && at->stack == ATTN_STACK_ENCODER ? capture->encoder : capture;
 }
 
 static bool is_of_keys(enum attn_site site)
@@ -96,8 +90,8 @@ static void set_bits(unsigned char *bits, size_t first, size_t n)
 static enum attn_status keep_event(void *user, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
-    int layer = attn_selection_number(((struct attn_capture *)user)->selection, &event->at);
-    const struct attn_capture *capture = stack_of(user, &layer);
+    const int layer = attn_location_block(&event->at);
+    const struct attn_capture *capture = part_of(user, &event->at);
     const struct attn_selection *selection = capture->selection;
     const struct slot *slot = slot_of(capture, event->at.site, layer);
     const size_t width = width_of(selection, event->at.site, layer);
@@ -231,7 +225,6 @@ const struct attn_trace *attn_capture_trace(const struct attn_capture *capture)
 
 const float *attn_capture_block(const struct attn_capture *capture, enum attn_site site, int block)
 {
-    capture = stack_of(capture, &block);
     return has_slot(capture, site, block) ? slot_of(capture, site, block)->values : NULL;
 }
 
@@ -243,7 +236,7 @@ const float *attn_capture_block_head(const struct attn_capture *capture, enum at
 
     if (!tensor || !attn_site_has_heads(site))
         return NULL;
-    selection = stack_of(capture, &block)->selection;
+    selection = capture->selection;
     if (!has_head(selection, site, block, head))
         return NULL;
     return tensor + n_head_before(selection, site, block, head) * n_row_of(selection, site, block) *
@@ -255,7 +248,6 @@ bool attn_capture_block_has_cell(const struct attn_capture *capture, enum attn_s
 {
     const struct slot *slot;
 
-    capture = stack_of(capture, &block);
     if (!has_slot(capture, site, block))
         return false;
     slot = slot_of(capture, site, block);
@@ -264,33 +256,37 @@ bool attn_capture_block_has_cell(const struct attn_capture *capture, enum attn_s
     return i < slot->n && (slot->cells[i / 8] >> i % 8 & 1) != 0;
 }
 
-/* The number of the layer of AT. */
-static bool find(const struct attn_capture *capture, const struct attn_location *at, int *number)
+/* The part of CAPTURE that has the stack of AT, and the block there; NULL if it has none. */
+static const struct attn_capture *find(const struct attn_capture *capture,
+                                       const struct attn_location *at, int *block)
 {
-    return capture && attn_selection_find(capture->selection, at, number);
+    return capture && attn_selection_part(capture->selection, at, block) ? part_of(capture, at)
+                                                                         : NULL;
 }
 
 const float *attn_capture_tensor(const struct attn_capture *capture, const struct attn_location *at)
 {
-    int number;
+    int block;
+    const struct attn_capture *part = find(capture, at, &block);
 
-    return find(capture, at, &number) ? attn_capture_block(capture, at->site, number) : NULL;
+    return part ? attn_capture_block(part, at->site, block) : NULL;
 }
 
 const float *attn_capture_head(const struct attn_capture *capture, const struct attn_location *at)
 {
-    int number;
+    int block;
+    const struct attn_capture *part = find(capture, at, &block);
 
-    return find(capture, at, &number) ? attn_capture_block_head(capture, at->site, number, at->head)
-                                      : NULL;
+    return part ? attn_capture_block_head(part, at->site, block, at->head) : NULL;
 }
 
 bool attn_capture_has_cell(const struct attn_capture *capture, const struct attn_location *at,
                            size_t i)
 {
-    int number;
+    int block;
+    const struct attn_capture *part = find(capture, at, &block);
 
-    return find(capture, at, &number) && attn_capture_block_has_cell(capture, at->site, number, i);
+    return part && attn_capture_block_has_cell(part, at->site, block, i);
 }
 
 void attn_capture_free(struct attn_capture *capture)

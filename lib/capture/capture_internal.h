@@ -1,5 +1,5 @@
-/* capture_internal.h - captures whose memory is used again, and their tensors by the number of the
- * layer in the selection (attn_selection_number). For the library. */
+/* capture_internal.h - captures whose memory is used again, and their tensors by block. For the
+ * library. */
 #ifndef ATTN_CAPTURE_CAPTURE_INTERNAL_H
 #define ATTN_CAPTURE_CAPTURE_INTERNAL_H
 
@@ -11,7 +11,8 @@ enum attn_status attn_capture_create_in(struct attn_spare *spare,
                                         const struct attn_selection *selection,
                                         struct attn_capture **capture, struct attn_error *err);
 
-/* attn_capture_tensor, attn_capture_head and attn_capture_has_cell of the layer BLOCK. */
+/* attn_capture_tensor, attn_capture_head and attn_capture_has_cell of BLOCK, not of an encoder
+ * beside it. */
 const float *attn_capture_block(const struct attn_capture *capture, enum attn_site site, int block);
 const float *attn_capture_block_head(const struct attn_capture *capture, enum attn_site site,
                                      int block, int head);

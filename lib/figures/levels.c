@@ -132,7 +132,7 @@ static void add_matrices(struct attn_levels *levels)
     const struct attn_writer *writer = levels->writer;
 
     levels->n = 0;
-    for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);) {
+    for (struct attn_selection_walk at = {0}; attn_selection_next(writer->labels.selection, &at);) {
         const struct attn_extent extent = attn_writer_extent(writer, &at.at);
         const bool has_heads = attn_site_has_heads(at.at.site);
         const bool is_kept = (levels->sites & ATTN_SITE_BIT(at.at.site)) != 0;

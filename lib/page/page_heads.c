@@ -73,26 +73,23 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
     };
     static const struct attn_metric_settings settings = {.n_recalled = 1};
     const struct attn_selection *selection = writer->labels.selection;
-    const size_t n_layer = attn_selection_n_layer(selection);
     const struct attn_dims *dims = attn_selection_dims(selection);
-    const size_t n_own = dims->n_layer;
-    size_t n_head = 0;
+    struct attn_selection_walk walk = {0};
 
-    for (size_t i = 0; i < n_layer; i++)
-        n_head += (i < n_own ? dims : dims->encoder)->n_head;
     heads->selection = selection;
-    ATTN_TRY(ATTN_ALLOC(heads->first_of_layer, n_layer, err));
-    ATTN_TRY(ATTN_ALLOC(heads->items, n_head, err));
-    for (size_t i = 0; i < n_layer; i++) {
-        const int layer = (int)((i + n_own) % n_layer); /* those of an encoder come first */
-        const bool is_wanted = attn_selection_wants_block(selection, ATTN_SITE_PATTERN, layer);
+    ATTN_TRY(ATTN_ALLOC(heads->first_of_layer, attn_selection_n_slot(selection), err));
+    ATTN_TRY(ATTN_ALLOC(heads->items,
+                        dims->n_layer * dims->n_head +
+                            (dims->encoder ? dims->encoder->n_layer * dims->encoder->n_head : 0),
+                        err));
+    while (attn_selection_next(selection, &walk)) { /* the layers of an encoder come first */
+        struct attn_location at = walk.at;
+        const int n_head = (int)attn_writer_dims(writer, &at)->n_head;
 
-        struct attn_location at =
-            attn_location_of_block(dims, ATTN_SITE_PATTERN, layer, ATTN_ALL_HEADS);
-
-        heads->first_of_layer[layer] = heads->n;
-        n_head = attn_writer_dims(writer, &at)->n_head;
-        for (at.head = 0; is_wanted && at.head < (int)n_head; at.head++)
+        if (at.site != ATTN_SITE_PATTERN)
+            continue;
+        heads->first_of_layer[attn_selection_slot(selection, &at)] = heads->n;
+        for (at.head = 0; at.head < n_head; at.head++)
             if (attn_writer_has_head(writer, &at, at.head))
                 ATTN_TRY(add_head(heads, writer, &at, err));
     }
@@ -142,9 +139,8 @@ struct attn_page_head *attn_page_head_of(struct attn_page_heads *heads,
                                          const struct attn_trace_event *event,
                                          const struct attn_place *place)
 {
-    return &heads
-                ->items[heads->first_of_layer[attn_selection_number(heads->selection, &event->at)] +
-                        place->head];
+    return &heads->items[heads->first_of_layer[attn_selection_slot(heads->selection, &event->at)] +
+                         place->head];
 }
 
 struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,

@@ -20,21 +20,19 @@ static const char *name_of(const struct attn_page_vectors *vectors, enum attn_si
                                            : NULL;
 }
 
-/* Whether all that a row is made of is selected in LAYER; adds its numbers to *N. */
+/* Whether all that a row is made of is selected in the layer of AT; adds its numbers to *N. */
 static bool count_layer(const struct attn_writer *writer, struct attn_page_vectors *vectors,
-                        int layer, double *n)
+                        struct attn_location at, double *n)
 {
     const enum attn_site sites[] = {vectors->query, vectors->key, ATTN_SITE_ATTN_SCORES,
                                     ATTN_SITE_V};
 
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
-        struct attn_location at;
         struct attn_extent extent;
 
-        if (!attn_selection_wants_block(writer->labels.selection, sites[i], layer))
+        at.site = sites[i];
+        if (!attn_selection_wants(writer->labels.selection, &at))
             return false;
-        at = attn_location_of_block(attn_selection_dims(writer->labels.selection), sites[i], layer,
-                                    ATTN_ALL_HEADS);
         extent = attn_writer_extent(writer, &at);
         vectors->widest = extent.n_col > vectors->widest ? extent.n_col : vectors->widest;
         *n += (double)extent.n_row * (double)extent.n_head * (double)extent.n_col;
@@ -55,9 +53,8 @@ enum attn_status attn_page_vectors_init(struct attn_page_vectors *vectors,
         writer->options.picture->is_difference ||
         writer->options.picture->live) /* where another text is typed, they would be of the first */
         return ATTN_OK;
-    for (int layer = 0; layer < (int)attn_selection_n_layer(selection); layer++)
-        if (attn_selection_wants_block(selection, ATTN_SITE_PATTERN, layer) &&
-            !count_layer(writer, vectors, layer, &n))
+    for (struct attn_selection_walk walk = {0}; attn_selection_next(selection, &walk);)
+        if (walk.at.site == ATTN_SITE_PATTERN && !count_layer(writer, vectors, walk.at, &n))
             return ATTN_OK;
     vectors->are_there = n <= most_numbers;
     if (!vectors->are_there)

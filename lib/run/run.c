@@ -900,8 +900,7 @@ static enum attn_status emit(void *user, const struct attn_trace_event *event,
 
     if (watching->observer)
         ATTN_TRY(watching->observer->on_event(watching->observer->user, event, err));
-    return attn_selection_wants_block(watching->run->selection, event->at.site,
-                                      attn_selection_number(watching->run->selection, &event->at))
+    return attn_selection_wants(watching->run->selection, &event->at)
                ? attn_outputs_event(watching->outputs, event, err)
                : ATTN_OK;
 }

@@ -153,8 +153,8 @@ static enum attn_status open_text(struct attn_writer *writer, struct attn_error 
     w->n_group = attn_selection_dims(writer->labels.selection)->n_layer + 2;
     ATTN_TRY(ATTN_ALLOC(w->groups, w->n_group, err));
     w->limits = attn_text_limits(writer->options.picture->is_full);
-    for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);)
-        group_of(w, at.at.site, attn_selection_number(writer->labels.selection, &at.at))
+    for (struct attn_selection_walk at = {0}; attn_selection_next(writer->labels.selection, &at);)
+        group_of(w, at.at.site, attn_selection_slot(writer->labels.selection, &at.at))
             ->n_site_left++;
     ATTN_TRY(attn_panel_table_init(&w->table, writer, false, err));
     return print_tokens(w, err);
@@ -165,7 +165,7 @@ static enum attn_status event_text(struct attn_writer *writer, const struct attn
 {
     struct text_writer *w = (struct text_writer *)writer;
     struct group *group =
-        group_of(w, event->at.site, attn_selection_number(writer->labels.selection, &event->at));
+        group_of(w, event->at.site, attn_selection_slot(writer->labels.selection, &event->at));
     const struct attn_text_panel shape = attn_text_panel_of(event, place, &w->limits);
     const bool is_rank = attn_site_layout(shape.at.site) == ATTN_LAYOUT_RANK;
 

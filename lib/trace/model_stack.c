@@ -40,14 +40,9 @@ enum attn_model_stack attn_model_stack_find(const char *item, size_t *size)
 enum attn_model_stack attn_model_stack_of(const struct attn_dims *dims, enum attn_site site,
                                           int layer, int *number)
 {
-    const int n_layer = (int)dims->n_layer;
     const bool is_of_mlp = attn_site_is_after_attention(site);
 
     *number = layer;
-    if (dims->encoder && layer >= n_layer) {
-        *number = layer == n_layer + (int)dims->encoder->n_layer ? ATTN_NO_LAYER : layer - n_layer;
-        return ATTN_STACK_ENCODER;
-    }
     if (!dims->has_pairs)
         return dims->is_of_decoder ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY;
     if (layer >= 0)

@@ -1,6 +1,4 @@
-/* model_stack.h - the names of the parts of a model with an encoder and a decoder. In a selection
- * of both, the encoder's layers come after the decoder's, and its sites outside of layers after
- * those, as one more layer. */
+/* model_stack.h - the names of the parts of a model with an encoder and a decoder. */
 #ifndef ATTN_TRACE_MODEL_STACK_H
 #define ATTN_TRACE_MODEL_STACK_H
 

@@ -18,11 +18,10 @@
 
 struct attn_selection {
     struct attn_dims dims;
-    attn_site_set sites;
-    attn_site_set cross_sites;      /* of layers 2N + 1 of pairs, as far as they are of attention */
-    struct attn_selection *encoder; /* owns; layers from dims.n_layer on, or NULL */
-    size_t n_query;                 /* flags set in `queries` */
-    unsigned char *layers;          /* [n_layer] */
+    attn_site_set sites[ATTN_STACK_CROSS + 1]; /* by stack; those of an encoder are in its part */
+    struct attn_selection *encoder;            /* owns; the part of the encoder, or NULL */
+    size_t n_query;                            /* flags set in `queries` */
+    unsigned char *layers;                     /* [n_layer] */
     unsigned char *after;   /* [n_layer] the same for what comes after attention in a layer; differs
                                from `layers` for pairs alone, where the MLP is the decoder's */
     unsigned char *heads;   /* [n_layer, n_head] */
@@ -32,19 +31,29 @@ struct attn_selection {
     bool takes_rows;
 };
 
-/* The part of SELECTION that has *LAYER, which becomes the layer of that part. */
-static const struct attn_selection *part_of(const struct attn_selection *selection, int *layer)
+/* The stack of the layers of SELECTION, beside the attention to a source. */
+static enum attn_model_stack own_stack(const struct attn_selection *selection)
 {
-    int number;
-
-    if (!selection || !selection->encoder || *layer < (int)selection->dims.n_layer)
-        return selection;
-    attn_model_stack_of(&selection->dims, ATTN_SITE_RESID_PRE, *layer, &number);
-    *layer = number;
-    return selection->encoder;
+    return selection->dims.has_pairs       ? ATTN_STACK_DECODER
+           : selection->dims.is_of_decoder ? ATTN_STACK_ENCODER
+                                           : ATTN_STACK_ONLY;
 }
 
-int attn_selection_number(const struct attn_selection *selection, const struct attn_location *at)
+/* The sites of all stacks but the encoder's part. */
+static attn_site_set all_sites(const struct attn_selection *selection)
+{
+    return selection->sites[own_stack(selection)] | selection->sites[ATTN_STACK_CROSS];
+}
+
+/* Selects the SITES that the stacks have, but not those of the encoder's part. */
+static void set_own_sites(struct attn_selection *selection, attn_site_set sites)
+{
+    sites &= selection->dims.sites;
+    selection->sites[own_stack(selection)] = sites;
+    selection->sites[ATTN_STACK_CROSS] = selection->dims.has_pairs ? sites : 0;
+}
+
+int attn_selection_slot(const struct attn_selection *selection, const struct attn_location *at)
 {
     const struct attn_dims *encoder = selection->dims.encoder;
 
@@ -54,42 +63,48 @@ int attn_selection_number(const struct attn_selection *selection, const struct a
            (at->layer == ATTN_NO_LAYER ? (int)encoder->n_layer : at->layer);
 }
 
-bool attn_selection_find(const struct attn_selection *selection, const struct attn_location *at,
-                         int *number)
+const struct attn_selection *attn_selection_part(const struct attn_selection *selection,
+                                                 const struct attn_location *at, int *block)
 {
-    int own;
+    const bool is_of_part =
+        selection && at && selection->encoder && at->stack == ATTN_STACK_ENCODER;
+    int layer;
 
     if (!selection || !at || (unsigned)at->site >= ATTN_N_SITE)
-        return false;
-    *number = attn_selection_number(selection, at);
+        return NULL;
+    selection = is_of_part ? selection->encoder : selection;
+    *block = attn_location_block(at);
     if (!attn_site_is_in_layer(at->site))
-        return true;
-    return at->layer >= 0 && *number >= 0 && (size_t)*number < attn_selection_n_layer(selection) &&
-           attn_model_stack_of(&selection->dims, at->site, *number, &own) == at->stack &&
-           own == at->layer;
+        return selection;
+    if (at->layer < 0 || (size_t)*block >= selection->dims.n_layer)
+        return NULL;
+    return is_of_part ||
+                   (attn_model_stack_of(&selection->dims, at->site, *block, &layer) == at->stack &&
+                    layer == at->layer)
+               ? selection
+               : NULL;
 }
 
 /* The same of the heads of AT, whatever its site is. */
-static bool find_heads(const struct attn_selection *selection, const struct attn_location *at,
-                       int *number)
+static const struct attn_selection *part_of_heads(const struct attn_selection *selection,
+                                                  const struct attn_location *at, int *block)
 {
     struct attn_location heads;
 
     if (!at)
-        return false;
+        return NULL;
     heads = *at;
     heads.site = ATTN_SITE_PATTERN;
-    return attn_selection_find(selection, &heads, number);
+    return attn_selection_part(selection, &heads, block);
 }
 
 /* Whether the stack that SITE of LAYER belongs to has SITE among its sites. */
 static bool has_stack_site(const struct attn_selection *selection, enum attn_site site, int layer)
 {
     int number;
-    const bool is_cross =
-        attn_model_stack_of(&selection->dims, site, layer, &number) == ATTN_STACK_CROSS;
 
-    return ((is_cross ? selection->cross_sites : selection->sites) & ATTN_SITE_BIT(site)) != 0;
+    return (selection->sites[attn_model_stack_of(&selection->dims, site, layer, &number)] &
+            ATTN_SITE_BIT(site)) != 0;
 }
 
 /* Indices from `first` to below `end`, each `step` after the one before. */
@@ -119,7 +134,7 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
     }
     ATTN_TRY(ATTN_ALLOC(s, 1, err));
     s->dims = *dims;
-    s->sites = s->cross_sites = wished & dims->sites;
+    set_own_sites(s, wished);
     s->n_query = dims->n_position;
     s->layers = attn_alloc(dims->n_layer, 1, err);
     s->after = attn_alloc(dims->n_layer, 1, err);
@@ -147,8 +162,7 @@ static void copy_choice(struct attn_selection *to, const struct attn_selection *
     memcpy(to->layers, from->layers, dims->n_layer);
     memcpy(to->after, from->after, dims->n_layer);
     memcpy(to->heads, from->heads, dims->n_layer * dims->n_head);
-    to->sites = from->sites;
-    to->cross_sites = from->cross_sites;
+    memcpy(to->sites, from->sites, sizeof to->sites);
     to->has_chosen_heads = from->has_chosen_heads;
     if (has_queries) {
         memcpy(to->queries, from->queries, dims->n_position);
@@ -186,9 +200,7 @@ static enum attn_status add_stream(struct attn_selection *selection, attn_site_s
                                ATTN_SITE_BIT(attn_site_of_output(&selection->dims)) |
                                ATTN_SITE_BIT(attn_site_of_layer_output(&selection->dims, 0));
 
-    const attn_site_set sites = selection->sites | selection->cross_sites;
-
-    ATTN_TRY(attn_selection_set_sites(selection, (sites & ~made) | ends, err));
+    ATTN_TRY(attn_selection_set_sites(selection, (all_sites(selection) & ~made) | ends, err));
     ATTN_TRY(attn_selection_set_queries(selection, "all", err));
     return layers ? attn_selection_set_layers(selection, layers, err) : ATTN_OK;
 }
@@ -339,25 +351,21 @@ enum attn_status attn_selection_set_sites(struct attn_selection *selection, attn
     if ((sites &
          (selection->dims.sites | (selection->encoder ? selection->encoder->dims.sites : 0))) == 0)
         return report_site(selection, sites, err);
-    selection->sites = selection->cross_sites = sites & selection->dims.sites;
-    if (selection->encoder)
-        selection->encoder->sites = sites & selection->encoder->dims.sites;
+    for (struct attn_selection *part = selection; part; part = part->encoder)
+        set_own_sites(part, sites);
     return ATTN_OK;
 }
 
 void attn_selection_clear_sites(struct attn_selection *selection)
 {
-    selection->sites = selection->cross_sites = 0;
-    if (selection->encoder)
-        selection->encoder->sites = 0;
+    for (struct attn_selection *part = selection; part; part = part->encoder)
+        set_own_sites(part, 0);
 }
 
 void attn_selection_add_gradients(struct attn_selection *selection)
 {
-    attn_site_set *sets[] = {&selection->sites, &selection->cross_sites};
-
-    for (size_t i = 0; i < 2; i++)
-        *sets[i] |= attn_sites_gradients_of(*sets[i]) & selection->dims.sites;
+    for (size_t i = 0; i <= ATTN_STACK_CROSS; i++)
+        selection->sites[i] |= attn_sites_gradients_of(selection->sites[i]) & selection->dims.sites;
     if (selection->encoder)
         attn_selection_add_gradients(selection->encoder);
 }
@@ -382,11 +390,11 @@ enum attn_status attn_selection_add_sites(struct attn_selection *selection,
          (is_all || stack == ATTN_STACK_ENCODER ? its : 0)) == 0)
         return report_site(selection, sites, err);
     if (is_all || stack == ATTN_STACK_DECODER)
-        selection->sites |= own;
-    if (is_all || stack == ATTN_STACK_CROSS)
-        selection->cross_sites |= of_cross;
+        selection->sites[own_stack(selection)] |= own;
+    if (selection->dims.has_pairs && (is_all || stack == ATTN_STACK_CROSS))
+        selection->sites[ATTN_STACK_CROSS] |= of_cross;
     if (selection->encoder && (is_all || stack == ATTN_STACK_ENCODER))
-        selection->encoder->sites |= its;
+        selection->encoder->sites[own_stack(selection->encoder)] |= its;
     return ATTN_OK;
 }
 
@@ -693,17 +701,18 @@ static enum attn_status refuse_layer(const struct attn_selection *selection,
 enum attn_status attn_selection_add_head(struct attn_selection *selection,
                                          const struct attn_location *at, struct attn_error *err)
 {
+    const struct attn_selection *part;
     int block;
 
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(at, "at", err))
         return ATTN_INVALID;
     if (at->layer == ATTN_ALL_LAYERS && at->stack == ATTN_STACK_ONLY)
         return attn_selection_add_block(selection, ATTN_ALL_LAYERS, at->head, err);
-    if (!find_heads(selection, at, &block))
+    part = part_of_heads(selection, at, &block);
+    if (!part)
         return refuse_layer(selection, at, err);
-    if (selection->encoder && (size_t)block >= selection->dims.n_layer)
-        return attn_selection_add_block(selection->encoder, at->layer, at->head, err);
-    return attn_selection_add_block(selection, block, at->head, err);
+    return attn_selection_add_block(part == selection ? selection : selection->encoder, block,
+                                    at->head, err);
 }
 
 const struct attn_dims *attn_selection_dims(const struct attn_selection *selection)
@@ -723,8 +732,7 @@ bool attn_selection_takes_rows(const struct attn_selection *selection)
 
 attn_site_set attn_selection_sites(const struct attn_selection *selection)
 {
-    return selection->sites | (selection->dims.has_pairs ? selection->cross_sites : 0) |
-           (selection->encoder ? selection->encoder->sites : 0);
+    return all_sites(selection) | (selection->encoder ? all_sites(selection->encoder) : 0);
 }
 
 bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site)
@@ -732,7 +740,7 @@ bool attn_selection_has_site(const struct attn_selection *selection, enum attn_s
     return (attn_selection_sites(selection) & ATTN_SITE_BIT(site)) != 0;
 }
 
-size_t attn_selection_n_layer(const struct attn_selection *selection)
+size_t attn_selection_n_slot(const struct attn_selection *selection)
 {
     return selection->dims.n_layer +
            (selection->encoder ? selection->encoder->dims.n_layer + 1 : 0);
@@ -760,18 +768,16 @@ struct attn_selection *attn_selection_encoder_part(struct attn_selection *select
 
 bool attn_selection_is_of_encoder(const struct attn_selection *selection)
 {
-    return selection->encoder && (selection->sites | selection->cross_sites) == 0;
+    return selection->encoder && all_sites(selection) == 0;
 }
 
 bool attn_selection_has_layer(const struct attn_selection *selection, int layer)
 {
-    selection = part_of(selection, &layer);
     return layer >= 0 && (size_t)layer < selection->dims.n_layer && selection->layers[layer] != 0;
 }
 
 bool attn_selection_has_block_head(const struct attn_selection *selection, int layer, int head)
 {
-    selection = part_of(selection, &layer);
     return selection && attn_selection_has_layer(selection, layer) && head >= 0 &&
            (size_t)head < selection->dims.n_head &&
            selection->heads[(size_t)layer * selection->dims.n_head + (size_t)head] != 0;
@@ -780,9 +786,9 @@ bool attn_selection_has_block_head(const struct attn_selection *selection, int l
 bool attn_selection_has_head(const struct attn_selection *selection, const struct attn_location *at)
 {
     int block;
+    const struct attn_selection *part = part_of_heads(selection, at, &block);
 
-    return find_heads(selection, at, &block) &&
-           attn_selection_has_block_head(selection, block, at->head);
+    return part && attn_selection_has_block_head(part, block, at->head);
 }
 
 bool attn_selection_has_query(const struct attn_selection *selection, size_t query)
@@ -792,7 +798,6 @@ bool attn_selection_has_query(const struct attn_selection *selection, size_t que
 
 size_t attn_selection_n_head(const struct attn_selection *selection, int layer)
 {
-    selection = part_of(selection, &layer);
     const size_t n_head = selection->dims.n_head;
 
     if (!attn_selection_has_layer(selection, layer))
@@ -831,7 +836,6 @@ bool attn_selection_has_kv_head(const struct attn_selection *selection, int laye
 {
     size_t group;
 
-    selection = part_of(selection, &layer);
     if (!selection || kv_head < 0 || (size_t)kv_head >= selection->dims.n_kv_head)
         return false;
     group = selection->dims.n_head / selection->dims.n_kv_head;
@@ -846,7 +850,6 @@ bool attn_selection_wants_block(const struct attn_selection *selection, enum att
 {
     int number;
 
-    selection = part_of(selection, &layer);
     if (!selection || (unsigned)site >= ATTN_N_SITE || !has_stack_site(selection, site, layer))
         return false;
     if (attn_site_is_lacking(&selection->dims, site, layer))
@@ -865,25 +868,24 @@ bool attn_selection_wants_block(const struct attn_selection *selection, enum att
 
 bool attn_selection_wants(const struct attn_selection *selection, const struct attn_location *at)
 {
-    int number;
+    int block;
+    const struct attn_selection *part = attn_selection_part(selection, at, &block);
 
-    return attn_selection_find(selection, at, &number) &&
-           attn_selection_wants_block(selection, at->site, number);
+    return part && attn_selection_wants_block(part, at->site, block);
 }
 
 void attn_selection_drop_sites(struct attn_selection *selection)
 {
-    attn_site_set kept[2] = {0, 0};
+    attn_site_set kept[ATTN_STACK_CROSS + 1] = {0};
     int number;
 
     for (enum attn_site site = 0; site < ATTN_N_SITE; site++)
         for (int layer = ATTN_NO_LAYER; layer < (int)selection->dims.n_layer; layer++)
             if (attn_site_is_in_layer(site) == (layer != ATTN_NO_LAYER) &&
                 attn_selection_wants_block(selection, site, layer))
-                kept[attn_model_stack_of(&selection->dims, site, layer, &number) ==
-                     ATTN_STACK_CROSS] |= ATTN_SITE_BIT(site);
-    selection->sites &= kept[0];
-    selection->cross_sites &= kept[1];
+                kept[attn_model_stack_of(&selection->dims, site, layer, &number)] |=
+                    ATTN_SITE_BIT(site);
+    memcpy(selection->sites, kept, sizeof kept);
     if (selection->encoder)
         attn_selection_drop_sites(selection->encoder);
 }
@@ -915,7 +917,6 @@ static size_t n_kv_head(const struct attn_selection *selection, int layer)
 int attn_selection_block_shape(const struct attn_selection *selection, enum attn_site site,
                                int block, size_t shape[3])
 {
-    selection = part_of(selection, &block);
     const struct attn_dims *dims = attn_selection_dims(selection);
     size_t width;
 
@@ -965,10 +966,59 @@ int attn_selection_block_shape(const struct attn_selection *selection, enum attn
 int attn_selection_shape(const struct attn_selection *selection, const struct attn_location *at,
                          size_t shape[3])
 {
-    int number;
+    int block;
+    const struct attn_selection *part = attn_selection_part(selection, at, &block);
 
-    if (attn_selection_find(selection, at, &number))
-        return attn_selection_block_shape(selection, at->site, number, shape);
+    if (part)
+        return attn_selection_block_shape(part, at->site, block, shape);
     shape[0] = shape[1] = shape[2] = 0;
     return 0;
+}
+
+bool attn_selection_has_tensor_head(const struct attn_selection *selection,
+                                    const struct attn_location *at)
+{
+    int block;
+    const struct attn_selection *part = attn_selection_part(selection, at, &block);
+
+    if (!part || !attn_site_is_in_layer(at->site))
+        return false;
+    return attn_site_layout(at->site) == ATTN_LAYOUT_KEY
+               ? attn_selection_has_kv_head(part, block, at->head)
+               : attn_selection_has_block_head(part, block, at->head);
+}
+
+/* --- Walks ------------------------------------------------------------------------------------ */
+
+/* The location number I of the walk over a stack of DIMS: embed, layer by layer, the other sites.
+ * False if its site has no place there. */
+static bool find_place(const struct attn_dims *dims, size_t i, struct attn_location *at)
+{
+    const enum attn_site site = attn_site_order[i % ATTN_N_SITE];
+    const size_t step = i / ATTN_N_SITE;
+    const bool is_layer = step > 0 && step <= dims->n_layer;
+    const int block = is_layer ? (int)step - 1 : ATTN_NO_LAYER;
+
+    *at = attn_location_of_block(dims, site, block, ATTN_ALL_HEADS);
+    return attn_site_is_in_layer(site) == is_layer && (site == ATTN_SITE_EMBED) == (step == 0) &&
+           attn_location_block(at) == block; /* the MLP is in the second block of a layer */
+}
+
+bool attn_selection_next(const struct attn_selection *selection, struct attn_selection_walk *walk)
+{
+    const struct attn_selection *encoder = selection ? selection->encoder : NULL;
+    const size_t n_first = encoder ? (encoder->dims.n_layer + 2) * ATTN_N_SITE : 0;
+    const size_t n = selection ? n_first + (selection->dims.n_layer + 2) * ATTN_N_SITE : 0;
+
+    while (walk->next < n) {
+        const bool is_first = walk->next < n_first;
+        const size_t i = walk->next++ - (is_first ? 0 : n_first);
+        bool is_place = find_place(is_first ? &encoder->dims : &selection->dims, i, &walk->at);
+
+        if (is_first)
+            walk->at.stack = ATTN_STACK_ENCODER;
+        if (is_place && attn_selection_wants(selection, &walk->at)) /* not each has each site */
+            return true;
+    }
+    return false;
 }

@@ -322,14 +322,6 @@ size_t attn_location_archive_name(const struct attn_location *at,
     return attn_site_archive_name(site, ATTN_NO_LAYER, name);
 }
 
-size_t attn_dims_archive_name(const struct attn_dims *dims, enum attn_site site, int layer,
-                              char name[ATTN_SITE_ARCHIVE_NAME_SIZE])
-{
-    const struct attn_location at = attn_location_of_block(dims, site, layer, ATTN_ALL_HEADS);
-
-    return attn_location_archive_name(&at, name);
-}
-
 size_t attn_site_archive_name(enum attn_site site, int layer,
                               char name[ATTN_SITE_ARCHIVE_NAME_SIZE])
 {

@@ -67,4 +67,14 @@ attn_selection_encoder(const struct attn_selection *selection);
 ATTN_API bool attn_selection_wants(const struct attn_selection *selection,
                                    const struct attn_location *at);
 
+/* Walks over the tensors that SELECTION wants, in the order in which they are computed: of each
+ * stack embed, layer by layer, the rest; an encoder first. WALK begins as {0}; its `at`, of all
+ * heads, is the next tensor. False after the last. */
+struct attn_selection_walk {
+    struct attn_location at;
+    size_t next; /* among all places */
+};
+ATTN_API bool attn_selection_next(const struct attn_selection *selection,
+                                  struct attn_selection_walk *walk);
+
 #endif

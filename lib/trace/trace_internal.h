@@ -71,10 +71,6 @@ bool attn_site_is_lacking(const struct attn_dims *dims, enum attn_site site, int
 /* Keys that LAYER attends to, S: n_position, or n_source. */
 size_t attn_site_n_key(const struct attn_dims *dims, int layer);
 
-/* The name in archives of SITE in the block LAYER of a run of DIMS. */
-size_t attn_dims_archive_name(const struct attn_dims *dims, enum attn_site site, int layer,
-                              char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
-
 /* An attn_trace_fn: hands an event of the encoder by itself on to USER, a struct attn_trace of both
  * stacks, as one of those. */
 enum attn_status attn_model_stack_hand_on(void *user, const struct attn_trace_event *event,
@@ -108,19 +104,23 @@ bool attn_selection_has_layer(const struct attn_selection *selection, int layer)
 size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
 size_t attn_selection_n_query(const struct attn_selection *selection);
 
-/* The layers of all stacks, and one more for sites outside of the encoder's layers; the
- * encoder's part, which may be changed; and whether the other part has no sites. */
-size_t attn_selection_n_layer(const struct attn_selection *selection);
+/* The encoder's part, which may be changed; and whether the other part has no sites. */
 struct attn_selection *attn_selection_encoder_part(struct attn_selection *selection);
 bool attn_selection_is_of_encoder(const struct attn_selection *selection);
 
-/* The number of the layer of AT in SELECTION, whose tables have the encoder's layers after the
- * others, and one more for what is outside of them. */
-int attn_selection_number(const struct attn_selection *selection, const struct attn_location *at);
+/* The index of the layer of AT in an array of all layers of SELECTION, which has one more for what
+ * is outside of the encoder's layers; and the size of such an array. */
+int attn_selection_slot(const struct attn_selection *selection, const struct attn_location *at);
+size_t attn_selection_n_slot(const struct attn_selection *selection);
 
-/* The same in *NUMBER; false if SELECTION, which may be NULL, has no such stack or layer. */
-bool attn_selection_find(const struct attn_selection *selection, const struct attn_location *at,
-                         int *number);
+/* The part of SELECTION that has the stack of AT, which is SELECTION or its encoder's part, and the
+ * block there; NULL if SELECTION, which may be NULL, has no such stack or layer. */
+const struct attn_selection *attn_selection_part(const struct attn_selection *selection,
+                                                 const struct attn_location *at, int *block);
+
+/* Whether the head of AT, a key/value head for sites of keys, is among the chosen heads. */
+bool attn_selection_has_tensor_head(const struct attn_selection *selection,
+                                    const struct attn_location *at);
 
 /* attn_selection_add_head, attn_selection_has_head, attn_selection_wants and attn_selection_shape
  * of the layer with the number BLOCK. */

@@ -105,11 +105,12 @@ static enum attn_status add_texts(struct attn_arrays *arrays, const char *name,
     return add(arrays, array, width * sizeof(uint32_t), err);
 }
 
-static bool wants_heads(const struct attn_writer *writer, int layer)
+/* Whether a site with heads is wanted in the layer of AT. */
+static bool wants_heads(const struct attn_writer *writer, struct attn_location at)
 {
-    for (int site = 0; site < ATTN_N_SITE; site++)
-        if (attn_site_has_heads(site) && attn_site_is_in_layer(site) &&
-            attn_selection_wants_block(writer->labels.selection, site, layer))
+    for (at.site = 0; at.site < ATTN_N_SITE; at.site++)
+        if (attn_site_has_heads(at.site) && attn_site_is_in_layer(at.site) &&
+            attn_selection_wants(writer->labels.selection, &at))
             return true;
     return false;
 }
@@ -135,39 +136,56 @@ static bool is_even(const struct attn_writer *writer)
     return true;
 }
 
-/* blocks.L.heads, or heads: which query heads the arrays of the layer hold. */
+/* blocks.L.heads, or heads: which query heads the arrays of the layer of AT hold. */
+static enum attn_status add_layer_heads(struct attn_arrays *arrays,
+                                        const struct attn_writer *writer, struct attn_location at,
+                                        struct attn_error *err)
+{
+    const struct attn_selection *selection = writer->labels.selection;
+    const int n_numbered =
+        (int)(writer->labels.axes && is_even(writer) ? n_batch_head(writer)
+                                                     : attn_writer_dims(writer, &at)->n_head);
+    char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
+    size_t n = 0;
+    int64_t *heads;
+
+    for (at.head = 0; at.head < n_numbered; at.head++)
+        n += attn_selection_has_head(selection, &at);
+    attn_location_archive_name(&at, name);
+    snprintf(strstr(name, "attn.hook_pattern"), sizeof "heads", "heads");
+    if (writer->labels.axes)
+        snprintf(name, sizeof name, "heads");
+    heads = add_integers(arrays, name, n, err);
+    if (!heads)
+        return ATTN_NO_MEMORY;
+    for (at.head = 0; at.head < n_numbered; at.head++)
+        if (attn_selection_has_head(selection, &at))
+            *heads++ = at.head;
+    return ATTN_OK;
+}
+
+/* The same of the layers of both stacks, those of an encoder last. */
 static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_writer *writer,
                                   struct attn_error *err)
 {
     const struct attn_selection *selection = writer->labels.selection;
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    const size_t n_layer = attn_selection_n_layer(selection) - (dims->encoder ? 1 : 0);
+    const struct attn_dims *dims = attn_selection_dims(selection), *encoder = dims->encoder;
 
     if (attn_selection_is_all_heads(selection))
         return ATTN_OK;
-    for (int layer = 0; layer < (int)n_layer; layer++) {
-        const int n_numbered =
-            (int)(writer->labels.axes && is_even(writer)
-                      ? n_batch_head(writer)
-                      : (layer < (int)dims->n_layer ? dims : dims->encoder)->n_head);
-        char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
-        size_t n = 0;
-        int64_t *heads;
+    for (int block = 0; block < (int)dims->n_layer; block++) {
+        const struct attn_location at =
+            attn_location_of_block(dims, ATTN_SITE_PATTERN, block, ATTN_ALL_HEADS);
 
-        if (!wants_heads(writer, layer))
-            continue;
-        for (int head = 0; head < n_numbered; head++)
-            n += attn_selection_has_block_head(selection, layer, head);
-        attn_dims_archive_name(dims, ATTN_SITE_PATTERN, layer, name);
-        snprintf(strstr(name, "attn.hook_pattern"), sizeof "heads", "heads");
-        if (writer->labels.axes)
-            snprintf(name, sizeof name, "heads");
-        heads = add_integers(arrays, name, n, err);
-        if (!heads)
-            return ATTN_NO_MEMORY;
-        for (int head = 0; head < n_numbered; head++)
-            if (attn_selection_has_block_head(selection, layer, head))
-                *heads++ = head;
+        if (wants_heads(writer, at))
+            ATTN_TRY(add_layer_heads(arrays, writer, at, err));
+    }
+    for (int layer = 0; encoder && layer < (int)encoder->n_layer; layer++) {
+        const struct attn_location at = {ATTN_STACK_ENCODER, layer, ATTN_ALL_HEADS,
+                                         ATTN_SITE_PATTERN};
+
+        if (wants_heads(writer, at))
+            ATTN_TRY(add_layer_heads(arrays, writer, at, err));
     }
     return ATTN_OK;
 }
@@ -198,14 +216,13 @@ static enum attn_status add_site(struct attn_arrays *arrays, const struct attn_w
                                  const struct attn_location *at, struct attn_error *err)
 {
     const struct attn_selection *selection = writer->labels.selection;
-    const int number = attn_selection_number(selection, at);
     struct attn_array array = {.dtype = "<f4"};
 
     if (writer->labels.axes) {
         name_by_axes(&array, writer, at);
     } else {
-        attn_dims_archive_name(attn_selection_dims(selection), at->site, number, array.name);
-        array.rank = attn_selection_block_shape(selection, at->site, number, array.shape);
+        attn_location_archive_name(at, array.name);
+        array.rank = attn_selection_shape(selection, at, array.shape);
         array.is_of_heads = attn_site_layout(at->site) == ATTN_LAYOUT_HEADS;
     }
     arrays->of_slot[attn_writer_slot(writer, at)] = arrays->n;
@@ -249,7 +266,7 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
     }
     ATTN_TRY(add_heads(arrays, writer, err));
     arrays->n_small = arrays->n;
-    for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);)
+    for (struct attn_selection_walk at = {0}; attn_selection_next(writer->labels.selection, &at);)
         ATTN_TRY(add_site(arrays, writer, &at.at, err));
     return ATTN_OK;
 }

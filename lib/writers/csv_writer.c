@@ -82,7 +82,7 @@ static void append_label(struct attn_buffer *text, const struct csv_writer *w, b
 /* Lists a file for each matrix. */
 static enum attn_status list_files(struct attn_writer *writer, struct attn_error *err)
 {
-    for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);) {
+    for (struct attn_selection_walk at = {0}; attn_selection_next(writer->labels.selection, &at);) {
         const int n_head = (int)attn_writer_dims(writer, &at.at)->n_head;
         const bool has_heads = attn_site_has_heads(at.at.site);
 
@@ -170,7 +170,7 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
 {
     const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
     struct csv_writer *w = (struct csv_writer *)writer;
-    struct attn_site_walk at = {0};
+    struct attn_selection_walk at = {0};
     size_t n_matrix = 0;
 
     ATTN_TRY(attn_token_texts_init(w->tokens, &writer->labels, err));
@@ -178,7 +178,7 @@ static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *
     ATTN_TRY(make_labels(&w->labels[1], dims->n_source, &w->tokens[1], err));
     if (writer->directory)
         return list_files(writer, err);
-    while (attn_writer_next_site(writer, &at))
+    while (attn_selection_next(writer->labels.selection, &at))
         n_matrix += attn_writer_extent(writer, &at.at).n_head;
     if (n_matrix == 1)
         return ATTN_OK;

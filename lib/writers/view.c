@@ -215,7 +215,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
         view->labels.source_tokens = view->source.texts;
         view->labels.source_token_sizes = view->source.sizes;
     }
-    view->n_open = ATTN_N_SITE * attn_selection_n_layer(given->selection) *
+    view->n_open = ATTN_N_SITE * attn_selection_n_slot(given->selection) *
                    (dims->n_head > n_encoder_head ? dims->n_head : n_encoder_head);
     return ATTN_ALLOC(view->open, view->n_open, err);
 }
@@ -384,12 +384,12 @@ static enum attn_status emit_words(struct attn_view *view, const struct attn_tra
     const bool is_cross = is_encoder || attn_location_is_cross(dims, &event->at);
     const struct view_words *rows = is_encoder ? &view->source : &view->positions;
     const struct view_words *keys = is_cross ? &view->source : &view->positions;
-    const size_t n_layer = attn_selection_n_layer(view->given->selection);
+    const size_t n_layer = attn_selection_n_slot(view->given->selection);
     const size_t n_head = view->n_open / (ATTN_N_SITE * n_layer);
     const size_t head = attn_site_has_heads(event->at.site) ? (size_t)event->at.head : 0;
     struct word_row *open =
         &view->open[((size_t)event->at.site * n_layer +
-                     (size_t)attn_selection_number(view->given->selection, &event->at)) *
+                     (size_t)attn_selection_slot(view->given->selection, &event->at)) *
                         n_head +
                     head];
     struct attn_trace_event merged = *event;

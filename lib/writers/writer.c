@@ -18,20 +18,13 @@
 
 /* --- Sites and rows that will come --------------------------------------------------------- */
 
-/* The number of the layer of AT in the selection. */
-static int number_of(const struct attn_writer *writer, const struct attn_location *at)
-{
-    return attn_selection_number(writer->labels.selection, at);
-}
-
 bool attn_writer_has_head(const struct attn_writer *writer, const struct attn_location *at,
                           int head)
 {
-    const struct attn_selection *selection = writer->labels.selection;
+    struct attn_location of_head = *at;
 
-    return attn_site_layout(at->site) == ATTN_LAYOUT_KEY
-               ? attn_selection_has_kv_head(selection, number_of(writer, at), head)
-               : attn_selection_has_block_head(selection, number_of(writer, at), head);
+    of_head.head = head;
+    return attn_selection_has_tensor_head(writer->labels.selection, &of_head);
 }
 
 const struct attn_dims *attn_writer_dims(const struct attn_writer *writer,
@@ -44,33 +37,9 @@ const struct attn_dims *attn_writer_dims(const struct attn_writer *writer,
 
 size_t attn_writer_slot(const struct attn_writer *writer, const struct attn_location *at)
 {
-    return (size_t)(number_of(writer, at) - ATTN_NO_LAYER) * ATTN_N_SITE + (size_t)at->site;
-}
+    const int slot = attn_selection_slot(writer->labels.selection, at);
 
-bool attn_writer_next_site(const struct attn_writer *writer, struct attn_site_walk *at)
-{
-    const struct attn_selection *selection = writer->labels.selection;
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    const size_t n_first = dims->encoder ? dims->encoder->n_layer + 2 : 0; /* of the encoder */
-
-    while (at->next < (n_first + dims->n_layer + 2) * ATTN_N_SITE) {
-        const bool is_first = at->next / ATTN_N_SITE < n_first;
-        const size_t n_layer = is_first ? dims->encoder->n_layer : dims->n_layer;
-        /* embed, the layers, the other sites */
-        const size_t block = at->next / ATTN_N_SITE - (is_first ? 0 : n_first);
-        const bool is_layer = block > 0 && block <= n_layer;
-
-        const enum attn_site site = attn_site_order[at->next++ % ATTN_N_SITE];
-
-        const int layer = is_layer ? (int)block - 1 : is_first ? (int)n_layer : ATTN_NO_LAYER;
-        const int number = layer + (is_first ? (int)dims->n_layer : 0);
-
-        at->at = attn_location_of_block(dims, site, number, ATTN_ALL_HEADS);
-        if (attn_site_is_in_layer(site) == is_layer && (site == ATTN_SITE_EMBED) == (block == 0) &&
-            attn_selection_wants_block(selection, site, number)) /* not each block has each site */
-            return true;
-    }
-    return false;
+    return (size_t)(slot - ATTN_NO_LAYER) * ATTN_N_SITE + (size_t)at->site;
 }
 
 struct attn_extent attn_writer_extent(const struct attn_writer *writer,
@@ -78,8 +47,7 @@ struct attn_extent attn_writer_extent(const struct attn_writer *writer,
 {
     size_t shape[3];
 
-    if (attn_selection_block_shape(writer->labels.selection, at->site, number_of(writer, at),
-                                   shape) == 1)
+    if (attn_selection_shape(writer->labels.selection, at, shape) == 1)
         return (struct attn_extent){.n_row = 1, .n_head = 1, .n_col = shape[0]};
     switch (attn_site_layout(at->site)) {
     case ATTN_LAYOUT_VECTOR:
@@ -206,7 +174,7 @@ void attn_matrix_name_append(const struct attn_writer *writer, const struct attn
 
 static enum attn_status count_rows(struct attn_writer *writer, struct attn_error *err)
 {
-    for (struct attn_site_walk at = {0}; attn_writer_next_site(writer, &at);) {
+    for (struct attn_selection_walk at = {0}; attn_selection_next(writer->labels.selection, &at);) {
         const struct attn_extent extent = attn_writer_extent(writer, &at.at);
         size_t *n_row = &writer->rows_left[attn_writer_slot(writer, &at.at)];
 
@@ -271,7 +239,8 @@ struct attn_event_queue {
 static void set_lanes(struct attn_event_queue *queue)
 {
     queue->n_lane = 0;
-    for (struct attn_site_walk at = {0}; attn_writer_next_site(queue->writer, &at);) {
+    for (struct attn_selection_walk at = {0};
+         attn_selection_next(queue->writer->labels.selection, &at);) {
         const struct attn_extent extent = attn_writer_extent(queue->writer, &at.at);
 
         queue->lanes_of_slot[attn_writer_slot(queue->writer, &at.at)] = queue->n_lane;
@@ -481,11 +450,8 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
     size_t n_row;
 
     if (event->at.site >= ATTN_N_SITE ||
-        (attn_site_is_in_layer(event->at.site)
-             ? event->at.layer < 0 ||
-                   (size_t)number_of(writer, &event->at) >= attn_selection_n_layer(selection)
-             : is_own && event->at.layer != ATTN_NO_LAYER) ||
-        !attn_selection_wants_block(selection, event->at.site, number_of(writer, &event->at)))
+        (!attn_site_is_in_layer(event->at.site) && is_own && event->at.layer != ATTN_NO_LAYER) ||
+        !attn_selection_wants(selection, &event->at))
         return false;
     has_all_rows = !is_own || attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY ||
                    attn_site_is_pooled(event->at.site, dims);

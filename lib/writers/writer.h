@@ -222,16 +222,8 @@ size_t attn_writer_slot(const struct attn_writer *writer, const struct attn_loca
 
 static inline size_t attn_writer_n_slot(const struct attn_writer *writer)
 {
-    return (attn_selection_n_layer(writer->labels.selection) + 1) * ATTN_N_SITE;
+    return (attn_selection_n_slot(writer->labels.selection) + 1) * ATTN_N_SITE;
 }
-
-/* Advances AT, which begins as {0}, to the next wanted site in the order of the events: embed,
- * layer by layer, the rest. False after the last. */
-struct attn_site_walk {
-    struct attn_location at; /* of all heads */
-    size_t next;             /* place in that order, of all sites */
-};
-bool attn_writer_next_site(const struct attn_writer *writer, struct attn_site_walk *at);
 
 struct attn_extent attn_writer_extent(const struct attn_writer *writer,
                                       const struct attn_location *at);

@@ -139,13 +139,14 @@ static size_t place_of(const struct attn_npy *expected, enum attn_site site, siz
 
 /* Compares one tensor, if it is expected. Returns whether it is. */
 static bool compare(const struct prompt *prompt, const struct attn_capture *capture,
-                    const struct attn_dims *dims, enum attn_site site, int layer)
+                    const struct attn_location *at)
 {
     char name[ATTN_SITE_ARCHIVE_NAME_SIZE], member[ATTN_SITE_ARCHIVE_NAME_SIZE + 8];
-    const float *actual = attn_capture_block(capture, site, layer);
+    const enum attn_site site = at->site;
+    const float *actual = attn_capture_tensor(capture, at);
     struct attn_npy expected, bound;
 
-    name[attn_dims_archive_name(dims, site, layer, name)] = '\0';
+    name[attn_location_archive_name(at, name)] = '\0';
     if (!actual || !has_member(prompt, name, &expected))
         return false;
     snprintf(member, sizeof member, "bounds/%s", name);
@@ -174,13 +175,12 @@ START_TEST(every_tensor_is_that_of_float64)
             struct attn_capture *capture = capture_of(host, &prompt, "*");
             struct attn_run *run = prepare(host, &prompt, "*");
             const struct attn_selection *selection = attn_run_selection(run);
-            const struct attn_dims *dims = attn_selection_dims(selection);
+            struct attn_selection_walk walk = {0};
             struct attn_npy expected;
             size_t n = 0;
 
-            for (int layer = ATTN_NO_LAYER; layer < (int)attn_selection_n_layer(selection); layer++)
-                for (int site = 0; site < ATTN_N_SITE; site++)
-                    n += compare(&prompt, capture, dims, (enum attn_site)site, layer);
+            while (attn_selection_next(selection, &walk))
+                n += compare(&prompt, capture, &walk.at);
             ck_assert(has_member(&prompt, "n_site", &expected));
             ck_assert_msg((double)n == expected.values[0], "%s: %zu tensors, expected %g",
                           prompt.folder, n, expected.values[0]);
@@ -204,24 +204,19 @@ static size_t assert_same(struct attn_host *host, const struct prompt *prompt, c
 {
     struct attn_run *run = prepare(host, prompt, sites);
     const struct attn_selection *selection = attn_run_selection(run);
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    size_t n = 0;
+    struct attn_selection_walk walk = {0};
+    size_t n = 0, shape[3];
 
-    for (int layer = ATTN_NO_LAYER; layer < (int)attn_selection_n_layer(selection); layer++)
-        for (int site = 0; site < ATTN_N_SITE; site++) {
-            const bool is_encoder = layer >= (int)dims->n_layer;
-            const struct attn_dims *own = is_encoder ? dims->encoder : dims;
-            const int place = is_encoder ? layer - (int)dims->n_layer : layer;
-            const float *x = attn_capture_block(a, (enum attn_site)site, layer);
+    while (attn_selection_next(selection, &walk)) {
+        const float *x = attn_capture_tensor(a, &walk.at);
 
-            if (!x || attn_site_layout((enum attn_site)site) != ATTN_LAYOUT_VECTOR)
-                continue;
-            attn_assert_same_bits(attn_site_name((enum attn_site)site), x,
-                                  attn_capture_block(b, (enum attn_site)site, layer),
-                                  own->n_position *
-                                      attn_site_n_column((enum attn_site)site, own, place));
-            n++;
-        }
+        if (!x || attn_site_layout(walk.at.site) != ATTN_LAYOUT_VECTOR)
+            continue;
+        attn_selection_shape(selection, &walk.at, shape);
+        attn_assert_same_bits(attn_site_name(walk.at.site), x, attn_capture_tensor(b, &walk.at),
+                              shape[0] * (shape[1] > 0 ? shape[1] : 1));
+        n++;
+    }
     attn_run_free(run);
     return n;
 }
@@ -350,8 +345,8 @@ END_TEST
 
 START_TEST(layers_have_the_numbers_of_their_stack)
 {
-    const struct attn_dims encoder = {.n_layer = 3},
-                           dims = {.n_layer = 4, .has_pairs = true, .encoder = &encoder};
+    static const struct attn_dims encoder = {.n_layer = 3, .is_of_decoder = true},
+                                  dims = {.n_layer = 4, .has_pairs = true, .encoder = &encoder};
     static const struct {
         enum attn_site site;
         int layer, number;
@@ -362,23 +357,25 @@ START_TEST(layers_have_the_numbers_of_their_stack)
         {ATTN_SITE_MLP_POST, 3, 1, "decoder", "decoder.1.mlp.hook_post"},
         {ATTN_SITE_ATTN_OUT, 1, 0, "cross", "decoder.0.hook_cross_attn_out"},
         {ATTN_SITE_RESID_MID, 1, 0, "cross", "decoder.0.hook_resid_mid_cross"},
-        {ATTN_SITE_Q, 6, 2, "encoder", "encoder.2.attn.hook_q"},
-        {ATTN_SITE_LN_FINAL, 7, ATTN_NO_LAYER, "encoder", "encoder_final_ln.hook_normalized"},
+        {ATTN_SITE_Q, 2, 2, "encoder", "encoder.2.attn.hook_q"},
+        {ATTN_SITE_LN_FINAL, ATTN_NO_LAYER, ATTN_NO_LAYER, "encoder",
+         "encoder_final_ln.hook_normalized"},
         {ATTN_SITE_LN_FINAL, ATTN_NO_LAYER, ATTN_NO_LAYER, "decoder",
          "decoder_final_ln.hook_normalized"},
-        {ATTN_SITE_EMBED, 7, ATTN_NO_LAYER, "encoder", "hook_embed"},
+        {ATTN_SITE_EMBED, ATTN_NO_LAYER, ATTN_NO_LAYER, "encoder", "hook_embed"},
         {ATTN_SITE_EMBED, ATTN_NO_LAYER, ATTN_NO_LAYER, "decoder", "decoder.hook_embed"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
-        int number;
+        const struct attn_location at =
+            attn_location_of_block(strcmp(cases[i].stack, "encoder") == 0 ? &encoder : &dims,
+                                   cases[i].site, cases[i].layer, ATTN_ALL_HEADS);
 
-        ck_assert_str_eq(attn_model_stack_name(
-                             attn_model_stack_of(&dims, cases[i].site, cases[i].layer, &number)),
-                         cases[i].stack);
-        ck_assert_int_eq(number, cases[i].number);
-        name[attn_dims_archive_name(&dims, cases[i].site, cases[i].layer, name)] = '\0';
+        ck_assert_str_eq(attn_model_stack_name(at.stack), cases[i].stack);
+        ck_assert_int_eq(at.layer, cases[i].number);
+        ck_assert_int_eq(attn_location_block(&at), cases[i].layer);
+        name[attn_location_archive_name(&at, name)] = '\0';
         ck_assert_str_eq(name, cases[i].name);
     }
 }

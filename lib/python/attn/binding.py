@@ -775,6 +775,10 @@ class attn_image_grid(Structure):
     pass
 
 
+class attn_selection_walk(Structure):
+    pass
+
+
 class attn_tensor(Structure):
     pass
 
@@ -1662,6 +1666,10 @@ attn_image_grid._fields_ = [
     ("n_front", c_size_t),
     ("n_row", c_size_t),
     ("n_col", c_size_t),
+]
+attn_selection_walk._fields_ = [
+    ("at", attn_location),
+    ("next", c_size_t),
 ]
 attn_tensor._fields_ = [
     ("data", c_void_p),
@@ -2637,6 +2645,7 @@ FUNCTIONS = {
     "attn_selection_has_query": (c_bool, [c_void_p, c_size_t]),
     "attn_selection_encoder": (c_void_p, [c_void_p]),
     "attn_selection_wants": (c_bool, [c_void_p, POINTER(attn_location)]),
+    "attn_selection_next": (c_bool, [c_void_p, POINTER(attn_selection_walk)]),
     "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
     "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
     "attn_attention_set_dims": (None, [POINTER(attn_attention), POINTER(attn_dims)]),

@@ -212,7 +212,7 @@ class Cache(Mapping):
 
 
 # By address: ctypes would make a pointer for each call.
-_wants = CFUNCTYPE(c_bool, c_void_p, c_void_p)(("attn_selection_wants", lib))
+_next = CFUNCTYPE(c_bool, c_void_p, c_void_p)(("attn_selection_next", lib))
 _has_head = CFUNCTYPE(c_bool, c_void_p, c_void_p)(("attn_selection_has_head", lib))
 _tensor_at = CFUNCTYPE(c_void_p, c_void_p, c_void_p)(("attn_capture_tensor", lib))
 
@@ -235,32 +235,17 @@ def heads_kept(selection, dims: c.attn_dims, place: Place) -> list[int]:
     return [head for head in range(n) if has(head)]
 
 
-@functools.lru_cache(maxsize=16)
-def _all_places(n_layer: int, has_pairs: bool, n_encoder: int, is_encoder: bool) -> list[tuple[Place, Any, int]]:
-    """Every site of a model with these layers, its location and where that lies."""
-    if has_pairs:
-        stacks = c.ATTN_STACK_DECODER, c.ATTN_STACK_CROSS
-        layers, outside = [(stack, layer) for layer in range(n_layer // 2) for stack in stacks], [stacks[0]]
-    else:
-        outside = [c.ATTN_STACK_ENCODER if is_encoder else c.ATTN_STACK_ONLY]
-        layers = [(outside[0], layer) for layer in range(n_layer)]
-    if n_encoder:
-        layers += [(c.ATTN_STACK_ENCODER, layer) for layer in range(n_encoder)]
-        outside.append(c.ATTN_STACK_ENCODER)
-    without = [(stack, c.ATTN_NO_LAYER) for stack in outside]
-    places = [Place(site, *at) for site in NAMES for at in (layers if _IN_LAYER[site] else without)]
-    return [(place, at, addressof(at)) for place, at in ((place, place.location()) for place in places)]
-
-
 def places_of(selection) -> dict[Place, list[int]]:
-    """The sites of layers that are wanted, and which heads of them."""
+    """The sites of layers that are wanted, and which heads of them: by site, those of an encoder last."""
     dims = lib.attn_selection_dims(selection).contents
-    n_encoder = dims.encoder.contents.n_layer if dims.encoder else 0
+    walk, found = c.attn_selection_walk(), []
+    address, at = addressof(walk), walk.at
+    while _next(selection, address):
+        found.append(Place(at.site, at.stack, at.layer))
+    found.sort(key=lambda place: (place.site, place.stack == c.ATTN_STACK_ENCODER))
     places: dict[Place, list[int]] = {}
     kept: dict[tuple, list[int]] = {}
-    for place, _, address in _all_places(dims.n_layer, dims.has_pairs, n_encoder, dims.is_of_decoder):
-        if not _wants(selection, address):
-            continue
+    for place in found:
         key = _LAYOUT[place.site], place.stack, place.layer
         if key not in kept:
             kept[key] = heads_kept(selection, dims, place)
