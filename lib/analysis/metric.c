@@ -316,7 +316,7 @@ double attn_metric_weight(const struct attn_row *cells, size_t key)
     return low < cells->n && (size_t)cells->keys[low] == key ? (double)cells->values[low] : 0;
 }
 
-/* The largest of VALUES [n] and 0; NaN where one is. In four chains, as one waits for itself. */
+/* Returns max(0, VALUES [n]), or NaN if a value is NaN. Four accumulators hide latency. */
 static double largest_of(const float *values, size_t n)
 {
     float a = 0, b = 0, c = 0, d = 0;

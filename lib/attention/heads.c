@@ -445,7 +445,8 @@ static size_t place_matrices(struct wave *wave)
     return n_fit;
 }
 
-/* The heads of WAVE in as many waves of rows as their watched matrices need. */
+/* Computes the heads of WAVE, a few rows at a time, so that their watched matrices fit the buffer.
+ */
 static void run_rows(struct wave *wave)
 {
     const size_t n_row = wave->heads->feed.n_row;

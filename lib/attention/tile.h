@@ -137,7 +137,8 @@ static inline size_t attn_round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Floats from one row of a matrix of scores to the next; off multiples of 4 KiB (one cache set). */
+/* The stride between rows of a matrix of scores, in floats. Avoids multiples of 4 KiB, which share
+ * a cache set. */
 static inline size_t attn_tile_ld(const struct attn_head_shape *shape)
 {
     return attn_round_up(shape->n_max, ATTN_PANEL) + 16;

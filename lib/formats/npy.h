@@ -53,7 +53,7 @@ void attn_npy_read_floats(const struct attn_npy_file *npy, float *out);
  * aligned; NULL for others. Borrowed. */
 const float *attn_npy_floats_in_place(const struct attn_npy_file *npy);
 
-/* Those of an array of uint8 as they are, in C order: OUT [n_element]. */
+/* Copies the elements of a uint8 array to OUT [n_element], in C order. */
 void attn_npy_read_bytes(const struct attn_npy_file *npy, unsigned char *out);
 
 /* The same as bytes of 0 and 1, for masks: OUT [n_element]. ATTN_FORMAT for any other cell; the

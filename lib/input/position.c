@@ -189,7 +189,7 @@ static bool is_added(const struct text_words *words, size_t i)
     return words->added && words->begin[i] == words->end[i] && words->added->sizes[i] > 0;
 }
 
-/* The next place of ITEM among the tokens that were added, from *AT on, which counts them after the
+/* Finds the next added token that matches ITEM. *AT, where the search begins, continues after the
  * bytes of the text. */
 static bool next_added(const struct text_words *words, const struct position_item *item, size_t *at,
                        struct token_range *place)
@@ -204,7 +204,7 @@ static bool next_added(const struct text_words *words, const struct position_ite
     return false;
 }
 
-/* The next place of ITEM from the byte *AT on, then among the tokens that were added. */
+/* Finds the next match of ITEM in the text from the byte *AT on, then among the added tokens. */
 static bool next_place(const struct text_words *words, const struct position_item *item, size_t *at,
                        struct token_range *place)
 {

@@ -23,7 +23,7 @@ enum {
     ROUNDED = 48,           /* rows that one task rounds to bfloat16 */
     PACK_FROM = 48,         /* rows from which packing costs less than strided reading */
     AHEAD_FROM = 4,         /* rows from which there is time to prefetch the next piece */
-    AHEAD_IN_PLACE_TO = 12, /* and to which it pays where rows lie far apart */
+    AHEAD_IN_PLACE_TO = 12, /* rows up to which that pays if the weight is strided */
     DEPTH_BYTES = 4096, /* of a column of a piece, at most: a quarter of a 1 MB cache for the piece,
                            another for the next */
     PACKED_DEPTH = 512, /* rows of a piece of blocks, or of a transposed weight, that is packed
@@ -95,7 +95,7 @@ size_t attn_linear_scratch(const struct attn_linear *linear)
            (size_t)ATTN_GEMM_MOST_ROWS * ATTN_PANEL_PADDED;
 }
 
-/* A piece may have half as many rows more than it should. */
+/* A piece may exceed its row budget by half. */
 size_t attn_linear_scratch_transposed(const struct attn_linear *linear)
 {
     const size_t most = PACKED_DEPTH * 3 / 2, n_col = linear->weight.n_col;

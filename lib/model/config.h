@@ -116,7 +116,7 @@ struct attn_config {
     bool has_token_dropout; /* rows of mask_id are 0, the others are multiplied by 0.88 / (1 - the
                                share of masks in the text) */
     int64_t mask_id;        /* of such a model */
-    bool has_residues;      /* its tokens are residues of a protein, called K17 */
+    bool has_residues;      /* tokens are residues of a protein; messages call them K17 */
     bool has_contacts;      /* a regression from its patterns to contacts of residues */
 };
 

@@ -95,7 +95,7 @@ static void append_what(const struct attn_page *w, struct attn_buffer *out)
                                                         : "pattern");
 }
 
-/* Whether the text is the title, which nobody gave. */
+/* Whether the title is derived from the text. */
 static bool is_named_by_text(const struct attn_page *w)
 {
     return !w->base.options.picture->title && !w->base.labels.axes && w->text.size > 0;
@@ -584,7 +584,7 @@ static enum attn_status write_figure(const struct attn_sink *svg, struct attn_si
     return ATTN_OK;
 }
 
-/* Writes FIGURE to SINK, whose own failure is for the caller to look at. */
+/* Writes FIGURE to SINK. The caller checks SINK for errors. */
 static enum attn_status draw_figure(const struct attn_shapes *figure, struct attn_sink *sink,
                                     size_t *n_unknown, struct attn_error *err)
 {

@@ -60,8 +60,8 @@ struct attn_request_labels {
 
 /* Next tokens that are scored. */
 struct attn_request_predict {
-    size_t top; /* the so many most probable next tokens, after the last position or, where the
-                   request has queries, after each of these; of encoders at masks; 0: none */
+    size_t top; /* number of most probable next tokens to report, after the last position or, if the
+                   request has queries, after each of them; for encoders at each mask; 0: none */
     const char *const *next; /* [n_next] continuations, each by itself, after the same positions */
     size_t n_next;
     const struct attn_answer_args *answer; /* a metric there, or at its own; not kl, ce; or NULL */

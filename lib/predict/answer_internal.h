@@ -67,7 +67,7 @@ size_t attn_answer_n_logit(const struct attn_answer *answer);
  * of labels by themselves ln(1 + e^logit) of the target, 0 without one. */
 double attn_answer_total(const struct attn_answer *answer, const float *logits);
 
-/* Its metric, one that needs a target, of the LOGITS, whose TOTAL that is. */
+/* Computes the metric, which needs a target, from LOGITS. TOTAL is attn_answer_total. */
 double attn_answer_value(const struct attn_answer *answer, const float *logits, double total);
 
 /* The logit of the target minus that of the foil. */

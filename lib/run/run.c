@@ -659,7 +659,7 @@ static enum attn_status check_arrays_request(const struct attn_request *request,
                        "attention on arrays has no predictions, no edits and no second sequence");
 }
 
-/* Notes what of the arrays is not finite. */
+/* Warns about NaN and infinity in the arrays. */
 static void note_arrays(const struct attn_request *request)
 {
     struct attn_not_finite found;

@@ -253,7 +253,7 @@ static float number_of(uint32_t order)
     return value;
 }
 
-/* The most of MOST and the orders of VALUES [n], by four chains, as one waits for itself. */
+/* Returns max(MOST, the orders of VALUES [n]). Four accumulators hide latency. */
 static uint32_t most_of(uint32_t most, const float *values, size_t n)
 {
     uint32_t found[4] = {most};

@@ -6,8 +6,7 @@
 #include "trace/trace_internal.h"
 
 /* Appends `,` and a number, with PRECISION as attn_number_text has it, for each of WIDTH columns.
- * Where ROW has no cell, NOTHING stands instead of the number; and where it is no finite one,
- * unless NOTHING is "". */
+ * NOTHING is written for cells that ROW lacks, and for NaN and infinity unless it is "". */
 void attn_row_append_text(struct attn_buffer *text, struct attn_row row, size_t width,
                           int precision, const char *nothing);
 
