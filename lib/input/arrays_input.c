@@ -10,7 +10,7 @@ bool attn_input_is_arrays(const struct attn_input *input)
     return input->q || input->k || input->v || input->scores;
 }
 
-/* The sizes of an array by their place from the end, and its rank. */
+/* The sizes of an array, counted from the last axis, and its rank. */
 enum axis { RANK = 0, WIDTH = 1, ROWS = 2, HEADS = 3, BATCHES = 4 };
 
 static size_t size_of(const struct attn_ndarray *array, enum axis axis)
@@ -20,7 +20,7 @@ static size_t size_of(const struct attn_ndarray *array, enum axis axis)
     return (int)axis <= array->rank ? array->shape[array->rank - (int)axis] : 1;
 }
 
-/* Two sizes that must be the same. */
+/* Two sizes that must be equal. */
 struct rule {
     const struct attn_ndarray *a;
     enum axis axis_a;

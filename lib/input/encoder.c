@@ -105,7 +105,7 @@ enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struc
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* Events of the encoder: the final rows are kept, and what TRACE wants is handed on. */
+/* Stores the final rows of the encoder, and forwards the events that TRACE wants. */
 struct keeping {
     const struct attn_trace *trace; /* or NULL */
     enum attn_site site;            /* that has the final rows */
@@ -124,7 +124,7 @@ static enum attn_status keep(void *user, const struct attn_trace_event *event,
     return keeping->trace ? attn_trace_hand_on(keeping->trace, event, err) : ATTN_OK;
 }
 
-/* Chooses what TRACE wants, and the final rows. */
+/* Selects the tensors that TRACE wants, and the final rows. */
 static enum attn_status choose(const struct attn_dims *dims, const struct attn_trace *trace,
                                const struct keeping *keeping, struct attn_selection **chosen,
                                struct attn_error *err)

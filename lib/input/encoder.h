@@ -1,5 +1,5 @@
-/* encoder.h - the encoder of a model with two stacks: its final rows are the source of the decoder.
- */
+/* encoder.h - runs the encoder of a model with two stacks. Its final rows are the source of the
+ * decoder. */
 #ifndef ATTN_INPUT_ENCODER_H
 #define ATTN_INPUT_ENCODER_H
 
@@ -11,12 +11,12 @@
 enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struct attn_ndarray *mel,
                                    struct attn_sequence *sequence, struct attn_error *err);
 
-/* What the encoder reads of SOURCE: its ids or `fed`. Borrows from it. */
+/* The input of the encoder for SOURCE: its ids or its `fed` rows. Borrows from SOURCE. */
 struct attn_sequence attn_encoder_input(const struct attn_sequence *source);
 
-/* Runs ENCODER over SOURCE, whose ids or `fed` are read, and keeps its final rows [n, d_model] in
- * ROWS, which may be NULL. TRACE, of a selection for the encoder, may be NULL. OPTIONS are those of
- * a session of the decoder. */
+/* Runs ENCODER over the ids or the `fed` rows of SOURCE, and stores its final rows [n, d_model] in
+ * ROWS, which may be NULL. TRACE has a selection for the encoder; it may be NULL. OPTIONS are the
+ * options of the decoder's session. */
 enum attn_status attn_encoder_run(const struct attn_model *encoder,
                                   const struct attn_sequence *source,
                                   const struct attn_session_options *options,

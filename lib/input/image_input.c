@@ -50,7 +50,7 @@ enum attn_status attn_image_input_check(const struct attn_input *input,
     return ATTN_INVALID;
 }
 
-/* What the positions of SEQUENCE are called. */
+/* Names the positions of SEQUENCE. */
 static enum attn_status make_labels(struct attn_sequence *sequence, struct attn_error *err)
 {
     struct attn_token_bytes *tokens = &sequence->tokens;

@@ -1,5 +1,5 @@
-/* image_input.h - a picture as the sequence that a run begins with: pixels, and positions that are
- * called `[CLS]`, `[REG0]`, ..., then `row,column` of each patch. For the files of this layer. */
+/* image_input.h - reads a picture as the sequence of a run: its pixels, and its positions, named
+ * `[CLS]`, `[REG0]`, ..., then `row,column` for each patch. For the files of this layer. */
 #ifndef ATTN_INPUT_IMAGE_INPUT_H
 #define ATTN_INPUT_IMAGE_INPUT_H
 
@@ -9,11 +9,11 @@
 
 bool attn_input_is_picture(const struct attn_input *input);
 
-/* Whether MODEL reads pictures, and not texts. */
+/* Whether MODEL reads pictures instead of texts. */
 bool attn_model_reads_pictures(const struct attn_model *model);
 
-/* Whether INPUT, and SOURCE, are what MODEL reads: a picture, or a text. ATTN_INVALID at the stage
- * of options. */
+/* Checks that INPUT and SOURCE have the kind that MODEL reads, a picture or a text. ATTN_INVALID at
+ * ATTN_STAGE_OPTIONS. */
 enum attn_status attn_image_input_check(const struct attn_input *input,
                                         const struct attn_input *source,
                                         const struct attn_model *model, struct attn_error *err);

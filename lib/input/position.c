@@ -17,18 +17,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What words are looked up in. */
+/* The text in which words are searched. */
 struct text_words {
     const char *name;                        /* "text" or "source" */
     const char *text;                        /* [n_text] */
-    size_t n_text, from;                     /* from: the byte with which looking begins */
-    size_t n_prompt;                         /* bytes in front of the text that was given */
+    size_t n_text, from;                     /* from: the byte where the search begins */
+    size_t n_prompt;                         /* bytes in front of the given text */
     const size_t *begin, *end;               /* [n] byte offsets of the tokens */
     const struct attn_token_bytes *residues; /* of a protein; or NULL */
-    const struct attn_token_bytes *added; /* texts of the tokens: one without bytes of the text was
-                                             added to it; NULL: the text is made of tokens */
+    const struct attn_token_bytes
+        *added; /* texts of the tokens, to recognize added tokens, which have no bytes of the text;
+                   NULL: the text was made from tokens */
     size_t n;
-    struct attn_buffer made; /* text and offsets that were made of tokens */
+    struct attn_buffer made; /* text and offsets made from tokens */
     size_t *offsets;         /* owns; [2, n] or NULL */
 };
 
@@ -36,8 +37,8 @@ struct text_words {
 struct position_item {
     const char *word; /* [size] without its quotes */
     size_t size;
-    bool is_number; /* it goes to the selection as it is */
-    size_t nth;     /* which occurrence, from 1; 0: there must be one */
+    bool is_number; /* it is copied to the result unchanged */
+    size_t nth;     /* which occurrence, from 1; 0: the only one */
 };
 
 /* Tokens first .. last. */
@@ -66,7 +67,7 @@ static enum attn_status make_words(const struct attn_sequence *sequence, struct 
     return attn_buffer_check(&words->made, err);
 }
 
-/* Of two texts: a line feed stands between them. */
+/* Joins two texts with a line feed between them. */
 static enum attn_status join_words(const struct attn_input *input,
                                    const struct attn_encoding *encoding, bool is_in_second,
                                    struct text_words *words, struct attn_error *err)
@@ -125,7 +126,7 @@ static void release_words(struct text_words *words)
 
 /* --- Where a word stands --------------------------------------------------------------------- */
 
-/* Whether the character is one of those that words of scripts with spaces are made of. */
+/* Whether the character is part of words in scripts that separate words by spaces. */
 static bool is_word_character(uint32_t c)
 {
     if (c < 0x80)
@@ -134,7 +135,7 @@ static bool is_word_character(uint32_t c)
     return (c >= 0xc0 && c < 0x2000) || (c >= 0x2c00 && c < 0x2e00);
 }
 
-/* Whether the text goes on with one word over the byte AT. */
+/* Whether one word of the text continues across the byte AT. */
 static bool is_inside_word(const struct text_words *words, size_t at)
 {
     uint32_t before, after;
@@ -164,7 +165,7 @@ static bool is_white_space(const char *text, size_t size)
     return true;
 }
 
-/* The tokens that make the bytes begin .. end of the text, the first perhaps with white space
+/* Finds the tokens of the bytes begin .. end of the text; the first token may include white space
  * before them. */
 static bool find_tokens(const struct text_words *words, size_t begin, size_t end,
                         struct token_range *place)
@@ -248,7 +249,7 @@ static bool is_number(const char *item, size_t size)
            (size == 3 && memcmp(item, "all", 3) == 0);
 }
 
-/* Reads the item at *SPEC, and goes on to its end. */
+/* Reads the item at *SPEC and advances *SPEC to its end. */
 static enum attn_status read_item(const char **spec, struct position_item *item,
                                   struct attn_error *err)
 {
@@ -320,7 +321,7 @@ static enum attn_status report_place(const struct text_words *words,
     return ATTN_INVALID;
 }
 
-/* Whether ITEM is K17, a letter and a position, of a protein. */
+/* Whether ITEM names a residue of a protein by letter and position: K17. */
 static bool is_residue(const struct text_words *words, const struct position_item *item, size_t *at)
 {
     int64_t number;
@@ -387,7 +388,7 @@ static enum attn_status number_word(const struct text_words *words,
     return ATTN_OK;
 }
 
-/* The place of PLACES, or NULL, that is called NAME [size]. */
+/* Finds the place NAME [size] in PLACES, which may be NULL. */
 static const struct attn_item_place *find_named(const struct attn_places *places, const char *name,
                                                 size_t size)
 {
@@ -399,7 +400,7 @@ static const struct attn_item_place *find_named(const struct attn_places *places
     return NULL;
 }
 
-/* Appends the numbers of the list SPEC. PLACES are the names that may be in it, or NULL. */
+/* Appends the numbers of the list SPEC, which may use the names of PLACES. PLACES may be NULL. */
 static enum attn_status number_items(const char *spec, const struct attn_places *places,
                                      const struct attn_sequence *sequence, struct text_words *words,
                                      struct attn_buffer *out, struct attn_error *err)
@@ -440,7 +441,7 @@ struct picture_item {
     bool is_number;
 };
 
-/* Reads the item at *SPEC and goes on to its end. */
+/* Reads the item at *SPEC and advances *SPEC to its end. */
 static struct picture_item read_picture_item(const char **spec)
 {
     struct picture_item item = {.text = *spec, .size = strcspn(*spec, ",")};
@@ -482,7 +483,7 @@ static enum attn_status number_patches(const struct picture_item *rows,
     return ATTN_OK;
 }
 
-/* Appends the position that is called ITEM, one of the first. */
+/* Appends the position named ITEM, one of those before the patches. */
 static enum attn_status number_front(const struct picture_item *item,
                                      const struct attn_sequence *sequence, struct attn_buffer *out,
                                      struct attn_error *err)
@@ -501,7 +502,8 @@ static enum attn_status number_front(const struct picture_item *item,
     return ATTN_INVALID;
 }
 
-/* The places of SPEC as numbers: `row,column`, [CLS] and [REG0], all; alone a number is one. */
+/* Resolves the list SPEC for a picture: `row,column`, [CLS], [REG0] and `all`; a single number is a
+ * position. */
 static enum attn_status number_places(const char *spec, const struct attn_sequence *sequence,
                                       struct attn_buffer *out, struct attn_error *err)
 {
@@ -550,7 +552,7 @@ enum attn_status attn_positions_number(const struct attn_sequence *sequence, con
 
 /* --- As flags -------------------------------------------------------------------------------- */
 
-/* Sets those of FLAGS [N] that NUMBERS means. */
+/* Sets the FLAGS [N] at the positions of the list NUMBERS. */
 static enum attn_status flag_numbers(const char *numbers, size_t n, unsigned char *flags,
                                      struct attn_error *err)
 {
@@ -578,7 +580,7 @@ enum attn_status attn_positions_find(const struct attn_sequence *sequence, const
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Whether a layer of KEYS attends to the source, or, unless IS_CROSS, to the text. */
+/* Whether a layer of KEYS attends to the source if IS_CROSS, else to the text. */
 static bool has_layer(const struct attn_keys *keys, bool is_cross)
 {
     for (int layer = 0; layer < (int)keys->config->n_layer; layer++)

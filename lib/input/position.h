@@ -30,37 +30,38 @@
 
 #include "input/sequence.h"
 
-/* The list SPEC with numbers instead of words, owned by the caller (attn_free). ATTN_INVALID for a
- * word that does not occur, or occurs more than once and has no #N: the message lists the places;
- * and where tokens have no text. */
+/* Replaces the words of the list SPEC by numbers. The caller frees the result (attn_free).
+ * ATTN_INVALID for a word that does not occur, for a word that occurs more than once and has no #N
+ * (the message lists its positions), and if tokens have no text. */
 enum attn_status attn_positions_number(const struct attn_sequence *sequence, const char *spec,
                                        char **numbers, struct attn_error *err);
 
-/* Sets the FLAGS [T] of the positions in the list SPEC; the others are left as they are. Stage
- * ATTN_STAGE_OPTIONS, as for the next two. */
+/* Sets the FLAGS [T] of the positions in the list SPEC; other flags do not change. Errors have the
+ * stage ATTN_STAGE_OPTIONS, as for the next two functions. */
 enum attn_status attn_positions_find(const struct attn_sequence *sequence, const char *spec,
                                      unsigned char *flags, struct attn_error *err);
 
-/* Finds the one position that SPEC names: a number, or a word, whose last token it is. FIELD is its
- * name in messages, "at". */
+/* Finds the one position that SPEC names: a number, or the last token of a word. FIELD is the
+ * field's name in messages, "at". */
 enum attn_status attn_position_find(const struct attn_sequence *sequence, const char *field,
                                     const char *spec, size_t *position, struct attn_error *err);
 
-/* The same of neighbours, the first and the last in RANGE: FIRST-LAST, or all tokens of a word. */
+/* Finds a range of positions, FIRST-LAST or all tokens of a word. RANGE receives the first and the
+ * last. */
 enum attn_status attn_position_range(const struct attn_sequence *sequence, const char *field,
                                      const char *spec, size_t range[2], struct attn_error *err);
 
-/* Where keys are looked up, and the flags that are set. All borrowed. */
+/* The sequences in which keys are looked up, and the flags to set. All borrowed. */
 struct attn_keys {
     const struct attn_config *config;
     const struct attn_sequence *text, *source;
-    const struct attn_selection *heads; /* only keys that these attend to; NULL: all heads */
+    const struct attn_selection *heads; /* only keys of these heads; NULL: all heads */
     unsigned char *of_text, *of_source; /* [T], [S] */
 };
 
-/* Sets the flags of the keys in the list SPEC: of the text for layers that attend to it, of the
- * source for layers that attend to that. If only one of the two has all of them, the flags of the
- * other are not set. */
+/* Sets the flags of the keys in the list SPEC, in the text for self-attention and in the source for
+ * attention to the source. If only one of the two sequences has all keys of the list, the flags of
+ * the other do not change. */
 enum attn_status attn_positions_find_keys(const struct attn_keys *keys, const char *spec,
                                           struct attn_error *err);
 

@@ -24,9 +24,9 @@ const char *attn_record_failure_code(enum attn_record_failure failure)
     return (unsigned)failure < ATTN_N_RECORD_FAILURE ? codes[failure] : "";
 }
 
-enum { MEMBER_DEPTH = 1 }; /* of the reader, before and after the value of a member */
+enum { MEMBER_DEPTH = 1 }; /* of the reader before and after the value of a member */
 
-/* Says why the record fails, unless that was said. */
+/* Stores why the record fails, unless a reason is stored. */
 static enum attn_status fail(struct attn_record_reading *reading, enum attn_record_failure failure,
                              const char *key, const struct attn_json_token *found,
                              const char *expected)
@@ -47,7 +47,7 @@ static enum attn_status fail(struct attn_record_reading *reading, enum attn_reco
     return ATTN_OK;
 }
 
-/* Skips what is left of the value of a member. The grammar was checked before. */
+/* Skips the rest of the value of a member. The grammar was checked before. */
 static enum attn_status skip_rest(struct attn_record_reading *reading, struct attn_error *err)
 {
     struct attn_json_token next;
@@ -67,7 +67,7 @@ enum attn_status attn_record_refuse(struct attn_record_reading *reading,
     return skip_rest(reading, err);
 }
 
-/* Takes a string into BUFFER. An empty one has an address, too. */
+/* Copies a string to BUFFER. An empty string has an address, too. */
 static enum attn_status take_string(const struct attn_json_token *token, struct attn_buffer *buffer,
                                     struct attn_error *err)
 {
@@ -119,7 +119,7 @@ static enum attn_status take_id(struct attn_record_reading *reading,
     return ATTN_OK;
 }
 
-/* A list of integers from 0 on, as a member of a record. */
+/* Reads a list of integers >= 0. */
 struct integer_list {
     const char *name;
     enum attn_record_failure failure;   /* when it is none */
@@ -209,7 +209,7 @@ static enum attn_status take_marks(struct attn_record_reading *reading,
     return take_integers(reading, value, are_types ? &types : &key_mask, err);
 }
 
-/* Where there is a source, the mask is of its keys. */
+/* With a source, the mask is for its keys. */
 static void place_key_mask(struct attn_record *record)
 {
     struct attn_input *input = &record->input, *source = &record->source;
@@ -240,8 +240,8 @@ static enum attn_status take_image(struct attn_record_reading *reading,
 
 #define SOURCE_EXPECTED "a string, or rows of numbers that are equally long"
 
-/* Reads the numbers of a row after the N that there are in STORE; *n grows. *bad is the first token
- * that is no number. */
+/* Appends the numbers of a row to the N numbers in STORE, and advances *n. *bad is the first token
+ * that is not a number. */
 static enum attn_status take_row(struct attn_record_reading *reading,
                                  struct attn_record_store *store, size_t *n,
                                  struct attn_json_token *bad, struct attn_error *err)
@@ -324,7 +324,8 @@ enum attn_status attn_record_take_source(struct attn_record_reading *reading, co
 
 #define NEXT_EXPECTED "a string or a list of strings, each without NUL"
 
-/* Takes strings up to the end of the list, or TOKEN alone; *bad is the first token that is none. */
+/* Reads strings up to the end of the list, or TOKEN alone. *bad is the first token that is not a
+ * string. */
 static enum attn_status take_strings(struct attn_record_reading *reading,
                                      struct attn_json_token token, struct attn_json_token *bad,
                                      struct attn_error *err)
@@ -374,7 +375,7 @@ static enum attn_status take_next(struct attn_record_reading *reading,
 
 /* --- The line -------------------------------------------------------------------------------- */
 
-/* Takes the value of KEY, or skips it. */
+/* Reads or skips the value of KEY. */
 static enum attn_status take_member(struct attn_record_reading *reading,
                                     const struct attn_json_token *key, struct attn_error *err)
 {
@@ -439,7 +440,7 @@ static void check_input(struct attn_record_reading *reading)
                    attn_quote_string(reading->text_key).text);
 }
 
-/* Whether the line is one object without faults; says what is wrong. */
+/* Checks that the line is one well-formed object; reports the first error. */
 static enum attn_status check_line(struct attn_record_reading *reading, struct attn_error *err)
 {
     struct attn_record *record = reading->record;
@@ -461,7 +462,7 @@ static enum attn_status check_line(struct attn_record_reading *reading, struct a
     return ATTN_OK;
 }
 
-/* Goes over the members of the object. */
+/* Reads the members of the object. */
 static enum attn_status take_members(struct attn_record_reading *reading, struct attn_error *err)
 {
     struct attn_json_token token;

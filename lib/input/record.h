@@ -10,22 +10,23 @@
 
 #include "input/input.h"
 
-/* X(ID, number, code). Why a record cannot be computed. All else that fails, memory or a
- * file, is no matter of one record and ends the run. */
+/* X(ID, number, code). The reasons why a record fails. Any other failure, of memory or a file, ends
+ * the run. */
 #define ATTN_RECORD_FAILURE_MAP(X)                                                                 \
     X(NONE, 0, "")             /* it has not failed */                                             \
-    X(BAD_JSON, 1, "bad_json") /* its line is not a JSON object */                                 \
+    X(BAD_JSON, 1, "bad_json") /* the line is not a JSON object */                                 \
     X(NO_TEXT, 2, "no_text")   /* it has no text and no ids */                                     \
-    X(BAD_TEXT, 3, "bad_text") /* its text is not UTF-8, or the vocabulary lacks a word of it */   \
-    X(BAD_IDS, 4, "bad_ids")   /* an id is no whole number, or not of the vocabulary */            \
-    X(EMPTY, 5, "empty")       /* it has no tokens */                                              \
-    X(TOO_LONG, 6, "too_long") /* it has more tokens than the model takes, or than are allowed */  \
-    X(LINE_TOO_LONG, 7, "line_too_long") /* its line has more bytes than are allowed */            \
-    X(BAD_SOURCE, 8, "bad_source") /* it has no source, or one that the model does not take */     \
-    X(NO_FIT, 9, "no_fit") /* it does not have the positions, words or keys that were asked for */ \
-    X(BAD_CSV, 10, "bad_csv")     /* its line is no record of CSV with the fields of the header */ \
-    X(BAD_VALUE, 11, "bad_value") /* a key has a value of a kind that it does not take */          \
-    X(BAD_IMAGE, 12, "bad_image") /* its picture cannot be read, or has a size of no use */
+    X(BAD_TEXT, 3,                                                                                 \
+      "bad_text")            /* the text is not UTF-8, or has a word that the vocabulary lacks */  \
+    X(BAD_IDS, 4, "bad_ids") /* an id is not a whole number or exceeds the vocabulary */           \
+    X(EMPTY, 5, "empty")     /* it has no tokens */                                                \
+    X(TOO_LONG, 6, "too_long")           /* more tokens than the model or the caller allows */     \
+    X(LINE_TOO_LONG, 7, "line_too_long") /* the line has more bytes than are allowed */            \
+    X(BAD_SOURCE, 8, "bad_source") /* the source is missing, or the model does not accept it */    \
+    X(NO_FIT, 9, "no_fit")         /* a requested position, word or key is missing */              \
+    X(BAD_CSV, 10, "bad_csv")      /* the line of CSV does not have the fields of the header */    \
+    X(BAD_VALUE, 11, "bad_value")  /* a value has the wrong type for its key */                    \
+    X(BAD_IMAGE, 12, "bad_image")  /* the picture cannot be read, or has an unusable size */
 
 enum attn_record_failure {
 #define ATTN_RECORD_FAILURE_ENUM(id, number, code) ATTN_RECORD_FAILURE_##id = (number),
@@ -37,32 +38,32 @@ enum attn_record_failure {
 /* "too_long"; "" for NONE. Never NULL. */
 ATTN_API const char *attn_record_failure_code(enum attn_record_failure failure);
 
-/* What the `id` of a record was. */
+/* The type of the `id` of a record. */
 enum attn_record_id {
-    ATTN_RECORD_ID_NUMBER = 0, /* there was none: its number stands for it */
+    ATTN_RECORD_ID_NUMBER = 0, /* no id: the record's number is used */
     ATTN_RECORD_ID_TEXT = 1,
-    ATTN_RECORD_ID_INTEGER = 2, /* its digits, as they were written */
+    ATTN_RECORD_ID_INTEGER = 2, /* the digits of a number, unchanged */
 };
 
-/* Initialize with = {0}. What it points to is its maker's. */
+/* Initialize with = {0}. The maker owns what it points to. */
 struct attn_record {
     size_t number;           /* its place among all, from 0 */
     enum attn_record_id has; /* which id */
-    const char *id;          /* [n_id] bytes of a text, UTF-8, or digits; NULL for NUMBER */
+    const char *id;          /* [n_id] UTF-8 or digits; NULL for NUMBER */
     size_t n_id;
     struct attn_input input;          /* a text, ids, embeddings or a picture */
-    struct attn_input source;         /* of models with cross-attention; others do not look at it */
-    void *mine;                       /* the maker's own, whatever it is */
-    enum attn_record_failure failure; /* not NONE: it is not computed */
+    struct attn_input source;         /* for models with cross-attention; others ignore it */
+    void *mine;                       /* for the maker's own use */
+    enum attn_record_failure failure; /* unless NONE, the record is not computed */
     struct attn_error err;            /* and why */
-    const char *const *next;          /* [n_next] terminated: continuations instead of those of the
-                                         request; NULL: it has none of its own */
+    const char *const *next; /* [n_next] terminated continuations, which replace those of the
+                                request; NULL: those of the request */
     size_t n_next;
-    const char *at;      /* terminated: the position whose logits are asked for, a number or a word
-                            (input/position.h); NULL: the last */
-    const char *queries; /* terminated: the rows that are selected, instead of those of the request;
-                            or NULL */
-    const struct attn_places *places; /* before those of the request; or NULL */
+    const char *at; /* terminated; the position of the requested logits, a number or a word
+                       (input/position.h); NULL: the last position */
+    const char
+        *queries; /* terminated; the selected rows, which replace those of the request; or NULL */
+    const struct attn_places *places; /* searched before those of the request; or NULL */
 };
 
 #endif

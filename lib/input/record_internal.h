@@ -25,22 +25,22 @@
 
 struct attn_record_reading;
 
-/* What some keys are called instead of their own names, and who takes the others. NULL: as they
- * are, and nobody. */
+/* Other names for some keys, and a function that reads keys which a record does not have. NULL: the
+ * usual names; no function. */
 struct attn_record_keys {
     const char *text, *id;
     bool has_next; /* `next` is looked for, too */
-    /* Takes VALUE, which is not null, of KEY, and all that belongs to it. Whether the record has an
-     * input is then the caller's to check. */
+    /* Reads VALUE, which is not null, of KEY, and everything inside it. The caller must then check
+     * that the record has an input. */
     enum attn_status (*take)(void *user, struct attn_record_reading *reading,
                              const struct attn_json_token *key, const struct attn_json_token *value,
                              struct attn_error *err);
-    /* Gets KEY and its first token, even if that is null, before it is taken. Or NULL. */
+    /* Called with KEY and its first token, which may be null, before the value is read. Or NULL. */
     enum attn_status (*see)(void *user, const struct attn_record_reading *reading,
                             const struct attn_json_token *key, const struct attn_json_token *value,
                             struct attn_error *err);
     void *user;          /* for both */
-    bool has_no_offsets; /* the line was made of something else: messages give no offsets in it */
+    bool has_no_offsets; /* the line was converted from another format: messages give no offsets */
 };
 
 /* Integers of a list. */
@@ -49,21 +49,21 @@ struct attn_record_integers {
     size_t capacity;
 };
 
-/* What a record points to that was read of a line; owns. Initialize with = {0}. */
+/* Owns the data that was read from a line, to which a record points. Initialize with = {0}. */
 struct attn_record_store {
     struct attn_buffer text, id, source, pair, image; /* [size] bytes, UTF-8 */
     struct attn_record_integers ids, types, key_mask, source_ids;
-    float *rows; /* [S, d_source] of a source that is numbers */
+    float *rows; /* [S, d_source] a source of numbers */
     size_t rows_capacity;
     struct attn_ndarray source_rows; /* these, with their shape */
-    struct attn_buffer next_text;    /* the continuations, one after the other, each terminated */
+    struct attn_buffer next_text;    /* all continuations, each terminated */
     const char **next;               /* [n_next] where each begins */
     size_t next_capacity;
 };
 
-/* Reads LINE [size bytes] into RECORD, of which all but its number and `mine` is overwritten. A
- * line that is no such object gives a record that failed, with the reason, and ATTN_OK;
- * ATTN_NO_MEMORY is the only failure. KEYS may be NULL. */
+/* Reads LINE [size bytes] into RECORD; overwrites everything but its number and `mine`. A malformed
+ * line gives a failed record with the reason, and ATTN_OK. ATTN_NO_MEMORY is the only error. KEYS
+ * may be NULL. */
 enum attn_status attn_record_read(const char *line, size_t size,
                                   const struct attn_record_keys *keys,
                                   struct attn_record_store *store, struct attn_record *record,
@@ -73,7 +73,7 @@ void attn_record_store_release(struct attn_record_store *store);
 
 /* --- For those who take other keys ------------------------------------------------------------ */
 
-/* A line on its way to a record. */
+/* The state of reading one line. */
 struct attn_record_reading {
     struct attn_json_reader reader;
     struct attn_record_store *store;
@@ -82,14 +82,14 @@ struct attn_record_reading {
     const char *text_key, *id_key;
 };
 
-/* Says that the record fails because NAME has FOUND, unless it failed before, and skips what is
- * left of the value. */
+/* Fails the record because NAME has FOUND, unless it failed before, and skips the rest of the
+ * value. */
 enum attn_status attn_record_refuse(struct attn_record_reading *reading,
                                     enum attn_record_failure failure, const char *name,
                                     const struct attn_json_token *found, const char *expected,
                                     struct attn_error *err);
 
-/* Takes the value of NAME as the text, or the ids, of INPUT, which then points into STORE. */
+/* Reads the value of NAME as the text or the ids of INPUT, which then points into STORE. */
 enum attn_status attn_record_take_text(struct attn_record_reading *reading, const char *name,
                                        const struct attn_json_token *value,
                                        struct attn_record_store *store, struct attn_input *input,
@@ -99,22 +99,22 @@ enum attn_status attn_record_take_ids(struct attn_record_reading *reading, const
                                       struct attn_record_store *store, struct attn_input *input,
                                       struct attn_error *err);
 
-/* Takes the value of NAME as the ids of the source SOURCE. */
+/* Reads the value of NAME as the ids of SOURCE. */
 enum attn_status attn_record_take_source_ids(struct attn_record_reading *reading, const char *name,
                                              const struct attn_json_token *value,
                                              struct attn_record_store *store,
                                              struct attn_input *source, struct attn_error *err);
 
-/* Takes it as a source: a text, or rows of numbers. */
+/* Reads the value as a source: a text, or rows of numbers. */
 enum attn_status attn_record_take_source(struct attn_record_reading *reading, const char *name,
                                          const struct attn_json_token *value,
                                          struct attn_record_store *store, struct attn_input *input,
                                          struct attn_error *err);
 
-/* Whether VALUE is an integer as it is written: no fraction, no exponent. */
+/* Whether VALUE is written as an integer, without fraction and exponent. */
 bool attn_record_is_integer(const struct attn_json_token *value);
 
-/* Bytes that what RECORD points to takes, about. */
+/* The approximate size in bytes of the data of RECORD. */
 size_t attn_record_n_byte(const struct attn_record *record);
 
 #endif

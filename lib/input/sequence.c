@@ -101,7 +101,7 @@ enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *rea
     return ATTN_OK;
 }
 
-/* Takes the rows of ARRAY, of WIDTH numbers: embeddings, or what layers attend to. */
+/* Uses the rows of ARRAY, of WIDTH numbers: embeddings, or a source. */
 static enum attn_status take_rows(const struct attn_ndarray *array, bool is_embeddings,
                                   size_t width, const struct attn_model *model,
                                   struct attn_sequence *sequence, struct attn_error *err)
@@ -120,7 +120,7 @@ static enum attn_status take_rows(const struct attn_ndarray *array, bool is_embe
     return ATTN_OK;
 }
 
-/* Takes the ids of INPUT, or those of its text. */
+/* Uses the ids of INPUT, or tokenizes its text. */
 static enum attn_status take_ids(const struct attn_request_reading *reading,
                                  const struct attn_input *input,
                                  const struct attn_tokenizer *tokenizer,
@@ -199,8 +199,7 @@ static enum attn_status check_length(const struct attn_request_reading *reading,
     return attn_sequence_refuse_length(sequence, input, attn_model_name(model), most, err);
 }
 
-/* Of the text, whose tokens are those of the encoding: the types that the tokenizer gives, where
- * MODEL has types and they are not all 0. */
+/* Sets the types of the text from its encoding, if MODEL has types and they are not all 0. */
 static enum attn_status make_types(const struct attn_model *model, struct attn_sequence *sequence,
                                    struct attn_error *err)
 {
@@ -235,7 +234,7 @@ static enum attn_status take_types(const struct attn_input *input, const struct 
     return attn_model_check_types(model, input->types, input->n_type, err);
 }
 
-/* Whether a mask of keys fits SEQUENCE, the text or the source. */
+/* Checks the key mask of SEQUENCE, the text or the source. */
 static enum attn_status take_key_mask(const struct attn_input *input,
                                       struct attn_sequence *sequence, const char *what,
                                       struct attn_error *err)
@@ -288,7 +287,7 @@ static void put_last_first(struct attn_encoding *e)
     e->n_front++;
 }
 
-/* NLLB's files of 2022 put the language at the end, </s> fra_Latn; it begins the text since. */
+/* NLLB's files of 2022 put the language last, </s> fra_Latn. Since then it comes first. */
 static void begin_with_language(const struct attn_config *config, struct attn_encoding *e)
 {
     if (!config->stack.replaces_front || e->n_front != 0 || e->n_back != 2)
@@ -476,7 +475,7 @@ static enum attn_status check_source_length(const struct attn_sequence *sequence
                           sequence->n, name.text, most);
 }
 
-/* What is given as the source: sound, other rows, or tokens. */
+/* Reads the source: sound, other rows, or tokens. */
 static enum attn_status take_source(const struct attn_request_reading *reading,
                                     const struct attn_input *source, const struct attn_model *model,
                                     const struct attn_tokenizer *tokenizer,
@@ -552,7 +551,7 @@ struct token {
     bool is_alone;                 /* white space, or special */
 };
 
-/* A token without bytes is none of these. */
+/* False for a token without bytes. */
 static struct token look_at(const char *bytes, size_t size)
 {
     struct token token = {.is_alone = size > 0};
@@ -564,7 +563,7 @@ static struct token look_at(const char *bytes, size_t size)
         token.is_alone = token.is_alone && token.ends_blank;
         if (at == 0)
             token.begins_blank = token.ends_blank;
-        length += length == 0; /* a byte of a character that several tokens make */
+        length += length == 0; /* a byte of a character that spans several tokens */
     }
     return token;
 }

@@ -1,5 +1,5 @@
-/* sequence.h - a sequence on its way into a model: the tokens of a text, ids or embeddings, and the
- * rows that cross-attention looks at. For the files of this layer. */
+/* sequence.h - the sequences that a model reads: the tokens of a text, ids or embeddings, and the
+ * rows for cross-attention. For the files of this layer. */
 #ifndef ATTN_INPUT_SEQUENCE_H
 #define ATTN_INPUT_SEQUENCE_H
 
@@ -10,9 +10,9 @@
 
 /* The bytes of each token. Initialize with = {0}; end with attn_token_bytes_release. */
 struct attn_token_bytes {
-    const char **bytes; /* [n] owns the array; its texts are the tokenizer's, or `made` */
+    const char **bytes; /* [n] owns the array; the texts belong to the tokenizer or to `made` */
     size_t *sizes;      /* [n] owns */
-    char (*made)[16];   /* [n] owns; texts of ids that the vocabulary lacks: "[50257]" */
+    char (*made)[16];   /* [n] owns; texts for ids that the vocabulary lacks: "[50257]" */
 };
 
 enum attn_status attn_token_bytes_find(const struct attn_tokenizer *tokenizer, const int32_t *ids,
@@ -24,103 +24,108 @@ void attn_token_bytes_release(struct attn_token_bytes *tokens);
 struct attn_sequence {
     const struct attn_input *input; /* that is read, and what messages call it: "text", "source"; */
     const char *role;               /* both are set before, and borrowed */
-    size_t n;                       /* tokens or rows; 0: there is none */
+    size_t n;                       /* tokens or rows; 0 without a sequence */
     const int32_t *ids;             /* [n], of the encoding or the input; NULL for rows */
     const int32_t *types;           /* [n], of ids: the input's, or `made_types`; NULL: all are 0 */
-    int32_t *made_types;            /* owns; those that the tokenizer gives, or NULL */
-    const int32_t *key_mask;        /* [n] the input's: 0 where a key is masked; NULL: all are 1 */
-    const float *rows;              /* [n, d]: the input's, or `embedded`; NULL for ids */
-    const char *name;              /* of the array that gave the rows; NULL: the model makes them */
+    int32_t *made_types;            /* owns; types from the tokenizer, or NULL */
+    const int32_t *key_mask; /* [n] borrowed from the input; 0 masks a key; NULL: all are 1 */
+    const float *rows;       /* [n, d]: the input's, or `embedded`; NULL for ids */
+    const char *name; /* the array of the rows, for messages; NULL: the model computes them */
     struct attn_encoding encoding; /* of a text */
     float *embedded;               /* owns; the embeddings of a source that is a text, or the final
                                       rows of an encoder */
-    const float *fed; /* [n, d] what an encoder reads instead of ids: the input's, or `heard` */
-    float *heard;     /* owns; of sound */
+    const float
+        *fed;     /* [n, d] rows that an encoder reads instead of ids: the input's, or `heard` */
+    float *heard; /* owns; of sound */
     struct attn_pool *pool; /* set before a source is read, for an encoder; or NULL */
-    enum attn_gemm gemm;    /* likewise: how the convolutions of sound are multiplied */
-    enum attn_isa isa;      /* likewise: the best instructions that they may use */
-    bool is_later; /* likewise set before: the caller runs the encoder and fills `embedded` */
-    const struct attn_pixels *pixels; /* of a picture: the input's, or `made`; NULL: it is none */
-    struct attn_pixels made;          /* owns; of a picture that was read */
-    struct attn_image_grid grid;      /* of a picture: where its patches are */
-    struct attn_token_bytes tokens;   /* of ids, where there is a tokenizer; of
-                                            a picture what its positions are called */
+    enum attn_gemm gemm;    /* set before; how the convolutions of sound are multiplied */
+    enum attn_isa isa;      /* set before; the best instructions for them */
+    bool is_later;          /* set before; the caller runs the encoder and fills `embedded` */
+    const struct attn_pixels
+        *pixels;                 /* of a picture: the input's, or `made`; NULL for other inputs */
+    struct attn_pixels made;     /* owns; the pixels of a picture file */
+    struct attn_image_grid grid; /* of a picture: the grid of its patches */
+    struct attn_token_bytes tokens; /* the texts of ids, if there is a tokenizer; of a picture the
+                                       names of its positions */
     size_t *words; /* [n] owns; the numbers of the words of its tokens (attn_words_find), or NULL */
     char *prompted; /* owns; the text after a prompt of `n_prompt` bytes, or NULL */
     size_t n_prompt;
-    const volatile sig_atomic_t *cancel;  /* set before a text is read; NULL: nothing can cancel */
-    const struct attn_places *places;     /* borrowed; names of positions, or NULL */
-    const struct attn_sequence *words_of; /* borrowed; in whose words and places positions are
-                                             looked up, as long as this one; NULL: in its own */
-    bool is_in_second;  /* words are looked for in the second of two texts alone */
-    bool has_residues;  /* a token may be named K17, by its letter and its position */
-    bool is_word_level; /* white space lies between tokens, and is in none of them */
+    const volatile sig_atomic_t
+        *cancel; /* set before a text is read; NULL: reading cannot be canceled */
+    const struct attn_places *places; /* borrowed; names of positions, or NULL */
+    const struct attn_sequence
+        *words_of;      /* borrowed; another sequence of the same length, in whose words and places
+                           positions are looked up; NULL: this one */
+    bool is_in_second;  /* words are searched only in the second of two texts */
+    bool has_residues;  /* tokens can be named by letter and position: K17 */
+    bool is_word_level; /* white space separates tokens and belongs to none */
 };
 
-/* Whether INPUT gives a sequence, and whether that needs a tokenizer. */
+/* Whether INPUT gives a sequence, and whether it needs a tokenizer. */
 bool attn_input_is_given(const struct attn_input *input);
 bool attn_input_is_text(const struct attn_input *input);
 
-/* Reads INPUT, the sequence that a run begins with: 1 to n_ctx positions. TOKENIZER may be NULL
- * unless the input is a text. Errors without a stage are those of ATTN_STAGE_INPUT, here and
- * below. */
+/* Reads INPUT, the sequence of a run, with 1 to n_ctx positions. TOKENIZER may be NULL unless the
+ * input is a text. Errors without a stage belong to ATTN_STAGE_INPUT, here and below. */
 enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
                                     const struct attn_input *input, const struct attn_model *model,
                                     const struct attn_tokenizer *tokenizer,
                                     struct attn_sequence *sequence, struct attn_error *err);
 
-/* Puts the prompt of MODEL that READING names, if it does, in front of INPUT, a text: SEQUENCE owns
- * the whole. To be called before it is read. */
+/* Puts the prompt of MODEL that READING names, if any, in front of the text INPUT. SEQUENCE owns
+ * the result. Call before reading. */
 enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *reading,
                                           const struct attn_model *model, struct attn_input *input,
                                           struct attn_sequence *sequence, struct attn_error *err);
 
-/* Gives SEQUENCE, whose ids are read, the types and the key mask that INPUT or the tokenizer has
- * for it. */
+/* Sets the types and the key mask of SEQUENCE, from INPUT or from the tokenizer. Its ids must be
+ * read before. */
 enum attn_status attn_sequence_take_parts(const struct attn_input *input,
                                           const struct attn_model *model,
                                           struct attn_sequence *sequence, struct attn_error *err);
 
-/* Says that SEQUENCE, which is read of INPUT, has more tokens than the MOST that MODEL takes, or
- * where MODEL is NULL, than the caller allows. */
+/* Reports that SEQUENCE, read from INPUT, exceeds MOST tokens: the limit of MODEL, or if MODEL is
+ * NULL, of the caller. */
 enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequence,
                                              const struct attn_input *input, const char *model,
                                              size_t most, struct attn_error *err);
 
-/* Whether POSITION belongs to the second of two texts, or to the only one: not to tokens that the
- * tokenizer added. Of ids by their types; all of them where there are none. */
+/* Whether POSITION belongs to the second of two texts, or to the only text, but is not a token that
+ * the tokenizer added. Types decide for ids; without types all positions belong to it. */
 bool attn_sequence_is_answering(const struct attn_sequence *sequence, size_t position);
 
-/* Feeds SEQUENCE to a session that was fed nothing. */
+/* Feeds SEQUENCE to a new session. */
 enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
                                     struct attn_session *session, struct attn_error *err);
 
-/* SEQUENCE as rows that embeddings are added to. Borrows from it. */
+/* Describes the rows of SEQUENCE to which the model adds its embeddings of positions and types.
+ * Borrows from it. */
 struct attn_embedding_rows attn_sequence_rows(const struct attn_sequence *sequence,
                                               const struct attn_model *model);
 
-/* Its embeddings X [n, d_embed]; of pictures [CLS] and registers, then the patches. */
+/* Computes its embeddings X [n, d_embed]; for pictures [CLS] and registers, then the patches. */
 enum attn_status attn_sequence_embed(const struct attn_sequence *sequence,
                                      const struct attn_model *model, float *x,
                                      struct attn_error *err);
 
-/* The tokens of INPUT's text, however many. */
+/* Tokenizes the text of INPUT, without a limit. */
 enum attn_status attn_sequence_encode(const struct attn_request_reading *reading,
                                       const struct attn_input *input,
                                       const struct attn_tokenizer *tokenizer,
                                       struct attn_sequence *sequence, struct attn_error *err);
 
-/* Makes the tokens of a text those of a target, where MODEL has an encoder: the start token comes
- * first; the end token stays last if KEEPS_END. READING may leave special tokens out. */
+/* Turns the tokens of a text into a target if MODEL has an encoder: the start token comes first;
+ * the end token stays last if KEEPS_END. READING may omit special tokens. */
 enum attn_status attn_sequence_begin_target(const struct attn_request_reading *reading,
                                             const struct attn_model *model, bool keeps_end,
                                             struct attn_sequence *sequence, struct attn_error *err);
 
-/* Whether MODEL needs a source, and takes the one that is given. Stage ATTN_STAGE_OPTIONS. */
+/* Checks that SOURCE is given if and only if MODEL needs one, and has a form that MODEL accepts.
+ * Stage ATTN_STAGE_OPTIONS. */
 enum attn_status attn_source_check(const struct attn_input *source, const struct attn_model *model,
                                    struct attn_error *err);
 
-/* Reads SOURCE as rows [n, d_source], if it is given. */
+/* Reads SOURCE, if it is given, as rows [n, d_source]. */
 enum attn_status attn_source_read(const struct attn_request_reading *reading,
                                   const struct attn_input *source, const struct attn_model *model,
                                   const struct attn_tokenizer *tokenizer,
@@ -138,18 +143,18 @@ void attn_sequence_release(struct attn_sequence *sequence);
  * Line feeds and the like are white space.
  */
 
-/* Numbers the words of SEQUENCE, whose tokens have texts, from 0: *words [n] is the caller's
- * (attn_free), ascending by 0 or 1. TOKENIZER, which says which tokens are special, may be NULL. */
+/* Numbers the words of SEQUENCE, whose tokens have texts, from 0. *words [n] ascends by 0 or 1; the
+ * caller frees it (attn_free). TOKENIZER, which knows the special tokens, may be NULL. */
 enum attn_status attn_words_find(const struct attn_sequence *sequence,
                                  const struct attn_tokenizer *tokenizer, size_t **words,
                                  struct attn_error *err);
 
-/* The same of labels: each is white space, or begins or ends with it, or goes on with the word
- * before it. */
+/* Numbers the words of labels: a label is white space, begins or ends with it, or continues the
+ * preceding word. */
 enum attn_status attn_words_of_labels(const struct attn_label_list *labels, size_t **words,
                                       struct attn_error *err);
 
-/* Selects all tokens of each word of which SELECTION has one. */
+/* Extends SELECTION to all tokens of each word that it has a token of. */
 enum attn_status attn_words_widen(const size_t *words, struct attn_selection *selection,
                                   struct attn_error *err);
 

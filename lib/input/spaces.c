@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of scripts that write words apart. */
+/* Whether the character belongs to a script that separates words by spaces. */
 static bool is_word_byte(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');

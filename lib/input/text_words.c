@@ -9,7 +9,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Bytes of the white space at the beginning of TEXT [size], if IS_WHITE, or of what is none. */
+/* Counts the bytes of white space, or unless IS_WHITE of other characters, at the beginning of TEXT
+ * [size]. */
 static size_t span(const char *text, size_t size, bool is_white)
 {
     size_t at = 0;
@@ -97,7 +98,7 @@ static enum attn_status find_word(const char *text, size_t first, struct attn_te
         attn_quote(text + items[i + 1].begin, items[i + 1].end - items[i + 1].begin).text);
 }
 
-/* Gives tokens of white space between or after words the next or the last one. */
+/* Assigns tokens of white space to the next word, or after the last word to that. */
 static void assign_white_space(const struct attn_encoding *encoding, const unsigned char *is_white,
                                struct attn_text_words *words)
 {

@@ -24,23 +24,23 @@ struct attn_text_words {
     struct attn_text_word *items; /* [n] owns */
     size_t n, capacity;
     size_t size; /* bytes of the text */
-    size_t *of;  /* [n_token] owns; the word of each token, SIZE_MAX: of none */
+    size_t *of;  /* [n_token] owns; the word of each token; SIZE_MAX: no word */
 };
 
-/* Finds the words of TEXT [size], those of LIST if it has some. ATTN_INVALID without words, or if
- * the text is not that of the list. */
+/* Finds the words of TEXT [size], or uses those of LIST if it is not empty. ATTN_INVALID without
+ * words, or if the list does not match the text. */
 enum attn_status attn_text_words_split(const char *text, size_t size,
                                        const struct attn_word_texts *list,
                                        struct attn_text_words *words, struct attn_error *err);
 
-/* Finds the word of each token of ENCODING, of TEXT [size], which has the text of WORDS from byte
- * FIRST on. Tokens elsewhere, and those that the tokenizer added, have none. ATTN_INVALID for
- * a token with characters of two words, and for a word without a token. */
+/* Finds the word of each token of ENCODING. TEXT [size] contains the text of WORDS from byte FIRST
+ * on; tokens before it, and tokens that the tokenizer added, have no word. ATTN_INVALID for a token
+ * with characters of two words, and for a word without a token. */
 enum attn_status attn_text_words_assign(const struct attn_encoding *encoding, const char *text,
                                         size_t size, size_t first, struct attn_text_words *words,
                                         struct attn_error *err);
 
-/* The same for N tokens of ids, one for each word. */
+/* Assigns N ids to the words, one id for each word. */
 enum attn_status attn_text_words_assign_ids(size_t n, struct attn_text_words *words,
                                             struct attn_error *err);
 
