@@ -38,7 +38,7 @@ struct named_token {
     const char *field; /* "target" */
 };
 
-/* Hints at TEXT with a space before it, or without its own, where that is one token. */
+/* Hints at TEXT with a leading space added or removed, if that is one token. */
 static void hint_space(const struct attn_answer_scope *scope, const char *text,
                        const struct attn_encode_options *options, struct attn_error *err)
 {
@@ -78,7 +78,7 @@ enum attn_status attn_answer_check_known(const struct attn_tokenizer *tokenizer,
                           field, attn_quote_string(text).text, attn_quote(bytes, size).text);
 }
 
-/* ENCODING is not one token: lists its tokens, "2 tokens, 'apple', ' tree'". */
+/* Reports that ENCODING is not one token, with its tokens: "2 tokens, 'apple', ' tree'". */
 static enum attn_status report_pieces(const struct attn_answer_scope *scope,
                                       const struct named_token *token,
                                       const struct attn_encoding *encoding, struct attn_error *err)
@@ -139,7 +139,7 @@ static enum attn_status encode_token(const struct attn_answer_scope *scope,
     return status;
 }
 
-/* The token that is named; *has: whether one is. */
+/* Resolves the named token. *has: whether one is named. */
 static enum attn_status find_token(const struct attn_answer_scope *scope,
                                    const struct named_token *token, bool *has, int32_t *id,
                                    struct attn_error *err)
@@ -164,7 +164,7 @@ static enum attn_status find_token(const struct attn_answer_scope *scope,
 
 /* --- One span --------------------------------------------------------------------------------- */
 
-/* TEXT as a position list: in quotes, unless it is numbers or in quotes already. */
+/* Writes TEXT as a position list: in quotes, unless it is numeric or quoted already. */
 static void quote_span(const char *text, struct attn_buffer *spec)
 {
     const size_t size = strlen(text);
@@ -182,7 +182,7 @@ static void quote_span(const char *text, struct attn_buffer *spec)
     attn_buffer_append_string(spec, nth);
 }
 
-/* The span that is named; *has: whether one is. */
+/* Resolves the named span. *has: whether one is named. */
 static enum attn_status find_span(const struct attn_answer_scope *scope,
                                   const struct named_token *token, bool *has, int32_t *first,
                                   int32_t *last, struct attn_error *err)
@@ -278,7 +278,7 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
     return ATTN_OK;
 }
 
-/* Looks whether the target or the foil, texts, lack their space. */
+/* Checks whether the text of the target or the foil lacks its leading space. */
 static void look_for_spaces(const struct attn_answer_args *args, struct attn_answer *answer)
 {
     const struct named_token tokens[] = {{args->target, &answer->target, "target"},
@@ -308,7 +308,8 @@ static enum attn_status find_mask(struct attn_answer *answer, struct attn_error 
     return attn_mask_find(&answer->of, "at", &answer->position, err);
 }
 
-/* The token, the label or the span NAMED, target or foil of ANSWER; *has: whether one is. */
+/* Resolves NAMED, a token, a label or a span: the target or the foil of ANSWER. *has: whether one
+ * is named. */
 static enum attn_status find_named(const struct named_token *named, struct attn_answer *answer,
                                    bool *has, struct attn_error *err)
 {
@@ -321,7 +322,7 @@ static enum attn_status find_named(const struct named_token *named, struct attn_
     return find_token(&answer->of, named, has, first, err);
 }
 
-/* The token whose label is asked for: of a word the first one. */
+/* Finds the token whose label is requested, the first of a word. */
 static enum attn_status find_labelled(const struct attn_answer_args *args,
                                       struct attn_answer *answer, struct attn_error *err)
 {
@@ -414,7 +415,7 @@ static void differentiate_log(const float *logits, size_t n, size_t id, double t
     d[id] = (float)(scale * -attn_expm1((double)logits[id] - total));
 }
 
-/* Of spans: LOGITS and D [T, 2]. */
+/* The same for spans: LOGITS and D [T, 2]. */
 static void differentiate_span(const struct attn_answer *answer, const float *logits, float *d)
 {
     const size_t n = answer->of.text->n;
@@ -449,7 +450,7 @@ static void differentiate_span(const struct attn_answer *answer, const float *lo
     }
 }
 
-/* As attn_backward_goal asks for it; CONTEXT is the answer. */
+/* A derivative function of attn_backward_goal. CONTEXT is the answer. */
 static void differentiate(const void *context, size_t row, const float *logits, float *d)
 {
     const struct attn_answer *answer = context;

@@ -16,7 +16,7 @@
 
 /* X(ID, name, whether it needs a target) */
 #define ATTN_ANSWER_METRIC_MAP(X)                                                                  \
-    X(AUTO, 0, "auto", true)             /* logit_diff where there is a foil, else log_prob */     \
+    X(AUTO, 0, "auto", true)             /* logit_diff with a foil, else log_prob */               \
     X(LOGIT_DIFF, 1, "logit_diff", true) /* logit of the target minus that of the foil */          \
     X(LOG_PROB, 2, "log_prob", true)     /* ln p(target), in nats */                               \
     X(LOGIT, 3, "logit", true)           /* of the target */                                       \
@@ -32,39 +32,42 @@ enum attn_answer_metric {
         ATTN_N_ANSWER_METRIC = 0 ATTN_ANSWER_METRIC_MAP(ATTN_COUNT)
 };
 
-/* What is asked for. All of it may be 0. Borrowed. */
+/* A question about a token. All fields may be 0. Borrowed. */
 struct attn_answer_args {
     enum attn_answer_metric metric;
-    const char *target, *foil;          /* texts of one token each, or NULL */
-    const int32_t *target_id, *foil_id; /* in their place, of models without a tokenizer; or NULL */
+    const char *target, *foil; /* texts of one token each, or NULL */
+    const int32_t *target_id,
+        *foil_id;   /* token ids instead of texts, for models without a tokenizer; or NULL */
     const char *at; /* the position after which the token comes: a number or a word
                        (run/request.h); NULL: the last */
 };
 
-/* A label as the tokens of a text. */
+/* A label given as the token ids of a text. */
 struct attn_label_ids {
     const int32_t *ids; /* [n] */
     size_t n;
     const char *name;
 };
 
-/* Labels that a text or a picture is compared with, beside texts; and spans. Borrowed. */
+/* Other labels to compare a text or a picture with, and the length of spans. Borrowed. */
 struct attn_request_labels {
-    size_t max_span;                  /* tokens that a span has, at most; 0: 15 */
+    size_t max_span;                  /* maximum number of tokens of a span; 0: 15 */
     const struct attn_label_ids *ids; /* [n_ids] */
     size_t n_ids;
-    const char *const *images; /* [n_image] files; of a tower of texts */
+    const char *const *images; /* [n_image] picture files, for a tower of texts */
     size_t n_image;
     const void *later[4];
 };
 
-/* Next tokens that are scored. */
+/* Predictions of a request. */
 struct attn_request_predict {
     size_t top; /* number of most probable next tokens to report, after the last position or, if the
                    request has queries, after each of them; for encoders at each mask; 0: none */
-    const char *const *next; /* [n_next] continuations, each by itself, after the same positions */
+    const char *const
+        *next; /* [n_next] continuations to score, each by itself, after the same positions */
     size_t n_next;
-    const struct attn_answer_args *answer; /* a metric there, or at its own; not kl, ce; or NULL */
+    const struct attn_answer_args
+        *answer; /* a metric after the same positions or its own; not kl, ce; or NULL */
     const char *const *labels; /* [n_label] texts that a picture is compared with, by a model with
                                   two towers, as CLIP is: `top` of them are listed; 0: all */
     size_t n_label;

@@ -1,5 +1,5 @@
-/* answer_value.c - what answers make of logits (predict/answer_internal.h): metrics, probabilities,
- * divergences, by the kind of the labels. */
+/* answer_value.c - computes answers from logits (predict/answer_internal.h): metrics,
+ * probabilities, divergences, by the kind of the labels. */
 #include "predict/answer_internal.h"
 
 #include "base/elementary.h"
@@ -164,7 +164,7 @@ double attn_verdict(double target, double other)
     return margin > rounding ? 1 : margin < -rounding ? 0 : (double)NAN;
 }
 
-/* The largest of N numbers, STEP floats apart, but for number I. */
+/* Returns the largest of N numbers, STEP floats apart, except number I. */
 static double largest_other(const float *x, size_t n, size_t step, int32_t i)
 {
     double largest = -(double)INFINITY;

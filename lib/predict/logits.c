@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A number that is smaller where LOGIT is larger; NaN's is the largest. */
+/* Maps LOGIT to a sort key, descending; NaN gets the largest key. */
 static uint32_t rank_key(float logit)
 {
     const float x = logit + 0.0F; /* -0 is 0 */
@@ -19,7 +19,7 @@ static uint32_t rank_key(float logit)
     return bits >> 31 ? bits : bits ^ 0x7fffffff;
 }
 
-/* FROM [n] in the order of eight bits of their keys, from SHIFT on; equal ones stay as they are. */
+/* One stable pass of radix sort over FROM [n], by the eight bits of their keys from SHIFT on. */
 static void sort_by_bits(const struct attn_scored *from, size_t n, unsigned shift,
                          struct attn_scored *to)
 {

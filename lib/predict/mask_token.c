@@ -34,7 +34,7 @@ bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id)
     return i < n;
 }
 
-/* The number of mask tokens in TEXT; *last is the last of them. */
+/* Counts the mask tokens in TEXT. *last is the position of the last one. */
 static size_t count_masks(const struct attn_tokenizer *tokenizer, const struct attn_sequence *text,
                           size_t *last)
 {

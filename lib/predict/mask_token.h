@@ -6,15 +6,15 @@
 #include "input/sequence.h"
 #include "predict/answer_internal.h"
 
-/* Whether ID is the mask token: that which the tokenizer's files name, else a special token that is
- * called so. TOKENIZER may be NULL: no. */
+/* Whether ID is the mask token: the one that the tokenizer's files name, else a special token
+ * [MASK] or <mask>. False if TOKENIZER is NULL. */
 bool attn_token_is_mask(const struct attn_tokenizer *tokenizer, int32_t id);
 
-/* The id of the mask token in *ID; false: TOKENIZER, which may be NULL, has none. */
+/* Finds the id of the mask token. False if TOKENIZER has none or is NULL. */
 bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id);
 
-/* Selects the positions of the mask tokens in the text: *masks is the caller's. ATTN_INVALID, at
- * the stage of options, when there are none. */
+/* Selects the positions of the mask tokens in the text. The caller frees *masks. ATTN_INVALID at
+ * ATTN_STAGE_OPTIONS without mask tokens. */
 enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
                                    struct attn_selection **masks, struct attn_error *err);
 
@@ -22,8 +22,8 @@ enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
 bool attn_mask_is_only(const struct attn_tokenizer *tokenizer, const struct attn_sequence *text,
                        size_t *position);
 
-/* The position of the only mask token. Likewise when there is none, or more than one: then FIELD,
- * `at` or `queries`, says where. */
+/* Finds the position of the only mask token. ATTN_INVALID without a mask token, and with several:
+ * then FIELD, `at` or `queries`, must name one. */
 enum attn_status attn_mask_find(const struct attn_answer_scope *scope, const char *field,
                                 size_t *position, struct attn_error *err);
 

@@ -10,17 +10,17 @@
 
 #include <string.h>
 
-enum { LOGIT_BYTES = 16 << 20 }; /* of the logits that are held at a time, if one row fits */
+enum { LOGIT_BYTES = 16 << 20 }; /* size of the logits held at a time, if one row fits */
 
 struct attn_masked {
     struct attn_session *session; /* owns, like all arrays */
     int32_t mask;
     size_t n_row, n_most;                    /* rows and copies at a time */
-    int32_t *ids;                            /* [n_row] of the copies, one after the other */
+    int32_t *ids;                            /* [n_row] the tokens of all copies */
     struct attn_session_sequence *sequences; /* [n_most] the copies */
-    size_t *positions;                       /* [n_most] of the mask of each */
-    size_t *rows;                            /* [n_most] the same, counted over all copies */
-    int32_t *targets;                        /* [n_most] what stands there in the text */
+    size_t *positions;                       /* [n_most] the position of the mask of each copy */
+    size_t *rows;                            /* [n_most] the row of that mask among all copies */
+    int32_t *targets;                        /* [n_most] the token that the mask replaces */
     float *logits;                           /* [n_most, V] */
 };
 
@@ -49,7 +49,7 @@ static enum attn_status create_session(const struct attn_masked_scope *scope,
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.has_logits = true;
     options.pool = pool;
-    options.key_mask = NULL; /* each copy has that of its text */
+    options.key_mask = NULL; /* each copy has the value of its text */
     options.n_key_mask = 0;
     status = attn_session_create(scope->model, &options, &masked->session, err);
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
@@ -100,7 +100,7 @@ void attn_masked_free(struct attn_masked *masked)
     attn_free(masked);
 }
 
-/* Makes copy number I: TEXT with its token AT masked. */
+/* Writes copy number I: TEXT with token AT masked. */
 static void make_copy(struct attn_masked *masked, size_t i, const struct attn_masked_scope *scope,
                       size_t at)
 {
@@ -122,7 +122,7 @@ static void make_copy(struct attn_masked *masked, size_t i, const struct attn_ma
     masked->targets[i] = text->ids[at];
 }
 
-/* Runs the N copies that were made. */
+/* Runs N copies. */
 static enum attn_status run_copies(struct attn_masked *masked, size_t n, attn_masked_fn on_rows,
                                    void *user, struct attn_error *err)
 {

@@ -19,8 +19,8 @@
 
 /* Rows of logits at masks. */
 struct attn_masked_rows {
-    const size_t *positions; /* [n] ascending: where they stand in the text */
-    const int32_t *ids;      /* [n] the tokens that stood there */
+    const size_t *positions; /* [n] ascending: their positions in the text */
+    const int32_t *ids;      /* [n] the tokens that the masks replace */
     const float *logits;     /* [n, n_vocab] */
     size_t n;
 };
@@ -28,8 +28,8 @@ struct attn_masked_rows {
 typedef enum attn_status (*attn_masked_fn)(void *user, const struct attn_masked_rows *rows,
                                            struct attn_error *err);
 
-/* Whether the TOKENIZER of MODEL, NULL if it has none, has a mask; ATTN_INVALID, at the stage of
- * options, when not. */
+/* Checks that the TOKENIZER of MODEL, which may be NULL, has a mask token. ATTN_INVALID at
+ * ATTN_STAGE_OPTIONS. */
 enum attn_status attn_masked_check(const struct attn_model *model,
                                    const struct attn_tokenizer *tokenizer, struct attn_error *err);
 
@@ -39,20 +39,21 @@ struct attn_masked_scope {
     const struct attn_tokenizer *tokenizer;
     const struct attn_sequence *text;
     const struct attn_edit_list *edits;
-    struct attn_session_options session; /* of a run without edits, with its attention */
+    struct attn_session_options
+        session; /* options for a run without edits, with the attention of this one */
 };
 
 struct attn_masked;
 
-/* For texts whose attention and edits are those of SCOPE, of up to N_ROW tokens, which go through
- * together. POOL, or NULL for the caller's thread, is borrowed. Errors have a stage. */
+/* Creates a session for texts with the attention and edits of SCOPE. It feeds up to N_ROW tokens
+ * together. POOL is borrowed; NULL: the caller's thread. Errors have a stage. */
 enum attn_status attn_masked_create(const struct attn_masked_scope *scope, size_t n_row,
                                     struct attn_pool *pool, struct attn_masked **masked,
                                     struct attn_error *err);
 void attn_masked_free(struct attn_masked *masked); /* NULL is allowed */
 
-/* Masks the tokens of SCOPE's text one after the other: gives some rows at a time to ON_ROWS, whose
- * failure ends it. Finds which edits of the run had an effect. Errors have a stage. */
+/* Masks the tokens of SCOPE's text one after the other and passes a few rows at a time to ON_ROWS,
+ * whose failure ends the call. Finds which edits of the run had an effect. Errors have a stage. */
 enum attn_status attn_masked_read(struct attn_masked *masked, const struct attn_masked_scope *scope,
                                   attn_masked_fn on_rows, void *user, struct attn_error *err);
 

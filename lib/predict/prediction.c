@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A label of a classifier as the one token of a continuation. */
+/* Encodes a label of a classifier as a continuation of one token. */
 static enum attn_status take_label(const struct attn_model *model, const char *text,
                                    struct attn_encoding *encoding, struct attn_error *err)
 {
@@ -102,15 +102,15 @@ void attn_asked_release(struct attn_asked *asked)
 
 enum { LOGIT_BYTES = 16 << 20 }; /* logits held at a time, if one row fits */
 
-/* What ranking takes, and where it is. */
+/* Memory for ranking. */
 struct ranking {
     size_t n_shown;             /* tokens a position */
     struct attn_scored *room;   /* [2 * n_vocab] owns */
     float *logits;              /* owns; of neighbours, or NULL */
-    struct attn_candidate *top; /* where those of the next position go */
+    struct attn_candidate *top; /* candidates of the next position go here */
 };
 
-/* Ranks what follows POSITION, whose LOGITS these are. */
+/* Ranks the tokens after POSITION by its LOGITS. */
 static void rank(struct ranking *ranking, const struct attn_prediction_args *args, size_t position,
                  const float *logits)
 {
@@ -139,7 +139,7 @@ static void rank(struct ranking *ranking, const struct attn_prediction_args *arg
     }
 }
 
-/* The logits of selected positions that are neighbours are computed together: the output matrix is
+/* Computes the logits of neighbouring selected positions together, so that the output matrix is
  * read once for all of them. */
 static enum attn_status rank_selected(struct attn_session *session,
                                       const struct attn_prediction_args *args,
@@ -164,7 +164,7 @@ static enum attn_status rank_selected(struct attn_session *session,
     return ATTN_OK;
 }
 
-/* Whether no position sees later ones, so that it predicts what comes next. */
+/* Whether no position sees later ones, so that each predicts the next token. */
 static bool sees_no_later(const struct attn_config *config)
 {
     return !config->is_encoder &&
@@ -177,7 +177,7 @@ bool attn_predicts_next(const struct attn_config *config)
            config->pooling == ATTN_POOLING_NONE && sees_no_later(config);
 }
 
-/* What the numbers of FOUND are about. */
+/* Sets the fields of FOUND that describe its numbers. */
 static void describe(const struct attn_prediction_args *args, struct attn_predictions *found)
 {
     const struct attn_config *config = attn_model_config(args->model);
@@ -293,7 +293,7 @@ static int by_score(const void *a, const void *b)
     return x->id - y->id;
 }
 
-/* Gives TOP the bytes of its span in the text; none for row 0, no answer. */
+/* Sets the text of TOP to the bytes of its span; no text for row 0, which means no answer. */
 static void take_text(const struct attn_sequence *text, struct attn_candidate *top)
 {
     const struct attn_encoding *encoding = &text->encoding;
@@ -365,7 +365,8 @@ static enum attn_status log_probability(struct attn_session *session,
     return attn_session_rewind(session, n_text, err);
 }
 
-/* An encoder's: ln p of each, a token, at the chosen positions; or of a whole picture. */
+/* Scores continuations of one token each: at the chosen positions of an encoder, or of a whole
+ * picture. */
 static enum attn_status find_at_positions(struct attn_session *session,
                                           const struct attn_prediction_args *args,
                                           struct attn_predictions *found, struct attn_error *err)
@@ -394,7 +395,7 @@ static enum attn_status find_at_positions(struct attn_session *session,
     return status;
 }
 
-/* Chosen positions come from the last to the first: each forgets what follows it. */
+/* Visits the chosen positions from last to first, because each rewinds the session to itself. */
 static enum attn_status find_next(struct attn_session *session,
                                   const struct attn_prediction_args *args,
                                   struct attn_predictions *found, struct attn_error *err)
@@ -427,7 +428,7 @@ static enum attn_status find_next(struct attn_session *session,
 
 /* --- A metric --------------------------------------------------------------------------------- */
 
-/* After the answer's own place, or each of the positions. */
+/* Computes the metric after the answer's own place, or after each of the positions. */
 static enum attn_status find_metric(struct attn_session *session,
                                     const struct attn_prediction_args *args,
                                     struct attn_predictions *found, struct attn_error *err)
@@ -490,7 +491,7 @@ enum attn_status attn_predict(struct attn_session *session, const struct attn_pr
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
-/* Appends TEXT [size] and a NUL at *END, which moves. Returns the copy; NULL stays NULL. */
+/* Copies TEXT [size] and a NUL to *END, and advances *END. Returns the copy; NULL for NULL. */
 static const char *copy_text(const char *text, size_t size, char **end)
 {
     char *copy = *end;
@@ -541,8 +542,8 @@ static const struct attn_column top_columns[N_TOP_CELL] = {
     [TOP_SPAN] = {.name = "span", .type = ATTN_VALUE_TEXT},
 };
 
-/* The columns of tokens and labels, of labels with values, of spans, and of labels that are given.
- * The first goes where there are no positions. */
+/* The columns for tokens and labels, for labels with values, for spans, and for given labels. The
+ * first column is dropped without positions. */
 static const unsigned char tokens[] = {TOP_POSITION, TOP_PROBABILITY, TOP_ID, TOP_TOKEN};
 static const unsigned char values[] = {TOP_POSITION, TOP_SCORE, TOP_ID, TOP_TOKEN};
 static const unsigned char spans[] = {TOP_PROBABILITY, TOP_SPAN, TOP_TOKEN};
@@ -565,7 +566,7 @@ static const struct attn_column metric_columns[] = {
     {.name = "metric", .type = ATTN_VALUE_TEXT},
 };
 
-/* Appends a row of CELLS [n] for each of `top` to TABLE. */
+/* Appends a row of CELLS [n] to TABLE for each candidate of `top`. */
 static enum attn_status fill_top(const struct attn_predictions *found, const unsigned char *cells,
                                  size_t n, struct attn_table *table, struct attn_error *err)
 {
@@ -607,7 +608,7 @@ static enum attn_status make_top(const struct attn_predictions *found, struct at
         n = 3;
     else
         cells += n_left_out, n -= n_left_out;
-    if (found->has_labels && found->are_values) /* numbers of labels that are given say nothing */
+    if (found->has_labels && found->are_values) /* numbers of given labels carry no information */
         cells = given, n = 2;
     for (size_t k = 0; k < n; k++)
         columns[k] = top_columns[cells[k]];

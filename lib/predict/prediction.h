@@ -14,31 +14,33 @@ static inline bool attn_predict_is_asked(const struct attn_request_predict *ques
     return question->top > 0 || question->n_next > 0 || question->answer;
 }
 
-/* Whether the logits of a position are those of the token after it. */
+/* Whether the logits of a position predict the token after it. */
 bool attn_predicts_next(const struct attn_config *config);
 
 /* The tokens of each continuation. Initialize with = {0}; end with attn_continuations_release. */
 struct attn_continuations {
     struct attn_encoding *encodings; /* [n] owns */
     size_t n;
-    size_t n_more; /* positions that the longest needs after the text: its last token is not fed */
+    size_t
+        n_more; /* positions that the longest one needs after the text; its last token is not fed */
 };
 
 /* The questions about the tokens of a run. Initialize with = {0}; end with attn_asked_release. */
 struct attn_asked {
     struct attn_continuations continuations;
     struct attn_answer answer; /* if the request has one */
-    struct attn_answer goal;   /* the number whose gradients are wanted, if has_goal */
+    struct attn_answer goal;   /* the number to differentiate, if has_goal */
     bool has_goal;
     struct attn_spaces spaces; /* missing or superfluous spaces of the text and of the questions */
-    struct attn_selection *masks; /* owns; where an encoder predicts without `queries`; or NULL */
-    size_t mask;                  /* position of an encoder's only mask token */
+    struct attn_selection
+        *masks;  /* owns; the positions at which an encoder predicts without `queries`; or NULL */
+    size_t mask; /* position of an encoder's only mask token */
 };
 
 void attn_asked_release(struct attn_asked *asked);
 
-/* Encodes those of QUESTION, each by itself. ATTN_INVALID if one does not fit after the text of
- * SCOPE. */
+/* Encodes the continuations of QUESTION, each by itself. ATTN_INVALID if one does not fit after the
+ * text of SCOPE. */
 enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope,
                                            const struct attn_request_predict *question,
                                            struct attn_continuations *continuations,
@@ -46,48 +48,47 @@ enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope
 
 void attn_continuations_release(struct attn_continuations *continuations);
 
-/* What is asked of a session that was fed the text and has logits. */
+/* A question for a session that was fed the text and has logits. */
 struct attn_prediction_args {
     const struct attn_request_predict *question;
     const struct attn_continuations *continuations;
-    const struct attn_answer *answer;       /* or NULL */
-    const struct attn_tokenizer *tokenizer; /* for the texts of tokens; NULL: they have none */
-    const struct attn_selection *positions; /* its queries are where it is answered; NULL: after the
-                                               last position alone */
-    const struct attn_model *model;         /* an encoder predicts the token at each of the
-                                               positions, not after it, and positions are given; a
-                                               classifier of pictures predicts a label, without
-                                               positions */
+    const struct attn_answer *answer; /* or NULL */
+    const struct attn_tokenizer
+        *tokenizer; /* for the texts of tokens; NULL: tokens have no texts */
+    const struct attn_selection *positions; /* whose queries are the positions of the answers; NULL:
+                                               after the last position alone */
+    const struct attn_model
+        *model; /* an encoder requires positions and predicts the token at each of them, not after
+                   it; a classifier of pictures predicts a label, without positions */
     size_t n_vocab;
     const struct attn_sequence *text; /* of spans */
 };
 
-/* Answers, when the trace has got all there is: the session then has no more than the first
- * of the positions. *found is owned by the caller and untouched on failure. Stage ATTN_STAGE_INPUT
- * for ATTN_INVALID, else ATTN_STAGE_MODEL. */
+/* Answers the question. Call it after the trace is complete: it rewinds the session to the first of
+ * the positions. The caller owns *found, which is untouched on failure. Errors: ATTN_INVALID at
+ * ATTN_STAGE_INPUT, others at ATTN_STAGE_MODEL. */
 enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
                               struct attn_predictions *found, struct attn_error *err);
 
-/* Answers `top` after POSITION, whose LOGITS [n_vocab] these are; there is nothing else asked.
- * Likewise. */
+/* Answers `top`, the only question, after POSITION from its LOGITS [n_vocab]. Ownership and errors
+ * as for attn_predict. */
 enum attn_status attn_predict_last(const struct attn_prediction_args *args, size_t position,
                                    const float *logits, struct attn_predictions *found,
                                    struct attn_error *err);
 
-/* Adds the answer of `top` at POSITION, whose LOGITS these are, to *FOUND: an encoder's, of which
- * there may be several. *FOUND stays the caller's. Likewise. */
+/* Appends the answer of `top` at POSITION, from its LOGITS, to *FOUND: an encoder may answer at
+ * several positions. Errors as for attn_predict. */
 enum attn_status attn_predict_more(const struct attn_prediction_args *args, size_t position,
                                    const float *logits, struct attn_predictions *found,
                                    struct attn_error *err);
 
-/* Answers `top` by the most probable spans of args->text, fed from row ROW on. *FOUND, which is
- * zeroed, is the caller's also after a failure. */
+/* Answers `top` by the most probable spans of args->text, which was fed from row ROW on. *FOUND is
+ * zeroed before; the caller owns it also after a failure. */
 enum attn_status attn_predict_spans(struct attn_session *session, size_t row,
                                     const struct attn_prediction_args *args,
                                     struct attn_predictions *found, struct attn_error *err);
 
-/* Copies the tokens and texts of FOUND, which are borrowed from the model, its tokenizer and the
- * question. */
+/* Replaces the borrowed tokens and texts of FOUND by copies. */
 enum attn_status attn_predictions_copy_texts(struct attn_predictions *found,
                                              struct attn_error *err);
 

@@ -13,7 +13,7 @@
 enum { N_TOGETHER = 32 }; /* texts that are fed at once */
 
 struct labelling {
-    struct attn_host *labels; /* borrowed: what the labels go through */
+    struct attn_host *labels; /* borrowed: the host that computes the labels */
     const struct attn_request_predict *question;
     const struct attn_request_reading *reading;
     struct attn_encoding *encodings; /* [n] owns; of texts and ids */
@@ -35,7 +35,7 @@ static size_t n_image(const struct attn_request_predict *question)
     return question->more ? question->more->n_image : 0;
 }
 
-/* Whether the model of HOST takes the labels: texts beside a picture or a sentence, pictures beside
+/* Checks that the model of HOST accepts the labels: texts for a picture or a sentence, pictures for
  * a text. */
 static enum attn_status check(const struct attn_host *host,
                               const struct attn_request_predict *question, struct attn_error *err)
@@ -57,7 +57,7 @@ static enum attn_status check(const struct attn_host *host,
                            : "it needs a model with two towers, as CLIP is, or one of sentences");
 }
 
-/* The tokens of label number I, a text, with those that the tokenizer adds. */
+/* Tokenizes label number I, a text, with the tokens that the tokenizer adds. */
 static enum attn_status encode_text(struct labelling *labelling, size_t i, struct attn_error *err)
 {
     const char *text = labelling->question->labels[i];
@@ -106,7 +106,7 @@ static enum attn_status encode(struct labelling *labelling, struct attn_error *e
     return ATTN_OK;
 }
 
-/* Feeds the labels from FIRST on, N of them. */
+/* Feeds N labels from FIRST on. */
 static enum attn_status embed(struct labelling *labelling, size_t first, size_t n,
                               struct attn_error *err)
 {
@@ -123,7 +123,7 @@ static enum attn_status embed(struct labelling *labelling, size_t first, size_t 
     return attn_session_projections(labelling->session, labelling->embeds + first * d, err);
 }
 
-/* Options of a session that makes vectors by the model of HOST. */
+/* Options of a session that computes vectors with the model of HOST. */
 static struct attn_session_options session_options(const struct attn_host *host)
 {
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
@@ -157,7 +157,7 @@ static enum attn_status embed_all(struct labelling *labelling, struct attn_error
     return ATTN_OK;
 }
 
-/* The vectors of pictures, one after the other. */
+/* Computes the vectors of pictures, one after the other. */
 static enum attn_status embed_pictures(struct labelling *labelling, struct attn_error *err)
 {
     struct attn_host *host = labelling->labels;
@@ -187,7 +187,7 @@ static enum attn_status embed_pictures(struct labelling *labelling, struct attn_
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
-/* The classifier, as the model of a host with the threads of HOST. */
+/* Makes the classifier the model of a new host with the threads of HOST. */
 static enum attn_status make_host(const struct labelling *labelling, struct attn_host *host,
                                   struct attn_host **labelled, struct attn_error *err)
 {

@@ -15,12 +15,12 @@
 #include "input/input.h"
 #include "predict/answer.h"
 
-/* The labels of QUESTION: texts, ids and pictures. */
+/* The number of labels of QUESTION: texts, ids and pictures. */
 size_t attn_predict_n_label(const struct attn_request_predict *question);
 
-/* Makes *HOST the one whose model INPUT goes through: of a directory with two towers the tower of
- * pictures or that of texts. With the labels of QUESTION it is a classifier: *labelled, which the
- * caller frees, and which borrows the host and the labels. Errors have a stage. */
+/* Sets *HOST to the host whose model reads INPUT; a directory with two towers has one for pictures
+ * and one for texts. With labels in QUESTION, *HOST becomes *labelled, a classifier, which borrows
+ * the host and the labels and which the caller frees. Errors have a stage. */
 enum attn_status attn_zero_shot_choose_host(struct attn_host **host, const struct attn_input *input,
                                             const struct attn_request_predict *question,
                                             const struct attn_request_reading *reading,
