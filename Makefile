@@ -610,6 +610,7 @@ format: ## rewrite the sources as .clang-format says
 # clang-format wraps no comment that begins after code.
 format-check:
 	@clang-format --dry-run -Werror $(SOURCES)
+	@tests/tools/check_comments.sh $(SOURCES)
 	@! awk 'length > 100 { print FILENAME ":" FNR ": " length " columns, expected at most 100" }' \
 	    $(filter lib/% cmd/%,$(SOURCES)) | grep .
 

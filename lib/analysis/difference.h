@@ -13,6 +13,7 @@
 
 #include "base/table.h"
 
+/* clang-format off */
 /*
  * X(ID, name, unit). The values of a head, over its compared rows:
  *
@@ -33,6 +34,7 @@
  * ROWS        compared rows of the pattern
  * ROWS_KL_INFINITE  compared rows whose KL is infinite
  */
+/* clang-format on */
 #define ATTN_DIFFERENCE_MAP(X)                                                                     \
     X(TV, 0, "tv", NULL)                                                                           \
     X(TV_MOST, 1, "tv_max", NULL)                                                                  \

@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * capture.h - a trace that keeps the tensors of its events, for reading after the run.
  *
@@ -13,6 +14,7 @@
  * Shapes use   T'  selected queries     H'  selected heads of the layer     S  keys
  *              G'  key/value heads that serve selected heads                n  width of the site
  */
+/* clang-format on */
 #ifndef ATTN_CAPTURE_CAPTURE_H
 #define ATTN_CAPTURE_CAPTURE_H
 

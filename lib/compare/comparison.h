@@ -52,6 +52,7 @@ struct attn_comparison {
     size_t n_logits;
 };
 
+/* clang-format off */
 /*
  * The tables of a comparison; the columns of a difference are those of attn_difference_columns.
  *
@@ -60,6 +61,7 @@ struct attn_comparison {
  * LOGITS  query, kl, exact_first and chosen_first (ids), and the texts of the token at the query
  *         and of these two
  */
+/* clang-format on */
 enum attn_comparison_part {
     ATTN_COMPARISON_HEADS = 0,
     ATTN_COMPARISON_COSTS = 1,

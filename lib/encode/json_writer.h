@@ -2,14 +2,14 @@
  * json_writer.h - JSON, pushed piece by piece: commas, colons, quotes and indentation are the
  * writer's.
  *
- *     struct attn_json_writer json = {.out = &buffer, .indent = 2};
+ *     struct attn_json_writer json = {.out = &buffer, .indent = 1};
  *     attn_json_begin(&json, '{');
  *     attn_json_key(&json, "rows");
  *     attn_json_begin(&json, '[');
  *     attn_json_line(&json);                 // the next value begins a line
  *     attn_json_integer(&json, 3);
  *     attn_json_end(&json);
- *     attn_json_end(&json);                  // {"rows": [\n    3]}
+ *     attn_json_end(&json);                  // {"rows": [\n  3]}
  *
  * Values of an array and members of an object are separated by `comma`, or by "," and a line that
  * is indented by `indent` blanks for each object and array that is open. Lack of memory stays in

@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * score.h - how surprising each token of a text is to a model: -ln p(token | the tokens before).
  *
@@ -13,7 +14,7 @@
  *
  *     position, id, token
  *     bits, nats          -log2 p and -ln p
- *     rank                1: no token was more probable; ties go to the first in the vocabulary
+ *     rank                1: no token was more probable; ties have the mean of their ranks
  *     top, top_prob       the most probable token there
  *
  * The first token lacks the last five, because no token precedes it. An encoder scores each token
@@ -29,10 +30,13 @@
  * the columns for all items:
  *
  *     a target        metric, at the item's `at`; right, 1 if the foil is less probable, or without
- * a foil if no token is more probable than the target, else 0: its mean is the accuracy; rank and
- * prob of the target good and bad    good, bad: ln p of each of the two texts, by `per`;
- * difference; right, 1 if the difference is above 0 neither         nats and bits of the text, by
- * `per`; tokens, the number of scored tokens
+ *                     a foil if no token is more probable than the target, else 0: its mean is the
+ *                     accuracy; rank and prob of the target
+ *     good and bad    good, bad: ln p of each of the two texts, by `per`; difference; right, 1 if
+ *                     the difference is above 0, else 0
+ *     neither         nats and bits of the text, by `per`; tokens, the number of scored tokens
+ *
+ * A tie has no `right` (attn_study_sum.n_tie).
  *
  * With `regions` an item has a row for each of them, with the sums over the tokens of that place:
  *
@@ -49,6 +53,7 @@
  * An item without a scored token fails: a single token for a decoder, only special tokens for an
  * encoder. A text of T tokens takes an encoder up to T runs, side by side.
  */
+/* clang-format on */
 #ifndef ATTN_EXPERIMENT_SCORE_H
 #define ATTN_EXPERIMENT_SCORE_H
 

@@ -51,7 +51,7 @@ struct attn_study_args; /* study/study.h */
 struct attn_survey_args {
     size_t size;          /* of this struct */
     bool has_probe;       /* instead of the request's input: ids drawn without replacement, without
-                             special       tokens, and repeated */
+                             special tokens, and repeated */
     size_t probe_length;  /* before repetition; 0: min(50, n_ctx / 2) */
     size_t probe_repeats; /* 0: 2 */
     uint64_t probe_seed;

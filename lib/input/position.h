@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * position.h - positions as a user names them: by number, or by a word of the text. For the files
  * of this layer and above.
@@ -25,6 +26,7 @@
  * where whole tokens make it and no letter or digit goes on with it on either side. One of several
  * tokens is all of them.
  */
+/* clang-format on */
 #ifndef ATTN_INPUT_POSITION_H
 #define ATTN_INPUT_POSITION_H
 

@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * heatmap_internal.h - a matrix, or a column of a table, as text: percents or numbers on their
  * colours where they fit, else half a character a cell, else several cells a half. And thumbnails:
@@ -19,6 +20,7 @@
  * masked cell is blank, a weight that rounds to 0 is `.`, the hidden first key `--`, and one not
  * finite `!!`.
  */
+/* clang-format on */
 #ifndef ATTN_TERMINAL_HEATMAP_INTERNAL_H
 #define ATTN_TERMINAL_HEATMAP_INTERNAL_H
 
@@ -81,6 +83,7 @@ enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
                                      const struct attn_level_matrix *matrix,
                                      struct attn_error *err);
 
+/* clang-format off */
 /* The numbers of a table, or the texts of its cells, each on its colour, columns in as many blocks
  * as the width needs; words, ticks and columns that stand apart are those of its figure:
  *
@@ -90,6 +93,7 @@ enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
  *         0   -0.1  -2.5   0.3
  *     colors:  -2  -1  0  1  2  linear
  */
+/* clang-format on */
 enum attn_status attn_heatmap_draw_table(const struct attn_figure_grid *table,
                                          const struct attn_picture_options *picture,
                                          struct attn_sink *sink, struct attn_error *err);

@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * panel_table.h - a panel, the kept part of a matrix or of vectors, and the table with labels that
  * shows it: the first and the last few rows and columns. Only these cells are kept, from the time
@@ -15,6 +16,7 @@
  *
  * A masked cell is `.`, cells left out are `...`.
  */
+/* clang-format on */
 #ifndef ATTN_TERMINAL_PANEL_TABLE_H
 #define ATTN_TERMINAL_PANEL_TABLE_H
 

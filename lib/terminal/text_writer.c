@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * text_writer.c - tables for reading: the tokens, then the watched sites layer by layer.
  *
@@ -11,6 +12,7 @@
  * of rows; the layer is printed when all of it and of those before it has come (gradients come last
  * layer first), in the order of sites and heads. When anything was left out the last line says so.
  */
+/* clang-format on */
 #include "terminal/panel_table.h"
 #include "writers/picture_internal.h"
 #include "writers/writer.h"

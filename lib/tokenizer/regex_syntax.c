@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * regex_syntax.c - see regex_syntax.h.
  *
@@ -12,16 +13,19 @@
  *     \xHH       a byte here, a character there: only ASCII is taken. \x alone is a NUL there
  *     \pL        a letter p and a letter L here
  *     \p{Han}    the script here, the script and its extensions there
- *     \p{L}      of Unicode ATTN_UNICODE_VERSION here, of any version there: by numbers if it
- * differs \X         other versions of Unicode have other clusters x{,2}      a repetition here,
- * characters in old versions of PCRE2 x{2}?      x{2} or nothing here, x{2} there x{1,3}+ repeats
- * the repetition here, is possessive there (a|){2}    other rules of when a match of nothing ends
- * it a(?i)b|c   a(?i:b|c) here, a(?i:b)|c there
+ *     \p{L}      of Unicode ATTN_UNICODE_VERSION here, of any version there: then by numbers
+ *     \X         other versions of Unicode have other clusters
+ *     x{,2}      a repetition here, characters in old versions of PCRE2
+ *     x{2}?      x{2} or nothing here, x{2} there
+ *     x{1,3}+    repeats the repetition here, is possessive there
+ *     (a|){2}    other rules of when a match of nothing ends it
+ *     a(?i)b|c   a(?i:b|c) here, a(?i:b)|c there
  *     (?i)ss     ß, too, here; no character for several there, and sets take the other case of
  *                \p{L} here. So only ASCII is taken, without what ligatures stand for
  *     (?m) (?x)  options but for i mean something else
  *     [a[b]]     sets in sets, and [a&&b], are characters there
  */
+/* clang-format on */
 #include "tokenizer/regex_syntax.h"
 
 #include "base/escape.h"

@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * site.h - the tensors that can be watched and edited, named as the interpretability field names
  * them. Within one layer they come in this order.
@@ -8,6 +9,7 @@
  *             M  d_projected     N  experts    K  chosen experts     L  d_pooled
  *             C  positions but the first and the last
  */
+/* clang-format on */
 #ifndef ATTN_TRACE_SITE_H
 #define ATTN_TRACE_SITE_H
 

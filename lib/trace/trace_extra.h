@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * trace_extra.h - more about sites and selections: what they are called in archives, what is
  * selected, and selections as a user writes them.
@@ -10,6 +11,7 @@
  *     -1   -2                      from the end; not in ranges
  *     L.h   L.*   *.h   LxHy       heads of some layers alone; "L5H1" is "5.1"
  */
+/* clang-format on */
 #ifndef ATTN_TRACE_TRACE_EXTRA_H
 #define ATTN_TRACE_TRACE_EXTRA_H
 

@@ -31,6 +31,7 @@ for file in "${files[@]}"; do
 done
 
 [ ${#sources[@]} -eq 0 ] || clang-format --dry-run -Werror "${sources[@]}"
+[ ${#sources[@]} -eq 0 ] || tests/tools/check_comments.sh "${sources[@]}"
 tests/tools/check_layers.sh
 tests/tools/check_namesakes.sh
 tests/tools/check_links.sh
