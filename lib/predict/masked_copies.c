@@ -49,7 +49,7 @@ static enum attn_status create_session(const struct attn_masked_scope *scope,
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.has_logits = true;
     options.pool = pool;
-    options.key_mask = NULL; /* each copy has the value of its text */
+    options.key_mask = NULL; /* each copy has the mask of its text */
     options.n_key_mask = 0;
     status = attn_session_create(scope->model, &options, &masked->session, err);
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
