@@ -22,14 +22,14 @@ enum attn_attention_part {
     ATTN_PART_DROPOUT_SEED = 1 << 8,
 };
 
-/* What is not as the model has it, in every layer. */
+/* The change of the model's attention, in every layer. */
 struct attn_attention_change {
-    unsigned parts;           /* which of `to` count: bits ATTN_PART_... */
-    struct attn_attention to; /* its matrix and keep are not used: see below */
-    /* [T, S], [H, T, S], or of arrays also [B, H, T, S]; for ATTN_MASK_MATRIX. Of a model it is for
-     * the layers that attend to the text, or where there are none, for all. */
+    unsigned parts;           /* which parts of `to` apply: bits ATTN_PART_... */
+    struct attn_attention to; /* its matrix and keep are not used; see below */
+    /* [T, S], [H, T, S], or for arrays also [B, H, T, S]; for ATTN_MASK_MATRIX. In a model it
+     * applies to self-attention layers; to all layers if the model has none. */
     const struct attn_mask_array *mask;
-    const struct attn_mask_array *keep; /* of arrays: which weights dropout leaves, or NULL */
+    const struct attn_mask_array *keep; /* for arrays: the weights that dropout keeps, or NULL */
     const void *later[4];
 };
 

@@ -27,17 +27,15 @@
 #include "writers/output.h"
 
 struct attn_capture; /* capture/capture.h */
-struct attn_run;     /* one request, read and checked */
+struct attn_run;     /* a request that was read and checked */
 
-/* What a request comes to, beside what went into its outputs and its trace. Initialize with =
- * {0}. */
+/* The result of a request, beside its outputs and its trace. Initialize with = {0}. */
 struct attn_result {
-    size_t n_token;                      /* positions; of arrays the queries */
-    size_t n_key;                        /* of arrays the keys, else n_token */
-    int n_thread;                        /* that computed */
-    size_t n_edited_row;                 /* rows with a value that edits changed */
-    bool is_abandoned;                   /* the reader of standard output went away, and nothing
-                                            else was to be written */
+    size_t n_token;      /* positions; for arrays queries */
+    size_t n_key;        /* for arrays keys, else n_token */
+    int n_thread;        /* that computed */
+    size_t n_edited_row; /* number of rows in which edits changed a value */
+    bool is_abandoned; /* the reader of standard output closed it, and there was no other output */
     struct attn_predictions predictions; /* owned, with its texts */
     const void *later[4];                /* NULL: room for fields of later versions */
 };
@@ -56,15 +54,15 @@ ATTN_API const struct attn_selection *attn_run_selection(const struct attn_run *
 /* The names of rows and columns. Borrowed from the run. */
 ATTN_API const struct attn_labels *attn_run_labels(const struct attn_run *run);
 
-/* Computes, once a run: a second call is ATTN_INVALID. OBSERVER, or NULL, is told of what its
- * selection wants, before the outputs are; that must hold what the run's selection does. What it
- * returns ends the run, with or without a message. Files appear when everything went well. RESULT
- * is untouched on failure. */
+/* Computes the run. A second call is ATTN_INVALID. OBSERVER, or NULL, gets the tensors of its
+ * selection before the outputs do; its selection must include that of the run. An error that it
+ * returns ends the run, with or without a message. Files appear only on success. RESULT is
+ * untouched on failure. */
 ATTN_API enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace *observer,
                                            struct attn_result *result, struct attn_error *err);
 
-/* attn_capture_create() of that selection, for an observer. If the host is for reuse, the memory of
- * the last one that was freed is used again; the capture may outlive run and host. */
+/* Creates a capture of that selection, for an observer. A reusable host reuses the memory of the
+ * last capture that was freed; the capture may outlive run and host. */
 ATTN_API enum attn_status attn_run_begin_capture(const struct attn_run *run,
                                                  struct attn_capture **capture,
                                                  struct attn_error *err);

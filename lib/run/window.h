@@ -21,17 +21,19 @@
 struct attn_window;
 
 struct attn_window_form {
-    size_t slot_size;  /* bytes of what the window keeps for an item; zeros before `read` */
-    size_t n_slot;     /* items inside at a time */
-    size_t most_bytes; /* that they hold together, but for one item; 0: any number */
-    size_t n_row;      /* a worker takes items of about so many rows at a time; 0: one item */
-    int n_worker;      /* threads beside the caller's; 0: the caller's does all */
+    size_t slot_size; /* size of the slot that the window keeps for an item; zeroed before `read` */
+    size_t n_slot;    /* items inside at a time */
+    size_t most_bytes; /* limit on the bytes of all slots together; one item may exceed it; 0: no
+                          limit */
+    size_t n_row;      /* a worker takes items of about this many rows at a time; 0: one item */
+    int n_worker;      /* threads beside the caller's; 0: the caller's thread does everything */
 
     /* Reads the next item into SLOT, *N_BYTE of them, or sets *is_over. May block. On the caller's
      * thread. */
     enum attn_status (*read)(void *user, void *slot, size_t *n_byte, bool *is_over,
                              struct attn_error *err);
-    size_t (*guess_rows)(const void *slot); /* about how many rows it has; NULL where n_row is 0 */
+    size_t (*guess_rows)(
+        const void *slot); /* the approximate number of rows of an item; NULL if n_row is 0 */
 
     /* Computes the N items from FIRST on, by attn_window_slot, and reports each by
      * attn_window_finish. WORKER is 0 .. n_worker - 1, or 0. */
@@ -44,13 +46,13 @@ struct attn_window_form {
 
     /* Frees what is in SLOT, and leaves zeros. Once for each call of `read`, on any thread. */
     void (*release)(void *user, void *slot);
-    void (*on_end)(void *user); /* the run ends early, by a failure: `read`, if it blocks, should
-                                   return; once, on any thread; or NULL */
+    void (*on_end)(void *user); /* called once, on any thread, if a failure ends the run: a blocked
+                                   `read` should return; or NULL */
     void *user;                 /* for these */
 };
 
-/* Goes over all items. A failure of `compute` or `take` ends it at once. A failure of `read` ends
- * it after the items before, but for ATTN_CANCELED, which the window also reports when the flag of
+/* Processes all items. A failure of `compute` or `take` ends it at once. A failure of `read` ends
+ * it after the preceding items, except ATTN_CANCELED, which the window also reports if the flag of
  * HOST is set. */
 enum attn_status attn_window_run(const struct attn_window_form *form, struct attn_host *host,
                                  struct attn_error *err);
@@ -60,14 +62,14 @@ enum attn_status attn_window_run(const struct attn_window_form *form, struct att
 /* The slot of item NUMBER, counted from 0. */
 void *attn_window_slot(const struct attn_window *window, size_t number);
 
-/* Waits until N_BYTE more have room, which those of the oldest item always have, and until this
- * thread may compute; IS_ALONE: until no other thread does. False when the run has failed. A worker
- * computes its items one after the other, so it waits only for items before FIRST. Call
- * attn_window_end after it returned true. */
+/* Waits until there is room for N_BYTE more (always for the oldest item), and until this thread may
+ * compute; IS_ALONE: until no other thread computes. False if the run has failed. A worker computes
+ * its items one after the other, so it waits only for items before FIRST. Call attn_window_end
+ * after true. */
 bool attn_window_begin(struct attn_window *window, size_t first, size_t n_byte, bool is_alone);
 void attn_window_end(struct attn_window *window);
 
-/* The N items from FIRST on are computed. */
+/* Reports that the N items from FIRST on are computed. */
 void attn_window_finish(struct attn_window *window, size_t first, size_t n);
 
 #endif
