@@ -17,13 +17,13 @@
 #include "forward/session.h"
 #include "input/sequence.h"
 
-/* The field of a request (struct attn_request_edits) that an edit comes from. */
+/* The field of a request (struct attn_request_edits) that produced an edit. */
 enum attn_edit_option {
     ATTN_EDIT_OPTION_ABLATE,
     ATTN_EDIT_OPTION_ABLATE_PATTERN,
     ATTN_EDIT_OPTION_ITEMS,
     ATTN_EDIT_OPTION_ABLATE_MEAN,
-    ATTN_EDIT_OPTION_KNOCKOUT, /* from here on, notes about a part have a line of their own */
+    ATTN_EDIT_OPTION_KNOCKOUT, /* from here on, each part gets its own note */
     ATTN_EDIT_OPTION_PATCH,
     ATTN_EDIT_OPTION_STEER,
     ATTN_EDIT_OPTION_RESCALE,
@@ -34,11 +34,11 @@ enum attn_edit_option {
  * names each part that changes nothing. */
 struct attn_edit_part {
     enum attn_edit_option option;
-    const char *text; /* [size] borrowed from the request, as it was written; NULL for ITEMS */
+    const char *text; /* [size] the text of the part, borrowed from the request; NULL for ITEMS */
     size_t size;
     const void *given; /* borrowed; the struct attn_edit, attn_knockout, attn_patch or
                           attn_steering; NULL for items of lists of heads */
-    size_t n_idle;     /* number of runs in which the part changed nothing that was computed */
+    size_t n_idle;     /* number of runs in which the part changed no computed value */
     size_t n_hidden;   /* number of runs in which no query of a knockout sees any of its keys */
 };
 
@@ -55,7 +55,7 @@ struct attn_edit_list {
     size_t n_part;
     struct attn_edit_link *links; /* [n_link] owns */
     size_t n_link, link_capacity;
-    float *values; /* owns; the means that edits put */
+    float *values; /* owns; the means that edits write */
 };
 
 /* The run whose tensors are changed. Everything is borrowed. */
@@ -65,49 +65,49 @@ struct attn_edit_scope {
     const struct attn_model *model;
     const struct attn_dims *dims;
     const struct attn_sequence *text, *source;
-    const struct attn_session_options *session; /* of a run without edits, with its attention; its
-                                                   pool is used if a mean has to be computed */
+    const struct attn_session_options *session; /* options for a run without edits, with the
+                                                   attention of this run; its pool computes means */
     size_t n_more;                              /* positions after the text */
 };
 
-/* Makes LIST, which is {0}, of the edits of SCOPE. If means are needed, runs the text once
+/* Fills LIST, which is {0}, with the edits of SCOPE. If means are needed, runs the text once
  * without edits. Errors have a stage. */
 enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct attn_edit_list *list,
                                  struct attn_error *err);
 void attn_edits_release(struct attn_edit_list *list);
 
-/* Whether the lists of EDITS are there and their items are what they must be; whether there are
- * any. */
+/* Checks the lists of EDITS and their items. And whether EDITS has any. */
 enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
                                         struct attn_error *err);
 bool attn_edits_are_given(const struct attn_request_edits *edits);
 
-/* Whether some of EDITS are at positions of the text. */
+/* Whether an edit of EDITS names positions of the text. */
 bool attn_edits_name_positions(const struct attn_request_edits *edits);
 
-/* Whether EDITS may fit some text of MODEL, whose layers have the attention LAYERS: all but words,
- * positions and lengths is checked. LAYERS NULL: the model's own. Stage ATTN_STAGE_OPTIONS, or that
- * of the input for vectors of another width. */
+/* Checks that EDITS can fit a text of MODEL, whose layers have the attention LAYERS (NULL: the
+ * model's own). Words, positions and lengths are not checked. Stage ATTN_STAGE_OPTIONS, or
+ * ATTN_STAGE_INPUT for vectors of another width. */
 enum attn_status attn_edits_check_model(const struct attn_request_edits *edits,
                                         const struct attn_model *model,
                                         const struct attn_attention *layers,
                                         struct attn_error *err);
 
-/* Finds which parts have changed nothing in sequence number SEQUENCE of SESSION, which has the
- * edits of LIST and was fed. */
+/* Finds the parts that changed nothing in sequence number SEQUENCE of SESSION, which has the edits
+ * of LIST and was fed. */
 void attn_edits_find_effects(const struct attn_edit_list *list, const struct attn_session *session,
                              size_t sequence);
 
 /* Notes which parts of LIST changed nothing, and that the others changed N_ROW rows of the text. */
 void attn_edits_note(const struct attn_edit_list *list, struct attn_notes notes, size_t n_row);
 
-/* The parts of EDITS: [*n] owned by the caller, NULL for none. They depend on EDITS alone. */
+/* Lists the parts of EDITS [*n]; the caller frees them; NULL without edits. They depend on EDITS
+ * alone. */
 enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
                                         struct attn_edit_part **parts, size_t *n,
                                         struct attn_error *err);
 
-/* Notes those of PARTS [n] that are knockouts without a visible key; those that changed nothing
- * that was computed, one line for each list. N_RECORD: number of records counted; 0: one run. */
+/* Notes the knockouts among PARTS [n] without a visible key, and the parts that changed no computed
+ * value, one line for each list. N_RECORD: number of counted records; 0: one run. */
 void attn_edit_parts_note_hidden(struct attn_notes notes, const struct attn_edit_part *parts,
                                  size_t n, size_t n_record);
 void attn_edit_parts_note_idle(struct attn_notes notes, const struct attn_edit_part *parts,

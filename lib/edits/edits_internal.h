@@ -5,21 +5,21 @@
 #include "edits/edits.h"
 #include "edits/intervention_internal.h"
 
-/* Appends EDIT, which comes from part number PART. */
+/* Appends EDIT, produced by part number PART. */
 enum attn_status attn_edits_append(struct attn_edit_list *list, const struct attn_edit *edit,
                                    size_t part, struct attn_error *err);
 
-/* Says that edit number EDIT comes from part number PART, too. */
+/* Records that part number PART also produced edit number EDIT. */
 enum attn_status attn_edits_link(struct attn_edit_list *list, size_t edit, size_t part,
                                  struct attn_error *err);
 
-/* Parts FIRST .. END-1 of the list, which are of one option. */
+/* Parts FIRST .. END-1 of the list, all of one option. */
 struct attn_edit_range {
     size_t first, end;
 };
 
-/* Appends the edits of a range of parts. Errors have a stage: ATTN_STAGE_OPTIONS for what the model
- * or the text lacks. */
+/* Appends the edits of a range of parts. Errors have a stage: ATTN_STAGE_OPTIONS if the model or
+ * the text lacks something. */
 typedef enum attn_status attn_edit_add_fn(const struct attn_edit_scope *scope,
                                           struct attn_edit_list *list, struct attn_edit_range range,
                                           struct attn_error *err);
@@ -29,9 +29,9 @@ attn_edit_add_fn attn_edits_add_ablations, attn_edits_add_means, attn_edits_add_
 /* A place in a run. Initialize with `given`; end with attn_edit_tensor_release. */
 struct attn_edit_tensor {
     struct attn_edit_place given;
-    size_t n_row, n_head, width; /* of the tensor; n_head: 1 for sites without heads */
+    size_t n_row, n_head, width; /* sizes of the tensor; n_head is 1 for sites without heads */
     bool has_heads, is_matrix;   /* [H, T, S]; else [T, n] or [T, H, n] */
-    bool goes_on;                /* positions after the text have rows, too */
+    bool goes_on;                /* positions after the text also have rows */
     unsigned char *rows;         /* [n_row] owns; the positions that are changed; NULL: all */
 };
 
@@ -43,8 +43,8 @@ enum attn_status attn_edit_tensor_find(const struct attn_edit_scope *scope,
                                        struct attn_edit_tensor *tensor, struct attn_error *err);
 void attn_edit_tensor_release(struct attn_edit_tensor *tensor);
 
-/* Whether the arrays of PART, a patch or a steering of PLACE, have the width of the tensor, and
- * whether one head is named where that is needed. */
+/* Checks that the arrays of PART, a patch or a steering of PLACE, have the width of the tensor, and
+ * that one head is named if required. */
 enum attn_status attn_edits_check_values(const struct attn_edit_scope *scope,
                                          const struct attn_edit_part *part,
                                          const struct attn_edit_place *place,

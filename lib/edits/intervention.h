@@ -26,26 +26,26 @@ struct attn_knockout {
     const char *queries, *keys; /* positions, by number or word (request.h); in layers that attend
                                    to a source keys are those of the source */
     const char *heads;          /* as in trace/selection.h; NULL: all */
-    const char *name;           /* what messages call it; NULL: its queries */
-    char *text;                 /* owns what the others point to, of one that was parsed; or NULL */
+    const char *name;           /* its name in messages; NULL: its queries */
+    char *text;                 /* owns the texts of a parsed one; or NULL */
     const void *later[4];       /* NULL: room for fields of later versions */
 };
 
-/* Reads QUERIES>KEYS or QUERIES>KEYS@HEADS. ATTN_INVALID at the stage of options for all else.
+/* Parses QUERIES>KEYS or QUERIES>KEYS@HEADS. ATTN_INVALID at ATTN_STAGE_OPTIONS for other texts.
  * *knockout is untouched on failure. */
 ATTN_API enum attn_status attn_knockout_parse(const char *text, struct attn_knockout *knockout,
                                               struct attn_error *err);
 ATTN_API void attn_knockout_release(struct attn_knockout *knockout); /* {0} is allowed */
 
-/* What another run wrote, instead of a tensor: all of it, of one head, or at some positions.
- * Initialize with ATTN_PATCH_DEFAULT. */
+/* Replaces a tensor by that of another run: all of it, one head, or some positions. Initialize with
+ * ATTN_PATCH_DEFAULT. */
 struct attn_patch {
     struct attn_location at; /* of a site of a layer that is not derived; key/value head for k and
                                 v; head ATTN_ALL_HEADS: all */
     const char *positions;   /* by number or word (request.h); NULL: all */
     struct attn_ndarray values; /* the site of the layer, whole: as many positions as the text has,
                                    and all heads: [T, n], [T, H, n] or [H, T, S] */
-    const char *name;           /* what messages call it; NULL: its site */
+    const char *name;           /* its name in messages; NULL: its site */
     char *text;                 /* as of a knockout */
     const void *later[4];       /* NULL: room for fields of later versions */
 };
@@ -60,21 +60,21 @@ ATTN_API enum attn_status attn_patch_read(const char *text, const struct attn_mo
                                           struct attn_patch *patch, struct attn_error *err);
 ATTN_API void attn_patch_release(struct attn_patch *patch); /* {0} is allowed */
 
-/* A vector that is added to a tensor (activation addition, Turner et al. 2308.10248), or a factor
- * by which a tensor is multiplied. Initialize with ATTN_STEERING_DEFAULT. */
+/* Adds a vector to a tensor (activation addition, Turner et al. 2308.10248), or multiplies a tensor
+ * by a factor. Initialize with ATTN_STEERING_DEFAULT. */
 struct attn_steering {
     struct attn_location at; /* of a site of a layer that is not derived; key/value head for k and
                                 v; head ATTN_ALL_HEADS, if the site has no heads or all are
                                 multiplied */
-    const char *positions;   /* by number or word (request.h); NULL: all, and those that are made
-                                after the text */
-    struct attn_ndarray values; /* what is added: [n] or [1, n] at each of the positions, or [P, n],
-                                   a row for each in their order; rank 0: nothing, the tensor is
-                                   multiplied */
-    float factor;               /* by which */
-    const char *name;           /* what messages call it; NULL: its site */
-    char *text;                 /* as of a knockout */
-    const void *later[4];       /* NULL: room for fields of later versions */
+    const char
+        *positions; /* by number or word (request.h); NULL: all positions, generated ones too */
+    struct attn_ndarray
+        values; /* the addend: [n] or [1, n] at each position, or [P, n] a row for each position in
+                   order; rank 0: no addend, the tensor is multiplied */
+    float factor;         /* by which */
+    const char *name;     /* what messages call it; NULL: its site */
+    char *text;           /* as of a knockout */
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 #define ATTN_STEERING_DEFAULT ((struct attn_steering){.at = {.head = ATTN_ALL_HEADS}, .factor = 1})

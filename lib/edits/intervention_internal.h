@@ -15,32 +15,31 @@ struct attn_edit_place {
     struct attn_location at;
     const char *positions; /* or NULL */
     const char *name;      /* what messages call it */
-    const char *field;     /* what they begin with, "patches" */
+    const char *field;     /* how they begin, "patches" */
 };
 
 struct attn_edit_place attn_patch_place(const struct attn_patch *patch);
 struct attn_edit_place attn_steering_place(const struct attn_steering *steering);
 
-/* Whether it puts the same at all its positions: one vector, or a factor. */
+/* Whether it applies the same vector or factor at all its positions. */
 bool attn_steering_is_vector(const struct attn_steering *steering);
 
-/* Reads an item of a list, SITE:LAYER[.HEAD], or SITE for a tensor of the model, into PLACE, whose
- * field is set. *is_place: whether it is one, and not heads. ATTN_INVALID, without a stage. */
+/* Parses an item of a list, SITE:LAYER[.HEAD], or SITE for a tensor of the model, into PLACE, whose
+ * field is set. *is_place is false for heads. ATTN_INVALID, without a stage. */
 enum attn_status attn_edit_place_read(const char *text, struct attn_edit_place *place,
                                       bool *is_place, struct attn_error *err);
 
-/* Whether STACK can be edited in a model with CONFIG. NAME is the text that names it. ATTN_INVALID,
- * without a stage. */
+/* Checks that STACK can be edited in a model with CONFIG. NAME is the text that names it.
+ * ATTN_INVALID, without a stage. */
 enum attn_status attn_edit_stack_check(enum attn_model_stack stack,
                                        const struct attn_config *config, const char *name,
                                        struct attn_error *err);
 
-/* Turns the layer of a stack that a text names into the layer of CONFIG. ATTN_INVALID, without a
- * stage, if the stack has no such layer. */
+/* Checks the stack and the layer of PLACE in a model with CONFIG. ATTN_INVALID, without a stage. */
 enum attn_status attn_edit_place_resolve(struct attn_edit_place *place,
                                          const struct attn_config *config, struct attn_error *err);
 
-/* Whether a model with CONFIG has the layer and the head. ATTN_INVALID, without a stage. */
+/* Checks that a model with CONFIG has the layer and the head. ATTN_INVALID, without a stage. */
 enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
                                        const struct attn_config *config, struct attn_error *err);
 

@@ -1,4 +1,4 @@
-/* request_edits.h - what a request (run/request.h) changes in a run. */
+/* request_edits.h - the edits of a request (run/request.h). */
 #ifndef ATTN_EDITS_REQUEST_EDITS_H
 #define ATTN_EDITS_REQUEST_EDITS_H
 
@@ -9,7 +9,7 @@ struct attn_knockout;
 struct attn_patch;
 struct attn_steering;
 
-/* What is changed on the way, in this order. */
+/* The edits of a request, in the order in which they apply. */
 struct attn_request_edits {
     const char *ablate;            /* heads whose z becomes 0 */
     const char *ablate_pattern;    /* heads whose pattern becomes 0 */
