@@ -17,37 +17,39 @@
 /* How products are made in one session. */
 struct attn_gemm_engine {
     const struct attn_kernels *kernels;
-    bool is_jit;                    /* libxsmm has been started and may make kernels */
-    bool is_jit_bf16;               /* also for bfloat16 */
-    bool is_jit_avx512;             /* which use AVX-512 */
-    double jit_from;                /* the work at which libxsmm starts */
-    const struct attn_tiles *tiles; /* what makes products in bfloat16; NULL: jit, or the loop */
-    bool lacks_memory;              /* libxsmm, which multiplies in bfloat16, did not start for want
-                                       of memory */
+    bool is_jit;        /* libxsmm has been started and may make kernels */
+    bool is_jit_bf16;   /* also for bfloat16 */
+    bool is_jit_avx512; /* which use AVX-512 */
+    double jit_from;    /* the work at which libxsmm starts */
+    const struct attn_tiles
+        *tiles;        /* multiplies in bfloat16; NULL: the JIT kernels or the loop do */
+    bool lacks_memory; /* libxsmm, which multiplies in bfloat16, did not start for want
+                          of memory */
 };
 
-/* Chooses by HOW; AUTO starts libxsmm when WORK (multiply-adds expected) pays for its 4 to 7 ms, or
- * when what was done does, attn_gemm_engine_go_on. Starting libxsmm is process-wide: with a limit
- * below AVX-512 the first engine of the process decides what libxsmm may use. */
+/* Chooses by HOW. AUTO starts libxsmm, which takes 4 to 7 ms, if WORK (expected multiply-adds) is
+ * large enough, or later, in attn_gemm_engine_go_on, if the work done so far is. libxsmm starts
+ * once for the process: with a limit below AVX-512 the first engine decides which instructions
+ * libxsmm may use. */
 struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa limit,
                                                double work);
 
-/* The same for COMPUTE, with the processor's tiles where it multiplies in bfloat16. Where libxsmm
- * multiplies in bfloat16, and the portable loop gives other bits, WORK has no say, and an engine
- * that lacks_memory is of no use. In float32 none does: the loop gives the same bits. */
+/* The same for COMPUTE; uses the processor's tiles, if any, for bfloat16. If libxsmm multiplies in
+ * bfloat16, WORK is ignored, and an engine with lacks_memory must not be used, because the portable
+ * loop gives other bits. In float32 the loop gives the same bits and always works. */
 struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, enum attn_gemm how,
                                                    enum attn_isa limit, double work);
 
-/* WORK is what was done so far and what comes next: libxsmm starts when that pays for it. No bit in
- * float32 depends on that. */
+/* Starts libxsmm if WORK, done and expected, is large enough. Float32 results do not depend on it.
+ */
 void attn_gemm_engine_go_on(struct attn_gemm_engine *engine, double work);
 
 /* Whether attention is rounded, too, where weights are multiplied in COMPUTE: if that is bfloat16
  * and ENGINE has more for it than the portable loop, which is slower than in float32. */
 bool attn_gemm_rounds_attention(const struct attn_gemm_engine *engine, enum attn_compute compute);
 
-/* Rows of a tile of rows that a panel is multiplied by at once: 1 .. ATTN_GEMM_MOST_ROWS, best
- * those that are a multiple of STEP. */
+/* Number of rows by which a panel is multiplied at once: 1 .. ATTN_GEMM_MOST_ROWS; multiples of
+ * STEP are fastest. */
 enum { ATTN_GEMM_MOST_ROWS = 64 };
 struct attn_gemm_rows {
     size_t most, step;
@@ -74,8 +76,8 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
 void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                           float *c, size_t count);
 
-/* The same for one block of a shape that is_ahead: prefetches NEXT, laid out as A is, meanwhile. It
- * need not be readable. */
+/* The same for one block of a shape that is_ahead, while it prefetches NEXT, which has the layout
+ * of A and need not be readable. */
 void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                                 float *c, const void *next);
 
@@ -85,11 +87,12 @@ void attn_gemm_release(const struct attn_gemm_engine *engine);
 /* "jit avx512" or "portable avx2": how this engine multiplies. Borrowed, constant. */
 const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine);
 
-/* "libxsmm 1.17, cpx, amx for bfloat16": what the products of GEMM are made by, of AUTO's the large
- * ones, and for which processor. Starts libxsmm if that is it. */
+/* Describes what multiplies with GEMM (with AUTO, for large products) and for which processor:
+ * "libxsmm 1.17, cpx, amx for bfloat16". Starts libxsmm if it multiplies. */
 void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_GEMM_LIBRARY_SIZE]);
 
-/* Whether GEMM makes products in bfloat16 by the processor's tiles. Asks the system for them. */
+/* Whether GEMM multiplies in bfloat16 by the processor's tiles. Requests permission for them from
+ * the system. */
 bool attn_gemm_has_tiles(enum attn_gemm gemm, enum attn_isa limit);
 
 /* Whether libxsmm can make code here: the build may be without it, executable memory may be denied.

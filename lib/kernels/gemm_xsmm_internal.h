@@ -28,7 +28,7 @@ struct attn_xsmm attn_xsmm_start(enum attn_isa limit);
 /* "libxsmm 1.17, cpx": the name of the started engine. */
 void attn_xsmm_describe(char text[ATTN_GEMM_LIBRARY_SIZE]);
 
-/* Machine code for SHAPE, or NULL. Batches are those with a step. */
+/* Returns machine code for SHAPE, or NULL. Shapes with a step are batches. */
 void (*attn_xsmm_find(const struct attn_gemm_shape *shape))(void);
 
 /* How this code is called: for one block; for COUNT blocks; for one of a shape that is_ahead. */

@@ -1,5 +1,4 @@
-/* isa.h - which instructions the numeric code may use. Results are the same for all of them, bit
- * for bit. */
+/* isa.h - the instruction sets of the numeric code. All give the same bits. */
 #ifndef ATTN_KERNELS_ISA_H
 #define ATTN_KERNELS_ISA_H
 

@@ -74,7 +74,7 @@ static inline size_t attn_matrix_extent(const struct attn_matrix *matrix, size_t
  *     data + ((i / group)*group_stride + i % group) elements, interleaved as above.
  */
 struct attn_vector {
-    const void *data; /* borrowed; any alignment; NULL when there is none */
+    const void *data; /* borrowed; any alignment; NULL without a vector */
     enum attn_dtype dtype;
     size_t n;
     size_t group, group_stride; /* elements in a group; from one group to the next */
@@ -141,7 +141,7 @@ struct attn_norm_back {
 struct attn_activation_back {
     const float *x;
     const float *u;   /* NULL: there is no gate */
-    float *dy;        /* the gradient of y; becomes that of x */
+    float *dy;        /* the gradient of y on entry, of x on return */
     float *du;        /* where that of u goes */
     bool is_constant; /* act(x) / x is, and each factor of a gate gets half: relevance */
 };
@@ -168,8 +168,8 @@ enum attn_isa attn_isa_detect(void);
 struct attn_kernels {
     enum attn_isa isa;
 
-    /* The portable product: COUNT >= 1 blocks of depth k, one chain, from +0 or from what c holds.
-     * The reference for the JIT kernels, bit for bit. */
+    /* The portable product: one chain over COUNT >= 1 blocks of depth k, from +0 or from the values
+     * in c. The JIT kernels must give the same bits. */
     void (*gemm)(const struct attn_gemm_shape *shape, const float *a, const float *b, float *c,
                  size_t count);
 
@@ -311,8 +311,8 @@ struct attn_kernels {
     double (*divergence)(const float *x, double x_total, const float *y, double y_total, size_t n);
 };
 
-/* The functions for the best instruction set that both the processor and LIMIT allow. Never NULL.
- * Constant data; nothing to free. */
+/* Returns the functions for the best instruction set that the processor and LIMIT allow. Never
+ * NULL. Constant data; nothing to free. */
 const struct attn_kernels *attn_kernels_find(enum attn_isa limit);
 
 const char *attn_activation_name(enum attn_activation activation);

@@ -36,7 +36,7 @@ typedef float vf __attribute__((vector_size(4 * LANES)));
 typedef int32_t vi __attribute__((vector_size(4 * LANES)));      /* bits, or a mask of 0 and -1 */
 typedef uint16_t halves __attribute__((vector_size(2 * LANES))); /* 16-bit floats of any kind */
 typedef uint8_t vb __attribute__((vector_size(4 * LANES)));      /* bytes */
-typedef float quad __attribute__((vector_size(16))); /* four floats, whatever LANES is */
+typedef float quad __attribute__((vector_size(16)));             /* four floats, for any LANES */
 
 static inline vi v_splat_int(int32_t x)
 {
@@ -298,7 +298,7 @@ static inline vf v_load_bytes(const void *p)
 #endif
 }
 
-/* y [16] = those of TABLE that INDEX [16], 0 to 15, names. */
+/* y [i] = TABLE [INDEX [i]], i below 16; INDEX is 0 to 15. */
 static inline void bytes_look_up(const int8_t table[16], const int8_t index[16], int8_t y[16])
 {
 #if defined __AVX2__
@@ -323,7 +323,7 @@ static inline quad q_max(quad a, quad b)
 #endif
 }
 
-/* Waits until what v_stream has stored can be seen by others. */
+/* Waits until the stores of v_stream are visible to other threads. */
 static inline void v_drain(void)
 {
 #if defined __x86_64__
