@@ -40,7 +40,7 @@ struct attn_engines {
     const struct attn_gemm_engine *gemm; /* borrowed */
 };
 
-/* Finds those that ATTENTION [n] needs, for a feed of N_ROW positions. */
+/* Finds the engines that ATTENTION [n] needs, for a feed of N_ROW positions. */
 void attn_engines_plan(struct attn_engines *engines, const struct attn_gemm_engine *gemm,
                        const struct attn_head_shape *shape, const struct attn_attention *attention,
                        size_t n, size_t n_row);
@@ -107,7 +107,7 @@ struct attn_heads {
     struct attn_pool *pool; /* NULL: the caller's thread */
     int n_worker;
     const volatile sig_atomic_t *cancel;    /* NULL: never */
-    const struct attn_selection *selection; /* of watched heads and rows; NULL: none */
+    const struct attn_selection *selection; /* watched heads and rows; NULL: none */
     attn_site_set watched;                  /* matrix sites */
     size_t first_head;                      /* the heads are first_head .. first_head+n_head-1 */
     size_t n_head, n_kv_head;               /* fields below count from the first of them */
