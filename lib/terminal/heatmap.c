@@ -12,14 +12,14 @@
 
 enum {
     USUAL_WIDTH = 80,
-    LEAST_WIDTH = 24,   /* below, lines are longer than the terminal */
-    MARGIN = 20,        /* columns of labels and the gap after them, at most */
+    LEAST_WIDTH = 24,   /* minimum width; in a narrower terminal lines wrap */
+    MARGIN = 20,        /* maximum columns of labels and the gap after them */
     MOST_LABEL = 14,    /* columns of a label */
-    USUAL_LABEL = 9,    /* columns that labels take at least */
-    POSITION_WIDTH = 3, /* columns of a position, at least */
+    USUAL_LABEL = 9,    /* minimum columns of labels */
+    POSITION_WIDTH = 3, /* minimum columns of a position */
     PERCENT_WIDTH = 3,  /* of a cell */
     SIGNED_WIDTH = 4,   /* of a cell with a sign */
-    NUMBER_WIDTH = 6,   /* of a cell that is no percent */
+    NUMBER_WIDTH = 6,   /* columns of a cell that is not a percentage */
     TICK_STEP = 10,     /* columns between the positions above half blocks */
     MOST_RAMP = 16,     /* columns of a ramp */
     LEGEND_GAP = 2,     /* columns before a ramp */
@@ -73,8 +73,8 @@ enum attn_status attn_heatmap_end_line(struct attn_heatmap *map, struct attn_err
     return attn_color_line_write(&map->line, map->sink, err);
 }
 
-/* Bytes of the first line of TEXT, which ends before N_GAP blanks: the last such gap within WIDTH,
- * or the first. */
+/* Returns the size of the first line of TEXT, which ends before N_GAP blanks: at the last such gap
+ * within WIDTH, or at the first gap. */
 static size_t line_size(const char *text, size_t size, size_t width, size_t n_gap)
 {
     size_t found = 0;
@@ -116,7 +116,7 @@ enum attn_status attn_heatmap_end_text(struct attn_heatmap *map, size_t n_gap, s
 
 /* --- How a matrix is drawn ------------------------------------------------------------------- */
 
-/* Whether its numbers are shown in percent. */
+/* Whether the numbers of the matrix are shown in percent. */
 static bool is_share(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     return map->table ? map->table->is_share : attn_site_range(matrix->at.site) == ATTN_RANGE_SHARE;
@@ -209,7 +209,7 @@ static size_t append_name(struct attn_heatmap *map, const struct attn_token_text
     return attn_heatmap_append_token(map, text, size);
 }
 
-/* Makes the label of row or column I: its position and, if HAS_NAME, its text, or the text alone.
+/* Writes the label of row or column I: its position and, if HAS_NAME, its text, or the text alone.
  * Returns its columns. */
 static size_t make_label(struct attn_heatmap *map, const struct attn_figure_axis *axis, size_t i,
                          bool has_name)
@@ -289,7 +289,7 @@ struct sheet {
                               table */
     size_t label_width;    /* and flush left: texts of rows; or 0 */
     size_t cell_width;
-    size_t first_apart, apart_width; /* of a table: the columns from here on, which stand apart */
+    size_t first_apart, apart_width; /* of a table: columns from here on are set apart */
     bool has_numbers;
 };
 
@@ -375,7 +375,7 @@ static void put_edge(struct attn_heatmap *map, const struct sheet *sheet, size_t
 
 /* --- Numbers --------------------------------------------------------------------------------- */
 
-/* A cell as text, which is not terminated. Returns its length. */
+/* Formats a cell as text, not terminated. Returns its length. */
 static size_t write_cell(const struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                          enum attn_cell_kind kind, double value, char text[ATTN_FIXED_TEXT_SIZE])
 {
@@ -406,7 +406,7 @@ static const char *shade(const struct attn_heatmap *map, int step)
     return map->picture->is_plain ? plain[step] : shades[step];
 }
 
-/* Makes the label of a cell with a text, "The", without colours "The(13)". Returns its columns. */
+/* Writes the label of a cell with a text, "The", without colours "The(13)". Returns its columns. */
 static size_t make_cell_label(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                               size_t i, float value)
 {
@@ -485,8 +485,8 @@ static enum attn_status draw_columns(struct attn_heatmap *map, struct sheet *she
 
 /* --- Half blocks ----------------------------------------------------------------------------- */
 
-/* Signed numbers have the shade of their size. Numbers below a hundredth of the largest are blank.
- */
+/* Draws signed numbers by the shade of their magnitude. Numbers below a hundredth of the largest
+ * are blank. */
 const char *attn_heatmap_shade(const struct attn_heatmap *map,
                                const struct attn_heatmap_colors *colors, double place)
 {
@@ -521,7 +521,7 @@ void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap
         attn_color_line_string(&map->line, upper.kind == ATTN_CELL_HIDDEN ? "-" : " ");
         return;
     }
-    if (is_colored && map->picture->is_plain) { /* both halves have the larger one's colour */
+    if (is_colored && map->picture->is_plain) { /* both halves get the colour of the larger value */
         paint.ground = ink_at(colors, is_lower ? lower.place : upper.place);
     } else if (is_colored) {
         paint.text = ink_at(colors, has_upper ? upper.place : lower.place);
@@ -537,7 +537,7 @@ void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap
     attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
 }
 
-/* Half a character: a cell of MATRIX, masked below its last row. */
+/* Returns half a character: a cell of MATRIX, or a masked cell below its last row. */
 static struct attn_heatmap_half half_at(const struct attn_level_matrix *matrix,
                                         const struct attn_heatmap_colors *colors, size_t row,
                                         size_t column)
@@ -618,7 +618,7 @@ enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_l
     return attn_heatmap_end_text(map, 1, NULL, err);
 }
 
-/* Whether the keys need a line of their own: those of a source, which no row names. */
+/* Whether the keys need a separate line: keys of a source, which no row names. */
 static bool has_key_line(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     return attn_site_has_keys(matrix->at.site) && map->tokens[1].n > 0 &&

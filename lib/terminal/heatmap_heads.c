@@ -67,7 +67,7 @@ enum attn_status attn_heatmap_draw_head_numbers(struct attn_heatmap *map,
 
 /* --- The map --------------------------------------------------------------------------------- */
 
-/* The scale of weights: of an own map, or of greys beside hues. */
+/* Returns the scale of weights: the user's colour map, or greys beside hues. */
 static struct attn_heatmap_colors colors_of(const struct attn_head_map *heads)
 {
     const struct attn_level_matrix matrix = {.at.site = ATTN_SITE_PATTERN, .most = 1};
@@ -131,7 +131,7 @@ void attn_head_map_plan(struct attn_head_map *heads, struct attn_heatmap *map,
     *heads = best;
 }
 
-/* The kind of a head, or NULL, and its weight. */
+/* Returns the kind of a head, or NULL, and its weight. */
 static const struct attn_head_kind *kind_of(const struct attn_head_map *heads,
                                             const struct attn_location *at, double *weight)
 {
@@ -144,7 +144,7 @@ static const struct attn_head_kind *kind_of(const struct attn_head_map *heads,
     return attn_head_kind_of(values, weight);
 }
 
-/* The ground of a head: its hue, or a map of the user's. */
+/* Returns the background of a head: its hue, or a colour of the user's map. */
 static struct attn_paint paint_of(const struct attn_head_map *heads,
                                   const struct attn_heatmap_colors *colors,
                                   const struct attn_head_kind *kind, double weight)
@@ -158,7 +158,7 @@ static struct attn_paint paint_of(const struct attn_head_map *heads,
                              depth);
 }
 
-/* The cell of a head: its letter, and where a column is left its shade. */
+/* Writes the cell of a head: its letter, and its shade if there is a column for it. */
 static void put_head(const struct attn_head_map *heads, const struct attn_heatmap_colors *colors,
                      const struct attn_location *at)
 {
@@ -182,7 +182,7 @@ static void put_head(const struct attn_head_map *heads, const struct attn_heatma
     attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
 }
 
-/* A line of the heads FIRST and on of the row LAYER. Returns its columns. */
+/* Writes a line of the heads from FIRST on in the row LAYER. Returns its columns. */
 static size_t put_layer(const struct attn_head_map *heads, const struct attn_heatmap_colors *colors,
                         size_t layer, size_t first)
 {

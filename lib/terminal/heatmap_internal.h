@@ -35,19 +35,19 @@ struct attn_heatmap {
     const struct attn_figure_grid *table; /* borrowed */
     const struct attn_picture_options *picture;
     struct attn_sink *sink;            /* borrowed */
-    struct attn_token_texts tokens[2]; /* of the run, and of its source */
+    struct attn_token_texts tokens[2]; /* tokens of the run, and of its source */
     struct attn_color_line line;
     struct attn_buffer label; /* the next part of the line; empty between calls */
     size_t width;             /* columns */
-    size_t most_number_rows;  /* a matrix of more rows has no numbers */
+    size_t most_number_rows;  /* matrices with more rows are drawn without numbers */
 };
 
-/* WRITER gives labels and the options of pictures. */
+/* WRITER has the labels and the options of pictures. */
 enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer *writer,
                                    struct attn_sink *sink, struct attn_error *err);
 void attn_heatmap_release(struct attn_heatmap *map);
 
-/* Columns that attn_heatmap_draw can draw; matrices of more are pooled. */
+/* Maximum number of columns that attn_heatmap_draw draws; larger matrices are pooled. */
 size_t attn_heatmap_most_columns(const struct attn_writer *writer);
 
 /* Writes the line above a matrix, or appends its words to the label. */
@@ -58,7 +58,7 @@ void attn_heatmap_append_layer(struct attn_heatmap *map, const struct attn_locat
 enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err);
 
-/* Draws header and rows, and for pooled matrices a note. */
+/* Draws header and rows, and a note if the matrix is pooled. */
 enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err);
 
@@ -66,7 +66,7 @@ enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_l
 bool attn_heatmap_has_numbers(const struct attn_heatmap *map,
                               const struct attn_level_matrix *matrix);
 
-/* Lines that attn_heatmap_draw takes. */
+/* Number of lines that attn_heatmap_draw writes. */
 size_t attn_heatmap_n_line(struct attn_heatmap *map, const struct attn_level_matrix *matrix);
 
 /* Whether all matrices of LEVELS have a column for each patch of the picture, and it fits the width
@@ -120,7 +120,7 @@ struct attn_heatmap_colors {
 struct attn_heatmap_colors attn_heatmap_colors(const struct attn_heatmap *map,
                                                const struct attn_level_matrix *matrix);
 
-/* A number on the colour of VALUE. */
+/* Writes a number on the colour of VALUE. */
 struct attn_paint attn_heatmap_paint(const struct attn_heatmap_colors *colors, double value,
                                      enum attn_color_depth depth);
 
@@ -131,11 +131,12 @@ struct attn_heatmap_half {
     double place; /* 0..1, of a value */
 };
 
-/* Appends the character of both: without colours, or without half blocks, that of the larger. */
+/* Appends one character for both halves; without colours or half blocks, the character of the
+ * larger value. */
 void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap_colors *colors,
                              struct attn_heatmap_half upper, struct attn_heatmap_half lower);
 
-/* The shade of a number that has no colour. */
+/* Returns the shade of a number, for output without colours. */
 const char *attn_heatmap_shade(const struct attn_heatmap *map,
                                const struct attn_heatmap_colors *colors, double place);
 
@@ -145,7 +146,7 @@ enum attn_status attn_heatmap_end_legend(struct attn_heatmap *map,
                                          const struct attn_heatmap_colors *colors, size_t *n_line,
                                          struct attn_error *err);
 
-/* All positions of a run, or of its source, as attn_heatmap_draw_items takes them. */
+/* Returns the axis of all positions of a run, or of its source, for attn_heatmap_draw_items. */
 static inline struct attn_figure_axis attn_heatmap_axis(const struct attn_token_texts *tokens)
 {
     return (struct attn_figure_axis){.n = tokens->n, .texts = tokens};
@@ -169,14 +170,14 @@ struct attn_head_columns {
     size_t left;       /* of "layer 1 " */
     size_t pitch;      /* from one head to the next */
     size_t indent;     /* of a number of one digit */
-    size_t n;          /* heads beside each other; the others go below */
+    size_t n;          /* heads per line; the others wrap to lines below */
     size_t n_beside;   /* layers beside each other */
     size_t width;      /* of a layer */
-    size_t gap;        /* between two layers that are beside each other */
-    size_t n_together; /* heads that share keys and values, before a blank; 0: no blanks */
+    size_t gap;        /* columns between two layers on one line */
+    size_t n_together; /* heads that share keys and values, followed by a blank; 0: no blanks */
 };
 
-/* The column of HEAD, counted from the first of its line. */
+/* Returns the column of HEAD, counted from the first head of its line. */
 static inline size_t attn_head_column(const struct attn_head_columns *columns, size_t head)
 {
     return columns->left + head * columns->pitch +
@@ -218,9 +219,9 @@ struct attn_thumbnails {
     size_t *shown;           /* [n_shown] owns: layers that have heads */
     size_t n_shown;
     size_t largest; /* rows or columns of the largest matrix */
-    size_t side;    /* cells of a thumbnail, at most */
+    size_t side;    /* maximum number of cells of a thumbnail */
     struct attn_head_columns columns;
-    size_t n_line;                     /* that they take, with the header and the legend */
+    size_t n_line;                     /* lines of the thumbnails, with header and legend */
     struct attn_thumbnail_cell *cells; /* [n_down, n_across, side, side] owns */
 };
 
@@ -230,7 +231,7 @@ enum attn_status attn_thumbnails_plan(struct attn_thumbnails *thumbnails, struct
                                       const struct attn_levels *levels, enum attn_site site,
                                       size_t most_lines, struct attn_error *err);
 
-/* Takes an event, if it is of their site. */
+/* Takes an event of their site, and ignores others. */
 void attn_thumbnails_take(struct attn_thumbnails *thumbnails, const struct attn_trace_event *event,
                           const struct attn_place *place);
 

@@ -17,7 +17,7 @@ enum {
 
 /* The sum of a cell's rows. */
 struct attn_thumbnail_cell {
-    float sum; /* of each row the number farthest from 0 */
+    float sum; /* the number farthest from 0 of each row */
     uint32_t n_row;
     bool is_hidden, is_not_finite;
 };
@@ -27,7 +27,7 @@ static size_t divide_up(size_t n, size_t by)
     return n == 0 ? 0 : (n - 1) / by + 1;
 }
 
-/* The matrix of a head; NULL: it was not chosen. */
+/* Returns the matrix of a head; NULL if it is not selected. */
 static const struct attn_level_matrix *matrix_of(const struct attn_thumbnails *t, size_t down,
                                                  size_t across)
 {
@@ -36,7 +36,7 @@ static const struct attn_level_matrix *matrix_of(const struct attn_thumbnails *t
     return number == SIZE_MAX ? NULL : &t->levels->items[number];
 }
 
-/* How many cells N rows or columns of MATRIX become. Its cells are square. */
+/* Returns the number of cells for N rows or columns of MATRIX. Cells are square. */
 static size_t scaled(const struct attn_thumbnails *t, const struct attn_level_matrix *matrix,
                      size_t n)
 {
@@ -73,7 +73,7 @@ static enum attn_status list(struct attn_thumbnails *t, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Lines of the heads FIRST and on of layer DOWN that stand beside each other. */
+/* Returns the lines of the heads from FIRST on of layer DOWN, which share a line. */
 static size_t block_lines(const struct attn_thumbnails *t, size_t down, size_t first)
 {
     size_t most = 0;
@@ -87,7 +87,7 @@ static size_t block_lines(const struct attn_thumbnails *t, size_t down, size_t f
     return most;
 }
 
-/* Rows of layers: those beside each other are one. */
+/* Returns the number of rows of layers; layers beside each other are one row. */
 static size_t n_layer_row(const struct attn_thumbnails *t)
 {
     return divide_up(t->n_shown, t->columns.n_beside);
@@ -132,7 +132,7 @@ static struct attn_heatmap_colors legend_colors(const struct attn_thumbnails *t)
     return attn_heatmap_colors(t->map, &t->levels->items[i]);
 }
 
-/* Takes SIDE cells a head and N_BESIDE layers beside each other, where these fit. */
+/* Tries SIDE cells per head and N_BESIDE layers beside each other. False if they do not fit. */
 static bool fits(struct attn_thumbnails *t, size_t side, size_t n_beside)
 {
     const struct attn_heatmap_colors colors = legend_colors(t);
@@ -228,9 +228,9 @@ void attn_thumbnails_release(struct attn_thumbnails *t)
 
 /* --- Taking ---------------------------------------------------------------------------------- */
 
-/* A row in one column of cells. */
+/* The numbers of a row that belong to one column of cells. */
 struct band {
-    uint32_t farthest; /* from 0, of its numbers, as order_of has it */
+    uint32_t farthest; /* its number farthest from 0, as order_of returns it */
     bool has_value;
 };
 
@@ -312,7 +312,7 @@ void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_eve
 
     if (!t->cells || event->at.site != t->site)
         return;
-    if (!t->map->writer->labels.axes) /* heads of arrays are numbered through all batches */
+    if (!t->map->writer->labels.axes) /* heads of arrays are numbered across all batches */
         at += (size_t)attn_location_block(&event->at) * t->n_across;
     if (t->numbers[at] == SIZE_MAX)
         return;
@@ -372,7 +372,7 @@ static void set_places(const struct attn_heatmap_colors *colors, struct attn_hea
             halves[i].place = attn_color_place(&colors->scale, range, (double)halves[i].value);
 }
 
-/* Line LINE of a thumbnail. Returns its columns. */
+/* Writes line LINE of a thumbnail. Returns its columns. */
 static size_t put_line(const struct attn_thumbnails *t, size_t down, size_t across, size_t line)
 {
     const struct attn_level_matrix *m = matrix_of(t, down, across);

@@ -16,7 +16,7 @@ enum {
     LABEL_WIDTH = 10, /* of a token beside or above a matrix */
     MOST_DIGITS = 4,  /* of a number, after the point */
     LEAST_DIGITS = 2,
-    LEAST_COLUMNS = 4, /* that are left out only where so few digits do not fit either */
+    LEAST_COLUMNS = 4, /* fewer are shown only if LEAST_DIGITS do not fit either */
     TOKEN_COLUMN = 1,  /* the second column of a matrix, flush left */
 };
 
@@ -270,7 +270,7 @@ static enum attn_status fill(struct attn_panel_table *t, const struct attn_text_
     return attn_text_table_measure(&t->table, err);
 }
 
-/* N columns less MORE, an even number, at least LEAST. */
+/* Returns N columns minus MORE, an even number, at least LEAST. */
 static size_t fewer(size_t n, size_t least, size_t more)
 {
     const size_t left = (n - (more > 0 ? more : 1)) / 2 * 2;

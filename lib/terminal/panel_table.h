@@ -26,7 +26,7 @@
 
 /* --- What is kept ----------------------------------------------------------------------------- */
 
-/* N things of which n_shown are shown, `half` of these from the beginning. */
+/* N rows or columns, n_shown of which are shown, `half` of these from the beginning. */
 struct window {
     size_t n, n_shown, half;
 };
@@ -41,7 +41,7 @@ static inline bool is_shortened(struct window w)
     return w.n_shown < w.n;
 }
 
-/* Where thing I is shown, or SIZE_MAX. */
+/* Returns the place of item I among those shown, or SIZE_MAX. */
 static inline size_t window_place(struct window w, size_t i)
 {
     size_t n_hidden = w.n - w.n_shown;
@@ -51,13 +51,13 @@ static inline size_t window_place(struct window w, size_t i)
     return i < w.half + n_hidden ? SIZE_MAX : i - n_hidden;
 }
 
-/* Which thing is shown at PLACE. */
+/* Returns the item that is shown at PLACE. */
 static inline size_t window_thing(struct window w, size_t place)
 {
     return place < w.half ? place : place + (w.n - w.n_shown);
 }
 
-/* Whether the gap comes just before PLACE. */
+/* Whether the gap is directly before PLACE. */
 static inline bool has_gap(struct window w, size_t place)
 {
     return is_shortened(w) && place == w.half;
@@ -65,11 +65,11 @@ static inline bool has_gap(struct window w, size_t place)
 
 /* How many are shown. */
 struct attn_text_limits {
-    size_t positions;  /* rows, and columns that are keys */
+    size_t positions;  /* rows, and columns of keys */
     size_t components; /* of vectors */
 };
 
-/* 16 and 8, or without limits when IS_FULL. */
+/* Returns 16 and 8, or no limits if IS_FULL. */
 struct attn_text_limits attn_text_limits(bool is_full);
 
 /* A head of a site in one layer. */
@@ -86,18 +86,18 @@ struct attn_text_panels {
     size_t n, capacity;
 };
 
-/* The panel of the event's head, without cells. */
+/* Returns the panel of the event's head, without cells. */
 struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
                                           const struct attn_place *place,
                                           const struct attn_text_limits *limits);
 
-/* Keeps those cells of the event that SHAPE, its panel, shows. */
+/* Keeps the cells of the event that SHAPE, its panel, shows. */
 enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,
                                        const struct attn_text_panel *shape,
                                        const struct attn_trace_event *event,
                                        const struct attn_place *place, struct attn_error *err);
 
-/* The panel of a head, or NULL. */
+/* Returns the panel of a head, or NULL. */
 const struct attn_text_panel *attn_text_panels_find(const struct attn_text_panels *panels,
                                                     const struct attn_location *at);
 
@@ -114,7 +114,7 @@ struct attn_panel_table {
     struct attn_token_texts tokens[2]; /* of the run, and of its source */
     struct attn_text_table table;
     struct attn_buffer label; /* scratch */
-    struct window columns;    /* that are shown, of those that the panel keeps */
+    struct window columns;    /* shown rows or columns, among those that the panel keeps */
     int digits;               /* after the point */
 };
 
@@ -129,7 +129,7 @@ enum attn_status attn_panel_table_write(struct attn_panel_table *t,
                                         const struct attn_text_panel *panel, size_t most_columns,
                                         struct attn_sink *sink, struct attn_error *err);
 
-/* Adds a row of "..." to the table that is being made. */
+/* Adds a row of "..." to the table. */
 void attn_panel_table_add_gap(struct attn_panel_table *t);
 
 #endif

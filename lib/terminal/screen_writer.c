@@ -27,7 +27,7 @@
 enum {
     MOST_LINES = 60,
     MOST_TOKEN_LINES = 4,
-    MOST_ROWS = 16,       /* of numbers, and of context vectors */
+    MOST_ROWS = 16,       /* rows of numbers, and of context vectors */
     MOST_HALF_LINES = 24, /* of half blocks: 48 rows */
     LEAST_HALF_LINES = 5,
     LEAST_VECTOR_LINES = 5, /* two at each end, and "..." */
@@ -41,7 +41,7 @@ struct screen_writer {
     struct attn_panel_table table;
     struct attn_levels *levels; /* owns; patterns */
     struct attn_thumbnails thumbnails;
-    struct attn_head_map heads; /* where thumbnails have no room */
+    struct attn_head_map heads; /* drawn if thumbnails do not fit */
     struct attn_measure_group measures;
     struct attn_text_limits limits;
     struct attn_text_panels *vectors; /* [n_layer] owns; z */
@@ -77,7 +77,7 @@ static bool has_sinks(const struct screen_writer *w)
     return (dims->sites & ATTN_SITE_BIT(ATTN_SITE_SINK)) != 0;
 }
 
-/* The weight on the sinks of a head, or of all; 0 before the run. */
+/* Returns the weight on the sinks of a head, or of all heads; 0 before the run. */
 static double find_sink(const struct screen_writer *w, const struct attn_location *at)
 {
     return w->measures.n == 0 ? 0 : attn_measure_group_find(&w->measures, ATTN_MEASURE_SINK, at);
@@ -252,7 +252,7 @@ static void share(struct screen_writer *w, size_t n_head, size_t left)
     w->limits.components = w->map.width / LEAST_COMPONENT;
 }
 
-/* How large everything is: thumbnails first, then the matrix, tokens, and context vectors. */
+/* Plans all sizes: thumbnails first, then the matrix, tokens, and context vectors. */
 static enum attn_status plan(struct screen_writer *w, struct attn_error *err)
 {
     const size_t n_head = has_all_heads(w) ? w->levels->n : 1, n_position = w->base.n_position;
@@ -315,8 +315,8 @@ static enum attn_status event_screen(struct attn_writer *writer,
         return attn_text_panels_keep(&w->vectors[attn_location_block(&event->at)], &shape, event,
                                      place, err);
     }
-    if (event->at.site == ATTN_SITE_PATTERN) { /* far or sink is last, and reads all keys: on all
-                                               threads */
+    if (event->at.site ==
+        ATTN_SITE_PATTERN) { /* the last measure, far or sink, reads all keys: on all threads */
         attn_measurements_add(w->measures.items, w->measures.n - 1, event);
         attn_measurement_add(w->measures.items[w->measures.n - 1], event, NULL);
     }
