@@ -668,7 +668,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
                   : args->parts == ATTN_ABLATE_HEADS   ? OF_HEADS
                   : args->parts == ATTN_ABLATE_NEURONS ? OF_NEURONS
                                                        : OF_LAYERS];
-    view->asked = find_words(args);
+    view->asked = drawn->table ? find_words(args) : NULL;
     if (!args->is_cumulative)
         return;
     view->figure = ATTN_FIGURE_CURVE;

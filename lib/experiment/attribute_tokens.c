@@ -808,7 +808,7 @@ static void name_baseline(const struct attn_attribute_args *args, const struct a
                                                        [ATTN_BASELINE_PAD] = "padding",
                                                        [ATTN_BASELINE_GREY] = "grey"};
     const struct attn_input *given = &args->given;
-    const struct attn_table *about = table ? attn_table_about(table) : NULL;
+    const struct attn_table *about = attn_table_about(table);
     const size_t column = about ? attn_table_find(about, "baseline") : SIZE_MAX;
     const struct attn_cell cell = column < SIZE_MAX ? attn_table_cell(about, 0, column)
                                                     : attn_cell_string(baselines[args->baseline]);
@@ -824,25 +824,22 @@ static void name_baseline(const struct attn_attribute_args *args, const struct a
             snprintf(words, ATTN_VIEW_WORDS_SIZE, "%s", kinds[i]);
 }
 
-/* Whether TABLE, which may be NULL, is about a picture: then it has [CLS] and patches without ids.
- */
+/* Whether TABLE is about a picture: then it has [CLS] and patches without ids. */
 static bool is_of_patches(const struct attn_table *table)
 {
-    return table && attn_table_n_row(table) > 0 &&
+    return attn_table_n_row(table) > 0 &&
            attn_table_cell(table, 0, attn_table_find_role(table, ATTN_ROLE_ID)).type ==
                ATTN_VALUE_MISSING &&
            attn_table_cell(table, 0, attn_table_find_role(table, ATTN_ROLE_TOKEN)).type !=
                ATTN_VALUE_MISSING;
 }
 
-/* Whether TABLE, which may be NULL, begins with a token of a source. */
+/* Whether TABLE begins with a token of a source. */
 static bool has_source(const struct attn_table *table)
 {
-    struct attn_cell part;
+    const struct attn_cell part =
+        attn_table_cell(table, 0, attn_table_find_role(table, ATTN_ROLE_PART));
 
-    if (!table)
-        return false;
-    part = attn_table_cell(table, 0, attn_table_find_role(table, ATTN_ROLE_PART));
     return attn_cell_word(&part, "source") == 0;
 }
 
@@ -859,10 +856,15 @@ static void draw(const void *given, struct attn_drawn *drawn)
     const struct attn_attribute_args *args = given;
     const bool is_relevance =
         args->method == ATTN_ATTRIBUTE_RELEVANCE || args->method == ATTN_ATTRIBUTE_RELEVANCE_NORM;
-    const bool is_of_source = args->n_target > 0 && has_source(drawn->table);
     struct attn_table_view *view = &drawn->picture->view;
     char baseline[ATTN_VIEW_WORDS_SIZE] = "";
+    bool is_of_source;
 
+    if (args->study) /* items may differ in their tokens */
+        view->figure = ATTN_FIGURE_BARS;
+    if (!drawn->table)
+        return;
+    is_of_source = args->n_target > 0 && has_source(drawn->table);
     if (args->method == ATTN_ATTRIBUTE_IG)
         name_baseline(args, drawn->table, baseline);
     attn_drawn_ask(drawn, "of each %s%s (%s%.*s)",
@@ -874,8 +876,6 @@ static void draw(const void *given, struct attn_drawn *drawn)
     view->quantity = args->method == ATTN_ATTRIBUTE_SALIENCY ? "length of the gradient of @"
                      : is_relevance                          ? "relevance for @"
                                                              : "part of @";
-    if (args->study) /* items may differ in their tokens */
-        view->figure = ATTN_FIGURE_BARS;
     if (args->n_target == 0)
         return;
     view->only = is_of_source ? "source" : NULL;

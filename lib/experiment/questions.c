@@ -58,6 +58,7 @@ enum attn_status attn_question_picture(const struct attn_question_asked *asked,
                                        const struct attn_table *table,
                                        struct attn_table_picture *picture, struct attn_error *err)
 {
+    const struct attn_experiment *experiment;
     const struct question *found;
     union args read = {.ablate = {.size = 0}};
     size_t size;
@@ -75,8 +76,11 @@ enum attn_status attn_question_picture(const struct attn_question_asked *asked,
         ATTN_TRY(
             attn_error_at(attn_options_read(asked->args, &read, err), ATTN_STAGE_OPTIONS, err));
     }
+    experiment = found->experiment ? found->experiment : found->choose(&read);
+    if (table && experiment->check)
+        ATTN_TRY(attn_error_at(experiment->check(&read, err), ATTN_STAGE_OPTIONS, err));
     attn_experiment_draw(
-        found->experiment ? found->experiment : found->choose(&read), &read,
+        experiment, &read,
         &(struct attn_drawn){
             .host = asked->host, .request = asked->request, .table = table, .picture = picture});
     return ATTN_OK;

@@ -30,9 +30,10 @@ struct attn_question_asked {
  * mean, and how many columns name a group. The sum of a study (study/study.h) has the numbers for
  * that. `run`, `other_run`, `lens`, `patterns`, `is_clustered` and a text that is set stay.
  *
- * TABLE may be NULL before it is there; the view then has the kind of figure, and no columns of a
- * table. Its `rows` are 0 if such a table has no picture. PICTURE borrows from ASKED, and from
- * itself: copies of it are valid as long as it is. ATTN_INVALID for an unknown question.
+ * TABLE may be NULL before it is there; the view then has the kind of figure, but no words and no
+ * columns of a table. Its `rows` are 0 if such a table has no picture. PICTURE borrows from ASKED,
+ * and from itself: copies of it are valid as long as it is. ATTN_INVALID for an unknown question,
+ * and with a TABLE for arguments that the question refuses.
  */
 ATTN_API enum attn_status attn_question_picture(const struct attn_question_asked *asked,
                                                 const struct attn_table *table,

@@ -141,13 +141,13 @@ struct attn_writer_ops {
     enum attn_status (*draw)(const struct attn_shapes *shapes, struct attn_sink *sink,
                              size_t *n_unknown, struct attn_error *err);
 
-    /* Writes TABLE, drawn according to GRID, in the form of the format. NULL: a figure of it. */
+    /* Writes TABLE, drawn as DRAWN says, in the form of the format. NULL: a figure of it. */
     enum attn_status (*draw_table)(const struct attn_table *table,
                                    const struct attn_table_picture *drawn,
                                    const struct attn_picture_options *picture,
                                    struct attn_sink *sink, struct attn_error *err);
 
-    /* Writes the numbers of a table, laid out as GRID, as text; or NULL. */
+    /* Writes the numbers of a table, in the rows and columns of GRID, as text; or NULL. */
     enum attn_status (*draw_grid)(const struct attn_figure_grid *grid,
                                   const struct attn_picture_options *picture,
                                   struct attn_sink *sink, struct attn_error *err);

@@ -211,6 +211,7 @@ END_TEST
 
 START_TEST(null_is_named_by_experiments)
 {
+    struct attn_table_picture picture = {.n_label = 0};
     struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request request = ask();
     struct attn_ablate_sum ablated;
@@ -236,6 +237,13 @@ START_TEST(null_is_named_by_experiments)
             "comparison");
     REFUSED(attn_question_picture(NULL, NULL, NULL, &err), "asked");
     REFUSED(attn_question_picture(&(struct attn_question_asked){0}, NULL, NULL, &err), "question");
+    REFUSED(attn_question_picture(&(struct attn_question_asked){.question = "lenses"}, NULL,
+                                  &picture, &err),
+            "'lenses'");
+    ck_assert_int_eq(attn_question_picture(&(struct attn_question_asked){.question = "lens"}, NULL,
+                                           &picture, NULL),
+                     ATTN_OK);
+    ck_assert_uint_eq(picture.view.rows, ATTN_ROLE_LAYER);
     REFUSED(
         attn_question_picture(&(struct attn_question_asked){.question = "lens"}, NULL, NULL, &err),
         "picture");
