@@ -28,8 +28,8 @@ static enum attn_status check_numbers(const struct attn_attention *attention,
         !attn_is_choice(attention->algorithm, ATTN_ALGORITHM_BLOCKWISE + 1, "algorithm", err) ||
         !attn_is_choice(attention->feature, ATTN_FEATURE_EXP + 1, "feature", err))
         return ATTN_INVALID;
-    for (; param->type != ATTN_PARAM_NONE; param++)
-        if (param->type == ATTN_PARAM_COUNT && !param->is_optional &&
+    for (; param->type != ATTN_KIND_PARAM_NONE; param++)
+        if (param->type == ATTN_KIND_PARAM_COUNT && !param->is_optional &&
             *(const size_t *)((const char *)attention + param->offset) == 0)
             return attn_error_set(err, ATTN_INVALID, "%s of '%s' is 0, expected at least 1",
                                   param->name, attn_attention_kind_name(attention->kind));

@@ -55,11 +55,11 @@ enum attn_status attn_attention_check_keys(const struct attn_attention *attentio
 extern const enum attn_attention_kind attn_attention_kind_order[ATTN_N_ATTENTION_KIND];
 
 enum attn_kind_param_type {
-    ATTN_PARAM_NONE,    /* ends the list */
-    ATTN_PARAM_COUNT,   /* size_t, >= 1 */
-    ATTN_PARAM_SEED,    /* uint64_t */
-    ATTN_PARAM_FEATURE, /* enum attn_feature, by its name */
-    ATTN_PARAM_RAW,     /* bool: the word "raw" */
+    ATTN_KIND_PARAM_NONE,    /* ends the list */
+    ATTN_KIND_PARAM_COUNT,   /* size_t, >= 1 */
+    ATTN_KIND_PARAM_SEED,    /* uint64_t */
+    ATTN_KIND_PARAM_FEATURE, /* enum attn_feature, by its name */
+    ATTN_KIND_PARAM_RAW,     /* bool: the word "raw" */
 };
 
 /* A part of the text between colons. */

@@ -39,7 +39,7 @@ size_t attn_kind_width(const struct attn_attention *attention)
 {
     const struct attn_kind_param *param = attn_kind_find(attention)->params;
 
-    return param->type == ATTN_PARAM_COUNT
+    return param->type == ATTN_KIND_PARAM_COUNT
                ? *(const size_t *)(const void *)((const char *)attention + param->offset)
                : SIZE_MAX;
 }
@@ -72,7 +72,8 @@ static enum attn_status report_number(const struct kind_reading *reading,
 {
     return attn_error_set(err, ATTN_INVALID, "%s of '%s' is '%s', expected a whole number from %d",
                           param->name, attn_quote_string(reading->text).text,
-                          attn_quote(reading->field, size).text, param->type == ATTN_PARAM_COUNT);
+                          attn_quote(reading->field, size).text,
+                          param->type == ATTN_KIND_PARAM_COUNT);
 }
 
 /* Takes the first field for PARAM if it is one: words that it is not are left for the next. */
@@ -86,27 +87,27 @@ static enum attn_status read_param(struct kind_reading *reading,
     bool is_taken = true;
 
     switch (param->type) {
-    case ATTN_PARAM_COUNT:
+    case ATTN_KIND_PARAM_COUNT:
         if (!attn_parse_uint(field, size, &number) || number < 1 || number > SIZE_MAX)
             return report_number(reading, param, size, err);
         *(size_t *)place = (size_t)number;
         break;
-    case ATTN_PARAM_SEED:
+    case ATTN_KIND_PARAM_SEED:
         if (!attn_parse_uint(field, size, &number))
             return report_number(reading, param, size, err);
         *(uint64_t *)place = number;
         break;
-    case ATTN_PARAM_FEATURE:
+    case ATTN_KIND_PARAM_FEATURE:
         while (number < N_FEATURE &&
                (strlen(features[number]) != size || memcmp(field, features[number], size) != 0))
             number++;
         is_taken = number < N_FEATURE;
         *(enum attn_feature *)place = is_taken ? (enum attn_feature)number : ATTN_FEATURE_ELU;
         break;
-    case ATTN_PARAM_RAW:
+    case ATTN_KIND_PARAM_RAW:
         *(bool *)place = is_taken = size == 3 && memcmp(field, "raw", 3) == 0;
         break;
-    case ATTN_PARAM_NONE:
+    case ATTN_KIND_PARAM_NONE:
         break;
     }
     if (is_taken)
@@ -117,15 +118,15 @@ static enum attn_status read_param(struct kind_reading *reading,
 static enum attn_status read_params(struct kind_reading *reading, struct attn_error *err)
 {
     static const size_t sizes[] = {
-        [ATTN_PARAM_COUNT] = sizeof(size_t),
-        [ATTN_PARAM_SEED] = sizeof(uint64_t),
-        [ATTN_PARAM_FEATURE] = sizeof(enum attn_feature),
-        [ATTN_PARAM_RAW] = sizeof(bool),
+        [ATTN_KIND_PARAM_COUNT] = sizeof(size_t),
+        [ATTN_KIND_PARAM_SEED] = sizeof(uint64_t),
+        [ATTN_KIND_PARAM_FEATURE] = sizeof(enum attn_feature),
+        [ATTN_KIND_PARAM_RAW] = sizeof(bool),
     };
     const struct attn_kind_param *param = attn_kind_find(&reading->result)->params;
     const char *written = rows[reading->result.kind].written;
 
-    for (; param->type != ATTN_PARAM_NONE; param++) {
+    for (; param->type != ATTN_KIND_PARAM_NONE; param++) {
         /* As it is when the text does not have it. */
         memset((char *)&reading->result + param->offset, 0, sizes[param->type]);
         if (!reading->field && param->is_optional)
@@ -182,17 +183,17 @@ size_t attn_attention_text(const struct attn_attention *attention,
         return 0;
     param = attn_kind_find(attention)->params;
     attn_fixed_text_append(text, ATTN_ATTENTION_TEXT_SIZE, &used, "%s", rows[attention->kind].name);
-    for (; param->type != ATTN_PARAM_NONE; param++) {
+    for (; param->type != ATTN_KIND_PARAM_NONE; param++) {
         const void *place = (const char *)attention + param->offset;
         char value[32] = "";
 
-        if (param->type == ATTN_PARAM_COUNT && *(const size_t *)place > 0)
+        if (param->type == ATTN_KIND_PARAM_COUNT && *(const size_t *)place > 0)
             snprintf(value, sizeof value, ":%zu", *(const size_t *)place);
-        else if (param->type == ATTN_PARAM_SEED)
+        else if (param->type == ATTN_KIND_PARAM_SEED)
             snprintf(value, sizeof value, ":%llu", (unsigned long long)*(const uint64_t *)place);
-        else if (param->type == ATTN_PARAM_FEATURE)
+        else if (param->type == ATTN_KIND_PARAM_FEATURE)
             snprintf(value, sizeof value, ":%s", features[*(const enum attn_feature *)place]);
-        else if (param->type == ATTN_PARAM_RAW && *(const bool *)place)
+        else if (param->type == ATTN_KIND_PARAM_RAW && *(const bool *)place)
             snprintf(value, sizeof value, ":raw");
         attn_fixed_text_append(text, ATTN_ATTENTION_TEXT_SIZE, &used, "%s", value);
     }

@@ -19,8 +19,8 @@
 
 const struct attn_kind attn_kind_linear = {
     .summary = "all keys, by phi(q) . phi(k) instead of a softmax",
-    .params = {{ATTN_PARAM_FEATURE, "feature", offsetof(struct attn_attention, feature), true},
-               {ATTN_PARAM_RAW, "raw", offsetof(struct attn_attention, is_raw), true}},
+    .params = {{ATTN_KIND_PARAM_FEATURE, "feature", offsetof(struct attn_attention, feature), true},
+               {ATTN_KIND_PARAM_RAW, "raw", offsetof(struct attn_attention, is_raw), true}},
     .pattern = ATTN_GIVES_ON_DEMAND,
     .no_matrix = "it adds keys up once, for all queries alike",
     .no_dropout = "it computes no weights that could be dropped",

@@ -10,8 +10,8 @@
 
 const struct attn_kind attn_kind_lowrank = {
     .summary = "R random mixtures of all keys",
-    .params = {{ATTN_PARAM_COUNT, "R", offsetof(struct attn_attention, count), false},
-               {ATTN_PARAM_SEED, "SEED", offsetof(struct attn_attention, seed), true}},
+    .params = {{ATTN_KIND_PARAM_COUNT, "R", offsetof(struct attn_attention, count), false},
+               {ATTN_KIND_PARAM_SEED, "SEED", offsetof(struct attn_attention, seed), true}},
     .pattern_lowrank = ATTN_GIVES_DIRECTLY,
     .no_causal = "each of its keys is a mixture of all keys, those after the query too",
     .no_matrix = "each of its keys is a mixture of all keys",

@@ -172,8 +172,8 @@ static size_t list(const struct attn_attention *attention, const struct attn_key
 
 const struct attn_kind attn_kind_random = {
     .summary = "the query itself and K-1 others, drawn by seed, layer, head and row",
-    .params = {{ATTN_PARAM_COUNT, "K", offsetof(struct attn_attention, count), false},
-               {ATTN_PARAM_SEED, "SEED", offsetof(struct attn_attention, seed), true}},
+    .params = {{ATTN_KIND_PARAM_COUNT, "K", offsetof(struct attn_attention, count), false},
+               {ATTN_KIND_PARAM_SEED, "SEED", offsetof(struct attn_attention, seed), true}},
     .scores = ATTN_GIVES_DIRECTLY,
     .pattern = ATTN_GIVES_DIRECTLY,
     .keeps = keeps,

@@ -44,7 +44,7 @@ static struct attn_key_span block(const struct attn_attention *attention,
 #define NEAR PAIRS, .span = near, .largest = largest_near
 #define COUNT(name, field, is_optional)                                                            \
     {                                                                                              \
-        ATTN_PARAM_COUNT, name, offsetof(struct attn_attention, field), is_optional                \
+        ATTN_KIND_PARAM_COUNT, name, offsetof(struct attn_attention, field), is_optional           \
     }
 
 const struct attn_kind attn_kind_full = {
