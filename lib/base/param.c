@@ -1,0 +1,448 @@
+/* param.c - see param.h. */
+#include "base/param_internal.h"
+
+#include "base/edit_distance.h"
+#include "base/fixed_text.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_POINTS = 100000 };
+
+/* The beginning of a member of NAMED. */
+struct named {
+    const char *value;
+    char *name; /* owns; or NULL */
+};
+
+int attn_param_find_word(const char *list, const char *word, size_t size)
+{
+    for (int i = 0;; i++) {
+        const size_t n = strcspn(list, "|");
+
+        if (n == size && memcmp(list, word, n) == 0)
+            return i;
+        if (list[n] == '\0')
+            return -1;
+        list += n + 1;
+    }
+}
+
+int attn_param_n_word(const char *list)
+{
+    int n = 1;
+
+    for (; (list = strchr(list, '|')); list++)
+        n++;
+    return n;
+}
+
+/* --- Values ----------------------------------------------------------------------------------- */
+
+enum attn_status attn_param_refuse(struct attn_error *err, const char *label, const char *text,
+                                   const char *format, ...)
+{
+    char expected[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(expected, sizeof expected, format, arguments);
+    va_end(arguments);
+    return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' is '%s', expected %s", label,
+                       attn_quote_string(text).text, expected);
+}
+
+/* Hints at the word of PARAM that TEXT [size] probably means. */
+static void hint_word(const struct attn_param *param, const char *text, size_t size,
+                      struct attn_error *err)
+{
+    struct attn_typo typo = {.typed = text, .size = size};
+    char names[768], *rest = names;
+    const char *meant;
+
+    snprintf(names, sizeof names, "%s|%s", param->words, param->meant ? param->meant : "");
+    for (char *name; (name = strsep(&rest, "|"));) {
+        char *of = strchr(name, '=');
+
+        if (of) {
+            *of = '\0';
+            attn_typo_try_as(&typo, name, of + 1);
+        } else if (*name) {
+            attn_typo_try(&typo, name);
+        }
+    }
+    meant = attn_typo_meant(&typo);
+    if (meant && (strlen(meant) != size || memcmp(meant, text, size) != 0))
+        attn_error_hint(err, "did you mean '%s'?", meant);
+}
+
+static enum attn_status read_whole(const struct attn_param *param, int64_t *number,
+                                   const char *label, const char *text, struct attn_error *err)
+{
+    const int64_t most = param->most > 0 ? param->most : INT64_MAX;
+
+    if (attn_parse_int(text, strlen(text), param->least, most, number))
+        return ATTN_OK;
+    return attn_param_refuse(err, label, text, "a whole number %" PRId64 " to %" PRId64,
+                             param->least, most);
+}
+
+static enum attn_status read_real(const struct attn_param *param, double *number, const char *label,
+                                  const char *text, struct attn_error *err)
+{
+    double found;
+
+    if (attn_parse_double(text, strlen(text), &found) && found >= (double)param->least &&
+        (param->most == 0 || found < (double)param->most)) {
+        if (param->home != ATTN_PARAM_OF_CALLER)
+            *number = found;
+        return ATTN_OK;
+    }
+    if (param->most == 0)
+        return attn_param_refuse(err, label, text, "a number from %" PRId64, param->least);
+    return attn_param_refuse(err, label, text, "a number from %" PRId64 " to less than %" PRId64,
+                             param->least, param->most);
+}
+
+/* "N" or "N:SEED". */
+static enum attn_status read_seeded(const struct attn_param *param, char *home, const char *label,
+                                    const char *text, struct attn_error *err)
+{
+    const size_t size = strcspn(text, ":");
+    const char name = param->argument[0];
+    int64_t number;
+    uint64_t seed;
+
+    if (!attn_parse_int(text, size, param->least, INT32_MAX, &number) ||
+        (text[size] && !attn_parse_uint(text + size + 1, strlen(text + size + 1), &seed)))
+        return attn_param_refuse(err, label, text, "%c or %c:SEED, %c from %" PRId64, name, name,
+                                 name, param->least);
+    *(size_t *)(void *)(home + param->offset) = (size_t)number;
+    if (text[size])
+        *(uint64_t *)(void *)(home + param->second) = seed;
+    return ATTN_OK;
+}
+
+/* Writes "dla, ig, ig:N with N from 1 to 100000, attnlrp or relp". */
+static void list_methods(const char *words, char *list, size_t size)
+{
+    size_t used = 0;
+
+    for (const char *at = words; *at;) {
+        const int n = (int)strcspn(at, "|");
+        const bool is_ig = n == 2 && memcmp(at, "ig", 2) == 0, is_last = at[n] == '\0';
+
+        attn_fixed_text_append(list, size, &used, "%s%.*s",
+                               at == words         ? ""
+                               : is_last && !is_ig ? " or "
+                                                   : ", ",
+                               n, at);
+        if (is_ig)
+            attn_fixed_text_append(list, size, &used, ", %sig:N with N from 1 to %d",
+                                   is_last ? "or " : "", MOST_POINTS);
+        at += n + !is_last;
+    }
+}
+
+static void set_choice(const struct attn_param *param, char *home, int word)
+{
+    if (param->type == ATTN_PARAM_SWITCH)
+        *(bool *)(home + param->offset) = word == 1;
+    else
+        *(int *)(void *)(home + param->offset) = param->values ? param->values[word] : word;
+}
+
+/* A word, and after "ig" perhaps ":N". */
+static enum attn_status read_method(const struct attn_param *param, char *home, const char *label,
+                                    const char *text, struct attn_error *err)
+{
+    const size_t size = strcspn(text, ":");
+    const bool is_ig = size == 2 && memcmp(text, "ig", 2) == 0;
+    const int word = attn_param_find_word(param->words, text, size);
+    int64_t n_point = 0;
+    char list[256];
+
+    if (word >= 0 &&
+        (text[size] == '\0' || (is_ig && attn_parse_int(text + size + 1, strlen(text + size + 1), 1,
+                                                        MOST_POINTS, &n_point)))) {
+        set_choice(param, home, word);
+        *(size_t *)(void *)(home + param->second) = (size_t)n_point;
+        return ATTN_OK;
+    }
+    list_methods(param->words, list, sizeof list);
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "unknown %s '%s', expected %s", label,
+                attn_quote_string(text).text, list);
+    hint_word(param, text, size, err);
+    return ATTN_INVALID;
+}
+
+static enum attn_status read_word(const struct attn_param *param, char *home, const char *label,
+                                  const char *text, struct attn_error *err)
+{
+    const int word = attn_param_find_word(param->words, text, strlen(text));
+
+    if (word < 0) {
+        attn_param_refuse(err, label, text, "%s", param->words);
+        hint_word(param, text, strlen(text), err);
+        return ATTN_INVALID;
+    }
+    if (param->home != ATTN_PARAM_OF_CALLER)
+        set_choice(param, home, word);
+    return ATTN_OK;
+}
+
+static enum attn_status read_id(const struct attn_param *param, char *home, const char *label,
+                                const char *text, struct attn_error *err)
+{
+    const int32_t **place = (const int32_t **)(void *)(home + param->offset);
+    int64_t number;
+    int32_t *id;
+
+    if (!attn_parse_int(text, strlen(text), 0, INT32_MAX, &number))
+        return attn_param_refuse(err, label, text, "a whole number 0 to %d", INT32_MAX);
+    ATTN_TRY(ATTN_ALLOC(id, 1, err));
+    *id = (int32_t)number;
+    *place = id;
+    return ATTN_OK;
+}
+
+/* Appends ITEM [n_item bytes], zeros after it, to the array of PARAM, whose members have SIZE
+ * bytes. */
+static enum attn_status append(const struct attn_param *param, char *home, const void *item,
+                               size_t n_item, size_t size, struct attn_error *err)
+{
+    char **items = (char **)(void *)(home + param->offset), *grown;
+    size_t *n = (size_t *)(void *)(home + param->second);
+
+    grown = attn_alloc(*n + 1, size, err);
+    if (!grown)
+        return ATTN_NO_MEMORY;
+    if (*n > 0)
+        memcpy(grown, *items, *n * size);
+    memcpy(grown + *n * size, item, n_item);
+    attn_free(*items);
+    *items = grown;
+    ++*n;
+    return ATTN_OK;
+}
+
+/* "NAME=VALUE", or "VALUE" if `argument` is "[NAME=]...". */
+static enum attn_status read_named(const struct attn_param *param, char *home, const char *label,
+                                   const char *text, struct attn_error *err)
+{
+    const char *equals = strchr(text, '=');
+    struct named item = {.value = equals ? equals + 1 : text};
+    enum attn_status status;
+
+    if ((!equals && param->argument[0] != '[') || equals == text || *item.value == '\0')
+        return attn_param_refuse(err, label, text, "%s", param->argument);
+    if (equals && !(item.name = attn_strndup(text, (size_t)(equals - text), err)))
+        return ATTN_NO_MEMORY;
+    status = append(param, home, &item, sizeof item, (size_t)param->least, err);
+    if (status != ATTN_OK)
+        attn_free(item.name);
+    return status;
+}
+
+enum attn_status attn_param_set(const struct attn_param *param, void *home, const char *label,
+                                const char *text, struct attn_error *err)
+{
+    const bool is_kept = param->home == ATTN_PARAM_OF_CALLER;
+    void *const at = (char *)home + param->offset;
+    int64_t number;
+
+    switch (param->type) {
+    case ATTN_PARAM_FLAG:
+        if (!is_kept)
+            *(bool *)at = true;
+        return ATTN_OK;
+    case ATTN_PARAM_COUNT:
+    case ATTN_PARAM_SEED:
+        ATTN_TRY(read_whole(param, &number, label, text, err));
+        if (is_kept)
+            return ATTN_OK;
+        if (param->type == ATTN_PARAM_COUNT)
+            *(size_t *)at = (size_t)number;
+        else
+            *(uint64_t *)at = (uint64_t)number;
+        return ATTN_OK;
+    case ATTN_PARAM_REAL:
+        return read_real(param, at, label, text, err);
+    case ATTN_PARAM_CHOICE:
+    case ATTN_PARAM_SWITCH:
+        return read_word(param, home, label, text, err);
+    case ATTN_PARAM_METHOD:
+        return read_method(param, home, label, text, err);
+    case ATTN_PARAM_SEEDED:
+        return read_seeded(param, home, label, text, err);
+    case ATTN_PARAM_ID:
+        return read_id(param, home, label, text, err);
+    case ATTN_PARAM_TEXTS:
+        return append(param, home, &text, sizeof text, sizeof text, err);
+    case ATTN_PARAM_NAMED:
+        return read_named(param, home, label, text, err);
+    case ATTN_PARAM_OWN:
+        return param->read(param, home, label, text, err);
+    case ATTN_PARAM_TEXT:
+    case ATTN_PARAM_LIST:
+        if (!is_kept)
+            *(const char **)at = text;
+        break;
+    case ATTN_PARAM_INPUT:
+    case ATTN_PARAM_INPUTS:
+    case ATTN_PARAM_IMAGE:
+    case ATTN_PARAM_ARRAY:
+        break; /* the caller reads it */
+    }
+    return ATTN_OK;
+}
+
+bool attn_param_write(const struct attn_param *param, const void *home, size_t i,
+                      struct attn_buffer *out)
+{
+    const char *const *items = (const void *)((const char *)home + param->offset);
+    const size_t *n = (const void *)((const char *)home + param->second);
+    const bool is_named = param->type == ATTN_PARAM_NAMED;
+    const struct named *item;
+
+    if (i >= *n)
+        return false;
+    item = (const void *)(*items + i * (is_named ? (size_t)param->least : sizeof item->value));
+    if (is_named && item->name)
+        attn_buffer_append_format(out, "%s=", item->name);
+    attn_buffer_append_string(out, item->value);
+    return true;
+}
+
+void attn_param_release(const struct attn_param *param, void *home)
+{
+    void **const block = (void **)(void *)((char *)home + param->offset);
+    const size_t *n = (const size_t *)(void *)((char *)home + param->second);
+    char *items = param->type == ATTN_PARAM_NAMED ? *block : NULL;
+
+    if (param->home == ATTN_PARAM_OF_CALLER ||
+        (!items && param->type != ATTN_PARAM_ID && param->type != ATTN_PARAM_TEXTS))
+        return;
+    for (size_t i = 0; items && i < *n; i++)
+        attn_free(((struct named *)(void *)(items + i * (size_t)param->least))->name);
+    attn_free(*block);
+    *block = NULL;
+}
+
+/* Bytes of the field at `offset`. */
+static size_t size_of(const struct attn_param *param)
+{
+    switch (param->type) {
+    case ATTN_PARAM_FLAG:
+    case ATTN_PARAM_SWITCH:
+        return sizeof(bool);
+    case ATTN_PARAM_CHOICE:
+    case ATTN_PARAM_METHOD:
+        return sizeof(int);
+    case ATTN_PARAM_COUNT:
+    case ATTN_PARAM_SEEDED:
+        return sizeof(size_t);
+    case ATTN_PARAM_SEED:
+        return sizeof(uint64_t);
+    case ATTN_PARAM_REAL:
+        return sizeof(double);
+    case ATTN_PARAM_TEXT:
+    case ATTN_PARAM_LIST:
+    case ATTN_PARAM_ID:
+    case ATTN_PARAM_TEXTS:
+    case ATTN_PARAM_NAMED:
+    case ATTN_PARAM_INPUT: /* its text */
+    case ATTN_PARAM_INPUTS:
+    case ATTN_PARAM_IMAGE:
+    case ATTN_PARAM_ARRAY:
+        return sizeof(void *);
+    case ATTN_PARAM_OWN:
+        break;
+    }
+    return 0;
+}
+
+bool attn_param_is_set(const struct attn_param *param, const void *home, const void *defaults)
+{
+    const char *one = home, *other = defaults;
+
+    return param->home != ATTN_PARAM_OF_CALLER &&
+           memcmp(one + param->offset, other + param->offset, size_of(param)) != 0;
+}
+
+/* --- Rules ------------------------------------------------------------------------------------ */
+
+/* Copies the name at *LIST, "per|regions", into NAME and moves on. Returns whether there is one. */
+static bool next_name(const char **list, char name[ATTN_PARAM_NAME_SIZE])
+{
+    const size_t size = *list ? strcspn(*list, "|") : 0;
+
+    if (size == 0)
+        return false;
+    snprintf(name, ATTN_PARAM_NAME_SIZE, "%.*s", (int)size, *list);
+    *list += size + ((*list)[size] == '|');
+    return true;
+}
+
+/* Copies the first of LIST that is given into NAME. Returns whether there is one. */
+static bool find_given(const char *list, attn_param_given_fn is_given, void *user,
+                       char name[ATTN_PARAM_NAME_SIZE])
+{
+    while (next_name(&list, name))
+        if (is_given(user, name))
+            return true;
+    return false;
+}
+
+/* Refuses the parameter NAME by RULE, whose own words have @ for it. OTHER is what is needed, or
+ * what is given beside it. */
+static enum attn_status refuse_by(const struct attn_param_rule *rule, const char *name,
+                                  const char *other, struct attn_error *err)
+{
+    const char *at = rule->message ? strchr(rule->message, '@') : NULL;
+    const int size = (int)strcspn(name, ":");
+
+    if (at)
+        attn_refuse(err, ATTN_STAGE_OPTIONS, "%.*s`%.*s`%s", (int)(at - rule->message),
+                    rule->message, size, name, at + 1);
+    else if (rule->message)
+        attn_refuse(err, ATTN_STAGE_OPTIONS, "%s", rule->message);
+    else
+        attn_refuse(err, ATTN_STAGE_OPTIONS,
+                    rule->needs ? "`%.*s` needs `%s`" : "`%.*s` and `%s` do not go together", size,
+                    name, other);
+    if (rule->hint)
+        attn_error_hint(err, "%s", rule->hint);
+    return ATTN_INVALID;
+}
+
+enum attn_status attn_param_rules_check(const struct attn_param_rule *rules, size_t n,
+                                        enum attn_param_time time, attn_param_given_fn is_given,
+                                        void *user, struct attn_error *err)
+{
+    char name[ATTN_PARAM_NAME_SIZE], other[ATTN_PARAM_NAME_SIZE] = "";
+
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_param_rule *rule = &rules[i];
+        const char *needed = rule->needs;
+        bool is_broken = !rule->needs && !rule->excludes;
+
+        if ((rule->time != time && rule->time != ATTN_PARAM_BOTH) ||
+            !find_given(rule->given, is_given, user, name) ||
+            (rule->when && !find_given(rule->when, is_given, user, other)) ||
+            find_given(rule->unless, is_given, user, other))
+            continue;
+        if (rule->needs && !find_given(rule->needs, is_given, user, other))
+            is_broken = next_name(&needed, other);
+        else if (rule->excludes)
+            is_broken = find_given(rule->excludes, is_given, user, other);
+        if (is_broken)
+            return refuse_by(rule, name, other, err);
+    }
+    return ATTN_OK;
+}

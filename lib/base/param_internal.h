@@ -1,0 +1,32 @@
+/* param_internal.h - parameters are read and checked: what param.h leaves to the library. */
+#ifndef ATTN_BASE_PARAM_INTERNAL_H
+#define ATTN_BASE_PARAM_INTERNAL_H
+
+#include "base/buffer.h"
+#include "base/param.h"
+
+enum { ATTN_PARAM_NAME_SIZE = 32 };
+
+/* Fails with ATTN_INVALID: "'top' is 'x', expected ...". */
+enum attn_status attn_param_refuse(struct attn_error *err, const char *label, const char *text,
+                                   const char *format, ...) ATTN_PRINTF(4, 5);
+
+/* Appends text I of PARAM, TEXTS or NAMED, in HOME to OUT. Returns whether there is one. */
+bool attn_param_write(const struct attn_param *param, const void *home, size_t i,
+                      struct attn_buffer *out);
+
+/* Whether PARAM in HOME has a value other than in DEFAULTS. */
+bool attn_param_is_set(const struct attn_param *param, const void *home, const void *defaults);
+
+/* The place of WORD [size] in LIST, "sum|token", or -1. */
+int attn_param_find_word(const char *list, const char *word, size_t size);
+
+/* The number of words in LIST. */
+int attn_param_n_word(const char *list);
+
+/* Fails with ATTN_INVALID at the first of RULES [n] that is of TIME and does not hold. */
+enum attn_status attn_param_rules_check(const struct attn_param_rule *rules, size_t n,
+                                        enum attn_param_time time, attn_param_given_fn is_given,
+                                        void *user, struct attn_error *err);
+
+#endif
