@@ -113,7 +113,7 @@ static void propose_names(struct answer *answer, const struct names *names)
 static void propose_commands(const struct answer *answer)
 {
     for (size_t i = 0; i < n_command; i++)
-        propose(answer, commands[i]->name, strlen(commands[i]->name), commands[i]->summary);
+        propose(answer, commands[i]->name, strlen(commands[i]->name), command_summary(commands[i]));
 }
 
 /* Proposes values of OPTION, or arguments of a command if it has no name. */
@@ -184,14 +184,15 @@ static void propose_options(const struct answer *answer, const struct command *c
 {
     print_kind(answer, "words");
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        char name[64];
+        char name[64], help[1024];
 
         if (!walk.option.name || is_given(command, &walk.option, words, n))
             continue;
         snprintf(name, sizeof name, "--%s", walk.option.name);
-        propose(answer, name, strlen(name), walk.option.help);
+        option_help(&walk.option, help, sizeof help);
+        propose(answer, name, strlen(name), help);
         if (walk.option.letter)
-            propose(answer, (const char[]){'-', walk.option.letter}, 2, walk.option.help);
+            propose(answer, (const char[]){'-', walk.option.letter}, 2, help);
     }
 }
 

@@ -13,40 +13,21 @@
 
 struct diff_args {
     struct question_args question; /* its plain arguments are the texts */
-    const char *ids;               /* of the one text of `with` and `with_attention` */
-    const char *a_ids, *b_ids;
-    const char *with;           /* a model */
-    const char *with_attention; /* a kind */
-    double tolerance, relative; /* of archives; below 0: not given */
+    struct attn_diff_args how;
 };
 
-static const struct option diff_rows[] = {
+static const struct option text_rows[] = {
     OPTION_PLAIN("TEXT", struct diff_args, question.prompt.plain, NULL),
     OPTION_LIST("sentence", "TEXT", struct diff_args, question.prompt.plain,
                 "a text by name, once or twice"),
-    OPTION_TEXT("ids", "LIST", struct diff_args, ids,
-                "token ids instead of the one text of --with or --with-attention: 5,17,3"),
-    OPTION_TEXT("a-ids", "LIST", struct diff_args, a_ids,
-                "token ids instead of the first text: 5,17,3"),
-    OPTION_TEXT("b-ids", "LIST", struct diff_args, b_ids, "token ids instead of the second text"),
-    OPTION_TEXT("with", "MODEL", struct diff_args, with,
-                "compare one text under --model and under MODEL, which must have as many layers "
-                "and heads and make the same tokens of it: another quantization of it, for "
-                "instance"),
-    OPTION_TEXT("with-attention", "KIND", struct diff_args, with_attention,
-                "compare one text under --attention and under KIND, which is written in the same "
-                "way"),
-    OPTION_REAL("tolerance", "X", struct diff_args, tolerance,
-                "largest difference |a - b| of two dumps that counts as none; default: 1e-4"),
-    OPTION_REAL("relative-tolerance", "R", struct diff_args, relative,
-                "add R times |b|, of the second dump, to --tolerance, as allclose of numpy does; "
-                "default: 0"),
 };
 
-static const struct option_group diff_options = OPTION_GROUP("Input", diff_rows);
+static const struct option_group text_options = OPTION_GROUP("Input", text_rows);
+static const struct option_group diff_options = {.question = &attn_question_diff};
 
 static const struct option_part parts[] = {
-    {&diff_options, 0},
+    {&text_options, 0},
+    {&diff_options, offsetof(struct diff_args, how)},
     {&special_options, offsetof(struct diff_args, question.prompt)},
     {&pair_options, offsetof(struct diff_args, question.prompt)},
     {&source_options, offsetof(struct diff_args, question.prompt)},
@@ -60,30 +41,14 @@ static enum attn_status diff(struct call *call, struct attn_error *err);
 
 const struct command command_diff = {
     .name = "diff",
-    .summary = "what differs between two texts, models or attentions",
+    .question = &attn_question_diff,
     .usage = "[OPTIONS] TEXT [TEXT] | A.npz B.npz",
-    .description =
-        "Compares where the heads look in two texts, or in one text under two models or\n"
-        "two kinds of attention: total variation and Jensen-Shannon divergence of the\n"
-        "rows of each head. In a causal model, rows before the first token that differs\n"
-        "must be the same: they are compared bit for bit, and a note says how many they\n"
-        "are. For texts of different lengths the common beginning and the common end are\n"
-        "compared.\n"
-        "\n"
-        "Two arguments that end in .npz are dumps: written by attn-cli, or by numpy.savez\n"
-        "from Hugging Face or TransformerLens. They are compared array by array, and the\n"
-        "exit code is 7 when one differs by more than --tolerance: so a port can be\n"
-        "verified. Numbers of -1e30 or less are masked scores, as minus infinity is.\n"
-        "\n"
-        "The numbers say that a head looks elsewhere. They do not say that its output\n"
-        "differs, nor that the prediction does: see `attn-cli patch`.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli diff -m fable --with-attention window:4 --csv - \"The keys to the\"\n"
                 "  attn-cli diff ours.npz theirs.npz --tolerance 1e-5\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct diff_args),
-    .defaults = &(
-        const struct diff_args){.question = QUESTION_ARGS_DEFAULT, .tolerance = -1, .relative = -1},
+    .defaults = &(const struct diff_args){.question = QUESTION_ARGS_DEFAULT},
     .work = diff,
 };
 
@@ -96,21 +61,15 @@ struct other {
     int32_t *a_ids, *b_ids;
 };
 
-static enum attn_status check(const struct diff_args *args, struct attn_error *err)
+static enum attn_status check(const struct question *question, struct attn_error *err)
 {
-    const size_t n = args->question.prompt.plain.n + !!args->ids + !!args->a_ids + !!args->b_ids;
-    const bool has_with = args->with || args->with_attention;
+    const struct call *call = question->call;
+    const size_t n = question->args->prompt.plain.n + !!option_text(call, "ids") +
+                     !!option_text(call, "a-ids") + !!option_text(call, "b-ids");
+    const bool has_with = option_find_given(call, "with|with-attention") != NULL;
 
-    if (args->question.items.path && (args->ids || args->a_ids || args->b_ids))
-        return refuse(err, NULL, "--%s and --items are given, expected one of them",
-                      args->ids     ? "ids"
-                      : args->a_ids ? "a-ids"
-                                    : "b-ids");
-    if (args->ids && !has_with && !args->question.items.path)
-        return refuse(err, NULL,
-                      "--ids is one text for --with or --with-attention; --a-ids and "
-                      "--b-ids are two");
-    if (args->question.items.path)
+    ATTN_TRY(question_check(question, &attn_question_diff, err));
+    if (question->args->items.path)
         return ATTN_OK;
     if (n == 0)
         return refuse(err, EXAMPLE, "no text given");
@@ -125,18 +84,20 @@ static enum attn_status check(const struct diff_args *args, struct attn_error *e
 }
 
 /* The texts or ids of both. */
-static enum attn_status read_inputs(const struct diff_args *args, struct attn_input *a,
+static enum attn_status read_inputs(const struct question *question, struct attn_input *a,
                                     struct attn_input *b, struct other *other,
                                     struct attn_error *err)
 {
-    const struct text_list *texts = &args->question.prompt.plain;
-    const char *a_ids = args->ids ? args->ids : args->a_ids;
+    const struct text_list *texts = &question->args->prompt.plain;
+    const char *ids = option_text(question->call, "ids");
+    const char *a_ids = ids ? ids : option_text(question->call, "a-ids");
+    const char *b_ids = option_text(question->call, "b-ids");
     const size_t at = !a_ids; /* the text of B */
     const char *text_a = a_ids || texts->n == 0 ? NULL : texts->items[0];
-    const char *text_b = args->b_ids || at >= texts->n ? NULL : texts->items[at];
+    const char *text_b = b_ids || at >= texts->n ? NULL : texts->items[at];
 
     ATTN_TRY(text_or_ids_read(text_a, a_ids, a, &other->a_ids, err));
-    ATTN_TRY(text_or_ids_read(text_b, args->b_ids, b, &other->b_ids, err));
+    ATTN_TRY(text_or_ids_read(text_b, b_ids, b, &other->b_ids, err));
     if (!a->text && !a->ids)
         *a = *b;
     if (!b->text && !b->ids)
@@ -145,20 +106,20 @@ static enum attn_status read_inputs(const struct diff_args *args, struct attn_in
 }
 
 /* Opens the model and the attention of the second run, if they differ. */
-static enum attn_status open_other(const struct diff_args *args, struct other *other,
+static enum attn_status open_other(const struct question *question, struct other *other,
                                    struct attn_error *err)
 {
-    struct attention_args attention = args->question.attention;
-    struct model_args model = args->question.model;
+    struct attention_args attention = question->args->attention;
+    struct model_args model = question->args->model;
 
-    if (args->with_attention) {
-        attention.kind = args->with_attention;
+    if (option_text(question->call, "with-attention")) {
+        attention.kind = option_text(question->call, "with-attention");
         ATTN_TRY(attention_check(&attention, err));
         ATTN_TRY(attention_change(&attention, &other->changed, &other->mask, err));
         other->request.attention.change = &other->changed;
     }
-    model.name = args->with;
-    return args->with ? model_open(&model, &args->question.running, false, &other->host, err)
+    model.name = option_text(question->call, "with");
+    return model.name ? model_open(&model, &question->args->running, false, &other->host, err)
                       : ATTN_OK;
 }
 
@@ -191,17 +152,16 @@ static void note_sum(const struct attn_diff_sum *sum)
 static enum attn_status compare(struct question *question, const struct attn_study_args *study,
                                 struct attn_error *err)
 {
-    const struct diff_args *args = question->call->args;
     struct other *other = question->own;
     struct attn_diff_args how = ATTN_DIFF_ARGS_DEFAULT;
     struct attn_diff_sum sum = {0};
 
     other->request = question->request;
-    ATTN_TRY(open_other(args, other, err));
-    ATTN_TRY(read_inputs(args, &question->request.input, &other->request.input, other, err));
+    ATTN_TRY(open_other(question, other, err));
+    ATTN_TRY(read_inputs(question, &question->request.input, &other->request.input, other, err));
     ATTN_TRY(read_pairs(question, other, err));
     how.host = other->host;
-    if (!study || args->with || args->with_attention)
+    if (!study || option_find_given(question->call, "with|with-attention"))
         how.request = &other->request;
     how.study = study;
     ATTN_TRY(attn_diff(question->host, &question->request, &how, &question->table, &sum, err));
@@ -224,6 +184,13 @@ static enum attn_status check_dumps(const struct call *call, struct attn_error *
     return ATTN_OK;
 }
 
+/* Reads TEXT, a number that was checked; NULL leaves *number. */
+static void read_real(const char *text, double *number)
+{
+    if (text)
+        attn_parse_double(text, strlen(text), number);
+}
+
 static enum attn_status diff_archives(struct question *question, struct attn_error *err)
 {
     const struct diff_args *args = question->call->args;
@@ -238,8 +205,8 @@ static enum attn_status diff_archives(struct question *question, struct attn_err
         return refuse(
             err, "--csv and --json write it",
             "a comparison of two dumps cannot be drawn: a picture needs layers and heads");
-    how.tolerance = args->tolerance < 0 ? how.tolerance : args->tolerance;
-    how.relative = args->relative < 0 ? how.relative : args->relative;
+    read_real(option_text(question->call, "tolerance"), &how.tolerance);
+    read_real(option_text(question->call, "relative-tolerance"), &how.relative);
     ATTN_TRY(attn_diff_archives(paths[0], paths[1], &how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
     if (sum.n_alone > 0 && question_is_noted(question))
@@ -263,6 +230,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     const struct diff_args *args = question->call->args;
     const struct text_list *plain = &args->question.prompt.plain;
     const struct attn_study_args *study = NULL;
+    const char *tolerance = option_find_given(question->call, "tolerance|relative-tolerance");
     int n_archive = 0; /* arguments that are dumps */
 
     for (size_t i = 0; plain->n == 2 && i < 2; i++)
@@ -273,11 +241,10 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         return refuse(err, NULL,
                       "one argument ends in .npz and is a dump, the other does not: "
                       "expected two texts or two dumps");
-    ATTN_TRY(check(args, err));
+    ATTN_TRY(check(question, err));
     question->name = "diff";
-    if (args->tolerance >= 0 || args->relative >= 0)
-        return refuse(err, NULL, "--%s is for two dumps, A.npz and B.npz",
-                      args->tolerance >= 0 ? "tolerance" : "relative-tolerance");
+    if (tolerance)
+        return refuse(err, NULL, "--%s is for two dumps, A.npz and B.npz", tolerance);
     ATTN_TRY(question_begin_items(question, &study, err));
     if (!study)
         ATTN_TRY(question_open(question, err));

@@ -22,43 +22,18 @@ struct generate_args {
     struct model_args model;
     struct request_args request;
     struct ablation_args ablation;
-    int64_t n_most;                   /* 0: not given */
-    double temperature, top_p, min_p; /* top_p below 0: not given */
-    int64_t top_k, seed;
-    struct text_list stops;
+    struct attn_generate_args how;
     struct items_args items;
 };
 
-static const struct option generate_rows[] = {
-    OPTION_NUMBER("tokens", "N", struct generate_args, n_most, 1, INT32_MAX,
-                  "number of tokens to make; default: 20. A token that ends a text (eos_token_id "
-                  "of generation_config.json, else config.json) stops earlier",
-                  .letter = 'n'),
-    OPTION_REAL("temperature", "T", struct generate_args, temperature,
-                "draw tokens at random, with logits divided by T; default: 0, always the most "
-                "probable token"),
-    OPTION_NUMBER("top-k", "K", struct generate_args, top_k, 1, INT32_MAX,
-                  "draw from the K most probable tokens"),
-    OPTION_REAL("top-p", "P", struct generate_args, top_p,
-                "draw from the fewest tokens whose probabilities add to P"),
-    OPTION_REAL("min-p", "P", struct generate_args, min_p,
-                "draw from the tokens with at least P times the probability of the most probable "
-                "one"),
-    OPTION_NUMBER("seed", "S", struct generate_args, seed, 0, UINT32_MAX,
-                  "seed of the draws; default: 0. The same seed gives the same tokens on every "
-                  "machine"),
-    OPTION_LIST("stop", "TEXT", struct generate_args, stops,
-                "stop before TEXT; may be given several times"),
-};
-
-static const struct option_group generate_options = OPTION_GROUP("Generation", generate_rows);
+static const struct option_group generate_options = {.question = &attn_question_generate};
 
 static const struct option_part parts[] = {
     {&prompt_all_options, offsetof(struct generate_args, prompt)},
     {&source_options, offsetof(struct generate_args, prompt)},
     {&listing_options, offsetof(struct generate_args, items)},
     {&restart_options, offsetof(struct generate_args, items.restart)},
-    {&generate_options, 0},
+    {&generate_options, offsetof(struct generate_args, how)},
     {&model_all_options, offsetof(struct generate_args, model)},
     {&attention_options, offsetof(struct generate_args, request.attention)},
     {&key_mask_options, offsetof(struct generate_args, prompt)},
@@ -75,20 +50,8 @@ static enum attn_status generate(struct call *call, struct attn_error *err);
 
 const struct command command_generate = {
     .name = "generate",
-    .summary = "what comes next, and what it looked at",
+    .question = &attn_question_generate,
     .usage = "[OPTIONS] TEXT",
-    .description =
-        "Continues TEXT and prints each token as it is made: the most probable one, or\n"
-        "with --temperature one drawn at random. Without a vocabulary it prints ids.\n"
-        "--json FILE gives ids, tokens and log-probabilities. The other outputs are those\n"
-        "of `run`, for prompt and answer as one text.\n"
-        "A model that reads a source translates --source without a TEXT.\n"
-        "\n"
-        "With --items each item is continued: a row with its labels, prompt, text, ids\n"
-        "and log probabilities. Item i, counted from 0, is drawn with the seed S + i.\n"
-        "\n"
-        "The answer is what the model finds probable. It does not say what is true, and a\n"
-        "matrix of the answer says where a token looked, not why it was chosen.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli generate -m fable --temperature 0.8 --top-k 40 \"Once upon a time\"\n"
                 "  attn-cli generate -m fable --stop . --heads 2.2 --csv - \"The keys\"\n"
@@ -97,9 +60,8 @@ const struct command command_generate = {
     OPTION_PARTS(parts),
     .lacks = "types|with-prompt",
     .args_size = sizeof(struct generate_args),
-    .defaults = &(const struct generate_args){.request = REQUEST_ARGS_DEFAULT,
-                                              .top_p = -1,
-                                              .items = ITEMS_ARGS_DEFAULT},
+    .defaults =
+        &(const struct generate_args){.request = REQUEST_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT},
     .work = generate,
 };
 
@@ -230,28 +192,12 @@ static const char *take_json(struct output_args *args)
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
-/* The arguments of the library. */
-static struct attn_generate_args draws_of(const struct generate_args *args)
-{
-    struct attn_generate_args how = ATTN_GENERATE_ARGS_DEFAULT;
-
-    how.n_most = (size_t)args->n_most;
-    how.temperature = args->temperature;
-    how.top_k = (size_t)args->top_k;
-    how.top_p = args->top_p < 0 ? 0 : args->top_p;
-    how.min_p = args->min_p;
-    how.seed = (uint64_t)args->seed;
-    how.stops = args->stops.items;
-    how.n_stop = args->stops.n;
-    return how;
-}
-
 static enum attn_status make_text(const struct generate_args *args, struct served *served,
                                   struct attn_generation *made, struct attn_error *err)
 {
     struct stream stream = {.out = served->is_standard_used ? NULL : served->call->out,
                             .is_terminal = isatty(STDOUT_FILENO)};
-    struct attn_generate_args how = draws_of(args);
+    struct attn_generate_args how = args->how;
 
     how.on_token = on_token;
     how.user = &stream;
@@ -265,22 +211,12 @@ static enum attn_status make_text(const struct generate_args *args, struct serve
     return ATTN_OK;
 }
 
-/* Refuses options of the draws that do not go together. */
-static enum attn_status check_draws(const struct generate_args *args, struct attn_error *err)
-{
-    if (args->top_p == 0)
-        return refuse(err, NULL, "--top-p is 0, expected above 0 and at most 1");
-    if (args->seed > 0 && args->temperature == 0)
-        return refuse(err, NULL, "--seed needs --temperature: without it nothing is drawn");
-    return ATTN_OK;
-}
-
 static enum attn_status continue_items(struct question *question, struct attn_error *err)
 {
     struct generate_args *args = question->call->args;
-    struct attn_generate_args how = draws_of(args);
+    struct attn_generate_args how = args->how;
 
-    ATTN_TRY(check_draws(args, err));
+    ATTN_TRY(question_check(question, &attn_question_generate, err));
     ATTN_TRY(places_check(question->call, &args->ablation, false, err));
     ATTN_TRY(listing_begin(question, err));
     ATTN_TRY(ablation_fill(&args->ablation, question->host, &question->request, err));
@@ -320,7 +256,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     if (!prompt_is_given(&args->prompt) && (args->prompt.source || args->prompt.source_ids))
         args->prompt.text = "";
     ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
-    ATTN_TRY(check_draws(args, err));
+    ATTN_TRY(
+        attn_question_check(&attn_question_generate, option_is_param_given, served->call, err));
     ATTN_TRY(places_check(served->call, &args->ablation, false, err));
     ATTN_TRY(request_check(served, err));
     ATTN_TRY(request_open_model(served, &args->model, true, err));

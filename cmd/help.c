@@ -95,6 +95,9 @@ static void print_examples(struct attn_sink *out, const char *text)
 
 static void print_option(struct attn_sink *out, const struct option *option)
 {
+    char help[1024];
+
+    option_help(option, help, sizeof help);
     print_text(out, ".TP\n");
     if (option->letter)
         print(out, "\\fB\\-%c\\fP, ", option->letter);
@@ -107,7 +110,7 @@ static void print_option(struct attn_sink *out, const struct option *option)
         print_text(out, "\\fP");
     }
     print_text(out, "\n");
-    print_line(out, option->help);
+    print_line(out, help);
     if (option->environment)
         print(out, "[\\fB%s\\fP]\n", option->environment);
 }
@@ -131,10 +134,10 @@ static void print_command(struct attn_sink *out, const struct command *command)
     print(out, ".B attn\\-cli %s\n", command->name);
     print_line(out, command->usage);
     print_text(out, ".PP\n");
-    if (command->description)
-        print_paragraphs(out, command->description);
+    if (command_description(command))
+        print_paragraphs(out, command_description(command));
     else
-        print_line(out, command->summary);
+        print_line(out, command_summary(command));
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         if (walk.begins) {
             print_explained(out, topic, names);

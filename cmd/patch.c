@@ -14,24 +14,15 @@
     "attn-cli patch --clean \"The keys near the door\" --corrupted \"The key near the door\" "     \
     "--target ' are' --foil ' is'"
 
-/* Values of --direction, in the order of its words. */
-enum patch_direction { DIRECTION_RESTORE, DIRECTION_NOISE };
-
 enum { DEFAULT_NEURONS = 20 };
-
-/* Values of --by, in the order of its words. */
-enum patch_by { BY_PART, BY_POSITION };
 
 struct patch_args {
     struct question_args question;
-    const char *control;                                       /* NULL: not given */
     const char *clean, *corrupted, *clean_ids, *corrupted_ids; /* NULL: not given */
     const char *corrupted_source, *corrupted_source_ids;       /* NULL: not given */
     const char *corrupted_image;                               /* NULL: not given */
-    const char *site, *queries;
-    int direction;                 /* enum patch_direction */
-    const char *estimate, *verify; /* NULL: not given */
-    int by;                        /* enum patch_by */
+    struct attn_patch_args how;
+    struct attn_request asked; /* its queries */
 };
 
 static const struct option patch_rows[] = {
@@ -56,32 +47,8 @@ static const struct option patch_rows[] = {
 
 static const struct option_group patch_options = OPTION_GROUP("Input", patch_rows);
 
-static const struct option piece_rows[] = {
-    OPTION_TEXT("sites", "SITE", struct patch_args, site,
-                "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
-                "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head; with "
-                "--estimate also mlp_post, one neuron at all positions, of which the 20 largest "
-                "or --limit are printed"),
-    OPTION_TEXT("queries", "SPEC", struct patch_args, queries,
-                "copy only these positions of a head, numbers or words of the clean text; for "
-                "k and v, in layers that attend to the source, of the source"),
-    OPTION_CHOICE("direction", "restore|noise", struct patch_args, direction,
-                  "restore (default): copy from the clean run into the corrupted one; noise: the "
-                  "other way round"),
-    OPTION_TEXT("estimate", "atp|relp|ig[:N]", struct patch_args, estimate,
-                "estimate all effects by gradients, in about two runs: atp, attribution patching, "
-                "where q, k and pattern make the softmax again, good for heads; relp, by the rules "
-                "of RelP; ig[:N], the mean gradient at N points (5) between both texts, good for "
-                "the residual stream"),
-    OPTION_TEXT("verify", "K[:SEED]", struct patch_args, verify,
-                "patch the K parts with the largest estimates exactly, and K others drawn at "
-                "random by SEED (0); default: 10, and 0 is none"),
-    OPTION_CHOICE("by", "part|position", struct patch_args, by,
-                  "of estimates for q, k, v, z and pattern: one row per head (default), or per "
-                  "head and position, for pattern the query"),
-};
-
-static const struct option_group piece_options = OPTION_GROUP("Patching", piece_rows);
+static const struct option_group piece_options = {.question = &attn_question_patch,
+                                                  .request = offsetof(struct patch_args, asked)};
 
 static const struct option_part parts[] = {
     {&patch_options, 0},
@@ -91,9 +58,7 @@ static const struct option_part parts[] = {
     {&source_options, offsetof(struct patch_args, question.prompt)},
     {&items_options, offsetof(struct patch_args, question.items)},
     {&restart_options, offsetof(struct patch_args, question.items.restart)},
-    {&answer_options, offsetof(struct patch_args, question.answer)},
-    {&piece_options, 0},
-    {&control_options, offsetof(struct patch_args, control)},
+    {&piece_options, offsetof(struct patch_args, how)},
     {&question_picture_options, offsetof(struct patch_args, question)},
     {&question_options, offsetof(struct patch_args, question)},
 };
@@ -102,23 +67,8 @@ static enum attn_status patch(struct call *call, struct attn_error *err);
 
 const struct command command_patch = {
     .name = "patch",
-    .summary = "which part of the model carries the difference of two texts",
+    .question = &attn_question_patch,
     .usage = "[OPTIONS] --clean TEXT --corrupted TEXT --target TEXT",
-    .description =
-        "Runs the corrupted text again and again, each time with another piece copied\n"
-        "from the clean run, and prints how much of the clean answer that restores:\n"
-        "effect is 1 for the whole difference. The first rows are the two runs without a\n"
-        "copy. Over --items, effect is the mean change divided by that of the other run;\n"
-        "items of different lengths need --positions, or a site with heads.\n"
-        "Two pictures are given as --image and --corrupted-image.\n"
-        "\n"
-        "The numbers say which parts carry the difference between these two texts. They\n"
-        "do not say what else the answer needs: what both texts share has no effect, and\n"
-        "pieces that only work together show nothing alone.\n"
-        "\n"
-        "With --estimate gradients stand for the runs. An estimate is a straight line\n"
-        "through the run that is patched; only rows with an effect were computed. Notes\n"
-        "say how both agree there, and how many large effects the others may hide.\n",
     .examples = "  attn-cli patch --clean \"The keys near the door\" \\\n"
                 "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
                 "  attn-cli patch --items pairs.csv --positions end=-1 --bootstrap 1000\n",
@@ -236,59 +186,22 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
                             err);
 }
 
-static enum attn_status read_method(const char *text, struct attn_patch_args *how,
-                                    struct attn_error *err)
-{
-    static const char methods[] = "atp|relp|ig";
-    const int method = method_find(methods, text, &how->n_point);
-    char hint[VALUE_HINT_SIZE];
-
-    how->method = (enum attn_patch_method)(ATTN_PATCH_ATP + method);
-    if (method >= 0)
-        return ATTN_OK;
-    return refuse(
-        err, value_hint("estimate", methods, text, strcspn(text, ":"), hint),
-        "unknown --estimate '%s', expected atp, relp, ig, or ig:N with N from 1 to 100000", text);
-}
-
-/* Reads --estimate, --verify and --by. */
-static enum attn_status read_estimate(const struct patch_args *args, struct attn_patch_args *how,
-                                      struct attn_error *err)
-{
-    if (!args->estimate && (args->verify || args->by != BY_PART))
-        return refuse(err, "--estimate atp", "--%s needs --estimate",
-                      args->verify ? "verify" : "by");
-    if (!args->estimate)
-        return control_read(args->control, &how->n_control, &how->seed, err);
-    ATTN_TRY(read_method(args->estimate, how, err));
-    if (!seeded_parse(args->verify, 0, &how->n_verified, &how->seed))
-        return refuse(err, NULL, "'--verify' is '%s', expected K or K:SEED, K from 0",
-                      args->verify);
-    if (args->control || args->corrupted_source || args->corrupted_source_ids)
-        return refuse(err, NULL, "--%s and --estimate do not go together",
-                      args->control            ? "control"
-                      : args->corrupted_source ? "corrupted-source"
-                                               : "corrupted-source-ids");
-    if (args->question.items.path && args->verify && how->n_verified > 0)
-        return refuse(err, NULL, "--verify patches parts of one pair, not of --items");
-    how->is_by_position = args->by == BY_POSITION;
-    return ATTN_OK;
-}
-
 /* Notes the sum of one pair. The library notes the values of an estimate. */
 static void note_sum(const struct question *question, const struct attn_patch_sum *sum)
 {
     const struct patch_args *args = question->call->args;
     const bool is_verbose = args->question.running.is_verbose;
+    const bool is_estimated = args->how.method != ATTN_PATCH_EXACT;
 
-    if (question_is_noted(question) && !args->estimate)
+    if (question_is_noted(question) && !is_estimated)
         note("the answer is %.6g for the clean %s, %.6g for the corrupted one", sum->clean,
              args->corrupted_image ? "picture" : "text", sum->corrupted);
-    if (is_verbose && args->estimate)
+    if (is_verbose && is_estimated)
         note("%zu runs for %zu parts", sum->n_feed, sum->n_part);
     else if (is_verbose)
         note("the first piece changed %zu row%s of %s; %zu runs", sum->n_row,
-             sum->n_row == 1 ? "" : "s", args->site ? args->site : "resid_pre", sum->n_feed);
+             sum->n_row == 1 ? "" : "s", args->how.site ? args->how.site : "resid_pre",
+             sum->n_feed);
 }
 
 /* Names the ids of both texts where a hint of the library names those of one. Returns STATUS. */
@@ -303,28 +216,24 @@ static enum attn_status name_ids(enum attn_status status, struct attn_error *err
 
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
-    const struct patch_args *args = question->call->args;
-    struct attn_patch_args how = ATTN_PATCH_ARGS_DEFAULT;
+    struct patch_args *args = question->call->args;
+    struct attn_patch_args *how = &args->how;
     struct attn_patch_sum sum = {0};
-    struct answer_ids answer_ids;
 
-    ATTN_TRY(answer_check(&args->question.answer, err));
-    ATTN_TRY(read_estimate(args, &how, err));
-    how.n_place = args->question.ablation.places.n;
-    question->how = &how;
-    ATTN_TRY(read_pair(question, &how, err));
-    how.places = question->edits.place.items;
-    question->request.selection.queries = args->queries;
-    how.answer = answer_of(&args->question.answer, &answer_ids);
-    how.site = args->site;
-    how.is_to_noise = args->direction == DIRECTION_NOISE;
-    how.n_most = tables_limit(question->call, &args->question.tables);
+    ATTN_TRY(answer_check(&how->answer, err));
+    ATTN_TRY(question_check(question, &attn_question_patch, err));
+    how->n_place = args->question.ablation.places.n;
+    question->how = how;
+    ATTN_TRY(read_pair(question, how, err));
+    how->places = question->edits.place.items;
+    question->request.selection.queries = args->asked.selection.queries;
+    how->n_most = tables_limit(question->call, &args->question.tables);
     ATTN_TRY(name_ids(
-        attn_patch(question->host, &question->request, &how, &question->table, &sum, err), err));
-    if (how.study)
+        attn_patch(question->host, &question->request, how, &question->table, &sum, err), err));
+    if (how->study)
         return question_write(question, err);
     if (tables_have_pictures(&args->question.tables))
-        ATTN_TRY(write_drawn(question, &how.corrupted, how.n_place > 0, err));
+        ATTN_TRY(write_drawn(question, &how->corrupted, how->n_place > 0, err));
     else
         ATTN_TRY(question_write(question, err));
     note_sum(question, &sum);
@@ -358,9 +267,10 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
                                 .own = &taken};
     enum attn_status status;
 
-    if (args->estimate && args->verify && args->verify[0] == '0')
-        question.reuse = strncmp(args->estimate, "ig", 2) == 0; /* three runs are few */
-    if (args->estimate && args->site && strcmp(args->site, "mlp_post") == 0)
+    if (args->how.method != ATTN_PATCH_EXACT && args->how.n_verified == 0)
+        question.reuse = args->how.method == ATTN_PATCH_IG; /* three runs are few */
+    if (args->how.method != ATTN_PATCH_EXACT && args->how.site &&
+        strcmp(args->how.site, "mlp_post") == 0)
         choose_neurons(call, args, &asked.tables);
     status = question_answer(&question, work, err);
     attn_ndarray_release(&taken.source);

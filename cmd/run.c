@@ -25,7 +25,7 @@ struct run_args {
     struct model_args model;
     struct request_args request;
     struct prediction_args prediction;
-    struct answer_args answer;
+    struct attn_answer_args answer;
     struct gradient_args gradient;
     struct ablation_args ablation;
     struct live_args live;
@@ -115,9 +115,8 @@ const struct command command_run = {
                 "  attn-cli run -m fable --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct run_args),
-    .defaults = &(const struct run_args){.request = REQUEST_ARGS_DEFAULT,
-                                         .answer = ANSWER_ARGS_DEFAULT,
-                                         .items = ITEMS_ARGS_DEFAULT},
+    .defaults =
+        &(const struct run_args){.request = REQUEST_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT},
     .work = run,
 };
 
@@ -300,7 +299,6 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     const struct output_args *output = &args->request.output;
     struct attn_request *request = &served->request;
     struct attn_answer_args answer;
-    struct answer_ids ids;
 
     ATTN_TRY(items_open(served->call, &args->items, NULL, false, &(struct items){0}, err));
     if (args->mean_by || args->minus)
@@ -335,7 +333,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
                                                      .n_next = args->prediction.next.n};
     served->input.labels.max_span = (size_t)args->prediction.max_span;
     ATTN_TRY(labels_read(&args->prompt, &served->input, &request->predict, err));
-    answer = answer_of(&args->answer, &ids);
+    answer = args->answer;
     if (answer_is_given(&args->answer) && !is_differentiating(args))
         request->predict.answer = &answer;
     if (answer_is_given(&args->answer))

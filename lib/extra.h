@@ -68,6 +68,7 @@
 #include "experiment/similarity.h"
 #include "experiment/survey.h"
 #include "experiment/token_times.h"
+#include "study/question.h"
 #include "experiment/questions.h"
 
 /* Details: several sequences in a session, the largest keys, the arithmetic of a row, archives. */

@@ -364,6 +364,12 @@ enum attn_status question_write_labelled(struct question *question, struct attn_
     return status;
 }
 
+enum attn_status question_check(const struct question *question, const struct attn_question *row,
+                                struct attn_error *err)
+{
+    return attn_question_check(row, option_is_param_given, question->call, err);
+}
+
 bool question_is_noted(const struct question *question)
 {
     return !question->args->running.is_quiet;

@@ -37,7 +37,7 @@ struct question_args {
     struct prompt_args prompt;
     struct texts_args texts;
     struct items_args items;
-    struct answer_args answer;
+    struct attn_answer_args answer;
     struct model_args model;
     struct attention_args attention;
     struct ablation_args ablation;
@@ -48,7 +48,7 @@ struct question_args {
 #define QUESTION_ARGS_DEFAULT                                                                      \
     {                                                                                              \
         .attention = ATTENTION_ARGS_DEFAULT, .tables.output.precision = -1,                        \
-        .items = ITEMS_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT                                 \
+        .items = ITEMS_ARGS_DEFAULT                                                                \
     }
 
 /* Options that fill a struct question_args: the input, --texts and --items; pictures, for commands
@@ -115,6 +115,10 @@ enum attn_status question_write(struct question *question, struct attn_error *er
 
 /* The same for a table of one text; pictures label its positions by the tokens of a run. */
 enum attn_status question_write_labelled(struct question *question, struct attn_error *err);
+
+/* Refuses options that do not go together, by the rules of ROW. */
+enum attn_status question_check(const struct question *question, const struct attn_question *row,
+                                struct attn_error *err);
 
 /* Whether notes are wanted. */
 bool question_is_noted(const struct question *question);

@@ -43,6 +43,23 @@ enum attn_status restart_read_shard(const struct restart_args *args, size_t *sha
     return ATTN_OK;
 }
 
+static void describe_list(const struct call *call, const struct option *option,
+                          struct attn_json_writer *json)
+{
+    const void *place = (const char *)call->args + option->offset;
+    const struct text_list *list = place;
+    struct attn_buffer text = {0};
+
+    attn_json_begin(json, '[');
+    for (size_t i = 0; !option->param && i < list->n; i++)
+        attn_json_text(json, list->items[i]);
+    for (size_t i = 0; option->param && attn_param_write(option->param, place, i, &text); i++) {
+        attn_json_string(json, text.data, text.size);
+        attn_buffer_release(&text);
+    }
+    attn_json_end(json);
+}
+
 static void describe(const struct call *call, const struct restart_form *form,
                      struct attn_buffer *out)
 {
@@ -62,13 +79,7 @@ static void describe(const struct call *call, const struct restart_form *form,
         if (form->outputs && word_find(form->outputs, option->name) >= 0) {
             attn_json_bool(&json, true);
         } else if (option->kind == OPTION_KIND_LIST) {
-            const struct text_list *list =
-                (const struct text_list *)(const void *)((const char *)call->args + option->offset);
-
-            attn_json_begin(&json, '[');
-            for (size_t i = 0; i < list->n; i++)
-                attn_json_text(&json, list->items[i]);
-            attn_json_end(&json);
+            describe_list(call, option, &json);
         } else {
             attn_json_text(&json, given);
         }

@@ -1,6 +1,7 @@
 /* command.c - the table of commands. */
 #include "cmd/line/command.h"
 
+#include "cmd/line/field_names.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
 
@@ -47,6 +48,17 @@ const struct command *command_find(const char *name)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
     return NULL;
+}
+
+const char *command_summary(const struct command *command)
+{
+    return command->question ? command->question->summary : command->summary;
+}
+
+const char *command_description(const struct command *command)
+{
+    return command->question ? field_names_of_help(command->question->description)
+                             : command->description;
 }
 
 enum { HINT_SIZE = ATTN_ERROR_HINT_SIZE };

@@ -25,16 +25,18 @@ enum {
 #undef EXIT_ENUM
 };
 
+struct attn_question;
 struct option_part;
 struct call;
 
 struct command {
     const char *name;
-    const char *summary;             /* one line for the list of commands */
-    const char *usage;               /* the arguments: "[OPTIONS] TEXT" */
-    const char *description;         /* paragraphs for --help, lines broken at 80 columns */
-    const char *examples;            /* lines to paste */
-    const struct option_part *parts; /* [n_part] its options */
+    const struct attn_question *question; /* its summary and description; or NULL: */
+    const char *summary;                  /* one line for the list of commands */
+    const char *usage;                    /* the arguments: "[OPTIONS] TEXT" */
+    const char *description;              /* paragraphs for --help, lines broken at 80 columns */
+    const char *examples;                 /* lines to paste */
+    const struct option_part *parts;      /* [n_part] its options */
     size_t n_part;
     const char *lacks;    /* options of these groups that it cannot use, "image|label"; or NULL */
     size_t args_size;     /* of its struct of arguments, which the options fill */
@@ -63,6 +65,10 @@ struct call {
 /* All of them, in the order of the help. */
 extern const struct command *const commands[];
 extern const size_t n_command;
+
+/* Its summary; its description, or NULL, with the names of options. Kept. */
+const char *command_summary(const struct command *command);
+const char *command_description(const struct command *command);
 
 /* The command NAME, or NULL. */
 const struct command *command_find(const char *name);

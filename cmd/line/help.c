@@ -49,13 +49,16 @@ void help_option(struct attn_sink *out, const struct option *option)
 {
     char name[128], text[1024];
     char letter[8] = "    ";
+    size_t used;
 
     if (option->letter)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
     snprintf(name, sizeof name, "%s--%s%s%s", letter, option->name, option->argument ? " " : "",
              option->argument ? option->argument : "");
-    snprintf(text, sizeof text, "%s%s%s%s", option->help, option->environment ? " [" : "",
-             option->environment ? option->environment : "", option->environment ? "]" : "");
+    option_help(option, text, sizeof text);
+    used = strlen(text);
+    if (option->environment)
+        attn_fixed_text_append(text, sizeof text, &used, " [%s]", option->environment);
     help_row(out, name, text, OPTION_COLUMN);
 }
 
@@ -93,11 +96,11 @@ static void print_command(struct attn_sink *out, const struct command *command)
     const char *topic = NULL;
     char names[120];
 
-    print(out, "attn-cli %s: %s\n\nUsage: attn-cli %s %s\n", command->name, command->summary,
-          command->name, command->usage);
-    if (command->description) {
+    print(out, "attn-cli %s: %s\n\nUsage: attn-cli %s %s\n", command->name,
+          command_summary(command), command->name, command->usage);
+    if (command_description(command)) {
         print_text(out, "\n");
-        print_text(out, command->description);
+        print_text(out, command_description(command));
     }
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         if (walk.begins) {
@@ -124,7 +127,7 @@ static void print_overview(struct attn_sink *out)
 {
     print_text(out, TITLE "\n\nUsage: attn-cli COMMAND [OPTIONS]\n\nCommands:\n");
     for (size_t i = 0; i < n_command; i++)
-        help_row(out, commands[i]->name, commands[i]->summary, 14);
+        help_row(out, commands[i]->name, command_summary(commands[i]), 14);
     print_text(out, "\nTopics:\n");
     for (size_t i = 0; i < n_topic; i++)
         help_row(out, topics[i].name, topics[i].summary, 17);
@@ -249,8 +252,8 @@ static void print_command_briefly(struct attn_sink *out, const struct command *c
 {
     size_t n_line = 4; /* these, and the last one */
 
-    print(out, "attn-cli %s: %s\nUsage: attn-cli %s %s\n\n", command->name, command->summary,
-          command->name, command->usage);
+    print(out, "attn-cli %s: %s\nUsage: attn-cli %s %s\n\n", command->name,
+          command_summary(command), command->name, command->usage);
     if (command->examples) {
         n_line += print_examples(out, command->examples, BRIEF_EXAMPLES) + 1;
         print_text(out, "\n");

@@ -2,9 +2,9 @@
  * expected, and for a name that does not exist with the one that was probably meant. */
 #include "cmd/line/options.h"
 
+#include "cmd/line/field_names.h"
 #include "cmd/line/report.h"
 
-#include "attn.h"
 #include "tool.h"
 
 #include <stdio.h>
@@ -19,14 +19,106 @@ static const struct option help_rows[] = {
 
 static const struct option_group help_options = OPTION_GROUP("Other", help_rows);
 
+/* The name of the option that sets PARAM: "merge-words". Kept. */
+static const char *name_of_param(const struct attn_param *param)
+{
+    enum { MOST = 64, SIZE = 32 };
+    static struct {
+        const char *name;
+        char dashed[SIZE];
+    } known[MOST];
+    size_t i = 0;
+
+    if (param->option || !strchr(param->name, '_'))
+        return param->option ? param->option : param->name;
+    while (i < MOST - 1 && known[i].name && strcmp(known[i].name, param->name) != 0)
+        i++;
+    if (!known[i].name) {
+        snprintf(known[i].dashed, SIZE, "%s", param->name);
+        for (char *at = known[i].dashed; (at = strchr(at, '_'));)
+            *at = '-';
+        known[i].name = param->name;
+    }
+    return known[i].dashed;
+}
+
+static enum option_kind kind_of_param(const struct attn_param *param)
+{
+    switch (param->type) {
+    case ATTN_PARAM_FLAG:
+        return OPTION_KIND_FLAG;
+    case ATTN_PARAM_CHOICE:
+    case ATTN_PARAM_SWITCH:
+        return OPTION_KIND_CHOICE;
+    case ATTN_PARAM_TEXTS:
+    case ATTN_PARAM_NAMED:
+        return OPTION_KIND_LIST;
+    default:
+        return OPTION_KIND_TEXT;
+    }
+}
+
+/* Copies row I of LIST; returns whether there is one. */
+static bool find_param(const struct attn_param_list *list, size_t i, struct option *row)
+{
+    const struct attn_param *param = list->items;
+
+    for (; param < list->items + list->n; param++) {
+        if ((param->traits & ATTN_PARAM_NO_OPTION) || i-- > 0)
+            continue;
+        *row = (struct option){.name = name_of_param(param),
+                               .letter = param->letter,
+                               .argument = param->argument,
+                               .help = param->help,
+                               .kind = kind_of_param(param),
+                               .param = param};
+        if (row->kind == OPTION_KIND_CHOICE)
+            row->argument = param->words;
+        if (param->traits & ATTN_PARAM_SHAPES_GRADIENTS)
+            row->traits |= OPTION_SHAPES_GRADIENTS;
+        if (param->traits & ATTN_PARAM_NOT_COMPARED)
+            row->traits |= OPTION_NOT_COMPARED;
+        return true;
+    }
+    return false;
+}
+
 /* Copies row I of GROUP; returns whether there is one. */
 static bool find_row(const struct option_group *group, size_t i, struct option *row)
 {
+    if (group->params)
+        return find_param(group->params, i, row);
     if (group->make_row)
         return group->make_row(i, row);
     if (i < group->n)
         *row = group->rows[i];
     return i < group->n;
+}
+
+/* The number of smaller groups of GROUP, or 1. */
+static size_t count_subs(const struct option_group *group)
+{
+    const size_t n = group->question ? group->question->n_part : group->n_part;
+
+    return n > 0 ? n : 1;
+}
+
+/* The smaller group I of PART, or its own group if it has none. *offset is that of its struct. */
+static struct option_group find_sub(const struct option_part *part, size_t i, size_t *offset)
+{
+    const struct option_group *group = part->group;
+
+    *offset = part->offset;
+    if (group->question) {
+        const struct attn_param_part *params = &group->question->parts[i];
+
+        *offset += params->offset;
+        return (struct option_group){.heading = params->list->heading, .params = params->list};
+    }
+    if (group->n_part == 0)
+        return *group;
+    *offset += group->parts[i].offset;
+    return *group->parts[i].group;
 }
 
 bool option_next(struct option_walk *walk)
@@ -38,22 +130,25 @@ bool option_next(struct option_walk *walk)
     while (walk->part <= command->n_part) {
         const struct option_part part =
             walk->part < command->n_part ? command->parts[walk->part] : last;
-        const bool is_large = part.group->n_part > 0;
-        const struct option_part sub = is_large ? part.group->parts[walk->sub] : part;
+        size_t offset;
+        const struct option_group sub = find_sub(&part, walk->sub, &offset);
 
-        if (walk->row == 0 && sub.group->heading)
-            walk->heading = sub.group->heading;
-        if (!find_row(sub.group, walk->row++, option)) {
+        if (walk->row == 0 && sub.heading)
+            walk->heading = sub.heading;
+        if (!find_row(&sub, walk->row++, option)) {
             walk->row = 0;
-            walk->sub = walk->sub + 1 < part.group->n_part ? walk->sub + 1 : 0;
+            walk->sub = (walk->sub + 1) % count_subs(part.group);
             walk->part += walk->sub == 0;
         } else if (option->kind == OPTION_KIND_HEADING) {
             walk->heading = option->heading;
         } else if (!option->name || !command->lacks ||
                    word_find(command->lacks, option->name) < 0) {
             option->heading = walk->heading;
-            option->traits |= sub.group->traits;
-            option->offset += sub.offset + (is_large ? part.offset : 0);
+            option->traits |= sub.traits;
+            if (option->param && option->param->home == ATTN_PARAM_OF_REQUEST)
+                option->offset = part.group->request;
+            else
+                option->offset += offset;
             walk->begins =
                 option->name && (!walk->shown || strcmp(walk->shown, walk->heading) != 0);
             walk->shown = option->name ? walk->heading : walk->shown;
@@ -77,6 +172,83 @@ size_t options_count(const struct command *command)
 static void *place_of(const struct call *call, const struct option *option)
 {
     return (char *)call->args + option->offset;
+}
+
+/* Sets the arguments of questions to their defaults. */
+static void fill_defaults(const struct call *call)
+{
+    for (size_t i = 0; i < call->command->n_part; i++) {
+        const struct option_part *part = &call->command->parts[i];
+        const struct attn_question *question = part->group->question;
+
+        if (question)
+            memcpy((char *)call->args + part->offset, question->defaults, question->args_size);
+    }
+}
+
+/* Whether OPTION sets the parameter NAME [size], "merge_words". */
+static bool is_param(const struct option *option, const char *name, size_t size)
+{
+    const char *own = option->param ? option->param->name : option->name;
+
+    if (!own || strlen(own) != size)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (own[i] != name[i] && (own[i] != '-' || name[i] != '_'))
+            return false;
+    return true;
+}
+
+/* Whether VALUE is not the default of OPTION. */
+static bool is_changed(const struct option *option, const char *value)
+{
+    const struct attn_param *param = option->param;
+
+    if (param && param->type == ATTN_PARAM_METHOD && word_find(param->words, value) >= 0)
+        return param->values[word_find(param->words, value)] != 0;
+    return option->kind != OPTION_KIND_CHOICE || word_find(option->argument, value) > 0;
+}
+
+/* Whether VALUE, "resample:7" or "0.0", is WANTED, "resample" or "0", unless that is NULL. */
+static bool has_value(const char *value, const char *wanted)
+{
+    const size_t size = strcspn(value, ":");
+    double number, other;
+
+    return !wanted || (strlen(wanted) == size && memcmp(value, wanted, size) == 0) ||
+           (attn_parse_double(value, size, &number) &&
+            attn_parse_double(wanted, strlen(wanted), &other) && number == other);
+}
+
+bool option_is_param_given(void *user, const char *name)
+{
+    const struct call *call = user;
+    const size_t size = strcspn(name, ":");
+
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
+        const char *value = call->given[walk.n - 1];
+
+        if (value && is_param(&walk.option, name, size) && is_changed(&walk.option, value) &&
+            has_value(value, name[size] ? name + size + 1 : NULL))
+            return true;
+    }
+    return false;
+}
+
+const char *option_text(const struct call *call, const char *name)
+{
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
+        if (walk.option.name && strcmp(walk.option.name, name) == 0)
+            return call->given[walk.n - 1];
+    return NULL;
+}
+
+void option_help(const struct option *option, char *text, size_t size)
+{
+    if (option->param)
+        field_names_show(option->help, text, size);
+    else
+        snprintf(text, size, "%s", option->help);
 }
 
 static bool takes_value(const struct option *option)
@@ -241,38 +413,7 @@ bool text_ends_in(const char *text, const char *ending)
     return size >= n && strcmp(text + size - n, ending) == 0;
 }
 
-/* Names that others have for values of an option. */
-static const struct {
-    const char *option, *name, *meant;
-} other_names[] = {
-    {"method", "integrated_gradients", "ig"},
-    {"method", "input_x_gradient", "grad_x_input"},
-    {"method", "gradient_x_input", "grad_x_input"},
-    {"method", "lrp", "attnlrp"},
-    {"method", "gradient", "saliency"},
-    {"method", "grad", "saliency"},
-    {"method", "direct_logit_attribution", "dla"},
-    {"method", "attention_x_gradient", "attn_x_grad"},
-    {"method", "pattern_x_grad", "attn_x_grad"},
-    {"method", "chefer", "relevance"},
-    {"estimate", "attribution_patching", "atp"},
-    {"estimate", "integrated_gradients", "ig"},
-    {"estimate", "relevance_patching", "relp"},
-    {"estimate", "lrp", "relp"},
-    {"metric", "logit_difference", "logit_diff"},
-    {"metric", "logprob", "log_prob"},
-    {"metric", "log_probability", "log_prob"},
-    {"metric", "logits", "logit"},
-    {"metric", "probability", "prob"},
-    {"metric", "kl_div", "kl"},
-    {"metric", "kl_divergence", "kl"},
-    {"metric", "cross_entropy", "ce"},
-    {"metric", "loss", "ce"},
-    {"metric", "nll", "ce"},
-};
-
-const char *value_hint(const char *option, const char *list, const char *typed, size_t size,
-                       char hint[VALUE_HINT_SIZE])
+const char *value_hint(const char *list, const char *typed, size_t size, char hint[VALUE_HINT_SIZE])
 {
     struct attn_typo typo = {.typed = typed, .size = size};
     char names[256], *rest = names;
@@ -282,43 +423,11 @@ const char *value_hint(const char *option, const char *list, const char *typed, 
         return NULL;
     for (const char *name; (name = strsep(&rest, "|"));)
         attn_typo_try(&typo, name);
-    for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
-        if (strcmp(other_names[i].option, option) == 0)
-            attn_typo_try_as(&typo, other_names[i].name, other_names[i].meant);
     meant = attn_typo_meant(&typo);
     if (!meant || (strlen(meant) == size && memcmp(meant, typed, size) == 0))
         return NULL;
     snprintf(hint, VALUE_HINT_SIZE, "did you mean '%s'?", meant);
     return hint;
-}
-
-int method_find(const char *list, const char *text, size_t *n_point)
-{
-    const size_t size = strcspn(text, ":");
-    char name[VALUE_HINT_SIZE];
-    int64_t n = 0;
-
-    if (snprintf(name, sizeof name, "%.*s", (int)size, text) >= (int)sizeof name ||
-        (text[size] == ':' &&
-         (strcmp(name, "ig") != 0 ||
-          !attn_parse_int(text + size + 1, strlen(text + size + 1), 1, 100000, &n))))
-        return -1;
-    *n_point = (size_t)n;
-    return word_find(list, name);
-}
-
-bool seeded_parse(const char *value, int64_t min, size_t *n, uint64_t *seed)
-{
-    const size_t size = value ? strcspn(value, ":") : 0;
-    int64_t found;
-
-    if (!value)
-        return true;
-    if (!attn_parse_int(value, size, min, INT32_MAX, &found) ||
-        (value[size] && !attn_parse_uint(value + size + 1, strlen(value + size + 1), seed)))
-        return false;
-    *n = (size_t)found;
-    return true;
 }
 
 /* Refuses VALUE for an option that has one, perhaps by another name. */
@@ -329,8 +438,9 @@ static enum attn_status check_once(struct call *call, const struct option *optio
         return ATTN_OK;
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         const char *before = call->given[walk.n - 1], *name = walk.option.name;
-        bool has_same_place =
-            option->kind != OPTION_KIND_NAMED && walk.option.offset == option->offset;
+        bool has_same_place = !option->param && !walk.option.param &&
+                              option->kind != OPTION_KIND_NAMED &&
+                              walk.option.offset == option->offset;
 
         if (before && strcmp(name, option->name) == 0)
             return refuse(err, NULL, "'--%s' was given twice: '%s' and '%s'", name, before, value);
@@ -338,6 +448,30 @@ static enum attn_status check_once(struct call *call, const struct option *optio
             return refuse(err, NULL,
                           "'--%s' and '--%s' are one option and were both given: '%s' and '%s'",
                           name, option->name, before, value);
+    }
+    return ATTN_OK;
+}
+
+/* Whether PARAM is read after the whole command line, in the order of the help: it may set fields
+ * that others set, too, such as a seed. */
+static bool is_late(const struct attn_param *param)
+{
+    return param->type == ATTN_PARAM_OWN || param->type == ATTN_PARAM_SEEDED ||
+           param->type == ATTN_PARAM_METHOD;
+}
+
+static enum attn_status set_late(const struct call *call, struct attn_error *err)
+{
+    char label[64];
+
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
+        const struct option *option = &walk.option;
+        const char *value = call->given[walk.n - 1];
+
+        if (!option->param || !value || !is_late(option->param))
+            continue;
+        snprintf(label, sizeof label, "--%s", option->name);
+        ATTN_TRY(attn_param_set(option->param, place_of(call, option), label, value, err));
     }
     return ATTN_OK;
 }
@@ -351,6 +485,9 @@ static enum attn_status store(struct call *call, const struct option_walk *walk,
     char hint[VALUE_HINT_SIZE];
 
     call->given[walk->n - 1] = takes_value(option) ? value : "true";
+    if (option->param)
+        return is_late(option->param) ? ATTN_OK
+                                      : attn_param_set(option->param, place, label, value, err);
     switch (option->kind) {
     case OPTION_KIND_FLAG:
         *(bool *)place = true;
@@ -371,7 +508,7 @@ static enum attn_status store(struct call *call, const struct option_walk *walk,
         *(int *)place = word_find(option->argument, value);
         if (*(int *)place >= 0)
             return ATTN_OK;
-        return refuse(err, value_hint(option->name, option->argument, value, strlen(value), hint),
+        return refuse(err, value_hint(option->argument, value, strlen(value), hint),
                       "'%s' is '%s', expected %s", label, value, option->argument);
     case OPTION_KIND_NAMED:
         return append_named(place, option->name, value, err);
@@ -482,6 +619,7 @@ enum attn_status options_parse(struct call *call, struct attn_error *err)
 {
     bool is_ended = false;
 
+    fill_defaults(call);
     while (call->n_read < call->argc && call->help == CALL_HELP_NONE) {
         const char *argument = call->argv[call->n_read++];
 
@@ -503,13 +641,15 @@ enum attn_status options_parse(struct call *call, struct attn_error *err)
         if (value && value[0] && !call->given[walk.n - 1])
             ATTN_TRY(store(call, &walk, variable, value, err));
     }
-    return ATTN_OK;
+    return call->help == CALL_HELP_NONE ? set_late(call, err) : ATTN_OK;
 }
 
 void options_release(struct call *call)
 {
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        if (walk.option.kind == OPTION_KIND_LIST) {
+        if (walk.option.param) {
+            attn_param_release(walk.option.param, place_of(call, &walk.option));
+        } else if (walk.option.kind == OPTION_KIND_LIST) {
             text_list_release(place_of(call, &walk.option));
         } else if (walk.option.kind == OPTION_KIND_NAMED) {
             struct named_list *list = place_of(call, &walk.option);

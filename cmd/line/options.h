@@ -27,7 +27,7 @@
 
 #include "cmd/line/command.h"
 
-#include "attn.h"
+#include "extra.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,6 +74,7 @@ struct option {
     const char
         *topic; /* of `help`, which explains it: the help of a command only names it; or NULL */
     unsigned traits; /* a set of enum option_trait; rows also have those of their group */
+    const struct attn_param *param; /* which it sets, whatever its kind; or NULL */
 };
 
 /* The effects of an option on requests. */
@@ -126,14 +127,17 @@ struct option_part {
     size_t offset; /* of the group's struct in that of the command, or of the larger group */
 };
 
-/* Options that fill one struct: an array of rows, a function that makes them, or smaller groups,
- * which have rows. */
+/* Options that fill one struct: an array of rows, a function that makes them, parameters of the
+ * library, or smaller groups, which have rows. */
 struct option_group {
     const char *heading;       /* of its first rows; NULL: the one before */
     const struct option *rows; /* [n] in the order of the help */
     size_t n;
     bool (*make_row)(size_t i, struct option *row); /* the row I; false: there are I rows */
-    const struct option_part *parts;                /* [n_part] */
+    const struct attn_param_list *params;
+    const struct attn_question *question; /* its parameters; the struct is that of its arguments */
+    size_t request; /* offset in the command's struct of the request that some of these fill */
+    const struct option_part *parts; /* [n_part] */
     size_t n_part;
     unsigned traits; /* of all its rows */
 };
@@ -187,6 +191,16 @@ int word_find(const char *list, const char *word);
 
 bool text_ends_in(const char *text, const char *ending);
 
+/* Whether the parameter NAME, "merge_words", is given on the command line of USER, a struct call; a
+ * word that is the default is not. An attn_param_given_fn. */
+bool option_is_param_given(void *user, const char *name);
+
+/* The text of the option NAME on the command line of CALL, or NULL. */
+const char *option_text(const struct call *call, const char *name);
+
+/* Writes the help of OPTION to TEXT [size]. */
+void option_help(const struct option *option, char *text, size_t size);
+
 /* The first option of LIST, "probe|texts", that the command line of CALL has, or NULL. */
 const char *option_find_given(const struct call *call, const char *list);
 
@@ -217,16 +231,9 @@ void named_values_release(struct named_values *values);
 
 enum { VALUE_HINT_SIZE = 64 };
 
-/* Writes "did you mean 'kl'?" into HINT, and returns HINT, if TYPED [size], a value of OPTION, is
- * near a word of LIST, "map|read", or near another name of such a word. Else returns NULL. */
-const char *value_hint(const char *option, const char *list, const char *typed, size_t size,
+/* Writes "did you mean 'map'?" into HINT, and returns HINT, if TYPED [size] is near a word of LIST,
+ * "map|read". Else returns NULL. */
+const char *value_hint(const char *list, const char *typed, size_t size,
                        char hint[VALUE_HINT_SIZE]);
-
-/* The index of TEXT in LIST, or -1. TEXT may be "ig:N" with N from 1 to 100000, which sets
- * *n_point. */
-int method_find(const char *list, const char *text, size_t *n_point);
-
-/* Whether VALUE is "N" or "N:SEED", N from MIN, which sets *n and perhaps *seed; or NULL. */
-bool seeded_parse(const char *value, int64_t min, size_t *n, uint64_t *seed);
 
 #endif

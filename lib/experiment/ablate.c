@@ -7,12 +7,14 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/param_internal.h"
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
 #include "edits/intervention_internal.h"
 #include "experiment/questions_internal.h"
 #include "model/config_internal.h"
+#include "predict/answer_params.h"
 #include "records/items_internal.h"
 #include "study/frame.h"
 #include "study/significance.h"
@@ -113,6 +115,122 @@ struct ablation {
     struct attn_sets sets, controls; /* of the parts; of randomly drawn heads */
     size_t *order;                   /* [n_layer * n_head] a permutation of the heads */
     struct attn_random random;
+};
+
+/* --- The question ----------------------------------------------------------------------------- */
+
+/* The rest of TEXT after WORD, or NULL if it does not begin with WORD. */
+static const char *after(const char *word, const char *text)
+{
+    const size_t size = strlen(word);
+
+    return strncmp(text, word, size) == 0 ? text + size : NULL;
+}
+
+static enum attn_status read_parts(const struct attn_param *param, void *home, const char *label,
+                                   const char *text, struct attn_error *err)
+{
+    struct attn_ablate_args *args = home;
+    const int part = attn_param_find_word(param->words, text, strlen(text));
+    const char *number = after("neurons:", text);
+    int64_t layer = 0;
+
+    if (part < 0 && !(number && attn_parse_int(number, strlen(number), 0, INT32_MAX, &layer)))
+        return attn_param_refuse(err, label, text, "heads, attn, mlp, layers or neurons:L");
+    args->parts = part < 0 ? ATTN_ABLATE_NEURONS : (enum attn_ablate_parts)part;
+    args->layer = (int)layer;
+    return ATTN_OK;
+}
+
+static enum attn_status read_with(const struct attn_param *param, void *home, const char *label,
+                                  const char *text, struct attn_error *err)
+{
+    static const enum attn_ablate_with values[] = {ATTN_ABLATE_WITH_ZERO, ATTN_ABLATE_WITH_MEAN,
+                                                   ATTN_ABLATE_WITH_UNIFORM};
+    struct attn_ablate_args *args = home;
+    const int word = attn_param_find_word(param->words, text, strlen(text));
+    const char *number = after("resample:", text);
+
+    if (word < 0 && !(number && attn_parse_uint(number, strlen(number), &args->seed)))
+        return attn_param_refuse(err, label, text, "zero, mean, uniform or resample:SEED");
+    args->with = word < 0 ? ATTN_ABLATE_WITH_RESAMPLE : values[word];
+    return ATTN_OK;
+}
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(OWN, "parts", "heads|attn|mlp|layers|neurons:L", struct attn_ablate_args, parts,
+               "what each row switches off: one head (default), the attention of a layer, its "
+               "MLP, both, or one neuron of the MLP of layer L",
+               .words = "heads|attn|mlp|layers", .read = read_parts),
+    ATTN_PARAM(OWN, "with", "zero|mean|uniform|resample:SEED", struct attn_ablate_args, with,
+               "what replaces the output of that part: zeros (default), its mean over the "
+               "positions of the text or of all texts of `references`, or its rows in one text "
+               "of `references`; uniform: the head gives every key that it sees the same weight",
+               .words = "zero|mean|uniform", .read = read_with),
+    ATTN_PARAM(NAMED, "sets", "[NAME=]HEADS", struct attn_ablate_args, sets,
+               "switch off these heads together, instead of each head by itself: "
+               "'copying=3.2,3.5'. May be given several times, one row each",
+               .option = "set", .second = offsetof(struct attn_ablate_args, n_set),
+               .least = sizeof(struct attn_ablate_set)),
+    ATTN_PARAM(FLAG, "cumulative", NULL, struct attn_ablate_args, is_cumulative,
+               "switch off one more part in each row, in the order of their own effects, the "
+               "smallest first"),
+    ATTN_PARAM(INPUTS, "references", "FILE", struct attn_ablate_args, references,
+               "a file of texts, one per line: `with mean` takes the mean over all of them, "
+               "`with resample` the rows of one",
+               .option = "reference", .second = offsetof(struct attn_ablate_args, n_reference)),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Ablation", param_rows);
+
+static const struct attn_param control_rows[] = {
+    ATTN_PARAM(SEEDED, "control", "N[:SEED]", struct attn_ablate_args, n_control,
+               "add the mean effect of N random choices of as many heads, and its standard "
+               "deviation",
+               .second = offsetof(struct attn_ablate_args, seed), .least = 1),
+    ATTN_PARAM(SEED, "seed", "SEED", struct attn_ablate_args, seed,
+               "of the choice of a reference, and of the random choices of `control`",
+               .traits = ATTN_PARAM_NO_OPTION),
+};
+
+static const struct attn_param_list control_params = ATTN_PARAM_LIST("Control", control_rows);
+
+static const struct attn_param_part param_parts[] = {
+    {&attn_target_params, offsetof(struct attn_ablate_args, answer)},
+    {&attn_foil_params, offsetof(struct attn_ablate_args, answer)},
+    {&attn_at_params, offsetof(struct attn_ablate_args, answer)},
+    {&attn_metric_params, offsetof(struct attn_ablate_args, answer)},
+    {&params, 0},
+    {&control_params, 0},
+};
+
+static const struct attn_param_rule rules[] = {
+    {.given = "references",
+     .needs = "with:mean|with:resample",
+     .message = "@ needs `with mean` or `with resample:SEED`"},
+    {.given = "sets", .excludes = "cumulative", .time = ATTN_PARAM_VALUES},
+    {.given = "cumulative|control",
+     .excludes = "texts",
+     .message = "`cumulative` and `control` need one text or `items`, not `texts`",
+     .time = ATTN_PARAM_VALUES},
+};
+
+const struct attn_question attn_question_ablate = {
+    .name = "ablate",
+    .summary = "how the answer changes without a part of the model",
+    .takes_texts = true,
+    .description =
+        "Switches off one part of the model at a time, and prints how the answer changes:\n"
+        "the metric, its change, the divergence of the prediction, and whether the most\n"
+        "probable token is still the same. The first row is the whole model.\n"
+        "\n"
+        "The numbers say what the rest of the model makes of the text without the part. A\n"
+        "small change does not say that the part does nothing: other parts may do the\n"
+        "same. A large change may come from any damage: `control` shows the effect of\n"
+        "random heads. Over `texts` the numbers are means and standard deviations,\n"
+        "same_top is a share.\n",
+    ATTN_QUESTION_PARAMS(param_parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_ablate_args, .size = sizeof(struct attn_ablate_args)),
 };
 
 /* --- Arguments -------------------------------------------------------------------------------- */
@@ -747,12 +865,6 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     if (args->n_set > 0 && args->parts != ATTN_ABLATE_HEADS)
         return attn_error_set(err, ATTN_INVALID, "`sets` names heads, and `parts` is '%s'",
                               part_name(args->parts, false));
-    if (args->n_set > 0 && args->is_cumulative)
-        return attn_error_set(err, ATTN_INVALID, "`sets` and `is_cumulative` do not go together");
-    if (attn_study_is_of_texts(args->study) && (args->is_cumulative || args->n_control > 0))
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "`is_cumulative` and `n_control` need one text or `items`, not `texts`");
     return ATTN_OK;
 }
 
@@ -840,6 +952,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
 const struct attn_experiment attn_ablate_experiment = {
     .name = "ablate",
+    .question = &attn_question_ablate,
     .columns = columns,
     .n_column = N_COLUMN,
     .views = views,
@@ -847,10 +960,8 @@ const struct attn_experiment attn_ablate_experiment = {
     .needs_output = true,
     .state_size = sizeof(struct ablation),
     .sum_size = sizeof(struct attn_ablate_sum),
-    .takes_texts = true,
     .study = offsetof(struct attn_ablate_args, study),
     .take_item = take_item,
-    .answer = offsetof(struct attn_ablate_args, answer),
     .derive = derive,
     .check = check_args,
     .choose = choose,

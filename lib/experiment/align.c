@@ -126,6 +126,99 @@ struct align {
     size_t n_more, more_capacity;
 };
 
+/* --- The question ----------------------------------------------------------------------------- */
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(CHOICE, "by", NULL, struct attn_align_args, by,
+               "what links are made of: cross-attention, hidden states of an encoder, or the "
+               "attention of a decoder that reads both texts; default: auto, by the model",
+               .words = "auto|cross|hidden|attention"),
+    ATTN_PARAM(LIST, "layer", "L", struct attn_align_args, layer,
+               "the layer; of hidden states 0 is the embedding and L the output of block L - 1; "
+               "with `score` also all. Default: two thirds of the layers of hidden states and "
+               "decoders, the last one of cross-attention; with `score` all heads"),
+    ATTN_PARAM(LIST, "heads", "LIST", struct attn_align_args, heads,
+               "the heads whose mean makes links, as in 1.0,3.*; default: those of the layer"),
+    ATTN_PARAM(CHOICE, "rows", NULL, struct attn_align_args, rows,
+               "the row of the matrix that belongs to a token: its own (default), or that of "
+               "the token before it, which predicts it; both: a row of the table for each",
+               .words = "own|before|both"),
+    ATTN_PARAM(TEXT, "method", "argmax|itermax|match|softmax[:T]", struct attn_align_args, method,
+               "how hidden states make links: argmax (default), each the most similar of the "
+               "other; itermax, then once more among words that are free; match, the pairs with "
+               "the largest sum; softmax, probable from both sides, above T (default: 0.001)"),
+    ATTN_PARAM(SWITCH, "unit", NULL, struct attn_align_args, is_by_word,
+               "of hidden states: compare tokens, and link words of which any tokens are "
+               "linked (default), or compare the means of the tokens of words",
+               .words = "subword|word"),
+    ATTN_PARAM(TEXT, "template", "TEXT", struct attn_align_args, text_template,
+               "of a decoder: the text that it reads, with {source} and {target} in it"),
+    ATTN_PARAM(FLAG, "soft", NULL, struct attn_align_args, is_soft,
+               "a row for each pair of words, with its weight, whether it is a link, and S or P "
+               "for a sure or a possible link of gold; pictures show these rows"),
+    ATTN_PARAM_KEPT(
+        TEXT, "matrix", "FILE.npz",
+        "with `items`: write the weights [words of the source, words of the text] of item "
+        "7 as 000000007/weight into FILE.npz, instead of lines",
+        .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM(FLAG, "score", NULL, struct attn_align_args, has_score,
+               "compare with links made by people, 'gold' of each item: print precision, recall "
+               "and alignment error rate; of a decoder how well each head finds the linked words"),
+    ATTN_PARAM(TEXT, "gold", "FILE", struct attn_align_args, gold,
+               "read gold from FILE, a line for each item: 0-0 1-2 are sure links, 1p2 or 1?2 "
+               "possible ones"),
+    ATTN_PARAM(FLAG, "one_based", NULL, struct attn_align_args, is_one_based,
+               "words in gold count from 1"),
+    ATTN_PARAM_KEPT(
+        TEXT, "times", "FILE.npy",
+        "instead of texts: cross-attention [H, T, S] of the heads of a speech model that "
+        "align, frames of 0.02 s; print when each token was spoken, as Whisper does",
+        .traits = ATTN_PARAM_NO_KEYWORD),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Alignment", param_rows);
+
+static const struct attn_param_part parts[] = {{&params, 0}};
+
+static const struct attn_param_rule rules[] = {
+    {.given = "matrix",
+     .needs = "items",
+     .excludes = "score",
+     .message = "@ needs `items`, and does not go with `score`"},
+};
+
+const struct attn_question attn_question_align = {
+    .name = "align",
+    .summary = "which word of a source is which word of a text",
+    .description =
+        "Prints a line of links for a source and a text: 0-0 1-2 says that word 0 of the\n"
+        "source is word 0 of the text, and word 1 word 2. With `items` a line for each\n"
+        "item that has source and text; the line of a failed item is empty. `csv` and\n"
+        "`jsonl` have a row for each link, with its words and its weight.\n"
+        "\n"
+        "Links come from cross-attention (each word of the text, and the word of the\n"
+        "source with the largest weight), from hidden states of an encoder that reads\n"
+        "both texts (by cosine), or from a decoder that reads a template with both.\n"
+        "`soft` has all pairs of words, and pictures show them: rows of the text, columns\n"
+        "of the source, with S and P where gold has a link.\n"
+        "Words are separated by white space; items in other writing have the lists\n"
+        "source_words and words.\n"
+        "\n"
+        "With `score` and gold the table says how many links are right: precision,\n"
+        "recall, and aer, the alignment error rate (Och and Ney 2003), for each head, so\n"
+        "that the heads that align are found on data. Of a decoder: ts, the share of\n"
+        "tokens whose largest weight is on a linked word, within, the same among the\n"
+        "words of the source, mass, the weight there, and chance.\n"
+        "\n"
+        "Hidden states link what is similar, which need not be a translation.\n"
+        "\n"
+        "`times` prints when each token of a transcript was spoken, from the weights of\n"
+        "the heads that align, by dynamic time warping (Whisper's word times). Leave out\n"
+        "of the array the rows of the prompt, and frames after the end of the sound.\n",
+    ATTN_QUESTION_PARAMS(parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_align_args, .size = sizeof(struct attn_align_args)),
+};
+
 /* --- What is asked ---------------------------------------------------------------------------- */
 
 static enum attn_status read_method(const char *text, struct attn_link_rule *rule,
@@ -930,6 +1023,7 @@ static void release(void *state)
 
 const struct attn_experiment attn_align_experiment = {
     .name = "align",
+    .question = &attn_question_align,
     .columns = columns,
     .n_column = N_COLUMN,
     .views = views,

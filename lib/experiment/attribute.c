@@ -19,10 +19,12 @@
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
 #include "experiment/derivative.h"
+#include "experiment/questions_internal.h"
 #include "forward/step_internal.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "predict/answer_params.h"
 #include "predict/class_label.h"
 #include "predict/prediction.h"
 #include "study/trial.h"
@@ -62,6 +64,163 @@ struct logit_split {
     double sum;
     struct attn_found_cell *keys; /* [n_key] by token */
     size_t n_key;
+};
+
+/* --- The question ----------------------------------------------------------------------------- */
+
+static const int methods[] = {ATTN_ATTRIBUTE_DLA,          ATTN_ATTRIBUTE_SALIENCY,
+                              ATTN_ATTRIBUTE_GRAD_X_INPUT, ATTN_ATTRIBUTE_IG,
+                              ATTN_ATTRIBUTE_ATTNLRP,      ATTN_ATTRIBUTE_RELP,
+                              ATTN_ATTRIBUTE_RELEVANCE,    ATTN_ATTRIBUTE_RELEVANCE_NORM,
+                              ATTN_ATTRIBUTE_ATTN_X_GRAD,  ATTN_ATTRIBUTE_CAUSES};
+
+static const int baselines[] = {ATTN_BASELINE_AUTO, ATTN_BASELINE_MASK, ATTN_BASELINE_PAD,
+                                ATTN_BASELINE_MEAN, ATTN_BASELINE_ZERO, ATTN_BASELINE_GREY};
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(SWITCH, "by", NULL, struct attn_attribute_args, by_token,
+               "part (default): one row per part of the model. token: one row per head and "
+               "key that it read from, those with the 20 largest magnitudes, or as `sort` and "
+               "`limit` have it",
+               .words = "part|token", .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM(FLAG, "by_token", NULL, struct attn_attribute_args, by_token,
+               "one row per head and key that it read from, those with the `limit` largest "
+               "magnitudes",
+               .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM(METHOD, "method", "METHOD", struct attn_attribute_args, method,
+               "dla (default): the parts that write a logit. For tokens of the text, by "
+               "gradients of `metric`: saliency, the length of the gradient of the token's "
+               "embedding; grad_x_input, their product; ig[:N], integrated gradients, from "
+               "`baseline` to the text in N points (50); attnlrp and relp, the product by the "
+               "rules of AttnLRP and RelP; relevance, attention times its gradient, followed "
+               "through the layers, and relevance_norm, the same with each row divided by its sum. "
+               "For cells of patterns: attn_x_grad, attention times its gradient, the 20 largest "
+               "or `limit`, with an estimate of what knocking each out changes; causes, the 30 "
+               "largest of these with each MLP at a position whose output times its gradient is "
+               "as large, for `figure causes`",
+               .words = "dla|saliency|grad_x_input|ig|attnlrp|relp|relevance|relevance_norm|"
+                        "attn_x_grad|causes",
+               .values = methods,
+               .meant = "integrated_gradients=ig|input_x_gradient=grad_x_input|"
+                        "gradient_x_input=grad_x_input|lrp=attnlrp|gradient=saliency|"
+                        "grad=saliency|direct_logit_attribution=dla|"
+                        "attention_x_gradient=attn_x_grad|pattern_x_grad=attn_x_grad|"
+                        "chefer=relevance",
+               .second = offsetof(struct attn_attribute_args, n_point)),
+    ATTN_PARAM(CHOICE, "baseline", NULL, struct attn_attribute_args, baseline,
+               "for ig: auto (default) is mask for encoders of texts with a mask token, grey for "
+               "pictures, else mean. mask, pad: the embedding of this token at every position; "
+               "mean: the mean embedding of the vocabulary; grey: every pixel 0 after "
+               "normalization; zero: zeros. Without learned positions all that counts then lies "
+               "close to them",
+               .words = "auto|mask|pad|mean|zero|grey", .values = baselines),
+    ATTN_PARAM(INPUT, "baseline_text", "TEXT", struct attn_attribute_args, given,
+               "for ig: another text of as many tokens"),
+    ATTN_PARAM(INPUT, "baseline_ids", "LIST", struct attn_attribute_args, given,
+               "the same by the ids of its tokens", .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM(IMAGE, "baseline_image", "FILE", struct attn_attribute_args, given,
+               "for ig: another picture with as many patches"),
+    ATTN_PARAM(LIST, "baseline_keep", "LIST|none", struct attn_attribute_args, baseline_keep,
+               "for ig: positions or words that keep their embedding in the baseline. Default: the "
+               "tokens that the tokenizer of an encoder added, like [CLS]"),
+    ATTN_PARAM(FLAG, "merge_words", NULL, struct attn_attribute_args, merges_words,
+               "for tokens: print one row per word, with the sum over its tokens"),
+    ATTN_PARAM_KEPT(COUNT, "generated", "N",
+                    "for tokens: instead of `target`, attribute each of the N most probable tokens "
+                    "that follow the text to all tokens before it",
+                    .least = 1, .most = INT32_MAX),
+    ATTN_PARAM_KEPT(TEXT, "continuation", "TEXT",
+                    "the same for the tokens of TEXT, which follows the text"),
+    ATTN_PARAM(
+        COUNT, "limit", "N", struct attn_attribute_args, n_most,
+        "of `by_token` and of cells: return the N rows with the largest magnitudes; default: "
+        "20, of causes 30",
+        .least = 1, .traits = ATTN_PARAM_NO_OPTION),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Attribution", param_rows);
+
+static const struct attn_param_part param_parts[] = {
+    {&attn_target_params, offsetof(struct attn_attribute_args, answer)},
+    {&attn_foil_params, offsetof(struct attn_attribute_args, answer)},
+    {&attn_at_params, offsetof(struct attn_attribute_args, answer)},
+    {&attn_metric_params, offsetof(struct attn_attribute_args, answer)},
+    {&params, 0},
+};
+
+static const char twice[] = "a baseline is given twice";
+
+static const struct attn_param_rule rules[] = {
+    {.given = "generated|continuation|merge_words|baseline|baseline_text|baseline_ids|"
+              "baseline_image|baseline_keep|metric",
+     .needs = "method",
+     .message = "@ needs a `method` other than dla",
+     .hint = "`method ig`"},
+    {.given = "by",
+     .excludes = "method",
+     .message = "@ and `method` do not go together: `by` is of dla"},
+    {.given = "by_token",
+     .excludes = "method",
+     .message = "@ needs the `method` dla",
+     .time = ATTN_PARAM_BOTH},
+    {.given = "texts",
+     .excludes = "method",
+     .message = "@ need the `method` dla: tokens and cells belong to one text",
+     .time = ATTN_PARAM_BOTH},
+    {.given = "limit",
+     .when = "keywords",
+     .needs = "by_token|method:attn_x_grad|method:causes",
+     .message = "@ needs `by_token`, or the `method` attn_x_grad or causes"},
+    {.given = "baseline_text",
+     .excludes = "baseline|baseline_ids|baseline_image",
+     .message = twice},
+    {.given = "baseline_ids|baseline_image", .excludes = "baseline", .message = twice},
+    {.given = "baseline_ids", .excludes = "baseline_image", .message = twice},
+    {.given = "baseline|baseline_text|baseline_ids|baseline_image|baseline_keep",
+     .needs = "method:ig",
+     .message = "a baseline is for `method ig`"},
+    {.given = "generated",
+     .excludes = "continuation",
+     .message = "`generated` and `continuation` are given, expected one of them"},
+    {.given = "generated|continuation",
+     .excludes = "target|target_id|at",
+     .message = "@ has its own targets, and takes no `target` and `at`"},
+    {.given = "generated|continuation",
+     .excludes = "items",
+     .message = "@ and `items` do not go together: each item has its own tokens",
+     .hint = "attribute each text alone"},
+    {.given = "merge_words",
+     .excludes = "method:attn_x_grad",
+     .message = "@ is for tokens, and attn_x_grad has cells"},
+    {.given = "merge_words",
+     .excludes = "method:causes",
+     .message = "@ is for tokens, and causes has cells"},
+};
+
+const struct attn_question attn_question_attribute = {
+    .name = "attribute",
+    .summary = "how much each part of the model adds to a logit",
+    .takes_texts = true,
+    .description =
+        "Splits the logit of `target` (minus that of `foil`), a token after TEXT or a\n"
+        "label, into what embedding, positions, heads, biases and MLPs add to it. The\n"
+        "final norm divides by a number that depends on all parts: this number is kept as\n"
+        "it is in the run, so that the parts add up. The row 'sum' is their sum, the row\n"
+        "'model' the logit that the model computes.\n"
+        "\n"
+        "The numbers say which parts write the answer into the residual stream directly.\n"
+        "They do not say which part found it: a head that only shows later heads where to\n"
+        "look has a small share here. `attn-cli ablate` measures that. Over `texts` the\n"
+        "numbers are means and standard deviations.\n"
+        "\n"
+        "With `method` the tokens of the text, or the patches of a picture, get\n"
+        "attributions, by gradients. These are about this text, this answer and, for ig,\n"
+        "this baseline; they do not say what happens when a token is replaced. A note\n"
+        "says when 'sum' is far from 'model'. With `source` and without `target` each\n"
+        "token of TEXT is a target, attributed to the source and the tokens before it.\n",
+    ATTN_QUESTION_PARAMS(param_parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_attribute_args, .size = sizeof(struct attn_attribute_args),
+                       .baseline = ATTN_BASELINE_AUTO),
 };
 
 /* --- The run ---------------------------------------------------------------------------------- */
@@ -661,11 +820,6 @@ enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
     if (!attn_is_choice(args->method, ATTN_N_ATTRIBUTE_METHOD, "method", err) ||
         !attn_is_choice(args->baseline, ATTN_N_BASELINE, "baseline", err))
         return ATTN_INVALID;
-    if (args->by_token && !is_dla)
-        return attn_error_set(err, ATTN_INVALID, "`by_token` needs the `method` dla");
-    if (attn_study_is_of_texts(args->study) && !is_dla)
-        return attn_error_set(err, ATTN_INVALID,
-                              "`texts` need the `method` dla: tokens and cells belong to one text");
     if (args->study && attn_attribute_is_of_cells(args->method))
         return attn_error_set(
             err, ATTN_INVALID,
@@ -769,10 +923,9 @@ static const struct attn_experiment attn_attribute_parts = {
     .n_view = sizeof views / sizeof *views,
     .needs_output = true,
     .state_size = sizeof(struct logit_split),
-    .takes_texts = true,
     .study = offsetof(struct attn_attribute_args, study),
     .take_item = attn_attribute_take_item,
-    .answer = offsetof(struct attn_attribute_args, answer),
+    .question = &attn_question_attribute,
     .check = attn_attribute_check,
     .prepare = prepare,
     .shows = shows,

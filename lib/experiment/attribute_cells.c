@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "experiment/derivative.h"
+#include "experiment/questions_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -358,7 +359,7 @@ const struct attn_experiment attn_attribute_cells = {
     .needs_output = true,
     .refuses_edits = true,
     .state_size = sizeof(struct attribution),
-    .answer = offsetof(struct attn_attribute_args, answer),
+    .question = &attn_question_attribute,
     .check = attn_attribute_check,
     .prepare = prepare,
     .shows = shows,

@@ -9,6 +9,7 @@
 #include "derived/gradient.h"
 #include "derived/relevance.h"
 #include "experiment/derivative.h"
+#include "experiment/questions_internal.h"
 #include "input/encoder.h"
 #include "input/position.h"
 #include "kernels/kernels.h"
@@ -915,8 +916,8 @@ const struct attn_experiment attn_attribute_tokens = {
     .state_size = sizeof(struct attribution),
     .study = offsetof(struct attn_attribute_args, study),
     .take_item = attn_attribute_take_item,
-    .answer = offsetof(struct attn_attribute_args, answer),
     .hint = "items of one table have as many tokens, or words with `merges_words`",
+    .question = &attn_question_attribute,
     .check = attn_attribute_check,
     .prepare = prepare,
     .shows = shows,

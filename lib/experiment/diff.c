@@ -60,6 +60,74 @@ struct diff {
     double *parts[2]; /* [the most parts] a row of each run, aligned */
 };
 
+/* --- The question ----------------------------------------------------------------------------- */
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM_KEPT(LIST, "ids", "LIST",
+                    "token ids instead of the one text of `with` or `with_attention`: 5,17,3",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(LIST, "a_ids", "LIST", "token ids instead of the first text: 5,17,3",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(LIST, "b_ids", "LIST", "token ids instead of the second text",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(
+        TEXT, "with", "MODEL",
+        "compare one text under `model` and under MODEL, which must have as many layers "
+        "and heads and make the same tokens of it: another quantization of it, for "
+        "instance",
+        .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(TEXT, "with_model", "MODEL",
+                    "compare one text under this model and under another one, which must have as "
+                    "many layers and heads and make the same tokens of it",
+                    .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM_KEPT(TEXT, "with_attention", "KIND",
+                    "compare one text under `attention` and under KIND, which is written in the "
+                    "same way"),
+    ATTN_PARAM_KEPT(REAL, "tolerance", "X",
+                    "largest difference |a - b| of two dumps that counts as none; default: 1e-4",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(REAL, "relative_tolerance", "R",
+                    "add R times |b|, of the second dump, to `tolerance`, as allclose of numpy "
+                    "does; default: 0",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Input", param_rows);
+
+static const struct attn_param_part param_parts[] = {{&params, 0}};
+
+static const struct attn_param_rule rules[] = {
+    {.given = "ids|a_ids|b_ids",
+     .excludes = "items",
+     .message = "@ and `items` are given, expected one of them"},
+    {.given = "ids",
+     .needs = "with|with_attention",
+     .message = "@ is one text for `with` or `with_attention`; `a_ids` and `b_ids` are two"},
+};
+
+const struct attn_question attn_question_diff = {
+    .name = "diff",
+    .summary = "what differs between two texts, models or attentions",
+    .inputs = "a|b",
+    .description =
+        "Compares where the heads look in two texts, or in one text under two models or\n"
+        "two kinds of attention: total variation and Jensen-Shannon divergence of the\n"
+        "rows of each head. In a causal model, rows before the first token that differs\n"
+        "must be the same: they are compared bit for bit, and a note says how many they\n"
+        "are. For texts of different lengths the common beginning and the common end are\n"
+        "compared.\n"
+        "\n"
+        "Two arguments that end in .npz are dumps: written by attn-cli, or by numpy.savez\n"
+        "from Hugging Face or TransformerLens. They are compared array by array, and the\n"
+        "exit code is 7 when one differs by more than `tolerance`: so a port can be\n"
+        "verified. Numbers of -1e30 or less are masked scores, as minus infinity is.\n"
+        "\n"
+        "The numbers say that a head looks elsewhere. They do not say that its output\n"
+        "differs, nor that the prediction does: see `attn-cli patch`.\n",
+    ATTN_QUESTION_PARAMS(param_parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_diff_args, .size = sizeof(struct attn_diff_args)),
+};
+
 /* --- Which rows are compared ------------------------------------------------------------------ */
 
 static bool is_same_token(const struct diff *diff, size_t a, size_t b)
@@ -420,6 +488,7 @@ static enum attn_status take_item(void *args, struct attn_request *request,
 
 const struct attn_experiment attn_diff_experiment = {
     .name = "diff",
+    .question = &attn_question_diff,
     .columns = columns,
     .n_column = N_COLUMN,
     .views = views,

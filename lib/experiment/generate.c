@@ -8,6 +8,7 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "encode/float_text.h"
+#include "experiment/questions_internal.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
 #include "predict/class_label.h"
@@ -35,6 +36,64 @@ struct generator {
     struct attn_buffer text;     /* owns; of all generated tokens */
     size_t n_shown;              /* bytes of the text that on_token got */
     struct attn_generation made; /* owns, until it is the result */
+};
+
+/* --- The question ----------------------------------------------------------------------------- */
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(COUNT, "n", "N", struct attn_generate_args, n_most,
+               "number of tokens to make; default: 20. A token that ends a text (eos_token_id "
+               "of generation_config.json, else config.json) stops earlier",
+               .option = "tokens", .letter = 'n', .least = 1, .most = INT32_MAX),
+    ATTN_PARAM(REAL, "temperature", "T", struct attn_generate_args, temperature,
+               "draw tokens at random, with logits divided by T; default: 0, always the most "
+               "probable token"),
+    ATTN_PARAM(COUNT, "top_k", "K", struct attn_generate_args, top_k,
+               "draw from the K most probable tokens", .least = 1, .most = INT32_MAX),
+    ATTN_PARAM(REAL, "top_p", "P", struct attn_generate_args, top_p,
+               "draw from the fewest tokens whose probabilities add to P"),
+    ATTN_PARAM(REAL, "min_p", "P", struct attn_generate_args, min_p,
+               "draw from the tokens with at least P times the probability of the most probable "
+               "one"),
+    ATTN_PARAM(SEED, "seed", "S", struct attn_generate_args, seed,
+               "seed of the draws; default: 0. The same seed gives the same tokens on every "
+               "machine",
+               .most = UINT32_MAX),
+    ATTN_PARAM(TEXTS, "stop", "TEXT", struct attn_generate_args, stops,
+               "stop before TEXT; may be given several times",
+               .second = offsetof(struct attn_generate_args, n_stop)),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Generation", param_rows);
+
+static const struct attn_param_part parts[] = {{&params, 0}};
+
+static const struct attn_param_rule rules[] = {
+    {.given = "top_p:0", .message = "@ is 0, expected above 0 and at most 1"},
+    {.given = "seed",
+     .unless = "seed:0",
+     .needs = "temperature",
+     .excludes = "temperature:0",
+     .message = "@ needs `temperature`: without it nothing is drawn"},
+};
+
+const struct attn_question attn_question_generate = {
+    .name = "generate",
+    .summary = "what comes next, and what it looked at",
+    .description =
+        "Continues TEXT and prints each token as it is made: the most probable one, or\n"
+        "with `temperature` one drawn at random. Without a vocabulary it prints ids.\n"
+        "`json FILE` gives ids, tokens and log-probabilities. The other outputs are those\n"
+        "of \140run\140, for prompt and answer as one text.\n"
+        "A model that reads a source translates `source` without a TEXT.\n"
+        "\n"
+        "With `items` each item is continued: a row with its labels, prompt, text, ids\n"
+        "and log probabilities. Item i, counted from 0, is drawn with the seed S + i.\n"
+        "\n"
+        "The answer is what the model finds probable. It does not say what is true, and a\n"
+        "matrix of the answer says where a token looked, not why it was chosen.\n",
+    ATTN_QUESTION_PARAMS(parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_generate_args, .size = sizeof(struct attn_generate_args)),
 };
 
 /* --- Preparation ------------------------------------------------------------------------------ */
@@ -491,6 +550,7 @@ static void release(void *state)
 }
 
 static const struct attn_experiment experiment = {
+    .question = &attn_question_generate,
     .needs_output = true,
     .state_size = sizeof(struct generator),
     .sum_size = sizeof(struct attn_generation),
@@ -503,6 +563,7 @@ static const struct attn_experiment experiment = {
 
 static const struct attn_experiment of_items = {
     .name = "generate",
+    .question = &attn_question_generate,
     .columns = item_columns,
     .n_column = N_COLUMN,
     .needs_output = true,

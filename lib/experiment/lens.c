@@ -12,6 +12,7 @@
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "predict/answer_params.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
 #include "predict/mask_token.h"
@@ -92,17 +93,68 @@ struct reading {
     size_t position;
 };
 
+/* --- The question ----------------------------------------------------------------------------- */
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
+               "positions to read at, numbers or words of the text; default: -1, the last, for an "
+               "encoder the mask, for a picture [CLS], for a classifier the token that it reads. "
+               "An item is read at one",
+               .home = ATTN_PARAM_OF_REQUEST, .keys = "queries|at"),
+    ATTN_PARAM(COUNT, "top", "K", struct attn_lens_args, top,
+               "print the K most probable tokens, or labels of a picture, of each reading; "
+               "default: 3",
+               .least = 1, .most = INT32_MAX),
+    ATTN_PARAM(LIST, "sites", "LIST", struct attn_request, selection.sites,
+               "read these sites too: resid_mid, resid_post; default: resid_pre of each layer "
+               "and resid_post of the last",
+               .home = ATTN_PARAM_OF_REQUEST),
+    ATTN_PARAM(FLAG, "heads_out", NULL, struct attn_lens_args, reads_heads,
+               "read what each head by itself adds to the residual stream: the K largest and K "
+               "smallest logits"),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Lens", param_rows);
+
+static const struct attn_param_part parts[] = {
+    {&attn_target_params, offsetof(struct attn_lens_args, answer)},
+    {&attn_foil_params, offsetof(struct attn_lens_args, answer)},
+    {&params, 0},
+};
+
+static const struct attn_param_rule rules[] = {
+    {.given = "top",
+     .excludes = "target|target_id",
+     .message = "@ lists the most probable tokens, and `target` asks for one"},
+    {.given = "top",
+     .excludes = "items",
+     .message = "@ lists the most probable tokens, and items ask for one"},
+    {.given = "foil|foil_id",
+     .needs = "target|target_id|texts|items",
+     .message = "`foil` needs `target`, which it is compared with",
+     .time = ATTN_PARAM_VALUES},
+};
+
+const struct attn_question attn_question_lens = {
+    .name = "lens",
+    .summary = "what each layer already knows of the next token",
+    .takes_texts = true,
+    .description =
+        "Reads the residual stream of each layer with the model's own final norm and\n"
+        "output matrix (the logit lens), and prints the most probable tokens, or with\n"
+        "`target` the rank of one, with `foil` the difference of their logits. The last\n"
+        "row is the model's own prediction. Over `texts` and `items` the numbers are\n"
+        "means and standard deviations by layer: of the target, or over `texts` of the K\n"
+        "largest probabilities, whichever tokens have them.\n"
+        "\n"
+        "The numbers say from which layer on an answer can be read off the residual\n"
+        "stream. They do not say that an earlier layer lacks it: that layer may hold it\n"
+        "in another form, as the final norm was trained for the last layer alone.\n",
+    ATTN_QUESTION_PARAMS(parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_lens_args, .size = sizeof(struct attn_lens_args)),
+};
+
 /* --- The run ---------------------------------------------------------------------------------- */
-
-static enum attn_status check_args(const void *args, struct attn_error *err)
-{
-    const struct attn_lens_args *given = args;
-    const struct attn_answer_args *answer = &given->answer;
-
-    if (given->study || answer->target || answer->target_id || !(answer->foil || answer->foil_id))
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID, "`foil` needs `target`, which it is compared with");
-}
 
 /* Whether a classifier reads several rows at once, so that a position has no reading. */
 static bool reads_mean(const struct attn_config *config)
@@ -590,12 +642,9 @@ const struct attn_experiment attn_lens_experiment = {
     .n_view = sizeof views / sizeof *views,
     .needs_output = true,
     .state_size = sizeof(struct lens),
-    .takes_texts = true,
     .study = offsetof(struct attn_lens_args, study),
     .take_item = take_item,
-    .answer = offsetof(struct attn_lens_args, answer),
-    .of_request = ATTN_ITEM_KEY_BIT(READ),
-    .check = check_args,
+    .question = &attn_question_lens,
     .choose = choose,
     .prepare = prepare,
     .shows = shows,

@@ -12,6 +12,7 @@
 #include "experiment/questions_internal.h"
 #include "figures/table_view_internal.h"
 #include "input/position.h"
+#include "predict/answer_params.h"
 #include "study/significance.h"
 #include "trace/trace_internal.h"
 
@@ -72,6 +73,125 @@ static const struct attn_column columns[N_COLUMN] = {
 
 enum { N_CONTROL = 3 }; /* cells */
 
+/* --- The question ----------------------------------------------------------------------------- */
+
+static const int methods[] = {ATTN_PATCH_ATP, ATTN_PATCH_RELP, ATTN_PATCH_IG};
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(TEXT, "site", "SITE", struct attn_patch_args, site,
+               "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
+               "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head; with "
+               "`estimate` also mlp_post, one neuron at all positions, of which the 20 largest "
+               "or `limit` are printed",
+               .option = "sites"),
+    ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
+               "copy only these positions of a head, numbers or words of the clean text; for "
+               "k and v, in layers that attend to the source, of the source",
+               .home = ATTN_PARAM_OF_REQUEST, .keys = "queries"),
+    ATTN_PARAM(SWITCH, "direction", NULL, struct attn_patch_args, is_to_noise,
+               "restore (default): copy from the clean run into the corrupted one; noise: the "
+               "other way round",
+               .words = "restore|noise"),
+    ATTN_PARAM(METHOD, "estimate", "atp|relp|ig[:N]", struct attn_patch_args, method,
+               "estimate all effects by gradients, in about two runs: atp, attribution patching, "
+               "where q, k and pattern make the softmax again, good for heads; relp, by the rules "
+               "of RelP; ig[:N], the mean gradient at N points (5) between both texts, good for "
+               "the residual stream",
+               .words = "atp|relp|ig",
+               .meant = "attribution_patching=atp|integrated_gradients=ig|relevance_patching=relp|"
+                        "lrp=relp",
+               .values = methods, .second = offsetof(struct attn_patch_args, n_point)),
+    ATTN_PARAM(SEEDED, "verify", "K[:SEED]", struct attn_patch_args, n_verified,
+               "patch the K parts with the largest estimates exactly, and K others drawn at "
+               "random by SEED (0); default: 10, and 0 is none",
+               .second = offsetof(struct attn_patch_args, seed)),
+    ATTN_PARAM(SWITCH, "by", NULL, struct attn_patch_args, is_by_position,
+               "of estimates for q, k, v, z and pattern: one row per head (default), or per "
+               "head and position, for pattern the query",
+               .words = "part|position"),
+    ATTN_PARAM(COUNT, "limit", "N", struct attn_patch_args, n_most,
+               "of estimates for mlp_post: print the N neurons with the largest estimates; "
+               "default: 20",
+               .least = 1, .traits = ATTN_PARAM_NO_OPTION),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Patching", param_rows);
+
+static const struct attn_param control_rows[] = {
+    ATTN_PARAM(SEEDED, "control", "N[:SEED]", struct attn_patch_args, n_control,
+               "add the mean effect of N random choices of as many heads, and its standard "
+               "deviation",
+               .second = offsetof(struct attn_patch_args, seed), .least = 1),
+    ATTN_PARAM(SEED, "seed", "SEED", struct attn_patch_args, seed,
+               "of the random choices of `control` and `verify`", .traits = ATTN_PARAM_NO_OPTION),
+};
+
+static const struct attn_param_list control_params = ATTN_PARAM_LIST("Control", control_rows);
+
+static const struct attn_param input_rows[] = {
+    ATTN_PARAM(INPUT, "corrupted", "TEXT", struct attn_patch_args, corrupted,
+               "the second text, with as many tokens", .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM(IMAGE, "corrupted_image", "FILE", struct attn_patch_args, corrupted,
+               "with `image`, instead of both texts: a picture with as many rows and columns of "
+               "patches",
+               .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM(INPUT, "corrupted_source", "TEXT", struct attn_patch_args, corrupted_source,
+               "the source of the corrupted text; default: that of the clean one",
+               .keys = "corrupted_source", .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM(NAMED, "positions", "NAME=SPEC", struct attn_patch_args, places,
+               "places by their names, each of which is patched as a whole: a row for each",
+               .second = offsetof(struct attn_patch_args, n_place), .keys = "pos",
+               .traits = ATTN_PARAM_NO_OPTION),
+};
+
+static const struct attn_param_list input_params = ATTN_PARAM_LIST("Input", input_rows);
+
+static const struct attn_param_part parts[] = {
+    {&attn_target_params, offsetof(struct attn_patch_args, answer)},
+    {&attn_foil_params, offsetof(struct attn_patch_args, answer)},
+    {&attn_at_params, offsetof(struct attn_patch_args, answer)},
+    {&attn_metric_params, offsetof(struct attn_patch_args, answer)},
+    {&params, 0},
+    {&control_params, 0},
+    {&input_params, 0},
+};
+
+static const struct attn_param_rule rules[] = {
+    {.given = "verify|by", .needs = "estimate", .hint = "`estimate atp`"},
+    {.given = "limit", .when = "keywords", .needs = "estimate"},
+    {.given = "control|corrupted_source|corrupted_source_ids",
+     .excludes = "estimate",
+     .time = ATTN_PARAM_BOTH},
+    {.given = "verify",
+     .unless = "verify:0",
+     .excludes = "items",
+     .message = "@ patches parts of one pair, not of `items`"},
+};
+
+const struct attn_question attn_question_patch = {
+    .name = "patch",
+    .summary = "which part of the model carries the difference of two texts",
+    .inputs = "clean|corrupted",
+    .description =
+        "Runs the corrupted text again and again, each time with another piece copied\n"
+        "from the clean run, and prints how much of the clean answer that restores:\n"
+        "effect is 1 for the whole difference. The first rows are the two runs without a\n"
+        "copy. Over `items`, effect is the mean change divided by that of the other run;\n"
+        "items of different lengths need `positions`, or a site with heads.\n"
+        "Two pictures are given as `image` and `corrupted_image`.\n"
+        "\n"
+        "The numbers say which parts carry the difference between these two texts. They\n"
+        "do not say what else the answer needs: what both texts share has no effect, and\n"
+        "pieces that only work together show nothing alone.\n"
+        "\n"
+        "With `estimate` gradients stand for the runs. An estimate is a straight line\n"
+        "through the run that is patched; only rows with an effect were computed. Notes\n"
+        "say how both agree there, and how many large effects the others may hide.\n",
+    ATTN_QUESTION_PARAMS(parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_patch_args, .size = sizeof(struct attn_patch_args),
+                       .n_verified = 10, .kept_bytes = 536870912),
+};
+
 /* --- Arguments -------------------------------------------------------------------------------- */
 
 /* Checks that each of the places GIVEN [n] has a place, and a name that no other has. */
@@ -95,14 +215,9 @@ static enum attn_status check_places(const struct attn_item_place *given, size_t
 static enum attn_status check_args(const void *given, struct attn_error *err)
 {
     const struct attn_patch_args *args = given;
-    const char *exact = args->n_control > 0                            ? "control"
-                        : attn_input_is_given(&args->corrupted_source) ? "corrupted_source"
-                                                                       : NULL;
 
     if (!attn_is_choice(args->method, ATTN_N_PATCH_METHOD, "method", err))
         return ATTN_INVALID;
-    if (args->method != ATTN_PATCH_EXACT && exact)
-        return attn_error_set(err, ATTN_INVALID, "`%s` and `estimate` do not go together", exact);
     return check_places(args->places, args->n_place, err);
 }
 
@@ -787,11 +902,7 @@ const struct attn_experiment attn_patch_experiment = {
     .sum_size = sizeof(struct attn_patch_sum),
     .study = offsetof(struct attn_patch_args, study),
     .take_item = take_item,
-    .answer = offsetof(struct attn_patch_args, answer),
-    .of_request = ATTN_ITEM_KEY_BIT(QUERIES),
-    .places = offsetof(struct attn_patch_args, places),
-    .n_place = offsetof(struct attn_patch_args, n_place),
-    .corrupted_source = offsetof(struct attn_patch_args, corrupted_source),
+    .question = &attn_question_patch,
     .pairs = pairs,
     .derive = derive,
     .hint = "texts of different lengths need `places`, or a site with a row per head",

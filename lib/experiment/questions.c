@@ -15,23 +15,22 @@
 
 #include <string.h>
 
-/* A question: its experiment, or the one that its arguments choose; and their defaults, which begin
- * with their size. */
+/* A question: its experiment, or the one that its arguments choose. */
 static const struct question {
-    const char *name;
+    const struct attn_question *row;
     const struct attn_experiment *experiment;
     const struct attn_experiment *(*choose)(const void *args);
-    const void *defaults;
 } questions[] = {
-    {"ablate", &attn_ablate_experiment, NULL, &ATTN_ABLATE_ARGS_DEFAULT},
-    {"align", &attn_align_experiment, NULL, &ATTN_ALIGN_ARGS_DEFAULT},
-    {"attribute", NULL, attn_attribute_experiment, &ATTN_ATTRIBUTE_ARGS_DEFAULT},
-    {"diff", &attn_diff_experiment, NULL, &ATTN_DIFF_ARGS_DEFAULT},
-    {"heads", &attn_survey_experiment, NULL, &ATTN_SURVEY_ARGS_DEFAULT},
-    {"lens", &attn_lens_experiment, NULL, &ATTN_LENS_ARGS_DEFAULT},
-    {"patch", &attn_patch_experiment, NULL, &ATTN_PATCH_ARGS_DEFAULT},
-    {"score", NULL, attn_score_experiment, &ATTN_SCORE_ARGS_DEFAULT},
-    {"similarity", &attn_similarity_experiment, NULL, NULL},
+    {&attn_question_ablate, &attn_ablate_experiment, NULL},
+    {&attn_question_align, &attn_align_experiment, NULL},
+    {&attn_question_attribute, NULL, attn_attribute_experiment},
+    {&attn_question_diff, &attn_diff_experiment, NULL},
+    {&attn_question_generate, NULL, NULL},
+    {&attn_question_heads, &attn_survey_experiment, NULL},
+    {&attn_question_lens, &attn_lens_experiment, NULL},
+    {&attn_question_patch, &attn_patch_experiment, NULL},
+    {&attn_question_score, NULL, attn_score_experiment},
+    {&attn_question_similarity, &attn_similarity_experiment, NULL},
 };
 
 /* Room for the arguments of each question. */
@@ -49,9 +48,16 @@ union args {
 static const struct question *find(const char *name)
 {
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
-        if (strcmp(questions[i].name, name) == 0)
+        if (strcmp(questions[i].row->name, name) == 0)
             return &questions[i];
     return NULL;
+}
+
+const struct attn_question *attn_question_find(const char *name)
+{
+    const struct question *found = name ? find(name) : NULL;
+
+    return found ? found->row : NULL;
 }
 
 enum attn_status attn_question_picture(const struct attn_question_asked *asked,
@@ -61,18 +67,16 @@ enum attn_status attn_question_picture(const struct attn_question_asked *asked,
     const struct attn_experiment *experiment;
     const struct question *found;
     union args read = {.ablate = {.size = 0}};
-    size_t size;
 
     if (!attn_is_given(asked, "asked", err) || !attn_is_given(asked->question, "question", err) ||
         !attn_is_given(picture, "picture", err))
         return ATTN_INVALID;
     found = find(asked->question);
-    if (!found)
+    if (!found || (!found->experiment && !found->choose))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "there is no question '%s'",
                            attn_quote_string(asked->question).text);
-    if (found->defaults) {
-        memcpy(&size, found->defaults, sizeof size);
-        memcpy(&read, found->defaults, size);
+    if (found->row->args_size > 0) {
+        memcpy(&read, found->row->defaults, found->row->args_size);
         ATTN_TRY(
             attn_error_at(attn_options_read(asked->args, &read, err), ATTN_STAGE_OPTIONS, err));
     }

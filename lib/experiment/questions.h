@@ -14,7 +14,10 @@
 #define ATTN_EXPERIMENT_QUESTIONS_H
 
 #include "figures/table_picture.h"
-#include "run/run.h"
+#include "study/question.h"
+
+/* What the question NAME takes, also "generate"; or NULL. */
+ATTN_API const struct attn_question *attn_question_find(const char *name);
 
 /* A question, and of what it is asked. Borrowed. */
 struct attn_question_asked {

@@ -13,6 +13,7 @@
 #include "input/image_input.h"
 #include "input/position.h"
 #include "kernels/kernels.h"
+#include "predict/answer_params.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
 #include "predict/masked_copies.h"
@@ -84,6 +85,81 @@ struct scoring {
     float *logits;                          /* [n_row, n_vocab] */
     size_t n_row, n_vocab, n_ctx;
     struct attn_moments nats; /* per token, over the texts that have a scored token */
+};
+
+/* --- The question ----------------------------------------------------------------------------- */
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(FLAG, "merge_words", NULL, struct attn_score_args, merges_words,
+               "print one row per word, with the sums of the bits and nats of its tokens; a "
+               "word begins with white space, and what follows without a space belongs to it"),
+    ATTN_PARAM(COUNT, "stride", "S", struct attn_score_args, stride,
+               "score a text longer than the model takes in windows that move by S positions",
+               .least = 1, .most = INT32_MAX),
+    ATTN_PARAM(CHOICE, "per", NULL, struct attn_score_args, per,
+               "for `items` without a target: the log probability of a text is the sum over its "
+               "tokens (default), their mean, or the mean over its words",
+               .words = "sum|token|word"),
+    ATTN_PARAM(LIST, "regions", "NAME,...", struct attn_score_args, regions,
+               "for `items`: a row for each of these places of an item, its keys pos.NAME or words "
+               "between marks (`marks`), with the sums over the tokens of the place. Punctuation "
+               "after a word is not in its region"),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Scores", param_rows);
+
+static const struct attn_param_part parts[] = {
+    {&attn_target_params, offsetof(struct attn_score_args, answer)},
+    {&attn_foil_params, offsetof(struct attn_score_args, answer)},
+    {&attn_at_params, offsetof(struct attn_score_args, answer)},
+    {&attn_metric_params, offsetof(struct attn_score_args, answer)},
+    {&params, 0},
+};
+
+static const struct attn_param_rule rules[] = {
+    {.given = "stride|merge_words", .excludes = "items", .time = ATTN_PARAM_BOTH},
+    {.given = "stride|merge_words",
+     .excludes = "texts",
+     .message = "`stride` and `merge_words` need one text, not many",
+     .time = ATTN_PARAM_VALUES},
+    {.given = "limit",
+     .when = "items",
+     .needs = "per",
+     .message = "@ needs `per`: a group has one row"},
+    {.given = "per|regions", .needs = "items", .time = ATTN_PARAM_BOTH},
+    {.given = "target|target_id|foil|foil_id|at|metric",
+     .needs = "items",
+     .message = "`target`, `foil`, `at` and `metric` need `items`",
+     .hint = "attn-cli run `target TOKEN` TEXT measures one text",
+     .time = ATTN_PARAM_BOTH},
+};
+
+const struct attn_question attn_question_score = {
+    .name = "score",
+    .summary = "how surprising each token of a text is",
+    .takes_texts = true,
+    .description =
+        "Prints for each token of TEXT how surprising it is given what came before:\n"
+        "-log2 p (bits), -ln p (nats), its rank among all tokens, and the most probable\n"
+        "token in its place. The first token has no score. An encoder such as BERT reads\n"
+        "each token with a mask in its place, and special tokens have no score. Mean,\n"
+        "perplexity and number of scored tokens go to standard error. For many texts the\n"
+        "table has one row: the mean cost of a token, and its standard deviation over the\n"
+        "texts; \140attn-cli batch `fields surprisal`\140 has the tokens of each text.\n\n"
+        "For `items` the table has one row, or one for each group of `group_by`. Items\n"
+        "with a target: the metric, whether the model is right, rank and probability of\n"
+        "the target. Items with good and bad, two texts: the log probability of each,\n"
+        "their difference, and whether the good one is more probable. Other items: nats,\n"
+        "bits and tokens, or with `regions` these for each region. The mean of the column\n"
+        "right is the accuracy. A target of several tokens is scored by the sum of their\n"
+        "log probabilities. Equal tokens have the mean of their ranks, and answers that\n"
+        "differ by less than 1e-5 of the larger one, or of 1, are ties: neither right nor\n"
+        "wrong.\n\n"
+        "The numbers say what this model expects of this text. They depend on the\n"
+        "tokenizer: compare models by bits over the same text, not by perplexity.\n"
+        "A low score does not say that a sentence is true, or good.\n",
+    ATTN_QUESTION_PARAMS(parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_score_args, .size = sizeof(struct attn_score_args)),
 };
 
 /* --- The tokens ------------------------------------------------------------------------------- */
@@ -410,18 +486,6 @@ static bool is_about_token(const struct attn_score_args *args)
            answer->metric != ATTN_ANSWER_AUTO;
 }
 
-static enum attn_status check_args(const void *given, struct attn_error *err)
-{
-    const struct attn_score_args *args = given;
-
-    if (args->per != ATTN_SCORE_PER_SUM || is_about_token(args) || args->regions)
-        return attn_error_set(err, ATTN_INVALID,
-                              "`per`, `regions`, `target`, `foil`, `at` and `metric` need `items`");
-    if (!args->study || (args->stride == 0 && !args->merges_words))
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID, "`stride` and `merges_words` need one text, not many");
-}
-
 static enum attn_status check_windows(const struct scoring *scoring, struct attn_error *err)
 {
     if (scoring->args->stride > 0 && scoring->args->stride >= scoring->n_ctx)
@@ -541,10 +605,8 @@ static const struct attn_experiment of_texts = {
     .state_size = sizeof(struct scoring),
     .sum_size = sizeof(struct attn_score_sum),
     .study = offsetof(struct attn_score_args, study),
-    .answer = offsetof(struct attn_score_args, answer),
-    .takes_texts = true,
     .makes_runs = true,
-    .check = check_args,
+    .question = &attn_question_score,
     .prepare = prepare,
     .shows = shows,
     .draw = draw,
@@ -914,11 +976,6 @@ static enum attn_status check_items(const void *given, struct attn_error *err)
 {
     const struct attn_score_args *args = given;
 
-    if (args->stride > 0 || args->merges_words)
-        return attn_error_set(err, ATTN_INVALID,
-                              "`stride` and `merges_words` need one text, not items");
-    if (!attn_is_choice(args->per, ATTN_SCORE_PER_WORD + 1, "per", err))
-        return ATTN_INVALID;
     if (args->answer.metric != ATTN_ANSWER_KL && args->answer.metric != ATTN_ANSWER_CE)
         return ATTN_OK;
     return attn_error_set(
@@ -1005,7 +1062,7 @@ static const struct attn_experiment of_items = {
     .state_size = sizeof(struct item_scoring),
     .sum_size = sizeof(struct attn_score_sum),
     .study = offsetof(struct attn_score_args, study),
-    .answer = offsetof(struct attn_score_args, answer),
+    .question = &attn_question_score,
     .pairs = pairs_of_items,
     .makes_runs = true,
     .check = check_items,

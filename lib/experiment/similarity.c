@@ -175,8 +175,14 @@ static const struct attn_table_view views[] = {
      .asked = "of the patterns of two heads"},
 };
 
+const struct attn_question attn_question_similarity = {
+    .name = "similarity",
+    .summary = "which heads look at the same places",
+};
+
 const struct attn_experiment attn_similarity_experiment = {
     .name = "similarity",
+    .question = &attn_question_similarity,
     .columns = columns,
     .n_column = N_COLUMN,
     .views = views,

@@ -7,6 +7,7 @@
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/param_internal.h"
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
@@ -14,6 +15,7 @@
 #include "experiment/questions_internal.h"
 #include "experiment/word_pairs.h"
 #include "input/encoder.h"
+#include "predict/answer_params.h"
 #include "run/many.h"
 #include "study/frame.h"
 #include "study/reply.h"
@@ -145,6 +147,157 @@ static size_t n_all(const struct survey *survey)
 {
     return n_first(survey) + survey->frame.config->n_layer * survey->frame.config->n_head;
 }
+
+/* --- The question ----------------------------------------------------------------------------- */
+
+/* Reads the next ":N" at *AT into NUMBER; nothing at the end of the text. */
+static bool read_number(const char **at, int64_t min, int64_t max, int64_t *number)
+{
+    const char *begin = *at + 1;
+    size_t size;
+
+    if (**at == '\0')
+        return true;
+    if (**at != ':')
+        return false;
+    size = strcspn(begin, ":");
+    *at = begin + size;
+    return attn_parse_int(begin, size, min, max, number);
+}
+
+static enum attn_status read_probe(const struct attn_param *param, void *home, const char *label,
+                                   const char *text, struct attn_error *err)
+{
+    struct attn_survey_args *args = home;
+    int64_t length = 0, repeats = 0, seed = 0;
+    const char *at = text + strcspn(text, ":");
+
+    if (attn_param_find_word(param->words, text, (size_t)(at - text)) < 0 ||
+        !read_number(&at, 1, INT32_MAX, &length) || !read_number(&at, 2, INT32_MAX, &repeats) ||
+        !read_number(&at, 0, INT64_MAX, &seed) || *at)
+        return attn_param_refuse(err, label, text,
+                                 "induction[:LEN[:REPEATS[:SEED]]], with LEN from 1 and REPEATS "
+                                 "from 2");
+    args->has_probe = true;
+    args->probe_length = (size_t)length;
+    args->probe_repeats = (size_t)repeats;
+    args->probe_seed = (uint64_t)seed;
+    return ATTN_OK;
+}
+
+static enum attn_status read_measures(const struct attn_param *param, void *home, const char *label,
+                                      const char *text, struct attn_error *err)
+{
+    struct attn_survey_args *args = home;
+
+    (void)param;
+    (void)label;
+    args->is_weight = strcmp(text, "weight") == 0;
+    return args->is_weight ? ATTN_OK
+                           : attn_error_at(attn_measures_parse(text, &args->measures, err),
+                                           ATTN_STAGE_OPTIONS, err);
+}
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(OWN, "probe", "induction[:LEN[:REPEATS[:SEED]]]", struct attn_survey_args, has_probe,
+               "instead of a text, take LEN random tokens, repeated: the heads that find what "
+               "followed the first time are induction heads; default: min(50, half the "
+               "context):2:0",
+               .words = "induction", .read = read_probe),
+    ATTN_PARAM(COUNT, "repeats", "N", struct attn_survey_args, probe_repeats,
+               "repeat the tokens of `probe` N times; default: 2", .least = 2,
+               .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM(SEED, "seed", "SEED", struct attn_survey_args, probe_seed,
+               "of the tokens of `probe`", .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM(COUNT, "runs", "N", struct attn_survey_args, n_probe,
+               "make N probes with consecutive seeds, and print means and standard deviations",
+               .least = 1, .most = INT32_MAX),
+    ATTN_PARAM(OWN, "measures", "LIST", struct attn_survey_args, measures,
+               "print these measures, as in entropy,punctuation, or all; default: all but "
+               "punctuation, next, separator and the counts of these. weight: that from `from` "
+               "to `to` alone, without the time for the others",
+               .read = read_measures),
+    ATTN_PARAM(ARRAY, "pattern", "FILE.npy", struct attn_survey_args, pattern,
+               "compare patterns with an array P [T, T] of your own: mul, the share of the "
+               "weight that lies on P, and abs, 1 minus the mean difference of a row from P",
+               .least = 2),
+    ATTN_PARAM(LIST, "from", "POS", struct attn_survey_args, from,
+               "with `to`: how much these queries look at those keys; positions or words of the "
+               "text",
+               .keys = "from"),
+    ATTN_PARAM(LIST, "to", "POS", struct attn_survey_args, to,
+               "the keys that `from` looks at; in cross-attention layers they are in the source",
+               .keys = "to"),
+    ATTN_PARAM(
+        FLAG, "effect", NULL, struct attn_survey_args, has_effect,
+        "add a column: how the answer changes without the head, as `attn-cli ablate` measures it"),
+    ATTN_PARAM_KEPT(FLAG, "pairs", NULL,
+                    "instead of measures, print pairs of heads, the most alike first, with js: the "
+                    "Jensen-Shannon divergence of their rows, mean over the rows. A small js does "
+                    "not say that the heads read and write the same things. `similarity` without a "
+                    "value is the old name of `pairs`",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(CHOICE, "order", NULL,
+                    "how a picture of `pairs` orders the heads: by layer (default), or those "
+                    "that are alike side by side (average linkage)",
+                    .words = "layer|cluster", .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM(REAL, "threshold", "X", struct attn_survey_args, threshold,
+               "the score above which a head has a type; default: 0.5"),
+    ATTN_PARAM(TEXT, "sort", "COLUMN", struct attn_survey_args, sort,
+               "sort by this column, the largest first", .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM(COUNT, "limit", "N", struct attn_survey_args, n_most, "return N rows; default: all",
+               .least = 1, .traits = ATTN_PARAM_NO_OPTION),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Heads", param_rows);
+
+static const struct attn_param_part parts[] = {
+    {&params, 0},
+    {&attn_target_params, offsetof(struct attn_survey_args, answer)},
+    {&attn_foil_params, offsetof(struct attn_survey_args, answer)},
+    {&attn_at_params, offsetof(struct attn_survey_args, answer)},
+    {&attn_metric_params, offsetof(struct attn_survey_args, answer)},
+};
+
+static const struct attn_param_rule rules[] = {
+    {.given = "probe|texts|items|measures|pattern|from|to|effect|threshold",
+     .excludes = "pairs",
+     .message = "`pairs` and @ do not go together: it compares the heads of one text"},
+    {.given = "threshold:0", .message = "@ is 0, expected above 0 and at most 1"},
+    {.given = "runs", .needs = "probe"},
+    {.given = "repeats|seed", .when = "keywords", .needs = "probe"},
+    {.given = "target|target_id|foil|foil_id|at|metric",
+     .needs = "effect",
+     .message = "`target`, `foil`, `at` and `metric` need `effect`"},
+};
+
+const struct attn_question attn_question_heads = {
+    .name = "heads",
+    .summary = "where each head looks, and what type of head it is",
+    .takes_texts = true,
+    .description =
+        "Measures where every head looks in TEXT: how widely (entropy, max), how far\n"
+        "(distance), at the token itself, at the token before, at the first token, at\n"
+        "earlier places of the same token (duplicate), at what followed them (induction),\n"
+        "elsewhere (far). A head whose largest score but far is above 0.5 has that type,\n"
+        "if two rows have the score. n_duplicate, n_induction and n_far are the numbers\n"
+        "of rows in these scores.\n"
+        "`measures punctuation` shows how much a head looks at commas, full stops and the\n"
+        "like.\n"
+        "\n"
+        "The numbers say where a head looks in this text. They do not say what it takes\n"
+        "from there, nor whether that matters: see `effect` and `attn-cli ablate`.\n"
+        "Over `items` the numbers are means, and the type follows from the means. Items\n"
+        "may name the words to look between (from, to), and with `effect` a target.\n"
+        "'attn-cli help measures' explains each of them.\n"
+        "\n"
+        "`figure map` draws a cell for each head: its hue and letter say where it looks\n"
+        "most, and heads that share keys and values stand together. `figure poster` puts\n"
+        "all heads on one sheet, those that are alike side by side, each with the mean\n"
+        "over the texts of its weights between the first 24 tokens.\n",
+    ATTN_QUESTION_PARAMS(parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_survey_args, .size = sizeof(struct attn_survey_args)),
+};
 
 /* --- One text --------------------------------------------------------------------------------- */
 
@@ -893,19 +1046,14 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
 const struct attn_experiment attn_survey_experiment = {
     .name = "heads",
+    .question = &attn_question_heads,
     .columns = columns,
     .n_column = N_COLUMN,
     .views = views,
     .n_view = sizeof views / sizeof *views,
     .state_size = sizeof(struct survey),
-    .takes_texts = true,
-    .sort = offsetof(struct attn_survey_args, sort),
-    .n_most = offsetof(struct attn_survey_args, n_most),
     .makes_runs = true,
     .study = offsetof(struct attn_survey_args, study),
-    .answer = offsetof(struct attn_survey_args, answer),
-    .from = offsetof(struct attn_survey_args, from),
-    .to = offsetof(struct attn_survey_args, to),
     .derive = find_types,
     .prepare = prepare,
     .shows = shows,

@@ -7,6 +7,7 @@
 #include "figures/table_view_internal.h"
 #include "predict/answer_internal.h"
 #include "study/frame.h"
+#include "study/question_internal.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -63,10 +64,11 @@ static void follow_sort(const struct attn_experiment *experiment, const void *ar
                         struct attn_drawn *drawn)
 {
     struct attn_table_view *view = &drawn->picture->view;
-    const char *sort = NULL;
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    const char *sort;
 
-    if (experiment->sort > 0)
-        memcpy(&sort, (const char *)args + experiment->sort, sizeof sort);
+    attn_question_order(experiment->question, args, &order);
+    sort = order.sort;
     for (size_t i = 0; sort && i < attn_table_n_column(drawn->table); i++) {
         const char *name = attn_table_column(drawn->table, i)->name;
 
@@ -243,11 +245,13 @@ void attn_experiment_draw(const struct attn_experiment *experiment, const void *
     const struct attn_table *table = drawn->table;
     struct attn_table_picture *picture = drawn->picture;
     const struct attn_study_args *study = NULL;
+    size_t answer;
 
     if (experiment->study > 0)
         memcpy(&study, (const char *)args + experiment->study, sizeof study);
-    if (experiment->answer > 0) {
-        memcpy(&drawn->answer, (const char *)args + experiment->answer, sizeof drawn->answer);
+    answer = experiment->question ? attn_question_answer(experiment->question) : 0;
+    if (answer > 0) {
+        memcpy(&drawn->answer, (const char *)args + answer, sizeof drawn->answer);
         drawn->has_answer = true;
     }
     picture->view = choose(experiment, table);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "predict/zero_shot.h"
+#include "study/question_internal.h"
 #include "tables/table_order.h"
 
 #include <assert.h>
@@ -44,6 +45,8 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
                            ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_error_at(attn_options_read(inquiry->request, &asking->request, err),
                            ATTN_STAGE_OPTIONS, err));
+    if (experiment->question)
+        ATTN_TRY(attn_question_check_values(experiment->question, args, &asking->request, err));
     if (experiment->check)
         ATTN_TRY(attn_error_at(experiment->check(args, err), ATTN_STAGE_OPTIONS, err));
     if (experiment->refuses_edits && attn_edits_are_given(&asking->request.edits))
@@ -52,7 +55,7 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
     if (experiment->study > 0)
         memcpy(&asking->study, args + experiment->study, sizeof asking->study);
     asking->has_texts = attn_study_is_of_texts(asking->study);
-    if (!asking->has_texts || experiment->takes_texts)
+    if (!asking->has_texts || (experiment->question && experiment->question->takes_texts))
         return ATTN_OK;
     return attn_error_at(
         attn_error_set(err, ATTN_INVALID, "'%s' takes items, and no `texts`", experiment->name),
@@ -263,46 +266,19 @@ static enum attn_status choose_host_of_items(struct asking *asking, struct attn_
     return choose_host(asking, first ? &first->record.input : &nothing, err);
 }
 
-/* Returns KEY if the text at OFFSET in ARGS is given, else 0. */
-static uint64_t key_of(const void *args, size_t offset, uint64_t key)
-{
-    const char *text = NULL;
-
-    if (offset > 0)
-        memcpy(&text, (const char *)args + offset, sizeof text);
-    return text ? key : 0;
-}
-
 /* Returns the caller's values for items that lack them. */
 static struct attn_study_defaults defaults_of(const struct asking *asking)
 {
     const struct attn_experiment *experiment = asking->experiment;
     const char *args = asking->inquiry->args;
-    struct attn_study_defaults defaults = {
-        .keys = key_of(args, experiment->from, ATTN_ITEM_KEY_BIT(FROM)) |
-                key_of(args, experiment->to, ATTN_ITEM_KEY_BIT(TO))};
-    const struct attn_answer_args *answer;
-    const struct attn_input *source;
+    struct attn_study_defaults defaults = {.keys = 0};
 
     if (asking->has_texts)
         return (struct attn_study_defaults){.keys = 0};
-    if (experiment->answer > 0) {
-        answer = (const void *)(args + experiment->answer);
-        defaults.keys |= (answer->target || answer->target_id ? ATTN_ITEM_KEY_BIT(TARGET) : 0) |
-                         (answer->foil || answer->foil_id ? ATTN_ITEM_KEY_BIT(FOIL) : 0) |
-                         (answer->at ? ATTN_ITEM_KEY_BIT(AT) : 0);
-    }
-    if (experiment->places > 0) {
-        memcpy(&defaults.places, args + experiment->places, sizeof defaults.places);
-        memcpy(&defaults.n_place, args + experiment->n_place, sizeof defaults.n_place);
-    }
-    source = (const void *)(args + experiment->corrupted_source);
-    if (experiment->corrupted_source > 0 && attn_input_is_given(source))
-        defaults.keys |= ATTN_ITEM_KEY_BIT(CORRUPTED_SOURCE);
+    if (experiment->question)
+        attn_question_defaults(experiment->question, args, &asking->request, &defaults);
     if (attn_input_is_given(&asking->request.source))
         defaults.keys |= ATTN_ITEM_KEY_BIT(SOURCE);
-    if (asking->request.selection.queries)
-        defaults.keys |= experiment->of_request;
     return defaults;
 }
 
@@ -335,6 +311,7 @@ static enum attn_status run_items(struct asking *asking, struct attn_table **own
 static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
 {
     const struct attn_experiment *experiment = asking->experiment;
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
     struct attn_study_args args = ATTN_STUDY_ARGS_DEFAULT;
     const struct attn_study_form form = {
         .fold = {.name = experiment->name,
@@ -361,9 +338,9 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
     ATTN_TRY(attn_error_at(attn_options_read(asking->study, &args, err), ATTN_STAGE_OPTIONS, err));
     if (!args.sum)
         args.sum = &sum;
-    if (!args.sort && experiment->sort > 0 && !asking->has_texts)
-        memcpy(&args.sort, (const char *)asking->inquiry->args + experiment->sort,
-               sizeof args.sort);
+    if (!args.sort && experiment->question && !asking->has_texts &&
+        attn_question_order(experiment->question, asking->inquiry->args, &order))
+        args.sort = order.sort;
     ATTN_TRY(attn_study_open(&args, &form, &asking->items, err));
     status = run_items(asking, &own, &failure);
     if (asking->table)
@@ -403,15 +380,12 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
 static enum attn_status sort_table(struct asking *asking, struct attn_error *err)
 {
     const struct attn_experiment *experiment = asking->experiment;
-    const char *args = asking->inquiry->args;
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
     struct attn_table *sorted = NULL;
 
-    if (experiment->sort == 0)
-        return ATTN_OK;
-    memcpy(&order.sort, args + experiment->sort, sizeof order.sort);
-    memcpy(&order.n_most, args + experiment->n_most, sizeof order.n_most);
-    if ((!order.sort && order.n_most == 0) || attn_table_n_row(asking->table) == 0)
+    if (!experiment->question ||
+        !attn_question_order(experiment->question, asking->inquiry->args, &order) ||
+        (!order.sort && order.n_most == 0) || attn_table_n_row(asking->table) == 0)
         return ATTN_OK;
     order.n_group = asking->n_label;
     ATTN_TRY(attn_table_sort(asking->table, &order, &sorted, err));

@@ -30,6 +30,7 @@
 #include "run/many.h"
 #include "run/run_internal.h"
 #include "study/drawn.h"
+#include "study/question.h"
 #include "study/rows.h"
 #include "study/study_internal.h"
 #include "study/trial.h"
@@ -40,26 +41,20 @@
  * which begins with a struct attn_frame, followed by zeros. Functions set the stage of errors,
  * except `check` and `choose`, whose errors get the stage of options. */
 struct attn_experiment {
-    const char *name;                  /* of its table */
-    const struct attn_column *columns; /* [n_column] of its table; none: no table */
+    const char *name;                     /* of its table */
+    const struct attn_question *question; /* what it takes, and which keys of items replace its
+                                             arguments; or NULL */
+    const struct attn_column *columns;    /* [n_column] of its table; none: no table */
     size_t n_column;
-    size_t state_size;   /* of its struct */
-    size_t sum_size;     /* of its results beside the table; 0: none */
-    size_t sort, n_most; /* offsets of the fields of a struct attn_table_order, which sorts the
-                            table; 0: the table is not sorted */
+    size_t state_size; /* of its struct */
+    size_t sum_size;   /* of its results beside the table; 0: none */
     /* Offset in the arguments of the pointer to a study; 0: it takes no items. The experiment runs
      * for each item, in parallel on the host's threads, and the table is the fold (fold.h). */
     size_t study;
-    bool takes_texts; /* the items may be texts, to which all arguments apply as to one text. They
-                         add to one sum */
     /* Applies ITEM to copies of the arguments and of the request, which already have its input and
      * its source. */
     enum attn_status (*take_item)(void *args, struct attn_request *request,
                                   const struct attn_item *item, struct attn_error *err);
-    /* Offsets of the arguments that keys of items replace, so that one without effect is refused;
-     * 0: none. A struct attn_answer_args, `from`, `to`, places and the second source. */
-    size_t answer, from, to, places, n_place, corrupted_source;
-    uint64_t of_request; /* the same for the request: ATTN_ITEM_KEY_BIT of QUERIES or READ */
     unsigned (*pairs)(const void *args); /* ATTN_ITEM_BIT of the texts that its items may have;
                                             NULL: SINGLE */
     attn_fold_derive_fn derive;          /* of struct attn_fold_form */

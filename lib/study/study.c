@@ -116,7 +116,7 @@ static const char *find_default(const struct attn_study_defaults *defaults, size
                                 const struct attn_item *item, bool *has_it)
 {
     switch (i) {
-#define HAS_KEY(id, field, condition)                                                              \
+#define HAS_KEY(id, field, condition, ...)                                                         \
     case ATTN_ITEM_KEY_##id:                                                                       \
         *has_it = (condition);                                                                     \
         return field;

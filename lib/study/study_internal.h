@@ -41,17 +41,18 @@ void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_
                             const struct attn_reply *reply);
 
 /* Keys of items that replace a field of the arguments or of the request: X(ID, field, whether ITEM
- * has it). */
+ * has it, the `keys` of the parameter). */
 #define ATTN_ITEM_KEY_MAP(X)                                                                       \
-    X(TARGET, "target", item->target || item->has_target_id)                                       \
-    X(FOIL, "foil", item->foil || item->has_foil_id)                                               \
-    X(AT, "at", item->at)                                                                          \
-    X(FROM, "from", item->from)                                                                    \
-    X(TO, "to", item->to)                                                                          \
-    X(QUERIES, "queries", item->queries)                                                           \
-    X(READ, "queries", item->queries || item->at)                                                  \
-    X(SOURCE, "source", attn_input_is_given(&item->record.source))                                 \
-    X(CORRUPTED_SOURCE, "corrupted_source", attn_input_is_given(&item->corrupted_source))
+    X(TARGET, "target", item->target || item->has_target_id, "target")                             \
+    X(FOIL, "foil", item->foil || item->has_foil_id, "foil")                                       \
+    X(AT, "at", item->at, "at")                                                                    \
+    X(FROM, "from", item->from, "from")                                                            \
+    X(TO, "to", item->to, "to")                                                                    \
+    X(QUERIES, "queries", item->queries, "queries")                                                \
+    X(READ, "queries", item->queries || item->at, "queries|at")                                    \
+    X(SOURCE, "source", attn_input_is_given(&item->record.source), "source")                       \
+    X(CORRUPTED_SOURCE, "corrupted_source", attn_input_is_given(&item->corrupted_source),          \
+      "corrupted_source")
 
 enum attn_item_key {
 #define ATTN_ITEM_KEY_ENUM(id, ...) ATTN_ITEM_KEY_##id,

@@ -32,6 +32,19 @@ static bool is_option(const char *option)
     return false;
 }
 
+/* Whether TEXT is "`attn-cli patch`", with a command of the tool. */
+static bool is_command(const char *text)
+{
+    static const char begin[] = "`attn-cli ";
+    char name[32];
+
+    if (strncmp(text, begin, strlen(begin)) != 0)
+        return false;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text + strlen(begin), "`"),
+             text + strlen(begin));
+    return command_find(name) != NULL;
+}
+
 /* Looks at each of the backquoted words in the string literals of LINE; returns how many are
  * fields. */
 static size_t check_line(const char *path, const char *line)
@@ -40,11 +53,12 @@ static size_t check_line(const char *path, const char *line)
 
     for (const char *at = strchr(line, '"'), *end; at && (at = strchr(at, '`')); at = end + 1) {
         char text[128], shown[128];
-        bool is_known = false;
+        bool is_known;
 
         end = strchr(at + 1, '`');
         ck_assert_msg(end && end - at < 100, "%s: an open backquote in %s", path, line);
         snprintf(text, sizeof text, "%.*s", (int)(end + 1 - at), at);
+        is_known = is_command(text);
         for (size_t i = 0; i < sizeof no_fields / sizeof *no_fields; i++)
             is_known = is_known || strcmp(text, no_fields[i]) == 0;
         if (is_known || text[1] == '%') /* which name it is, runs say */

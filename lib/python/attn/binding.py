@@ -557,6 +557,34 @@ ATTN_N_PATCH_METHOD = 4
 ATTN_SCORE_PER_SUM = 0
 ATTN_SCORE_PER_TOKEN = 1
 ATTN_SCORE_PER_WORD = 2
+ATTN_PARAM_FLAG = 0
+ATTN_PARAM_COUNT = 1
+ATTN_PARAM_SEED = 2
+ATTN_PARAM_REAL = 3
+ATTN_PARAM_CHOICE = 4
+ATTN_PARAM_SWITCH = 5
+ATTN_PARAM_METHOD = 6
+ATTN_PARAM_SEEDED = 7
+ATTN_PARAM_TEXT = 8
+ATTN_PARAM_LIST = 9
+ATTN_PARAM_ID = 10
+ATTN_PARAM_TEXTS = 11
+ATTN_PARAM_NAMED = 12
+ATTN_PARAM_OWN = 13
+ATTN_PARAM_INPUT = 14
+ATTN_PARAM_IMAGE = 15
+ATTN_PARAM_INPUTS = 16
+ATTN_PARAM_ARRAY = 17
+ATTN_PARAM_OF_ARGS = 0
+ATTN_PARAM_OF_REQUEST = 1
+ATTN_PARAM_OF_CALLER = 2
+ATTN_PARAM_SHAPES_GRADIENTS = 1
+ATTN_PARAM_NOT_COMPARED = 2
+ATTN_PARAM_NO_OPTION = 4
+ATTN_PARAM_NO_KEYWORD = 8
+ATTN_PARAM_GIVEN = 0
+ATTN_PARAM_VALUES = 1
+ATTN_PARAM_BOTH = 2
 
 
 class attn_site_set(Structure):
@@ -1011,6 +1039,26 @@ class attn_survey_args(Structure):
     pass
 
 
+class attn_param(Structure):
+    pass
+
+
+class attn_param_list(Structure):
+    pass
+
+
+class attn_param_part(Structure):
+    pass
+
+
+class attn_param_rule(Structure):
+    pass
+
+
+class attn_question(Structure):
+    pass
+
+
 class attn_question_asked(Structure):
     pass
 
@@ -1053,6 +1101,7 @@ attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
 attn_next_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_record), POINTER(c_bool), POINTER(attn_error))
 attn_done_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_many_result), POINTER(attn_error))
 attn_token_fn = CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_size_t, POINTER(attn_error))
+attn_param_given_fn = CFUNCTYPE(c_bool, c_void_p, c_char_p)
 
 attn_error._fields_ = [
     ("status", c_int),
@@ -2321,6 +2370,58 @@ attn_survey_args._fields_ = [
     ("is_weight", c_bool),
     ("patterns", c_void_p),
 ]
+attn_param._fields_ = [
+    ("name", c_char_p),
+    ("option", c_char_p),
+    ("argument", c_char_p),
+    ("help", c_char_p),
+    ("type", c_int),
+    ("home", c_int),
+    ("keys", c_char_p),
+    ("words", c_char_p),
+    ("values", POINTER(c_int)),
+    ("meant", c_char_p),
+    ("offset", c_size_t),
+    ("second", c_size_t),
+    ("least", c_int64),
+    ("most", c_int64),
+    ("traits", c_uint),
+    ("read", CFUNCTYPE(c_int, POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error))),
+    ("letter", c_char),
+]
+attn_param_list._fields_ = [
+    ("heading", c_char_p),
+    ("items", POINTER(attn_param)),
+    ("n", c_size_t),
+]
+attn_param_part._fields_ = [
+    ("list", POINTER(attn_param_list)),
+    ("offset", c_size_t),
+]
+attn_param_rule._fields_ = [
+    ("given", c_char_p),
+    ("when", c_char_p),
+    ("unless", c_char_p),
+    ("needs", c_char_p),
+    ("excludes", c_char_p),
+    ("message", c_char_p),
+    ("hint", c_char_p),
+    ("time", c_int),
+]
+attn_question._fields_ = [
+    ("name", c_char_p),
+    ("summary", c_char_p),
+    ("description", c_char_p),
+    ("inputs", c_char_p),
+    ("takes_texts", c_bool),
+    ("parts", POINTER(attn_param_part)),
+    ("n_part", c_size_t),
+    ("rules", POINTER(attn_param_rule)),
+    ("n_rule", c_size_t),
+    ("defaults", c_void_p),
+    ("args_size", c_size_t),
+    ("study", c_size_t),
+]
 attn_question_asked._fields_ = [
     ("question", c_char_p),
     ("host", c_void_p),
@@ -2733,6 +2834,10 @@ FUNCTIONS = {
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_token_times": (c_int, [POINTER(attn_ndarray), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_param_set": (c_int, [POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error)]),
+    "attn_param_release": (None, [POINTER(attn_param), c_void_p]),
+    "attn_question_check": (c_int, [POINTER(attn_question), attn_param_given_fn, c_void_p, POINTER(attn_error)]),
+    "attn_question_find": (POINTER(attn_question), [c_char_p]),
     "attn_question_picture": (c_int, [POINTER(attn_question_asked), c_void_p, POINTER(attn_table_picture), POINTER(attn_error)]),
     "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),
     "attn_session_projections": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),

@@ -1,0 +1,46 @@
+/* answer_params.c - see answer_params.h. */
+#include "predict/answer_params.h"
+
+#include "predict/answer.h"
+
+static const struct attn_param targets[] = {
+    ATTN_PARAM(TEXT, "target", "TEXT", struct attn_answer_args, target,
+               "the next token that the question is about, usually with its space: ' are'",
+               .keys = "target", .traits = ATTN_PARAM_SHAPES_GRADIENTS | ATTN_PARAM_NOT_COMPARED),
+    ATTN_PARAM(ID, "target_id", "ID", struct attn_answer_args, target_id, "the same by its id",
+               .keys = "target", .traits = ATTN_PARAM_SHAPES_GRADIENTS | ATTN_PARAM_NOT_COMPARED),
+};
+const struct attn_param_list attn_target_params = ATTN_PARAM_LIST("Answer", targets);
+
+static const struct attn_param foils[] = {
+    ATTN_PARAM(TEXT, "foil", "TEXT", struct attn_answer_args, foil,
+               "the token that the target is compared with: ' is'", .keys = "foil",
+               .traits = ATTN_PARAM_SHAPES_GRADIENTS),
+    ATTN_PARAM(ID, "foil_id", "ID", struct attn_answer_args, foil_id, "the same by its id",
+               .keys = "foil", .traits = ATTN_PARAM_SHAPES_GRADIENTS),
+};
+const struct attn_param_list attn_foil_params = ATTN_PARAM_LIST("Answer", foils);
+
+static const struct attn_param places[] = {
+    ATTN_PARAM(LIST, "at", "POS", struct attn_answer_args, at,
+               "the position that the target follows, a number or a word of the text; default: "
+               "-1, the last. For an encoder, the position of the target; default: the mask",
+               .keys = "at", .traits = ATTN_PARAM_SHAPES_GRADIENTS),
+};
+const struct attn_param_list attn_at_params = ATTN_PARAM_LIST("Answer", places);
+
+#define WORD(id, number, name, ...) "|" name
+static const struct attn_param metrics[] = {
+    ATTN_PARAM(CHOICE, "metric", NULL, struct attn_answer_args, metric,
+               "what is measured: logit_diff, the target's logit minus the foil's; log_prob, "
+               "ln p(target); its logit or its probability. auto (default) is logit_diff with "
+               "a foil, log_prob without. kl, KL(p before || p after), and ce, the mean of "
+               "-ln p over the text's own tokens, need no target",
+               .words = &(ATTN_ANSWER_METRIC_MAP(WORD))[1],
+               .meant = "logit_difference=logit_diff|logprob=log_prob|log_probability=log_prob|"
+                        "logits=logit|probability=prob|kl_div=kl|kl_divergence=kl|"
+                        "cross_entropy=ce|loss=ce|nll=ce",
+               .traits = ATTN_PARAM_SHAPES_GRADIENTS),
+};
+#undef WORD
+const struct attn_param_list attn_metric_params = ATTN_PARAM_LIST("Answer", metrics);

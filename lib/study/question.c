@@ -1,0 +1,154 @@
+/* question.c - see question.h. */
+#include "study/question_internal.h"
+
+#include "base/given.h"
+#include "base/param_internal.h"
+#include "study/study.h"
+#include "study/study_internal.h"
+
+#include <string.h>
+
+bool attn_question_next(struct attn_question_walk *walk)
+{
+    const struct attn_question *question = walk->question;
+
+    while (walk->part < question->n_part && walk->item >= question->parts[walk->part].list->n) {
+        walk->part++;
+        walk->item = 0;
+    }
+    if (walk->part >= question->n_part)
+        return false;
+    walk->param = &question->parts[walk->part].list->items[walk->item++];
+    walk->offset = question->parts[walk->part].offset;
+    return true;
+}
+
+enum attn_status attn_question_check(const struct attn_question *question,
+                                     attn_param_given_fn is_given, void *user,
+                                     struct attn_error *err)
+{
+    return attn_param_rules_check(question->rules, question->n_rule, ATTN_PARAM_GIVEN, is_given,
+                                  user, err);
+}
+
+/* --- Values ----------------------------------------------------------------------------------- */
+
+struct values {
+    const struct attn_question *question;
+    const void *args;
+    const struct attn_request *request;
+};
+
+/* Whether the parameter of WALK has a value that is not the default. */
+static bool is_set(const struct values *values, const struct attn_question_walk *walk)
+{
+    static const struct attn_request plain;
+    const bool is_of_request = walk->param->home == ATTN_PARAM_OF_REQUEST;
+    const char *home = is_of_request ? (const void *)values->request : values->args;
+    const char *field = home + walk->offset + walk->param->offset;
+    const char *defaults = is_of_request ? (const void *)&plain : values->question->defaults;
+
+    if (walk->param->type == ATTN_PARAM_INPUT)
+        return attn_input_is_given((const void *)field);
+    if (walk->param->type == ATTN_PARAM_IMAGE)
+        return ((const struct attn_input *)(const void *)field)->image != NULL;
+    return attn_param_is_set(walk->param, home + walk->offset, defaults + walk->offset);
+}
+
+/* An attn_param_given_fn. */
+static bool is_given(void *user, const char *name)
+{
+    const struct values *values = user;
+    const struct attn_study_args *study;
+
+    memcpy(&study, (const char *)values->args + values->question->study, sizeof study);
+    if (strcmp(name, "items") == 0)
+        return attn_study_is_of_items(study);
+    if (strcmp(name, "texts") == 0)
+        return attn_study_is_of_texts(study);
+    for (struct attn_question_walk walk = {.question = values->question};
+         attn_question_next(&walk);)
+        if (strcmp(walk.param->name, name) == 0)
+            return is_set(values, &walk);
+    return false;
+}
+
+enum attn_status attn_question_check_values(const struct attn_question *question, const void *args,
+                                            const struct attn_request *request,
+                                            struct attn_error *err)
+{
+    struct values values = {question, args, request};
+    int choice;
+
+    for (struct attn_question_walk walk = {.question = question}; attn_question_next(&walk);)
+        if (walk.param->type == ATTN_PARAM_CHOICE && walk.param->home == ATTN_PARAM_OF_ARGS &&
+            !walk.param->values) {
+            memcpy(&choice, (const char *)args + walk.offset + walk.param->offset, sizeof choice);
+            if (!attn_is_choice(choice, attn_param_n_word(walk.param->words), walk.param->name,
+                                err))
+                return ATTN_INVALID;
+        }
+    return attn_param_rules_check(question->rules, question->n_rule, ATTN_PARAM_VALUES, is_given,
+                                  &values, err);
+}
+
+/* Returns ATTN_ITEM_KEY_BIT of KEYS, as the parameters name them, or 0. */
+static uint64_t bit_of(const char *keys)
+{
+    static const char *const names[ATTN_N_ITEM_KEY] = {
+#define KEYS(id, field, condition, replaced) [ATTN_ITEM_KEY_##id] = (replaced),
+        ATTN_ITEM_KEY_MAP(KEYS)
+#undef KEYS
+    };
+
+    for (size_t i = 0; i < ATTN_N_ITEM_KEY; i++)
+        if (strcmp(names[i], keys) == 0)
+            return UINT64_C(1) << i;
+    return 0;
+}
+
+void attn_question_defaults(const struct attn_question *question, const void *args,
+                            const struct attn_request *request,
+                            struct attn_study_defaults *defaults)
+{
+    const struct values values = {question, args, request};
+
+    for (struct attn_question_walk walk = {.question = question}; attn_question_next(&walk);) {
+        const struct attn_param *param = walk.param;
+        const char *home = (const char *)args + walk.offset;
+
+        if (!param->keys || !is_set(&values, &walk))
+            continue;
+        defaults->keys |= bit_of(param->keys);
+        if (param->type == ATTN_PARAM_NAMED) {
+            memcpy(&defaults->places, home + param->offset, sizeof defaults->places);
+            memcpy(&defaults->n_place, home + param->second, sizeof defaults->n_place);
+        }
+    }
+}
+
+bool attn_question_order(const struct attn_question *question, const void *args,
+                         struct attn_table_order *order)
+{
+    bool is_sorted = false;
+
+    for (struct attn_question_walk walk = {.question = question}; attn_question_next(&walk);) {
+        const char *field = (const char *)args + walk.offset + walk.param->offset;
+
+        if (strcmp(walk.param->name, "sort") == 0) {
+            memcpy(&order->sort, field, sizeof order->sort);
+            is_sorted = true;
+        } else if (strcmp(walk.param->name, "limit") == 0) {
+            memcpy(&order->n_most, field, sizeof order->n_most);
+        }
+    }
+    return is_sorted;
+}
+
+size_t attn_question_answer(const struct attn_question *question)
+{
+    for (struct attn_question_walk walk = {.question = question}; attn_question_next(&walk);)
+        if (strcmp(walk.param->name, "target") == 0)
+            return walk.offset;
+    return 0;
+}
