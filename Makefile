@@ -425,10 +425,13 @@ check-browser: ## look at the page of --html in Chromium; where there is none, s
 
 binding: ## make the Python binding, and what it takes structs for, from the public headers
 	@$(or $(PYTHON),python3) lib/python/make_binding.py
+	@$(MAKE) $(BUILD)/libattn.so
+	@LIBATTN=$(BUILD)/libattn.so $(or $(PYTHON),python3) lib/python/make_questions.py
 
-binding-check:
+binding-check: $(BUILD)/libattn.so
 	@command -v $(or $(PYTHON),python3) >/dev/null || { echo 'binding-check: skipped, there is no Python' && exit; }; \
-	    $(or $(PYTHON),python3) lib/python/make_binding.py --check
+	    $(or $(PYTHON),python3) lib/python/make_binding.py --check && \
+	    LIBATTN=$(BUILD)/libattn.so $(or $(PYTHON),python3) lib/python/make_questions.py --check
 
 check-ctypes: deps-python binding-check ## let the Python example use libattn.so (PYTHON names the python)
 	@$(MAKE) all

@@ -1,4 +1,5 @@
 """Arguments that do not fit, or do not go together: errors that name them, where they were ignored or wrapped."""
+import inspect
 import unittest
 
 import numpy as np
@@ -20,7 +21,7 @@ class Arguments(TestCase):
                 ("runs", 0, lambda x: m.heads(probe=True, runs=x)), ("control", 0, lambda x: m.ablate(KEYS, **ARE, control=x)),
                 ("control", 0, lambda x: m.patch(KEYS, KEY, **ARE, site="z", control=x)),
                 ("verify", 0, lambda x: m.patch(KEYS, KEY, **ARE, site="z", estimate="atp", verify=x)),
-                ("top", 1, lambda x: m.lens(KEYS, top=x)), ("stride", 0, lambda x: m.score(KEYS, stride=x)),
+                ("top", 0, lambda x: m.lens(KEYS, top=x)), ("stride", 0, lambda x: m.score(KEYS, stride=x)),
                 ("limit", 0, lambda x: m.attribute(KEYS, **ARE, method="attn_x_grad", limit=x)),
                 ("limit", 0, lambda x: m.similarity(KEYS, limit=x)), ("n", 1, lambda x: m.generate(KEYS, x)),
                 ("recalled", 1, lambda x: m.compare(KEYS, attention="window:2", recalled=x)),
@@ -44,7 +45,7 @@ class Arguments(TestCase):
             self.assert_raises(ValueError, ("method", "'ig:N'"), m.attribute, KEYS, **ARE, method=method)
         self.assert_raises(ValueError, ("estimate", "'ig:N'"), m.patch, KEYS, KEY, **ARE, site="z", estimate="atp:3")
         for parts in ("neurons", "neurons:x", "neurons:L", "neurons:-1", "heads:1"):
-            self.assert_raises(ValueError, ("parts", "'neurons:L'"), m.ablate, KEYS, **ARE, parts=parts)
+            self.assert_raises(ValueError, ("parts", "neurons:L"), m.ablate, KEYS, **ARE, parts=parts)
         self.assert_raises(ValueError, ("special", "'parse', 'text'"), m.tokenize, TEXT, special="all")
 
     def test_what_would_be_ignored_is_refused(self):
@@ -57,21 +58,37 @@ class Arguments(TestCase):
                 ("texts and items are given", lambda: m.score(texts=[KEY], items=[{"text": KEY}])),
                 ("texts is one text", lambda: m.heads(texts=KEYS)), ("references is one text", lambda: m.ablate(
                     KEYS, **ARE, with_="mean", references=KEY)),
-                ("runs needs probe", lambda: m.heads(KEYS, runs=2)), ("target needs effect", lambda: m.heads(KEYS, **ARE)),
+                ("runs needs probe", lambda: m.heads(KEYS, runs=2)), ("metric need effect", lambda: m.heads(KEYS, **ARE)),
                 ("references needs with_", lambda: m.ablate(KEYS, **ARE, references=[KEY])),
-                ("verify needs an estimate", lambda: m.patch(*two, **ARE, verify=3)),
-                ("limit needs an estimate", lambda: m.patch(*two, **ARE, limit=3)),
+                ("verify needs estimate", lambda: m.patch(*two, **ARE, verify=3)),
+                ("limit needs estimate", lambda: m.patch(*two, **ARE, limit=3)),
                 ("positions is 'keys', expected a dict", lambda: m.patch(*two, **ARE, positions="keys")),
                 ("metric needs a method", lambda: m.attribute(KEYS, **ARE, metric="prob")),
                 ("merge_words needs a method", lambda: m.attribute(KEYS, **ARE, merge_words=True)),
                 ("limit needs by_token", lambda: m.attribute(KEYS, **ARE, limit=1)),
-                ("limit needs method='attn_x_grad'", lambda: m.attribute(KEYS, **ARE, method="ig:3", limit=1)),
-                ("baseline needs method='ig'", lambda: m.attribute(KEYS, **ARE, method="saliency", baseline="zero")),
+                ("limit needs by_token, or the method attn_x_grad", lambda: m.attribute(KEYS, **ARE, method="ig:3", limit=1)),
+                ("a baseline is for method ig", lambda: m.attribute(KEYS, **ARE, method="saliency", baseline="zero")),
                 ("there is one text, expected a second", lambda: m.diff(KEYS)),
                 ("compare one text, two are given", lambda: m.diff(*two, with_attention="window:2"))):
             self.assert_raises(TypeError, words, call)
         self.assert_raises(ValueError, "texts is empty", m.heads, texts=[])
         self.assert_same(m.ablate(KEYS, **ARE, sets="3.6")["value"], m.ablate(KEYS, **ARE, sets=["3.6"])["value"])
+
+    def test_questions_are_told_by_the_library(self):
+        for name in ("ablate", "align", "attribute", "diff", "heads", "lens", "patch", "score"):
+            method = getattr(attn.Model, name)
+            taken = list(inspect.signature(method).parameters)
+            for argument in taken[1 if name == "patch" else 0:]:
+                if argument not in ("self", "text", "clean", "corrupted", "a", "b"):
+                    self.assertRegex(method.__doc__, rf"\n    {argument} +\S", (name, argument))
+        self.assertEqual(inspect.signature(attn.Model.ablate).parameters["parts"].default, "heads")
+        m = model()
+        self.assert_same(m.patch(KEYS, KEY, **ARE, site="z", direction="denoise")["effect"],
+                         m.patch(KEYS, KEY, **ARE, site="z")["effect"])
+        self.assert_same(m.patch(KEYS, KEY, **ARE, site="z", estimate="atp", verify=0)["estimate"],
+                         m.patch(KEYS, KEY, **ARE, site="z", estimate="atp", verify=2)["estimate"])
+        self.assert_raises(ValueError, "per is 'mean', expected 'sum', 'token', 'word'",
+                           m.score, items=[{"text": KEYS}], per="mean")
 
     def test_no_sites_are_no_tensors(self):
         m = model()

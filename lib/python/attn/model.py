@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterable, Iterator, NamedTuple, overload
 import numpy as np
 
 from . import binding as c
-from . import batch, experiments, library, listing, many
+from . import batch, experiments, library, listing, many, questions
 from .errors import ClosedError
 from .events import Event, Listener
 from .host import Host, open_host, tower_of
@@ -287,14 +287,14 @@ class Model:
 
     # --- Questions about heads ---
 
-    align = experiments.align
-    heads = experiments.heads
-    ablate = experiments.ablate
-    patch = experiments.patch
-    lens = experiments.lens
-    attribute = experiments.attribute
-    score = experiments.score
-    diff = experiments.diff
+    align = questions.align
+    heads = questions.heads
+    ablate = questions.ablate
+    patch = questions.patch
+    lens = questions.lens
+    attribute = questions.attribute
+    score = questions.score
+    diff = questions.diff
     similarity = experiments.similarity
     compare = experiments.compare
     generate = experiments.generate

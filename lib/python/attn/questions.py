@@ -1,0 +1,358 @@
+"""Questions about a model: methods of Model that return a Table. Made by lib/python/make_questions.py: do not edit."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .experiments import ask
+from .table import Table
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto",
+           parts: str = "heads", with_: str = "zero", sets=None, cumulative: bool = False, references=None,
+           control: int = 0, seed: int = 0, **options) -> Table:
+    """How the answer changes without a part of the model.
+
+    Switches off one part of the model at a time, and prints how the answer changes: the metric, its change, the
+    divergence of the prediction, and whether the most probable token is still the same. The first row is the whole
+    model.
+
+    The numbers say what the rest of the model makes of the text without the part. A small change does not say that the
+    part does nothing: other parts may do the same. A large change may come from any damage: `control` shows the effect
+    of random heads. Over `texts` the numbers are means and standard deviations, same_top is a share.
+
+    texts       many texts instead of one, each of which counts once
+    target      the next token that the question is about, usually with its space: ' are'
+    foil        the token that the target is compared with: ' is'
+    at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
+                encoder, the position of the target; default: the mask
+    metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
+                its probability. auto (default) is logit_diff with a foil, log_prob without. kl, KL(p before || p
+                after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
+                log_prob, logit, prob, kl, ce)
+    parts       what each row switches off: one head (default), the attention of a layer, its MLP, both, or one neuron
+                of the MLP of layer L
+    with_       what replaces the output of that part: zeros (default), its mean over the positions of the text or of
+                all texts of `references`, or its rows in one text of `references`; uniform: the head gives every key
+                that it sees the same weight
+    sets        switch off these heads together, instead of each head by itself: 'copying=3.2,3.5'. May be given several
+                times, one row each
+    cumulative  switch off one more part in each row, in the order of their own effects, the smallest first
+    references  a list of texts: `with_ mean` takes the mean over all of them, `with_ resample` the rows of one
+    control     add the mean effect of N random choices of as many heads, and its standard deviation
+    seed        of the choice of a reference, and of the random choices of `control`
+    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
+                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
+                marks
+    """
+    return ask("ablate", self, text, locals())
+
+
+def align(self: Model, text=None, *, by: str = "auto", layer=None, heads=None, rows: str = "own", method=None,
+          unit: str = "subword", template=None, soft: bool = False, score: bool = False, gold=None,
+          one_based: bool = False, **options) -> Table | list[dict]:
+    """Which word of a source is which word of a text.
+
+    Prints a line of links for a source and a text: 0-0 1-2 says that word 0 of the source is word 0 of the text, and
+    word 1 word 2. With `items` a line for each item that has source and text; the line of a failed item is empty. `csv`
+    and `jsonl` have a row for each link, with its words and its weight.
+
+    Links come from cross-attention (each word of the text, and the word of the source with the largest weight), from
+    hidden states of an encoder that reads both texts (by cosine), or from a decoder that reads a template with both.
+    `soft` has all pairs of words, and pictures show them: rows of the text, columns of the source, with S and P where
+    gold has a link. Words are separated by white space; items in other writing have the lists source_words and words.
+
+    With `score` and gold the table says how many links are right: precision, recall, and aer, the alignment error rate
+    (Och and Ney 2003), for each head, so that the heads that align are found on data. Of a decoder: ts, the share of
+    tokens whose largest weight is on a linked word, within, the same among the words of the source, mass, the weight
+    there, and chance.
+
+    Hidden states link what is similar, which need not be a translation.
+
+    `times` prints when each token of a transcript was spoken, from the weights of the heads that align, by dynamic time
+    warping (Whisper's word times). Leave out of the array the rows of the prompt, and frames after the end of the
+    sound.
+
+    by          what links are made of: cross-attention, hidden states of an encoder, or the attention of a decoder that
+                reads both texts; default: auto, by the model (auto, cross, hidden, attention)
+    layer       the layer; of hidden states 0 is the embedding and L the output of block L - 1; with `score` also all.
+                Default: two thirds of the layers of hidden states and decoders, the last one of cross-attention; with
+                `score` all heads
+    heads       the heads whose mean makes links, as in 1.0,3.*; default: those of the layer
+    rows        the row of the matrix that belongs to a token: its own (default), or that of the token before it, which
+                predicts it; both: a row of the table for each (own, before, both)
+    method      how hidden states make links: argmax (default), each the most similar of the other; itermax, then once
+                more among words that are free; match, the pairs with the largest sum; softmax, probable from both
+                sides, above T (default: 0.001)
+    unit        of hidden states: compare tokens, and link words of which any tokens are linked (default), or compare
+                the means of the tokens of words (subword, word)
+    template    of a decoder: the text that it reads, with {source} and {target} in it
+    soft        a row for each pair of words, with its weight, whether it is a link, and S or P for a sure or a possible
+                link of gold; pictures show these rows
+    score       compare with links made by people, 'gold' of each item: print precision, recall and alignment error
+                rate; of a decoder how well each head finds the linked words
+    gold        read gold from FILE, a line for each item: 0-0 1-2 are sure links, 1p2 or 1?2 possible ones
+    one_based   words in gold count from 1
+    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
+                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
+                marks
+    """
+    return ask("align", self, text, locals())
+
+
+def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto",
+              by_token: bool = False, method: str = "dla", baseline: str = "auto", baseline_text=None,
+              baseline_image=None, baseline_keep=None, merge_words: bool = False, generated: int = 0, continuation=None,
+              limit: int = 0, **options) -> Table:
+    """How much each part of the model adds to a logit.
+
+    Splits the logit of `target` (minus that of `foil`), a token after TEXT or a label, into what embedding, positions,
+    heads, biases and MLPs add to it. The final norm divides by a number that depends on all parts: this number is kept
+    as it is in the run, so that the parts add up. The row 'sum' is their sum, the row 'model' the logit that the model
+    computes.
+
+    The numbers say which parts write the answer into the residual stream directly. They do not say which part found it:
+    a head that only shows later heads where to look has a small share here. `attn-cli ablate` measures that. Over
+    `texts` the numbers are means and standard deviations.
+
+    With `method` the tokens of the text, or the patches of a picture, get attributions, by gradients. These are about
+    this text, this answer and, for ig, this baseline; they do not say what happens when a token is replaced. A note
+    says when 'sum' is far from 'model'. With `source` and without `target` each token of TEXT is a target, attributed
+    to the source and the tokens before it.
+
+    texts       many texts instead of one, each of which counts once
+    target      the next token that the question is about, usually with its space: ' are'
+    foil        the token that the target is compared with: ' is'
+    at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
+                encoder, the position of the target; default: the mask
+    metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
+                its probability. auto (default) is logit_diff with a foil, log_prob without. kl, KL(p before || p
+                after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
+                log_prob, logit, prob, kl, ce)
+    by_token    one row per head and key that it read from, those with the `limit` largest magnitudes
+    method      dla (default): the parts that write a logit. For tokens of the text, by gradients of `metric`: saliency,
+                the length of the gradient of the token's embedding; grad_x_input, their product; ig[:N], integrated
+                gradients, from `baseline` to the text in N points (50); attnlrp and relp, the product by the rules of
+                AttnLRP and RelP; relevance, attention times its gradient, followed through the layers, and
+                relevance_norm, the same with each row divided by its sum. For cells of patterns: attn_x_grad, attention
+                times its gradient, the 20 largest or `limit`, with an estimate of what knocking each out changes;
+                causes, the 30 largest of these with each MLP at a position whose output times its gradient is as large,
+                for `figure causes`
+    baseline    for ig: auto (default) is mask for encoders of texts with a mask token, grey for pictures, else mean.
+                mask, pad: the embedding of this token at every position; mean: the mean embedding of the vocabulary;
+                grey: every pixel 0 after normalization; zero: zeros. Without learned positions all that counts then
+                lies close to them (auto, mask, pad, mean, zero, grey)
+    baseline_text for ig: another text of as many tokens
+    baseline_image for ig: another picture with as many patches
+    baseline_keep for ig: positions or words that keep their embedding in the baseline. Default: the tokens that the
+                tokenizer of an encoder added, like [CLS]
+    merge_words for tokens: print one row per word, with the sum over its tokens
+    generated   for tokens: instead of `target`, attribute each of the N most probable tokens that follow the text to
+                all tokens before it
+    continuation the same for the tokens of TEXT, which follows the text
+    limit       of `by_token` and of cells: return the N rows with the largest magnitudes; default: 20, of causes 30
+    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
+                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
+                marks
+    """
+    return ask("attribute", self, text, locals())
+
+
+def diff(self: Model, a=None, b=None, *, with_model=None, with_attention=None, **options) -> Table:
+    """What differs between two texts, models or attentions.
+
+    Compares where the heads look in two texts, or in one text under two models or two kinds of attention: total
+    variation and Jensen-Shannon divergence of the rows of each head. In a causal model, rows before the first token
+    that differs must be the same: they are compared bit for bit, and a note says how many they are. For texts of
+    different lengths the common beginning and the common end are compared.
+
+    Two arguments that end in .npz are dumps: written by attn-cli, or by numpy.savez from Hugging Face or
+    TransformerLens. They are compared array by array, and the exit code is 7 when one differs by more than `tolerance`:
+    so a port can be verified. Numbers of -1e30 or less are masked scores, as minus infinity is.
+
+    The numbers say that a head looks elsewhere. They do not say that its output differs, nor that the prediction does:
+    see `attn-cli patch`.
+
+    with_model  compare one text under this model and under another one, which must have as many layers and heads and
+                make the same tokens of it
+    with_attention compare one text under `attention` and under KIND, which is written in the same way
+    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
+                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
+                marks
+    """
+    return ask("diff", self, a, locals())
+
+
+def heads(self: Model, text=None, *, texts=None, probe: bool | int | str = False, repeats: int = 0, seed: int = 0,
+          runs: int = 0, measures=None, pattern=None, from_=None, to=None, effect: bool = False, threshold: float = 0,
+          sort=None, limit: int = 0, target=None, foil=None, at=None, metric: str = "auto", **options) -> Table:
+    """Where each head looks, and what type of head it is.
+
+    Measures where every head looks in TEXT: how widely (entropy, max), how far (distance), at the token itself, at the
+    token before, at the first token, at earlier places of the same token (duplicate), at what followed them
+    (induction), elsewhere (far). A head whose largest score but far is above 0.5 has that type, if two rows have the
+    score. n_duplicate, n_induction and n_far are the numbers of rows in these scores. `measures punctuation` shows how
+    much a head looks at commas, full stops and the like.
+
+    The numbers say where a head looks in this text. They do not say what it takes from there, nor whether that matters:
+    see `effect` and `attn-cli ablate`. Over `items` the numbers are means, and the type follows from the means. Items
+    may name the words to look between (from, to), and with `effect` a target. 'attn-cli help measures' explains each of
+    them.
+
+    `figure map` draws a cell for each head: its hue and letter say where it looks most, and heads that share keys and
+    values stand together. `figure poster` puts all heads on one sheet, those that are alike side by side, each with the
+    mean over the texts of its weights between the first 24 tokens.
+
+    texts       many texts instead of one, each of which counts once
+    probe       instead of a text, take LEN random tokens, repeated: the heads that find what followed the first time
+                are induction heads; default: min(50, half the context):2:0
+    repeats     repeat the tokens of `probe` N times; default: 2
+    seed        of the tokens of `probe`
+    runs        make N probes with consecutive seeds, and print means and standard deviations
+    measures    print these measures, as in entropy,punctuation, or all; default: all but punctuation, next, separator
+                and the counts of these. weight: that from `from_` to `to` alone, without the time for the others
+    pattern     compare patterns with an array P [T, T] of your own: mul, the share of the weight that lies on P, and
+                abs, 1 minus the mean difference of a row from P
+    from_       with `to`: how much these queries look at those keys; positions or words of the text
+    to          the keys that `from_` looks at; in cross-attention layers they are in the source
+    effect      add a column: how the answer changes without the head, as `attn-cli ablate` measures it
+    threshold   the score above which a head has a type; default: 0.5
+    sort        sort by this column, the largest first
+    limit       return N rows; default: all
+    target      the next token that the question is about, usually with its space: ' are'
+    foil        the token that the target is compared with: ' is'
+    at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
+                encoder, the position of the target; default: the mask
+    metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
+                its probability. auto (default) is logit_diff with a foil, log_prob without. kl, KL(p before || p
+                after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
+                log_prob, logit, prob, kl, ce)
+    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
+                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
+                marks
+    """
+    return ask("heads", self, text, locals())
+
+
+def lens(self: Model, text=None, *, texts=None, target=None, foil=None, queries=None, top: int = 0, sites=None,
+         heads_out: bool = False, **options) -> Table:
+    """What each layer already knows of the next token.
+
+    Reads the residual stream of each layer with the model's own final norm and output matrix (the logit lens), and
+    prints the most probable tokens, or with `target` the rank of one, with `foil` the difference of their logits. The
+    last row is the model's own prediction. Over `texts` and `items` the numbers are means and standard deviations by
+    layer: of the target, or over `texts` of the K largest probabilities, whichever tokens have them.
+
+    The numbers say from which layer on an answer can be read off the residual stream. They do not say that an earlier
+    layer lacks it: that layer may hold it in another form, as the final norm was trained for the last layer alone.
+
+    texts       many texts instead of one, each of which counts once
+    target      the next token that the question is about, usually with its space: ' are'
+    foil        the token that the target is compared with: ' is'
+    queries     positions to read at, numbers or words of the text; default: -1, the last, for an encoder the mask, for
+                a picture [CLS], for a classifier the token that it reads. An item is read at one
+    top         print the K most probable tokens, or labels of a picture, of each reading; default: 3
+    sites       read these sites too: resid_mid, resid_post; default: resid_pre of each layer and resid_post of the last
+    heads_out   read what each head by itself adds to the residual stream: the K largest and K smallest logits
+    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
+                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
+                marks
+    """
+    return ask("lens", self, text, locals())
+
+
+def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto", site=None,
+          queries=None, direction: str = "restore", estimate: str | None = None, verify: int | None = None,
+          by: str = "part", limit: int = 0, control: int = 0, seed: int = 0, corrupted_image=None,
+          corrupted_source=None, positions=None, **options) -> Table:
+    """Which part of the model carries the difference of two texts.
+
+    Runs the corrupted text again and again, each time with another piece copied from the clean run, and prints how much
+    of the clean answer that restores: effect is 1 for the whole difference. The first rows are the two runs without a
+    copy. Over `items`, effect is the mean change divided by that of the other run; items of different lengths need
+    `positions`, or a site with heads. Two pictures are given as `image` and `corrupted_image`.
+
+    The numbers say which parts carry the difference between these two texts. They do not say what else the answer
+    needs: what both texts share has no effect, and pieces that only work together show nothing alone.
+
+    With `estimate` gradients stand for the runs. An estimate is a straight line through the run that is patched; only
+    rows with an effect were computed. Notes say how both agree there, and how many large effects the others may hide.
+
+    target      the next token that the question is about, usually with its space: ' are'
+    foil        the token that the target is compared with: ' is'
+    at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
+                encoder, the position of the target; default: the mask
+    metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
+                its probability. auto (default) is logit_diff with a foil, log_prob without. kl, KL(p before || p
+                after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
+                log_prob, logit, prob, kl, ce)
+    site        what is copied from the other run: resid_pre (default), resid_mid, resid_post, attn_out or mlp_out at
+                one position, or q, k, v, z or pattern of one head; with `estimate` also mlp_post, one neuron at all
+                positions, of which the 20 largest or `limit` are printed
+    queries     copy only these positions of a head, numbers or words of the clean text; for k and v, in layers that
+                attend to the source, of the source
+    direction   restore (default): copy from the clean run into the corrupted one; noise: the other way round (restore,
+                noise)
+    estimate    estimate all effects by gradients, in about two runs: atp, attribution patching, where q, k and pattern
+                make the softmax again, good for heads; relp, by the rules of RelP; ig[:N], the mean gradient at N
+                points (5) between both texts, good for the residual stream
+    verify      patch the K parts with the largest estimates exactly, and K others drawn at random by SEED (0); default:
+                10, and 0 is none
+    by          of estimates for q, k, v, z and pattern: one row per head (default), or per head and position, for
+                pattern the query (part, position)
+    limit       of estimates for mlp_post: print the N neurons with the largest estimates; default: 20
+    control     add the mean effect of N random choices of as many heads, and its standard deviation
+    seed        of the random choices of `control` and `verify`
+    corrupted_image with `image`, instead of both texts: a picture with as many rows and columns of patches
+    corrupted_source the source of the corrupted text; default: that of the clean one
+    positions   places by their names, each of which is patched as a whole: a row for each
+    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
+                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
+                marks
+    """
+    return ask("patch", self, clean, locals())
+
+
+def score(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto",
+          merge_words: bool = False, stride: int = 0, per: str = "sum", regions=None, **options) -> Table:
+    """How surprising each token of a text is.
+
+    Prints for each token of TEXT how surprising it is given what came before: -log2 p (bits), -ln p (nats), its rank
+    among all tokens, and the most probable token in its place. The first token has no score. An encoder such as BERT
+    reads each token with a mask in its place, and special tokens have no score. Mean, perplexity and number of scored
+    tokens go to standard error. For many texts the table has one row: the mean cost of a token, and its standard
+    deviation over the texts; `attn-cli batch `fields surprisal`` has the tokens of each text.
+
+    For `items` the table has one row, or one for each group of `group_by`. Items with a target: the metric, whether the
+    model is right, rank and probability of the target. Items with good and bad, two texts: the log probability of each,
+    their difference, and whether the good one is more probable. Other items: nats, bits and tokens, or with `regions`
+    these for each region. The mean of the column right is the accuracy. A target of several tokens is scored by the sum
+    of their log probabilities. Equal tokens have the mean of their ranks, and answers that differ by less than 1e-5 of
+    the larger one, or of 1, are ties: neither right nor wrong.
+
+    The numbers say what this model expects of this text. They depend on the tokenizer: compare models by bits over the
+    same text, not by perplexity. A low score does not say that a sentence is true, or good.
+
+    texts       many texts instead of one, each of which counts once
+    target      the next token that the question is about, usually with its space: ' are'
+    foil        the token that the target is compared with: ' is'
+    at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
+                encoder, the position of the target; default: the mask
+    metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
+                its probability. auto (default) is logit_diff with a foil, log_prob without. kl, KL(p before || p
+                after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
+                log_prob, logit, prob, kl, ce)
+    merge_words print one row per word, with the sums of the bits and nats of its tokens; a word begins with white
+                space, and what follows without a space belongs to it
+    stride      score a text longer than the model takes in windows that move by S positions
+    per         for `items` without a target: the log probability of a text is the sum over its tokens (default), their
+                mean, or the mean over its words (sum, token, word)
+    regions     for `items`: a row for each of these places of an item, its keys pos.NAME or words between marks
+                (`marks`), with the sums over the tokens of the place. Punctuation after a word is not in its region
+    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
+                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
+                marks
+    """
+    return ask("score", self, text, locals())

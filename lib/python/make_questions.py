@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Makes attn/questions.py, the methods that ask questions, from the questions of the library (study/question.h).
+
+    lib/python/make_questions.py            writes it
+    lib/python/make_questions.py --check    says whether it is what would be written
+
+Run from the root of the repository, after make_binding.py and `make` (`make binding`).
+"""
+import os
+import re
+import sys
+import textwrap
+import types
+
+sys.path.insert(0, "lib/python")
+sys.modules["attn.questions"] = stub = types.ModuleType("attn.questions")  # what is made, perhaps for the first time
+stub.__getattr__ = lambda name: None  # type: ignore[method-assign]
+
+from attn import binding as c  # noqa: E402
+from attn.asking import ROWS, default_of, parameters, words_of  # noqa: E402
+
+FILE = "lib/python/attn/questions.py"
+BY_HAND = ("generate",)  # in experiments.py: it returns no table, and calls a function for each token
+RETURNS = {"align": "Table | list[dict]"}
+HEAD = '''"""Questions about a model: methods of Model that return a Table. Made by lib/python/make_questions.py: do not edit."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .experiments import ask
+from .table import Table
+
+if TYPE_CHECKING:
+    from .model import Model
+'''
+TYPES = {c.ATTN_PARAM_FLAG: "bool", c.ATTN_PARAM_COUNT: "int", c.ATTN_PARAM_SEED: "int", c.ATTN_PARAM_REAL: "float",
+         c.ATTN_PARAM_CHOICE: "str", c.ATTN_PARAM_SWITCH: "str", c.ATTN_PARAM_METHOD: "str", c.ATTN_PARAM_SEEDED: "int"}
+OTHERS = {"texts": "many texts instead of one, each of which counts once",
+          "options": "those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with "
+                     "group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard, "
+                     "marks"}
+
+
+def declared(name, param):
+    """The argument of a method: "top: int = 0"."""
+    kind, default = TYPES.get(param.type), default_of(param)
+    if param.type == c.ATTN_PARAM_OWN and param.words:
+        kind = "str" if isinstance(default, str) else "bool | int | str"
+    if kind is None:
+        return f"{name}={default!r}"
+    text = f"{name}: {kind}{' | None' if default is None else ''} = {default!r}"
+    return text.replace("'", '"').replace(" ", "~")  # not broken
+
+
+def plain(text):
+    """TEXT with names of Python in place of those in backquotes."""
+    return re.sub(r"`(with|from)(?=[ `])", r"`\1_", " ".join(text.split()))
+
+
+def wrapped(text, indent, first=""):
+    return textwrap.fill(plain(text), 120, initial_indent=first or indent, subsequent_indent=indent,
+                         break_long_words=False, break_on_hyphens=False).replace("~", " ")
+
+
+def method(name):
+    row = ROWS[name]
+    inputs = row.inputs.decode().split("|") if row.inputs else ["text"]
+    others = [(own, param) for own, param, _ in parameters(row) if own not in inputs]
+    names = ["self: Model"] + [f"{one}=None" for one in inputs] + ["*"] + ["texts=None"] * row.takes_texts
+    names += [declared(own, param) for own, param in others]
+    head = wrapped(", ".join(names + ["**options"]) + f") -> {RETURNS.get(name, 'Table')}:", " " * (5 + len(name)), f"def {name}(")
+    summary = row.summary.decode()
+    lines = ["", "", head, f'    """{summary[0].upper()}{summary[1:]}.', ""]
+    for paragraph in row.description.decode().strip().split("\n\n"):
+        lines += [wrapped(paragraph, "    "), ""]
+    helps = [("texts", OTHERS["texts"])] * row.takes_texts
+    for own, param in others:
+        has_words = param.type in (c.ATTN_PARAM_CHOICE, c.ATTN_PARAM_SWITCH)
+        words = f" ({', '.join(words_of(param))})" if has_words else ""
+        helps.append((own, param.help.decode().replace("a file of texts, one per line", "a list of texts") + words))
+    for own, text in helps + [("options", OTHERS["options"])]:
+        lines.append(wrapped(text, " " * 16, f"    {own:11} "))
+    return "\n".join(lines + ['    """', f'    return ask("{name}", self, {inputs[0]}, locals())'])
+
+
+def main():
+    made = HEAD + "\n".join(method(name) for name in sorted(ROWS) if name not in BY_HAND) + "\n"
+    old = open(FILE).read() if os.path.exists(FILE) else None
+    if "--check" in sys.argv:
+        if old != made:
+            print(f"{FILE}: is not what the questions say; make binding writes it")
+        return int(old != made)
+    if old != made:
+        with open(FILE, "w") as file:
+            file.write(made)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
