@@ -68,6 +68,7 @@
 #include "experiment/similarity.h"
 #include "experiment/survey.h"
 #include "experiment/token_times.h"
+#include "base/param.h"
 #include "study/question.h"
 #include "experiment/questions.h"
 

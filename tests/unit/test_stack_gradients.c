@@ -6,7 +6,7 @@
  */
 #include "attn.h"
 #include "base/random.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "extra.h"
 #include "model/model_internal.h"
 #include "tests/support/encoders.h"
@@ -83,12 +83,19 @@ static struct attn_capture *capture_of(const struct translator *t, const char *s
     return capture;
 }
 
+static const float *tensor_of(const struct attn_capture *capture, enum attn_model_stack stack,
+                              int layer, enum attn_site site)
+{
+    return attn_capture_tensor(
+        capture, &(struct attn_location){.stack = stack, .layer = layer, .site = site});
+}
+
 /* ln p of the answer after the last position. */
 static double metric_of(const struct translator *t)
 {
     const size_t n = attn_model_config(attn_host_model(t->host))->n_vocab;
     struct attn_capture *capture = capture_of(t, "logits");
-    const float *logits = attn_capture_block(capture, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
+    const float *logits = tensor_of(capture, ATTN_STACK_DECODER, ATTN_NO_LAYER, ATTN_SITE_LOGITS);
     double sum = 0;
 
     logits += (N_TARGET - 1) * n;
@@ -96,14 +103,6 @@ static double metric_of(const struct translator *t)
         sum += exp((double)logits[i] - (double)logits[ANSWER]);
     attn_capture_free(capture);
     return -log(sum);
-}
-
-static int layer_of_encoder(const struct translator *t)
-{
-    const struct attn_config *config = attn_model_config(attn_host_model(t->host));
-    const struct attn_model *encoder = attn_host_model(t->host)->encoder;
-
-    return (int)(config->n_layer + attn_model_config(encoder)->n_layer);
 }
 
 /* The gradients of embeddings are the slopes of the metric, in both stacks. */
@@ -115,8 +114,8 @@ static void assert_slopes(struct translator *t, const char *name)
 
     attn_random_seed(&random, 8);
     for (int stack = 0; stack < 2; stack++) {
-        const float *d = attn_capture_block(capture, ATTN_SITE_EMBED_GRAD,
-                                            stack == 0 ? ATTN_NO_LAYER : layer_of_encoder(t));
+        const float *d = tensor_of(capture, stack == 0 ? ATTN_STACK_DECODER : ATTN_STACK_ENCODER,
+                                   ATTN_NO_LAYER, ATTN_SITE_EMBED_GRAD);
         const size_t n = t->n[stack] * t->d;
         float *kept = malloc(n * sizeof *kept);
         double length = 0;
@@ -189,7 +188,7 @@ START_TEST(a_masked_row_of_the_source_has_no_gradient)
         t.has_mask = true;
         assert_slopes(&t, names[i]);
         capture = capture_of(&t, "encoder:embed_grad");
-        d = attn_capture_block(capture, ATTN_SITE_EMBED_GRAD, layer_of_encoder(&t));
+        d = tensor_of(capture, ATTN_STACK_ENCODER, ATTN_NO_LAYER, ATTN_SITE_EMBED_GRAD);
         for (size_t k = 0; k < t.d; k++)
             ck_assert(d[t.d + k] == 0 && !signbit(d[t.d + k]));
         attn_capture_free(capture);
@@ -203,19 +202,21 @@ END_TEST
 static size_t assert_same(const struct translator *t, const struct attn_capture *part,
                           const struct attn_capture *all)
 {
-    const int n_layer = layer_of_encoder(t) + 1;
+    const int n_layer = (int)attn_model_config(attn_host_model(t->host))->n_layer;
     const enum attn_site sites[] = {ATTN_SITE_RESID_PRE_GRAD, ATTN_SITE_ATTN_OUT_GRAD,
                                     ATTN_SITE_EMBED_GRAD};
     size_t n = 0;
 
-    for (int layer = ATTN_NO_LAYER; layer < n_layer; layer++)
-        for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
-            const float *x = attn_capture_block(part, sites[i], layer);
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
+        for (int k = 0; k < 3 * (n_layer + 1); k++) {
+            const enum attn_model_stack stack = (enum attn_model_stack)(ATTN_STACK_ENCODER + k % 3);
+            const int layer = k / 3 - 1; /* ATTN_NO_LAYER first */
+            const float *x = tensor_of(part, stack, layer, sites[i]);
 
             if (!x)
                 continue;
             attn_assert_same_bits(attn_site_name(sites[i]), x,
-                                  attn_capture_block(all, sites[i], layer), N_TARGET * t->d);
+                                  tensor_of(all, stack, layer, sites[i]), N_TARGET * t->d);
             n++;
         }
     return n;
