@@ -26,7 +26,7 @@ struct attn_record_rows {
     const struct attn_column *all; /* [n_all] borrowed, with unique names per type; the tables of
                                       items show some, all the same ones */
     size_t n_all;
-    const bool *hidden; /* [n_column] the columns to leave out if every item fails */
+    const bool *hidden; /* [n_all] the columns to leave out if every item fails */
     bool is_ragged;     /* items have different numbers of rows */
     enum attn_record_rows_form form;
 
