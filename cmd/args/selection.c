@@ -223,7 +223,9 @@ void sites_print(struct attn_sink *out)
         "L what a classifier reads;\n"
         "'blocks.0' is layer 0. 'attention' means pattern, 'context' means z. A model that\n"
         "lacks a part lacks its sites. rollout, weighted_pattern, value_zeroing and contacts are\n"
-        "computed from others; globs do not match them. Nor do they match what needs a metric\n"
-        "(--target): pattern_x_grad, relevance, relevance_norm, and pattern_grad, the gradient\n"
-        "of pattern; so of others but those with R and the three above. --grad adds it to each.\n");
+        "computed from others; globs do not match them, nor sites that need a metric\n"
+        "(--target): pattern_x_grad, relevance, relevance_norm, and gradients such as\n"
+        "pattern_grad. Every site has a gradient except rollout, weighted_pattern,\n"
+        "value_zeroing, sites of shape R and the first three. --grad adds the gradient of each\n"
+        "selected site.\n");
 }

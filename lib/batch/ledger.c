@@ -54,8 +54,8 @@ enum attn_status attn_ledger_name(struct attn_ledger *ledger, const char *path,
                : attn_error_no_memory(err);
 }
 
-/* One of FILES that cannot be read is refused when it is opened for its numbers, and a FIFO would
- * be waited for. */
+/* Skips files that cannot be read, which are reported later, and FIFOs, whose reading would block.
+ */
 enum attn_status attn_ledger_describe(struct attn_ledger *ledger, const char *asked,
                                       const char *const *files, size_t n, struct attn_error *err)
 {
@@ -171,7 +171,7 @@ enum attn_status attn_ledger_cut(struct attn_ledger *ledger, struct attn_error *
 enum attn_status attn_ledger_report_input(const char *input, const char *path, const char *what,
                                           struct attn_error *err)
 {
-    attn_error_set(err, ATTN_INVALID, "'%s' %s, expected the input that '%s' tells of",
+    attn_error_set(err, ATTN_INVALID, "'%s' %s, expected the input recorded in '%s'",
                    attn_quote_string(input).text, what, attn_quote_string(path).text);
     attn_error_hint(err, "remove '%s' to compute all anew", attn_quote_string(path).text);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);

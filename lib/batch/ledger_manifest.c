@@ -348,7 +348,7 @@ enum attn_status attn_ledger_manifest_read(struct attn_ledger *ledger,
 static enum attn_status report_output(const char *output, const char *path, const char *what,
                                       struct attn_error *err)
 {
-    attn_error_set(err, ATTN_INVALID, "'%s' %s, expected the file that '%s' tells of",
+    attn_error_set(err, ATTN_INVALID, "'%s' %s, expected the file recorded in '%s'",
                    attn_quote_string(output).text, what, attn_quote_string(path).text);
     attn_error_hint(err, "remove '%s' to compute all anew", attn_quote_string(path).text);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);

@@ -204,7 +204,7 @@ static enum attn_status take_columns(struct attn_record_rows *rows, const struct
                                        strcmp(rows->all[place].name, column->name) != 0))
             place++;
         if (place == rows->n_all)
-            return attn_error_set(err, ATTN_INVALID, "the column '%s' is none that rows have",
+            return attn_error_set(err, ATTN_INVALID, "unexpected column '%s'",
                                   attn_quote_string(column->name).text);
         add_column(rows, place);
     }

@@ -41,8 +41,8 @@ struct attn_derivative_options {
     /* The only feed will be attn_derivative_feed_both. Its memory is freed before the backward pass
      * allocates its own. */
     bool is_for_both;
-    bool has_source;   /* X has rows of the source after those of the text, and so have gradients;
-                          refused without, if there is one. The trace wants `embed` alone */
+    bool has_source;   /* with a source, X and gradients have its rows after those of the text;
+                          required if the model has a source. The trace wants `embed` alone */
     size_t n_run;      /* backward passes that are expected; 0: one */
     bool skips_zeros;  /* rows of the last layer that the answer does not read are not computed:
                           their gradients are 0 */

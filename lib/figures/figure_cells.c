@@ -156,7 +156,7 @@ static void add_stroke(struct attn_figure_pen *pen, enum attn_cell_kind kind,
         attn_cell_look(kind, pen->options->theme).hatch);
 }
 
-/* The cells of KIND on the diagonal of cells whose row and column add to SUM, run by run. */
+/* Hatches the cells of KIND on the anti-diagonal row + column = SUM, run by run. */
 static void hatch_diagonal(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place, enum attn_cell_kind kind, size_t sum)
 {

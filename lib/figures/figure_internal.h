@@ -356,7 +356,7 @@ void attn_figure_append_query(const struct attn_figure_pen *pen, struct attn_buf
  * them. */
 enum attn_status attn_figure_cairo_check(const char *name, struct attn_error *err);
 
-/* Write SHAPES to SINK, whose own failure is for the caller to look at. *N_UNKNOWN: texts with
+/* Write SHAPES to SINK; the caller checks SINK for errors. *N_UNKNOWN: texts with
  * characters of which no font is installed, drawn as boxes of hex digits. Equal figures give equal
  * bytes where the same fonts are installed, and SVG everywhere. In SVG 1.1 text stays text, and
  * cells are paths, one a color, as long as there are not too many; else they are a PNG inside. */

@@ -94,7 +94,7 @@ struct attn_item_label {
     const char *text; /* terminated; as it is in the input: groups go by it, outputs have it */
 };
 
-/* Owns what it points to. What an item does not have is NULL, empty, or 0. */
+/* Owns what it points to. Fields that an item lacks are NULL, empty, or 0. */
 struct attn_item {
     struct attn_record record; /* number, id, why it failed; its source. Its input is the only text,
                                   or the first of the pair */

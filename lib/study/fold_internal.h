@@ -82,6 +82,13 @@ struct attn_fold {
     size_t n_group, group_capacity;
 };
 
+/* Whether COLUMN of the form has TRAIT. */
+static inline bool attn_fold_has_trait(const struct attn_fold *fold, size_t column,
+                                       enum attn_column_trait trait)
+{
+    return (fold->form.columns[column].traits & trait) != 0;
+}
+
 /* --- Labels ----------------------------------------------------------------------------------- */
 
 /* Reads `group_by` and `cluster`. */
@@ -216,9 +223,6 @@ void attn_fold_sample_bounds(const struct attn_fold_sample *sample, size_t numbe
                              struct attn_cell cells[2]);
 
 /* --- Layout ----------------------------------------------------------------------------------- */
-
-/* Whether the column at PLACE of the form has TRAIT. */
-bool attn_fold_has_trait(const struct attn_fold *fold, size_t place, enum attn_column_trait trait);
 
 /* Describes how the column at PLACE of the form is folded. */
 struct attn_fold_column attn_fold_column_of(const struct attn_fold *fold, size_t place);

@@ -13,11 +13,6 @@ enum { NAME_SIZE = 96, MOST_OF_COLUMN = 5, MOST_OTHERS = 4 /* p, q, n_cluster, n
 
 /* --- Columns of items ------------------------------------------------------------------------- */
 
-bool attn_fold_has_trait(const struct attn_fold *fold, size_t place, enum attn_column_trait trait)
-{
-    return (fold->form.columns[place].traits & trait) != 0;
-}
-
 static enum attn_fold_role role_of(const struct attn_fold *fold, size_t place)
 {
     const enum attn_value_type type = fold->form.columns[place].type;

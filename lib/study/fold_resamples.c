@@ -95,14 +95,14 @@ static void resample_rows(const struct attn_fold *fold, const struct attn_fold_s
     }
 }
 
-/* Whether some column of the form is bounded and not a mean. */
-static bool has_bounded(const struct attn_fold *fold)
+/* Whether some column of the form has TRAIT. */
+static bool has_any(const struct attn_fold *fold, enum attn_column_trait trait)
 {
-    size_t place = 0;
+    size_t i = 0;
 
-    while (place < fold->form.n_column && !attn_fold_has_trait(fold, place, ATTN_TRAIT_BOUNDED))
-        place++;
-    return place < fold->form.n_column;
+    while (i < fold->form.n_column && !attn_fold_has_trait(fold, i, trait))
+        i++;
+    return i < fold->form.n_column;
 }
 
 /* Fills the rows of SAMPLE. They must have been filled once before those of a resample. */
@@ -117,7 +117,7 @@ static enum attn_status find_rows(const struct attn_fold *fold,
             resample_rows(fold, sample, side);
         else
             attn_fold_group_fill(fold, sample->groups[side], sample->rows[side]);
-        if (!is_resample || has_bounded(fold))
+        if (!is_resample || has_any(fold, ATTN_TRAIT_BOUNDED))
             ATTN_TRY(attn_fold_group_derive(fold, sample->groups[side], sample->rows[side],
                                             is_resample, err));
     }

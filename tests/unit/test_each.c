@@ -219,9 +219,9 @@ static enum attn_status write_all(struct asked *asked, struct attn_items *items,
 {
     const struct attn_each_rows rows = {.columns = columns,
                                         .n_column = N_COLUMN,
-                                         .hidden = (const bool[N_COLUMN]){[CHANGE] = true},
-                                         .are_kept = !asked->has_no_rows,
-                                         .on_note = keep_note};
+                                        .hidden = (const bool[N_COLUMN]){[CHANGE] = true},
+                                        .are_kept = !asked->has_no_rows,
+                                        .on_note = keep_note};
     struct attn_each *each;
     enum attn_status status;
     bool is_over = false;
@@ -383,7 +383,7 @@ START_TEST(refuses_what_is_other)
         ck_assert_msg(strstr(err.message, words), "%s", err.message);                              \
     } while (0)
     asked.data = other;
-    REFUSED("'in.jsonl' has other items, expected the input that 'rows.csv.journal' tells of");
+    REFUSED("'in.jsonl' has other items, expected the input recorded in 'rows.csv.journal'");
     asked.data = lines;
     asked.each.asked = "{\"other\":1}";
     REFUSED("'rows.csv.journal' is of a run with other options");
