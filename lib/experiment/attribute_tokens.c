@@ -861,6 +861,8 @@ static void draw(const void *given, struct attn_drawn *drawn)
     char baseline[ATTN_VIEW_WORDS_SIZE] = "";
     bool is_of_source;
 
+    if (!drawn->table && args->n_target == 0)
+        *view = views[1]; /* the table of one answer */
     if (args->study) /* items may differ in their tokens */
         view->figure = ATTN_FIGURE_BARS;
     if (!drawn->table)
