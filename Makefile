@@ -477,6 +477,11 @@ bench-wasm: deps-node ## attn.wasm under node beside the binary without FMA, as 
 	@$(MAKE) $(BUILD)/attn-cli
 	@node tests/bench/wasm.mjs $(WASM_MODULE) $(BUILD)/attn-cli $(BENCH_ARGS)
 
+check-bench: deps-node ## every script of tests/bench once, small: that it still runs (PYTHON names the python)
+	@$(MAKE) wasm
+	@$(MAKE) all $(BENCH_COLD)
+	@tests/bench/small.sh $(PYTHON)
+
 probes: $(BUILD)/attn-cli ## ask a model for the next words of data/probes: make probes MODEL=models/fable
 	@PATH="$(abspath $(BUILD)):$$PATH" data/probes/run.sh $(or $(MODEL),models/fable)
 	@echo
@@ -825,7 +830,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all run test tests unit cli cli-refresh bench bench-cold bench-wasm check-python check-compare check-ctypes binding binding-check probes translations test-threaded check \
+.PHONY: all run test tests unit cli cli-refresh bench bench-cold bench-wasm check-bench check-python check-compare check-ctypes binding binding-check probes translations test-threaded check \
     compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers abi abi-check hardening links gallery reference reference-check site format format-check tidy man install uninstall deps \
     deps-build deps-test deps-draw deps-pictures deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:

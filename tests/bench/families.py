@@ -3,6 +3,7 @@
     python tests/bench/families.py [--models t5-small,gpt2] [--rounds 5] [--threads 2] [--tokens 64] [--folder DIR]
 
 Random models of published shapes, saved by transformers once; those of 1B and more have two layers.
+tiny-t5 and tiny-llama, which must be named, only show that this script runs.
 attn-cli runs by its Python module (PYTHONPATH=lib/python), with the model open for reuse.
 `prefill`: --tokens of a source and as many of a target (a decoder: of a text), every pattern and all logits. `decode`: 64
 tokens, greedy, after a source of --tokens, its encoding included (a decoder: after a text of --tokens). Both programs are processes that
@@ -33,12 +34,15 @@ LLAMA = {**WIDTHS, "vocab_size": 128256, "intermediate_size": 8192, "num_key_val
 PHI3 = {**WIDTHS, "vocab_size": 32064, "intermediate_size": 8192, "num_key_value_heads": 32}
 STABLELM = {**WIDTHS, "vocab_size": 100352, "intermediate_size": 5632, "num_key_value_heads": 32, "use_qkv_bias": True}
 OLMOE = {**WIDTHS, "vocab_size": 50304, "intermediate_size": 1024, "num_attention_heads": 16, "num_key_value_heads": 16}
+TINY = {"vocab_size": 512, "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2}
 SHAPES = {"t5-small": ("T5", "T5ForConditionalGeneration", {"decoder_start_token_id": 0}),
           "opus-mt": ("Marian", "MarianMTModel", MARIAN), "bart-base": ("Bart", "BartForConditionalGeneration", BART),
           "gpt2": ("GPT2", "GPT2LMHeadModel", {}), "llama": ("Llama", "LlamaForCausalLM", LLAMA),
           "tinyllama": ("Llama", "LlamaForCausalLM", TINY_LLAMA), "phi3": ("Phi3", "Phi3ForCausalLM", PHI3),
           "stablelm": ("StableLm", "StableLmForCausalLM", STABLELM),
-          "olmoe": ("Olmoe", "OlmoeForCausalLM", OLMOE)}
+          "olmoe": ("Olmoe", "OlmoeForCausalLM", OLMOE),
+          "tiny-t5": ("T5", "T5ForConditionalGeneration", {"decoder_start_token_id": 0, "d_kv": 16, "d_ff": 128, **TINY}),
+          "tiny-llama": ("Llama", "LlamaForCausalLM", {**WIDTHS, "intermediate_size": 128, "num_key_value_heads": 2, **TINY})}
 
 
 def make(folder, name):
@@ -145,7 +149,7 @@ def compare(args, name):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", default=",".join(SHAPES))
+    parser.add_argument("--models", default=",".join(name for name in SHAPES if not name.startswith("tiny-")))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--tokens", type=int, default=64)

@@ -129,15 +129,15 @@ def show_batches(args, model, folder):
         is_peer = peer.script == "hf_transformers.py" and peer.compute == "float32"
         return open_worker(args, peer, which, folder) if is_peer else None
 
-    models = [("GPT-2 124M", model, (50257, 192, 24, 32)),
-              ("fable", os.path.abspath(FABLE), (2041, 8192, 256, 256))]
+    many, most = ((8, 2, 4),) * 2 if shapes.IS_SMALL else ((192, 24, 32), (8192, 256, 256))
+    models = [(shapes.GPT2, model, (50257, *many)), ("fable", os.path.abspath(FABLE), (2041, *most))]
     if args.family is not None:
-        models = [(args.family, model, (shapes.SHAPES[args.family]["vocab_size"], 192, 24, 32))]
+        models = [(args.family, model, (shapes.SHAPES[args.family]["vocab_size"], *many))]
     batches.Batches(args, models, open_one, folder).show()
 
 
-SIZES = ("d_model=768", "n_head=12", "n_layer=12", "d_mlp=3072", "act_fn=gelu_new",
-         "norm=layernorm", "positions=learned", "n_ctx=1024", "n_vocab=50257", "residual=true",
+SIZES = (f"d_model={shapes.WIDTH}", "n_head=12", "n_layer=12", f"d_mlp={4 * shapes.WIDTH}", "act_fn=gelu_new",
+         "norm=layernorm", "positions=learned", f"n_ctx={shapes.N_CTX}", "n_vocab=50257", "residual=true",
          "bias=true", "out_proj=true", "output=tied")
 
 
@@ -254,9 +254,8 @@ def show(machine, ours, theirs):
         print(f"{title:<36}{'attn-cli':<28}{1e3 * seconds:>9.2f}{100 * share:>6.0f}%")
         for worker, values in theirs.get((part, name, compute), {}).items():
             seconds, ratio = medians(values)
-            peer = worker if worker is OWN_FLOAT32 else worker.peer
-            is_less = part == "prefill" and not peer.has_patterns
-            print(f"{'':<36}{peer.label:<28}{1e3 * seconds:>9.2f}{'':>7}{ratio:>8.2f}"
+            is_less = part == "prefill" and not worker.peer.has_patterns
+            print(f"{'':<36}{worker.peer.label:<28}{1e3 * seconds:>9.2f}{'':>7}{ratio:>8.2f}"
                   + ("   (returns no attention)" if is_less else ""))
 
 
@@ -303,7 +302,7 @@ def main():
         model = os.path.abspath(args.model or make_model(args.tool, folder))
     workers = open_workers(args, model, scratch)
     versions = dict.fromkeys(worker.versions for worker in workers)
-    print(f"{args.family or 'GPT-2 124M'}, {args.threads} threads, medians of {args.rounds} rounds;"
+    print(f"{args.family or shapes.GPT2}, {args.threads} threads, medians of {args.rounds} rounds;"
           " ratio: times as long as attn-cli")
     print("; ".join(versions))
     if set(args.parts) - OTHER:

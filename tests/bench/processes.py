@@ -12,8 +12,11 @@ import subprocess
 import sys
 import time
 
+import shapes
+
 TEXT = "The keys to the cabinet are"  # six tokens of GPT-2
 MIB = 2 ** 20
+LONG = shapes.N_CTX  # tokens
 
 
 @dataclasses.dataclass
@@ -131,8 +134,8 @@ class Bench:
         yield Comparison("6 tokens, --top", [next_token, *self.sums(
             lambda name: ".h." in name or "wte" in name)], many)
         yield Comparison("6 tokens, --npy", [six[0], *self.theirs(6)], few)
-        yield Comparison("1024 tokens, --npy", [self.ours(*self.ids(1024), *self.patterns()),
-                                                *self.theirs(1024, self.folder)], few)
+        yield Comparison(f"{LONG} tokens, --npy", [self.ours(*self.ids(LONG), *self.patterns()),
+                                                   *self.theirs(LONG, self.folder)], few)
         if self.empty is not None:
             sentence = [self.args.tool, "run", "-m", "life-is-short",
                         "Life is short, eat dessert first"]
@@ -151,9 +154,9 @@ class Bench:
                    statistics.median(turn[i][1] for turn in turns))
 
     def measure_files(self, form, references):
-        """Lines as of measure: all 144 heads at 1024 tokens as FORM. What attn-cli needs to write
+        """Lines as of measure: all 144 heads at LONG tokens as FORM. What attn-cli needs to write
         is the time of a run less that of one that shows a single row of the last layer."""
-        ids = self.ids(1024)
+        ids = self.ids(LONG)
         short = self.ours(*ids, "--sites", "pattern", "--heads", "11.0", "--queries", "-1")
         whole = self.ours(*ids, *self.patterns(form))
         turns = []
@@ -162,7 +165,7 @@ class Bench:
                                           for command in (short, whole))
             shutil.rmtree(self.folder)
             turns.append((seconds - without[0], memory, seconds,
-                          *(self.saver.ask("save", name, 144, 1024) for name in references)))
+                          *(self.saver.ask("save", name, 144, LONG) for name in references)))
         own, memory, seconds, *_ = (statistics.median(column) for column in zip(*turns))
         yield "attn-cli, the whole run", seconds, seconds / own, memory
         yield "attn-cli, writing alone", own, 1, memory
@@ -181,11 +184,11 @@ class Bench:
     def show_files(self):
         for form, references in (("csv", {"csv": "numpy.savetxt, by 12 heads"}),
                                  ("npy", {"npy": "numpy.save", "bytes": "write(2)"})):
-            self.print_lines(f"144 heads at 1024 tokens, {form}",
+            self.print_lines(f"144 heads at {LONG} tokens, {form}",
                              self.measure_files(form, references if self.saver else {}))
 
     def show(self):
-        most = sum(end - begin for begin, end in self.ranges()) + 12 * 1024 ** 2 * 4 + 50 * MIB
+        most = sum(end - begin for begin, end in self.ranges()) + 12 * LONG ** 2 * 4 + 50 * MIB
         print(f"{'fresh processes':<36}{'':<28}{'ms':>9}{'MiB':>7}{'ratio':>8}")
         if "process" in self.args.parts:
             for comparison in self.comparisons():

@@ -1,12 +1,14 @@
-"""random_gguf.py FILE TYPE - a GGUF file of TinyLlama's shape, 1.1 billion parameters, with random
-weights of TYPE: F32, F16, BF16 or blocks as Q4_K. Norms are 1, scales of blocks small and finite."""
+"""random_gguf.py FILE TYPE [N_LAYER] - a GGUF file of TinyLlama's shape, 1.1 billion parameters, with
+random weights of TYPE: F32, F16, BF16 or blocks as Q4_K. Norms are 1, scales of blocks small and
+finite. Fewer layers than its 22 make a smaller file."""
 
 import sys
 
 import gguf
 import numpy as np
 
-D, N_LAYER, N_HEAD, N_KV_HEAD, F, V, N_CTX = 2048, 22, 32, 4, 5632, 32000, 2048
+D, N_HEAD, N_KV_HEAD, F, V, N_CTX = 2048, 32, 4, 5632, 32000, 2048
+N_LAYER = int(sys.argv[3]) if len(sys.argv) > 3 else 22
 E = D // N_HEAD
 
 # Where a block has numbers in F16, and how large they may be for weights of about 0.02. Where it has
@@ -98,4 +100,4 @@ def main(path, name):
     writer.close()
 
 
-main(*sys.argv[1:])
+main(*sys.argv[1:3])

@@ -1,5 +1,11 @@
 """shapes.py - models of other families than GPT-2 whose random weights make bench runs: the config
-of each, as published. attn-cli init draws the weights, and transformers reads them too."""
+of each, as published. attn-cli init draws the weights, and transformers reads them too. With
+BENCH_SMALL GPT-2 and bert-base are narrow, to see that everything runs (small.sh, peers/gpt2.py)."""
+import os
+
+IS_SMALL = bool(os.environ.get("BENCH_SMALL"))
+WIDTH, N_CTX = (48, 256) if IS_SMALL else (768, 1024)
+GPT2 = "a small GPT-2" if IS_SMALL else "GPT-2 124M"
 
 SHAPES = {
     "pythia-160m": {
@@ -22,7 +28,7 @@ SHAPES = {
         "use_sliding_window": False, "tie_word_embeddings": True, "torch_dtype": "float32"},
     "bert-base": {
         "model_type": "bert", "architectures": ["BertForMaskedLM"], "vocab_size": 30522,
-        "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12,
+        "hidden_size": WIDTH, "intermediate_size": 4 * WIDTH, "num_hidden_layers": 12,
         "num_attention_heads": 12, "hidden_act": "gelu", "layer_norm_eps": 1e-12,
         "max_position_embeddings": 512, "type_vocab_size": 2, "torch_dtype": "float32"},
 }

@@ -28,4 +28,4 @@ with open(os.path.join(FABLE, "config.json"), encoding="utf-8") as file:
 gpt2.N_LAYER, gpt2.N_HEAD, gpt2.D_MODEL = config["n_layer"], config["n_head"], config["n_embd"]
 gpt2.N_VOCAB, gpt2.D_HEAD = config["vocab_size"], config["n_embd"] // config["n_head"]
 gpt2.load = load
-onnx_runtime.write_graph(FABLE, sys.argv[1])
+onnx_runtime.write_graph(FABLE, sys.argv[1], has_patterns=True)

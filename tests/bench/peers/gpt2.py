@@ -2,7 +2,8 @@
 
     gpt2.py FOLDER
 
-makes it there, in Hugging Face's layout, without any library but numpy.
+makes it there, in Hugging Face's layout, without any library but numpy. BENCH_SMALL makes it
+small, so that nobody waits (small.sh).
 """
 import json
 import os
@@ -10,7 +11,8 @@ import sys
 
 import numpy
 
-N_LAYER, N_HEAD, D_MODEL, N_CTX, N_VOCAB = 12, 12, 768, 1024, 50257
+N_LAYER, N_HEAD, N_VOCAB = 12, 12, 50257
+D_MODEL, N_CTX = (48, 256) if os.environ.get("BENCH_SMALL") else (768, 1024)
 D_HEAD = D_MODEL // N_HEAD
 TEXT = "The keys to the cabinet are"
 
