@@ -650,10 +650,10 @@ START_TEST(a_second_text_is_typed)
     attn_browser_key(browser, "Escape", 0);
     attn_browser_click_on(browser, "#live-off");
     wait_for_run();
-    assert_text("location.hash.endsWith('&pair=on%20the%20mat&ablate=0.0')", "true");
+    assert_text("location.hash.endsWith('&pair=on%20the%20mat&ablate=0.2')", "true");
     attn_browser_click_on(browser, "#live-command");
     assert_text(ID("live-line") ".value",
-                "attn-cli run -m bert --ablate 0.0 --html page.html --pair 'on the mat' "
+                "attn-cli run -m bert --ablate 0.2 --html page.html --pair 'on the mat' "
                 "'the cat [MASK].'");
     attn_browser_click_on(browser, "#dialog-close");
     attn_browser_click_on(browser, "#live-remove");
@@ -1400,10 +1400,10 @@ START_TEST(another_picture_is_shown)
     ck_assert_str_ne(before, after);
     attn_browser_click_on(browser, "#live-off");
     wait_for_run();
-    assert_text("location.hash.endsWith('&ablate=0.0')", "true");
+    assert_text("location.hash.endsWith('&ablate=1.0')", "true");
     attn_browser_click_on(browser, "#live-command");
     assert_text(ID("live-line") ".value",
-                "attn-cli run -m vit --ablate 0.0 --html page.html --image gray.png");
+                "attn-cli run -m vit --ablate 1.0 --html page.html --image gray.png");
     attn_browser_click_on(browser, "#dialog-close");
     attn_browser_click_on(browser, "#live-restore");
     wait_for_run();
