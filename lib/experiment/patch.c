@@ -158,7 +158,6 @@ static const struct attn_param_part parts[] = {
 
 static const struct attn_param_rule rules[] = {
     {.given = "verify|by", .needs = "estimate", .hint = "`estimate atp`"},
-    {.given = "limit", .when = "keywords", .needs = "estimate"},
     {.given = "control|corrupted_source|corrupted_source_ids",
      .excludes = "estimate",
      .time = ATTN_PARAM_BOTH},

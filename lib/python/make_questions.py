@@ -37,8 +37,11 @@ TYPES = {c.ATTN_PARAM_FLAG: "bool", c.ATTN_PARAM_COUNT: "int", c.ATTN_PARAM_SEED
          c.ATTN_PARAM_CHOICE: "str", c.ATTN_PARAM_SWITCH: "str", c.ATTN_PARAM_METHOD: "str", c.ATTN_PARAM_SEEDED: "int"}
 OTHERS = {"texts": "many texts instead of one, each of which counts once",
           "options": "those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with "
-                     "group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard, "
+                     "items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard, "
                      "marks"}
+
+ORDER = {"sort": "sort by this column, the largest first, as Table.sort does",
+         "limit": "so many rows, of each group; default: all, of cells and of heads by token the 20 largest"}
 
 
 def declared(name, param):
@@ -67,18 +70,21 @@ def method(name):
     inputs = row.inputs.decode().split("|") if row.inputs else ["text"]
     others = [(own, param) for own, param, _ in parameters(row) if own not in inputs]
     names = ["self: Model"] + [f"{one}=None" for one in inputs] + ["*"] + ["texts=None"] * row.takes_texts
-    names += [declared(own, param) for own, param in others]
-    head = wrapped(", ".join(names + ["**options"]) + f") -> {RETURNS.get(name, 'Table')}:", " " * (5 + len(name)), f"def {name}(")
+    names += [declared(own, param) for own, param in others if own not in ORDER]
+    names += ["sort: str | None = None".replace(" ", "~"), "limit: int = 0".replace(" ", "~")]
+    head = wrapped(", ".join(names + ["**options"]) + f")~->~{RETURNS.get(name, 'Table').replace(' ', '~')}:", " " * (5 + len(name)), f"def {name}(")
     summary = row.summary.decode()
     lines = ["", "", head, f'    """{summary[0].upper()}{summary[1:]}.', ""]
     for paragraph in row.description.decode().strip().split("\n\n"):
         lines += [wrapped(paragraph, "    "), ""]
     helps = [("texts", OTHERS["texts"])] * row.takes_texts
     for own, param in others:
+        if own in ORDER:
+            continue
         has_words = param.type in (c.ATTN_PARAM_CHOICE, c.ATTN_PARAM_SWITCH)
         words = f" ({', '.join(words_of(param))})" if has_words else ""
         helps.append((own, param.help.decode().replace("a file of texts, one per line", "a list of texts") + words))
-    for own, text in helps + [("options", OTHERS["options"])]:
+    for own, text in helps + list(ORDER.items()) + [("options", OTHERS["options"])]:
         lines.append(wrapped(text, " " * 16, f"    {own:11} "))
     return "\n".join(lines + ['    """', f'    return ask("{name}", self, {inputs[0]}, locals())'])
 

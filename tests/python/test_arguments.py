@@ -61,13 +61,10 @@ class Arguments(TestCase):
                 ("runs needs probe", lambda: m.heads(KEYS, runs=2)), ("metric need effect", lambda: m.heads(KEYS, **ARE)),
                 ("references needs with_", lambda: m.ablate(KEYS, **ARE, references=[KEY])),
                 ("verify needs estimate", lambda: m.patch(*two, **ARE, verify=3)),
-                ("limit needs estimate", lambda: m.patch(*two, **ARE, limit=3)),
                 ("positions is 'keys', expected a dict", lambda: m.patch(*two, **ARE, positions="keys")),
                 ("metric needs a method", lambda: m.attribute(KEYS, **ARE, metric="prob")),
                 ("merge_words needs a method", lambda: m.attribute(KEYS, **ARE, merge_words=True)),
-                ("limit needs by_token", lambda: m.attribute(KEYS, **ARE, limit=1)),
-                ("limit needs by_token, or the method attn_x_grad", lambda: m.attribute(KEYS, **ARE, method="ig:3", limit=1)),
-                ("a baseline is for method ig", lambda: m.attribute(KEYS, **ARE, method="saliency", baseline="zero")),
+                ("baseline is for method ig", lambda: m.attribute(KEYS, **ARE, method="saliency", baseline="zero")),
                 ("there is one text, expected a second", lambda: m.diff(KEYS)),
                 ("compare one text, two are given", lambda: m.diff(*two, with_attention="window:2"))):
             self.assert_raises(TypeError, words, call)

@@ -11,7 +11,7 @@ from . import library
 from .host import Host, open_host
 from .library import interruptible
 from .model import draw, perform
-from .request import Request, ndarray
+from .request import Request, ndarray, whole
 from .result import NAMES, Attention, Cache, Result
 
 _SHAPES = "[T, E], [H, T, E] or [B, H, T, E]"
@@ -20,7 +20,7 @@ _hosts: dict[int, Host] = {}
 
 def _host(threads: int) -> Host:
     """A host without a model for so many threads, opened once a process."""
-    host = _hosts.get(threads)
+    host = _hosts.get(whole(threads, "threads", 0, 1024))
     if host is None or host.generation != library.generation:
         host = open_host(None, threads=threads)
         _hosts[threads] = host

@@ -2,15 +2,15 @@
 from __future__ import annotations
 
 import keyword
-import os
 from ctypes import (Structure, addressof, c_bool, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint64, c_void_p,
                     string_at)
 from typing import Any, Iterator
 
 from . import binding as c
 from .errors import InvalidError
-from .library import call, lib, terminated
-from .request import (PARTS, choice, fill_image, fill_input, fill_pair, ndarray, spec, texts, whole, with_points)
+from .library import call, lib, path_bytes, terminated
+from .request import (PARTS, choice, fill_image, fill_input, fill_pair, flag, listed, ndarray, real, spec, texts, whole,
+                      with_points)
 
 NAMES = (b"ablate", b"align", b"attribute", b"diff", b"generate", b"heads", b"lens", b"patch", b"score")
 ROWS: dict[str, c.attn_question] = {name.decode(): lib.attn_question_find(name).contents for name in NAMES}
@@ -60,7 +60,7 @@ def of_request(row: c.attn_question) -> list[str]:
 
 
 def _is_given(param: c.attn_param | None, value) -> bool:
-    if value is None or value is False:
+    if value is None or value is False or param is None and isinstance(value, int) and value == 0:
         return False
     if param is None or not isinstance(value, (str, int, float)):
         return True
@@ -88,7 +88,7 @@ def inputs_of(values, what: str, keep: list):
     """Many texts, or dicts with `text`, `ids` or `image` and what goes with these."""
     if isinstance(values, (str, bytes, dict)):
         raise TypeError(f"{what} is one text, expected a list of texts")
-    items = list(values)
+    items = listed(values, what, "a list of texts")
     if not items:
         raise ValueError(f"{what} is empty")
     array = (c.attn_input * len(items))()
@@ -114,7 +114,7 @@ def _named(args: Structure, at: int, values, name: str, keep: list):
     if field == "places" and not hasattr(values, "items"):
         raise TypeError(f"{name} is {values!r}, expected a dict, as {{'subject': 'keys', 'end': -1}}")
     values = [values] if isinstance(values, str) else values
-    named = values.items() if hasattr(values, "items") else [(None, value) for value in values]
+    named = values.items() if hasattr(values, "items") else [(None, value) for value in listed(values, name, "text, a dict or a list")]
     items = [kind(**{value_of: spec(value, name), "name": key and terminated(key, name)}) for key, value in named]
     keep.append((kind * len(items))(*items))
     return keep[-1], len(items)
@@ -145,13 +145,13 @@ def _fill(args: Structure, at: int, param: c.attn_param, name: str, value, keep:
     least = 0 if default_of(param) == 0 else param.least  # 0 is what was not given
     value = _OLDER.get((name, value), value) if isinstance(value, str) else value
     if kind == c.ATTN_PARAM_FLAG:
-        put(c_bool, bool(value))
+        put(c_bool, flag(value, name))
     elif kind == c.ATTN_PARAM_COUNT:
         put(c_size_t, whole(value, name, least, most))
     elif kind == c.ATTN_PARAM_SEED:
         put(c_uint64, whole(value, name, least, most))
     elif kind == c.ATTN_PARAM_REAL:
-        put(c_double, value)
+        put(c_double, real(value, name))
     elif kind == c.ATTN_PARAM_CHOICE:
         put(c_int, choice(value, words, name))
     elif kind == c.ATTN_PARAM_SWITCH:
@@ -177,7 +177,8 @@ def _fill(args: Structure, at: int, param: c.attn_param, name: str, value, keep:
     elif kind == c.ATTN_PARAM_ARRAY:
         put(c_size_t, addressof(ndarray(value, name, (param.least,), "[T, T]", keep)))
     else:
-        text = spec(value, name) if kind == c.ATTN_PARAM_LIST else terminated(os.fspath(value), name)
+        text = (spec(value, name) if kind == c.ATTN_PARAM_LIST else
+                terminated(value, name) if isinstance(value, str) else path_bytes(value, name))
         keep.append(text)
         put(c_char_p, text)
 

@@ -13,7 +13,7 @@ from . import binding as c
 from .errors import Error, Note
 from .host import tower_of
 from .library import call, interruptible, lib, noting, path_bytes, terminated, warn_of
-from .request import PARTS, Edit, Request, choice, refuse_empty, refuse_parts, whole
+from .request import PARTS, Edit, Request, called, choice, flag, refuse_empty, refuse_parts, spec, whole
 
 if TYPE_CHECKING:
     from .model import Model
@@ -96,13 +96,14 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     given = dict(options, lines=lines, edges_per_query=edges_per_query, fields=fields, measures=measures,
                  precision=precision, shard=shard, limit=limit, max_line=max_line, max_tokens=max_tokens,
                  text_key=text_key, id_key=id_key, labels=labels)
-    if tower != "text":
-        given["tower"] = tower
     refuse_parts(options, ("image", "source", *PARTS), "a record")
     refuse_empty(options.get("sites"))
     request = Request(None, **options)
     host = tower_of(model._use_for_many(), tower)
+    if tower != "text":
+        given["tower"] = tower
     request.check_stacks(host)
+    path_bytes(output, "output")
     outputs = [(name, where) for name, where in (("jsonl", output), ("csv", csv), ("npy", npy), ("edges", edges),
                                                  ("npz", npz)) if where is not None]
     items = (c.attn_records_item * len(outputs))()
@@ -120,13 +121,13 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     if shard is not None:
         how.shard, how.n_shard = shard_of(shard)
     how.outputs, how.n_output, how.fields = items, len(items), _bits("attn_record_fields_parse", fields, "fields")
-    how.is_resumed, how.is_synced = resume, sync
+    how.is_resumed, how.is_synced = flag(resume, "resume"), flag(sync, "sync")
     how.source = POINTER(c.attn_source)(host.found[0].source)
     asked = dict(given, outputs=[name for name, _ in outputs])
     how.asked = as_asked(asked)
     how.files, how.n_file = files_of(options)
     how.cancel, how.on_note = POINTER(c_int)(host.cancel), noting(calls.notes)
-    if on_progress:
+    if called(on_progress, "on_progress") is not None:
         how.on_progress = type(how.on_progress)(calls.progress)
     request.struct.on_note = how.on_note
     many = c.ATTN_MANY_OPTIONS_DEFAULT()
@@ -163,8 +164,10 @@ def continued(problem: Error, can_resume: bool, where: str) -> Error:
 
 
 def shard_of(shard) -> tuple[int, int]:
-    i, n = map(int, shard)
-    if not 0 <= i < n:
+    if not isinstance(shard, (tuple, list)) or len(shard) != 2:
+        raise TypeError(f"shard is {shard!r}, expected (i, n) with 0 <= i < n")
+    i, n = (whole(part, "shard") for part in shard)
+    if i >= n:
         raise ValueError(f"shard is {shard!r}, expected (i, n) with 0 <= i < n")
     return i, n
 
@@ -177,7 +180,7 @@ def _bits(parse: str, names, what: str) -> int:
     """The set of bits that NAMES mean; 0 where there are none."""
     bits = c_uint64()
     if names is not None:
-        call(parse, terminated(names if isinstance(names, str) else ",".join(names), what), byref(bits))
+        call(parse, spec(names, what), byref(bits))
     return bits.value
 
 

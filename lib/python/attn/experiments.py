@@ -15,7 +15,7 @@ from .items import OPTIONS as STUDY_OPTIONS
 from .items import Texts, study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
 from .listing import align_items, generate_items
-from .request import PARTS, Request, fill_pair, refuse_parts, refuse_unused, whole
+from .request import PARTS, Request, called, fill_pair, flag, refuse_parts, refuse_unused, whole
 from .table import Table, drawn_of, table_of
 
 if TYPE_CHECKING:
@@ -42,10 +42,11 @@ class _Question:
     def __init__(self, model: Model, text, options: dict, given: dict, *used: str):
         """GIVEN are the variables of the method, which are its arguments. USED says what is used of a selection."""
         refuse_unused(options, *used)
-        places = ("items", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_failed", "shard", "each", "resume",
+        places = ("items", "items_format", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_failed", "shard", "each", "resume",
                   "sync", "sort", "limit")
         self.given = {name: value for name, value in {**given, **options}.items()
                       if name not in ("self", "options", *places)}
+        self.sort, self.limit = _order_of(given.get("sort"), given.get("limit", 0))  # of the table
         options = dict(options)
         is_of_items = options.get("items") is not None
         self.model, self.host, self.text = model, model._use_for_many() if is_of_items else model._use(), text
@@ -95,24 +96,37 @@ class _Question:
         if study:
             result.info, result._n_group = study.info(), study.sum.n_label
             study.warn(result.notes)
-            return result
+            return _sorted(result, self.sort, self.limit)
         for found in sums:
             for field, *_ in found._fields_:
                 value = getattr(found, field)
                 result.info[field] = value.decode() if isinstance(value, bytes) else value
-        return result
+        return _sorted(result, self.sort, self.limit)
+
+
+def _order_of(sort, limit) -> tuple[str | None, int]:
+    """What Table.sort takes, checked before anything is computed."""
+    if sort is not None:
+        terminated(sort, "sort")
+    return sort, whole(limit, "limit")
+
+
+def _sorted(table: Table, sort: str | None, limit: int) -> Table:
+    return table.sort(sort, limit) if (sort is not None or limit) and len(table) else table
 
 
 def ask(name: str, model: Model, text, given: dict) -> Any:
     """Asks the question NAME of the library. GIVEN are the variables of the method, which are its arguments."""
     row, options, prompt = asking.ROWS[name], given["options"], text
     of_request = asking.of_request(row)
-    if name == "align" and options.get("items") is not None and not given["score"]:
+    if name == "align" and options.get("items") is not None and not flag(given["score"], "score"):
         if text is not None:
             raise TypeError("a text and items are given, expected one of them")
         refuse_unused(options)
         asking.check(row, {**given, **options})
-        named = {key: value for key, value in given.items() if key not in ("self", "text", "options")}
+        if _order_of(given["sort"], given["limit"]) != (None, 0):
+            raise TypeError(f"{'sort' if given['sort'] is not None else 'limit'} needs score=True: each item has its own links")
+        named = {key: value for key, value in given.items() if key not in ("self", "text", "options", "sort", "limit")}
         keep: list = []
         return align_items(model, asking.arguments(row, given, keep), options, named)
     if name == "attribute" and (given["generated"] or given["continuation"] is not None):
@@ -158,6 +172,9 @@ def _ask_score(question: _Question, args, _given: dict) -> Table:
 
 def _ask_patch(question: _Question, args, given: dict) -> Table:
     found, corrupted, options = c.attn_patch_sum(), given["corrupted"], given["options"]
+    if given["estimate"] is not None and given["site"] == "mlp_post":  # the library keeps the largest of a pair, items have all
+        question.sort = question.sort or ("estimate" if question.study else None)
+        question.limit = question.limit or 20 if question.study else 0
     if corrupted is not None:
         _share_pair(question, args.corrupted)
     if given["corrupted_source"] is not None:
@@ -184,6 +201,8 @@ def _patch_info(found, is_estimated: bool) -> dict:
 def _ask_attribute(question: _Question, args, given: dict) -> Table:
     if given["baseline_text"] is not None or given["baseline_image"] is not None:
         args.baseline = c.ATTN_BASELINE_GIVEN
+    if given["by_token"] and question.sort is not None:
+        args.n_most = 2**64 - 1  # rows that another column sorts must not be lost before
     is_continued = given["generated"] or given["continuation"] is not None
     table = question.answer("attn_attribute", args, text=given["text"] if is_continued else None)
     if given["options"].get("image") is not None and not question.study:
@@ -196,18 +215,22 @@ def _ask_align(question: _Question, args, _given: dict) -> Table:
 
 
 def _ask_diff(question: _Question, args, given: dict) -> Table:
-    b, attention, options = given["b"], given["with_attention"], given["options"]
-    is_one = given["with_model"] is not None or attention is not None
+    b, attention, options, other = given["b"], given["with_attention"], given["options"], given["with_model"]
+    if other is not None and not hasattr(other, "_use"):
+        raise TypeError(f"with_model is {type(other).__name__}, expected a Model, as attn.open gives it")
+    if attention is not None and not (isinstance(attention, str) and terminated(attention, "with_attention")):
+        raise TypeError(f"with_attention is {type(attention).__name__}, expected text, as in 'window:64'")
+    is_one = other is not None or attention is not None
     if is_one and b is not None:
         raise TypeError("with_model and with_attention compare one text, two are given")
     if not question.study and not is_one and b is None:
         raise TypeError("there is one text, expected a second, with_model or with_attention")
     options = {name: value for name, value in options.items() if name not in STUDY_OPTIONS}
-    other = Request(question.text if b is None else b, **({**options, "attention": attention} if attention else options))
-    host = given["with_model"]._use() if given["with_model"] is not None else None
+    second = Request(question.text if b is None else b, **({**options, "attention": attention} if attention else options))
+    host = other._use() if other is not None else None
     args.host = host.pointer if host else None
     if not question.study or attention:
-        args.request = POINTER(c.attn_request)(other.struct)
+        args.request = POINTER(c.attn_request)(second.struct)
     table = question.answer("attn_diff", args, c.attn_diff_sum())
     del host
     return table
@@ -252,23 +275,23 @@ def _continued(model: Model, text, generated: int, continuation: str | None, opt
     return interruptible(compute, host.cancel)
 
 
-def similarity(self: Model, text=None, *, limit: int = 0, **options) -> Table:
+def similarity(self: Model, text=None, *, sort: str | None = None, limit: int = 0, **options) -> Table:
     """Which heads look at the same places: js, the Jensen-Shannon divergence (nats, 0 to ln 2) of the rows of two heads,
     their mean over the text; one row per pair of heads, those that are most alike first.
 
-    limit       so many rows, default all
+    sort, limit as of heads
     """
     _need_text(text, options)
     refuse_unused(options)
-    request, host, table, most = Request(text, **options), self._use(), c_void_p(), whole(limit, "limit")
+    request, host, table, (sort, limit) = Request(text, **options), self._use(), c_void_p(), _order_of(sort, limit)
     request.check_stacks(host)
 
     def compute():
-        call("attn_similarity", host.pointer, byref(request.struct), most, byref(table))
+        call("attn_similarity", host.pointer, byref(request.struct), 0 if sort else limit, byref(table))
         drawn = drawn_of("similarity", host, request, None, table)
         found = table_of(table)
         found._drawn = drawn
-        return found
+        return _sorted(found, sort, limit)
 
     return interruptible(compute, host.cancel)
 
@@ -336,6 +359,7 @@ def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top
                 ids and log_probs, or error. Item i, from 0, is drawn with seed + i
     """
     given, has_items = locals(), options.get("items") is not None
+    called(on_token, "on_token")
     if has_items == (text is not None or options.get("source") is not None):
         raise TypeError("expected a text or items, or a source to translate")
     refuse_unused(options)
@@ -343,7 +367,7 @@ def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top
     whole(n, "n", 1)
     args = asking.arguments(asking.ROWS["generate"], given, keep)
     if has_items:
-        if on_token:
+        if on_token is not None:
             raise TypeError("on_token goes with one text")
         named = {name: given[name] for name in ("n", "temperature", "top_k", "top_p", "min_p", "seed", "stop")}
         return generate_items(self, args, options, named)
@@ -358,7 +382,7 @@ def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top
             return lib.attn_error_set(error, c.ATTN_CANCELED, b"a callback ended the generation")
         return c.ATTN_OK
 
-    if on_token:
+    if on_token is not None:
         args.on_token = hear
     host, made = self._use(), c.attn_generation()
     request.check_stacks(host)

@@ -8,7 +8,7 @@ from . import binding as c
 from . import library
 from .library import call, interruptible, lib, on_note, path_bytes, take_notes
 from .places import catalog
-from .request import choice, whole
+from .request import choice, flag, whole
 
 _LOADS = {"map": c.ATTN_MAP, "read": c.ATTN_READ}
 _COMPUTES = {"f32": c.ATTN_COMPUTE_F32, "bf16": c.ATTN_COMPUTE_BF16}
@@ -56,7 +56,7 @@ def open_host(name: str | None, threads: int = 0, load: str = "map", compute: st
     """Opens the model NAME; None: no model, for attention on arrays."""
     options, cancel, pointer = c.ATTN_HOST_OPTIONS_DEFAULT(), c_int(0), c_void_p()
     options.load, options.compute = choice(load, _LOADS, "load"), choice(compute, _COMPUTES, "compute")
-    options.n_thread, options.reuse, options.on_note = whole(threads, "threads", 0, 1024), reuse, on_note
+    options.n_thread, options.reuse, options.on_note = whole(threads, "threads", 0, 1024), flag(reuse, "reuse"), on_note
     options.cancel = POINTER(c_int)(cancel)
 
     def create():
@@ -79,7 +79,7 @@ def _override(source: c.attn_source, overrides: dict) -> None:
             name = _OVERRIDES[what]
             if what == "vocab":
                 ends = ("tokenizer.json", "vocab.txt")
-                name = next((end for end in ends if os.fspath(path).endswith(end)), name)
+                name = next((end for end in ends if os.fsdecode(path_bytes(path, what)).endswith(end)), name)
             items.append(c.attn_override(name.encode(), path_bytes(path, what)))
     if items:
         array = (c.attn_override * len(items))(*items)

@@ -12,10 +12,12 @@ from . import binding as c
 from .batch import as_asked, continued, files_of, shard_of
 from .errors import Error, Note
 from .library import call, lib, path_bytes, terminated, warn
-from .request import whole
+from .request import choice, flag, listed, real, spec, whole
 
-OPTIONS = ("items", "group_by", "paired", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_failed", "shard", "each",
+OPTIONS = ("items", "items_format", "group_by", "paired", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_failed", "shard", "each",
            "resume", "sync", "marks")
+_FORMS = {"auto": c.ATTN_ITEMS_BY_NAME, "jsonl": c.ATTN_ITEMS_JSON_LINES, "csv": c.ATTN_ITEMS_CSV, "tsv": c.ATTN_ITEMS_TSV,
+          "lines": c.ATTN_ITEMS_LINES, "fasta": c.ATTN_ITEMS_FASTA}
 # Where pandas made 3.0 of 3, because other items have none.
 _WHOLE = ("id", "target_id", "foil_id", "at", "from", "to", "queries")
 
@@ -23,40 +25,41 @@ _WHOLE = ("id", "target_id", "foil_id", "at", "from", "to", "queries")
 class Study:
     """The items that an experiment is asked about, and a struct attn_study_args for them."""
 
-    def __init__(self, host, items, group_by=None, paired=None, bootstrap=0, interval=0, cluster=None, contrast=False,
+    def __init__(self, host, items, items_format="auto", group_by=None, paired=None, bootstrap=0, interval=0, cluster=None, contrast=False,
                  fdr=None, max_failed=None, shard=None, each=None, resume=False, sync=False, marks=False):
         self.sum, self.done = c.attn_study_sum(), c.attn_each_result()
         self.args, self.items = c.ATTN_STUDY_ARGS_DEFAULT(), c_void_p()
         args = self.args
-        if group_by is not None:
-            names = group_by if isinstance(group_by, str) else ",".join(group_by)
-            args.group_by = terminated(names, "group_by")
+        args.group_by = spec(group_by, "group_by")
         args.paired = None if paired is None else terminated(paired, "paired")
         args.cluster = None if cluster is None else terminated(cluster, "cluster")
         args.fdr = None if fdr is None else terminated(fdr, "fdr")
-        args.has_contrasts = contrast
-        n_sample, seed = bootstrap if isinstance(bootstrap, tuple) else (bootstrap, 0)
+        args.has_contrasts = flag(contrast, "contrast")
+        n_sample, seed = bootstrap if isinstance(bootstrap, tuple) and len(bootstrap) == 2 else (bootstrap, 0)
         args.n_bootstrap, args.seed = whole(n_sample, "bootstrap"), whole(seed, "the seed of bootstrap")
-        args.interval, args.max_failed = interval, -1 if max_failed is None else whole(max_failed, "max_failed")
+        args.interval, args.max_failed = real(interval, "interval"), -1 if max_failed is None else whole(max_failed, "max_failed")
         args.sum = POINTER(c.attn_study_sum)(self.sum)
         options = c.ATTN_ITEMS_OPTIONS_DEFAULT()
         options.cancel = POINTER(c_int)(host.cancel)
+        options.form = choice(items_format, _FORMS, "items_format")
         if isinstance(items, (str, bytes, os.PathLike)):
             options.path = path_bytes(items, "items")
+        elif options.form != c.ATTN_ITEMS_BY_NAME:
+            raise TypeError("items_format needs items of a file")
         else:
             data = self.data = _json_lines(items)
             options.path, options.form = b"items", c.ATTN_ITEMS_JSON_LINES
             options.data, options.n_data = data, len(data)
-        options.has_marks = marks
+        options.has_marks = flag(marks, "marks")
         if shard is not None:
             options.shard, options.n_shard = shard_of(shard)
         if each is not None:
             self.each = c.ATTN_EACH_OPTIONS_DEFAULT()
-            self.each.path, self.each.is_resumed, self.each.is_synced = path_bytes(each, "each"), resume, sync
+            self.each.path, self.each.is_resumed, self.each.is_synced = path_bytes(each, "each"), flag(resume, "resume"), flag(sync, "sync")
             self.each.source = POINTER(c.attn_source)(host.found[0].source)
             self.each.result = POINTER(c.attn_each_result)(self.done)
             args.each = POINTER(c.attn_each_options)(self.each)
-        elif resume:
+        elif flag(resume, "resume"):
             raise TypeError("resume needs each, the file that it goes on with")
         call("attn_items_open", byref(options), byref(self.items))
         args.items = self.items
@@ -138,7 +141,7 @@ def _json_lines(items) -> bytes:
     if isinstance(items, dict):
         raise TypeError("items is a dict, expected a list of dicts, one an item")
     lines = []
-    for number, item in enumerate(items):
+    for number, item in enumerate(listed(items, "items", "a list of dicts, one an item")):
         if not isinstance(item, dict):
             raise TypeError(f"item {number} is {type(item).__name__}, expected a dict, as {{'text': 'The keys'}}")
         plain = {_key(key, number): _plain(value, key, number) for key, value in item.items()}

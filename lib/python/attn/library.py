@@ -78,6 +78,8 @@ def path_bytes(value, what: str) -> bytes:
         data = os.fsencode(value)
     except UnicodeEncodeError:
         data = utf8(os.fspath(value), what)
+    except TypeError:
+        raise TypeError(f"{what} is {type(value).__name__}, expected the path of a file") from None
     return _without_nul(data, what)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator
 from . import binding as c
 from .errors import Error, Note, error_of
 from .library import call, callback, lib, reader, terminated, warn_of
-from .request import PARTS, Request, choice, fill_image, fill_input, fill_pair, refuse_parts
+from .request import PARTS, Request, choice, fill_image, fill_input, fill_pair, refuse_parts, spec
 from .result import Predictions, Result, places_of, predictions_of, tensors_of
 
 if TYPE_CHECKING:
@@ -224,17 +224,20 @@ def run_many(model: Model, host: Host, texts: Iterable, *, sites=None, measures=
     raises = bool(choice(on_error, {"keep": 0, "raise": 1}, "on_error"))
     if isinstance(texts, (str, bytes)):
         raise TypeError("texts is one text, expected many")
+    try:
+        texts = iter(texts)
+    except TypeError:
+        raise TypeError(f"texts is {type(texts).__name__}, expected many texts") from None
     refuse_parts(options, ("image", "source", *PARTS), "a dict")
     request = Request(None, sites=sites, **options).check_stacks(host)
     how = c.ATTN_MANY_OPTIONS_DEFAULT()
     how.request, how.keeps_tensors = POINTER(c.attn_request)(request.struct), sites is not None and request.keeps_tensors
     if measures is not None:
         bits = c_uint64()
-        names = measures if isinstance(measures, str) else ",".join(measures)
-        call("attn_measures_parse", terminated(names, "measures"), byref(bits))
+        call("attn_measures_parse", spec(measures, "measures"), byref(bits))
         how.measures = bits.value
     again = functools.partial(_draw, model._draw, dict(options, sites=sites))
-    return _results(iter(texts), host, request, how, again, raises)
+    return _results(texts, host, request, how, again, raises)
 
 
 def _results(texts: Iterator, host, request, how, again, raises) -> Iterator[Result]:

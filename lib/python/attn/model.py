@@ -15,7 +15,7 @@ from .host import Host, open_host, tower_of
 from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8, warn_of
 from .pictures import picture_options, written
 from .places import DEFAULT, live_module
-from .request import DEFAULT_SITES, SITES, SPECIALS, Request, choice, ids_of, refuse_empty, whole
+from .request import DEFAULT_SITES, METRICS, SITES, SPECIALS, Request, called, choice, flag, ids_of, refuse_empty, whole
 from .result import Owner, Result, places_of, predictions_of, queries_of, tensors_of
 from .table import table_of
 
@@ -55,7 +55,7 @@ class Model:
     def __init__(self, name: str | os.PathLike | None = None, *, threads: int = 0, load: str = "map",
                  compute: str = "f32", reuse: bool = False, config: str | None = None, vocab: str | None = None,
                  weights: str | None = None):
-        name = os.fspath(name) if name is not None else os.environ.get("ATTN_CLI_MODEL") or DEFAULT
+        name = os.fsdecode(path_bytes(name, "name")) if name is not None else os.environ.get("ATTN_CLI_MODEL") or DEFAULT
         self._opened: dict[str, Any] = dict(name=name, threads=threads, load=load, compute=compute, reuse=reuse, config=config,
                             vocab=vocab, weights=weights)
         self._is_closed = False
@@ -131,7 +131,7 @@ class Model:
         data, second = utf8(text, "text"), None if pair is None else utf8(pair, "pair")
         options, encoding = c.ATTN_ENCODE_DEFAULT(), c.attn_encoding()
         options.special = choice(special, SPECIALS, "special")
-        options.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special_tokens else c.ATTN_SPECIAL_TOKENS_OFF
+        options.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if flag(special_tokens, "special_tokens") else c.ATTN_SPECIAL_TOKENS_OFF
         if second is not None:
             options.pair, options.n_pair = second, len(second)
         call("attn_tokenizer_encode", tokenizer, data, len(data), byref(options), byref(encoding))
@@ -218,7 +218,7 @@ class Model:
             if name in options:
                 raise TypeError(f"unexpected keyword argument '{name}': give them in place of the text, as the first argument")
         if options.get("items") is not None:
-            if text is not None or image is not None or edits or grad or target is not None or on_event:
+            if text is not None or image is not None or edits or grad or target is not None or on_event is not None:
                 raise TypeError("items take no text, image, edits, target, grad and on_event beside them")
             if queries is not None:
                 raise TypeError("items are read at one position, `at`, and queries are given")
@@ -227,12 +227,12 @@ class Model:
             raise TypeError("text is missing: expected a text, token ids or embeddings")
         if image is not None:
             options["image"] = image
-        asked = {"target": target, "foil": foil, "at": at, "metric": None if metric == "auto" else metric}
+        asked = {"target": target, "foil": foil, "at": at, "metric": None if choice(metric, METRICS, "metric") == c.ATTN_ANSWER_AUTO else metric}
         asked = {name: value for name, value in asked.items() if value is not None}
         given = dict(options, text=text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
                      next=next, answer=asked, grad=grad)
         host = self._use()
-        if sites is None and not on_event:
+        if sites is None and on_event is None:
             sites = self._default_sites(options)
         request = Request(text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
                           next=next, answer=asked, grad=grad, host=host, **options).check_stacks(host)
@@ -242,7 +242,8 @@ class Model:
         return result
 
     def _default_sites(self, options) -> str:
-        kind = options.get("attention") or ""
+        kind = options.get("attention")
+        kind = kind if isinstance(kind, str) else ""  # else Request refuses it
         names = [name for name in DEFAULT_SITES.split(",") if name in self.sites]
         if kind.startswith("linear"):
             return ",".join(names)
@@ -331,7 +332,7 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
     """Serves REQUEST: keeps the tensors, or calls ON_EVENT with them."""
     run, found = c_void_p(), c.attn_result()
     result = Result()
-    if on_event and not request.keeps_tensors:
+    if called(on_event, "on_event") is not None and not request.keeps_tensors:
         raise TypeError("on_event gets tensors as they are computed, and sites is empty")
     request.struct.is_once = True
     call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
@@ -340,7 +341,7 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
         labels = lib.attn_run_labels(run).contents
         n = lib.attn_selection_dims(labels.selection).contents.n_position
         result.read_labels(addressof(labels), n, bool(request.struct.selection.queries), host.texts)
-        if on_event:
+        if on_event is not None:
             listener = Listener(on_event, labels.selection)
             trace = byref(listener.trace)
         elif not request.keeps_tensors:
@@ -349,7 +350,7 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
             capture, owner = _capture(run, labels.selection)
             trace = lib.attn_capture_trace(capture)
         call("attn_run_perform", run, trace, byref(found))
-        if not on_event and trace:
+        if on_event is None and trace:
             result._heads = places_of(labels.selection)
             if result._stacks() == ["encoder"]:
                 result._queries = queries_of(lib.attn_selection_encoder(labels.selection))
@@ -385,7 +386,7 @@ class _Live:
         self.files, self.struct = c_void_p(), None
         paths = {name: options.pop(option, None) for name, option in (("story", "story"), ("words", "live_words"))}
         limit = whole(options.pop("live_limit", 64), "live_limit", 1, 2**31 - 1)
-        if not options.pop("live", False):
+        if not flag(options.pop("live", False), "live"):
             for name, option in (("story", "story"), ("words", "live_words")):
                 if paths[name] is not None:
                     raise TypeError(f"{option} needs live=True")
@@ -450,7 +451,7 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
         refuse_empty(sites)
         given["sites"] = sites
     precision = whole(options.pop("precision", -1), "precision", -1, 17)
-    is_synced = bool(options.pop("sync", False))
+    is_synced = flag(options.pop("sync", False), "sync")
     request = kind(host=host, **given)
     _name_answer(request, given)
     live = _Live(host, given, format, options, request)

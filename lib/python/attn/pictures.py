@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from . import binding as c
 from .library import call, lib, path_bytes, terminated
-from .request import choice, whole
+from .request import choice, flag, real, whole
 
 _VALUES = {"auto": c.ATTN_CELL_TEXT_AUTO, "always": c.ATTN_CELL_TEXT_ALWAYS, "never": c.ATTN_CELL_TEXT_NEVER}
 _THEMES = {"light": c.ATTN_THEME_LIGHT, "dark": c.ATTN_THEME_DARK}
@@ -27,20 +27,30 @@ def picture_options(options: dict, keep: list) -> c.attn_picture_options:
         if not picture.colormap:
             names = [lib.attn_colormap_name(lib.attn_colormap_at(i)).decode() for i in range(lib.attn_n_colormap())]
             raise ValueError(f"colormap is {colormap!r}, expected one of {', '.join(names)}")
-    picture.hides_first = bool(options.pop("hide_first", False))
-    picture.renormalizes = bool(options.pop("renormalize", False))
-    picture.merges_words = bool(options.pop("merge_words", False))
+    picture.hides_first = flag(options.pop("hide_first", False), "hide_first")
+    picture.renormalizes = flag(options.pop("renormalize", False), "renormalize")
+    picture.merges_words = flag(options.pop("merge_words", False), "merge_words")
     picture.values = choice(options.pop("values", "auto"), _VALUES, "values")
     picture.theme = choice(options.pop("theme", "light"), _THEMES, "theme")
     picture.cell, picture.width = whole(options.pop("cell", 0), "cell"), whole(options.pop("width", 0), "width")
-    picture.dpi, picture.font_size = float(options.pop("dpi", 0)), float(options.pop("font_size", 0))
+    picture.dpi, picture.font_size = real(options.pop("dpi", 0), "dpi"), real(options.pop("font_size", 0), "font_size")
     picture.figure_width = _points(options.pop("figure_width", 0))
     if title is not None:
-        picture.title = terminated(title, "title")
+        picture.title = _text(title, "title")
     if (font := options.pop("font", None)) is not None:
-        picture.font = terminated(font, "font")
+        picture.font = _text(font, "font")
     keep.append(picture)
     return picture
+
+
+def _text(value, what: str) -> bytes:
+    """A text that stands in the picture, so bytes must be UTF-8."""
+    data = terminated(value, what)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        raise ValueError(f"{what} is {value!r}, expected UTF-8") from None
+    return data
 
 
 _UNITS = {"mm": 72 / 25.4, "cm": 72 / 2.54, "in": 72, "pt": 1}
@@ -49,7 +59,7 @@ _UNITS = {"mm": 72 / 25.4, "cm": 72 / 2.54, "in": 72, "pt": 1}
 def _points(length) -> float:
     """A length in points: of "85mm", "8.5cm", "3.3in", "240pt", or of a number of points."""
     if not isinstance(length, str):
-        return float(length)
+        return real(length, "figure_width")
     try:
         return float(length[:-2]) * _UNITS[length[-2:]]
     except (KeyError, ValueError):
@@ -89,6 +99,7 @@ class Picture:
 
     def save(self, path) -> None:
         """Saves it as .svg, .png, .pdf or .html; PNG and PDF need pango and cairo at run time."""
+        path_bytes(path, "path")
         self._draw(os.path.splitext(os.fspath(path))[1][1:].lower() or "svg", path)
 
     def _repr_svg_(self) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto",
            parts: str = "heads", with_: str = "zero", sets=None, cumulative: bool = False, references=None,
-           control: int = 0, seed: int = 0, **options) -> Table:
+           control: int = 0, seed: int = 0, sort: str | None = None, limit: int = 0, **options) -> Table:
     """How the answer changes without a part of the model.
 
     Switches off one part of the model at a time, and prints how the answer changes: the metric, its change, the
@@ -43,16 +43,18 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     references  a list of texts: `with_ mean` takes the mean over all of them, `with_ resample` the rows of one
     control     add the mean effect of N random choices of as many heads, and its standard deviation
     seed        of the choice of a reference, and of the random choices of `control`
+    sort        sort by this column, the largest first, as Table.sort does
+    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
-                marks
+                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
+                sync, shard, marks
     """
     return ask("ablate", self, text, locals())
 
 
 def align(self: Model, text=None, *, by: str = "auto", layer=None, heads=None, rows: str = "own", method=None,
           unit: str = "subword", template=None, soft: bool = False, score: bool = False, gold=None,
-          one_based: bool = False, **options) -> Table | list[dict]:
+          one_based: bool = False, sort: str | None = None, limit: int = 0, **options) -> Table | list[dict]:
     """Which word of a source is which word of a text.
 
     Prints a line of links for a source and a text: 0-0 1-2 says that word 0 of the source is word 0 of the text, and
@@ -95,9 +97,11 @@ def align(self: Model, text=None, *, by: str = "auto", layer=None, heads=None, r
                 rate; of a decoder how well each head finds the linked words
     gold        read gold from FILE, a line for each item: 0-0 1-2 are sure links, 1p2 or 1?2 possible ones
     one_based   words in gold count from 1
+    sort        sort by this column, the largest first, as Table.sort does
+    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
-                marks
+                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
+                sync, shard, marks
     """
     return ask("align", self, text, locals())
 
@@ -105,7 +109,7 @@ def align(self: Model, text=None, *, by: str = "auto", layer=None, heads=None, r
 def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto",
               by_token: bool = False, method: str = "dla", baseline: str = "auto", baseline_text=None,
               baseline_image=None, baseline_keep=None, merge_words: bool = False, generated: int = 0, continuation=None,
-              limit: int = 0, **options) -> Table:
+              sort: str | None = None, limit: int = 0, **options) -> Table:
     """How much each part of the model adds to a logit.
 
     Splits the logit of `target` (minus that of `foil`), a token after TEXT or a label, into what embedding, positions,
@@ -152,15 +156,17 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     generated   for tokens: instead of `target`, attribute each of the N most probable tokens that follow the text to
                 all tokens before it
     continuation the same for the tokens of TEXT, which follows the text
-    limit       of `by_token` and of cells: return the N rows with the largest magnitudes; default: 20, of causes 30
+    sort        sort by this column, the largest first, as Table.sort does
+    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
-                marks
+                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
+                sync, shard, marks
     """
     return ask("attribute", self, text, locals())
 
 
-def diff(self: Model, a=None, b=None, *, with_model=None, with_attention=None, **options) -> Table:
+def diff(self: Model, a=None, b=None, *, with_model=None, with_attention=None, sort: str | None = None, limit: int = 0,
+         **options) -> Table:
     """What differs between two texts, models or attentions.
 
     Compares where the heads look in two texts, or in one text under two models or two kinds of attention: total
@@ -178,16 +184,19 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_attention=None, *
     with_model  compare one text under this model and under another one, which must have as many layers and heads and
                 make the same tokens of it
     with_attention compare one text under `attention` and under KIND, which is written in the same way
+    sort        sort by this column, the largest first, as Table.sort does
+    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
-                marks
+                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
+                sync, shard, marks
     """
     return ask("diff", self, a, locals())
 
 
 def heads(self: Model, text=None, *, texts=None, probe: bool | int | str = False, repeats: int = 0, seed: int = 0,
           runs: int = 0, measures=None, pattern=None, from_=None, to=None, effect: bool = False, threshold: float = 0,
-          sort=None, limit: int = 0, target=None, foil=None, at=None, metric: str = "auto", **options) -> Table:
+          target=None, foil=None, at=None, metric: str = "auto", sort: str | None = None, limit: int = 0,
+          **options) -> Table:
     """Where each head looks, and what type of head it is.
 
     Measures where every head looks in TEXT: how widely (entropy, max), how far (distance), at the token itself, at the
@@ -219,8 +228,6 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int | str = False
     to          the keys that `from_` looks at; in cross-attention layers they are in the source
     effect      add a column: how the answer changes without the head, as `attn-cli ablate` measures it
     threshold   the score above which a head has a type; default: 0.5
-    sort        sort by this column, the largest first
-    limit       return N rows; default: all
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
@@ -229,15 +236,17 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int | str = False
                 its probability. auto (default) is logit_diff with a foil, log_prob without. kl, KL(p before || p
                 after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
                 log_prob, logit, prob, kl, ce)
+    sort        sort by this column, the largest first, as Table.sort does
+    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
-                marks
+                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
+                sync, shard, marks
     """
     return ask("heads", self, text, locals())
 
 
 def lens(self: Model, text=None, *, texts=None, target=None, foil=None, queries=None, top: int = 0, sites=None,
-         heads_out: bool = False, **options) -> Table:
+         heads_out: bool = False, sort: str | None = None, limit: int = 0, **options) -> Table:
     """What each layer already knows of the next token.
 
     Reads the residual stream of each layer with the model's own final norm and output matrix (the logit lens), and
@@ -256,17 +265,19 @@ def lens(self: Model, text=None, *, texts=None, target=None, foil=None, queries=
     top         print the K most probable tokens, or labels of a picture, of each reading; default: 3
     sites       read these sites too: resid_mid, resid_post; default: resid_pre of each layer and resid_post of the last
     heads_out   read what each head by itself adds to the residual stream: the K largest and K smallest logits
+    sort        sort by this column, the largest first, as Table.sort does
+    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
-                marks
+                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
+                sync, shard, marks
     """
     return ask("lens", self, text, locals())
 
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto", site=None,
           queries=None, direction: str = "restore", estimate: str | None = None, verify: int | None = None,
-          by: str = "part", limit: int = 0, control: int = 0, seed: int = 0, corrupted_image=None,
-          corrupted_source=None, positions=None, **options) -> Table:
+          by: str = "part", control: int = 0, seed: int = 0, corrupted_image=None, corrupted_source=None,
+          positions=None, sort: str | None = None, limit: int = 0, **options) -> Table:
     """Which part of the model carries the difference of two texts.
 
     Runs the corrupted text again and again, each time with another piece copied from the clean run, and prints how much
@@ -302,21 +313,23 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
                 10, and 0 is none
     by          of estimates for q, k, v, z and pattern: one row per head (default), or per head and position, for
                 pattern the query (part, position)
-    limit       of estimates for mlp_post: print the N neurons with the largest estimates; default: 20
     control     add the mean effect of N random choices of as many heads, and its standard deviation
     seed        of the random choices of `control` and `verify`
     corrupted_image with `image`, instead of both texts: a picture with as many rows and columns of patches
     corrupted_source the source of the corrupted text; default: that of the clean one
     positions   places by their names, each of which is patched as a whole: a row for each
+    sort        sort by this column, the largest first, as Table.sort does
+    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
-                marks
+                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
+                sync, shard, marks
     """
     return ask("patch", self, clean, locals())
 
 
 def score(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto",
-          merge_words: bool = False, stride: int = 0, per: str = "sum", regions=None, **options) -> Table:
+          merge_words: bool = False, stride: int = 0, per: str = "sum", regions=None, sort: str | None = None,
+          limit: int = 0, **options) -> Table:
     """How surprising each token of a text is.
 
     Prints for each token of TEXT how surprising it is given what came before: -log2 p (bits), -ln p (nats), its rank
@@ -351,8 +364,10 @@ def score(self: Model, text=None, *, texts=None, target=None, foil=None, at=None
                 mean, or the mean over its words (sum, token, word)
     regions     for `items`: a row for each of these places of an item, its keys pos.NAME or words between marks
                 (`marks`), with the sums over the tokens of the place. Punctuation after a word is not in its region
+    sort        sort by this column, the largest first, as Table.sort does
+    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard,
-                marks
+                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
+                sync, shard, marks
     """
     return ask("score", self, text, locals())

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import binding as c
 from .errors import Note
-from .library import call, lib, noting, terminated, utf8
+from .library import call, lib, noting, path_bytes, terminated, utf8
 
 Spec = Union[str, int, Sequence[Any], None]
 
@@ -26,16 +26,18 @@ def spec(value: Spec, what: str) -> bytes | None:
         return None
     if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
         return terminated(str(value), what)
-    if isinstance(value, tuple) and len(value) == 2 and what in ("heads", "ablate", "head", "sets"):
+    if isinstance(value, tuple) and len(value) == 2 and what in ("heads", "ablate", "ablate_mean", "ablate_pattern", "head", "sets"):
         return f"{_number(value[0], what)}.{_number(value[1], what)}".encode()
-    if isinstance(value, (list, tuple, range, set, frozenset, np.ndarray)):
+    if isinstance(value, (list, tuple, range, set, frozenset)) or isinstance(value, np.ndarray) and value.ndim:
         return b",".join(spec(item, what) or b"" for item in value)
     raise TypeError(f"{what} is {type(value).__name__}, expected text, a number, or a list of these")
 
 
 def is_empty(sites: Spec) -> bool:
     """Whether SITES is an empty list: no tensors are wanted."""
-    return sites is not None and not isinstance(sites, (str, int)) and len(sites) == 0
+    if isinstance(sites, np.ndarray):
+        return sites.size == 0
+    return isinstance(sites, (list, tuple, range, set, frozenset)) and not sites
 
 
 def refuse_empty(sites: Spec) -> None:
@@ -44,7 +46,7 @@ def refuse_empty(sites: Spec) -> None:
 
 
 def choice(value, names: dict, what: str) -> int:
-    if value not in names:
+    if not isinstance(value, (str, int)) or value not in names:
         raise ValueError(f"{what} is {value!r}, expected {', '.join(map(repr, names))}")
     return names[value]
 
@@ -56,6 +58,45 @@ def whole(value, what: str, least: int = 0, most: int = 2**63 - 1) -> int:
     if not least <= value <= most:
         raise ValueError(f"{what} is {value}, expected a whole number {least} to {most}")
     return int(value)
+
+
+def real(value, what: str) -> float:
+    """A number."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{what} is {value!r}, expected a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{what} is larger than any float64") from None
+
+
+def flag(value, what: str) -> bool:
+    """True or False, or 0 or 1."""
+    if not isinstance(value, (bool, int, np.bool_, np.integer)) or value not in (0, 1):
+        raise TypeError(f"{what} is {value!r}, expected True or False")
+    return bool(value)
+
+
+def called(function, what: str):
+    """A function, or None."""
+    if function is not None and not callable(function):
+        raise TypeError(f"{what} is {type(function).__name__}, expected a function")
+    return function
+
+
+def listed(values, what: str, expected: str) -> list:
+    """VALUES as a list, empty of None. EXPECTED says what of."""
+    try:
+        return [] if values is None else list(values)
+    except TypeError:
+        raise TypeError(f"{what} is {type(values).__name__}, expected {expected}") from None
+
+
+def array_of(value, what: str) -> np.ndarray:
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{what} has parts of different lengths, expected an array") from None
 
 
 def with_points(value, names: dict, what: str) -> tuple[int, int]:
@@ -77,7 +118,7 @@ def _number(value, what):
 
 def _floats(value, what: str, ranks: tuple[int, ...], shape: str) -> np.ndarray:
     """VALUE as float32, contiguous, of one of RANKS; SHAPE says in messages what is expected."""
-    array = np.asarray(value)
+    array = array_of(value, what)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{what} is an array of {array.dtype}, expected floats")
     if array.ndim not in ranks:
@@ -95,7 +136,7 @@ def ndarray(value, what: str, ranks: tuple[int, ...], shape: str, keep: list) ->
 
 
 def _mask_array(value, what: str, keep: list) -> c.attn_mask_array:
-    array = np.asarray(value)
+    array = array_of(value, what)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{what} is an array of {array.dtype}, expected cells of 0 and 1")
     if array.ndim not in (2, 3, 4):
@@ -112,7 +153,7 @@ def _mask_array(value, what: str, keep: list) -> c.attn_mask_array:
 
 def ids_of(value, what: str = "ids") -> np.ndarray:
     """Token ids as int32 [n]."""
-    array = np.asarray(value)
+    array = array_of(value, what)
     if array.size == 0 and array.ndim == 1:
         array = array.astype(np.int32)
     if array.dtype.kind not in "iu":
@@ -133,7 +174,7 @@ def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
         return
     if value is None:
         raise TypeError(f"{what} is missing: expected a text, token ids or embeddings")
-    array = np.asarray(value)
+    array = array_of(value, what)
     if array.dtype.kind == "f" and array.ndim == 2:
         embeddings = ndarray(array, what, (2,), "[n, d_model]", keep)
         where.embeddings = POINTER(c.attn_ndarray)(embeddings)
@@ -182,7 +223,7 @@ def fill_pair(where: c.attn_input, source: c.attn_input, keep: list, *, pair=Non
 
 
 def _integers(values, what: str, keep: list):
-    values = np.asarray(values)
+    values = array_of(values, what)
     array = ids_of(values.astype(np.int32) if values.dtype == bool else values, what)
     keep.append(array)
     return cast(array.ctypes.data, POINTER(c_int32)), len(array)
@@ -191,13 +232,10 @@ def _integers(values, what: str, keep: list):
 def fill_image(where: c.attn_input, value, what: str, keep: list) -> None:
     """VALUE is the path of a picture, a picture of uint8 [H, W, 3], or its values, floats [C, H, W]."""
     if isinstance(value, (str, bytes, os.PathLike)):
-        path = os.fsencode(value)
-        if b"\0" in path:
-            raise ValueError(f"{what} has a NUL")
-        keep.append(path)
-        where.image = path
+        keep.append(path_bytes(value, what))
+        where.image = keep[-1]
         return
-    array = np.asarray(value)
+    array = array_of(value, what)
     if array.ndim != 3 or 0 in array.shape or not (
             array.dtype.kind == "f" or (array.dtype == np.uint8 and array.shape[2] == 3)):
         raise TypeError(f"{what} is an array of {array.dtype} {list(array.shape)}, expected a picture, uint8 "
@@ -217,7 +255,7 @@ def fill_image(where: c.attn_input, value, what: str, keep: list) -> None:
 
 def texts(values: Iterable[str], what: str, keep: list):
     """A list of texts as const char *const *, and their number."""
-    items = [values] if isinstance(values, (str, bytes)) else list(values)
+    items = [values] if isinstance(values, (str, bytes)) else listed(values, what, "texts")
     for item in items:
         if not isinstance(item, (str, bytes)):
             raise TypeError(f"{what} holds {item!r}, expected texts")
@@ -240,9 +278,8 @@ class Edit:
 
     def __init__(self, op: int, site: str, layer=None, head=None, queries=None, columns=None, factor: float = 0,
                  data=None):
-        if site not in SITES:
-            raise ValueError(f"site is {site!r}, expected one of {', '.join(SITES)}")
-        self.op, self.site, self.factor = op, site, float(factor)
+        choice(site, SITES, "site")
+        self.op, self.site, self.factor = op, site, real(factor, "factor")
         places = _places(layer, head)
         self.stacks = {stack for stack, _, _ in places if lib.attn_site_is_in_layer(SITES[site])}
         self.places = [_location_of(site, *place) for place in places]
@@ -337,7 +374,7 @@ def _places(layer, head) -> list[tuple[str, int, int]]:
     """The (stack, layer, head) that LAYER and HEAD mean: head may be "3.6", "cross:2.*", "3.5,3.6", (3, 6), or a number,
     layer a number or "decoder:2"."""
     layers = ([None] if layer is None else layer.split(",") if isinstance(layer, str) else
-              [layer] if isinstance(layer, (int, np.integer)) else list(layer))
+              [layer] if isinstance(layer, (int, np.integer)) else listed(layer, "layer", "a number, text, or a list of these"))
     heads: list[Any]
     if head is None:
         heads = [None]
@@ -346,7 +383,7 @@ def _places(layer, head) -> list[tuple[str, int, int]]:
     elif isinstance(head, (int, np.integer)) or isinstance(head, tuple) and len(head) == 2:
         heads = [head]
     else:
-        heads = list(head)
+        heads = listed(head, "head", "text, a number, a pair (layer, head), or a list of these")
     return [_place(one, other) for one in layers for other in heads]
 
 
@@ -409,6 +446,7 @@ def mask(site: str = "attn_scores", *, layer=None, head=None, queries=None, colu
 _MASKS = {"causal": c.ATTN_MASK_CAUSAL, "none": c.ATTN_MASK_NONE}
 _MASKINGS = {"inf": c.ATTN_MASKING_INF, "renormalize": c.ATTN_MASKING_RENORMALIZE, "zero": c.ATTN_MASKING_ZERO}
 _SIMILARITIES = {"dot": c.ATTN_SIMILARITY_DOT, "cosine": c.ATTN_SIMILARITY_COSINE}
+_FIELDS = {"scale": "is_scaled", "seed": "dropout_seed"}
 _ALGORITHMS = {"auto": c.ATTN_ALGORITHM_AUTO, "dense": c.ATTN_ALGORITHM_DENSE,
                "blockwise": c.ATTN_ALGORITHM_BLOCKWISE}
 
@@ -439,11 +477,11 @@ def attention_change(keep: list, attention=None, mask=None, masking=None, scale=
         if value is not None:
             setattr(to, field, choice(value, names, field))
             parts |= part
-    for value, part, field, kind in ((scale, c.ATTN_PART_SCALE, "is_scaled", bool), (eps, c.ATTN_PART_EPS, "eps", float),
-                                     (dropout, c.ATTN_PART_DROPOUT, "dropout", float),
-                                     (seed, c.ATTN_PART_DROPOUT_SEED, "dropout_seed", _seed)):
+    for value, part, field, kind in ((scale, c.ATTN_PART_SCALE, "scale", flag), (eps, c.ATTN_PART_EPS, "eps", real),
+                                     (dropout, c.ATTN_PART_DROPOUT, "dropout", real),
+                                     (seed, c.ATTN_PART_DROPOUT_SEED, "seed", whole)):
         if value is not None:
-            setattr(to, field, kind(value))
+            setattr(to, _FIELDS.get(field, field), kind(value, field))
             parts |= part
     if dropout_mask is not None:
         change.keep = POINTER(c.attn_mask_array)(_mask_array(dropout_mask, "dropout_mask", keep))
@@ -452,10 +490,6 @@ def attention_change(keep: list, attention=None, mask=None, masking=None, scale=
         return None
     keep.append(change)
     return POINTER(c.attn_attention_change)(change)
-
-
-def _seed(value) -> int:
-    return whole(value, "seed")
 
 
 ATTENTION = ("attention", "mask", "masking", "scale", "eps", "similarity", "algorithm", "dropout", "seed",
@@ -535,18 +569,18 @@ class Request:
         fill_pair(request.input, request.source, self.keep, **self.parts)
         reading, chosen, edited = request.reading, request.selection, request.edits
         reading.special = choice(special, SPECIALS, "special")
-        reading.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special_tokens else c.ATTN_SPECIAL_TOKENS_OFF
+        reading.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if flag(special_tokens, "special_tokens") else c.ATTN_SPECIAL_TOKENS_OFF
         reading.with_prompt = None if with_prompt is None else terminated(with_prompt, "with_prompt")
         self.keeps_tensors = not is_empty(sites)
         chosen.sites, chosen.layers = spec(sites, "sites") if self.keeps_tensors else None, spec(layers, "layers")
         chosen.heads, chosen.queries = spec(heads, "heads"), spec(queries, "queries")
-        edited.ablate, edited.ablate_pattern = spec(ablate, "ablate"), spec(ablate_pattern, "ablate")
-        edited.ablate_mean = spec(ablate_mean, "ablate")
+        edited.ablate, edited.ablate_pattern = spec(ablate, "ablate"), spec(ablate_pattern, "ablate_pattern")
+        edited.ablate_mean = spec(ablate_mean, "ablate_mean")
         if attention:
             request.attention.change = attention_change(self.keep, **attention)
         request.predict.top = whole(top, "top")
-        knockouts = Interventions(c.attn_knockout, "attn_knockout", knockout, "knockouts")
-        patches = Interventions(c.attn_patch, "attn_patch", patch, "patches")
+        knockouts = Interventions(c.attn_knockout, "attn_knockout", knockout, "knockout")
+        patches = Interventions(c.attn_patch, "attn_patch", patch, "patch")
         edited.knockouts, edited.n_knockout = knockouts.array, len(knockouts.array)
         edited.patches, edited.n_patch = patches.array, len(patches.array)
         steers = [Interventions(c.attn_steering, "attn_steering", values, name)
@@ -556,16 +590,15 @@ class Request:
             items, n = places_of(positions)
             self.keep.append(c.attn_places(items=items, n=n))
             reading.places = POINTER(c.attn_places)(self.keep[-1])
-        if next:
-            request.predict.next, request.predict.n_next = texts(next, "next", self.keep)
-        if labels:
-            request.predict.labels, request.predict.n_label = texts(labels, "labels", self.keep)
-        if label_ids or label_images or max_span:
-            more, rows = c.attn_request_labels(max_span=whole(max_span, "max_span", 0, 2**31 - 1)), [ids_of(ids, "label_ids") for ids in label_ids]
+        request.predict.next, request.predict.n_next = texts(next, "next", self.keep)
+        request.predict.labels, request.predict.n_label = texts(labels, "labels", self.keep)
+        rows = [ids_of(ids, "label_ids") for ids in listed(label_ids, "label_ids", "lists of token ids")]
+        more = c.attn_request_labels(max_span=whole(max_span, "max_span", 0, 2**31 - 1), n_ids=len(rows))
+        more.images, more.n_image = texts(label_images, "label_images", self.keep)
+        if rows or more.n_image or more.max_span:
             named = (c.attn_label_ids * len(rows))(*(c.attn_label_ids(cast(ids.ctypes.data, POINTER(c_int32)), len(ids),
                                                                       ",".join(map(str, ids)).encode()) for ids in rows))
-            more.ids, more.n_ids = named, len(rows)
-            more.images, more.n_image = texts(label_images, "label_images", self.keep)
+            more.ids = named
             self.keep += [rows, named, more]
             request.predict.more = POINTER(c.attn_request_labels)(more)
         if answer:
@@ -573,7 +606,7 @@ class Request:
             fill_answer(asked, self.keep, **answer)
             self.keep.append(asked)
             chosen.gradients_of = request.predict.answer = POINTER(c.attn_answer_args)(asked)
-        chosen.has_gradients = bool(grad)
+        chosen.has_gradients = flag(grad, "grad")
         self._set_edits(edits, host, [made for of_one in steers for made in of_one.array])
         self.notes: list[Note] = []
         request.on_note = noting(self.notes)
@@ -605,7 +638,7 @@ class Request:
 
     def _set_edits(self, edits, host, steerings):
         """STEERINGS come after the edits; those at words of texts that are not known yet are steering, too."""
-        edits = [edits] if isinstance(edits, Edit) else list(edits)
+        edits = [edits] if isinstance(edits, Edit) else listed(edits, "edits", "what attn.zero, scale, replace, add or mask make")
         for edit in edits:
             if not isinstance(edit, Edit):
                 raise TypeError(f"edits holds {type(edit).__name__}, expected what attn.zero, scale, replace, add or "

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import binding as c
 from .errors import Note
-from .library import call, lib, terminated
+from .library import call, lib, path_bytes, terminated
 from .pictures import Picture, picture_options, sink_bytes, written
 from .request import Request, choice, whole
 
@@ -270,24 +270,23 @@ class Table:
     def render(self, format: str = "text", path=None, *, precision: int = -1) -> bytes | None:
         """This table as "text", "csv", "json", "jsonl", "latex" or "markdown", as attn-cli writes it: to PATH, or
         returned."""
-        form = _FORMS.get(format)
-        if form is None:
-            raise ValueError(f"format is {format!r}, expected {', '.join(map(repr, _FORMS))}")
+        form = choice(format, _FORMS, "format")
         digits = whole(precision, "precision", -1, 17)
         sink = c_void_p()
         try:
-            call("attn_sink_create_memory", byref(sink))
+            if path is None:
+                call("attn_sink_create_memory", byref(sink))
+            else:
+                call("attn_sink_create_file", path_bytes(path, "path"), byref(sink))
             made, style = self._native_picture(self._drawn), c.attn_table_style(form=form, precision=digits)
             made.n_label = self._n_group
             self._with_native(lambda native: call("attn_table_write_captioned", native, byref(made), byref(style), sink))
-            data = sink_bytes(sink)
+            if path is None:
+                return sink_bytes(sink)
+            call("attn_sink_commit", sink)
+            return None
         finally:
             lib.attn_sink_free(sink)
-        if path is None:
-            return data
-        with open(path, "wb") as file:
-            file.write(data)
-        return None
 
     def to_latex(self, path=None, *, precision: int = -1) -> str | None:
         """This table for a paper, with the packages booktabs and siunitx: to PATH, or returned. Standard errors are in
