@@ -181,7 +181,9 @@ static enum attn_status read_heads(const struct attn_json *json,
     }
     if (form->width_key) {
         ATTN_TRY(attn_config_check_alias(json, form->width_key, "head_dim", err));
-        ATTN_TRY(attn_config_get_width(json, form->width_key, &config->d_head, err));
+        ATTN_TRY(attn_config_get_width(
+            json, attn_config_find_given(root, form->width_key) ? form->width_key : "head_dim",
+            &config->d_head, err));
     }
     if (config->d_head == 0 || form->is_divided)
         ATTN_TRY(attn_config_check_divides(json, names->n_head, config->n_head, names->d_model,

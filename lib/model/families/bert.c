@@ -303,6 +303,24 @@ static const struct attn_weight_rule esm_rules[] = {
     IGNORED(FREQUENCIES("#")),
 };
 
+/* transformers reads `rope_theta` at the top level and nothing else. */
+static enum attn_status check_esm_rope(const struct attn_json *json,
+                                       const struct attn_config *config,
+                                       const struct attn_config_layers *layers,
+                                       struct attn_error *err)
+{
+    double theta = 10000;
+
+    ATTN_TRY(attn_config_refuse_stretched(json, config, layers, err));
+    ATTN_TRY(attn_json_get_double(json, attn_json_root(json), "rope_theta", 0, 1e30, &theta, err));
+    if (layers->rope[0].theta == theta)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_UNSUPPORTED,
+                          "'rope_theta' of rotary positions in '%s' is %.15g, expected %.15g, the "
+                          "one at the top level or the default",
+                          attn_config_quote(json).text, layers->rope[0].theta, theta);
+}
+
 static enum attn_status read_esm(ATTN_CONFIG_ARGS)
 {
     const struct attn_node *root = attn_json_root(json);
@@ -323,7 +341,7 @@ static enum attn_status read_esm(ATTN_CONFIG_ARGS)
         ATTN_TRY(read_roberta(json, &own, config, layers, err));
     } else if (strcmp(positions, "rotary") == 0) {
         ATTN_TRY(attn_config_read_form(json, &own, config, layers, err));
-        ATTN_TRY(attn_config_refuse_stretched(json, config, layers, err));
+        ATTN_TRY(check_esm_rope(json, config, layers, err));
         config->n_ctx = SIZE_MAX;
     } else {
         return attn_error_set(err, ATTN_UNSUPPORTED,
