@@ -863,7 +863,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
 
     if (!drawn->table && args->n_target == 0)
         *view = views[1]; /* the table of one answer */
-    if (args->study) /* items may differ in their tokens */
+    if (args->study)      /* items may differ in their tokens */
         view->figure = ATTN_FIGURE_BARS;
     if (!drawn->table)
         return;
