@@ -213,7 +213,7 @@ static size_t fixed_lines(struct screen_writer *w, size_t n_head)
     enum { N_ABOVE_VECTORS = 3, N_ABOVE_HEADS = 1 }; /* with an empty line each */
     const struct attn_level_matrix *last = &w->levels->items[w->levels->n - 1];
     const bool has_vectors = attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
-    size_t n_model, n_name, n_next = 0;
+    size_t n_model = 0, n_name = 0, n_next = 0;
 
     while (!may_be_drawn(w, last))
         last--;
@@ -291,6 +291,9 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
         sites & ATTN_SITE_BIT(ATTN_SITE_PATTERN) ? ATTN_SITE_PATTERN : ATTN_SITE_PATTERN_LOWRANK;
     ATTN_TRY(attn_panel_table_init(&w->table, writer, true, err));
     ATTN_TRY(attn_levels_create(writer, ATTN_SITE_BIT(w->site), &w->levels, err));
+    if (w->levels->n == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the first screen draws patterns, and none is selected");
     w->levels->leaves_out_first = true;
     for (size_t i = 0; i < w->levels->n; i++)
         w->has_cross |= is_cross(w, &w->levels->items[i]);

@@ -431,8 +431,37 @@ START_TEST(a_lack_of_memory_is_told)
 }
 END_TEST
 
+/* Without one there is no head to draw. */
+START_TEST(a_first_screen_needs_a_pattern)
+{
+    const struct attn_dims dims = {.n_layer = 1,
+                                   .n_head = 1,
+                                   .n_kv_head = 1,
+                                   .d_head = 2,
+                                   .d_value = 2,
+                                   .n_position = N,
+                                   .sites = ATTN_SITE_BIT(ATTN_SITE_Z)};
+    struct attn_labels labels = {.tokens = tokens, .token_sizes = sizes};
+    const struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    struct attn_selection *selection;
+    struct attn_writer *writer = NULL;
+    struct attn_sink *sink;
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_sink_create_memory(&sink, NULL), ATTN_OK);
+    labels.selection = selection;
+    ck_assert_int_eq(
+        attn_writer_create_sink(attn_format_find("screen"), sink, &labels, &options, &writer, &err),
+        ATTN_INVALID);
+    ck_assert_str_eq(err.message, "the first screen draws patterns, and none is selected");
+    attn_sink_free(sink);
+    attn_selection_free(selection);
+}
+END_TEST
+
 ATTN_SUITE("heatmap", colors_and_percents_are_the_weights,
            what_has_no_value_is_told_from_0_and_from_each_other,
            half_blocks_have_the_largest_of_the_cells_they_stand_for,
            thumbnails_have_the_mean_of_each_rows_largest, each_colored_line_ends_in_a_reset,
-           a_lack_of_memory_is_told)
+           a_lack_of_memory_is_told, a_first_screen_needs_a_pattern)
