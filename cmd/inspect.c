@@ -640,7 +640,7 @@ static void add_tokenizer(struct attn_document *document, const struct inspectio
     }
     attn_document_text(document, "  n_vocab          %s\n",
                        attn_quantity_count(number_of(tokenizer, 0, "n_vocab"), text));
-    attn_document_text(document, "  unicode          " ATTN_UNICODE_VERSION "\n");
+    attn_document_text(document, "  unicode          " ATTN_UNICODE_VERSIONS "\n");
     for (size_t i = 0; i < attn_table_n_row(special); i++) {
         const struct attn_cell token = cell_of(special, i, "token");
 

@@ -19,8 +19,16 @@
 /* The day of that version, printed in the manual page; change both together. */
 #define ATTN_VERSION_DATE "2026-11-22"
 
-/* The version of Unicode whose letters, numbers, scripts, cases and normal forms tokenizers use. */
-#define ATTN_UNICODE_VERSION "14.0.0"
+/* The version of Unicode whose letters, numbers and scripts patterns of tokenizers use, and those
+ * of their other parts: each has the characters that the library tokenizers 0.23 knows there.
+ * BERT's are accents, punctuation and controls. */
+#define ATTN_UNICODE_VERSION "16.0.0"
+#define ATTN_UNICODE_NORMAL_FORMS "9.0.0"
+#define ATTN_UNICODE_LOWER_CASE "17.0.0"
+#define ATTN_UNICODE_BERT "8.0.0"
+#define ATTN_UNICODE_VERSIONS                                                                      \
+    ATTN_UNICODE_VERSION " (normal forms " ATTN_UNICODE_NORMAL_FORMS                               \
+                         ", lower case " ATTN_UNICODE_LOWER_CASE ", BERT " ATTN_UNICODE_BERT ")"
 
 ATTN_API const char *attn_version(void); /* version of the running library */
 

@@ -273,15 +273,21 @@ static enum attn_status find_parameters(struct filling *to)
 
 /* --- Of the tokenizer ------------------------------------------------------------------------- */
 
-static const struct attn_column tokenizer_columns[] = {
-    {TEXT("kind")}, {COUNT("n_vocab")}, {TEXT("unicode")}};
+static const struct attn_column tokenizer_columns[] = {{TEXT("kind")},
+                                                       {COUNT("n_vocab")},
+                                                       {TEXT("unicode")},
+                                                       {TEXT("unicode_normal_forms")},
+                                                       {TEXT("unicode_lower_case")},
+                                                       {TEXT("unicode_bert")}};
 
 static enum attn_status find_tokenizer(struct filling *to)
 {
     const struct attn_tokenizer *tokenizer = to->given.tokenizer;
     return append(to, attn_cell_string(attn_tokenizer_kind_name(attn_tokenizer_kind(tokenizer))),
                   count_cell(attn_tokenizer_n_vocab(tokenizer)),
-                  attn_cell_string(ATTN_UNICODE_VERSION));
+                  attn_cell_string(ATTN_UNICODE_VERSION),
+                  attn_cell_string(ATTN_UNICODE_NORMAL_FORMS),
+                  attn_cell_string(ATTN_UNICODE_LOWER_CASE), attn_cell_string(ATTN_UNICODE_BERT));
 }
 
 static const struct attn_column special_columns[] = {{COUNT("id")}, {TEXT("token")}};

@@ -16,7 +16,7 @@
  * between Unicode white space, or single characters. Otherwise it is read from vocab.txt: BERT's
  * WordPiece; or from T5's spiece.model. Marian's source.spm, target.spm and vocab.json come before
  * all but a tokenizer.json that was asked for. Results of .spm files equal SentencePiece's.
- * Letters, numbers and scripts of patterns are those of Unicode ATTN_UNICODE_VERSION.
+ * The versions of Unicode are those of the library tokenizers (ATTN_UNICODE_VERSIONS).
  */
 #ifndef ATTN_TOKENIZER_TOKENIZER_H
 #define ATTN_TOKENIZER_TOKENIZER_H

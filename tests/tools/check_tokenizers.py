@@ -10,7 +10,7 @@ Each gets N_TEXT hard texts (1,000), every third with a pair. Files that are nam
 way, and a cases.jsonl beside one of them, too. Marian's pairs of model files of SentencePiece, of six kinds, are compared
 with transformers, where it is installed, and T5's spiece.model with SentencePiece. LIBATTN names the library, else build/release has it.
 2 N_TEXT vocabularies are random: their merges are in any order, and several may make the same token. Properties of patterns
-(\\p{L}) and the patterns of GPT-2, Llama 3, Qwen 2 and GPT-4o are compared over all code points.
+(\\p{L}), the patterns of GPT-2, Llama 3, Qwen 2 and GPT-4o, and every normalizer are compared over all code points.
 """
 import functools
 import importlib.util
@@ -94,14 +94,8 @@ ODD = [*"\u2581\u00ad\u200d\u200c\ufeff\u0000\u0001\u001f\u007f\ufffd\u0300\u030
 
 @functools.cache
 def is_known(code):
-    """Whether the library's tables, some of Unicode 9, and ours, of Unicode 14, both know a character."""
-    text = chr(code)
-    category = "Cs" if 0xd800 <= code <= 0xdfff else unicodedata.category(text)
-    if category in ("Cs", "Cn"):
-        return False
-    if category[0] == "M" and normalizers.StripAccents().normalize_str(text):
-        return False
-    return normalizers.NFKD().normalize_str(text) == unicodedata.normalize("NFKD", text)
+    """Whether a character is one of Python's Unicode."""
+    return not 0xd800 <= code <= 0xdfff and unicodedata.category(chr(code)) != "Cn"
 
 
 def characters(rng):
@@ -418,16 +412,26 @@ PATTERNS = {
               r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"}
 
 
-# Unicode 16, that of tokenizers 0.23, gives and takes these properties to and from older characters.
-CHANGED = {"Mn", "Mc", "Alphabetic", "Lowercase"}
+# Each character alone, and beside marks of three classes.
+NORMALIZERS = {"NFC": normalizers.NFC(), "NFD": normalizers.NFD(), "NFKC": normalizers.NFKC(), "NFKD": normalizers.NFKD(),
+               "Lowercase": normalizers.Lowercase(), "StripAccents": normalizers.StripAccents(),
+               "BertNormalizer": normalizers.BertNormalizer(),
+               "BertNormalizer, cased": normalizers.BertNormalizer(lowercase=False, strip_accents=False),
+               "BertNormalizer, accents": normalizers.BertNormalizer(lowercase=False, strip_accents=True)}
+MARKED = ["{}", "a{}\u0301", "a{}\u0334", "a\u0345{}"]
+PRE_TOKENIZERS = {"Digits": pre_tokenizers.Digits(), "Digits, individual": pre_tokenizers.Digits(individual_digits=True),
+                  "Whitespace": pre_tokenizers.Whitespace(), "WhitespaceSplit": pre_tokenizers.WhitespaceSplit(),
+                  "BertPreTokenizer": pre_tokenizers.BertPreTokenizer()}
 
 
-def splits(folder, *parts):
-    """Both tokenizers that leave the bytes that PARTS leave, each byte a token."""
-    path = folder / "splits" / "tokenizer.json"
+def both(folder, normalizer, *parts):
+    """Both tokenizers that leave the bytes that NORMALIZER and PARTS leave, each byte a token."""
+    path = folder / "parts" / "tokenizer.json"
     path.parent.mkdir(exist_ok=True)
     theirs = tokenizers.Tokenizer(models.BPE({c: i for i, c in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}, []))
     theirs.decoder = decoders.ByteLevel()
+    if normalizer:
+        theirs.normalizer = normalizer
     theirs.pre_tokenizer = pre_tokenizers.Sequence([*parts, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
     theirs.save(str(path))
     return Ours(path.parent), theirs
@@ -437,41 +441,40 @@ def removed(pattern):
     return pre_tokenizers.Split(Regex(pattern), "removed")
 
 
-def slices(codes, n=4096):
-    return ["".join(map(chr, codes[start:start + n])) for start in range(0, len(codes), n)]
+def check_part(folder, name, codes, forms, normalizer, *parts):
+    """How many of CODES, each as one of FORMS, get another text by NORMALIZER and PARTS."""
+    ours, theirs = both(folder, normalizer, *parts)
 
+    def differing(codes, form):
+        text = "\n".join(form.format(chr(code)) for code in codes)
+        if ours.encode(text)[0] == theirs.encode(text).ids:
+            return []
+        half = len(codes) // 2
+        return codes if half == 0 else differing(codes[:half], form) + differing(codes[half:], form)
 
-def check_splits(folder, name, texts, *parts):
-    """How many of TEXTS PARTS split in another way."""
-    ours, theirs = splits(folder, *parts)
-    bad = [text for text in texts if ours.encode(text)[0] != theirs.encode(text).ids]
+    bad = sorted({code for form in forms for at in range(0, len(codes), 4096) for code in differing(codes[at:at + 4096], form)})
     if bad:
-        left, expected = ours.decode(ours.encode(bad[0])[0]), theirs.decode(theirs.encode(bad[0]).ids)
-        print(f"check-tokenizers: {name}: left over, or missing: "
-              f"{' '.join(f'U+{ord(c):04X}' for c in sorted(set(left) ^ set(expected))[:8])}")
+        print(f"check-tokenizers: {name}: {len(bad)} of {len(codes)} code points: {' '.join(f'U+{code:04X}' for code in bad[:8])}")
     return len(bad)
 
 
 def check_code_points(folder):
-    """Each property, by removing its characters; each pattern, by removing the first character of each piece. The library may
-    know a later Unicode: characters that ours lacks are left out, but none may be ours alone."""
-    rng, every = random.Random(0), [code for code in range(0x110000) if not 0xd800 <= code < 0xe000]
-    ours, theirs = splits(folder, removed(r"\p{Cn}"))
-    codes = [ord(c) for text in slices(every) for c in ours.decode(ours.encode(text)[0])]
-    n_bad = sum(theirs.decode(theirs.encode(text).ids) != text for text in slices(codes))
-    codes = [code for code in codes if code < 0xf0000]  # then come private planes
-    mixed = ["".join(c + rng.choice(["", "", " ", "a", "B", "7", "\n", "'s", "!"]) for c in text)
-             for text in slices(rng.sample(codes, len(codes)))]
-    is_later = theirs.encode("\u1c89").ids != []
-    names = [name for name in PROPERTIES if not is_later or name not in CHANGED]
-    for name in names:
-        n_bad += check_splits(folder, rf"\p{{{name}}}", slices(codes), removed(rf"\p{{{name}}}"))
+    """Each normalizer; each property, by removing its characters; each pattern, by removing the first character of each
+    piece. Of planes without characters, or with private ones alone, every 64th."""
+    rng, codes = random.Random(0), [code for code in range(0x110000) if not 0xd800 <= code < 0xe000 and
+                                    (code < 0x32400 or 0xe0000 <= code < 0xe0400 or code % 64 == 0 or code % 0x10000 > 0xfff0)]
+    first = removed(r"\A(?:\s|\S)")
+    n_bad = sum(check_part(folder, name, codes, MARKED, normalizer) for name, normalizer in NORMALIZERS.items())
+    n_bad += sum(check_part(folder, name, codes, ["a{}a"], None, part, first) for name, part in PRE_TOKENIZERS.items())
+    n_bad += sum(check_part(folder, pattern, codes, ["{}"], None, removed(pattern)) for pattern in
+                 [*(rf"\p{{{name}}}" for name in PROPERTIES), r"\s", r"\w", r"\d"])
+    mixed = rng.sample(codes, len(codes))
     for name, pattern in PATTERNS.items():
-        n_bad += check_splits(folder, name, slices(codes) + mixed, pre_tokenizers.Split(Regex(pattern), "isolated"),
-                              removed(r"\A(?:\s|\S)"))
-    n_bad += check_splits(folder, "Whitespace", slices(codes) + mixed, pre_tokenizers.Whitespace(), removed(r"\A(?:\s|\S)"))
-    print(f"check-tokenizers: {len(names)} properties and {len(PATTERNS)} patterns over {len(codes)} code points: "
-          f"{n_bad} texts differ")
+        split = pre_tokenizers.Split(Regex(pattern), "isolated")
+        n_bad += check_part(folder, name, codes, ["{}"], None, split, first)
+        n_bad += check_part(folder, name, mixed, [rng.choice(["{}", "{}a", "{} 7", "B{}'s", " {}!"])], None, split, first)
+    print(f"check-tokenizers: {len(NORMALIZERS)} normalizers, {len(PRE_TOKENIZERS)} pre-tokenizers, {len(PROPERTIES)} properties and "
+          f"{len(PATTERNS)} patterns over all code points: {n_bad} differ")
     return n_bad
 
 

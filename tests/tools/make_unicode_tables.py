@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Writes the tables of lib/base/unicode and lib/tokenizer/unicode/tables from Python's Unicode data;
-with --classes character_classes.bin alone.
+"""Writes the tables of lib/tokenizer/unicode/tables, by asking the library tokenizers about every character; with --widths
+those of lib/base/unicode, from Python's Unicode data.
 
---classes asks the library tokenizers about every character: its classes are of Unicode 8 and 9,
-which Python does not have.
+No one version of Unicode has what that library does: each of its parts has tables of its own. Run it with the version that
+SOURCE names, from the root of the repository. lib/base/version.h and cmd/manual/models.md name the versions of Unicode.
 """
 import os
 import struct
 import sys
 import unicodedata
 
+SOURCE = "0.23."  # version of tokenizers
+
 if unicodedata.unidata_version != "14.0.0":
-    sys.exit(f"Python has Unicode {unicodedata.unidata_version}, expected 14.0.0 (lib/base/version.h)")
+    sys.exit(f"Python has Unicode {unicodedata.unidata_version}, expected 14.0.0")
 
 ALL = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
 HANGUL = range(0xAC00, 0xD7A4)
@@ -40,25 +42,33 @@ def write_table(name, form, rows, folder="lib/tokenizer/unicode/tables"):
             file.write(struct.pack("<" + form, *row))
 
 
+def normalized(normalizer):
+    """What NORMALIZER makes of each character, where that is not the character: dict of lists."""
+    texts = ((c, normalizer.normalize_str(chr(c))) for c in ALL)
+    return {c: list(map(ord, text)) for c, text in texts if text != chr(c)}
+
+
 def write_normal_forms():
-    """Hangul is arithmetic (normal_form.c)."""
-    whole = [(c, *decomposition(c), 0)[:3] for c in ALL if decomposition(c) and c not in HANGUL]
-    composed = [i for i, (c, *_) in enumerate(whole)
-                if unicodedata.normalize("NFC", chr(c)) == chr(c)]
+    """Hangul is arithmetic (normal_form.c). The library's tables are older than Python's: it decomposes, composes and
+    reorders some of the characters that Python does."""
+    nfd, nfc, nfkd = (normalized(normalizer()) for normalizer in (normalizers.NFD, normalizers.NFC, normalizers.NFKD))
+    reorder = normalizers.NFD().normalize_str
+    first, last = "\u0334", "\u0345"  # marks of the lowest class and the highest
+    classes = {c: unicodedata.combining(chr(c)) for c in ALL if unicodedata.combining(chr(c)) and
+               (reorder(last + chr(c))[0] != last or reorder(chr(c) + first)[0] == first)}
+    whole = [(c, *decomposition(c), 0)[:3] for c in ALL if c in nfd and c not in HANGUL]
+    composed = [i for i, (c, *_) in enumerate(whole) if c not in nfc]
     composed.sort(key=lambda i: whole[i][1:])
     seconds = {whole[i][2] for i in composed} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
     plain, parts = [], []
-    for c in ALL:
-        text = unicodedata.normalize("NFKD", chr(c))
-        if text != unicodedata.normalize("NFD", chr(c)):
+    for c, text in nfkd.items():
+        if text != nfd.get(c):
             plain.append((c, len(parts), len(text)))
-            parts += [(ord(p),) for p in text]
-    write_table("classes", "III", ranges(lambda c: unicodedata.combining(chr(c))))
+            parts += [(part,) for part in text]
+    write_table("classes", "III", ranges(lambda c: classes.get(c, 0)))
     write_table("decompositions", "III", whole)
     write_table("compositions", "H", [(i,) for i in composed])
-    write_table("doubtful", "III",
-                ranges(lambda c: int(unicodedata.combining(chr(c)) != 0 or c in seconds or
-                                     unicodedata.normalize("NFC", chr(c)) != chr(c))))
+    write_table("doubtful", "III", ranges(lambda c: int(c in classes or c in seconds or c in nfc)))
     write_table("plain", "IHH", plain)
     write_table("plain_parts", "I", parts)
 
@@ -66,11 +76,10 @@ def write_normal_forms():
 def write_lowercase():
     """A range has steps of 1 or 2; the value is twice the distance, plus 1 for steps of 2."""
     rows = []
-    for c in ALL:
-        lower = chr(c).lower()
-        if len(lower) != 1 or lower == chr(c):
+    for c, lower in normalized(normalizers.Lowercase()).items():
+        if len(lower) != 1:
             continue
-        delta = ord(lower) - c
+        delta = lower[0] - c
         last = rows[-1] if rows else None
         if last and last[3] == delta and c - last[1] in (1, 2) and last[2] in (0, c - last[1]):
             last[2], last[1] = c - last[1], c
@@ -80,6 +89,37 @@ def write_lowercase():
                                      for first, last, step, delta in rows])
 
 
+# Scripts of Unicode 15 and 16; the other names are those of the table that is there.
+LATER = """kawi nagm nagmundari gara garay gukh gurungkhema krai kiratrai onao olonal sunu sunuwar todr todhri tutg
+    tulutigalari""".split()
+
+
+def removed_ranges(pattern):
+    """The ranges of characters that PATTERN matches, without surrogates."""
+    every = "".join(map(chr, ALL))
+    kept = normalizers.Replace(Regex(f"{pattern}+"), "").normalize_str(every).encode("utf-32-le")
+    kept = [-1, *memoryview(kept).cast("I"), 0x110000]
+    gaps = [(a + 1, b - 1) for a, b in zip(kept, kept[1:]) if b - a > 1]
+    halves = [half for first, last in gaps for half in ((first, min(last, 0xD7FF)), (max(first, 0xE000), last))]
+    return tuple((first, last) for first, last in halves if first <= last)
+
+
+def write_properties():
+    """The properties that patterns may name, in the order of their names: lower case, without '_', '-' and ' '."""
+    with open("lib/tokenizer/unicode/tables/properties.bin", "rb") as file:
+        names = {name.rstrip(b"\0").decode(): is_script for name, _, _, is_script in struct.iter_unpack("<24sIII", file.read())}
+    names.update((name, 1) for name in LATER)
+    found, properties, places = [], [], {}  # several names may have the same ranges
+    for name in sorted(names):
+        rows = removed_ranges(rf"\p{{{name}}}")
+        if rows not in places:
+            places[rows] = (len(found), len(found) + len(rows))
+            found += rows
+        properties.append((name.encode(), *places[rows], names[name]))
+    write_table("properties", "24sIII", properties)
+    write_table("property_ranges", "II", found)
+
+
 # BERT's ideographs, without 2B820..2B91F.
 IDEOGRAPHS = [(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF),
               (0x2A700, 0x2B81F), (0x2B920, 0x2CEAF), (0x2F800, 0x2FA1F)]
@@ -87,7 +127,6 @@ IDEOGRAPHS = [(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x
 
 def write_classes():
     """In the order of enum attn_character_class."""
-    from tokenizers import normalizers, pre_tokenizers
     clean = {"clean_text": True, "strip_accents": False}
     strip = {"clean_text": False, "strip_accents": True}
     rest = {"handle_chinese_chars": False, "lowercase": False}
@@ -152,9 +191,12 @@ def write_widths():
                 "lib/base/unicode")
 
 
-if sys.argv[1:] == ["--classes"]:
-    write_classes()
-else:
-    write_normal_forms()
-    write_lowercase()
+if sys.argv[1:] == ["--widths"]:
     write_widths()
+else:
+    import tokenizers
+    from tokenizers import Regex, normalizers, pre_tokenizers
+    if not tokenizers.__version__.startswith(SOURCE):
+        sys.exit(f"tokenizers is {tokenizers.__version__}, expected {SOURCE}*")
+    for write in (write_normal_forms, write_lowercase, write_properties, write_classes):
+        write()

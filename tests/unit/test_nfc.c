@@ -1,8 +1,8 @@
 /*
- * test_nfc.c - normal form C, where its characters came from, and lower case.
+ * test_nfc.c - normal forms, where their characters came from, and lower case.
  *
- * Compared with Python's unicodedata for every code point and 100,000 random texts on 21 November
- * 2026: no difference. Here are the cases that differ in kind.
+ * tests/tools/check_tokenizers.py compares every code point with the library tokenizers. Here are
+ * the cases that differ in kind.
  */
 #include "base/memory.h"
 #include "tests/support/suite.h"
@@ -30,9 +30,10 @@ static const struct {
      "e",
      "\xcc\x81"
      "e",
-     2, 2},                                     /* nothing to join */
-    {"\xcd\x84x", "\xcc\x88\xcc\x81x", 4, 2},   /* one mark becomes two */
-    {"\xff\x65\xcc\x81", "\xff\xc3\xa9", 1, 1}, /* no character */
+     2, 2},                                           /* nothing to join */
+    {"\xcd\x84x", "\xcc\x88\xcc\x81x", 4, 2},         /* one mark becomes two */
+    {"\xff\x65\xcc\x81", "\xff\xc3\xa9", 1, 1},       /* no character */
+    {"a\xdf\xbd\xcc\x81", "a\xdf\xbd\xcc\x81", 3, 3}, /* U+07FD is a mark since Unicode 11 */
 };
 
 START_TEST(composes_and_knows_where_from)
@@ -77,12 +78,62 @@ START_TEST(sees_what_needs_no_work)
 }
 END_TEST
 
+static const struct {
+    const char *text, *nfkc, *nfd;
+} forms[] = {
+    {"\xef\xbc\xa1\xc3\xa9", "A\xc3\xa9",
+     "\xef\xbc\xa1"
+     "e\xcc\x81"},
+    {"\xe3\x88\x80", "(\xe1\x84\x80)", "\xe3\x88\x80"},
+    /* U+1F23B is of Unicode 9; U+32FF, U+A7F2 and U+11938 are of 12.1, 14 and 13 */
+    {"\xf0\x9f\x88\xbb", "\xe9\x85\x8d", "\xf0\x9f\x88\xbb"},
+    {"\xe3\x8b\xbf", "\xe3\x8b\xbf", "\xe3\x8b\xbf"},
+    {"\xea\x9f\xb2", "\xea\x9f\xb2", "\xea\x9f\xb2"},
+    {"\xf0\x91\xa4\xb8", "\xf0\x91\xa4\xb8", "\xf0\x91\xa4\xb8"},
+};
+
+static void assert_form(enum attn_normal_form form, const char *text, const char *expected)
+{
+    const struct attn_layer given = {.text = text, .size = strlen(text)};
+    struct attn_layer layer = {.n_left = SIZE_MAX};
+    struct attn_error err = {0};
+
+    attn_layer_begin(&layer, (struct attn_slice){&given, 0, given.size});
+    ck_assert(attn_normal_form_apply(form, &layer, given.size, &err) == ATTN_OK);
+    ck_assert_msg(layer.copy.size == strlen(expected) &&
+                      memcmp(layer.copy.data, expected, layer.copy.size) == 0,
+                  "form %d of '%s' is '%.*s', expected '%s'", (int)form, text, (int)layer.copy.size,
+                  layer.copy.data, expected);
+    attn_buffer_release(&layer.copy);
+    attn_free(layer.splices);
+}
+
+START_TEST(knows_the_characters_of_unicode_9)
+{
+    for (size_t i = 0; i < N(forms); i++) {
+        assert_form(ATTN_NFKC, forms[i].text, forms[i].nfkc);
+        assert_form(ATTN_NFD, forms[i].text, forms[i].nfd);
+    }
+}
+END_TEST
+
 START_TEST(lowers_single_characters)
 {
-    static const uint32_t pairs[][2] = {{'A', 'a'},      {'z', 'z'},      {0xc9, 0xe9},
-                                        {0x3a3, 0x3c3},  {0x178, 0xff},   {0x100, 0x101},
-                                        {0x101, 0x101},  {0x1e9e, 0xdf},  {0x10400, 0x10428},
-                                        {0x2126, 0x3c9}, {0x4e00, 0x4e00}};
+    static const uint32_t pairs[][2] = {{'A', 'a'},
+                                        {'z', 'z'},
+                                        {0xc9, 0xe9},
+                                        {0x3a3, 0x3c3},
+                                        {0x178, 0xff},
+                                        {0x100, 0x101},
+                                        {0x101, 0x101},
+                                        {0x1e9e, 0xdf},
+                                        {0x10400, 0x10428},
+                                        {0x2126, 0x3c9},
+                                        {0x4e00, 0x4e00},
+                                        /* of Unicode 16 and 17 */
+                                        {0xa7da, 0xa7db},
+                                        {0xa7ce, 0xa7cf},
+                                        {0x16ea0, 0x16ebb}};
     uint32_t lower[2];
 
     for (size_t i = 0; i < N(pairs); i++) {
@@ -95,4 +146,5 @@ START_TEST(lowers_single_characters)
 }
 END_TEST
 
-ATTN_SUITE("nfc", composes_and_knows_where_from, sees_what_needs_no_work, lowers_single_characters)
+ATTN_SUITE("nfc", composes_and_knows_where_from, sees_what_needs_no_work,
+           knows_the_characters_of_unicode_9, lowers_single_characters)

@@ -153,6 +153,27 @@ START_TEST(properties_have_the_characters_of_the_table)
 }
 END_TEST
 
+/* Characters that came with Unicode 15 and 16, or come with 17. */
+START_TEST(properties_are_those_of_unicode_16)
+{
+    static const struct {
+        const char *name;
+        uint32_t code_point;
+        bool is_in;
+    } known[] = {{"l", 0x31350, true},  {"lu", 0x1c89, true},     {"nd", 0x10d40, true},
+                 {"n", 0x11de0, false}, {"garay", 0x10d50, true}, {"gara", 0x10d50, true},
+                 {"cn", 0x1f6d8, true}};
+    static bool has[N_CODE_POINT];
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        memset(has, 0, sizeof has);
+        set_property(known[i].name, has);
+        ck_assert_msg(has[known[i].code_point] == known[i].is_in, "%s of U+%04X is wrong",
+                      known[i].name, (unsigned)known[i].code_point);
+    }
+}
+END_TEST
+
 START_TEST(escapes_have_the_characters_of_the_table)
 {
     static const char *const word[] = {"l", "m", "nd", "nl", "pc"};
@@ -189,5 +210,5 @@ START_TEST(properties_that_are_not_known_are_refused)
 }
 END_TEST
 
-ATTN_SUITE("regex", properties_have_the_characters_of_the_table,
+ATTN_SUITE("regex", properties_have_the_characters_of_the_table, properties_are_those_of_unicode_16,
            escapes_have_the_characters_of_the_table, properties_that_are_not_known_are_refused)

@@ -697,6 +697,11 @@ static const struct {
     {SPLIT("[^\\\\S]"), "a \302\205", "1 2 4"},
     {SPLIT("(?<=\\\\s)\\\\S+"), " ab cd", "1 3 4 6"},
     {SPLIT("\\\\H"), "aG\316\221", "1 2 4"},
+    /* U+10D40 is a number since Unicode 16, U+11DE0 since 17 */
+    {SPLIT("\\\\p{N}"), "a\360\220\265\2007\360\221\267\240b", "1 5 6 11"},
+    {"{\"type\": \"Digits\", \"individual_digits\": false}", "a\360\220\265\2007\360\221\267\240b",
+     "1 10 11"},
+    {"{\"type\": \"Digits\", \"individual_digits\": true}", "a\360\221\267\2407b", "1 5 6 7"},
 };
 
 START_TEST(splits_as_oniguruma_does)

@@ -372,10 +372,13 @@ static enum attn_status add_split(const struct part *part, struct attn_error *er
     return refuse_value(part, "behavior", attn_quote_string(values->behavior).text, err);
 }
 
+/* The numbers of patterns, and those of Unicode 17: U+11DE0 to U+11DE9, U+16FF4 to U+16FF6. */
+#define NUMBER "[\\p{N}\xf0\x91\xb7\xa0-\xf0\x91\xb7\xa9\xf0\x96\xbf\xb4-\xf0\x96\xbf\xb6]"
+
 static enum attn_status add_digits(const struct part *part, struct attn_error *err)
 {
     return add_pattern(part, &attn_split_isolated,
-                       part->values.individual_digits ? "\\p{N}" : "\\p{N}+", true, err);
+                       part->values.individual_digits ? NUMBER : NUMBER "+", true, err);
 }
 
 /* The letters of the library tokenizers are those of \w and the joiners U+200C and U+200D. */

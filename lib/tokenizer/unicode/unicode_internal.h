@@ -64,8 +64,7 @@ enum attn_status attn_normal_form_apply(enum attn_normal_form form, struct attn_
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 
-/* Files of tests/tools/make_unicode_tables.py, and those of properties by
- * make_unicode_properties.pl, as sorted arrays, which end where NAME_end is. */
+/* Files of tests/tools/make_unicode_tables.py as sorted arrays, which end where NAME_end is. */
 
 /* The value has bit C for class C. */
 extern const struct attn_character_range attn_character_classes[], attn_character_classes_end[];
