@@ -279,7 +279,7 @@ static bool take_cell(struct attn_kept_rows *kept, struct rest *rest, size_t c)
     else if (type == ATTN_VALUE_INTEGER || type == ATTN_VALUE_BOOLEAN)
         cell->integer = (int64_t)number;
     else
-        return take_list(kept, rest, c, number);
+        return number <= rest->size && take_list(kept, rest, c, (size_t)number);
     return true;
 }
 
@@ -305,23 +305,26 @@ static enum attn_status read_item(struct attn_kept_rows *kept, struct attn_kept_
                                   struct attn_error *err)
 {
     uint64_t facts[N_FACT] = {0};
+    size_t size, n_beside;
     struct rest rest;
 
     ATTN_TRY(read_bytes(kept, facts, sizeof facts, err));
-    if (facts[0] > kept->left)
+    if (facts[0] > kept->left || facts[0] >= SIZE_MAX)
         return report(kept, err);
+    size = (size_t)facts[0];
     attn_buffer_reset(&kept->bytes);
-    rest = (struct rest){attn_buffer_reserve(&kept->bytes, facts[0] + 1), facts[0]};
+    rest = (struct rest){attn_buffer_reserve(&kept->bytes, size + 1), size};
     if (!rest.data)
         return attn_error_no_memory(err);
-    ATTN_TRY(read_bytes(kept, kept->bytes.data, facts[0], err));
+    ATTN_TRY(read_bytes(kept, kept->bytes.data, size, err));
     *item = (struct attn_kept_item){.table = facts[1] == has_failed ? NULL : kept->table};
     if (facts[1] != has_failed)
         ATTN_TRY(take_rows(kept, &rest, facts[1], err));
     if (facts[2] > rest.size)
         return report(kept, err);
-    ATTN_TRY(attn_grow(&kept->beside, &kept->capacity, facts[2], sizeof *kept->beside, err));
-    for (size_t i = 0; i < facts[2]; i++) {
+    n_beside = (size_t)facts[2];
+    ATTN_TRY(attn_grow(&kept->beside, &kept->capacity, n_beside, sizeof *kept->beside, err));
+    for (size_t i = 0; i < n_beside; i++) {
         uint64_t number = 0;
         unsigned type = 0;
 
@@ -329,7 +332,7 @@ static enum attn_status read_item(struct attn_kept_rows *kept, struct attn_kept_
             return report(kept, err);
         memcpy(&kept->beside[i], &number, sizeof number);
     }
-    item->n_beside = facts[2];
+    item->n_beside = n_beside;
     item->beside = kept->beside;
     return rest.size == 0 ? ATTN_OK : report(kept, err);
 }
