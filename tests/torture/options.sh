@@ -44,7 +44,6 @@ known=(
     'lens compute *--svg*'   # rounding is less than a step of the colours
     'run values *--heatmap*' # there is room for all digits
     'attribute figure *--method|saliency*' # it is the default
-    '* positions *' # without a knockout or another change that names the place: to be refused
 )
 
 # Sets `value` to one for an option of a command. Names decide, then what the help calls the value.
@@ -116,7 +115,8 @@ value_of() { # COMMAND NAME ARGUMENT
     *.special) value=text ;;
     *.special-tokens) value=off ;;
     *.source | *.corrupted-source) value='The cat' ;;
-    *.source-ids) value=1,2 ;;
+    *.source-ids | *.corrupted-source-ids) value=1,2 ;;
+    *.max-tokens) value=1 ;;
     *.baseline-keep) value=0 ;;
     *.steer) value=resid_pre:2@-1=$in/vector.npy ;;
     *.story) value=$in/texts.txt ;;
