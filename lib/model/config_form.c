@@ -284,7 +284,7 @@ static enum attn_status read_layer_types(const struct attn_json *json, size_t wi
                                          struct attn_config_layers *layers, struct attn_error *err)
 {
     static const char *const words[] = {"full_attention", "sliding_attention"};
-    bool are_sliding[ATTN_MAX_LAYER];
+    bool are_sliding[ATTN_MAX_LAYER] = {false};
 
     ATTN_TRY(attn_config_read_words(json, "layer_types", words, config->n_layer, are_sliding, err));
     for (size_t i = 0; i < config->n_layer; i++) {
