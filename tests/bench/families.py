@@ -41,7 +41,7 @@ SHAPES = {"t5-small": ("T5", "T5ForConditionalGeneration", {"decoder_start_token
           "tinyllama": ("Llama", "LlamaForCausalLM", TINY_LLAMA), "phi3": ("Phi3", "Phi3ForCausalLM", PHI3),
           "stablelm": ("StableLm", "StableLmForCausalLM", STABLELM),
           "olmoe": ("Olmoe", "OlmoeForCausalLM", OLMOE),
-          "tiny-t5": ("T5", "T5ForConditionalGeneration", {"decoder_start_token_id": 0, "d_kv": 16, "d_ff": 128, **TINY}),
+          "tiny-t5": ("T5", "T5ForConditionalGeneration", {"decoder_start_token_id": 0, "num_decoder_layers": 2, "d_kv": 16, "d_ff": 128, **TINY}),
           "tiny-llama": ("Llama", "LlamaForCausalLM", {**WIDTHS, "intermediate_size": 128, "num_key_value_heads": 2, **TINY})}
 
 

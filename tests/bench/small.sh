@@ -25,7 +25,7 @@ try() { # NAME LINE COMMAND...
     grep -E "^left out: .*($missing)" "$scratch/out" | sed "s|^left out: |skipped bench: $name: |"
     if [ $status -ne 0 ] && tail -n 1 "$scratch/out" | grep -qE "$missing"; then
         echo "skipped bench: $name: $(tail -n 1 "$scratch/out")"
-    elif [ $status -ne 0 ] || ! grep -qE "$line" "$scratch/out" || grep '^left out: ' "$scratch/out" | grep -qvE "$missing"; then
+    elif [ $status -ne 0 ] || { [ -n "$line" ] && ! grep -qE "$line" "$scratch/out"; } || grep '^left out: ' "$scratch/out" | grep -qvE "$missing"; then
         sed 's/^/    /' "$scratch/out"
         fail "tests/bench/small.sh ${python@Q} ${name@Q} # status $status"
     else
