@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "base/version.h"
 #include "tokenizer/regex_syntax.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -84,15 +83,6 @@ struct pattern_source {
     struct attn_buffer rewritten; /* owns; what PCRE2 gets; not of a literal */
 };
 
-static bool has_our_unicode(void)
-{
-    char version[32] = "";
-
-    return pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, NULL) <= (int)sizeof version &&
-           pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, version) > 0 &&
-           strcmp(version, ATTN_UNICODE_VERSION) == 0;
-}
-
 static enum attn_status compile(struct attn_regex *pattern, struct pattern_source *source,
                                 struct attn_error *err)
 {
@@ -109,7 +99,7 @@ static enum attn_status compile(struct attn_regex *pattern, struct pattern_sourc
             attn_buffer_append(rewritten, source->text, source->size);
         else
             ATTN_TRY(attn_regex_rewrite(source->text, source->size, source->name,
-                                        !has_our_unicode(), rewritten, err));
+                                        attn_property_form_find(), rewritten, err));
         ATTN_TRY(attn_buffer_check(rewritten, err));
     }
     pattern->n_left = COMPILE_LIMIT;

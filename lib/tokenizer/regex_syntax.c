@@ -30,8 +30,11 @@
 
 #include "base/escape.h"
 #include "base/utf8.h"
+#include "base/version.h"
 #include "tokenizer/unicode/unicode_internal.h"
 
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
 #include <string.h>
 
 #define RANGE(first, last) "\\x{" #first "}-\\x{" #last "}"
@@ -74,7 +77,7 @@ struct rewriting {
     uint32_t last_letter; /* the one that ends a string where case does not matter, or 0 */
     int n_capture;
     bool has_name, has_reference;
-    bool has_numbers;                    /* properties become numbers of characters */
+    enum attn_property_form form;
     struct level levels[MAX_LEVELS + 1]; /* the first is the pattern */
     int n_level;                         /* groups around */
     int n_open;                          /* these, and options */
@@ -210,14 +213,33 @@ static void append_range(struct rewriting *r, uint32_t first, uint32_t last)
         attn_buffer_append_format(r->out, "\\x{%x}-\\x{%x}", (unsigned)first, (unsigned)last);
 }
 
-/* The characters that have PROPERTY, or if IS_NOT have not: by its name where PCRE2 has our version
- * of Unicode, since it finds that faster, else by their numbers. */
-static void append_property(struct rewriting *r, const struct attn_unicode_property *property,
-                            bool is_not, bool is_in_set)
+/* Appends the ranges BEGIN to END, or those between them. */
+static void append_ranges(struct rewriting *r, uint32_t begin, uint32_t end, bool is_not)
 {
     uint32_t next = 0;
 
-    if (!r->has_numbers) {
+    for (uint32_t i = begin; i < end; i++) {
+        const struct attn_property_range *range = &attn_property_ranges[i];
+
+        if (!is_not)
+            append_range(r, range->first, range->last);
+        else if (range->first > next)
+            append_range(r, next, range->first - 1);
+        next = range->last + 1;
+    }
+    if (is_not && next <= 0x10ffff)
+        append_range(r, next, 0x10ffff);
+}
+
+/* The characters that have PROPERTY, or if IS_NOT have not. */
+static void append_property(struct rewriting *r, const struct attn_unicode_property *property,
+                            bool is_not, bool is_in_set)
+{
+    /* A set can add the later characters, and not take them away. */
+    const bool adds_later =
+        r->form == ATTN_PROPERTY_NAME_AND_LATER && property->has_later && !(is_in_set && is_not);
+
+    if (r->form == ATTN_PROPERTY_NAME) {
         attn_buffer_append_format(r->out, "\\%c{%s%s}", is_not ? 'P' : 'p',
                                   property->is_script ? "sc:" : "", property->name);
         return;
@@ -226,17 +248,12 @@ static void append_property(struct rewriting *r, const struct attn_unicode_prope
         r->problem = "a property that no character has";
     if (!is_in_set)
         attn_buffer_append_string(r->out, is_not ? "[^" : "[");
-    for (uint32_t i = property->begin; i < property->end; i++) {
-        const struct attn_property_range *range = &attn_property_ranges[i];
-
-        if (!is_in_set || !is_not)
-            append_range(r, range->first, range->last);
-        else if (range->first > next)
-            append_range(r, next, range->first - 1);
-        next = range->last + 1;
+    if (adds_later) {
+        attn_buffer_append_format(r->out, "\\p{%s}", property->name);
+        append_ranges(r, property->later_begin, property->later_end, false);
+    } else {
+        append_ranges(r, property->begin, property->end, is_in_set && is_not);
     }
-    if (is_in_set && is_not && next <= 0x10ffff)
-        append_range(r, next, 0x10ffff);
     if (!is_in_set)
         attn_buffer_append_string(r->out, "]");
 }
@@ -621,11 +638,23 @@ static void rewrite_next(struct rewriting *r)
     }
 }
 
+enum attn_property_form attn_property_form_find(void)
+{
+    char version[32] = "";
+
+    if (pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, NULL) > (int)sizeof version ||
+        pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, version) <= 0)
+        return ATTN_PROPERTY_CHARACTERS;
+    return strcmp(version, ATTN_UNICODE_VERSION) == 0 ? ATTN_PROPERTY_NAME
+           : strcmp(version, "14.0.0") == 0           ? ATTN_PROPERTY_NAME_AND_LATER
+                                                      : ATTN_PROPERTY_CHARACTERS;
+}
+
 enum attn_status attn_regex_rewrite(const char *text, size_t size, const char *name,
-                                    bool has_numbers, struct attn_buffer *out,
+                                    enum attn_property_form form, struct attn_buffer *out,
                                     struct attn_error *err)
 {
-    struct rewriting r = {.text = text, .size = size, .out = out, .has_numbers = has_numbers};
+    struct rewriting r = {.text = text, .size = size, .out = out, .form = form};
 
     if (size > MAX_BYTES)
         return attn_error_set(err, ATTN_UNSUPPORTED,

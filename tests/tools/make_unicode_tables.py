@@ -89,6 +89,8 @@ def write_lowercase():
                                      for first, last, step, delta in rows])
 
 
+ROW = "<24sIIIIII"  # struct attn_unicode_property
+
 # Scripts of Unicode 15 and 16; the other names are those of the table that is there.
 LATER = """kawi nagm nagmundari gara garay gukh gurungkhema krai kiratrai onao olonal sunu sunuwar todr todhri tutg
     tulutigalari""".split()
@@ -104,19 +106,30 @@ def removed_ranges(pattern):
     return tuple((first, last) for first, last in halves if first <= last)
 
 
+def later_ranges(name, rows):
+    """The ranges of ROWS, those of the category NAME, "l" or "lu", that Unicode 14 does not have in it; None for other
+    properties, and for one that has lost a character."""
+    old = {c for c in ALL if unicodedata.category(chr(c)).lower().startswith(name)} if len(name) <= 2 else set()
+    new = {c for first, last in rows for c in range(first, last + 1)}
+    return [(first, last) for first, last, _ in ranges(lambda c: int(c in new - old))] if old and old <= new else None
+
+
 def write_properties():
     """The properties that patterns may name, in the order of their names: lower case, without '_', '-' and ' '."""
     with open("lib/tokenizer/unicode/tables/properties.bin", "rb") as file:
-        names = {name.rstrip(b"\0").decode(): is_script for name, _, _, is_script in struct.iter_unpack("<24sIII", file.read())}
+        names = {name.rstrip(b"\0").decode(): is_script for name, _, _, is_script, *_ in struct.iter_unpack(ROW, file.read())}
     names.update((name, 1) for name in LATER)
     found, properties, places = [], [], {}  # several names may have the same ranges
     for name in sorted(names):
         rows = removed_ranges(rf"\p{{{name}}}")
+        later = later_ranges(name, rows)
         if rows not in places:
             places[rows] = (len(found), len(found) + len(rows))
             found += rows
-        properties.append((name.encode(), *places[rows], names[name]))
-    write_table("properties", "24sIII", properties)
+        begin = len(found)
+        found += later or []
+        properties.append((name.encode(), *places[rows], names[name], later is not None, begin, len(found)))
+    write_table("properties", ROW[1:], properties)
     write_table("property_ranges", "II", found)
 
 

@@ -47,7 +47,7 @@ static void fill_text(void)
 }
 
 /* Sets has[c] for the characters C that PATTERN matches. */
-static void find_characters(const char *pattern, bool has_numbers, bool *has)
+static void find_characters(const char *pattern, enum attn_property_form form, bool *has)
 {
     struct attn_buffer rewritten = {0};
     struct attn_error err = {0};
@@ -56,9 +56,8 @@ static void find_characters(const char *pattern, bool has_numbers, bool *has)
     size_t at = 0;
     pcre2_code *compiled;
 
-    ck_assert_int_eq(
-        attn_regex_rewrite(pattern, strlen(pattern), "a test", has_numbers, &rewritten, &err),
-        ATTN_OK);
+    ck_assert_int_eq(attn_regex_rewrite(pattern, strlen(pattern), "a test", form, &rewritten, &err),
+                     ATTN_OK);
     compiled = pcre2_compile((PCRE2_SPTR)rewritten.data, rewritten.size, PCRE2_UTF | PCRE2_UCP,
                              &code, &at, NULL);
     ck_assert_msg(compiled != NULL, "'%s' is not compiled: %d", pattern, code);
@@ -82,17 +81,13 @@ static void find_characters(const char *pattern, bool has_numbers, bool *has)
 static void assert_characters(const char *pattern, const bool *has, bool is_set)
 {
     static bool found[N_CODE_POINT];
-    char version[32] = "";
-    bool is_ours;
+    const enum attn_property_form forms[] = {ATTN_PROPERTY_CHARACTERS, attn_property_form_find()};
 
-    (void)pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, version);
-    is_ours = strcmp(version, ATTN_UNICODE_VERSION) == 0;
-    for (int has_numbers = is_ours ? 0 : 1; has_numbers < 2; has_numbers++) {
-        find_characters(pattern, has_numbers == 1, found);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        find_characters(pattern, forms[i], found);
         for (uint32_t c = 0; c < N_CODE_POINT; c++)
             if (is_tried[c] && found[c] != (has[c] == is_set))
-                ck_abort_msg("%s%s: U+%04X is wrong", pattern, has_numbers ? " by numbers" : "",
-                             (unsigned)c);
+                ck_abort_msg("%s in form %d: U+%04X is wrong", pattern, (int)forms[i], (unsigned)c);
     }
 }
 
@@ -147,8 +142,13 @@ START_TEST(properties_have_the_characters_of_the_table)
         snprintf(pattern, sizeof pattern, "\\p{%s}+", names[i]);
         assert_characters(pattern, has, true);
         snprintf(pattern, sizeof pattern, "[\\p{^%s}]+", names[i]);
-        if (strcmp(name, "any") != 0)
-            assert_characters(pattern, has, false);
+        if (strcmp(name, "any") == 0)
+            continue;
+        assert_characters(pattern, has, false);
+        snprintf(pattern, sizeof pattern, "\\P{%s}+", names[i]);
+        assert_characters(pattern, has, false);
+        snprintf(pattern, sizeof pattern, "[^\\p{%s}]+", names[i]);
+        assert_characters(pattern, has, false);
     }
 }
 END_TEST
@@ -202,8 +202,9 @@ START_TEST(properties_that_are_not_known_are_refused)
     struct attn_buffer rewritten = {0};
     struct attn_error err = {0};
 
-    ck_assert_int_eq(attn_regex_rewrite("\\p{Klingon}", 11, "a test", false, &rewritten, &err),
-                     ATTN_UNSUPPORTED);
+    ck_assert_int_eq(
+        attn_regex_rewrite("\\p{Klingon}", 11, "a test", ATTN_PROPERTY_NAME, &rewritten, &err),
+        ATTN_UNSUPPORTED);
     ck_assert_str_eq(err.message, "the pattern '\\\\p{Klingon}' in 'a test' has a property that is "
                                   "not known, which is not supported");
     attn_buffer_release(&rewritten);

@@ -31,6 +31,8 @@ struct attn_unicode_property {
     char name[24];       /* as Oniguruma compares it: lower case, without '_', '-' and ' ' */
     uint32_t begin, end; /* of attn_property_ranges */
     uint32_t is_script;
+    uint32_t has_later; /* a category to which versions after Unicode 14 only added characters: */
+    uint32_t later_begin, later_end; /* ... these */
 };
 
 /* Ascending, without surrogates. */
