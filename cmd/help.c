@@ -2,7 +2,6 @@
  * of commands, options, variables and exit codes comes from the tables that parsing and --help use.
  * The macros are those of man(7) that groff and mandoc share. */
 #include "cmd/line/help.h"
-#include "cmd/line/chapters.h"
 #include "cmd/line/command.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
@@ -333,14 +332,14 @@ const struct command command_help = {
 
 static enum attn_status refuse_unknown(const char *name, struct attn_error *err)
 {
-    char hint[CHAPTER_HINT_SIZE] = "'attn-cli --help' lists commands and topics";
+    char hint[TOPIC_HINT_SIZE] = "'attn-cli --help' lists commands and topics";
     struct attn_typo typo = {.typed = name, .size = strlen(name)};
 
     for (size_t i = 0; i < n_command; i++)
         attn_typo_try(&typo, commands[i]->name);
     for (size_t i = 0; i < n_topic; i++)
         attn_typo_try(&typo, topics[i].name);
-    if (!chapter_hint(name, hint) && attn_typo_meant(&typo))
+    if (!topic_hint(name, hint) && attn_typo_meant(&typo))
         snprintf(hint, sizeof hint, "did you mean '%s'?", attn_typo_meant(&typo));
     return refuse(err, hint, "unknown command or topic '%s'", name);
 }

@@ -1,7 +1,6 @@
 /* main.c - dispatches the command, and sets up the process: open standard streams, an environment
  * that libxsmm ignores, signals, the C locale. */
 #include "cmd/args/running.h"
-#include "cmd/line/chapters.h"
 #include "cmd/line/command.h"
 #include "cmd/line/field_names.h"
 #include "cmd/line/help.h"
@@ -10,6 +9,7 @@
 #include "cmd/line/print.h"
 #include "cmd/line/progress.h"
 #include "cmd/line/report.h"
+#include "cmd/line/topics.h"
 
 #include "tool.h"
 
@@ -81,7 +81,7 @@ static enum attn_status perform(struct call *call, struct attn_error *err)
 static enum attn_status dispatch(struct call *call, int argc, char **argv, struct attn_error *err)
 {
     const char *name = argc < 2 ? NULL : argv[1];
-    char hint[CHAPTER_HINT_SIZE];
+    char hint[TOPIC_HINT_SIZE];
 
     if (!name)
         return refuse(err, "'attn-cli --help' lists the commands", "no command given");
@@ -96,7 +96,7 @@ static enum attn_status dispatch(struct call *call, int argc, char **argv, struc
         return ATTN_OK;
     }
     call->command = command_find(name);
-    if (!call->command && chapter_hint(name, hint))
+    if (!call->command && topic_hint(name, hint))
         return refuse(err, hint, "unknown command '%s'", name);
     if (!call->command)
         return command_refuse_unknown(name[0] == '-' ? "option" : "command", name, err);

@@ -43,7 +43,7 @@
 #include "make/model_init.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
-#include "predict/answer_params.h"
+#include "predict/answer_internal.h"
 #include "records/batch_lines.h"
 #include "run/run_internal.h"
 #include "tables/document.h"

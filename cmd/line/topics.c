@@ -303,3 +303,48 @@ void topic_print(struct attn_sink *out, const struct topic *topic)
     print_text(out, "\nExamples:\n");
     print_text(out, topic->examples);
 }
+
+/* --- Chapters --------------------------------------------------------------------------------- */
+
+/* Chapters of the manual without a command or a topic of their name: the file if it has another
+ * name, and the arguments of attn-cli that show more; or NULL. */
+static const struct {
+    const char *name, *file, *see;
+} chapters[] = {
+    {"arrays", NULL, "attend --help"},
+    {"classifiers", NULL, NULL},
+    {"clusters", NULL, "batch --help"},
+    {"encoders", NULL, NULL},
+    {"gallery", NULL, "help figures"},
+    {"gguf", NULL, "inspect --help"},
+    {"glossary", "explanation/glossary", NULL},
+    {"gradients", NULL, "run --grad"},
+    {"images", NULL, "run --image"},
+    {"make-a-model", NULL, "init --help"},
+    {"pages", NULL, "run --html"},
+    {"pictures", NULL, "help figures"},
+    {"predictions", NULL, "score --help"},
+    {"proteins", NULL, NULL},
+    {"study", "tutorial/a-study", "help items"},
+    {"tokens", NULL, "tokenize --help"},
+    {"translation", NULL, "align --help"},
+    {"two-sequences", NULL, "run --source"},
+};
+
+bool topic_hint(const char *name, char hint[TOPIC_HINT_SIZE])
+{
+    if (topic_find(name)) {
+        snprintf(hint, TOPIC_HINT_SIZE, "'attn-cli help %s' explains it", name);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof chapters / sizeof *chapters; i++) {
+        const char *see = chapters[i].see, *file = chapters[i].file ? chapters[i].file : name;
+
+        if (strcmp(chapters[i].name, name) != 0)
+            continue;
+        snprintf(hint, TOPIC_HINT_SIZE, "see %s%s%scmd/manual/%s.md of the manual",
+                 see ? "'attn-cli " : "", see ? see : "", see ? "' and " : "", file);
+        return true;
+    }
+    return false;
+}

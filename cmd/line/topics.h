@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { TOPIC_NAME_SIZE = 64 };
+enum { TOPIC_NAME_SIZE = 64, TOPIC_HINT_SIZE = 160 };
 
 /* A line of a topic's table. */
 struct topic_row {
@@ -50,6 +50,10 @@ bool topic_row(const struct topic *topic, size_t i, struct topic_row *row);
 
 /* The topic NAME, or NULL. */
 const struct topic *topic_find(const char *name);
+
+/* Writes into HINT which topic or chapter of the manual NAME, "gguf", is about, and the command
+ * that shows more. Returns whether there is one. */
+bool topic_hint(const char *name, char hint[TOPIC_HINT_SIZE]);
 
 /* Moves to the first or next option of TOPIC. Returns whether there is one. */
 bool topic_option_next(const struct topic *topic, struct topic_walk *walk);

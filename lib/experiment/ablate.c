@@ -14,7 +14,6 @@
 #include "edits/intervention_internal.h"
 #include "experiment/questions_internal.h"
 #include "model/config_internal.h"
-#include "predict/answer_params.h"
 #include "records/items_internal.h"
 #include "study/frame.h"
 #include "study/significance.h"

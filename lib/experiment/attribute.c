@@ -24,7 +24,6 @@
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
-#include "predict/answer_params.h"
 #include "predict/class_label.h"
 #include "predict/prediction.h"
 #include "study/trial.h"

@@ -12,7 +12,6 @@
 #include "model/config_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
-#include "predict/answer_params.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
 #include "predict/mask_token.h"

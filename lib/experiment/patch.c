@@ -12,7 +12,6 @@
 #include "experiment/questions_internal.h"
 #include "figures/table_view_internal.h"
 #include "input/position.h"
-#include "predict/answer_params.h"
 #include "study/significance.h"
 #include "trace/trace_internal.h"
 

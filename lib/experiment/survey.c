@@ -15,7 +15,6 @@
 #include "experiment/questions_internal.h"
 #include "experiment/word_pairs.h"
 #include "input/encoder.h"
-#include "predict/answer_params.h"
 #include "run/many.h"
 #include "study/frame.h"
 #include "study/reply.h"

@@ -3,6 +3,7 @@
 #ifndef ATTN_PREDICT_ANSWER_INTERNAL_H
 #define ATTN_PREDICT_ANSWER_INTERNAL_H
 
+#include "base/param.h"
 #include "base/status.h"
 #include "gradient/backward.h"
 #include "input/spaces.h"
@@ -88,6 +89,10 @@ bool attn_answer_has_p(const struct attn_answer *answer);
 
 /* Whether labels are ranked: false if they are values of different quantities. */
 bool attn_answer_has_top(const struct attn_answer *answer);
+
+/* The parameters of a struct attn_answer_args (answer_params.c). */
+extern const struct attn_param_list attn_target_params, attn_foil_params, attn_at_params,
+    attn_metric_params;
 
 /* Whether the answer can be right or wrong: it has a target, and a foil or other labels. */
 bool attn_answer_is_judged(const struct attn_answer *answer);

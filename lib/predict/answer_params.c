@@ -1,7 +1,5 @@
-/* answer_params.c - see answer_params.h. */
-#include "predict/answer_params.h"
-
-#include "predict/answer.h"
+/* answer_params.c - the parameters of the answer that a question is about (answer_internal.h). */
+#include "predict/answer_internal.h"
 
 static const struct attn_param targets[] = {
     ATTN_PARAM(TEXT, "target", "TEXT", struct attn_answer_args, target,

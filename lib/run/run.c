@@ -1,7 +1,6 @@
 /* run.c - see run.h. A run is prepared in the order in which its parts depend on each other: input,
  * attention, sizes and selection, edits, labels. */
 #include "run/run_internal.h"
-#include "run/run_time.h"
 
 #include "attention/attention_extra.h"
 #include "base/escape.h"

@@ -64,6 +64,11 @@ enum attn_status attn_choose_queries(struct attn_selection *selection,
 enum attn_status attn_run_check_output(const struct attn_model *model, const char *needs,
                                        struct attn_error *err);
 
+/* Notes the estimated time of N runs like RUN, whose text and attention are known, if it is more
+ * than a minute. Refuses them if the estimate exceeds the limit of the request, or the text or
+ * source has more tokens than the request takes. Errors have the stage ATTN_STAGE_INPUT. */
+enum attn_status attn_run_check_time(const struct attn_run *run, size_t n, struct attn_error *err);
+
 /* ATTN_INVALID if QUESTION needs logits and MODEL has no output layer. */
 enum attn_status attn_run_check_question(const struct attn_model *model,
                                          const struct attn_request_predict *question,

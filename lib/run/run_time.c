@@ -1,7 +1,5 @@
-/* run_time.c - see run_time.h. The estimate counts operations, at the rate of a slow core, so it is
- * rather too long. */
-#include "run/run_time.h"
-
+/* run_time.c - estimates how long a run takes, before it begins (run_internal.h): from the number
+ * of operations, at the rate of a slow core, so the estimate tends to be too long. */
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "inspect/cost.h"
