@@ -7,6 +7,7 @@
 
 #include "tool.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,9 @@ static const char *name_of_param(const struct attn_param *param)
 
     if (param->option || !strchr(param->name, '_'))
         return param->option ? param->option : param->name;
-    while (i < MOST - 1 && known[i].name && strcmp(known[i].name, param->name) != 0)
+    while (i < MOST && known[i].name && strcmp(known[i].name, param->name) != 0)
         i++;
+    assert(i < MOST && strlen(param->name) < SIZE);
     if (!known[i].name) {
         snprintf(known[i].dashed, SIZE, "%s", param->name);
         for (char *at = known[i].dashed; (at = strchr(at, '_'));)
@@ -367,17 +369,7 @@ static enum attn_status store_real(const struct option *option, const char *labe
 
 int word_find(const char *list, const char *word)
 {
-    const size_t size = strlen(word);
-
-    for (int i = 0;; i++) {
-        const size_t n = strcspn(list, "|");
-
-        if (n == size && memcmp(list, word, n) == 0)
-            return i;
-        if (list[n] == '\0')
-            return -1;
-        list += n + 1;
-    }
+    return attn_param_find_word(list, word, strlen(word));
 }
 
 const char *option_find_given(const struct call *call, const char *list)
@@ -411,23 +403,6 @@ bool text_ends_in(const char *text, const char *ending)
     const size_t size = strlen(text), n = strlen(ending);
 
     return size >= n && strcmp(text + size - n, ending) == 0;
-}
-
-const char *value_hint(const char *list, const char *typed, size_t size, char hint[VALUE_HINT_SIZE])
-{
-    struct attn_typo typo = {.typed = typed, .size = size};
-    char names[256], *rest = names;
-    const char *meant;
-
-    if (snprintf(names, sizeof names, "%s", list) >= (int)sizeof names)
-        return NULL;
-    for (const char *name; (name = strsep(&rest, "|"));)
-        attn_typo_try(&typo, name);
-    meant = attn_typo_meant(&typo);
-    if (!meant || (strlen(meant) == size && memcmp(meant, typed, size) == 0))
-        return NULL;
-    snprintf(hint, VALUE_HINT_SIZE, "did you mean '%s'?", meant);
-    return hint;
 }
 
 /* Refuses VALUE for an option that has one, perhaps by another name. */
@@ -482,7 +457,6 @@ static enum attn_status store(struct call *call, const struct option_walk *walk,
 {
     const struct option *option = &walk->option;
     void *place = place_of(call, option);
-    char hint[VALUE_HINT_SIZE];
 
     call->given[walk->n - 1] = takes_value(option) ? value : "true";
     if (option->param)
@@ -508,8 +482,8 @@ static enum attn_status store(struct call *call, const struct option_walk *walk,
         *(int *)place = word_find(option->argument, value);
         if (*(int *)place >= 0)
             return ATTN_OK;
-        return refuse(err, value_hint(option->argument, value, strlen(value), hint),
-                      "'%s' is '%s', expected %s", label, value, option->argument);
+        refuse(err, NULL, "'%s' is '%s', expected %s", label, value, option->argument);
+        return attn_param_hint_word(option->argument, NULL, value, strlen(value), err);
     case OPTION_KIND_NAMED:
         return append_named(place, option->name, value, err);
     case OPTION_KIND_HELP:

@@ -229,11 +229,4 @@ enum attn_status named_values_read(const struct text_list *list, const char *opt
                                    struct attn_error *err);
 void named_values_release(struct named_values *values);
 
-enum { VALUE_HINT_SIZE = 64 };
-
-/* Writes "did you mean 'map'?" into HINT, and returns HINT, if TYPED [size] is near a word of LIST,
- * "map|read". Else returns NULL. */
-const char *value_hint(const char *list, const char *typed, size_t size,
-                       char hint[VALUE_HINT_SIZE]);
-
 #endif

@@ -57,15 +57,13 @@ enum attn_status attn_param_refuse(struct attn_error *err, const char *label, co
                        attn_quote_string(text).text, expected);
 }
 
-/* Hints at the word of PARAM that TEXT [size] probably means. */
-static void hint_word(const struct attn_param *param, const char *text, size_t size,
-                      struct attn_error *err)
+enum attn_status attn_param_hint_word(const char *words, const char *meant, const char *text,
+                                      size_t size, struct attn_error *err)
 {
     struct attn_typo typo = {.typed = text, .size = size};
     char names[768], *rest = names;
-    const char *meant;
 
-    snprintf(names, sizeof names, "%s|%s", param->words, param->meant ? param->meant : "");
+    snprintf(names, sizeof names, "%s|%s", words, meant ? meant : "");
     for (char *name; (name = strsep(&rest, "|"));) {
         char *of = strchr(name, '=');
 
@@ -79,6 +77,7 @@ static void hint_word(const struct attn_param *param, const char *text, size_t s
     meant = attn_typo_meant(&typo);
     if (meant && (strlen(meant) != size || memcmp(meant, text, size) != 0))
         attn_error_hint(err, "did you mean '%s'?", meant);
+    return ATTN_INVALID;
 }
 
 static enum attn_status read_whole(const struct attn_param *param, int64_t *number,
@@ -177,8 +176,7 @@ static enum attn_status read_method(const struct attn_param *param, char *home, 
     list_methods(param->words, list, sizeof list);
     attn_refuse(err, ATTN_STAGE_OPTIONS, "unknown %s '%s', expected %s", label,
                 attn_quote_string(text).text, list);
-    hint_word(param, text, size, err);
-    return ATTN_INVALID;
+    return attn_param_hint_word(param->words, param->meant, text, size, err);
 }
 
 static enum attn_status read_word(const struct attn_param *param, char *home, const char *label,
@@ -188,8 +186,7 @@ static enum attn_status read_word(const struct attn_param *param, char *home, co
 
     if (word < 0) {
         attn_param_refuse(err, label, text, "%s", param->words);
-        hint_word(param, text, strlen(text), err);
-        return ATTN_INVALID;
+        return attn_param_hint_word(param->words, param->meant, text, strlen(text), err);
     }
     if (param->home != ATTN_PARAM_OF_CALLER)
         set_choice(param, home, word);
@@ -399,8 +396,8 @@ static bool find_given(const char *list, attn_param_given_fn is_given, void *use
     return false;
 }
 
-/* Refuses the parameter NAME by RULE, whose own words have @ for it. OTHER is what is needed, or
- * what is given beside it. */
+/* Refuses NAME, a parameter for which RULE is broken. OTHER is the parameter that is missing or
+ * must not be given. In the message of the rule @ stands for NAME. */
 static enum attn_status refuse_by(const struct attn_param_rule *rule, const char *name,
                                   const char *other, struct attn_error *err)
 {

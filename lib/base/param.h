@@ -124,9 +124,9 @@ ATTN_API void attn_param_release(const struct attn_param *param, void *home);
 
 /* --- Rules ------------------------------------------------------------------------------------ */
 
-/* When a rule is checked: by a caller that knows what was given, before a model is opened; for
- * arguments of C and its request, where what is given is what differs from the defaults; or at both
- * times. */
+/* When a rule is checked. GIVEN: before a model is opened, by a caller that knows which parameters
+ * were given. VALUES: for the structs of a C program, in which a parameter counts as given if it
+ * differs from its default. */
 enum attn_param_time { ATTN_PARAM_GIVEN = 0, ATTN_PARAM_VALUES = 1, ATTN_PARAM_BOTH = 2 };
 
 /* What goes with what. The first rule that does not hold is reported. All names are lists,

@@ -21,6 +21,11 @@ bool attn_param_is_set(const struct attn_param *param, const void *home, const v
 /* The place of WORD [size] in LIST, "sum|token", or -1. */
 int attn_param_find_word(const char *list, const char *word, size_t size);
 
+/* Hints at the word of WORDS, "sum|token", that TEXT [size] probably means; MEANT, "nll=ce", are
+ * other names for words, or NULL. Returns ATTN_INVALID. */
+enum attn_status attn_param_hint_word(const char *words, const char *meant, const char *text,
+                                      size_t size, struct attn_error *err);
+
 /* The number of words in LIST. */
 int attn_param_n_word(const char *list);
 
