@@ -33,11 +33,6 @@ static uint64_t cut_number(uint64_t number, unsigned n, bool is_real)
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-static void append(struct attn_buffer *out, const void *bytes, size_t size)
-{
-    attn_buffer_append(out, bytes, size);
-}
-
 /* Appends a cell of TYPE with NUMBER: the bits of a real, an integer, or the size of a text or a
  * list. Of a real the last bytes that are 0 are left out, of others the first that only repeat the
  * sign. */
@@ -51,7 +46,7 @@ static void append_number(struct attn_buffer *out, enum attn_value_type type, ui
     if (is_real && n > 0)
         number >>= 64 - 8 * n;
     attn_buffer_append_char(out, (char)((unsigned)type | n << TYPE_BITS));
-    append(out, &number, n);
+    attn_buffer_append(out, &number, n);
 }
 
 static void append_cell(struct attn_buffer *out, const struct attn_cell *cell)
@@ -64,11 +59,11 @@ static void append_cell(struct attn_buffer *out, const struct attn_cell *cell)
         number = (uint64_t)cell->integer;
     append_number(out, cell->type, number);
     if (cell->type == ATTN_VALUE_TEXT)
-        append(out, cell->text, cell->size);
+        attn_buffer_append(out, cell->text, cell->size);
     else if (cell->type == ATTN_VALUE_LIST)
-        append(out, cell->list, cell->size * sizeof *cell->list);
+        attn_buffer_append(out, cell->list, cell->size * sizeof *cell->list);
     else if (cell->type == ATTN_VALUE_REALS)
-        append(out, cell->reals, cell->size * sizeof *cell->reals);
+        attn_buffer_append(out, cell->reals, cell->size * sizeof *cell->reals);
 }
 
 void attn_kept_rows_append(struct attn_buffer *out, bool is_first, const struct attn_table *table,
@@ -79,9 +74,9 @@ void attn_kept_rows_append(struct attn_buffer *out, bool is_first, const struct 
     size_t begin;
 
     if (is_first)
-        append(out, header, sizeof header);
+        attn_buffer_append(out, header, sizeof header);
     begin = out->size;
-    append(out, facts, sizeof facts);
+    attn_buffer_append(out, facts, sizeof facts);
     for (size_t row = 0; row < n_row; row++)
         for (size_t c = 0; c < attn_table_n_column(table); c++) {
             const struct attn_cell cell = attn_table_cell(table, row, c);
@@ -89,9 +84,10 @@ void attn_kept_rows_append(struct attn_buffer *out, bool is_first, const struct 
             append_cell(out, &cell);
         }
     for (size_t i = 0; i < n; i++) {
-        const struct attn_cell cell = attn_cell_real(beside[i]);
+        uint64_t number;
 
-        append_cell(out, &cell);
+        memcpy(&number, &beside[i], sizeof number);
+        append_number(out, ATTN_VALUE_REAL, number);
     }
     if (out->has_failed)
         return;
