@@ -30,8 +30,7 @@ struct prompt_args {
 
 /* Options that fill a struct prompt_args: a text as an argument or a file, and how to read it. */
 extern const struct option_group prompt_options;
-/* The same: how special tokens are read, what is put in front of texts, and how long
- * they may be. */
+/* Options for every text: special tokens, a prompt in front of it, and its largest length. */
 extern const struct option_group special_options;
 /* The same: a text by name, --prompt or --sentence. */
 extern const struct option_group prompt_text_options;

@@ -54,7 +54,7 @@ static void append_row(struct csv_writer *w, const struct attn_buffer *key, size
     attn_buffer_append_char(&w->base.text, '\n');
 }
 
-/* A float32; a missing cell for what is no number. */
+/* Returns a cell with the float32 VALUE; missing if it is NaN or infinite. */
 static struct attn_cell number_cell(double value)
 {
     return isfinite(value) ? attn_cell_real((double)(float)value) : attn_cell_missing();

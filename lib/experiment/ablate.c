@@ -172,8 +172,8 @@ static const struct attn_param param_rows[] = {
                .option = "set", .second = offsetof(struct attn_ablate_args, n_set),
                .least = sizeof(struct attn_ablate_set)),
     ATTN_PARAM(FLAG, "cumulative", NULL, struct attn_ablate_args, is_cumulative,
-               "switch off one more part in each row, in the order of their own effects, the "
-               "smallest first"),
+               "switch off one more part in each row, beginning with the part whose own effect is "
+               "the smallest"),
     ATTN_PARAM(INPUTS, "references", "FILE", struct attn_ablate_args, references,
                "a file of texts, one per line: `with mean` takes the mean over all of them, "
                "`with resample` the rows of one",
@@ -758,7 +758,7 @@ static const struct attn_table_view views[] = {
     [OF_SETS] = {ATTN_VIEW_OF(SET, SET, CHANGE), .figure = ATTN_FIGURE_BARS},
 };
 
-/* The words for what was done to each part. */
+/* Returns the end of the title: what replaces each part. */
 static const char *find_words(const struct attn_ablate_args *args)
 {
     static const char *const zeros[] = {"without each head", "without the attention of each layer",

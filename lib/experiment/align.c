@@ -191,10 +191,10 @@ const struct attn_question attn_question_align = {
     .name = "align",
     .summary = "which word of a source is which word of a text",
     .description =
-        "Prints a line of links for a source and a text: 0-0 1-2 says that word 0 of the\n"
-        "source is word 0 of the text, and word 1 word 2. With `items` a line for each\n"
-        "item that has source and text; the line of a failed item is empty. `csv` and\n"
-        "`jsonl` have a row for each link, with its words and its weight.\n"
+        "Prints a line of links for a source and a text: 0-0 1-2 links word 0 of the\n"
+        "source to word 0 of the text, and word 1 to word 2. With `items` it prints a\n"
+        "line for each item that has source and text; the line of a failed item is\n"
+        "empty. `csv` and `jsonl` have a row for each link: its words and its weight.\n"
         "\n"
         "Links come from cross-attention (each word of the text, and the word of the\n"
         "source with the largest weight), from hidden states of an encoder that reads\n"

@@ -13,8 +13,9 @@ import textwrap
 import types
 
 sys.path.insert(0, "lib/python")
-sys.modules["attn.questions"] = stub = types.ModuleType("attn.questions")  # what is made, perhaps for the first time
-stub.__getattr__ = lambda name: None  # type: ignore[method-assign]
+# The package imports the methods that this script writes: an empty module stands in for an old or missing file.
+sys.modules["attn.questions"] = empty = types.ModuleType("attn.questions")
+empty.__getattr__ = lambda name: None  # type: ignore[method-assign]
 
 from attn import binding as c  # noqa: E402
 from attn.asking import ROWS, default_of, parameters, words_of  # noqa: E402

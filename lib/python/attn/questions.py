@@ -39,7 +39,7 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
                 that it sees the same weight
     sets        switch off these heads together, instead of each head by itself: 'copying=3.2,3.5'. May be given several
                 times, one row each
-    cumulative  switch off one more part in each row, in the order of their own effects, the smallest first
+    cumulative  switch off one more part in each row, beginning with the part whose own effect is the smallest
     references  a list of texts: `with_ mean` takes the mean over all of them, `with_ resample` the rows of one
     control     add the mean effect of N random choices of as many heads, and its standard deviation
     seed        of the choice of a reference, and of the random choices of `control`
@@ -57,9 +57,9 @@ def align(self: Model, text=None, *, by: str = "auto", layer=None, heads=None, r
           one_based: bool = False, sort: str | None = None, limit: int = 0, **options) -> Table | list[dict]:
     """Which word of a source is which word of a text.
 
-    Prints a line of links for a source and a text: 0-0 1-2 says that word 0 of the source is word 0 of the text, and
-    word 1 word 2. With `items` a line for each item that has source and text; the line of a failed item is empty. `csv`
-    and `jsonl` have a row for each link, with its words and its weight.
+    Prints a line of links for a source and a text: 0-0 1-2 links word 0 of the source to word 0 of the text, and word 1
+    to word 2. With `items` it prints a line for each item that has source and text; the line of a failed item is empty.
+    `csv` and `jsonl` have a row for each link: its words and its weight.
 
     Links come from cross-attention (each word of the text, and the word of the source with the largest weight), from
     hidden states of an encoder that reads both texts (by cosine), or from a decoder that reads a template with both.
