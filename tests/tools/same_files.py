@@ -91,6 +91,9 @@ def generated():
             yield f"{name} batch {form}", f"{items}attn-cli batch -m {model} i.jsonl {form.replace('MODEL', '-m ' + model)}"
 
 
+TIMES = re.compile(rb'"[a-z_]*(seconds|started|manifest_sha256)[a-z_]*": *[^,}\n]*')
+
+
 def digest(folder, out):
     """Returns a dict of what a script left: parts to digests, or short texts."""
     seen = {}
@@ -102,7 +105,8 @@ def digest(folder, out):
             if os.path.islink(full) or not os.path.isfile(full):
                 continue
             with open(full, "rb") as data:
-                seen[os.path.relpath(full, folder)] = hashlib.sha256(data.read()).hexdigest()
+                steady = TIMES.sub(b"", data.read()) if file.endswith(".run.json") else data.read()
+            seen[os.path.relpath(full, folder)] = hashlib.sha256(steady).hexdigest()
     return seen
 
 
