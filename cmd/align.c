@@ -86,9 +86,9 @@ static enum attn_status open_inputs(struct question *question, const struct attn
     question->items.each.form = form;
     if (*study)
         return ATTN_OK;
-    if (!args->question.prompt.source && !args->question.prompt.source_ids)
+    if (!attn_input_is_given(&args->question.prompt.asked.source))
         return refuse(err, EXAMPLE, "expected a --source, --source-ids or --items");
-    ATTN_TRY(prompt_check(&args->question.prompt, EXAMPLE, err));
+    ATTN_TRY(prompt_check(question->call, &args->question.prompt, EXAMPLE, err));
     ATTN_TRY(question_open(question, err));
     return question_read(question, err);
 }

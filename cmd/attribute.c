@@ -20,7 +20,6 @@ struct attribute_args {
 
 /* The memory that the work owns. */
 struct taken {
-    int32_t *baseline_ids;
     struct attn_generation made;
     struct attn_table *lens; /* over a picture of cells */
 };
@@ -59,25 +58,13 @@ static bool is_continued(const struct call *call)
     const struct attn_answer_args *answer = &args->how.answer;
 
     return option_find_given(call, "generated|continuation") ||
-           (args->how.method != ATTN_ATTRIBUTE_DLA && (prompt->source || prompt->source_ids) &&
+           (args->how.method != ATTN_ATTRIBUTE_DLA && attn_input_is_given(&prompt->asked.source) &&
             !answer->target && !answer->target_id && !answer->at && !args->question.items.path);
 }
 
 static bool is_of_cells(enum attn_attribute_method method)
 {
     return method == ATTN_ATTRIBUTE_ATTN_X_GRAD || method == ATTN_ATTRIBUTE_CAUSES;
-}
-
-/* Reads the baseline; the work owns *ids. */
-static enum attn_status read_baseline(const struct call *call, struct attn_attribute_args *how,
-                                      int32_t **ids, struct attn_error *err)
-{
-    how->given.image = option_text(call, "baseline-image");
-    ATTN_TRY(text_or_ids_read(option_text(call, "baseline-text"), option_text(call, "baseline-ids"),
-                              &how->given, ids, err));
-    if (option_find_given(call, "baseline-text|baseline-ids|baseline-image"))
-        how->baseline = ATTN_BASELINE_GIVEN;
-    return ATTN_OK;
 }
 
 /* Lets the request be about the text and what follows it. */
@@ -114,7 +101,6 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     struct attn_input text;
 
     ATTN_TRY(question_check(question, &attn_question_attribute, err));
-    ATTN_TRY(read_baseline(question->call, how, &taken->baseline_ids, err));
     ATTN_TRY(answer_check(&how->answer, err));
     how->n_most = tables_limit(question->call, tables);
     question->how = how;
@@ -149,14 +135,13 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static enum attn_status attribute(struct call *call, struct attn_error *err)
 {
     const struct attribute_args *args = call->args;
-    struct taken taken = {NULL, {0}, NULL};
+    struct taken taken = {.lens = NULL};
     struct question question = {
         .call = call, .example = EXAMPLE, .name = "attribute", .own = &taken};
     enum attn_status status;
 
     question.reuse = is_continued(call) || args->how.method == ATTN_ATTRIBUTE_IG;
     status = question_answer(&question, work, err);
-    free(taken.baseline_ids);
     attn_generation_release(&taken.made);
     attn_table_free(taken.lens);
     return status;

@@ -363,7 +363,7 @@ static enum attn_status fill_request(struct batch *batch, struct attn_error *err
     struct attn_request *request = &batch->request;
 
     *request = ATTN_REQUEST_DEFAULT;
-    prompt_say_special(&args->prompt, request);
+    prompt_fill(&args->prompt, request);
     request->attention.change = &batch->changed;
     request->selection.layers = args->selection.layers;
     request->selection.heads = args->selection.heads;

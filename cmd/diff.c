@@ -58,7 +58,7 @@ struct other {
     struct attn_request request;
     struct attn_attention_change changed;
     struct attn_mask_array mask;
-    int32_t *a_ids, *b_ids;
+    const int32_t *a_ids, *b_ids; /* owns */
 };
 
 static enum attn_status check(const struct question *question, struct attn_error *err)
@@ -83,6 +83,24 @@ static enum attn_status check(const struct question *question, struct attn_error
     return ATTN_OK;
 }
 
+/* Sets INPUT to TEXT, or to the ids LIST, which the caller frees as *ids; both may be NULL. */
+static enum attn_status read_input(const char *text, const char *list, struct attn_input *input,
+                                   const int32_t **ids, struct attn_error *err)
+{
+    static const struct attn_param row =
+        ATTN_PARAM(IDS, "ids", "LIST", struct attn_input, ids, NULL,
+                   .second = offsetof(struct attn_input, n_id));
+    enum attn_status status = ATTN_OK;
+
+    input->text = text;
+    input->n_text = text ? strlen(text) : 0;
+    input->ids = NULL;
+    if (list)
+        status = attn_param_set(&row, input, "--ids", list, err);
+    *ids = input->ids;
+    return status;
+}
+
 /* The texts or ids of both. */
 static enum attn_status read_inputs(const struct question *question, struct attn_input *a,
                                     struct attn_input *b, struct other *other,
@@ -96,8 +114,8 @@ static enum attn_status read_inputs(const struct question *question, struct attn
     const char *text_a = a_ids || texts->n == 0 ? NULL : texts->items[0];
     const char *text_b = b_ids || at >= texts->n ? NULL : texts->items[at];
 
-    ATTN_TRY(text_or_ids_read(text_a, a_ids, a, &other->a_ids, err));
-    ATTN_TRY(text_or_ids_read(text_b, b_ids, b, &other->b_ids, err));
+    ATTN_TRY(read_input(text_a, a_ids, a, &other->a_ids, err));
+    ATTN_TRY(read_input(text_b, b_ids, b, &other->b_ids, err));
     if (!a->text && !a->ids)
         *a = *b;
     if (!b->text && !b->ids)
@@ -124,19 +142,10 @@ static enum attn_status open_other(const struct question *question, struct other
 }
 
 /* Gives both runs --pair and --key-mask. */
-static enum attn_status read_pairs(struct question *question, struct other *other,
-                                   struct attn_error *err)
+static void share_pairs(struct question *question, struct other *other)
 {
-    struct attn_input *b = &other->request.input;
-
-    ATTN_TRY(
-        pair_read(&question->args->prompt, &question->input.key_mask, &question->request, err));
-    b->pair = question->request.input.pair;
-    b->n_pair = question->request.input.n_pair;
-    b->key_mask = question->request.input.key_mask;
-    b->n_key_mask = question->request.input.n_key_mask;
+    attn_input_share(&question->request.input, &other->request.input);
     other->request.source = question->request.source;
-    return ATTN_OK;
 }
 
 static void note_sum(const struct attn_diff_sum *sum)
@@ -159,7 +168,7 @@ static enum attn_status compare(struct question *question, const struct attn_stu
     other->request = question->request;
     ATTN_TRY(open_other(question, other, err));
     ATTN_TRY(read_inputs(question, &question->request.input, &other->request.input, other, err));
-    ATTN_TRY(read_pairs(question, other, err));
+    share_pairs(question, other);
     how.host = other->host;
     if (!study || option_find_given(question->call, "with|with-attention"))
         how.request = &other->request;
@@ -259,7 +268,7 @@ static enum attn_status diff(struct call *call, struct attn_error *err)
 
     model_host_close(other.host);
     attn_mask_array_release(&other.mask);
-    free(other.a_ids);
-    free(other.b_ids);
+    attn_free((void *)(uintptr_t)other.a_ids);
+    attn_free((void *)(uintptr_t)other.b_ids);
     return status;
 }

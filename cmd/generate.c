@@ -253,17 +253,16 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(outputs_check_tables(&args->request.output,
                                   "--json FILE holds ids, tokens and log-probabilities", err));
     ATTN_TRY(outputs_check_text(&args->request.output, &args->prompt, err));
-    if (!prompt_is_given(&args->prompt) && (args->prompt.source || args->prompt.source_ids))
+    if (!prompt_is_given(&args->prompt) && attn_input_is_given(&args->prompt.asked.source))
         args->prompt.text = "";
-    ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
+    ATTN_TRY(prompt_check(served->call, &args->prompt, EXAMPLE, err));
     ATTN_TRY(
         attn_question_check(&attn_question_generate, option_is_param_given, served->call, err));
     ATTN_TRY(places_check(served->call, &args->ablation, false, err));
     ATTN_TRY(request_check(served, err));
     ATTN_TRY(request_open_model(served, &args->model, true, err));
-    ATTN_TRY(input_read(&args->prompt, &served->input, &served->request, err));
-    ATTN_TRY(prompt_source_read(&args->prompt, &served->input, &served->request, err));
-    ATTN_TRY(pair_read(&args->prompt, &served->input.key_mask, &served->request, err));
+    prompt_fill(&args->prompt, &served->request);
+    ATTN_TRY(prompt_read_into(&args->prompt, &served->text, &served->request, err));
     json = take_json(&args->request.output);
     served->request.reading.example = EXAMPLE;
     ATTN_TRY(ablation_fill(&args->ablation, served->host, &served->request, err));

@@ -64,7 +64,8 @@ static enum attn_status check(const struct question *question, struct attn_error
         return refuse(err, NULL, "--%s goes with a text, not with --probe",
                       pair_find_given(&args->question.prompt));
     if ((!how->has_probe && !args->question.items.path) || args->question.texts.is_lines)
-        ATTN_TRY(texts_check(&args->question.texts, &args->question.prompt, EXAMPLE, err));
+        ATTN_TRY(texts_check(question->call, &args->question.texts, &args->question.prompt, EXAMPLE,
+                             err));
     ATTN_TRY(question_check(question, &attn_question_heads, err));
     if (is_clustered(question->call) &&
         !(is_of_pairs && tables_have_pictures(&args->question.tables)))

@@ -18,43 +18,23 @@ enum { DEFAULT_NEURONS = 20 };
 
 struct patch_args {
     struct question_args question;
-    const char *clean, *corrupted, *clean_ids, *corrupted_ids; /* NULL: not given */
-    const char *corrupted_source, *corrupted_source_ids;       /* NULL: not given */
-    const char *corrupted_image;                               /* NULL: not given */
     struct attn_patch_args how;
-    struct attn_request asked; /* its queries */
+    struct attn_request asked; /* its queries, and the clean text */
 };
 
-static const struct option patch_rows[] = {
-    OPTION_TEXT("clean", "TEXT", struct patch_args, clean, "the text whose answer is restored"),
-    OPTION_TEXT("corrupted", "TEXT", struct patch_args, corrupted,
-                "the same text with a difference; it must have as many tokens"),
-    OPTION_TEXT("clean-ids", "LIST", struct patch_args, clean_ids,
-                "token ids instead of --clean: 5,17,3"),
-    OPTION_TEXT("corrupted-ids", "LIST", struct patch_args, corrupted_ids,
-                "token ids instead of --corrupted"),
-    OPTION_TEXT("types", "LIST", struct patch_args, question.prompt.types,
-                "the token types of --clean-ids and --corrupted-ids, 0,0,1,1; by default 0"),
-    OPTION_TEXT("corrupted-source", "TEXT|FILE.npy", struct patch_args, corrupted_source,
-                "the source of the corrupted text; default: --source. Both have equally many "
-                "tokens"),
-    OPTION_TEXT("corrupted-source-ids", "LIST", struct patch_args, corrupted_source_ids,
-                "token ids instead of the text of --corrupted-source"),
-    OPTION_TEXT("corrupted-image", "FILE", struct patch_args, corrupted_image,
-                "a picture instead of --corrupted, where --image gives the clean one; it must have "
-                "as many rows and columns of patches"),
-};
-
-static const struct option_group patch_options = OPTION_GROUP("Input", patch_rows);
+static const struct option_group patch_options = {.question = &attn_question_patch,
+                                                  .is_input = true,
+                                                  .request = offsetof(struct patch_args, asked)};
 
 static const struct option_group piece_options = {.question = &attn_question_patch,
                                                   .request = offsetof(struct patch_args, asked)};
 
 static const struct option_part parts[] = {
-    {&patch_options, 0},
+    {&patch_options, offsetof(struct patch_args, how)},
     {&special_options, offsetof(struct patch_args, question.prompt)},
     {&pair_options, offsetof(struct patch_args, question.prompt)},
     {&prompt_image_options, offsetof(struct patch_args, question.prompt)},
+    {&prompt_label_options, offsetof(struct patch_args, question.prompt)},
     {&source_options, offsetof(struct patch_args, question.prompt)},
     {&items_options, offsetof(struct patch_args, question.items)},
     {&restart_options, offsetof(struct patch_args, question.items.restart)},
@@ -77,15 +57,6 @@ const struct command command_patch = {
     .defaults = &(const struct patch_args){.question = QUESTION_ARGS_DEFAULT},
     .work = patch,
 };
-
-static enum attn_status check_one(const char *name, const char *text, const char *ids,
-                                  struct attn_error *err)
-{
-    if (!text == !ids)
-        return refuse(err, EXAMPLE, "--%s%s", name,
-                      text ? " is given as a text and as ids" : " is not given");
-    return ATTN_OK;
-}
 
 /* Writes the table. Its pictures show both tokens at positions where the texts differ. */
 static enum attn_status write_drawn(struct question *question, const struct attn_input *other,
@@ -115,75 +86,35 @@ static enum attn_status write_drawn(struct question *question, const struct attn
     return status;
 }
 
-/* The memory that the work owns. */
-struct taken {
-    int32_t *ids[2], *types, *source_ids;
-    struct attn_ndarray source; /* of the corrupted text */
-};
-
-/* Checks that there is one pair, of texts or of pictures. GIVEN is the name of an option for a
- * text, or NULL. */
-static enum attn_status check_pair(const struct patch_args *args, const char *given,
-                                   struct attn_error *err)
-{
-    static const char example[] = "--image clean.png --corrupted-image other.png";
-    const char *clean = args->question.prompt.image, *corrupted = args->corrupted_image;
-
-    if ((clean || corrupted) && given)
-        return refuse(err, NULL, "--%s and --%s are given, expected one of them", given,
-                      clean ? "image" : "corrupted-image");
-    if (!clean != !corrupted)
-        return refuse(err, example, "--%s is not given", clean ? "corrupted-image" : "image");
-    if (clean)
-        return ATTN_OK;
-    ATTN_TRY(check_one("clean", args->clean, args->clean_ids, err));
-    return check_one("corrupted", args->corrupted, args->corrupted_ids, err);
-}
-
 /* Reads both texts or pictures, or opens the items. */
 static enum attn_status read_pair(struct question *question, struct attn_patch_args *how,
                                   struct attn_error *err)
 {
     const struct patch_args *args = question->call->args;
-    struct taken *taken = question->own;
-    const char *given =
-        option_find_given(question->call, "clean|corrupted|clean-ids|corrupted-ids");
+    const struct attn_input *clean = &args->asked.input;
+    const char *text_or_ids = "corrupted|corrupted-ids";
+    const bool are_pictures = args->question.prompt.asked.input.image;
+    struct attn_input *input = &question->request.input;
 
-    if (args->question.items.path && (given || args->corrupted_image))
-        return refuse(err, NULL, "--%s and --items are given, expected one of them",
-                      given ? given : "corrupted-image");
-    if (args->question.prompt.types && (!args->clean_ids || !args->corrupted_ids))
-        return refuse(err, NULL, "--types is for --clean-ids and --corrupted-ids");
-    if (!args->question.items.path)
-        ATTN_TRY(check_pair(args, given, err));
+    if (!args->question.items.path && !are_pictures && (!clean->text && !clean->ids))
+        return refuse(err, EXAMPLE, "--clean is not given");
+    if (!args->question.items.path && !are_pictures &&
+        !option_find_given(question->call, text_or_ids))
+        return refuse(err, EXAMPLE, "--corrupted is not given");
     ATTN_TRY(question_begin_items(question, &how->study, err));
-    if (!how->study)
-        ATTN_TRY(question_open(question, err));
-    if (args->corrupted_source && args->corrupted_source_ids)
-        return refuse(err, NULL,
-                      "--corrupted-source and --corrupted-source-ids are given, expected one of "
-                      "them");
-    if (args->corrupted_source_ids)
-        ATTN_TRY(ids_parse(args->corrupted_source_ids, &taken->source_ids,
-                           &how->corrupted_source.n_id, err));
-    how->corrupted_source.ids = taken->source_ids;
-    ATTN_TRY(source_read(args->corrupted_source, &taken->source, &how->corrupted_source, err));
     if (how->study)
         return ATTN_OK;
-    ATTN_TRY(pair_read(&args->question.prompt, &question->input.key_mask, &question->request, err));
-    if (args->question.prompt.types)
-        ATTN_TRY(ids_parse(args->question.prompt.types, &taken->types,
-                           &question->request.input.n_type, err));
-    question->request.input.types = taken->types;
-    how->corrupted = question->request.input; /* both have the same token types and mask */
-    how->corrupted.image = args->corrupted_image;
-    question->request.input.image = args->question.prompt.image;
+    ATTN_TRY(question_open(question, err));
+    input->text = clean->text;
+    input->n_text = clean->n_text;
+    input->ids = clean->ids;
+    input->n_id = clean->n_id;
+    input->types = clean->types;
+    input->n_type = clean->n_type;
+    attn_input_share(input, &how->corrupted);
     how->corrupted_source.key_mask = question->request.source.key_mask;
     how->corrupted_source.n_key_mask = question->request.source.n_key_mask;
-    ATTN_TRY(text_or_ids_read(args->clean, args->clean_ids, &question->request.input,
-                              &taken->ids[0], err));
-    return text_or_ids_read(args->corrupted, args->corrupted_ids, &how->corrupted, &taken->ids[1],
-                            err);
+    return ATTN_OK;
 }
 
 /* Notes the sum of one pair. The library notes the values of an estimate. */
@@ -195,7 +126,7 @@ static void note_sum(const struct question *question, const struct attn_patch_su
 
     if (question_is_noted(question) && !is_estimated)
         note("the answer is %.6g for the clean %s, %.6g for the corrupted one", sum->clean,
-             args->corrupted_image ? "picture" : "text", sum->corrupted);
+             args->how.corrupted.image ? "picture" : "text", sum->corrupted);
     if (is_verbose && is_estimated)
         note("%zu runs for %zu parts", sum->n_feed, sum->n_part);
     else if (is_verbose)
@@ -257,26 +188,17 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
 {
     const struct patch_args *args = call->args;
     struct question_args asked = args->question;
-    struct taken taken = {.ids = {NULL, NULL}};
     struct question question = {.call = call,
                                 .args = &asked,
                                 .reuse = true,
                                 .has_place_rows = true,
                                 .example = EXAMPLE,
-                                .name = "patch",
-                                .own = &taken};
-    enum attn_status status;
+                                .name = "patch"};
 
     if (args->how.method != ATTN_PATCH_EXACT && args->how.n_verified == 0)
         question.reuse = args->how.method == ATTN_PATCH_IG; /* three runs are few */
     if (args->how.method != ATTN_PATCH_EXACT && args->how.site &&
         strcmp(args->how.site, "mlp_post") == 0)
         choose_neurons(call, args, &asked.tables);
-    status = question_answer(&question, work, err);
-    attn_ndarray_release(&taken.source);
-    free(taken.ids[0]);
-    free(taken.ids[1]);
-    free(taken.types);
-    free(taken.source_ids);
-    return status;
+    return question_answer(&question, work, err);
 }

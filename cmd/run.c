@@ -47,6 +47,7 @@ static const struct option_group mean_options = OPTION_GROUP("Items", mean_rows)
 static const struct option_part parts[] = {
     {&prompt_all_options, offsetof(struct run_args, prompt)},
     {&prompt_image_options, offsetof(struct run_args, prompt)},
+    {&prompt_label_options, offsetof(struct run_args, prompt)},
     {&source_options, offsetof(struct run_args, prompt)},
     {&listing_options, offsetof(struct run_args, items)},
     {&restart_options, offsetof(struct run_args, items.restart)},
@@ -263,7 +264,7 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     question->request.predict.top = (size_t)args->prediction.top;
     question->request.predict.next = args->prediction.next.items;
     question->request.predict.n_next = args->prediction.next.n;
-    question->input.labels.max_span = (size_t)args->prediction.max_span;
+    listing->args->prompt.labels.max_span = (size_t)args->prediction.max_span;
     ATTN_TRY(ablation_fill(&args->ablation, question->host, &question->request, err));
     how.study = &question->items.args;
     how.at = args->answer.at ? args->answer.at : args->request.selection.queries;
@@ -304,7 +305,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     if (args->mean_by || args->minus)
         return refuse(err, NULL, "--%s needs --items", args->mean_by ? "mean-by" : "minus");
     ATTN_TRY(outputs_check_text(output, &args->prompt, err));
-    ATTN_TRY(prompt_check(&args->prompt, EXAMPLE, err));
+    ATTN_TRY(prompt_check(served->call, &args->prompt, EXAMPLE, err));
     if (!args->request.is_compared &&
         (args->request.tables.sort || args->request.tables.n_most > 0))
         return refuse(err, NULL, "--sort and --limit need --compare");
@@ -322,17 +323,15 @@ static enum attn_status work(struct served *served, struct attn_error *err)
         ATTN_TRY(outputs_check_tables(
             output, "--top, --next, --target, --label and --compare make tables", err));
     ATTN_TRY(live_check(&args->live, served, err));
-    args->model.tower = args->prompt.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
+    args->model.tower = args->prompt.asked.input.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
     ATTN_TRY(request_open_model(served, &args->model, false, err));
-    ATTN_TRY(input_read(&args->prompt, &served->input, request, err));
-    ATTN_TRY(prompt_source_read(&args->prompt, &served->input, request, err));
-    ATTN_TRY(pair_read(&args->prompt, &served->input.key_mask, request, err));
+    prompt_fill(&args->prompt, request);
+    ATTN_TRY(prompt_read_into(&args->prompt, &served->text, request, err));
     request->reading.example = EXAMPLE;
-    request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
-                                                     .next = args->prediction.next.items,
-                                                     .n_next = args->prediction.next.n};
-    served->input.labels.max_span = (size_t)args->prediction.max_span;
-    ATTN_TRY(labels_read(&args->prompt, &served->input, &request->predict, err));
+    request->predict.top = (size_t)args->prediction.top;
+    request->predict.next = args->prediction.next.items;
+    request->predict.n_next = args->prediction.next.n;
+    args->prompt.labels.max_span = (size_t)args->prediction.max_span;
     answer = args->answer;
     if (answer_is_given(&args->answer) && !is_differentiating(args))
         request->predict.answer = &answer;

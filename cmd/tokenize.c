@@ -47,12 +47,19 @@ static const struct option input_rows[] = {
     OPTION_CHOICE("invalid", "refuse|replace|bytes", struct tokenize_args, invalid,
                   "what to do with bytes that are not UTF-8: report an error (default), replace "
                   "them by U+FFFD, or take them as they are (byte-level BPE only)"),
-    OPTION_TEXT("decode", "IDS", struct tokenize_args, prompt.ids,
-                "print the text of these ids, separated by spaces or commas; a terminal gets "
-                "control characters as \\xNN, unless --raw is given"),
 };
 
 static const struct option_group input_options = OPTION_GROUP("Input", input_rows);
+
+static const struct attn_param decode_rows[] = {
+    ATTN_PARAM(IDS, "decode", "IDS", struct tokenize_args, prompt.asked.input.ids,
+               "print the text of these ids, separated by spaces or commas; a terminal gets "
+               "control characters as \\xNN, unless `raw` is given",
+               .second = offsetof(struct tokenize_args, prompt.asked.input.n_id)),
+};
+
+static const struct attn_param_list decode_params = ATTN_PARAM_LIST("Input", decode_rows);
+static const struct option_group decode_options = {.params = &decode_params};
 
 static const struct option format_rows[] = {
     OPTION_CHOICE("format", "table|ids|json", struct tokenize_args, format,
@@ -78,7 +85,8 @@ static const struct option_part parts[] = {
     {&prompt_text_options, offsetof(struct tokenize_args, prompt)},
     {&prompt_options, offsetof(struct tokenize_args, prompt)},
     {&special_options, offsetof(struct tokenize_args, prompt)},
-    {&input_options, 0}, /* --pair, --target, --invalid and --decode */
+    {&input_options, 0}, /* --pair, --target and --invalid */
+    {&decode_options, 0},
     {&model_options, offsetof(struct tokenize_args, model)},
     {&format_options, 0}, /* --format */
     {&pairs_options, offsetof(struct tokenize_args, pairs)},
@@ -353,8 +361,8 @@ static enum attn_status encode(const struct tokenize_args *args,
     struct text text;
 
     ATTN_TRY(prompt_read(&args->prompt, &text, err));
-    options.special = (enum attn_special)args->prompt.special;
-    options.special_tokens = (enum attn_special_tokens)args->prompt.special_tokens;
+    options.special = args->prompt.asked.reading.special;
+    options.special_tokens = args->prompt.asked.reading.special_tokens;
     options.invalid = (enum attn_invalid_text)args->invalid;
     options.cancel = interrupt_flag();
     options.pair = args->pair;
@@ -374,16 +382,14 @@ static enum attn_status decode(const struct tokenize_args *args,
                                const struct attn_tokenizer *tokenizer, struct attn_sink *out,
                                struct attn_error *err)
 {
-    enum attn_status status;
-    size_t n, size;
-    int32_t *ids;
+    const struct attn_input *asked = &args->prompt.asked.input;
+    enum attn_status status = ATTN_OK;
+    size_t size;
     char *text;
 
-    ATTN_TRY(ids_parse(args->prompt.ids, &ids, &n, err));
-    status = at_stage(ATTN_STAGE_INPUT, attn_tokenizer_decode(tokenizer, ids, n, &text, &size, err),
-                      err);
-    free(ids);
-    ATTN_TRY(status);
+    ATTN_TRY(at_stage(ATTN_STAGE_INPUT,
+                      attn_tokenizer_decode(tokenizer, asked->ids, asked->n_id, &text, &size, err),
+                      err));
     /* A text may contain escape sequences. */
     if (!args->prompt.is_raw && isatty(STDOUT_FILENO))
         status = print_lines(out, text, size, err);
@@ -399,21 +405,22 @@ static enum attn_status check(const struct call *call, struct attn_error *err)
     const struct tokenize_args *args = call->args;
     const struct pairs_args *pairs = &args->pairs;
 
-    if (args->prompt.ids && option_find_given(call, "format|special|special-tokens|invalid"))
+    if (args->prompt.asked.input.ids &&
+        option_find_given(call, "format|special|special-tokens|invalid"))
         return refuse(err, NULL, "--%s is for a text, and --decode has ids",
                       option_find_given(call, "format|special|special-tokens|invalid"));
-    ATTN_TRY(prompt_check(&args->prompt, "attn-cli tokenize \"Life is short\"", err));
-    if (args->pair && (args->prompt.ids || pairs_are_wanted(pairs)))
+    ATTN_TRY(prompt_check(call, &args->prompt, "attn-cli tokenize \"Life is short\"", err));
+    if (args->pair && (args->prompt.asked.input.ids || pairs_are_wanted(pairs)))
         return refuse(err, NULL, "'--pair' is a second text, which '%s' does not take",
-                      args->prompt.ids   ? "--decode"
-                      : pairs->is_wanted ? "--pairs"
-                                         : "--window");
+                      args->prompt.asked.input.ids ? "--decode"
+                      : pairs->is_wanted           ? "--pairs"
+                                                   : "--window");
     if (pairs->is_wanted && pairs->window > 0)
         return refuse(err, NULL, "'--pairs' and '--window' are two forms of output");
     if (pairs->stride > 0 && pairs->window == 0)
         return refuse(err, "--window W says how long a window is",
                       "'--stride' is given without '--window'");
-    if (pairs_are_wanted(pairs) && args->prompt.ids)
+    if (pairs_are_wanted(pairs) && args->prompt.asked.input.ids)
         return refuse(err, NULL, "pairs are made of a text, not of '--decode'");
     if (pairs_are_wanted(pairs) && args->format == FORMAT_IDS)
         return refuse(err, NULL, "pairs have no '--format ids', expected table or json");
@@ -430,7 +437,7 @@ static enum attn_status tokenize(struct call *call, struct attn_error *err)
 
     ATTN_TRY(check(call, err));
     ATTN_TRY(model_source_find(&args->model, NULL, &source, err));
-    status = args->prompt.ids
+    status = args->prompt.asked.input.ids
                  ? attn_tokenizer_open_lazily(&source.source, NULL, NULL, &tokenizer, err)
                  : attn_tokenizer_open(&source.source, &tokenizer, err);
     ATTN_TRY(at_stage(ATTN_STAGE_MODEL, status, err));
@@ -442,7 +449,7 @@ static enum attn_status tokenize(struct call *call, struct attn_error *err)
                         "'--target' is for a translator with two tokenizers, source.spm and "
                         "target.spm; this model has one");
     else
-        status = (args->prompt.ids ? decode : encode)(args, side, call->out, err);
+        status = (args->prompt.asked.input.ids ? decode : encode)(args, side, call->out, err);
     attn_tokenizer_free(tokenizer);
     return status;
 }

@@ -69,6 +69,7 @@
 #include "experiment/survey.h"
 #include "experiment/token_times.h"
 #include "base/param.h"
+#include "base/param_rules.h"
 #include "study/question.h"
 #include "experiment/questions.h"
 

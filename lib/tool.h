@@ -45,6 +45,7 @@
 #include "model/model_internal.h"
 #include "predict/answer_internal.h"
 #include "records/batch_lines.h"
+#include "run/input_params.h"
 #include "run/run_internal.h"
 #include "tables/document.h"
 #include "tables/table_writer_internal.h"

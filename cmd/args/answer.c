@@ -6,11 +6,10 @@
 
 #include <string.h>
 
-const struct option_group target_options = {.heading = "Answer", .params = &attn_target_params};
-const struct option_group foil_options = {.heading = "Answer", .params = &attn_foil_params};
-const struct option_group at_options = {.heading = "Answer", .params = &attn_at_params};
-static const struct option_group metric_options = {.heading = "Answer",
-                                                   .params = &attn_metric_params};
+const struct option_group target_options = {.params = &attn_target_params};
+const struct option_group foil_options = {.params = &attn_foil_params};
+const struct option_group at_options = {.params = &attn_at_params};
+static const struct option_group metric_options = {.params = &attn_metric_params};
 
 static const struct option_part parts[] = {
     {&target_options, 0},

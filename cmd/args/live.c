@@ -65,15 +65,16 @@ static enum attn_status list_reading(const struct prompt_args *prompt, const str
 {
     struct option_walk walk = {.command = call->command};
 
-    ATTN_TRY(ALLOCATE(live->reading, options_count(call->command) + prompt->label.n, err));
+    ATTN_TRY(
+        ALLOCATE(live->reading, options_count(call->command) + prompt->asked.predict.n_label, err));
     while (option_next(&walk)) {
         const char *value = call->given[walk.n - 1];
 
         if (value && word_find("special|special-tokens|image", walk.option.name) >= 0)
             live->reading[(*n)++] = (struct attn_option){walk.option.name, value};
     }
-    for (size_t i = 0; i < prompt->label.n; i++)
-        live->reading[(*n)++] = (struct attn_option){"label", prompt->label.items[i]};
+    for (size_t i = 0; i < prompt->asked.predict.n_label; i++)
+        live->reading[(*n)++] = (struct attn_option){"label", prompt->asked.predict.labels[i]};
     return ATTN_OK;
 }
 
@@ -90,7 +91,7 @@ enum attn_status live_open(const struct live_args *args, const struct model_args
                                   .story = args->story,
                                   .words = args->words,
                                   .request = &served->request,
-                                  .image = prompt->image};
+                                  .image = prompt->asked.input.image};
     struct model_source source;
 
     if (!args->is_live)

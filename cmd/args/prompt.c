@@ -33,64 +33,20 @@ static const struct option prompt_rows[] = {
 
 const struct option_group prompt_options = OPTION_GROUP("Input", prompt_rows);
 
-static const struct option special_rows[] = {
-    OPTION_CHOICE("special", "parse|text", struct prompt_args, special,
-                  "read special tokens that are written in the text as such (parse, default) or "
-                  "as plain text (text)"),
-    OPTION_CHOICE("special-tokens", "on|off", struct prompt_args, special_tokens,
-                  "add (on, default) or leave out the tokens that the tokenizer adds to each text, "
-                  "such as Llama's <s>"),
-    OPTION_TEXT("with-prompt", "NAME", struct prompt_args, with_prompt,
-                "put prompt NAME of the model in front of each text"),
-    OPTION_NUMBER("max-tokens", "N", struct prompt_args, max_tokens, 1, INT32_MAX,
-                  "the longest text in tokens; default: what the model takes within an hour"),
-};
+/* The group of a list of run/input_params.h about the request. */
+#define GROUP_OF(set, list)                                                                        \
+    {                                                                                              \
+        .params = &(list), .offset = offsetof(struct prompt_args, asked), .traits = (set)          \
+    }
 
-const struct option_group special_options = OPTION_GROUP("Input", special_rows);
-
-static const struct option numbers_rows[] = {
-    OPTION_TEXT("ids", "LIST", struct prompt_args, ids, "token ids instead of a text: 5,17,3"),
-    OPTION_TEXT("types", "LIST", struct prompt_args, types,
-                "the token types of these ids, 0,0,1,1, of an encoder of two texts; by default 0"),
-    OPTION_TEXT("embeds", "FILE.npy", struct prompt_args, embeds,
-                "an array [T, d_model] instead of the embeddings of a text; embeddings of "
-                "positions are still added"),
-};
-
-const struct option_group prompt_numbers_options = OPTION_GROUP("Input", numbers_rows);
-
-static const struct option pair_rows[] = {
-    OPTION_TEXT("pair", "TEXT", struct prompt_args, pair,
-                "a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair "
-                "[SEP]"),
-};
-
-const struct option_group pair_options = OPTION_GROUP("Input", pair_rows);
-
-static const struct option key_mask_rows[] = {
-    OPTION_TEXT("key-mask", "LIST", struct prompt_args, key_mask,
-                "1,1,0: a number for each token of an encoder's text, or for each row of the "
-                "source where there is one; no query attends to keys with 0"),
-};
-
-const struct option_group key_mask_options =
-    OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS, "Attention", key_mask_rows);
-
-static const struct option image_rows[] = {
-    OPTION_TEXT(
-        "image", "FILE", struct prompt_args, image,
-        "a picture instead of a text, for models that read pictures: PNG, JPEG, WebP or .npy, "
-        "uint8 [H, W, 3]; float32 [C, H, W] holds the values that the model gets"),
-    OPTION_LIST(
-        "label", "TEXT", struct prompt_args, label,
-        "a text that the picture is compared with (CLIP), or the text (models of sentences): the "
-        "model becomes a classifier with these labels. May be repeated"),
-    OPTION_LIST("label-ids", "LIST", struct prompt_args, label_ids, "the same label as token ids"),
-    OPTION_LIST("label-image", "FILE", struct prompt_args, label_image,
-                "a picture that the text is compared with (CLIP)"),
-};
-
-const struct option_group prompt_image_options = OPTION_GROUP("Input", image_rows);
+const struct option_group special_options = GROUP_OF(0, attn_reading_params);
+const struct option_group prompt_numbers_options = GROUP_OF(0, attn_numbers_params);
+const struct option_group pair_options = GROUP_OF(0, attn_pair_params);
+const struct option_group key_mask_options = GROUP_OF(OPTION_SHAPES_TENSORS, attn_key_mask_params);
+const struct option_group prompt_image_options = GROUP_OF(0, attn_image_params);
+const struct option_group prompt_label_options = {.params = &attn_label_params,
+                                                  .offset = offsetof(struct prompt_args, labels)};
+const struct option_group source_options = GROUP_OF(0, attn_source_params);
 
 static const struct option_part parts[] = {
     {&prompt_text_options, 0}, {&prompt_options, 0},         {&special_options, 0},
@@ -99,25 +55,17 @@ static const struct option_part parts[] = {
 
 const struct option_group prompt_all_options = {OPTION_PARTS(parts)};
 
-static const struct option source_rows[] = {
-    OPTION_TEXT(
-        "source", "TEXT|FILE.npy", struct prompt_args, source,
-        "second sequence for cross-attention: a text, or an array [S, d_source] in a .npy file"),
-    OPTION_TEXT("source-ids", "LIST", struct prompt_args, source_ids,
-                "token ids instead of the text of --source"),
-};
-
-const struct option_group source_options = OPTION_GROUP("Input", source_rows);
-
 bool prompt_has_labels(const struct prompt_args *args)
 {
-    return args->label.n + args->label_ids.n + args->label_image.n > 0;
+    return args->asked.predict.n_label + args->labels.n_ids + args->labels.n_image > 0;
 }
 
 bool prompt_is_given(const struct prompt_args *args)
 {
-    return args->plain.n > 0 || args->text || args->file || args->ids || args->embeds ||
-           args->image;
+    const struct attn_input *asked = &args->asked.input;
+
+    return args->plain.n > 0 || args->text || args->file || asked->ids || asked->embeddings ||
+           asked->image;
 }
 
 /* Refuses the second of TEXTS. One word before a text of several may be a model. */
@@ -136,43 +84,38 @@ static enum attn_status refuse_second(const struct text_list *texts, struct attn
     return refuse(err, hint, "more than one text given: '%s' and '%s'", first, second);
 }
 
-enum attn_status prompt_check(const struct prompt_args *args, const char *hint,
-                              struct attn_error *err)
+enum attn_status prompt_check(const struct call *call, const struct prompt_args *args,
+                              const char *hint, struct attn_error *err)
 {
-    size_t n =
-        args->plain.n + !!args->text + !!args->file + !!args->ids + !!args->embeds + !!args->image;
+    const struct attn_input *asked = &args->asked.input;
+    const size_t n = args->plain.n + !!args->text + !!args->file + !!asked->ids +
+                     !!asked->embeddings + !!asked->image;
 
     if (n == 0)
         return refuse(err, hint, "no text given");
     if (args->plain.n > 1)
         return refuse_second(&args->plain, err);
-    if (n > 1 && args->image)
+    if (n > 1 && asked->image)
         return refuse(err, NULL, "--image is given beside a text, expected one of them");
     if (n > 1)
         return refuse(err, NULL, "the text is given in more than one way");
-    if (args->types && !args->ids)
-        return refuse(err, "--ids 5,17,3 --types 0,0,1",
-                      "--types is given without --ids, whose tokens it is about");
-    if ((args->special || args->special_tokens) && !args->source && args->label.n == 0 &&
-        (args->ids || args->embeds || args->image))
-        return refuse(err, NULL, "--%s is about a text, and --%s is given instead of one",
-                      args->special ? "special" : "special-tokens",
-                      args->ids      ? "ids"
-                      : args->embeds ? "embeds"
-                                     : "image");
-    if (args->pair && (args->ids || args->embeds))
-        return refuse(err, NULL, "--pair is a second text, which --%s does not take",
-                      args->ids ? "ids" : "embeds");
-    return ATTN_OK;
+    return attn_param_rules_check(&attn_input_rules, ATTN_PARAM_GIVEN, option_is_param_given,
+                                  (void *)(uintptr_t)call, err);
 }
 
-void prompt_say_special(const struct prompt_args *args, struct attn_request *request)
+void prompt_fill(const struct prompt_args *args, struct attn_request *request)
 {
-    request->reading.special = (enum attn_special)args->special;
-    request->reading.special_tokens = (enum attn_special_tokens)args->special_tokens;
-    request->reading.with_prompt = args->with_prompt;
-    request->max_tokens = (size_t)args->max_tokens;
+    const struct attn_request *asked = &args->asked;
+
+    request->input = asked->input;
+    request->source = asked->source;
+    request->reading = asked->reading;
+    request->predict.labels = asked->predict.labels;
+    request->predict.n_label = asked->predict.n_label;
+    request->predict.more = &args->labels;
+    request->max_tokens = asked->max_tokens;
     request->max_seconds = HOUR;
+    attn_request_place_key_mask(request);
 }
 
 bool path_has_ending(const char *path, const char *ending)
@@ -293,182 +236,26 @@ void text_release(struct text *text)
     *text = (struct text){0};
 }
 
-static const char *skip_blanks(const char *at)
-{
-    return at + strspn(at, " \t\n");
-}
-
-/* The items of a list, for messages. */
-struct list_form {
-    const char *item, *hint;
-};
-
-static enum attn_status parse_list(const char *list, const struct list_form *form, int32_t **ids,
-                                   size_t *n, struct attn_error *err)
-{
-    int32_t *parsed = malloc((strlen(list) / 2 + 1) * sizeof *parsed); /* "1,2": 3 bytes, 2 ids */
-    const char *at = skip_blanks(list);
-    bool is_done = *at == '\0';
-    size_t n_id = 0;
-
-    if (!parsed)
-        return attn_error_no_memory(err);
-    while (!is_done) {
-        const size_t size = strcspn(at, ", \t\n");
-        int64_t id;
-
-        if (!attn_parse_int(at, size, 0, INT32_MAX, &id)) {
-            free(parsed);
-            if (size == 0)
-                return refuse(err, form->hint, "'%s' has an empty item, expected %s", list,
-                              form->item);
-            return refuse(err, form->hint, "'%.*s' is not %s", (int)size, at, form->item);
-        }
-        parsed[n_id++] = (int32_t)id;
-        at = skip_blanks(at + size);
-        is_done = *at == '\0';
-        if (*at == ',') /* between two items are a comma, blanks, or both */
-            at = skip_blanks(at + 1);
-    }
-    *ids = parsed;
-    *n = n_id;
-    return ATTN_OK;
-}
-
-enum attn_status ids_parse(const char *list, int32_t **ids, size_t *n, struct attn_error *err)
-{
-    static const struct list_form form = {"a token id",
-                                          "ids are numbers separated by commas or spaces"};
-
-    return parse_list(list, &form, ids, n, err);
-}
-
-enum attn_status text_or_ids_read(const char *text, const char *list, struct attn_input *input,
-                                  int32_t **ids, struct attn_error *err)
-{
-    input->text = text;
-    input->n_text = text ? strlen(text) : 0;
-    if (list)
-        ATTN_TRY(ids_parse(list, ids, &input->n_id, err));
-    input->ids = *ids;
-    return ATTN_OK;
-}
-
 const char *pair_find_given(const struct prompt_args *args)
 {
-    const char *name = args->pair ? "pair" : args->key_mask ? "key-mask" : NULL;
+    const struct attn_input *asked = &args->asked.input;
 
-    return name ? name : args->types ? "types" : args->is_raw ? "raw" : NULL;
+    return asked->pair       ? "pair"
+           : asked->key_mask ? "key-mask"
+           : asked->types    ? "types"
+           : args->is_raw    ? "raw"
+                             : NULL;
 }
 
-enum attn_status pair_read(const struct prompt_args *prompt, int32_t **owned,
-                           struct attn_request *request, struct attn_error *err)
+enum attn_status prompt_read_into(const struct prompt_args *args, struct text *text,
+                                  struct attn_request *request, struct attn_error *err)
 {
-    static const struct list_form form = {"0 or 1", "--key-mask 1,1,0 masks the third key"};
-    const bool has_source =
-        request->source.text || request->source.ids || request->source.embeddings;
-    struct attn_input *masked = has_source ? &request->source : &request->input;
+    const struct attn_input *asked = &args->asked.input;
 
-    if (prompt->pair) {
-        request->input.pair = prompt->pair;
-        request->input.n_pair = strlen(prompt->pair);
-    }
-    if (!prompt->key_mask)
+    if (asked->ids || asked->embeddings || asked->image)
         return ATTN_OK;
-    ATTN_TRY(parse_list(prompt->key_mask, &form, owned, &masked->n_key_mask, err));
-    masked->key_mask = *owned;
+    ATTN_TRY(prompt_read(args, text, err));
+    request->input.text = text->data;
+    request->input.n_text = text->size;
     return ATTN_OK;
-}
-
-/* Reads a file of rows, [.., AXES], into ARRAY. */
-static enum attn_status read_rows(const char *path, const char *axes, struct attn_ndarray *array,
-                                  struct attn_error *err)
-{
-    return at_stage(ATTN_STAGE_INPUT, attn_ndarray_read(path, 2, 2, axes, array, err), err);
-}
-
-enum attn_status source_read(const char *source, struct attn_ndarray *rows,
-                             struct attn_input *input, struct attn_error *err)
-{
-    if (source && path_has_ending(source, ".npy")) {
-        ATTN_TRY(read_rows(source, "[S, d_source]", rows, err));
-        input->embeddings = rows;
-    } else if (source) {
-        input->text = source;
-        input->n_text = strlen(source);
-    }
-    return ATTN_OK;
-}
-
-enum attn_status prompt_source_read(const struct prompt_args *prompt, struct input *input,
-                                    struct attn_request *request, struct attn_error *err)
-{
-    if (prompt->source && prompt->source_ids)
-        return refuse(err, NULL, "--source and --source-ids are given, expected one of them");
-    if (prompt->source_ids)
-        ATTN_TRY(ids_parse(prompt->source_ids, &input->source_ids, &request->source.n_id, err));
-    request->source.ids = input->source_ids;
-    return source_read(prompt->source, &input->source, &request->source, err);
-}
-
-enum attn_status input_read(const struct prompt_args *prompt, struct input *input,
-                            struct attn_request *request, struct attn_error *err)
-{
-    prompt_say_special(prompt, request);
-    if (prompt->embeds) {
-        ATTN_TRY(read_rows(prompt->embeds, "[T, d_model]", &input->embeddings, err));
-        request->input.embeddings = &input->embeddings;
-    } else if (prompt->ids) {
-        ATTN_TRY(ids_parse(prompt->ids, &input->ids, &request->input.n_id, err));
-        request->input.ids = input->ids;
-        if (prompt->types)
-            ATTN_TRY(ids_parse(prompt->types, &input->types, &request->input.n_type, err));
-        request->input.types = input->types;
-    } else if (prompt->image) {
-        request->input.image = prompt->image;
-    } else {
-        ATTN_TRY(prompt_read(prompt, &input->text, err));
-        request->input.text = input->text.data;
-        request->input.n_text = input->text.size;
-    }
-    return ATTN_OK;
-}
-
-enum attn_status labels_read(const struct prompt_args *prompt, struct input *input,
-                             struct attn_request_predict *predict, struct attn_error *err)
-{
-    const struct text_list *ids = &prompt->label_ids;
-
-    predict->labels = prompt->label.items;
-    predict->n_label = prompt->label.n;
-    predict->more = &input->labels;
-    input->labels.images = prompt->label_image.items;
-    input->labels.n_image = prompt->label_image.n;
-    if (ids->n == 0)
-        return ATTN_OK;
-    ATTN_TRY(ALLOCATE(input->label_ids, ids->n, err));
-    input->labels.ids = input->label_ids;
-    for (; input->labels.n_ids < ids->n; input->labels.n_ids++) {
-        struct attn_label_ids *label = &input->label_ids[input->labels.n_ids];
-        int32_t *numbers;
-
-        label->name = ids->items[input->labels.n_ids];
-        ATTN_TRY(ids_parse(label->name, &numbers, &label->n, err));
-        label->ids = numbers;
-    }
-    return ATTN_OK;
-}
-
-void input_release(struct input *input)
-{
-    for (size_t i = 0; i < input->labels.n_ids; i++)
-        free((void *)(uintptr_t)input->label_ids[i].ids);
-    free(input->label_ids);
-    attn_ndarray_release(&input->embeddings);
-    attn_ndarray_release(&input->source);
-    free(input->ids);
-    free(input->types);
-    free(input->source_ids);
-    free(input->key_mask);
-    text_release(&input->text);
 }

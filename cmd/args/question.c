@@ -28,6 +28,7 @@ static const struct option_part input_parts[] = {
     {&pair_options, offsetof(struct question_args, prompt)},
     {&prompt_numbers_options, offsetof(struct question_args, prompt)},
     {&prompt_image_options, offsetof(struct question_args, prompt)},
+    {&prompt_label_options, offsetof(struct question_args, prompt)},
     {&source_options, offsetof(struct question_args, prompt)},
     {&texts_options, offsetof(struct question_args, texts)},
     {&items_options, offsetof(struct question_args, items)},
@@ -101,7 +102,7 @@ enum attn_status question_answer(struct question *question,
     attn_table_free(question->table);
     attn_table_free(question->unsorted);
     attn_table_free(question->drawn);
-    input_release(&question->input);
+    text_release(&question->text);
     items_close(&question->items);
     attn_mask_array_release(&question->mask);
     ablation_release(&question->edits);
@@ -147,20 +148,18 @@ enum attn_status question_open(struct question *question, struct attn_error *err
     ATTN_TRY(
         places_check(question->call, &question->args->ablation, question->has_place_rows, err));
     ATTN_TRY(model_source_find(&args->model, &args->running, &question->source, err));
-    model.tower = args->prompt.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
+    model.tower = args->prompt.asked.input.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
     ATTN_TRY(model_host_open(&question->source.source, &model, &args->running, question->reuse,
                              &question->host, err));
     ATTN_TRY(outputs_check_model(&args->tables.output, question->host, err));
     ATTN_TRY(attention_change(&args->attention, &question->changed, &question->mask, err));
     question->request = ATTN_REQUEST_DEFAULT;
-    prompt_say_special(&args->prompt, &question->request);
-    ATTN_TRY(labels_read(&args->prompt, &question->input, &question->request.predict, err));
+    prompt_fill(&args->prompt, &question->request);
     question->request.attention.change = &question->changed;
     question->request.reading.example = question->example;
     question->request.on_note = args->running.is_quiet ? NULL : note_message;
     question->request.on_progress = on_progress;
     question->request.user = question;
-    ATTN_TRY(prompt_source_read(&args->prompt, &question->input, &question->request, err));
     ATTN_TRY(ablation_fill(&question->edits, question->host, &question->request, err));
     progress_begin(args->running.is_quiet);
     interrupt_catch();
@@ -169,14 +168,12 @@ enum attn_status question_open(struct question *question, struct attn_error *err
 
 enum attn_status question_read(struct question *question, struct attn_error *err)
 {
-    const struct question_args *args = question->args;
-
-    ATTN_TRY(input_read(&args->prompt, &question->input, &question->request, err));
-    return pair_read(&args->prompt, &question->input.key_mask, &question->request, err);
+    return prompt_read_into(&question->args->prompt, &question->text, &question->request, err);
 }
 
-enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
-                             const char *example, struct attn_error *err)
+enum attn_status texts_check(const struct call *call, const struct texts_args *args,
+                             const struct prompt_args *prompt, const char *example,
+                             struct attn_error *err)
 {
     if (args->is_lines && !args->path)
         return refuse(err, NULL, "--lines needs --texts");
@@ -187,7 +184,7 @@ enum attn_status texts_check(const struct texts_args *args, const struct prompt_
             err,
             prompt->is_raw ? NULL : "a line of --texts may have a 'pair', 'types' and a 'key_mask'",
             "--%s goes with one text, not with --texts", pair_find_given(prompt));
-    return args->path ? ATTN_OK : prompt_check(prompt, example, err);
+    return args->path ? ATTN_OK : prompt_check(call, prompt, example, err);
 }
 
 /* Refuses a table that goes where the lines of items go, PATH of --each. */
@@ -251,7 +248,7 @@ enum attn_status question_begin(struct question *question, const struct attn_stu
     ATTN_TRY(question_begin_items(question, study, err));
     if (*study)
         return ATTN_OK;
-    ATTN_TRY(texts_check(args, &question->args->prompt, question->example, err));
+    ATTN_TRY(texts_check(question->call, args, &question->args->prompt, question->example, err));
     if (!args->path) {
         ATTN_TRY(question_open(question, err));
         return question_read(question, err);

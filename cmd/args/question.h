@@ -56,8 +56,9 @@ struct question_args {
 extern const struct option_group question_input_options, question_picture_options, question_options;
 
 /* Checks that there is a text, or --texts instead. */
-enum attn_status texts_check(const struct texts_args *args, const struct prompt_args *prompt,
-                             const char *example, struct attn_error *err);
+enum attn_status texts_check(const struct call *call, const struct texts_args *args,
+                             const struct prompt_args *prompt, const char *example,
+                             struct attn_error *err);
 
 /* Initialize with the call and what the command knows. */
 struct question {
@@ -77,8 +78,8 @@ struct question {
     struct model_source source;
     struct attn_host *host;
     struct attn_request request; /* the input and how to run it */
-    struct input input;
-    struct items items; /* many items or texts instead of one input */
+    struct text text;            /* owns; the input's */
+    struct items items;          /* many items or texts instead of one input */
     struct attn_attention_change changed;
     struct attn_mask_array mask;
     struct attn_table *table;    /* owns; the answer */

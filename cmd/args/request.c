@@ -63,7 +63,7 @@ enum attn_status request_answer(struct served *served,
     attn_result_release(&served->result);
     attn_run_free(served->run);
     model_host_close(served->host);
-    input_release(&served->input);
+    text_release(&served->text);
     attn_mask_array_release(&served->mask);
     attn_mask_array_release(&served->keep);
     free(served->outputs);
@@ -197,7 +197,9 @@ static enum attn_status list_outputs(struct served *served, struct attn_error *e
                           served->call->out, &served->outputs, &request->outputs.n, err));
     if (request->outputs.n == 0 && !args->is_compared && !args->is_explained &&
         request->predict.top == 0 && request->predict.n_next == 0 &&
-        request->predict.n_label + served->input.labels.n_ids + served->input.labels.n_image == 0 &&
+        request->predict.n_label == 0 &&
+        (!request->predict.more ||
+         request->predict.more->n_ids + request->predict.more->n_image == 0) &&
         !request->predict.answer)
         text = text ? text : "text";
     if (text)

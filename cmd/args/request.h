@@ -58,7 +58,7 @@ struct served {
     void *own;      /* data of the command for its work */
     struct attn_host *host;
     struct attn_request request;
-    struct input input;
+    struct text text; /* owns; the input's */
     struct attn_attention_change changed;
     struct attn_mask_array mask, keep;
     struct attn_option *options; /* those that shape the run */

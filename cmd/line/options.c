@@ -115,12 +115,16 @@ static struct option_group find_sub(const struct option_part *part, size_t i, si
         const struct attn_param_part *params = &group->question->parts[i];
 
         *offset += params->offset;
-        return (struct option_group){.heading = params->list->heading, .params = params->list};
+        return params->list->is_input == group->is_input
+                   ? (struct option_group){.params = params->list}
+                   : (struct option_group){.n = 0};
     }
-    if (group->n_part == 0)
-        return *group;
-    *offset += group->parts[i].offset;
-    return *group->parts[i].group;
+    if (group->n_part > 0) {
+        *offset += group->parts[i].offset;
+        group = group->parts[i].group;
+    }
+    *offset += group->offset;
+    return *group;
 }
 
 bool option_next(struct option_walk *walk)
@@ -135,8 +139,8 @@ bool option_next(struct option_walk *walk)
         size_t offset;
         const struct option_group sub = find_sub(&part, walk->sub, &offset);
 
-        if (walk->row == 0 && sub.heading)
-            walk->heading = sub.heading;
+        if (walk->row == 0 && (sub.heading || sub.params))
+            walk->heading = sub.heading ? sub.heading : sub.params->heading;
         if (!find_row(&sub, walk->row++, option)) {
             walk->row = 0;
             walk->sub = (walk->sub + 1) % count_subs(part.group);
@@ -431,8 +435,7 @@ static enum attn_status check_once(struct call *call, const struct option *optio
  * that others set, too, such as a seed. */
 static bool is_late(const struct attn_param *param)
 {
-    return param->type == ATTN_PARAM_OWN || param->type == ATTN_PARAM_SEEDED ||
-           param->type == ATTN_PARAM_METHOD;
+    return param->read || param->type == ATTN_PARAM_SEEDED || param->type == ATTN_PARAM_METHOD;
 }
 
 static enum attn_status set_late(const struct call *call, struct attn_error *err)

@@ -208,6 +208,54 @@ static enum attn_status read_id(const struct attn_param *param, char *home, cons
     return ATTN_OK;
 }
 
+static bool read_member(const char *text, size_t size, int32_t *id)
+{
+    int64_t number;
+
+    if (!attn_parse_int(text, size, 0, INT32_MAX, &number))
+        return false;
+    *id = (int32_t)number;
+    return true;
+}
+
+/* Between two members are a comma, blanks, or both. */
+static enum attn_status read_ids(const struct attn_param *param, char *home, const char *text,
+                                 struct attn_error *err)
+{
+    static const char blanks[] = " \t\n";
+    const char *expected = param->most == 1 ? "0 or 1" : "a token id";
+    const char *at = text + strspn(text, blanks);
+    size_t size, n = 0;
+    int32_t *ids;
+
+    ATTN_TRY(ATTN_ALLOC(ids, strlen(text) / 2 + 1, err)); /* "1,2": 3 bytes, 2 members */
+    for (bool is_done = *at == '\0'; !is_done; n++) {
+        size = strcspn(at, ", \t\n");
+        if (!read_member(at, size, &ids[n]))
+            goto refused;
+        at += size;
+        at += strspn(at, blanks);
+        is_done = *at == '\0';
+        at += *at == ',';
+        at += strspn(at, blanks);
+    }
+    attn_free(*(int32_t **)(void *)(home + param->offset));
+    *(int32_t **)(void *)(home + param->offset) = ids;
+    *(size_t *)(void *)(home + param->second) = n;
+    return ATTN_OK;
+
+refused:
+    attn_free(ids);
+    if (size == 0)
+        attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' has an empty item, expected %s",
+                    attn_quote_string(text).text, expected);
+    else
+        attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' is not %s", attn_quote(at, size).text, expected);
+    attn_error_hint(err, param->most == 1 ? "`key_mask 1,1,0` masks the third key"
+                                          : "ids are numbers separated by commas or spaces");
+    return ATTN_INVALID;
+}
+
 /* Appends ITEM [n_item bytes], zeros after it, to the array of PARAM, whose members have SIZE
  * bytes. */
 static enum attn_status append(const struct attn_param *param, char *home, const void *item,
@@ -253,6 +301,8 @@ enum attn_status attn_param_set(const struct attn_param *param, void *home, cons
     void *const at = (char *)home + param->offset;
     int64_t number;
 
+    if (param->read)
+        return param->read(param, home, label, text, err);
     switch (param->type) {
     case ATTN_PARAM_FLAG:
         if (!is_kept)
@@ -283,16 +333,23 @@ enum attn_status attn_param_set(const struct attn_param *param, void *home, cons
         return append(param, home, &text, sizeof text, sizeof text, err);
     case ATTN_PARAM_NAMED:
         return read_named(param, home, label, text, err);
-    case ATTN_PARAM_OWN:
-        return param->read(param, home, label, text, err);
+    case ATTN_PARAM_IDS:
+        return read_ids(param, home, text, err);
     case ATTN_PARAM_TEXT:
     case ATTN_PARAM_LIST:
         if (!is_kept)
             *(const char **)at = text;
         break;
     case ATTN_PARAM_INPUT:
-    case ATTN_PARAM_INPUTS:
+    case ATTN_PARAM_SIZED:
+        *(const char **)at = text;
+        *(size_t *)(void *)((char *)home + param->second) = strlen(text);
+        break;
     case ATTN_PARAM_IMAGE:
+        *(const char **)(void *)((char *)home + param->second) = text;
+        break;
+    case ATTN_PARAM_OWN: /* has a reader */
+    case ATTN_PARAM_INPUTS:
     case ATTN_PARAM_ARRAY:
         break; /* the caller reads it */
     }
@@ -322,8 +379,13 @@ void attn_param_release(const struct attn_param *param, void *home)
     const size_t *n = (const size_t *)(void *)((char *)home + param->second);
     char *items = param->type == ATTN_PARAM_NAMED ? *block : NULL;
 
+    if (param->release) {
+        param->release(param, home);
+        return;
+    }
     if (param->home == ATTN_PARAM_OF_CALLER ||
-        (!items && param->type != ATTN_PARAM_ID && param->type != ATTN_PARAM_TEXTS))
+        (!items && param->type != ATTN_PARAM_ID && param->type != ATTN_PARAM_TEXTS &&
+         param->type != ATTN_PARAM_IDS))
         return;
     for (size_t i = 0; items && i < *n; i++)
         attn_free(((struct named *)(void *)(items + i * (size_t)param->least))->name);
@@ -357,6 +419,8 @@ static size_t size_of(const struct attn_param *param)
     case ATTN_PARAM_INPUTS:
     case ATTN_PARAM_IMAGE:
     case ATTN_PARAM_ARRAY:
+    case ATTN_PARAM_SIZED:
+    case ATTN_PARAM_IDS:
         return sizeof(void *);
     case ATTN_PARAM_OWN:
         break;
@@ -370,76 +434,4 @@ bool attn_param_is_set(const struct attn_param *param, const void *home, const v
 
     return param->home != ATTN_PARAM_OF_CALLER &&
            memcmp(one + param->offset, other + param->offset, size_of(param)) != 0;
-}
-
-/* --- Rules ------------------------------------------------------------------------------------ */
-
-/* Copies the name at *LIST, "per|regions", into NAME and moves on. Returns whether there is one. */
-static bool next_name(const char **list, char name[ATTN_PARAM_NAME_SIZE])
-{
-    const size_t size = *list ? strcspn(*list, "|") : 0;
-
-    if (size == 0)
-        return false;
-    snprintf(name, ATTN_PARAM_NAME_SIZE, "%.*s", (int)size, *list);
-    *list += size + ((*list)[size] == '|');
-    return true;
-}
-
-/* Copies the first of LIST that is given into NAME. Returns whether there is one. */
-static bool find_given(const char *list, attn_param_given_fn is_given, void *user,
-                       char name[ATTN_PARAM_NAME_SIZE])
-{
-    while (next_name(&list, name))
-        if (is_given(user, name))
-            return true;
-    return false;
-}
-
-/* Refuses NAME, a parameter for which RULE is broken. OTHER is the parameter that is missing or
- * must not be given. In the message of the rule @ stands for NAME. */
-static enum attn_status refuse_by(const struct attn_param_rule *rule, const char *name,
-                                  const char *other, struct attn_error *err)
-{
-    const char *at = rule->message ? strchr(rule->message, '@') : NULL;
-    const int size = (int)strcspn(name, ":");
-
-    if (at)
-        attn_refuse(err, ATTN_STAGE_OPTIONS, "%.*s`%.*s`%s", (int)(at - rule->message),
-                    rule->message, size, name, at + 1);
-    else if (rule->message)
-        attn_refuse(err, ATTN_STAGE_OPTIONS, "%s", rule->message);
-    else
-        attn_refuse(err, ATTN_STAGE_OPTIONS,
-                    rule->needs ? "`%.*s` needs `%s`" : "`%.*s` and `%s` do not go together", size,
-                    name, other);
-    if (rule->hint)
-        attn_error_hint(err, "%s", rule->hint);
-    return ATTN_INVALID;
-}
-
-enum attn_status attn_param_rules_check(const struct attn_param_rule *rules, size_t n,
-                                        enum attn_param_time time, attn_param_given_fn is_given,
-                                        void *user, struct attn_error *err)
-{
-    char name[ATTN_PARAM_NAME_SIZE], other[ATTN_PARAM_NAME_SIZE] = "";
-
-    for (size_t i = 0; i < n; i++) {
-        const struct attn_param_rule *rule = &rules[i];
-        const char *needed = rule->needs;
-        bool is_broken = !rule->needs && !rule->excludes;
-
-        if ((rule->time != time && rule->time != ATTN_PARAM_BOTH) ||
-            !find_given(rule->given, is_given, user, name) ||
-            (rule->when && !find_given(rule->when, is_given, user, other)) ||
-            find_given(rule->unless, is_given, user, other))
-            continue;
-        if (rule->needs && !find_given(rule->needs, is_given, user, other))
-            is_broken = next_name(&needed, other);
-        else if (rule->excludes)
-            is_broken = find_given(rule->excludes, is_given, user, other);
-        if (is_broken)
-            return refuse_by(rule, name, other, err);
-    }
-    return ATTN_OK;
 }

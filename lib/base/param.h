@@ -43,10 +43,15 @@ enum attn_param_type {
                                value and its name or NULL; second: size_t, their number.
                                "[NAME=]VALUE" adds one */
     ATTN_PARAM_OWN = 13,    /* what `read` sets */
-    ATTN_PARAM_INPUT = 14,  /* struct attn_input; who has the value fills it, as the next three */
-    ATTN_PARAM_IMAGE = 15,  /* the same, of a picture */
-    ATTN_PARAM_INPUTS = 16, /* const struct attn_input *; second: size_t, their number */
-    ATTN_PARAM_ARRAY = 17   /* const struct attn_ndarray *, of the rank `least` */
+    ATTN_PARAM_INPUT = 14,  /* struct attn_input, whose text a text sets, and at `second` its size;
+                               programs fill all of it */
+    ATTN_PARAM_IMAGE = 15,  /* the same, of a picture: second: const char *, its path */
+    ATTN_PARAM_INPUTS = 16, /* const struct attn_input *; second: size_t, their number. Who has them
+                               fills it, as the next one */
+    ATTN_PARAM_ARRAY = 17,  /* const struct attn_ndarray *, of the rank `least` */
+    ATTN_PARAM_SIZED = 18,  /* const char *, borrowed; second: size_t, its bytes */
+    ATTN_PARAM_IDS = 19     /* const int32_t *, "5,17,3"; second: size_t, their number. most 1:
+                               messages expect 0 and 1 */
 };
 
 /* The struct that has the fields. */
@@ -77,10 +82,12 @@ struct attn_param {
     size_t offset, second; /* of its fields in the struct of its home */
     int64_t least, most;   /* most 0: any */
     unsigned traits;
-    /* Reads TEXT into HOME. LABEL is the name of the parameter in messages. */
+    /* Reads TEXT into HOME, instead of what the type says. LABEL is the name of the parameter in
+     * messages. */
     enum attn_status (*read)(const struct attn_param *param, void *home, const char *label,
                              const char *text, struct attn_error *err);
-    char letter; /* of the command, or 0 */
+    void (*release)(const struct attn_param *param, void *home); /* what `read` allocated */
+    char letter;                                                 /* of the command, or 0 */
 };
 
 /* A row of (TYPE, NAME, ARGUMENT, STRUCT, FIELD, HELP), and of one that the caller keeps. */
@@ -100,11 +107,12 @@ struct attn_param_list {
     const char *heading;
     const struct attn_param *items; /* [n] */
     size_t n;
+    bool is_input; /* of a question: its options stand with those of the input, before the others */
 };
 
 #define ATTN_PARAM_LIST(title, array)                                                              \
     {                                                                                              \
-        (title), (array), sizeof(array) / sizeof *(array)                                          \
+        .heading = (title), .items = (array), .n = sizeof(array) / sizeof *(array)                 \
     }
 
 /* A list in a larger struct of arguments. */
@@ -121,28 +129,5 @@ ATTN_API enum attn_status attn_param_set(const struct attn_param *param, void *h
                                          struct attn_error *err);
 
 ATTN_API void attn_param_release(const struct attn_param *param, void *home);
-
-/* --- Rules ------------------------------------------------------------------------------------ */
-
-/* When a rule is checked. GIVEN: before a model is opened, by a caller that knows which parameters
- * were given. VALUES: for the structs of a C program, in which a parameter counts as given if it
- * differs from its default. */
-enum attn_param_time { ATTN_PARAM_GIVEN = 0, ATTN_PARAM_VALUES = 1, ATTN_PARAM_BOTH = 2 };
-
-/* What goes with what. The first rule that does not hold is reported. All names are lists,
- * "per|regions"; "verify:0" is a parameter with this value. */
-struct attn_param_rule {
-    const char *given;    /* the rule holds for each of these */
-    const char *when;     /* only if one of these is given; or NULL. "keywords": by Python */
-    const char *unless;   /* and none of these; or NULL */
-    const char *needs;    /* one of these; or NULL */
-    const char *excludes; /* all of these; or NULL. Without both `given` itself is refused */
-    const char *message;  /* instead of the usual one; @ is the parameter of `given`; or NULL */
-    const char *hint;     /* or NULL */
-    enum attn_param_time time;
-};
-
-/* Whether the parameter NAME is given; "verify:0": with the value 0. */
-typedef bool (*attn_param_given_fn)(void *user, const char *name);
 
 #endif

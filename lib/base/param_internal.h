@@ -1,11 +1,9 @@
-/* param_internal.h - parameters are read and checked: what param.h leaves to the library. */
+/* param_internal.h - what param.h leaves to the library. */
 #ifndef ATTN_BASE_PARAM_INTERNAL_H
 #define ATTN_BASE_PARAM_INTERNAL_H
 
 #include "base/buffer.h"
 #include "base/param.h"
-
-enum { ATTN_PARAM_NAME_SIZE = 32 };
 
 /* Fails with ATTN_INVALID: "'top' is 'x', expected ...". */
 enum attn_status attn_param_refuse(struct attn_error *err, const char *label, const char *text,
@@ -28,10 +26,5 @@ enum attn_status attn_param_hint_word(const char *words, const char *meant, cons
 
 /* The number of words in LIST. */
 int attn_param_n_word(const char *list);
-
-/* Fails with ATTN_INVALID at the first of RULES [n] that is of TIME and does not hold. */
-enum attn_status attn_param_rules_check(const struct attn_param_rule *rules, size_t n,
-                                        enum attn_param_time time, attn_param_given_fn is_given,
-                                        void *user, struct attn_error *err);
 
 #endif

@@ -106,11 +106,11 @@ enum attn_baseline {
     ATTN_BASELINE_ZERO = 1,  /* refused if nothing is added to the embedding before a norm; without
                                 learned positions the norms amplify anything near 0 */
     ATTN_BASELINE_GIVEN = 2, /* the embeddings of another text or picture */
-    ATTN_BASELINE_AUTO = 3, /* mask for encoders of texts with a mask token, grey for pictures, else
-                               mean */
-    ATTN_BASELINE_MASK = 4, /* the embedding of the tokenizer's mask token at every position */
-    ATTN_BASELINE_PAD = 5,  /* that of the padding token, `pad_token_id` of config.json */
-    ATTN_BASELINE_GREY = 6, /* of pictures: every pixel 0 after normalization */
+    ATTN_BASELINE_AUTO = 3,  /* given if there is another text or picture; else mask for encoders of
+                                texts with a mask token, grey for pictures, else mean */
+    ATTN_BASELINE_MASK = 4,  /* the embedding of the tokenizer's mask token at every position */
+    ATTN_BASELINE_PAD = 5,   /* that of the padding token, `pad_token_id` of config.json */
+    ATTN_BASELINE_GREY = 6,  /* of pictures: every pixel 0 after normalization */
     ATTN_N_BASELINE = 7
 };
 
@@ -126,7 +126,7 @@ struct attn_attribute_args {
     enum attn_attribute_method method;
     size_t n_point;              /* of ig; 0: 50 */
     enum attn_baseline baseline; /* of ig */
-    struct attn_input given;     /* the text or ids of ATTN_BASELINE_GIVEN, with as many tokens */
+    struct attn_input given;     /* of ATTN_BASELINE_GIVEN, with as many tokens or patches */
     bool merges_words;           /* a row per word instead of per token: the sum over its tokens */
     size_t n_target;           /* tokens at the end of the text, each of which is a target in turn,
                                   attributed to those before; 0: the answer; SIZE_MAX: all but 1 */

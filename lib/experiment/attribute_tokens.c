@@ -340,11 +340,15 @@ static enum attn_status choose_baseline(struct attribution *a, struct attn_error
     const bool is_picture = run->text.pixels;
     const bool shares_rows =
         !encoder || encoder->weights.embed.data == run->model->weights.embed.data;
+    const struct attn_input *given = &a->args->given;
     enum attn_baseline *kind = &a->baseline_kind;
     int32_t mask;
     const bool has_mask = a->frame.config->is_encoder && attn_mask_id(run->tokenizer, &mask);
 
     *kind = a->args->baseline;
+    if (*kind == ATTN_BASELINE_AUTO &&
+        (attn_input_is_given(given) || given->image || given->pixels))
+        *kind = ATTN_BASELINE_GIVEN;
     if ((*kind == ATTN_BASELINE_GIVEN && run->source.n > 0) ||
         ((*kind == ATTN_BASELINE_MEAN || *kind == ATTN_BASELINE_PAD) && !shares_rows))
         return attn_error_set(err, ATTN_INVALID,
@@ -815,9 +819,9 @@ static void name_baseline(const struct attn_attribute_args *args, const struct a
                                                     : attn_cell_string(baselines[args->baseline]);
 
     snprintf(words, ATTN_VIEW_WORDS_SIZE, "%s",
-             args->baseline != ATTN_BASELINE_GIVEN ? "the default"
-             : given->image                        ? "another picture"
-                                                   : "another text");
+             given->image || given->pixels ? "another picture"
+             : attn_input_is_given(given)  ? "another text"
+                                           : "the default");
     if (given->text && given->n_text <= MOST_BASELINE)
         snprintf(words, ATTN_VIEW_WORDS_SIZE, "'%.*s'", (int)given->n_text, given->text);
     for (size_t i = 0; i < ATTN_N_BASELINE; i++)

@@ -12,6 +12,7 @@
 #include "experiment/questions_internal.h"
 #include "figures/table_view_internal.h"
 #include "input/position.h"
+#include "run/input_params.h"
 #include "study/significance.h"
 #include "trace/trace_internal.h"
 
@@ -127,23 +128,41 @@ static const struct attn_param control_rows[] = {
 
 static const struct attn_param_list control_params = ATTN_PARAM_LIST("Control", control_rows);
 
+#define INPUT(kind, word, what, field, size, ...)                                                  \
+    ATTN_PARAM(kind, word, what, struct attn_patch_args, field, __VA_ARGS__,                       \
+               .second = offsetof(struct attn_patch_args, size))
+#define CLEAN(kind, word, what, field, size, ...)                                                  \
+    ATTN_PARAM(kind, word, what, struct attn_request, field, __VA_ARGS__,                          \
+               .second = offsetof(struct attn_request, size), .home = ATTN_PARAM_OF_REQUEST,       \
+               .traits = ATTN_PARAM_NO_KEYWORD)
+
 static const struct attn_param input_rows[] = {
-    ATTN_PARAM(INPUT, "corrupted", "TEXT", struct attn_patch_args, corrupted,
-               "the second text, with as many tokens", .traits = ATTN_PARAM_NO_OPTION),
-    ATTN_PARAM(IMAGE, "corrupted_image", "FILE", struct attn_patch_args, corrupted,
-               "with `image`, instead of both texts: a picture with as many rows and columns of "
-               "patches",
-               .traits = ATTN_PARAM_NO_OPTION),
-    ATTN_PARAM(INPUT, "corrupted_source", "TEXT", struct attn_patch_args, corrupted_source,
-               "the source of the corrupted text; default: that of the clean one",
-               .keys = "corrupted_source", .traits = ATTN_PARAM_NO_OPTION),
-    ATTN_PARAM(NAMED, "positions", "NAME=SPEC", struct attn_patch_args, places,
-               "places by their names, each of which is patched as a whole: a row for each",
-               .second = offsetof(struct attn_patch_args, n_place), .keys = "pos",
-               .traits = ATTN_PARAM_NO_OPTION),
+    CLEAN(INPUT, "clean", "TEXT", input, input.n_text, "the text whose answer is restored"),
+    INPUT(INPUT, "corrupted", "TEXT", corrupted, corrupted.n_text,
+          "the same text with a difference; it must have as many tokens"),
+    CLEAN(IDS, "clean_ids", "LIST", input.ids, input.n_id, "token ids instead of `clean`: 5,17,3"),
+    INPUT(IDS, "corrupted_ids", "LIST", corrupted.ids, corrupted.n_id,
+          "token ids instead of `corrupted`", .traits = ATTN_PARAM_NO_KEYWORD),
+    CLEAN(IDS, "types", "LIST", input.types, input.n_type,
+          "the token types of `clean_ids` and `corrupted_ids`, 0,0,1,1; by default 0"),
+    INPUT(INPUT, "corrupted_source", "TEXT|FILE.npy", corrupted_source, corrupted_source.n_text,
+          "the source of the corrupted text; default: `source`. Both have equally many tokens",
+          .keys = "corrupted_source", .read = attn_input_read_source,
+          .release = attn_input_release_rows),
+    INPUT(IDS, "corrupted_source_ids", "LIST", corrupted_source.ids, corrupted_source.n_id,
+          "token ids instead of the text of `corrupted_source`", .traits = ATTN_PARAM_NO_KEYWORD),
+    INPUT(IMAGE, "corrupted_image", "FILE", corrupted, corrupted.image,
+          "a picture instead of `corrupted`, where `image` gives the clean one; it must have as "
+          "many rows and columns of patches"),
+    INPUT(NAMED, "positions", "NAME=SPEC", places, n_place,
+          "places by their names, each of which is patched as a whole: a row for each",
+          .keys = "pos", .traits = ATTN_PARAM_NO_OPTION),
 };
 
-static const struct attn_param_list input_params = ATTN_PARAM_LIST("Input", input_rows);
+static const struct attn_param_list input_params = {.heading = "Input",
+                                                    .items = input_rows,
+                                                    .n = sizeof input_rows / sizeof *input_rows,
+                                                    .is_input = true};
 
 static const struct attn_param_part parts[] = {
     {&attn_target_params, offsetof(struct attn_patch_args, answer)},
@@ -155,7 +174,30 @@ static const struct attn_param_part parts[] = {
     {&input_params, 0},
 };
 
+static const char one_of[] = "@ and # are given, expected one of them";
+static const char is_missing[] = "# is not given";
+static const char of_pictures[] = "`image clean.png` `corrupted_image other.png`";
+static const char twice[] = "@ is given as a text and as ids";
+static const char both_ids[] = "@ is for `clean_ids` and `corrupted_ids`";
+
 static const struct attn_param_rule rules[] = {
+    {.given = "clean|corrupted|clean_ids|corrupted_ids|corrupted_image",
+     .excludes = "items",
+     .message = one_of},
+    {.given = "types", .needs = "clean_ids", .message = both_ids},
+    {.given = "types", .needs = "corrupted_ids", .message = both_ids},
+    {.given = "clean|corrupted|clean_ids|corrupted_ids",
+     .excludes = "image|corrupted_image",
+     .message = one_of},
+    {.given = "image",
+     .unless = "items",
+     .needs = "corrupted_image",
+     .message = is_missing,
+     .hint = of_pictures},
+    {.given = "corrupted_image", .needs = "image", .message = is_missing, .hint = of_pictures},
+    {.given = "clean", .excludes = "clean_ids", .message = twice},
+    {.given = "corrupted", .excludes = "corrupted_ids", .message = twice},
+    {.given = "corrupted_source", .excludes = "corrupted_source_ids", .message = one_of},
     {.given = "verify|by", .needs = "estimate", .hint = "`estimate atp`"},
     {.given = "control|corrupted_source|corrupted_source_ids",
      .excludes = "estimate",

@@ -27,8 +27,7 @@ enum attn_status attn_question_check(const struct attn_question *question,
                                      attn_param_given_fn is_given, void *user,
                                      struct attn_error *err)
 {
-    return attn_param_rules_check(question->rules, question->n_rule, ATTN_PARAM_GIVEN, is_given,
-                                  user, err);
+    return attn_param_rules_check(&question->rules, ATTN_PARAM_GIVEN, is_given, user, err);
 }
 
 /* --- Values ----------------------------------------------------------------------------------- */
@@ -88,8 +87,7 @@ enum attn_status attn_question_check_values(const struct attn_question *question
                                 err))
                 return ATTN_INVALID;
         }
-    return attn_param_rules_check(question->rules, question->n_rule, ATTN_PARAM_VALUES, is_given,
-                                  &values, err);
+    return attn_param_rules_check(&question->rules, ATTN_PARAM_VALUES, is_given, &values, err);
 }
 
 /* Returns ATTN_ITEM_KEY_BIT of KEYS, as the parameters name them, or 0. */

@@ -7,6 +7,7 @@
 #define ATTN_STUDY_QUESTION_H
 
 #include "base/param.h"
+#include "base/param_rules.h"
 #include "run/request.h"
 
 struct attn_question {
@@ -18,8 +19,7 @@ struct attn_question {
     bool takes_texts;        /* many texts instead of one, each of which counts once */
     const struct attn_param_part *parts; /* [n_part] what it takes, in the order of the help */
     size_t n_part;
-    const struct attn_param_rule *rules; /* [n_rule] in the order of the refusals */
-    size_t n_rule;
+    struct attn_param_rules rules;
     const void *defaults; /* [args_size] of its arguments */
     size_t args_size;
     size_t study; /* offset in these of the pointer to a study (study/study.h) */
@@ -27,8 +27,8 @@ struct attn_question {
 
 /* Fields of a row. */
 #define ATTN_QUESTION_PARAMS(part_rows, rule_rows)                                                 \
-    .parts = (part_rows), .n_part = sizeof(part_rows) / sizeof *(part_rows), .rules = (rule_rows), \
-    .n_rule = sizeof(rule_rows) / sizeof *(rule_rows)
+    .parts = (part_rows), .n_part = sizeof(part_rows) / sizeof *(part_rows),                       \
+    .rules = {(rule_rows), sizeof(rule_rows) / sizeof *(rule_rows)}
 #define ATTN_QUESTION_ARGS(type, ...)                                                              \
     .defaults = &(const type){__VA_ARGS__}, .args_size = sizeof(type),                             \
     .study = offsetof(type, study)

@@ -4,7 +4,7 @@
  *
  * A valid list gives the numbers that were written.
  */
-#include "cmd/args/prompt.h"
+#include "base/param_internal.h"
 #include "tests/adversary/case.h"
 
 #include <inttypes.h>
@@ -75,18 +75,26 @@ static void make(struct attn_case *c)
         attn_case_run(c, 2, "tokenize", "--decode=@list", NULL);
 }
 
+/* What the list is read as. */
+struct taken {
+    const int32_t *ids;
+    size_t n;
+};
+
 static enum attn_status take(struct attn_case *c, struct attn_error *err)
 {
     const struct known *known = (const struct known *)c->known.bytes;
     const struct attn_buffer *bytes = attn_case_find(c, "list");
     char *list = attn_fuzz_string((const uint8_t *)bytes->data, bytes->size);
-    int32_t *ids = NULL;
-    size_t n = 0;
-    const enum attn_status status = ids_parse(list, &ids, &n, err);
+    const struct attn_param row = ATTN_PARAM(IDS, "ids", "LIST", struct taken, ids, NULL,
+                                             .second = offsetof(struct taken, n));
+    struct taken taken = {NULL, 0};
+    const enum attn_status status = attn_param_set(&row, &taken, "--ids", list, err);
 
     if (status == ATTN_OK && c->meant == ATTN_MEANT_VALID)
-        FUZZ_CHECK(n == known->n && memcmp(ids, known->ids, n * sizeof *ids) == 0);
-    free(ids);
+        FUZZ_CHECK(taken.n == known->n &&
+                   memcmp(taken.ids, known->ids, taken.n * sizeof *taken.ids) == 0);
+    attn_param_release(&row, &taken);
     free(list);
     return status;
 }

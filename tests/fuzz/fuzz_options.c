@@ -7,7 +7,6 @@
  * refused has a message that can be printed. --help ends the reading. Ids are those of a naive
  * reader.
  */
-#include "cmd/args/prompt.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
 #include "tests/fuzz/fuzz.h"
@@ -111,20 +110,28 @@ static bool has_empty_item(const char *list)
     return has_comma && !has_id;
 }
 
+/* Ids and their number. */
+struct ids {
+    const int32_t *items;
+    size_t n;
+};
+
 static void check_ids(const char *list)
 {
-    int32_t *ids = NULL;
-    size_t n = 0, n_naive = 0;
+    static const struct attn_param row =
+        ATTN_PARAM(IDS, "ids", "LIST", struct ids, items, NULL, .second = offsetof(struct ids, n));
+    struct ids ids = {NULL, 0};
+    size_t n_naive = 0;
     int64_t id = 0;
     struct attn_error err = {0};
     enum attn_status status;
 
-    status = ids_parse(list, &ids, &n, &err);
+    status = attn_param_set(&row, &ids, "--ids", list, &err);
     for (const char *at = list; *at != '\0' && id >= 0;) {
         if (is_separator(*at)) {
             at++;
         } else if ((id = read_id(&at)) >= 0) {
-            FUZZ_CHECK(status != ATTN_OK || (n_naive < n && ids[n_naive] == id));
+            FUZZ_CHECK(status != ATTN_OK || (n_naive < ids.n && ids.items[n_naive] == id));
             n_naive++;
         }
     }
@@ -132,8 +139,8 @@ static void check_ids(const char *list)
     FUZZ_CHECK(status == (is_refused ? ATTN_INVALID : ATTN_OK));
     if (is_refused)
         check_refusal(&err);
-    FUZZ_CHECK(is_refused || n == n_naive);
-    free(ids);
+    FUZZ_CHECK(is_refused || ids.n == n_naive);
+    attn_param_release(&row, &ids);
 }
 
 /* Arguments in a block of exactly their size. */

@@ -3,6 +3,7 @@
  * together.
  */
 #include "base/param_internal.h"
+#include "base/param_rules.h"
 #include "tests/support/suite.h"
 
 #include <stddef.h>
@@ -20,7 +21,8 @@ struct args {
     const char *target;
     const char *const *texts;
     const struct pair *sets;
-    const int32_t *target_id;
+    const int32_t *target_id, *ids;
+    size_t n_id;
     int per, method, baseline;
     bool is_to_noise, has_effect;
 };
@@ -40,6 +42,9 @@ enum {
     SETS,
     VALUES,
     FLAG,
+    IDS,
+    MASK,
+    PAIR,
     KEPT
 };
 
@@ -68,6 +73,12 @@ static const struct attn_param rows[] = {
     [VALUES] = ATTN_PARAM(CHOICE, "baseline", NULL, struct args, baseline, "", .words = "auto|mask",
                           .values = values),
     [FLAG] = ATTN_PARAM(FLAG, "effect", NULL, struct args, has_effect, ""),
+    [IDS] =
+        ATTN_PARAM(IDS, "ids", "LIST", struct args, ids, "", .second = offsetof(struct args, n_id)),
+    [MASK] = ATTN_PARAM(IDS, "key_mask", "LIST", struct args, ids, "",
+                        .second = offsetof(struct args, n_id), .most = 1),
+    [PAIR] = ATTN_PARAM(SIZED, "pair", "TEXT", struct args, target, "",
+                        .second = offsetof(struct args, n_text)),
     [KEPT] = ATTN_PARAM_KEPT(COUNT, "generated", "N", "", .least = 1),
 };
 
@@ -100,6 +111,8 @@ START_TEST(values_are_read_by_their_types)
     expect(&args, TARGET, " are", "");
     ck_assert(args.seed == UINT32_MAX && args.threshold == 1.5 && args.baseline == 3);
     ck_assert(args.has_effect && strcmp(args.target, " are") == 0);
+    expect(&args, PAIR, "two words", "");
+    ck_assert(strcmp(args.target, "two words") == 0 && args.n_text == 9);
     ck_assert(attn_param_is_set(&rows[TARGET], &args, &plain));
     ck_assert(!attn_param_is_set(&rows[TOP], &plain, &plain));
 }
@@ -117,6 +130,11 @@ START_TEST(lists_grow_and_are_freed)
     expect(&args, TEXTS, ".", "");
     expect(&args, TEXTS, "!", "");
     ck_assert(args.n_text == 2 && args.texts[0][0] == '.' && args.texts[1][0] == '!');
+    expect(&args, IDS, " 5 17,\t3 , 0\n", "");
+    ck_assert(args.n_id == 4 && args.ids[0] == 5 && args.ids[1] == 17 && args.ids[2] == 3 &&
+              args.ids[3] == 0);
+    expect(&args, IDS, "", ""); /* an empty list is given, too */
+    ck_assert(args.n_id == 0 && args.ids);
     expect(&args, SETS, "copying=3.2", "");
     expect(&args, SETS, "1.*", "");
     ck_assert_uint_eq(args.n_set, 2);
@@ -132,7 +150,7 @@ START_TEST(lists_grow_and_are_freed)
     attn_buffer_release(&text);
     for (int row = 0; row <= KEPT; row++)
         attn_param_release(&rows[row], &args);
-    ck_assert(!args.target_id && !args.texts && !args.sets);
+    ck_assert(!args.target_id && !args.texts && !args.sets && !args.ids);
 }
 END_TEST
 
@@ -149,8 +167,12 @@ START_TEST(values_out_of_range_are_refused)
     expect(&args, ID, "-1", "'--it' is '-1', expected a whole number 0 to 2147483647");
     expect(&args, REAL, "-1", "'--it' is '-1', expected a number from 0");
     expect(&args, BELOW, "1", "'--it' is '1', expected a number from 0 to less than 1");
+    expect(&args, IDS, "1,,2", "'1,,2' has an empty item, expected a token id");
+    expect(&args, IDS, "1,2,", "'1,2,' has an empty item, expected a token id");
+    expect(&args, IDS, "1 -2", "'-2' is not a token id");
+    expect(&args, MASK, "1,no", "'no' is not 0 or 1");
     expect(&args, SETS, "=1", "'--it' is '=1', expected [NAME=]HEADS");
-    ck_assert(args.top == 2 && !args.target_id && !args.sets);
+    ck_assert(args.top == 2 && !args.target_id && !args.sets && !args.ids);
 }
 END_TEST
 
@@ -177,6 +199,9 @@ START_TEST(the_first_rule_that_does_not_hold_is_reported)
         {.given = "limit", .when = "items", .needs = "per", .message = "@ needs `per`: a row each"},
         {.given = "verify", .unless = "verify:0", .excludes = "items"},
         {.given = "top_p:0", .message = "@ is 0, expected above 0"},
+        {.given = "pair",
+         .excludes = "ids|embeds",
+         .message = "@ is a text, which # does not take"},
         {.given = "foil", .needs = "target", .time = ATTN_PARAM_VALUES},
     };
     static struct {
@@ -192,14 +217,15 @@ START_TEST(the_first_rule_that_does_not_hold_is_reported)
         {"verify|verify:0|items", ""},
         {"top_p", ""},
         {"top_p|top_p:0", "`top_p` is 0, expected above 0"},
+        {"pair|embeds", "`pair` is a text, which `embeds` does not take"},
         {"foil", ""},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct attn_error err = {0};
 
-        attn_param_rules_check(rules, sizeof rules / sizeof *rules, ATTN_PARAM_GIVEN, is_given,
-                               cases[i].given, &err);
+        attn_param_rules_check(&(struct attn_param_rules){rules, sizeof rules / sizeof *rules},
+                               ATTN_PARAM_GIVEN, is_given, cases[i].given, &err);
         ck_assert_str_eq(err.message, cases[i].message);
     }
 }

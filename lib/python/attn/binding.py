@@ -575,6 +575,8 @@ ATTN_PARAM_INPUT = 14
 ATTN_PARAM_IMAGE = 15
 ATTN_PARAM_INPUTS = 16
 ATTN_PARAM_ARRAY = 17
+ATTN_PARAM_SIZED = 18
+ATTN_PARAM_IDS = 19
 ATTN_PARAM_OF_ARGS = 0
 ATTN_PARAM_OF_REQUEST = 1
 ATTN_PARAM_OF_CALLER = 2
@@ -1052,6 +1054,10 @@ class attn_param_part(Structure):
 
 
 class attn_param_rule(Structure):
+    pass
+
+
+class attn_param_rules(Structure):
     pass
 
 
@@ -2387,12 +2393,14 @@ attn_param._fields_ = [
     ("most", c_int64),
     ("traits", c_uint),
     ("read", CFUNCTYPE(c_int, POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error))),
+    ("release", CFUNCTYPE(None, POINTER(attn_param), c_void_p)),
     ("letter", c_char),
 ]
 attn_param_list._fields_ = [
     ("heading", c_char_p),
     ("items", POINTER(attn_param)),
     ("n", c_size_t),
+    ("is_input", c_bool),
 ]
 attn_param_part._fields_ = [
     ("list", POINTER(attn_param_list)),
@@ -2408,6 +2416,10 @@ attn_param_rule._fields_ = [
     ("hint", c_char_p),
     ("time", c_int),
 ]
+attn_param_rules._fields_ = [
+    ("items", POINTER(attn_param_rule)),
+    ("n", c_size_t),
+]
 attn_question._fields_ = [
     ("name", c_char_p),
     ("summary", c_char_p),
@@ -2416,8 +2428,7 @@ attn_question._fields_ = [
     ("takes_texts", c_bool),
     ("parts", POINTER(attn_param_part)),
     ("n_part", c_size_t),
-    ("rules", POINTER(attn_param_rule)),
-    ("n_rule", c_size_t),
+    ("rules", attn_param_rules),
     ("defaults", c_void_p),
     ("args_size", c_size_t),
     ("study", c_size_t),
@@ -2836,6 +2847,7 @@ FUNCTIONS = {
     "attn_token_times": (c_int, [POINTER(attn_ndarray), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_param_set": (c_int, [POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error)]),
     "attn_param_release": (None, [POINTER(attn_param), c_void_p]),
+    "attn_param_rules_check": (c_int, [POINTER(attn_param_rules), c_int, attn_param_given_fn, c_void_p, POINTER(attn_error)]),
     "attn_question_check": (c_int, [POINTER(attn_question), attn_param_given_fn, c_void_p, POINTER(attn_error)]),
     "attn_question_find": (POINTER(attn_question), [c_char_p]),
     "attn_question_picture": (c_int, [POINTER(attn_question_asked), c_void_p, POINTER(attn_table_picture), POINTER(attn_error)]),

@@ -199,8 +199,6 @@ def _patch_info(found, is_estimated: bool) -> dict:
 
 
 def _ask_attribute(question: _Question, args, given: dict) -> Table:
-    if given["baseline_text"] is not None or given["baseline_image"] is not None:
-        args.baseline = c.ATTN_BASELINE_GIVEN
     if given["by_token"] and question.sort is not None:
         args.n_most = 2**64 - 1  # rows that another column sorts must not be lost before
     is_continued = given["generated"] or given["continuation"] is not None

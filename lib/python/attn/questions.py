@@ -276,7 +276,7 @@ def lens(self: Model, text=None, *, texts=None, target=None, foil=None, queries=
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto", site=None,
           queries=None, direction: str = "restore", estimate: str | None = None, verify: int | None = None,
-          by: str = "part", control: int = 0, seed: int = 0, corrupted_image=None, corrupted_source=None,
+          by: str = "part", control: int = 0, seed: int = 0, corrupted_source=None, corrupted_image=None,
           positions=None, sort: str | None = None, limit: int = 0, **options) -> Table:
     """Which part of the model carries the difference of two texts.
 
@@ -315,8 +315,9 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
                 pattern the query (part, position)
     control     add the mean effect of N random choices of as many heads, and its standard deviation
     seed        of the random choices of `control` and `verify`
-    corrupted_image with `image`, instead of both texts: a picture with as many rows and columns of patches
-    corrupted_source the source of the corrupted text; default: that of the clean one
+    corrupted_source the source of the corrupted text; default: `source`. Both have equally many tokens
+    corrupted_image a picture instead of `corrupted`, where `image` gives the clean one; it must have as many rows and
+                columns of patches
     positions   places by their names, each of which is patched as a whole: a row for each
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest

@@ -1,0 +1,219 @@
+/* input_params.c - see input_params.h. */
+#include "run/input_params.h"
+
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/status_internal.h"
+#include "formats/ndarray_internal.h"
+
+#include <string.h>
+
+static const struct attn_param readings[] = {
+    ATTN_PARAM(CHOICE, "special", NULL, struct attn_request, reading.special,
+               "read special tokens that are written in the text as such (parse, default) or "
+               "as plain text (text)",
+               .words = "parse|text"),
+    ATTN_PARAM(CHOICE, "special_tokens", NULL, struct attn_request, reading.special_tokens,
+               "add (on, default) or leave out the tokens that the tokenizer adds to each text, "
+               "such as Llama's <s>",
+               .words = "on|off"),
+    ATTN_PARAM(TEXT, "with_prompt", "NAME", struct attn_request, reading.with_prompt,
+               "put prompt NAME of the model in front of each text"),
+    ATTN_PARAM(COUNT, "max_tokens", "N", struct attn_request, max_tokens,
+               "the longest text in tokens; default: what the model takes within an hour",
+               .least = 1, .most = INT32_MAX),
+};
+const struct attn_param_list attn_reading_params = ATTN_PARAM_LIST("Input", readings);
+
+/* --- Rows ------------------------------------------------------------------------------------- */
+
+/* Reads the file PATH, [.., AXES], as the rows of INPUT. */
+static enum attn_status read_rows(const char *path, const char *axes, struct attn_input *input,
+                                  struct attn_error *err)
+{
+    struct attn_ndarray *rows;
+    enum attn_status status;
+
+    ATTN_TRY(ATTN_ALLOC(rows, 1, err));
+    status = attn_error_at(attn_ndarray_read(path, 2, 2, axes, rows, err), ATTN_STAGE_INPUT, err);
+    if (status == ATTN_OK)
+        input->embeddings = rows;
+    else
+        attn_free(rows);
+    return status;
+}
+
+static enum attn_status read_embeddings(const struct attn_param *param, void *home,
+                                        const char *label, const char *text, struct attn_error *err)
+{
+    (void)label;
+    return read_rows(text, "[T, d_model]", (void *)((char *)home + param->offset), err);
+}
+
+enum attn_status attn_input_read_source(const struct attn_param *param, void *home,
+                                        const char *label, const char *text, struct attn_error *err)
+{
+    static const char ending[] = ".npy";
+    struct attn_input *source = (void *)((char *)home + param->offset);
+    const size_t n = strlen(text);
+
+    (void)label;
+    if (n > strlen(ending) && strcmp(text + n - strlen(ending), ending) == 0)
+        return read_rows(text, "[S, d_source]", source, err);
+    source->text = text;
+    source->n_text = n;
+    return ATTN_OK;
+}
+
+void attn_input_release_rows(const struct attn_param *param, void *home)
+{
+    struct attn_input *input = (void *)((char *)home + param->offset);
+    struct attn_ndarray *rows = (void *)(uintptr_t)input->embeddings; /* read_rows allocated them */
+
+    if (rows)
+        attn_ndarray_release(rows);
+    attn_free(rows);
+    input->embeddings = NULL;
+}
+
+static const struct attn_param numbers[] = {
+    ATTN_PARAM(IDS, "ids", "LIST", struct attn_request, input.ids,
+               "token ids instead of a text: 5,17,3",
+               .second = offsetof(struct attn_request, input.n_id)),
+    ATTN_PARAM(IDS, "types", "LIST", struct attn_request, input.types,
+               "the token types of these ids, 0,0,1,1, of an encoder of two texts; by default 0",
+               .second = offsetof(struct attn_request, input.n_type)),
+    ATTN_PARAM(INPUT, "embeds", "FILE.npy", struct attn_request, input,
+               "an array [T, d_model] instead of the embeddings of a text; embeddings of "
+               "positions are still added",
+               .read = read_embeddings, .release = attn_input_release_rows),
+};
+const struct attn_param_list attn_numbers_params = ATTN_PARAM_LIST("Input", numbers);
+
+static const struct attn_param pairs[] = {
+    ATTN_PARAM(SIZED, "pair", "TEXT", struct attn_request, input.pair,
+               "a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair "
+               "[SEP]",
+               .second = offsetof(struct attn_request, input.n_pair)),
+};
+const struct attn_param_list attn_pair_params = ATTN_PARAM_LIST("Input", pairs);
+
+static const struct attn_param key_masks[] = {
+    ATTN_PARAM(IDS, "key_mask", "LIST", struct attn_request, input.key_mask,
+               "1,1,0: a number for each token of an encoder's text, or for each row of the "
+               "source where there is one; no query attends to keys with 0",
+               .second = offsetof(struct attn_request, input.n_key_mask), .most = 1),
+};
+const struct attn_param_list attn_key_mask_params = ATTN_PARAM_LIST("Attention", key_masks);
+
+void attn_input_share(const struct attn_input *input, struct attn_input *other)
+{
+    other->pair = input->pair;
+    other->n_pair = input->n_pair;
+    other->types = input->types;
+    other->n_type = input->n_type;
+    other->key_mask = input->key_mask;
+    other->n_key_mask = input->n_key_mask;
+}
+
+void attn_request_place_key_mask(struct attn_request *request)
+{
+    struct attn_input *input = &request->input, *source = &request->source;
+
+    if (!source->text && !source->ids && !source->embeddings)
+        return;
+    source->key_mask = input->key_mask;
+    source->n_key_mask = input->n_key_mask;
+    input->key_mask = NULL;
+    input->n_key_mask = 0;
+}
+
+static const struct attn_param images[] = {
+    ATTN_PARAM(IMAGE, "image", "FILE", struct attn_request, input,
+               "a picture instead of a text, for models that read pictures: PNG, JPEG, WebP or "
+               ".npy, uint8 [H, W, 3]; float32 [C, H, W] holds the values that the model gets",
+               .second = offsetof(struct attn_request, input.image)),
+    ATTN_PARAM(TEXTS, "label", "TEXT", struct attn_request, predict.labels,
+               "a text that the picture is compared with (CLIP), or the text (models of "
+               "sentences): the model becomes a classifier with these labels. May be repeated",
+               .second = offsetof(struct attn_request, predict.n_label)),
+};
+const struct attn_param_list attn_image_params = ATTN_PARAM_LIST("Input", images);
+
+/* Appends the ids TEXT to a struct attn_request_labels. */
+static enum attn_status read_label_ids(const struct attn_param *param, void *home,
+                                       const char *label, const char *text, struct attn_error *err)
+{
+    static const struct attn_param row =
+        ATTN_PARAM(IDS, "label_ids", "LIST", struct attn_label_ids, ids, NULL,
+                   .second = offsetof(struct attn_label_ids, n));
+    struct attn_request_labels *labels = home;
+    struct attn_label_ids *items, added = {.name = text};
+
+    (void)param;
+    ATTN_TRY(attn_param_set(&row, &added, label, text, err));
+    if (ATTN_ALLOC(items, labels->n_ids + 1, err) != ATTN_OK) {
+        attn_param_release(&row, &added);
+        return ATTN_NO_MEMORY;
+    }
+    for (size_t i = 0; i < labels->n_ids; i++)
+        items[i] = labels->ids[i];
+    items[labels->n_ids] = added;
+    attn_free((void *)(uintptr_t)labels->ids);
+    labels->ids = items;
+    labels->n_ids++;
+    return ATTN_OK;
+}
+
+static void release_label_ids(const struct attn_param *param, void *home)
+{
+    struct attn_request_labels *labels = home;
+
+    (void)param;
+    for (size_t i = 0; i < labels->n_ids; i++)
+        attn_free((void *)(uintptr_t)labels->ids[i].ids);
+    attn_free((void *)(uintptr_t)labels->ids);
+    labels->ids = NULL;
+    labels->n_ids = 0;
+}
+
+static const struct attn_param labels[] = {
+    ATTN_PARAM(OWN, "label_ids", "LIST", struct attn_request_labels, ids,
+               "the same label as token ids", .second = offsetof(struct attn_request_labels, n_ids),
+               .read = read_label_ids, .release = release_label_ids),
+    ATTN_PARAM(TEXTS, "label_image", "FILE", struct attn_request_labels, images,
+               "a picture that the text is compared with (CLIP)",
+               .second = offsetof(struct attn_request_labels, n_image)),
+};
+const struct attn_param_list attn_label_params = ATTN_PARAM_LIST("Input", labels);
+
+static const struct attn_param sources[] = {
+    ATTN_PARAM(INPUT, "source", "TEXT|FILE.npy", struct attn_request, source,
+               "second sequence for cross-attention: a text, or an array [S, d_source] in a .npy "
+               "file",
+               .read = attn_input_read_source, .release = attn_input_release_rows),
+    ATTN_PARAM(IDS, "source_ids", "LIST", struct attn_request, source.ids,
+               "token ids instead of the text of `source`",
+               .second = offsetof(struct attn_request, source.n_id)),
+};
+const struct attn_param_list attn_source_params = ATTN_PARAM_LIST("Input", sources);
+
+/* --- What goes together ----------------------------------------------------------------------- */
+
+static const struct attn_param_rule rules[] = {
+    {.given = "types",
+     .needs = "ids",
+     .message = "@ is given without #, whose tokens it is about",
+     .hint = "`ids 5,17,3` `types 0,0,1`"},
+    {.given = "special|special_tokens",
+     .unless = "source|label",
+     .excludes = "ids|embeds|image",
+     .message = "@ is about a text, and # is given instead of one"},
+    {.given = "pair",
+     .excludes = "ids|embeds",
+     .message = "@ is a second text, which # does not take"},
+    {.given = "source",
+     .excludes = "source_ids",
+     .message = "@ and # are given, expected one of them"},
+};
+const struct attn_param_rules attn_input_rules = {rules, sizeof rules / sizeof *rules};
