@@ -54,13 +54,32 @@ static const char *const subjects[] = {
 
 enum { NAME_SIZE = 32 };
 
-/* Whether a command has the option NAME. */
+enum { N_NAME = 1024 }; /* more than there are options; a power of 2 */
+
+/* Where NAME is in NAMES, a table by hashes, or would be put. */
+static const char **find_name(const char *names[N_NAME], const char *name)
+{
+    size_t at = 0;
+
+    for (const char *c = name; *c; c++)
+        at = at * 31 + (unsigned char)*c;
+    for (at %= N_NAME; names[at] && strcmp(names[at], name) != 0;)
+        at = (at + 1) % N_NAME;
+    return &names[at];
+}
+
+/* Whether a command has the option NAME. A help asks for hundreds of names. */
 static bool is_option(const char *name)
 {
-    for (size_t i = 0; i < n_command; i++)
-        if (option_is_of(commands[i], name))
-            return true;
-    return false;
+    static const char *names[N_NAME];
+    static bool is_filled;
+
+    for (size_t i = 0; !is_filled && i < n_command; i++)
+        for (struct option_walk walk = {.command = commands[i]}; option_next(&walk);)
+            if (walk.option.name)
+                *find_name(names, walk.option.name) = walk.option.name;
+    is_filled = true;
+    return *find_name(names, name) != NULL;
 }
 
 /* Finds the option that fills FIELD [size], without its dashes. Returns whether one does. */
