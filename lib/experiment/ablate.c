@@ -214,6 +214,8 @@ static const struct attn_param_rule rules[] = {
      .time = ATTN_PARAM_VALUES},
 };
 
+static const struct attn_experiment experiment;
+
 const struct attn_question attn_question_ablate = {
     .name = "ablate",
     .summary = "how the answer changes without a part of the model",
@@ -230,6 +232,7 @@ const struct attn_question attn_question_ablate = {
         "same_top is a share.\n",
     ATTN_QUESTION_PARAMS(param_parts, rules),
     ATTN_QUESTION_ARGS(struct attn_ablate_args, .size = sizeof(struct attn_ablate_args)),
+    .experiment = &experiment,
 };
 
 /* --- Arguments -------------------------------------------------------------------------------- */
@@ -949,7 +952,9 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-const struct attn_experiment attn_ablate_experiment = {
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
+
+static const struct attn_experiment experiment = {
     .name = "ablate",
     .question = &attn_question_ablate,
     .columns = columns,
@@ -968,6 +973,7 @@ const struct attn_experiment attn_ablate_experiment = {
     .shows = shows,
     .draw = draw,
     .ask = ask,
+    .perform = perform,
 };
 
 /* Reads the order from TABLE, which has the change by each part alone over the items. */
@@ -1007,7 +1013,7 @@ static enum attn_status find_order(struct attn_host *host, const struct attn_req
     struct attn_ablate_args each = *args, defaults = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_study_args asked = ATTN_STUDY_ARGS_DEFAULT, study = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_request quiet = ATTN_REQUEST_DEFAULT;
-    struct attn_experiment first = attn_ablate_experiment;
+    struct attn_experiment first = experiment;
     struct attn_ablate_sum sum;
     struct attn_table *table = NULL;
     const struct attn_inquiry inquiry = {host, &quiet, &each, &defaults, &table, &sum};
@@ -1067,19 +1073,25 @@ static void release_plan(struct plan *plan)
     attn_free(plan->found);
 }
 
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
+{
+    struct attn_experiment asked = experiment;
+    struct plan plan = {.found = NULL};
+    enum attn_status status =
+        make_plan(inquiry->host, inquiry->request, inquiry->given, &plan, err);
+
+    asked.plan = &plan;
+    if (status == ATTN_OK)
+        status = attn_experiment_perform(&asked, inquiry, err);
+    release_plan(&plan);
+    return status;
+}
+
 enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *request,
                              const struct attn_ablate_args *given, struct attn_table **table,
                              struct attn_ablate_sum *sum, struct attn_error *err)
 {
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
-    const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
-    struct attn_experiment asked = attn_ablate_experiment;
-    struct plan plan = {.found = NULL};
-    enum attn_status status = make_plan(host, request, given, &plan, err);
 
-    asked.plan = &plan;
-    if (status == ATTN_OK)
-        status = attn_experiment_perform(&asked, &inquiry, err);
-    release_plan(&plan);
-    return status;
+    return perform(&(struct attn_inquiry){host, request, given, &args, table, sum}, err);
 }

@@ -187,6 +187,8 @@ static const struct attn_param_rule rules[] = {
      .message = "@ needs `items`, and does not go with `score`"},
 };
 
+static const struct attn_experiment experiment;
+
 const struct attn_question attn_question_align = {
     .name = "align",
     .summary = "which word of a source is which word of a text",
@@ -217,6 +219,7 @@ const struct attn_question attn_question_align = {
         "of the array the rows of the prompt, and frames after the end of the sound.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_align_args, .size = sizeof(struct attn_align_args)),
+    .experiment = &experiment,
 };
 
 /* --- What is asked ---------------------------------------------------------------------------- */
@@ -1021,7 +1024,9 @@ static void release(void *state)
     attn_capture_free(align->source);
 }
 
-const struct attn_experiment attn_align_experiment = {
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
+
+static const struct attn_experiment experiment = {
     .name = "align",
     .question = &attn_question_align,
     .columns = columns,
@@ -1037,6 +1042,7 @@ const struct attn_experiment attn_align_experiment = {
     .shows = shows,
     .ask = ask,
     .release = release,
+    .perform = perform,
 };
 
 static enum attn_status read_file(struct gold_file *gold, struct attn_error *err)
@@ -1077,13 +1083,10 @@ static void note_rest(const struct gold_file *gold, const struct attn_align_args
                   gold->n, n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
 }
 
-enum attn_status attn_align(struct attn_host *host, const struct attn_request *request,
-                            const struct attn_align_args *given, struct attn_table **table,
-                            struct attn_error *err)
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
 {
-    struct attn_align_args args = ATTN_ALIGN_ARGS_DEFAULT;
-    struct attn_experiment align = attn_align_experiment;
-    const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
+    const struct attn_align_args *given = inquiry->given;
+    struct attn_experiment align = experiment;
     struct gold_file gold = {.name = given ? given->gold : NULL};
     enum attn_status status = ATTN_OK;
 
@@ -1093,10 +1096,19 @@ enum attn_status attn_align(struct attn_host *host, const struct attn_request *r
         align.plan = &gold;
     }
     if (status == ATTN_OK)
-        status = attn_experiment_perform(&align, &inquiry, err);
+        status = attn_experiment_perform(&align, inquiry, err);
     if (status == ATTN_OK && gold.name && align.plan)
-        note_rest(&gold, given, request);
+        note_rest(&gold, given, inquiry->request);
     attn_free(gold.text);
     attn_free(gold.lines);
     return status;
+}
+
+enum attn_status attn_align(struct attn_host *host, const struct attn_request *request,
+                            const struct attn_align_args *given, struct attn_table **table,
+                            struct attn_error *err)
+{
+    struct attn_align_args args = ATTN_ALIGN_ARGS_DEFAULT;
+
+    return perform(&(struct attn_inquiry){host, request, given, &args, table, NULL}, err);
 }

@@ -196,6 +196,8 @@ static const struct attn_param_rule rules[] = {
      .message = "@ is for tokens, and causes has cells"},
 };
 
+static const struct attn_experiment *choose_experiment(const void *given);
+
 const struct attn_question attn_question_attribute = {
     .name = "attribute",
     .summary = "how much each part of the model adds to a logit",
@@ -220,6 +222,7 @@ const struct attn_question attn_question_attribute = {
     ATTN_QUESTION_PARAMS(param_parts, rules),
     ATTN_QUESTION_ARGS(struct attn_attribute_args, .size = sizeof(struct attn_attribute_args),
                        .baseline = ATTN_BASELINE_AUTO),
+    .choose = choose_experiment,
 };
 
 /* --- The run ---------------------------------------------------------------------------------- */
@@ -932,7 +935,7 @@ static const struct attn_experiment attn_attribute_parts = {
     .ask = ask,
 };
 
-const struct attn_experiment *attn_attribute_experiment(const void *given)
+static const struct attn_experiment *choose_experiment(const void *given)
 {
     const struct attn_attribute_args *args = given;
 
@@ -949,5 +952,5 @@ enum attn_status attn_attribute(struct attn_host *host, const struct attn_reques
     const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
 
     (void)attn_options_read(given, &args, NULL); /* the inquiry reports its failure */
-    return attn_experiment_perform(attn_attribute_experiment(&args), &inquiry, err);
+    return attn_experiment_perform(choose_experiment(&args), &inquiry, err);
 }

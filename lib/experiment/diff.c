@@ -105,6 +105,8 @@ static const struct attn_param_rule rules[] = {
      .message = "@ is one text for `with` or `with_attention`; `a_ids` and `b_ids` are two"},
 };
 
+static const struct attn_experiment experiment;
+
 const struct attn_question attn_question_diff = {
     .name = "diff",
     .summary = "what differs between two texts, models or attentions",
@@ -126,6 +128,7 @@ const struct attn_question attn_question_diff = {
         "differs, nor that the prediction does: see `attn-cli patch`.\n",
     ATTN_QUESTION_PARAMS(param_parts, rules),
     ATTN_QUESTION_ARGS(struct attn_diff_args, .size = sizeof(struct attn_diff_args)),
+    .experiment = &experiment,
 };
 
 /* --- Which rows are compared ------------------------------------------------------------------ */
@@ -486,7 +489,7 @@ static enum attn_status take_item(void *args, struct attn_request *request,
     return ATTN_OK;
 }
 
-const struct attn_experiment attn_diff_experiment = {
+static const struct attn_experiment experiment = {
     .name = "diff",
     .question = &attn_question_diff,
     .columns = columns,
@@ -512,5 +515,5 @@ enum attn_status attn_diff(struct attn_host *host, const struct attn_request *re
     struct attn_diff_args args = ATTN_DIFF_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
 
-    return attn_experiment_perform(&attn_diff_experiment, &inquiry, err);
+    return attn_experiment_perform(&experiment, &inquiry, err);
 }

@@ -134,6 +134,8 @@ static const struct attn_param_rule rules[] = {
      .time = ATTN_PARAM_VALUES},
 };
 
+static const struct attn_experiment experiment;
+
 const struct attn_question attn_question_lens = {
     .name = "lens",
     .summary = "what each layer already knows of the next token",
@@ -151,6 +153,7 @@ const struct attn_question attn_question_lens = {
         "in another form, as the final norm was trained for the last layer alone.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_lens_args, .size = sizeof(struct attn_lens_args)),
+    .experiment = &experiment,
 };
 
 /* --- The run ---------------------------------------------------------------------------------- */
@@ -633,7 +636,7 @@ static enum attn_status take_item(void *args, struct attn_request *request,
     return ATTN_OK;
 }
 
-const struct attn_experiment attn_lens_experiment = {
+static const struct attn_experiment experiment = {
     .name = "lens",
     .columns = columns,
     .n_column = N_COLUMN,
@@ -658,7 +661,7 @@ enum attn_status attn_lens(struct attn_host *host, const struct attn_request *re
     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
 
-    return attn_experiment_perform(&attn_lens_experiment, &inquiry, err);
+    return attn_experiment_perform(&experiment, &inquiry, err);
 }
 
 /* --- The lens over a table ---------------------------------------------------------------------

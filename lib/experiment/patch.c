@@ -208,6 +208,8 @@ static const struct attn_param_rule rules[] = {
      .message = "@ patches parts of one pair, not of `items`"},
 };
 
+static const struct attn_experiment experiment;
+
 const struct attn_question attn_question_patch = {
     .name = "patch",
     .summary = "which part of the model carries the difference of two texts",
@@ -230,6 +232,7 @@ const struct attn_question attn_question_patch = {
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_patch_args, .size = sizeof(struct attn_patch_args),
                        .n_verified = 10, .kept_bytes = 536870912),
+    .experiment = &experiment,
 };
 
 /* --- Arguments -------------------------------------------------------------------------------- */
@@ -931,7 +934,9 @@ static void release(void *state)
     attn_free(patch->sums.values);
 }
 
-const struct attn_experiment attn_patch_experiment = {
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
+
+static const struct attn_experiment experiment = {
     .name = "patch",
     .columns = columns,
     .n_column = N_COLUMN,
@@ -953,6 +958,7 @@ const struct attn_experiment attn_patch_experiment = {
     .draw = draw,
     .ask = ask,
     .release = release,
+    .perform = perform,
 };
 
 /* Notes the first row of TABLE whose difference of both runs, by which effects divide, is within
@@ -983,25 +989,31 @@ static void note_no_difference(const struct attn_table *table, const struct attn
     }
 }
 
-enum attn_status attn_patch(struct attn_host *host, const struct attn_request *request,
-                            const struct attn_patch_args *given, struct attn_table **table,
-                            struct attn_patch_sum *sum, struct attn_error *err)
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
 {
-    struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
-    const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
-    struct attn_experiment asked = attn_patch_experiment;
+    const struct attn_patch_args *args = inquiry->args;
+    struct attn_experiment asked = experiment;
     struct attn_column estimated[N_COLUMN];
 
-    (void)attn_options_read(given, &args, NULL); /* the inquiry reports its failure */
-    if (args.method != ATTN_PATCH_EXACT) {
+    (void)attn_options_read(inquiry->given, inquiry->args, NULL); /* the inquiry reports it */
+    if (args->method != ATTN_PATCH_EXACT) {
         asked.refuses_edits = true;
         memcpy(estimated, columns, sizeof columns);
         estimated[VALUE].traits = estimated[CHECK].traits = ATTN_TRAIT_UNFILLED;
         estimated[EFFECT].traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_UNFILLED;
         asked.columns = estimated;
     }
-    ATTN_TRY(attn_experiment_perform(&asked, &inquiry, err));
-    if (args.study && !args.study->paired)
-        note_no_difference(*table, request, args.study->n_bootstrap > 0);
+    ATTN_TRY(attn_experiment_perform(&asked, inquiry, err));
+    if (args->study && !args->study->paired)
+        note_no_difference(*inquiry->table, inquiry->request, args->study->n_bootstrap > 0);
     return ATTN_OK;
+}
+
+enum attn_status attn_patch(struct attn_host *host, const struct attn_request *request,
+                            const struct attn_patch_args *given, struct attn_table **table,
+                            struct attn_patch_sum *sum, struct attn_error *err)
+{
+    struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
+
+    return perform(&(struct attn_inquiry){host, request, given, &args, table, sum}, err);
 }

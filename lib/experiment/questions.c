@@ -2,90 +2,117 @@
 #include "experiment/questions.h"
 
 #include "base/given.h"
+#include "base/memory.h"
 #include "base/status_internal.h"
-#include "experiment/ablate.h"
-#include "experiment/align.h"
-#include "experiment/attribute.h"
-#include "experiment/diff.h"
-#include "experiment/lens.h"
-#include "experiment/patch.h"
 #include "experiment/questions_internal.h"
-#include "experiment/score.h"
-#include "experiment/survey.h"
 
 #include <string.h>
 
-/* A question: its experiment, or the one that its arguments choose. */
-static const struct question {
-    const struct attn_question *row;
-    const struct attn_experiment *experiment;
-    const struct attn_experiment *(*choose)(const void *args);
-} questions[] = {
-    {&attn_question_ablate, &attn_ablate_experiment, NULL},
-    {&attn_question_align, &attn_align_experiment, NULL},
-    {&attn_question_attribute, NULL, attn_attribute_experiment},
-    {&attn_question_diff, &attn_diff_experiment, NULL},
-    {&attn_question_generate, NULL, NULL},
-    {&attn_question_heads, &attn_survey_experiment, NULL},
-    {&attn_question_lens, &attn_lens_experiment, NULL},
-    {&attn_question_patch, &attn_patch_experiment, NULL},
-    {&attn_question_score, NULL, attn_score_experiment},
-    {&attn_question_similarity, &attn_similarity_experiment, NULL},
-};
+#define QUESTION_ADDRESS(name) &attn_question_##name,
+static const struct attn_question *const questions[] = {ATTN_QUESTION_MAP(QUESTION_ADDRESS)};
+#undef QUESTION_ADDRESS
 
-/* Room for the arguments of each question. */
-union args {
-    struct attn_ablate_args ablate;
-    struct attn_align_args align;
-    struct attn_attribute_args attribute;
-    struct attn_diff_args diff;
-    struct attn_lens_args lens;
-    struct attn_patch_args patch;
-    struct attn_score_args score;
-    struct attn_survey_args survey;
-};
-
-static const struct question *find(const char *name)
+const struct attn_question *attn_question_at(size_t i)
 {
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
-        if (strcmp(questions[i].row->name, name) == 0)
-            return &questions[i];
-    return NULL;
+    return i < sizeof questions / sizeof *questions ? questions[i] : NULL;
 }
 
 const struct attn_question *attn_question_find(const char *name)
 {
-    const struct question *found = name ? find(name) : NULL;
+    const struct attn_question *found;
 
-    return found ? found->row : NULL;
+    for (size_t i = 0; name && (found = attn_question_at(i)) != NULL; i++)
+        if (strcmp(found->name, name) == 0)
+            return found;
+    return NULL;
+}
+
+/* Finds the question of ASKED, which one experiment answers, or the one that arguments choose. */
+static enum attn_status find(const struct attn_question_asked *asked,
+                             const struct attn_question **found, struct attn_error *err)
+{
+    if (!attn_is_given(asked, "asked", err) || !attn_is_given(asked->question, "question", err))
+        return ATTN_INVALID;
+    *found = attn_question_find(asked->question);
+    return *found && ((*found)->experiment || (*found)->choose)
+               ? ATTN_OK
+               : attn_refuse(err, ATTN_STAGE_OPTIONS, "there is no question '%s'",
+                             attn_quote_string(asked->question).text);
+}
+
+/* Copies the defaults of QUESTION. The caller frees *args with attn_free. */
+static enum attn_status copy_defaults(const struct attn_question *question, void **args,
+                                      struct attn_error *err)
+{
+    *args = attn_alloc(1, question->args_size, err);
+    if (!*args)
+        return ATTN_NO_MEMORY;
+    if (question->args_size > 0)
+        memcpy(*args, question->defaults, question->args_size);
+    return ATTN_OK;
+}
+
+static const struct attn_experiment *experiment_of(const struct attn_question *question,
+                                                   const void *args)
+{
+    return question->experiment ? question->experiment : question->choose(args);
+}
+
+enum attn_status attn_question_ask(const struct attn_question_asked *asked,
+                                   struct attn_table **table, void *sum, struct attn_error *err)
+{
+    const struct attn_experiment *experiment;
+    const struct attn_question *question;
+    struct attn_inquiry inquiry = {.table = table, .sum = sum};
+    enum attn_status status;
+
+    ATTN_TRY(find(asked, &question, err));
+    ATTN_TRY(copy_defaults(question, &inquiry.args, err));
+    inquiry.host = asked->host;
+    inquiry.request = asked->request;
+    inquiry.given = asked->args;
+    if (question->args_size > 0)
+        (void)attn_options_read(asked->args, inquiry.args, NULL); /* the inquiry reports it */
+    experiment = experiment_of(question, inquiry.args);
+    status = experiment->perform ? experiment->perform(&inquiry, err)
+                                 : attn_experiment_perform(experiment, &inquiry, err);
+    attn_free(inquiry.args);
+    return status;
+}
+
+/* Reads the arguments of ASKED over the defaults ARGS, and describes the picture. */
+static enum attn_status draw(const struct attn_question *question,
+                             const struct attn_question_asked *asked, void *args,
+                             const struct attn_table *table, struct attn_table_picture *picture,
+                             struct attn_error *err)
+{
+    const struct attn_experiment *experiment;
+
+    if (question->args_size > 0)
+        ATTN_TRY(attn_error_at(attn_options_read(asked->args, args, err), ATTN_STAGE_OPTIONS, err));
+    experiment = experiment_of(question, args);
+    if (table && experiment->check)
+        ATTN_TRY(attn_error_at(experiment->check(args, err), ATTN_STAGE_OPTIONS, err));
+    attn_experiment_draw(
+        experiment, args,
+        &(struct attn_drawn){
+            .host = asked->host, .request = asked->request, .table = table, .picture = picture});
+    return ATTN_OK;
 }
 
 enum attn_status attn_question_picture(const struct attn_question_asked *asked,
                                        const struct attn_table *table,
                                        struct attn_table_picture *picture, struct attn_error *err)
 {
-    const struct attn_experiment *experiment;
-    const struct question *found;
-    union args read = {.ablate = {.size = 0}};
+    const struct attn_question *question;
+    void *args;
+    enum attn_status status;
 
-    if (!attn_is_given(asked, "asked", err) || !attn_is_given(asked->question, "question", err) ||
-        !attn_is_given(picture, "picture", err))
+    ATTN_TRY(find(asked, &question, err));
+    if (!attn_is_given(picture, "picture", err))
         return ATTN_INVALID;
-    found = find(asked->question);
-    if (!found || (!found->experiment && !found->choose))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS, "there is no question '%s'",
-                           attn_quote_string(asked->question).text);
-    if (found->row->args_size > 0) {
-        memcpy(&read, found->row->defaults, found->row->args_size);
-        ATTN_TRY(
-            attn_error_at(attn_options_read(asked->args, &read, err), ATTN_STAGE_OPTIONS, err));
-    }
-    experiment = found->experiment ? found->experiment : found->choose(&read);
-    if (table && experiment->check)
-        ATTN_TRY(attn_error_at(experiment->check(&read, err), ATTN_STAGE_OPTIONS, err));
-    attn_experiment_draw(
-        experiment, &read,
-        &(struct attn_drawn){
-            .host = asked->host, .request = asked->request, .table = table, .picture = picture});
-    return ATTN_OK;
+    ATTN_TRY(copy_defaults(question, &args, err));
+    status = draw(question, asked, args, table, picture, err);
+    attn_free(args);
+    return status;
 }

@@ -1,9 +1,10 @@
 /*
- * questions.h - the questions by their names, and what a picture of their tables shows unless the
- * caller chooses otherwise.
+ * questions.h - the questions by their names, their answers, and what a picture of these shows
+ * unless the caller chooses otherwise.
  *
- *     const struct attn_question_asked asked = {"ablate", host, &request, &args};
+ *     const struct attn_question_asked asked = {"lens", host, &request, &args};
  *     struct attn_table_picture picture = {.n_label = 0};
+ *     attn_question_ask(&asked, &table, NULL, &err);
  *     attn_question_picture(&asked, table, &picture, &err);
  *     attn_table_picture_write(table, &picture, &options, &output, &err);
  *
@@ -19,6 +20,9 @@
 /* What the question NAME takes, also "generate"; or NULL. */
 ATTN_API const struct attn_question *attn_question_find(const char *name);
 
+/* What question I of the list takes; NULL after the last one. */
+ATTN_API const struct attn_question *attn_question_at(size_t i);
+
 /* A question, and of what it is asked. Borrowed. */
 struct attn_question_asked {
     const char *question;               /* "ablate" */
@@ -26,6 +30,12 @@ struct attn_question_asked {
     const struct attn_request *request; /* NULL: the picture names no text */
     const void *args;                   /* of the question: struct attn_ablate_args; or NULL */
 };
+
+/* Asks. The caller owns *TABLE. SUM is the struct of results beside the table that the function of
+ * the question fills (struct attn_ablate_sum); NULL if it fills none. Errors have a stage. */
+ATTN_API enum attn_status attn_question_ask(const struct attn_question_asked *asked,
+                                            struct attn_table **table, void *sum,
+                                            struct attn_error *err);
 
 /*
  * Fills PICTURE for TABLE, the answer to ASKED: the view of the table and the words of its title,

@@ -132,6 +132,8 @@ static const struct attn_param_rule rules[] = {
      .time = ATTN_PARAM_BOTH},
 };
 
+static const struct attn_experiment *choose_experiment(const void *given);
+
 const struct attn_question attn_question_score = {
     .name = "score",
     .summary = "how surprising each token of a text is",
@@ -158,6 +160,7 @@ const struct attn_question attn_question_score = {
         "A low score does not say that a sentence is true, or good.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_score_args, .size = sizeof(struct attn_score_args)),
+    .choose = choose_experiment,
 };
 
 /* --- The tokens ------------------------------------------------------------------------------- */
@@ -1069,7 +1072,7 @@ static const struct attn_experiment of_items = {
     .ask = ask_items,
 };
 
-const struct attn_experiment *attn_score_experiment(const void *given)
+static const struct attn_experiment *choose_experiment(const void *given)
 {
     const struct attn_score_args *args = given;
 
@@ -1084,5 +1087,5 @@ enum attn_status attn_score(struct attn_host *host, const struct attn_request *r
     const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
 
     (void)attn_options_read(given, &args, NULL); /* the inquiry reports its failure */
-    return attn_experiment_perform(attn_score_experiment(&args), &inquiry, err);
+    return attn_experiment_perform(choose_experiment(&args), &inquiry, err);
 }

@@ -175,12 +175,15 @@ static const struct attn_table_view views[] = {
      .asked = "of the patterns of two heads"},
 };
 
+static const struct attn_experiment experiment;
+
 const struct attn_question attn_question_similarity = {
     .name = "similarity",
     .summary = "which heads look at the same places",
+    .experiment = &experiment,
 };
 
-const struct attn_experiment attn_similarity_experiment = {
+static const struct attn_experiment experiment = {
     .name = "similarity",
     .question = &attn_question_similarity,
     .columns = columns,
@@ -198,5 +201,5 @@ enum attn_status attn_similarity(struct attn_host *host, const struct attn_reque
 {
     const struct attn_inquiry inquiry = {host, request, NULL, &n_most, table, NULL};
 
-    return attn_experiment_perform(&attn_similarity_experiment, &inquiry, err);
+    return attn_experiment_perform(&experiment, &inquiry, err);
 }

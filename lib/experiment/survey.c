@@ -270,6 +270,8 @@ static const struct attn_param_rule rules[] = {
      .message = "`target`, `foil`, `at` and `metric` need `effect`"},
 };
 
+static const struct attn_experiment experiment;
+
 const struct attn_question attn_question_heads = {
     .name = "heads",
     .summary = "where each head looks, and what type of head it is",
@@ -296,6 +298,7 @@ const struct attn_question attn_question_heads = {
         "over the texts of its weights between the first 24 tokens.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_survey_args, .size = sizeof(struct attn_survey_args)),
+    .experiment = &experiment,
 };
 
 /* --- One text --------------------------------------------------------------------------------- */
@@ -1043,7 +1046,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-const struct attn_experiment attn_survey_experiment = {
+static const struct attn_experiment experiment = {
     .name = "heads",
     .question = &attn_question_heads,
     .columns = columns,
@@ -1073,12 +1076,12 @@ static enum attn_status survey_alone(struct attn_host *host, const struct attn_r
                                      const struct attn_survey_args *args,
                                      struct attn_study_answer *answer, struct attn_error *err)
 {
-    struct attn_experiment of_item = attn_survey_experiment;
+    struct attn_experiment of_item = experiment;
     struct attn_survey_args defaults = ATTN_SURVEY_ARGS_DEFAULT;
     struct attn_study_answer beside = {.table = NULL};
     const struct attn_inquiry inquiry = {host, request, args, &defaults, &answer->table, &beside};
 
-    of_item.plan = &attn_survey_experiment; /* it is an item */
+    of_item.plan = &experiment; /* it is an item */
     of_item.sum_size = sizeof beside;
     of_item.ask = ask_alone;
     ATTN_TRY(attn_experiment_perform(&of_item, &inquiry, err));
@@ -1094,5 +1097,5 @@ enum attn_status attn_survey(struct attn_host *host, const struct attn_request *
     struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
 
-    return attn_experiment_perform(&attn_survey_experiment, &inquiry, err);
+    return attn_experiment_perform(&experiment, &inquiry, err);
 }

@@ -15,7 +15,7 @@ import types
 sys.path.insert(0, "lib/python")
 # The package imports the methods that this script writes: an empty module stands in for an old or missing file.
 sys.modules["attn.questions"] = empty = types.ModuleType("attn.questions")
-empty.__getattr__ = lambda name: None  # type: ignore[method-assign]
+empty.__getattr__ = lambda name: object  # type: ignore[method-assign]
 
 from attn import binding as c  # noqa: E402
 from attn.asking import ROWS, default_of, parameters, words_of  # noqa: E402
@@ -33,6 +33,13 @@ from .table import Table
 
 if TYPE_CHECKING:
     from .model import Model
+'''
+CLASS = '''
+
+
+class Questions:
+    """What a model is asked."""
+
 '''
 TYPES = {c.ATTN_PARAM_FLAG: "bool", c.ATTN_PARAM_COUNT: "int", c.ATTN_PARAM_SEED: "int", c.ATTN_PARAM_REAL: "float",
          c.ATTN_PARAM_CHOICE: "str", c.ATTN_PARAM_SWITCH: "str", c.ATTN_PARAM_METHOD: "str", c.ATTN_PARAM_SEEDED: "int"}
@@ -91,7 +98,9 @@ def method(name):
 
 
 def main():
-    made = HEAD + "\n".join(method(name) for name in sorted(ROWS) if name not in BY_HAND) + "\n"
+    names = [name for name in sorted(ROWS) if name not in BY_HAND]
+    methods = CLASS + "".join(f"    {name} = {name}\n" for name in names)
+    made = HEAD + "\n".join(map(method, names)) + methods
     old = open(FILE).read() if os.path.exists(FILE) else None
     if "--check" in sys.argv:
         if old != made:

@@ -196,6 +196,8 @@ static enum attn_status take_item(const struct asking *asking, struct attn_frame
     frame->sum = attn_frame_alloc(frame, 1, asking->experiment->sum_size);
     ATTN_TRY(attn_frame_memory(frame, err));
     frame->args = memcpy(args, asking->inquiry->args, *size);
+    if (!asking->experiment->take_item)
+        return ATTN_OK;
     return attn_error_at(asking->experiment->take_item(args, &frame->request, frame->item, err),
                          ATTN_STAGE_INPUT, err);
 }

@@ -35,6 +35,8 @@
 #include "study/study_internal.h"
 #include "study/trial.h"
 
+struct attn_inquiry;
+
 /* --- An experiment ---------------------------------------------------------------------------- */
 
 /* Columns and functions; all functions except `ask` may be NULL. STATE is the experiment's struct,
@@ -52,7 +54,7 @@ struct attn_experiment {
      * for each item, in parallel on the host's threads, and the table is the fold (fold.h). */
     size_t study;
     /* Applies ITEM to copies of the arguments and of the request, which already have its input and
-     * its source. */
+     * its source. NULL: nothing else changes. */
     enum attn_status (*take_item)(void *args, struct attn_request *request,
                                   const struct attn_item *item, struct attn_error *err);
     unsigned (*pairs)(const void *args); /* ATTN_ITEM_BIT of the texts that its items may have;
@@ -80,6 +82,8 @@ struct attn_experiment {
     size_t n_view;
     void (*draw)(const void *args, struct attn_drawn *drawn);
     enum attn_status (*ask)(void *state, struct attn_error *err); /* appends the rows */
+    /* Performs INQUIRY by a copy of this row, with a plan, for example. NULL: the row as it is. */
+    enum attn_status (*perform)(const struct attn_inquiry *inquiry, struct attn_error *err);
     void (*release)(void *state); /* frees what the frame does not own, also after a failure */
     const void *plan;             /* results that hold for all items; set in a copy of the row */
 };

@@ -10,6 +10,8 @@
 #include "base/param_rules.h"
 #include "run/request.h"
 
+struct attn_experiment; /* the functions that answer (study/frame.h) */
+
 struct attn_question {
     const char *name;
     const char *summary;     /* one line */
@@ -23,6 +25,8 @@ struct attn_question {
     const void *defaults; /* [args_size] of its arguments */
     size_t args_size;
     size_t study; /* offset in these of the pointer to a study (study/study.h) */
+    const struct attn_experiment *experiment;                  /* which answers it; or NULL: */
+    const struct attn_experiment *(*choose)(const void *args); /* returns the one for ARGS */
 };
 
 /* Fields of a row. */

@@ -1216,6 +1216,8 @@ static const struct {
     {"    defaults", offsetof(struct attn_question, defaults)},
     {"    args_size", offsetof(struct attn_question, args_size)},
     {"    study", offsetof(struct attn_question, study)},
+    {"    experiment", offsetof(struct attn_question, experiment)},
+    {"    choose", offsetof(struct attn_question, choose)},
     {"attn_question_asked", sizeof(struct attn_question_asked)},
     {"    question", offsetof(struct attn_question_asked, question)},
     {"    host", offsetof(struct attn_question_asked, host)},

@@ -235,6 +235,13 @@ START_TEST(null_is_named_by_experiments)
     REFUSED(attn_compare(NULL, 1, NULL, &err), "run");
     REFUSED(attn_comparison_tabulate(NULL, ATTN_COMPARISON_HEADS, NULL, NULL, &table, &err),
             "comparison");
+    REFUSED(attn_question_ask(NULL, NULL, NULL, &err), "asked");
+    REFUSED(attn_question_ask(&(struct attn_question_asked){0}, NULL, NULL, &err), "question");
+    REFUSED(
+        attn_question_ask(&(struct attn_question_asked){.question = "generate"}, NULL, NULL, &err),
+        "there is no question 'generate'");
+    REFUSED(attn_question_ask(&(struct attn_question_asked){.question = "lens"}, NULL, NULL, &err),
+            "host");
     REFUSED(attn_question_picture(NULL, NULL, NULL, &err), "asked");
     REFUSED(attn_question_picture(&(struct attn_question_asked){0}, NULL, NULL, &err), "question");
     REFUSED(attn_question_picture(&(struct attn_question_asked){.question = "lenses"}, NULL,

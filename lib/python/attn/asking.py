@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import keyword
-from ctypes import (Structure, addressof, c_bool, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint64, c_void_p,
+from ctypes import (Structure, addressof, c_bool, c_char, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint64, c_void_p,
                     string_at)
 from typing import Any, Iterator
 
@@ -12,8 +12,17 @@ from .library import call, lib, path_bytes, terminated
 from .request import (PARTS, choice, fill_image, fill_input, fill_pair, flag, listed, ndarray, real, spec, texts, whole,
                       with_points)
 
-NAMES = (b"ablate", b"align", b"attribute", b"diff", b"generate", b"heads", b"lens", b"patch", b"score")
-ROWS: dict[str, c.attn_question] = {name.decode(): lib.attn_question_find(name).contents for name in NAMES}
+
+def _rows() -> Iterator[tuple[str, c.attn_question]]:
+    """The questions that take arguments, by their names."""
+    i = 0
+    while row := lib.attn_question_at(i):
+        if row.contents.n_part:
+            yield row.contents.name.decode(), row.contents
+        i += 1
+
+
+ROWS: dict[str, c.attn_question] = dict(_rows())
 
 _OLDER = {("direction", "denoise"): "restore"}  # words of older versions
 _NUMBERS = (c.ATTN_PARAM_COUNT, c.ATTN_PARAM_SEED, c.ATTN_PARAM_REAL)
@@ -184,8 +193,10 @@ def _fill(args: Structure, at: int, param: c.attn_param, name: str, value, keep:
 
 
 def arguments(row: c.attn_question, given: dict[str, Any], keep: list):
-    """The struct of arguments of ROW, filled with what is GIVEN; those about the request are left out."""
-    kind = {"heads": c.attn_survey_args}.get(row.name.decode()) or getattr(c, f"attn_{row.name.decode()}_args")
+    """The struct of arguments of ROW, filled with what is GIVEN; those about the request are left out. Bytes without names if no
+    header declares it."""
+    name = "survey" if row.name == b"heads" else row.name.decode()
+    kind = getattr(c, f"attn_{name}_args", c_char * row.args_size)
     args = kind.from_buffer_copy(string_at(row.defaults, row.args_size))
     ids = {param.name.decode(): param for param, _ in _all(row) if param.type == c.ATTN_PARAM_ID}
     for name, param, at in parameters(row):

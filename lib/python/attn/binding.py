@@ -2432,6 +2432,8 @@ attn_question._fields_ = [
     ("defaults", c_void_p),
     ("args_size", c_size_t),
     ("study", c_size_t),
+    ("experiment", c_void_p),
+    ("choose", CFUNCTYPE(c_void_p, c_void_p)),
 ]
 attn_question_asked._fields_ = [
     ("question", c_char_p),
@@ -2850,6 +2852,8 @@ FUNCTIONS = {
     "attn_param_rules_check": (c_int, [POINTER(attn_param_rules), c_int, attn_param_given_fn, c_void_p, POINTER(attn_error)]),
     "attn_question_check": (c_int, [POINTER(attn_question), attn_param_given_fn, c_void_p, POINTER(attn_error)]),
     "attn_question_find": (POINTER(attn_question), [c_char_p]),
+    "attn_question_at": (POINTER(attn_question), [c_size_t]),
+    "attn_question_ask": (c_int, [POINTER(attn_question_asked), POINTER(c_void_p), c_void_p, POINTER(attn_error)]),
     "attn_question_picture": (c_int, [POINTER(attn_question_asked), c_void_p, POINTER(attn_table_picture), POINTER(attn_error)]),
     "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),
     "attn_session_projections": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),

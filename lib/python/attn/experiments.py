@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 import math
-from ctypes import POINTER, byref, c_void_p, string_at
+from ctypes import POINTER, addressof, byref, c_size_t, c_void_p, cast, string_at
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
@@ -70,18 +70,20 @@ class _Question:
             self.texts = Texts(self.host, inputs, self.n_text)
 
     def answer(self, name: str, args, *sums, text=None) -> Table:
-        """Calls an experiment: (host, request, args, table, sums..., err). A picture shows TEXT instead of the request's."""
+        """Asks the question NAME; SUMS are the struct of what it finds beside its table. A picture shows TEXT instead of the
+        request's."""
         table, study = c_void_p(), self.study
+        asked = c.attn_question_asked(name.encode(), self.host.pointer, POINTER(c.attn_request)(self.request.struct),
+                                      cast(byref(args), c_void_p))
         if study:
-            study.ask(name, self.given)
-            args.study = POINTER(c.attn_study_args)(study.args)
-        elif self.n_text:
-            args.study = POINTER(c.attn_study_args)(self.texts.args)
+            study.ask("attn_survey" if name == "heads" else f"attn_{name}", self.given)
+        if study or self.n_text:
+            pointer = c_size_t.from_buffer(args, asking.ROWS[name].study)
+            pointer.value = addressof(study.args if study else self.texts.args)
 
         def compute():
-            call(name, self.host.pointer, byref(self.request.struct), byref(args), byref(table), *map(byref, sums))
-            question = "heads" if name == "attn_survey" else name.removeprefix("attn_")
-            drawn = drawn_of(question, self.host, self.request, args, table, text)
+            call("attn_question_ask", byref(asked), byref(table), byref(sums[0]) if sums else None)
+            drawn = drawn_of(asked, table, text)
             result = table_of(table)
             result.notes, result._drawn = take_notes() + self.request.notes, drawn
             return result
@@ -143,19 +145,14 @@ def ask(name: str, model: Model, text, given: dict) -> Any:
     args = asking.arguments(row, given, question.keep)
     if text is not prompt:
         args.n_target = n_target
-    return _ASKED[name](question, args, given)
-
-
-def _ask_heads(question: _Question, args, _given: dict) -> Table:
-    return question.answer("attn_survey", args)
-
-
-def _ask_ablate(question: _Question, args, _given: dict) -> Table:
-    return question.answer("attn_ablate", args, c.attn_ablate_sum())
+    if name in _ASKED:
+        return _ASKED[name](question, args, given)
+    found = getattr(c, f"attn_{name}_sum", None)
+    return question.answer(name, args, *([found()] if found else ()))
 
 
 def _ask_lens(question: _Question, args, given: dict) -> Table:
-    table = question.answer("attn_lens", args)
+    table = question.answer("lens", args)
     if given["texts"] is None and not question.study:
         options = {**given["options"], "queries": given["queries"]}
         table._use_labels = functools.partial(_with_labels, question.model, [question.text], options)
@@ -164,7 +161,7 @@ def _ask_lens(question: _Question, args, given: dict) -> Table:
 
 def _ask_score(question: _Question, args, _given: dict) -> Table:
     found = c.attn_score_sum()
-    table = question.answer("attn_score", args, found)
+    table = question.answer("score", args, found)
     if not question.study:
         table.info["perplexity"] = math.exp(found.nats / found.n_token) if found.n_token else math.nan
     return table
@@ -179,7 +176,7 @@ def _ask_patch(question: _Question, args, given: dict) -> Table:
         _share_pair(question, args.corrupted)
     if given["corrupted_source"] is not None:
         fill_pair(args.corrupted_source, args.corrupted_source, question.keep, key_mask=options.get("key_mask"))
-    table = question.answer("attn_patch", args, found)
+    table = question.answer("patch", args, found)
     if question.study:
         return table
     table.info = _patch_info(found, given["estimate"] is not None)
@@ -202,14 +199,10 @@ def _ask_attribute(question: _Question, args, given: dict) -> Table:
     if given["by_token"] and question.sort is not None:
         args.n_most = 2**64 - 1  # rows that another column sorts must not be lost before
     is_continued = given["generated"] or given["continuation"] is not None
-    table = question.answer("attn_attribute", args, text=given["text"] if is_continued else None)
+    table = question.answer("attribute", args, text=given["text"] if is_continued else None)
     if given["options"].get("image") is not None and not question.study:
         table._use_labels = functools.partial(_with_labels, question.model, [None], given["options"])
     return table
-
-
-def _ask_align(question: _Question, args, _given: dict) -> Table:
-    return question.answer("attn_align", args)
 
 
 def _ask_diff(question: _Question, args, given: dict) -> Table:
@@ -229,13 +222,13 @@ def _ask_diff(question: _Question, args, given: dict) -> Table:
     args.host = host.pointer if host else None
     if not question.study or attention:
         args.request = POINTER(c.attn_request)(second.struct)
-    table = question.answer("attn_diff", args, c.attn_diff_sum())
+    table = question.answer("diff", args, c.attn_diff_sum())
     del host
     return table
 
 
-_ASKED = {"align": _ask_align, "diff": _ask_diff, "heads": _ask_heads, "ablate": _ask_ablate, "lens": _ask_lens, "score": _ask_score, "patch": _ask_patch,
-          "attribute": _ask_attribute}
+# Those that do more than ask.
+_ASKED = {"attribute": _ask_attribute, "diff": _ask_diff, "lens": _ask_lens, "patch": _ask_patch, "score": _ask_score}
 
 
 def _with_labels(model: Model, texts: list, options: dict, use: Callable, *arguments) -> None:
@@ -286,7 +279,8 @@ def similarity(self: Model, text=None, *, sort: str | None = None, limit: int = 
 
     def compute():
         call("attn_similarity", host.pointer, byref(request.struct), 0 if sort else limit, byref(table))
-        drawn = drawn_of("similarity", host, request, None, table)
+        asked = c.attn_question_asked(b"similarity", host.pointer, POINTER(c.attn_request)(request.struct))
+        drawn = drawn_of(asked, table)
         found = table_of(table)
         found._drawn = drawn
         return _sorted(found, sort, limit)

@@ -40,7 +40,7 @@ class PairTokens(NamedTuple):
     texts: np.ndarray
 
 
-class Model:
+class Model(questions.Questions):
     """An open model. It does not change: threads may share it.
 
     name                what it is called
@@ -288,14 +288,6 @@ class Model:
 
     # --- Questions about heads ---
 
-    align = questions.align
-    heads = questions.heads
-    ablate = questions.ablate
-    patch = questions.patch
-    lens = questions.lens
-    attribute = questions.attribute
-    score = questions.score
-    diff = questions.diff
     similarity = experiments.similarity
     compare = experiments.compare
     generate = experiments.generate

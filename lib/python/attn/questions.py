@@ -372,3 +372,16 @@ def score(self: Model, text=None, *, texts=None, target=None, foil=None, at=None
                 sync, shard, marks
     """
     return ask("score", self, text, locals())
+
+
+class Questions:
+    """What a model is asked."""
+
+    ablate = ablate
+    align = align
+    attribute = attribute
+    diff = diff
+    heads = heads
+    lens = lens
+    patch = patch
+    score = score

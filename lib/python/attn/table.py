@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 from ctypes import POINTER, byref, c_double, c_int64, c_void_p, cast, string_at
-from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
+from typing import Any, Callable, Iterator, NamedTuple
 
 import numpy as np
 
@@ -11,10 +11,7 @@ from . import binding as c
 from .errors import Note
 from .library import call, lib, path_bytes, terminated
 from .pictures import Picture, picture_options, sink_bytes, written
-from .request import Request, choice, whole
-
-if TYPE_CHECKING:
-    from .host import Host
+from .request import choice, whole
 
 
 class _Column(NamedTuple):
@@ -362,10 +359,8 @@ _OF_VIEW = ("figure", "traits", "quantity", "asked", "parts", "inputs", "only")
 _OF_PICTURE = ("answer", "metric", "target", "foil", "model", "second", "is_clustered")
 
 
-def drawn_of(question: str, host: Host, request: Request, args, table, text=None) -> dict[str, Any]:
-    """What a picture of the TABLE of a question shows, as the library says it; about TEXT instead of that of REQUEST."""
-    asked = c.attn_question_asked(question.encode(), host.pointer, POINTER(c.attn_request)(request.struct))
-    asked.args = None if args is None else cast(byref(args), c_void_p)
+def drawn_of(asked: c.attn_question_asked, table, text=None) -> dict[str, Any]:
+    """What a picture of the TABLE of a question shows, as the library says it; about TEXT instead of that of the request."""
     picture = c.attn_table_picture()
     if isinstance(text, (str, bytes)):
         given = text.encode() if isinstance(text, str) else text
