@@ -323,11 +323,11 @@ $(FUZZERS): %: %.o $(FUZZ_SHARED) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflag
 $(CONFORMANCE) $(BENCH_COLD): %: %.o $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
-$(ADVERSARY): $(ADVERSARY_OBJECTS) $(addprefix $(BUILD)/,tests/fuzz/fuzz.o tests/support/naughty.o cmd/args/prompt.o cmd/line/options.o $(REPORT_OBJECTS) libattn.a) | $(BUILD)/hardening.ldflags
+$(ADVERSARY): $(ADVERSARY_OBJECTS) $(addprefix $(BUILD)/,tests/fuzz/fuzz.o tests/support/naughty.o libattn.a) | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
 # It reads the command line, which is no part of the library.
-$(BUILD)/tests/fuzz/fuzz_options: $(addprefix $(BUILD)/,cmd/line/options.o cmd/args/prompt.o $(REPORT_OBJECTS))
+$(BUILD)/tests/fuzz/fuzz_options: $(addprefix $(BUILD)/,cmd/line/options.o $(REPORT_OBJECTS))
 
 # The one target with a mutator of its own, which calls libFuzzer.
 ifeq ($(MODE),fuzz)

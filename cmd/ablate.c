@@ -12,33 +12,15 @@
 
 #define EXAMPLE "attn-cli ablate --target ' are' --foil ' is' \"The keys to the cabinet\""
 
-struct ablate_args {
-    struct question_args question;
-    struct attn_ablate_args how;
-};
-
-static const struct option_group ablate_options = {.question = &attn_question_ablate};
-
-static const struct option_part parts[] = {
-    {&question_input_options, offsetof(struct ablate_args, question)},
-    {&ablate_options, offsetof(struct ablate_args, how)},
-    {&question_picture_options, offsetof(struct ablate_args, question)},
-    {&question_options, offsetof(struct ablate_args, question)},
-};
-
 static enum attn_status ablate(struct call *call, struct attn_error *err);
 
 const struct command command_ablate = {
-    .name = "ablate",
-    .question = &attn_question_ablate,
+    QUESTION_COMMAND(ablate),
     .usage = "[OPTIONS] --target TEXT TEXT",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli ablate --parts layers --metric kl \"The keys to the cabinet\"\n"
                 "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n"
                 "  attn-cli ablate --target ' are' --set number=1.1,2.5 --set 1.* \"The keys\"\n",
-    OPTION_PARTS(parts),
-    .args_size = sizeof(struct ablate_args),
-    .defaults = &(const struct ablate_args){.question = QUESTION_ARGS_DEFAULT},
     .work = ablate,
 };
 
@@ -78,22 +60,21 @@ static enum attn_status references_read(const char *path, struct references *ref
 
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
-    struct ablate_args *args = question->call->args;
-    struct attn_ablate_args *how = &args->how;
+    const struct question_args *args = question->args;
+    struct attn_ablate_args *how = question->how;
     struct references *references = question->own;
     struct attn_ablate_sum sum = {0};
 
     ATTN_TRY(answer_check(&how->answer, err));
-    ATTN_TRY(question_check(question, &attn_question_ablate, err));
-    question->how = how;
+    ATTN_TRY(question_check(question, err));
     if (question->file)
         ATTN_TRY(references_read(question->file, references, err));
-    ATTN_TRY(question_begin(question, &how->study, err));
+    ATTN_TRY(question_begin(question, err));
     how->references = references->items;
     how->n_reference = references->n;
     ATTN_TRY(attn_ablate(question->host, &question->request, how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
-    if (args->question.running.is_verbose && !args->question.items.path)
+    if (args->running.is_verbose && !args->items.path)
         note("the first part changed %zu row%s of %s; %zu runs", sum.n_row,
              sum.n_row == 1 ? "" : "s", sum.sites, sum.n_feed);
     return ATTN_OK;
@@ -105,7 +86,6 @@ static enum attn_status ablate(struct call *call, struct attn_error *err)
     struct question question = {.call = call,
                                 .reuse = true,
                                 .example = EXAMPLE,
-                                .name = "ablate",
                                 .file = option_text(call, "reference"),
                                 .own = &references};
     const enum attn_status status = question_answer(&question, work, err);

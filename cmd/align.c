@@ -11,48 +11,30 @@
 
 #define EXAMPLE "attn-cli align -m interpreter --source \"The cat sat\" \"猫 坐\""
 
-struct align_args {
-    struct question_args question;
-    struct attn_align_args how;
-};
-
-static const struct option_group align_options = {.question = &attn_question_align};
-
-static const struct option_part parts[] = {
-    {&question_input_options, offsetof(struct align_args, question)},
-    {&align_options, offsetof(struct align_args, how)},
-    {&question_picture_options, offsetof(struct align_args, question)},
-    {&question_options, offsetof(struct align_args, question)},
-};
-
 static enum attn_status align(struct call *call, struct attn_error *err);
 
 const struct command command_align = {
-    .name = "align",
-    .question = &attn_question_align,
+    QUESTION_COMMAND(align),
     .usage = "[OPTIONS] --source TEXT TEXT",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli align -m interpreter --items pairs.jsonl --score --rows both\n"
                 "  attn-cli align -m bert --items pairs.jsonl --layer all --score\n"
                 "  attn-cli align --template \"Say: {source}. {target}\" --items pairs.jsonl \\\n"
                 "    --score --sort ts\n",
-    OPTION_PARTS(parts),
     .lacks = "image|embeds|with-prompt|label|label-ids|label-image|pair|types|key-mask|texts|lines|"
              "paired|"
              "bootstrap|interval|"
              "cluster|contrast|"
              "fdr|each|resume",
-    .args_size = sizeof(struct align_args),
-    .defaults = &(const struct align_args){.question = QUESTION_ARGS_DEFAULT},
     .work = align,
 };
 
 /* Lets the lines of items go to standard output, or their rows to the file of --csv or --jsonl, in
  * *FORM. */
-static enum attn_status list_links(struct align_args *args, struct question *question,
+static enum attn_status list_links(struct question_args *args, struct question *question,
                                    enum attn_each_form *form, struct attn_error *err)
 {
-    struct tables_args *tables = &args->question.tables;
+    struct tables_args *tables = &args->tables;
     const char *csv = output_path(&tables->output, "csv");
     const char *jsonl = output_path(&tables->output, "jsonl");
     const char *matrix = option_text(question->call, "matrix");
@@ -63,8 +45,8 @@ static enum attn_status list_links(struct align_args *args, struct question *que
         return refuse(err, NULL, "--%s needs --score: each item has its own links", other);
     if (!!csv + !!jsonl + !!matrix > 1)
         return refuse(err, NULL, "--csv, --jsonl and --matrix: expected one of them");
-    args->question.items.is_listed = true;
-    args->question.items.each = csv ? csv : jsonl ? jsonl : matrix ? matrix : "-";
+    args->items.is_listed = true;
+    args->items.each = csv ? csv : jsonl ? jsonl : matrix ? matrix : "-";
     tables->output.formats.n = 0;
     *form = csv      ? ATTN_EACH_CSV
             : jsonl  ? ATTN_EACH_JSON_LINES
@@ -74,21 +56,21 @@ static enum attn_status list_links(struct align_args *args, struct question *que
 }
 
 /* Opens the host, and the items or two texts. */
-static enum attn_status open_inputs(struct question *question, const struct attn_study_args **study,
-                                    struct attn_error *err)
+static enum attn_status open_inputs(struct question *question, struct attn_error *err)
 {
-    struct align_args *args = question->call->args;
+    struct question_args *args = question->call->args;
+    const struct attn_align_args *how = question->how;
     enum attn_each_form form = ATTN_EACH_CSV;
 
-    if (args->question.items.path && !args->how.has_score)
+    if (args->items.path && !how->has_score)
         ATTN_TRY(list_links(args, question, &form, err));
-    ATTN_TRY(question_begin_items(question, study, err));
+    ATTN_TRY(question_begin_items(question, err));
     question->items.each.form = form;
-    if (*study)
+    if (question->study)
         return ATTN_OK;
-    if (!attn_input_is_given(&args->question.prompt.asked.source))
+    if (!attn_input_is_given(&args->prompt.asked.source))
         return refuse(err, EXAMPLE, "expected a --source, --source-ids or --items");
-    ATTN_TRY(prompt_check(question->call, &args->question.prompt, EXAMPLE, err));
+    ATTN_TRY(prompt_check(question->call, &args->prompt, EXAMPLE, err));
     ATTN_TRY(question_open(question, err));
     return question_read(question, err);
 }
@@ -96,7 +78,7 @@ static enum attn_status open_inputs(struct question *question, const struct attn
 /* Finds when tokens were spoken, from an array. */
 static enum attn_status find_times(struct question *question, struct attn_error *err)
 {
-    const struct align_args *args = question->call->args;
+    const struct question_args *args = question->call->args;
     const char *times = option_text(question->call, "times");
     struct attn_ndarray weights = {0};
     const char *other = option_find_under(
@@ -104,7 +86,8 @@ static enum attn_status find_times(struct question *question, struct attn_error 
         "times");
     enum attn_status status;
 
-    if (other || args->question.prompt.plain.n > 0)
+    question->name = NULL; /* it has no pictures */
+    if (other || args->prompt.plain.n > 0)
         return refuse(err, NULL, "%s%s has no effect with --times, which reads an array",
                       other ? "--" : "", other ? other : "a text");
     ATTN_TRY(at_stage(ATTN_STAGE_INPUT, attn_ndarray_read(times, 2, 3, "[H, T, S]", &weights, err),
@@ -116,22 +99,20 @@ static enum attn_status find_times(struct question *question, struct attn_error 
 
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
-    struct align_args *args = question->call->args;
-    struct attn_align_args *how = &args->how;
+    struct question_args *args = question->call->args;
+    struct attn_align_args *how = question->how;
     struct attn_cell line;
 
     if (option_text(question->call, "times"))
         return find_times(question, err);
-    ATTN_TRY(question_check(question, &attn_question_align, err));
+    ATTN_TRY(question_check(question, err));
     how->is_soft = how->is_soft || option_text(question->call, "matrix") ||
-                   (tables_have_pictures(&args->question.tables) && !how->has_score);
-    question->name = "align";
-    question->how = how;
-    ATTN_TRY(open_inputs(question, &how->study, err));
+                   (tables_have_pictures(&args->tables) && !how->has_score);
+    ATTN_TRY(open_inputs(question, err));
     how->is_line = !how->has_score && !how->is_soft &&
                    (how->study ? question->items.each.form == ATTN_EACH_TEXTS
                                : !option_find_given(question->call, "sort|limit") &&
-                                     !outputs_are_wanted(&args->question.tables.output));
+                                     !outputs_are_wanted(&args->tables.output));
     ATTN_TRY(attn_align(question->host, &question->request, how, &question->table, err));
     if (!how->is_line || how->study)
         return question_write(question, err);

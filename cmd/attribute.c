@@ -13,39 +13,21 @@
 
 #define EXAMPLE "attn-cli attribute --target ' are' --foil ' is' \"The keys to the cabinet\""
 
-struct attribute_args {
-    struct question_args question;
-    struct attn_attribute_args how;
-};
-
 /* The memory that the work owns. */
 struct taken {
     struct attn_generation made;
     struct attn_table *lens; /* over a picture of cells */
 };
 
-static const struct option_group attribute_options = {.question = &attn_question_attribute};
-
-static const struct option_part parts[] = {
-    {&question_input_options, offsetof(struct attribute_args, question)},
-    {&attribute_options, offsetof(struct attribute_args, how)},
-    {&question_picture_options, offsetof(struct attribute_args, question)},
-    {&question_options, offsetof(struct attribute_args, question)},
-};
-
 static enum attn_status attribute(struct call *call, struct attn_error *err);
 
 const struct command command_attribute = {
-    .name = "attribute",
-    .question = &attn_question_attribute,
+    QUESTION_COMMAND(attribute),
     .usage = "[OPTIONS] --target TEXT TEXT",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli attribute -m fable --target ' are' --by token --limit 5 \\\n"
                 "      \"The keys to the cabinet\"\n"
                 "  attn-cli attribute -m fable --target ' are' --method ig \"The keys to it\"\n",
-    OPTION_PARTS(parts),
-    .args_size = sizeof(struct attribute_args),
-    .defaults = &(const struct attribute_args){.question = QUESTION_ARGS_DEFAULT},
     .work = attribute,
 };
 
@@ -53,13 +35,14 @@ const struct command command_attribute = {
  */
 static bool is_continued(const struct call *call)
 {
-    const struct attribute_args *args = call->args;
-    const struct prompt_args *prompt = &args->question.prompt;
-    const struct attn_answer_args *answer = &args->how.answer;
+    const struct question_args *args = call->args;
+    const struct prompt_args *prompt = &args->prompt;
+    const struct attn_attribute_args *how = call->how;
+    const struct attn_answer_args *answer = &how->answer;
 
     return option_find_given(call, "generated|continuation") ||
-           (args->how.method != ATTN_ATTRIBUTE_DLA && attn_input_is_given(&prompt->asked.source) &&
-            !answer->target && !answer->target_id && !answer->at && !args->question.items.path);
+           (how->method != ATTN_ATTRIBUTE_DLA && attn_input_is_given(&prompt->asked.source) &&
+            !answer->target && !answer->target_id && !answer->at && !args->items.path);
 }
 
 static bool is_of_cells(enum attn_attribute_method method)
@@ -94,19 +77,17 @@ static enum attn_status continue_text(struct question *question, struct attn_att
 
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
-    struct attribute_args *args = question->call->args;
-    const struct tables_args *tables = &args->question.tables;
-    struct attn_attribute_args *how = &args->how;
+    const struct tables_args *tables = &question->args->tables;
+    struct attn_attribute_args *how = question->how;
     struct taken *taken = question->own;
     struct attn_input text;
 
-    ATTN_TRY(question_check(question, &attn_question_attribute, err));
+    ATTN_TRY(question_check(question, err));
     ATTN_TRY(answer_check(&how->answer, err));
     how->n_most = tables_limit(question->call, tables);
-    question->how = how;
     if (tables->sort && how->by_token)
         how->n_most = SIZE_MAX; /* they are sorted before they are counted */
-    ATTN_TRY(question_begin(question, &how->study, err));
+    ATTN_TRY(question_begin(question, err));
     text = question->request.input;
     if (is_continued(question->call))
         ATTN_TRY(continue_text(question, how, &taken->made, err));
@@ -119,28 +100,22 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         question->table = NULL;
         ATTN_TRY(attn_attribute_matrix(question->drawn, &question->table, err));
     }
-    if (!tables_have_pictures(tables))
-        return question_write(question, err);
-    if (is_of_cells(how->method)) {
+    if (tables_have_pictures(tables) && is_of_cells(how->method)) {
         ATTN_TRY(
             attn_lens_over(question->host, &question->request, question->table, &taken->lens, err));
         question->picture.lens = taken->lens;
-        return question_write_labelled(question, err);
     }
-    if (question->request.input.image) /* a map over the picture */
-        return question_write_labelled(question, err);
     return question_write(question, err);
 }
 
 static enum attn_status attribute(struct call *call, struct attn_error *err)
 {
-    const struct attribute_args *args = call->args;
+    const struct attn_attribute_args *how = call->how;
     struct taken taken = {.lens = NULL};
-    struct question question = {
-        .call = call, .example = EXAMPLE, .name = "attribute", .own = &taken};
+    struct question question = {.call = call, .example = EXAMPLE, .own = &taken};
     enum attn_status status;
 
-    question.reuse = is_continued(call) || args->how.method == ATTN_ATTRIBUTE_IG;
+    question.reuse = is_continued(call) || how->method == ATTN_ATTRIBUTE_IG;
     status = question_answer(&question, work, err);
     attn_generation_release(&taken.made);
     attn_table_free(taken.lens);

@@ -112,8 +112,9 @@ static void propose_names(struct answer *answer, const struct names *names)
 
 static void propose_commands(const struct answer *answer)
 {
-    for (size_t i = 0; i < n_command; i++)
-        propose(answer, commands[i]->name, strlen(commands[i]->name), command_summary(commands[i]));
+    for (size_t i = 0; command_at(i); i++)
+        propose(answer, command_at(i)->name, strlen(command_at(i)->name),
+                command_summary(command_at(i)));
 }
 
 /* Proposes values of OPTION, or arguments of a command if it has no name. */

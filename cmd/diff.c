@@ -11,30 +11,24 @@
 
 #define EXAMPLE "attn-cli diff -m fable \"The key was old\" \"The keys was old\""
 
-struct diff_args {
-    struct question_args question; /* its plain arguments are the texts */
-    struct attn_diff_args how;
-};
-
 static const struct option text_rows[] = {
-    OPTION_PLAIN("TEXT", struct diff_args, question.prompt.plain, NULL),
-    OPTION_LIST("sentence", "TEXT", struct diff_args, question.prompt.plain,
+    OPTION_PLAIN("TEXT", struct question_args, prompt.plain, NULL),
+    OPTION_LIST("sentence", "TEXT", struct question_args, prompt.plain,
                 "a text by name, once or twice"),
 };
 
 static const struct option_group text_options = OPTION_GROUP("Input", text_rows);
-static const struct option_group diff_options = {.question = &attn_question_diff};
 
 static const struct option_part parts[] = {
     {&text_options, 0},
-    {&diff_options, offsetof(struct diff_args, how)},
-    {&special_options, offsetof(struct diff_args, question.prompt)},
-    {&pair_options, offsetof(struct diff_args, question.prompt)},
-    {&source_options, offsetof(struct diff_args, question.prompt)},
-    {&items_options, offsetof(struct diff_args, question.items)},
-    {&restart_options, offsetof(struct diff_args, question.items.restart)},
-    {&question_picture_options, offsetof(struct diff_args, question)},
-    {&question_options, offsetof(struct diff_args, question)},
+    {&question_own_options, 0},
+    {&special_options, offsetof(struct question_args, prompt)},
+    {&pair_options, offsetof(struct question_args, prompt)},
+    {&source_options, offsetof(struct question_args, prompt)},
+    {&items_options, offsetof(struct question_args, items)},
+    {&restart_options, offsetof(struct question_args, items.restart)},
+    {&question_picture_options, 0},
+    {&question_options, 0},
 };
 
 static enum attn_status diff(struct call *call, struct attn_error *err);
@@ -47,8 +41,8 @@ const struct command command_diff = {
                 "  attn-cli diff -m fable --with-attention window:4 --csv - \"The keys to the\"\n"
                 "  attn-cli diff ours.npz theirs.npz --tolerance 1e-5\n",
     OPTION_PARTS(parts),
-    .args_size = sizeof(struct diff_args),
-    .defaults = &(const struct diff_args){.question = QUESTION_ARGS_DEFAULT},
+    .args_size = sizeof(struct question_args),
+    .defaults = &question_args_default,
     .work = diff,
 };
 
@@ -68,7 +62,7 @@ static enum attn_status check(const struct question *question, struct attn_error
                      !!option_text(call, "a-ids") + !!option_text(call, "b-ids");
     const bool has_with = option_find_given(call, "with|with-attention") != NULL;
 
-    ATTN_TRY(question_check(question, &attn_question_diff, err));
+    ATTN_TRY(question_check(question, err));
     if (question->args->items.path)
         return ATTN_OK;
     if (n == 0)
@@ -158,25 +152,22 @@ static void note_sum(const struct attn_diff_sum *sum)
              sum->n_row, sum->n_row == 1 ? "" : "s", sum->n_row == 1 ? "is" : "are");
 }
 
-static enum attn_status compare(struct question *question, const struct attn_study_args *study,
-                                struct attn_error *err)
+static enum attn_status compare(struct question *question, struct attn_error *err)
 {
     struct other *other = question->own;
-    struct attn_diff_args how = ATTN_DIFF_ARGS_DEFAULT;
+    struct attn_diff_args *how = question->how;
     struct attn_diff_sum sum = {0};
 
     other->request = question->request;
     ATTN_TRY(open_other(question, other, err));
     ATTN_TRY(read_inputs(question, &question->request.input, &other->request.input, other, err));
     share_pairs(question, other);
-    how.host = other->host;
-    if (!study || option_find_given(question->call, "with|with-attention"))
-        how.request = &other->request;
-    how.study = study;
-    ATTN_TRY(attn_diff(question->host, &question->request, &how, &question->table, &sum, err));
-    question->how = &how;
+    how->host = other->host;
+    if (!how->study || option_find_given(question->call, "with|with-attention"))
+        how->request = &other->request;
+    ATTN_TRY(attn_diff(question->host, &question->request, how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
-    if (question_is_noted(question) && !how.study)
+    if (question_is_noted(question) && !how->study)
         note_sum(&sum);
     return ATTN_OK;
 }
@@ -202,15 +193,16 @@ static void read_real(const char *text, double *number)
 
 static enum attn_status diff_archives(struct question *question, struct attn_error *err)
 {
-    const struct diff_args *args = question->call->args;
-    const char *const *paths = args->question.prompt.plain.items;
+    const struct question_args *args = question->args;
+    const char *const *paths = args->prompt.plain.items;
     struct attn_archive_args how = ATTN_ARCHIVE_ARGS_DEFAULT;
     struct attn_archive_sum sum = {0};
     char relative[32] = "";
 
+    question->name = NULL; /* it has no pictures */
     ATTN_TRY(check_dumps(question->call, err));
-    ATTN_TRY(tables_check(question->call, &args->question.tables, ATTN_FIGURE_DEFAULT, err));
-    if (tables_have_pictures(&args->question.tables))
+    ATTN_TRY(tables_check(question->call, &args->tables, ATTN_FIGURE_DEFAULT, err));
+    if (tables_have_pictures(&args->tables))
         return refuse(
             err, "--csv and --json write it",
             "a comparison of two dumps cannot be drawn: a picture needs layers and heads");
@@ -236,9 +228,7 @@ static enum attn_status diff_archives(struct question *question, struct attn_err
 
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
-    const struct diff_args *args = question->call->args;
-    const struct text_list *plain = &args->question.prompt.plain;
-    const struct attn_study_args *study = NULL;
+    const struct text_list *plain = &question->args->prompt.plain;
     const char *tolerance = option_find_given(question->call, "tolerance|relative-tolerance");
     int n_archive = 0; /* arguments that are dumps */
 
@@ -251,13 +241,12 @@ static enum attn_status work(struct question *question, struct attn_error *err)
                       "one argument ends in .npz and is a dump, the other does not: "
                       "expected two texts or two dumps");
     ATTN_TRY(check(question, err));
-    question->name = "diff";
     if (tolerance)
         return refuse(err, NULL, "--%s is for two dumps, A.npz and B.npz", tolerance);
-    ATTN_TRY(question_begin_items(question, &study, err));
-    if (!study)
+    ATTN_TRY(question_begin_items(question, err));
+    if (!question->study)
         ATTN_TRY(question_open(question, err));
-    return compare(question, study, err);
+    return compare(question, err);
 }
 
 static enum attn_status diff(struct call *call, struct attn_error *err)

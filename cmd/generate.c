@@ -22,18 +22,17 @@ struct generate_args {
     struct model_args model;
     struct request_args request;
     struct ablation_args ablation;
-    struct attn_generate_args how;
     struct items_args items;
 };
 
-static const struct option_group generate_options = {.question = &attn_question_generate};
+static const struct option_group generate_options = {.is_of_question = true};
 
 static const struct option_part parts[] = {
     {&prompt_all_options, offsetof(struct generate_args, prompt)},
     {&source_options, offsetof(struct generate_args, prompt)},
     {&listing_options, offsetof(struct generate_args, items)},
     {&restart_options, offsetof(struct generate_args, items.restart)},
-    {&generate_options, offsetof(struct generate_args, how)},
+    {&generate_options, 0},
     {&model_all_options, offsetof(struct generate_args, model)},
     {&attention_options, offsetof(struct generate_args, request.attention)},
     {&key_mask_options, offsetof(struct generate_args, prompt)},
@@ -197,12 +196,12 @@ static enum attn_status make_text(const struct generate_args *args, struct serve
 {
     struct stream stream = {.out = served->is_standard_used ? NULL : served->call->out,
                             .is_terminal = isatty(STDOUT_FILENO)};
-    struct attn_generate_args how = args->how;
+    struct attn_generate_args *how = served->call->how;
 
-    how.on_token = on_token;
-    how.user = &stream;
+    how->on_token = on_token;
+    how->user = &stream;
     interrupt_catch();
-    ATTN_TRY(attn_generate(served->host, &served->request, &how, made, err));
+    ATTN_TRY(attn_generate(served->host, &served->request, how, made, err));
     if (stream.out)
         print_text(stream.out, "\n");
     if (made->end == ATTN_GENERATION_CONTEXT && !args->request.running.is_quiet)
@@ -214,14 +213,12 @@ static enum attn_status make_text(const struct generate_args *args, struct serve
 static enum attn_status continue_items(struct question *question, struct attn_error *err)
 {
     struct generate_args *args = question->call->args;
-    struct attn_generate_args how = args->how;
 
-    ATTN_TRY(question_check(question, &attn_question_generate, err));
+    ATTN_TRY(question_check(question, err));
     ATTN_TRY(places_check(question->call, &args->ablation, false, err));
     ATTN_TRY(listing_begin(question, err));
     ATTN_TRY(ablation_fill(&args->ablation, question->host, &question->request, err));
-    how.study = &question->items.args;
-    return attn_generate_items(question->host, &question->request, &how, err);
+    return attn_generate_items(question->host, &question->request, question->how, err);
 }
 
 /* Continues the items of --items. */

@@ -12,25 +12,10 @@
 
 #define EXAMPLE "attn-cli heads -m fable --sort previous \"The keys to the cabinet\""
 
-struct heads_args {
-    struct question_args question;
-    struct attn_survey_args how;
-};
-
-static const struct option_group heads_options = {.question = &attn_question_heads};
-
-static const struct option_part parts[] = {
-    {&question_input_options, offsetof(struct heads_args, question)},
-    {&heads_options, offsetof(struct heads_args, how)},
-    {&question_picture_options, offsetof(struct heads_args, question)},
-    {&question_options, offsetof(struct heads_args, question)},
-};
-
 static enum attn_status heads(struct call *call, struct attn_error *err);
 
 const struct command command_heads = {
-    .name = "heads",
-    .question = &attn_question_heads,
+    QUESTION_COMMAND(heads),
     .usage = "[OPTIONS] TEXT",
     .examples =
         "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
@@ -38,9 +23,6 @@ const struct command command_heads = {
         "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
         "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n"
         "  attn-cli heads -m fable --texts corpus.txt --lines --figure poster --pdf a.pdf\n",
-    OPTION_PARTS(parts),
-    .args_size = sizeof(struct heads_args),
-    .defaults = &(const struct heads_args){.question = QUESTION_ARGS_DEFAULT},
     .work = heads,
 };
 
@@ -52,23 +34,20 @@ static bool is_clustered(const struct call *call)
 
 static enum attn_status check(const struct question *question, struct attn_error *err)
 {
-    const struct heads_args *args = question->call->args;
-    const struct attn_survey_args *how = &args->how;
+    const struct question_args *args = question->args;
+    const struct attn_survey_args *how = question->how;
     const bool is_of_pairs = option_text(question->call, "pairs") != NULL;
 
-    if (how->has_probe + !!args->question.texts.path + !!args->question.items.path +
-            prompt_is_given(&args->question.prompt) >
+    if (how->has_probe + !!args->texts.path + !!args->items.path + prompt_is_given(&args->prompt) >
         1)
         return refuse(err, NULL, "expected one of a text, --texts, --items and --probe, got more");
-    if (how->has_probe && pair_find_given(&args->question.prompt))
+    if (how->has_probe && pair_find_given(&args->prompt))
         return refuse(err, NULL, "--%s goes with a text, not with --probe",
-                      pair_find_given(&args->question.prompt));
-    if ((!how->has_probe && !args->question.items.path) || args->question.texts.is_lines)
-        ATTN_TRY(texts_check(question->call, &args->question.texts, &args->question.prompt, EXAMPLE,
-                             err));
-    ATTN_TRY(question_check(question, &attn_question_heads, err));
-    if (is_clustered(question->call) &&
-        !(is_of_pairs && tables_have_pictures(&args->question.tables)))
+                      pair_find_given(&args->prompt));
+    if ((!how->has_probe && !args->items.path) || args->texts.is_lines)
+        ATTN_TRY(texts_check(question->call, &args->texts, &args->prompt, EXAMPLE, err));
+    ATTN_TRY(question_check(question, err));
+    if (is_clustered(question->call) && !(is_of_pairs && tables_have_pictures(&args->tables)))
         return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw it",
                       "--order cluster needs a picture of --pairs");
     return answer_check(&how->answer, err);
@@ -76,13 +55,13 @@ static enum attn_status check(const struct question *question, struct attn_error
 
 static enum attn_status compare_heads(struct question *question, struct attn_error *err)
 {
-    const struct heads_args *args = question->call->args;
-    const struct tables_args *tables = &args->question.tables;
+    const struct question_args *args = question->args;
+    const struct tables_args *tables = &args->tables;
 
     ATTN_TRY(check(question, err));
-    ATTN_TRY(
-        items_open(question->call, &args->question.items, NULL, false, &(struct items){0}, err));
+    ATTN_TRY(items_open(question->call, &args->items, NULL, false, &(struct items){0}, err));
     question->name = "similarity";
+    question->how = NULL;
     question->picture.is_clustered = is_clustered(question->call);
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(question_read(question, err));
@@ -101,8 +80,8 @@ struct survey_data {
 static enum attn_status open_patterns(struct question *question, struct attn_survey_args *how,
                                       struct attn_error *err)
 {
-    const struct heads_args *args = question->call->args;
-    const char *figure = args->question.tables.picture.figure;
+    const struct question_args *args = question->args;
+    const char *figure = args->tables.picture.figure;
     struct survey_data *data = question->own;
     const struct attn_config *config = attn_model_config(attn_host_model(question->host));
 
@@ -120,21 +99,17 @@ static enum attn_status open_patterns(struct question *question, struct attn_sur
 
 static enum attn_status survey(struct question *question, struct attn_error *err)
 {
-    struct heads_args *args = question->call->args;
-    struct attn_survey_args *how = &args->how, drawn;
+    const struct question_args *args = question->args;
+    struct attn_survey_args *how = question->how, drawn;
     struct survey_data *data = question->own;
 
     ATTN_TRY(check(question, err));
-    drawn = *how;
-    drawn.sort = args->question.tables.sort;
-    question->name = "heads";
-    question->how = &drawn;
     question->unit = how->has_probe ? "probes" : NULL;
     if (how->has_probe) {
-        ATTN_TRY(question_begin_items(question, &how->study, err));
+        ATTN_TRY(question_begin_items(question, err));
         ATTN_TRY(question_open(question, err));
     } else {
-        ATTN_TRY(question_begin(question, &how->study, err));
+        ATTN_TRY(question_begin(question, err));
     }
     if (question->file) {
         how->pattern = &data->pattern;
@@ -144,7 +119,9 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     }
     ATTN_TRY(open_patterns(question, how, err));
     ATTN_TRY(attn_survey(question->host, &question->request, how, &question->table, err));
-    drawn.study = how->study;
+    drawn = *how;
+    drawn.sort = args->tables.sort;
+    question->how = &drawn;
     question->picture.patterns = data->patterns;
     return question_write(question, err);
 }

@@ -171,7 +171,7 @@ static void print_topic(struct attn_sink *out, const struct topic *topic)
 static bool is_repeated(size_t n_before, const char *variable)
 {
     for (size_t i = 0; i < n_before; i++)
-        for (struct option_walk walk = {.command = commands[i]}; option_next(&walk);) {
+        for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);) {
             const char *other = walk.option.environment;
             if (other && strcmp(other, variable) == 0)
                 return true;
@@ -182,8 +182,8 @@ static bool is_repeated(size_t n_before, const char *variable)
 static void print_environment(struct attn_sink *out)
 {
     print_text(out, ".SH ENVIRONMENT\n");
-    for (size_t i = 0; i < n_command; i++)
-        for (struct option_walk walk = {.command = commands[i]}; option_next(&walk);) {
+    for (size_t i = 0; command_at(i); i++)
+        for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);) {
             const struct option *option = &walk.option;
             if (!option->environment || is_repeated(i, option->environment))
                 continue;
@@ -255,9 +255,9 @@ static void print_manual(struct attn_sink *out)
                     ".SH NAME\n"
                     "attn\\-cli \\- run GPT\\-style models on a CPU and show their attention\n"
                     ".SH SYNOPSIS\n");
-    for (size_t i = 0; i < n_command; i++) {
-        print(out, "%s.B attn\\-cli %s\n", i > 0 ? ".br\n" : "", commands[i]->name);
-        print_line(out, commands[i]->usage);
+    for (size_t i = 0; command_at(i); i++) {
+        print(out, "%s.B attn\\-cli %s\n", i > 0 ? ".br\n" : "", command_at(i)->name);
+        print_line(out, command_at(i)->usage);
     }
     print_text(
         out, ".br\n"
@@ -276,8 +276,8 @@ static void print_manual(struct attn_sink *out)
              "An option that takes one value is given once.\n"
              "Standard output holds data only. An error is one line on standard error; a second\n"
              "line may be a hint what to try.\n");
-    for (size_t i = 0; i < n_command; i++)
-        print_command(out, commands[i]);
+    for (size_t i = 0; command_at(i); i++)
+        print_command(out, command_at(i));
     for (size_t i = 0; i < n_topic; i++)
         print_topic(out, &topics[i]);
     print_memory(out);
@@ -295,9 +295,9 @@ static void print_manual(struct attn_sink *out)
                     ".B find DIR \\-maxdepth 1 \\-type f \\-name \\(aq.attn\\-??????.tmp\\(aq "
                     "\\-mtime +0 \\-delete\n"
                     ".SH EXAMPLES\n");
-    for (size_t i = 0; i < n_command; i++)
-        if (commands[i]->examples)
-            print_examples(out, commands[i]->examples);
+    for (size_t i = 0; command_at(i); i++)
+        if (command_examples(command_at(i)))
+            print_examples(out, command_examples(command_at(i)));
     print_text(out, ".SH SEE ALSO\n"
                     "The library that the program is made of: \\fI<attn.h>\\fP,\n"
                     ".B pkg\\-config \\-\\-cflags \\-\\-libs attn\n");
@@ -335,8 +335,8 @@ static enum attn_status refuse_unknown(const char *name, struct attn_error *err)
     char hint[TOPIC_HINT_SIZE] = "'attn-cli --help' lists commands and topics";
     struct attn_typo typo = {.typed = name, .size = strlen(name)};
 
-    for (size_t i = 0; i < n_command; i++)
-        attn_typo_try(&typo, commands[i]->name);
+    for (size_t i = 0; command_at(i); i++)
+        attn_typo_try(&typo, command_at(i)->name);
     for (size_t i = 0; i < n_topic; i++)
         attn_typo_try(&typo, topics[i].name);
     if (!topic_hint(name, hint) && attn_typo_meant(&typo))

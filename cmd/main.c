@@ -64,12 +64,18 @@ static enum attn_status perform(struct call *call, struct attn_error *err)
 {
     const struct command *command = call->command;
 
-    call->args = calloc(1, command->args_size);
+    const size_t question_size = command->question ? command->question->args_size : 0;
+
+    call->args = calloc(1, command->args_size + question_size);
     call->given = calloc(options_count(command), sizeof *call->given);
     if (!call->args || !call->given)
         return attn_error_no_memory(err);
     if (command->defaults)
         memcpy(call->args, command->defaults, command->args_size);
+    if (command->question) {
+        call->how = (char *)call->args + command->args_size;
+        memcpy(call->how, command->question->defaults, question_size);
+    }
     ATTN_TRY(options_parse(call, err));
     ATTN_TRY(print_open(&call->out, err));
     if (call->help == CALL_HELP_NONE)

@@ -16,31 +16,21 @@
 
 enum { DEFAULT_NEURONS = 20 };
 
-struct patch_args {
-    struct question_args question;
-    struct attn_patch_args how;
-    struct attn_request asked; /* its queries, and the clean text */
-};
-
-static const struct option_group patch_options = {.question = &attn_question_patch,
-                                                  .is_input = true,
-                                                  .request = offsetof(struct patch_args, asked)};
-
-static const struct option_group piece_options = {.question = &attn_question_patch,
-                                                  .request = offsetof(struct patch_args, asked)};
+static const struct option_group patch_options = {
+    .is_of_question = true, .is_input = true, .request = offsetof(struct question_args, asked)};
 
 static const struct option_part parts[] = {
-    {&patch_options, offsetof(struct patch_args, how)},
-    {&special_options, offsetof(struct patch_args, question.prompt)},
-    {&pair_options, offsetof(struct patch_args, question.prompt)},
-    {&prompt_image_options, offsetof(struct patch_args, question.prompt)},
-    {&prompt_label_options, offsetof(struct patch_args, question.prompt)},
-    {&source_options, offsetof(struct patch_args, question.prompt)},
-    {&items_options, offsetof(struct patch_args, question.items)},
-    {&restart_options, offsetof(struct patch_args, question.items.restart)},
-    {&piece_options, offsetof(struct patch_args, how)},
-    {&question_picture_options, offsetof(struct patch_args, question)},
-    {&question_options, offsetof(struct patch_args, question)},
+    {&patch_options, 0},
+    {&special_options, offsetof(struct question_args, prompt)},
+    {&pair_options, offsetof(struct question_args, prompt)},
+    {&prompt_image_options, offsetof(struct question_args, prompt)},
+    {&prompt_label_options, offsetof(struct question_args, prompt)},
+    {&source_options, offsetof(struct question_args, prompt)},
+    {&items_options, offsetof(struct question_args, items)},
+    {&restart_options, offsetof(struct question_args, items.restart)},
+    {&question_own_options, 0},
+    {&question_picture_options, 0},
+    {&question_options, 0},
 };
 
 static enum attn_status patch(struct call *call, struct attn_error *err);
@@ -53,8 +43,8 @@ const struct command command_patch = {
                 "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
                 "  attn-cli patch --items pairs.csv --positions end=-1 --bootstrap 1000\n",
     OPTION_PARTS(parts),
-    .args_size = sizeof(struct patch_args),
-    .defaults = &(const struct patch_args){.question = QUESTION_ARGS_DEFAULT},
+    .args_size = sizeof(struct question_args),
+    .defaults = &question_args_default,
     .work = patch,
 };
 
@@ -90,18 +80,17 @@ static enum attn_status write_drawn(struct question *question, const struct attn
 static enum attn_status read_pair(struct question *question, struct attn_patch_args *how,
                                   struct attn_error *err)
 {
-    const struct patch_args *args = question->call->args;
+    const struct question_args *args = question->call->args;
     const struct attn_input *clean = &args->asked.input;
     const char *text_or_ids = "corrupted|corrupted-ids";
-    const bool are_pictures = args->question.prompt.asked.input.image;
+    const bool are_pictures = args->prompt.asked.input.image;
     struct attn_input *input = &question->request.input;
 
-    if (!args->question.items.path && !are_pictures && (!clean->text && !clean->ids))
+    if (!args->items.path && !are_pictures && (!clean->text && !clean->ids))
         return refuse(err, EXAMPLE, "--clean is not given");
-    if (!args->question.items.path && !are_pictures &&
-        !option_find_given(question->call, text_or_ids))
+    if (!args->items.path && !are_pictures && !option_find_given(question->call, text_or_ids))
         return refuse(err, EXAMPLE, "--corrupted is not given");
-    ATTN_TRY(question_begin_items(question, &how->study, err));
+    ATTN_TRY(question_begin_items(question, err));
     if (how->study)
         return ATTN_OK;
     ATTN_TRY(question_open(question, err));
@@ -120,19 +109,19 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
 /* Notes the sum of one pair. The library notes the values of an estimate. */
 static void note_sum(const struct question *question, const struct attn_patch_sum *sum)
 {
-    const struct patch_args *args = question->call->args;
-    const bool is_verbose = args->question.running.is_verbose;
-    const bool is_estimated = args->how.method != ATTN_PATCH_EXACT;
+    const struct question_args *args = question->call->args;
+    const struct attn_patch_args *how = question->how;
+    const bool is_verbose = args->running.is_verbose;
+    const bool is_estimated = how->method != ATTN_PATCH_EXACT;
 
     if (question_is_noted(question) && !is_estimated)
         note("the answer is %.6g for the clean %s, %.6g for the corrupted one", sum->clean,
-             args->how.corrupted.image ? "picture" : "text", sum->corrupted);
+             how->corrupted.image ? "picture" : "text", sum->corrupted);
     if (is_verbose && is_estimated)
         note("%zu runs for %zu parts", sum->n_feed, sum->n_part);
     else if (is_verbose)
         note("the first piece changed %zu row%s of %s; %zu runs", sum->n_row,
-             sum->n_row == 1 ? "" : "s", args->how.site ? args->how.site : "resid_pre",
-             sum->n_feed);
+             sum->n_row == 1 ? "" : "s", how->site ? how->site : "resid_pre", sum->n_feed);
 }
 
 /* Names the ids of both texts where a hint of the library names those of one. Returns STATUS. */
@@ -147,23 +136,21 @@ static enum attn_status name_ids(enum attn_status status, struct attn_error *err
 
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
-    struct patch_args *args = question->call->args;
-    struct attn_patch_args *how = &args->how;
+    struct question_args *args = question->call->args;
+    struct attn_patch_args *how = question->how;
     struct attn_patch_sum sum = {0};
 
     ATTN_TRY(answer_check(&how->answer, err));
-    ATTN_TRY(question_check(question, &attn_question_patch, err));
-    how->n_place = args->question.ablation.places.n;
-    question->how = how;
+    ATTN_TRY(question_check(question, err));
+    how->n_place = args->ablation.places.n;
     ATTN_TRY(read_pair(question, how, err));
     how->places = question->edits.place.items;
-    question->request.selection.queries = args->asked.selection.queries;
-    how->n_most = tables_limit(question->call, &args->question.tables);
+    how->n_most = tables_limit(question->call, &args->tables);
     ATTN_TRY(name_ids(
         attn_patch(question->host, &question->request, how, &question->table, &sum, err), err));
     if (how->study)
         return question_write(question, err);
-    if (tables_have_pictures(&args->question.tables))
+    if (tables_have_pictures(&args->tables))
         ATTN_TRY(write_drawn(question, &how->corrupted, how->n_place > 0, err));
     else
         ATTN_TRY(question_write(question, err));
@@ -173,10 +160,10 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
 /* Sets the limit of rows for neurons. The library limits the rows of one pair; items have a row for
  * each neuron. */
-static void choose_neurons(const struct call *call, const struct patch_args *args,
+static void choose_neurons(const struct call *call, const struct question_args *args,
                            struct tables_args *tables)
 {
-    if (!args->question.items.path) {
+    if (!args->items.path) {
         tables->n_most = 0;
         return;
     }
@@ -186,19 +173,15 @@ static void choose_neurons(const struct call *call, const struct patch_args *arg
 
 static enum attn_status patch(struct call *call, struct attn_error *err)
 {
-    const struct patch_args *args = call->args;
-    struct question_args asked = args->question;
-    struct question question = {.call = call,
-                                .args = &asked,
-                                .reuse = true,
-                                .has_place_rows = true,
-                                .example = EXAMPLE,
-                                .name = "patch"};
+    const struct question_args *args = call->args;
+    const struct attn_patch_args *how = call->how;
+    struct question_args asked = *args;
+    struct question question = {
+        .call = call, .args = &asked, .reuse = true, .has_place_rows = true, .example = EXAMPLE};
 
-    if (args->how.method != ATTN_PATCH_EXACT && args->how.n_verified == 0)
-        question.reuse = args->how.method == ATTN_PATCH_IG; /* three runs are few */
-    if (args->how.method != ATTN_PATCH_EXACT && args->how.site &&
-        strcmp(args->how.site, "mlp_post") == 0)
+    if (how->method != ATTN_PATCH_EXACT && how->n_verified == 0)
+        question.reuse = how->method == ATTN_PATCH_IG; /* three runs are few */
+    if (how->method != ATTN_PATCH_EXACT && how->site && strcmp(how->site, "mlp_post") == 0)
         choose_neurons(call, args, &asked.tables);
     return question_answer(&question, work, err);
 }

@@ -10,25 +10,10 @@
 
 #define EXAMPLE "attn-cli score -m fable \"The cat sat on the mat\""
 
-struct score_args {
-    struct question_args question;
-    struct attn_score_args how;
-};
-
-static const struct option_group score_options = {.question = &attn_question_score};
-
-static const struct option_part parts[] = {
-    {&question_input_options, offsetof(struct score_args, question)},
-    {&score_options, offsetof(struct score_args, how)},
-    {&question_picture_options, offsetof(struct score_args, question)},
-    {&question_options, offsetof(struct score_args, question)},
-};
-
 static enum attn_status score(struct call *call, struct attn_error *err);
 
 const struct command command_score = {
-    .name = "score",
-    .question = &attn_question_score,
+    QUESTION_COMMAND(score),
     .usage = "[OPTIONS] TEXT",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli score -m fable --merge-words --csv words.csv -f text.txt\n"
@@ -37,10 +22,7 @@ const struct command command_score = {
                 "  attn-cli score -m fable --items blimp.jsonl --group-by UID\n"
                 "  attn-cli score -m fable --items npz.csv --marks --regions noun,verb \\\n"
                 "    --group-by condition\n",
-    OPTION_PARTS(parts),
     .lacks = "image|embeds",
-    .args_size = sizeof(struct score_args),
-    .defaults = &(const struct score_args){.question = QUESTION_ARGS_DEFAULT},
     .work = score,
 };
 
@@ -58,34 +40,25 @@ static void note_sum(const struct attn_score_sum *sum, bool is_encoder)
 
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
-    struct score_args *args = question->call->args;
-    struct attn_score_args *how = &args->how;
+    const struct question_args *args = question->args;
+    struct attn_score_args *how = question->how;
     struct attn_study_args texts = ATTN_STUDY_ARGS_DEFAULT;
-    const struct attn_study_args *study = NULL;
     struct attn_score_sum sum = {0};
 
-    ATTN_TRY(question_check(question, &attn_question_score, err));
+    ATTN_TRY(question_check(question, err));
     texts.are_texts = true;
-    how->study = args->question.texts.path ? &texts : NULL; /* as it will be */
-    question->how = how;
-    ATTN_TRY(question_begin(question, &study, err));
-    how->study = study;
+    how->study = args->texts.path ? &texts : NULL; /* as it will be */
+    ATTN_TRY(question_begin(question, err));
     ATTN_TRY(attn_score(question->host, &question->request, how, &question->table, &sum, err));
-    if (!how->study && !how->merges_words && how->stride == 0 &&
-        tables_have_pictures(&args->question.tables)) {
-        ATTN_TRY(question_write_labelled(question, err));
-    } else {
-        ATTN_TRY(question_write(question, err));
-    }
-    if (question_is_noted(question) && !args->question.items.path)
+    ATTN_TRY(question_write(question, err));
+    if (question_is_noted(question) && !args->items.path)
         note_sum(&sum, attn_model_config(attn_host_model(question->host))->is_encoder);
     return ATTN_OK;
 }
 
 static enum attn_status score(struct call *call, struct attn_error *err)
 {
-    struct question question = {
-        .call = call, .unit = "tokens", .example = EXAMPLE, .name = "score"};
+    struct question question = {.call = call, .unit = "tokens", .example = EXAMPLE};
 
     return question_answer(&question, work, err);
 }

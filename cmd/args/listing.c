@@ -43,7 +43,6 @@ enum attn_status listing_begin(struct question *question, struct attn_error *err
 {
     static const char *const formats[] = {"csv", "json", "jsonl"};
     const struct listing *listing = question->own;
-    const struct attn_study_args *study;
     const char *found = NULL;
 
     ATTN_TRY(check_options(question->call, listing->headings, listing->names, err));
@@ -59,7 +58,7 @@ enum attn_status listing_begin(struct question *question, struct attn_error *err
     listing->args->items.each = found ? output_path(&listing->request->output, found)
                                 : listing->has_no_rows ? NULL
                                                        : "-";
-    ATTN_TRY(question_begin_items(question, &study, err));
+    ATTN_TRY(question_begin_items(question, err));
     question->items.each.form = found && found[0] == 'j' ? ATTN_EACH_JSON_LINES : ATTN_EACH_CSV;
     return ATTN_OK;
 }

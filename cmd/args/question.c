@@ -35,7 +35,10 @@ static const struct option_part input_parts[] = {
     {&restart_options, offsetof(struct question_args, items.restart)},
 };
 
-const struct option_group question_input_options = {OPTION_PARTS(input_parts)};
+static const struct option_group input_options = {OPTION_PARTS(input_parts)};
+
+const struct option_group question_own_options = {.is_of_question = true,
+                                                  .request = offsetof(struct question_args, asked)};
 
 static const struct option_part picture_parts[] = {
     {&table_pictures_options, offsetof(struct question_args, tables)},
@@ -59,6 +62,15 @@ static const struct option_part parts[] = {
 };
 
 const struct option_group question_options = {OPTION_PARTS(parts)};
+
+const struct option_part question_parts[4] = {
+    {&input_options, 0},
+    {&question_own_options, 0},
+    {&question_picture_options, 0},
+    {&question_options, 0},
+};
+
+const struct question_args question_args_default = QUESTION_ARGS_DEFAULT;
 
 /* Handles STATUS of the work: if the reader of --each went away, it is success; if the file can be
  * continued, a note says where. */
@@ -86,9 +98,14 @@ enum attn_status question_answer(struct question *question,
 {
     const struct question_args *args =
         question->args ? question->args : (const struct question_args *)question->call->args;
+    const struct attn_question *row = question->call->command->question;
     enum attn_status status = ATTN_OK;
 
     question->args = args;
+    question->how = question->call->how;
+    question->request = args->asked;
+    if (row && (row->experiment || row->choose))
+        question->name = row->name;
     question->edits = args->ablation;
     if (help_is_asked(args->attention.kind))
         attention_kinds_print(question->call->out);
@@ -153,7 +170,6 @@ enum attn_status question_open(struct question *question, struct attn_error *err
                              &question->host, err));
     ATTN_TRY(outputs_check_model(&args->tables.output, question->host, err));
     ATTN_TRY(attention_change(&args->attention, &question->changed, &question->mask, err));
-    question->request = ATTN_REQUEST_DEFAULT;
     prompt_fill(&args->prompt, &question->request);
     question->request.attention.change = &question->changed;
     question->request.reading.example = question->example;
@@ -207,8 +223,17 @@ static enum attn_status check_each(const struct question *question, const char *
                    : ATTN_OK;
 }
 
-enum attn_status question_begin_items(struct question *question,
-                                      const struct attn_study_args **study, struct attn_error *err)
+/* Asks about STUDY instead of one text. */
+static void set_study(struct question *question, const struct attn_study_args *study)
+{
+    const struct attn_question *row = question->call->command->question;
+
+    question->study = study;
+    if (row)
+        memcpy((char *)question->how + row->study, &study, sizeof study);
+}
+
+enum attn_status question_begin_items(struct question *question, struct attn_error *err)
 {
     const struct items_args *items = &question->args->items;
     const struct texts_args *texts = &question->args->texts;
@@ -236,17 +261,16 @@ enum attn_status question_begin_items(struct question *question,
     question->items.each.is_synced = question->args->tables.output.is_synced;
     question->items.each.files = (const char *const *)question->edits.files;
     question->items.each.n_file = question->edits.n_file;
-    *study = &question->items.args;
+    set_study(question, &question->items.args);
     return ATTN_OK;
 }
 
-enum attn_status question_begin(struct question *question, const struct attn_study_args **study,
-                                struct attn_error *err)
+enum attn_status question_begin(struct question *question, struct attn_error *err)
 {
     const struct texts_args *args = &question->args->texts;
 
-    ATTN_TRY(question_begin_items(question, study, err));
-    if (*study)
+    ATTN_TRY(question_begin_items(question, err));
+    if (question->study)
         return ATTN_OK;
     ATTN_TRY(texts_check(question->call, args, &question->args->prompt, question->example, err));
     if (!args->path) {
@@ -257,7 +281,7 @@ enum attn_status question_begin(struct question *question, const struct attn_stu
     question->reuse = true;
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(items_open_texts(args->path, args->is_lines, &question->items, err));
-    *study = &question->items.args;
+    set_study(question, &question->items.args);
     return ATTN_OK;
 }
 
@@ -310,7 +334,8 @@ static enum attn_status sort_table(struct question *question, struct attn_error 
     return ATTN_OK;
 }
 
-enum attn_status question_write(struct question *question, struct attn_error *err)
+/* Writes what was found, sorted. */
+static enum attn_status write_answer(struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
     const struct attn_study_sum *sum = &question->items.sum;
@@ -319,7 +344,6 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     enum attn_status sorted;
     bool is_shown = true; /* unless the lines of items take standard output */
 
-    ATTN_TRY(find_picture(question, question->drawn ? question->drawn : question->table, err));
     sorted = sort_table(question, err);
     if (has_items && sum->n_failed == sum->n_item && tables_have_pictures(tables))
         return at_stage(
@@ -345,7 +369,8 @@ enum attn_status question_write(struct question *question, struct attn_error *er
     return ATTN_OK;
 }
 
-enum attn_status question_write_labelled(struct question *question, struct attn_error *err)
+/* The same for one text; pictures label its positions by the tokens of a run. */
+static enum attn_status write_labelled(struct question *question, struct attn_error *err)
 {
     struct attn_request request = question->request;
     struct attn_run *run = NULL;
@@ -356,18 +381,58 @@ enum attn_status question_write_labelled(struct question *question, struct attn_
     request.selection.sites = NULL;
     ATTN_TRY(attn_run_prepare(question->host, &request, &run, err));
     question->picture.run = attn_run_labels(run);
-    status = question_write(question, err);
+    status = write_answer(question, err);
     attn_run_free(run);
     return status;
 }
 
-enum attn_status question_check(const struct question *question, const struct attn_question *row,
-                                struct attn_error *err)
+enum attn_status question_write(struct question *question, struct attn_error *err)
 {
-    return attn_question_check(row, option_is_param_given, question->call, err);
+    ATTN_TRY(find_picture(question, question->drawn ? question->drawn : question->table, err));
+    return tables_have_pictures(&question->args->tables) && !question->study &&
+                   (question->picture.view.traits & ATTN_VIEW_TOKENS) != 0
+               ? write_labelled(question, err)
+               : write_answer(question, err);
+}
+
+enum attn_status question_check(const struct question *question, struct attn_error *err)
+{
+    return attn_question_check(question->call->command->question, option_is_param_given,
+                               question->call, err);
 }
 
 bool question_is_noted(const struct question *question)
 {
     return !question->args->running.is_quiet;
 }
+
+/* --- Commands that only ask ------------------------------------------------------------------- */
+
+enum { EXAMPLE_SIZE = 160 };
+
+static enum attn_status work(struct question *question, struct attn_error *err)
+{
+    struct attn_question_asked asked = {
+        .question = question->name, .request = &question->request, .args = question->how};
+
+    ATTN_TRY(question_check(question, err));
+    ATTN_TRY(question_begin(question, err));
+    asked.host = question->host;
+    ATTN_TRY(attn_question_ask(&asked, &question->table, NULL, err));
+    return question_write(question, err);
+}
+
+static enum attn_status ask(struct call *call, struct attn_error *err)
+{
+    const char *examples = command_examples(call->command);
+    char example[EXAMPLE_SIZE];
+    struct question question = {.call = call, .example = example};
+
+    examples += strspn(examples, " ");
+    snprintf(example, sizeof example, "%.*s", (int)strcspn(examples, "\n"), examples);
+    return question_answer(&question, work, err);
+}
+
+#define COMMAND_ROW(which) {QUESTION_COMMAND(which), .usage = "[OPTIONS] TEXT", .work = ask},
+const struct command question_commands[] = {ATTN_QUESTION_MAP(COMMAND_ROW)};
+#undef COMMAND_ROW

@@ -2,15 +2,28 @@
  * question.h - what the commands share that ask about a model and print a table: which model, how
  * it is run, over which input, and where the table goes.
  *
+ * A question needs no more than its row in the library (study/question.h). A command that does more
+ * than ask has a file:
+ *
  *     static enum attn_status work(struct question *question, struct attn_error *err)
  *     {
- *         ATTN_TRY(question_begin(question, &how.study, err));
- *         ATTN_TRY(attn_lens(question->host, &question->request, &how, &question->table, err));
+ *         struct attn_score_args *how = question->how;
+ *
+ *         ATTN_TRY(question_check(question, err));
+ *         ATTN_TRY(question_begin(question, err));
+ *         ATTN_TRY(attn_score(question->host, &question->request, how, &question->table, &sum,
+ *                             err));
  *         return question_write(question, err);
  *     }
  *
- *     struct question question = {.call = call, .example = EXAMPLE};
- *     return question_answer(&question, work, err);
+ *     static enum attn_status score(struct call *call, struct attn_error *err)
+ *     {
+ *         struct question question = {.call = call, .example = EXAMPLE};
+ *
+ *         return question_answer(&question, work, err);
+ *     }
+ *
+ *     const struct command command_score = {QUESTION_COMMAND(score), .work = score};
  */
 #ifndef CMD_QUESTION_H
 #define CMD_QUESTION_H
@@ -43,17 +56,29 @@ struct question_args {
     struct ablation_args ablation;
     struct tables_args tables;
     struct running_args running;
+    struct attn_request asked; /* what the question takes that is about the request */
 };
 
 #define QUESTION_ARGS_DEFAULT                                                                      \
     {                                                                                              \
         .attention = ATTENTION_ARGS_DEFAULT, .tables.output.precision = -1,                        \
-        .items = ITEMS_ARGS_DEFAULT                                                                \
+        .items = ITEMS_ARGS_DEFAULT, .asked.size = sizeof(struct attn_request),                    \
+        .asked.outputs.precision = -1                                                              \
     }
 
-/* Options that fill a struct question_args: the input, --texts and --items; pictures, for commands
- * whose tables have them; the rest. Some commands have items_options and answer_options, too. */
-extern const struct option_group question_input_options, question_picture_options, question_options;
+extern const struct question_args question_args_default;
+
+/* Fields of a command whose arguments are a struct question_args, and those of the question. */
+#define QUESTION_COMMAND(which)                                                                    \
+    .name = #which, .question = &attn_question_##which, OPTION_PARTS(question_parts),              \
+    .args_size = sizeof(struct question_args), .defaults = &question_args_default
+
+/* Options that fill a struct question_args: those of the question, and of its request; pictures;
+ * the rest. */
+extern const struct option_group question_own_options, question_picture_options, question_options;
+
+/* These after the input, --texts and --items. */
+extern const struct option_part question_parts[4];
 
 /* Checks that there is a text, or --texts instead. */
 enum attn_status texts_check(const struct call *call, const struct texts_args *args,
@@ -66,11 +91,13 @@ struct question {
     const struct question_args *args; /* NULL: the command's arguments, which begin with these */
     bool reuse;                       /* the model will run many times */
     bool has_place_rows;              /* --positions makes rows */
-    const char *name;    /* of the question (attn_question_picture); NULL: it has no pictures */
-    const void *how;     /* its arguments; or NULL */
-    const char *unit;    /* of its progress, "texts"; NULL: "runs" */
-    const char *example; /* a whole command, for hints */
-    void *own;           /* data of the command for its work */
+    const char *name; /* of the question (attn_question_picture); NULL: it has no pictures. The
+                         command's question, unless the work changes it */
+    void *how;        /* its arguments; or NULL */
+    const struct attn_study_args *study; /* of many texts or items, also in `how`; or NULL */
+    const char *unit;                    /* of its progress, "texts"; NULL: "runs" */
+    const char *example;               /* a whole command, for hints; NULL: the question's first */
+    void *own;                         /* data of the command for its work */
     struct attn_table_picture picture; /* of the table; not copied. The command sets what
                                           attn_question_picture leaves */
     const char *file; /* that an option of the command names and that shapes rows; or NULL */
@@ -99,27 +126,20 @@ enum attn_status question_open(struct question *question, struct attn_error *err
 /* Reads the input of the shared options into the request. */
 enum attn_status question_read(struct question *question, struct attn_error *err);
 
-/* If --items is given, opens it and the host: *study is for the experiment, borrowed until
- * question_answer returns. Else *study stays NULL. */
-enum attn_status question_begin_items(struct question *question,
-                                      const struct attn_study_args **study, struct attn_error *err);
+/* If --items is given, opens it and the host, and sets `study`. */
+enum attn_status question_begin_items(struct question *question, struct attn_error *err);
 
 /* Opens the host and the input: --items, as question_begin_items does, or --texts in the same way;
  * or one text, which is read into the request. */
-enum attn_status question_begin(struct question *question, const struct attn_study_args **study,
-                                struct attn_error *err);
+enum attn_status question_begin(struct question *question, struct attn_error *err);
 
 /* Sorts the table and writes it to the outputs; after the text of items also a line about their
  * sum. A table of many texts or items is written even if the sort column does not exist: it may
  * have taken hours. */
 enum attn_status question_write(struct question *question, struct attn_error *err);
 
-/* The same for a table of one text; pictures label its positions by the tokens of a run. */
-enum attn_status question_write_labelled(struct question *question, struct attn_error *err);
-
-/* Refuses options that do not go together, by the rules of ROW. */
-enum attn_status question_check(const struct question *question, const struct attn_question *row,
-                                struct attn_error *err);
+/* Refuses options that do not go together, by the rules of the question. */
+enum attn_status question_check(const struct question *question, struct attn_error *err);
 
 /* Whether notes are wanted. */
 bool question_is_noted(const struct question *question);

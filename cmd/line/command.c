@@ -10,44 +10,75 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One line a command; cmd/<name>.c defines command_<name>. */
-#define COMMAND_MAP(X)                                                                             \
+/* One line a command; cmd/<name>.c defines command_<name>. Those of questions stand between. */
+#define FIRST_MAP(X)                                                                               \
     X(run)                                                                                         \
     X(attend)                                                                                      \
     X(tokenize)                                                                                    \
     X(init)                                                                                        \
     X(inspect)                                                                                     \
     X(models)                                                                                      \
-    X(batch)                                                                                       \
+    X(batch)
+
+#define LAST_MAP(X)                                                                                \
+    X(bench)                                                                                       \
+    X(completion)                                                                                  \
+    X(help)
+
+/* Questions whose commands do more than ask. */
+#define QUESTION_MAP(X)                                                                            \
     X(heads)                                                                                       \
     X(ablate)                                                                                      \
     X(align)                                                                                       \
     X(attribute)                                                                                   \
     X(diff)                                                                                        \
     X(generate)                                                                                    \
-    X(lens)                                                                                        \
     X(patch)                                                                                       \
-    X(score)                                                                                       \
-    X(bench)                                                                                       \
-    X(completion)                                                                                  \
-    X(help)
+    X(score)
 
 #define COMMAND_EXTERN(name) extern const struct command command_##name;
-COMMAND_MAP(COMMAND_EXTERN)
+FIRST_MAP(COMMAND_EXTERN)
+QUESTION_MAP(COMMAND_EXTERN)
+LAST_MAP(COMMAND_EXTERN)
 #undef COMMAND_EXTERN
 
 #define COMMAND_ADDRESS(name) &command_##name,
-const struct command *const commands[] = {COMMAND_MAP(COMMAND_ADDRESS)};
+static const struct command *const first[] = {FIRST_MAP(COMMAND_ADDRESS)};
+static const struct command *const last[] = {LAST_MAP(COMMAND_ADDRESS)};
 #undef COMMAND_ADDRESS
 
-const size_t n_command = sizeof commands / sizeof *commands;
+enum { N_FIRST = sizeof first / sizeof *first, N_LAST = sizeof last / sizeof *last };
+
+#define QUESTION_NUMBER(name) AT_##name,
+enum { ATTN_QUESTION_MAP(QUESTION_NUMBER) N_QUESTION };
+#undef QUESTION_NUMBER
+
+#define QUESTION_COMMAND(name) [AT_##name] = &command_##name,
+static const struct command *const own[N_QUESTION] = {QUESTION_MAP(QUESTION_COMMAND)};
+#undef QUESTION_COMMAND
+
+const struct command *command_at(size_t i)
+{
+    size_t n = 0; /* questions without arguments come last, and have no command */
+
+    if (i < N_FIRST)
+        return first[i];
+    i -= N_FIRST;
+    while (n < N_QUESTION && question_commands[n].question->n_part > 0)
+        n++;
+    if (i < n)
+        return own[i] ? own[i] : &question_commands[i];
+    return i - n < N_LAST ? last[i - n] : NULL;
+}
 
 const struct command *command_find(const char *name)
 {
-    for (size_t i = 0; i < n_command; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
-    return NULL;
+    const struct command *command;
+
+    for (size_t i = 0; (command = command_at(i)) != NULL; i++)
+        if (strcmp(command->name, name) == 0)
+            break;
+    return command;
 }
 
 const char *command_summary(const struct command *command)
@@ -59,6 +90,18 @@ const char *command_description(const struct command *command)
 {
     return command->question ? field_names_of_help(command->question->description)
                              : command->description;
+}
+
+const char *command_examples(const struct command *command)
+{
+    return command->examples || !command->question || !command->question->examples
+               ? command->examples
+               : field_names_of_help(command->question->examples);
+}
+
+const char *command_lacks(const struct command *command)
+{
+    return command->lacks || !command->question ? command->lacks : command->question->lacks;
 }
 
 enum { HINT_SIZE = ATTN_ERROR_HINT_SIZE };
@@ -103,9 +146,10 @@ enum attn_status command_refuse_unknown(const char *what, const char *name, stru
 {
     char hint[HINT_SIZE] = "'attn-cli --help' lists the commands";
     struct attn_typo typo = {.typed = name, .size = strlen(name)};
+    const struct command *command;
 
-    for (size_t i = 0; i < n_command; i++)
-        attn_typo_try(&typo, commands[i]->name);
+    for (size_t i = 0; (command = command_at(i)) != NULL; i++)
+        attn_typo_try(&typo, command->name);
     if (attn_typo_meant(&typo))
         snprintf(hint, sizeof hint, "did you mean '%s'?", attn_typo_meant(&typo));
     else if (name[0] != '-' && is_text(name) && is_shown(name))

@@ -1,6 +1,7 @@
 /* command.h - a subcommand: a name, its help, one table of options, and a function. To add one:
  * write cmd/<name>.c that defines `const struct command command_<name>`, and add its line to the
- * list in command.c. Parsing and --help come from its options (options.h, help.h). */
+ * list in command.c. Parsing and --help come from its options (options.h, help.h). A question of
+ * the library has a command without a file; one that does more than ask has a file and a line. */
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
 
@@ -35,11 +36,12 @@ struct command {
     const char *summary;                  /* one line for the list of commands */
     const char *usage;                    /* the arguments: "[OPTIONS] TEXT" */
     const char *description;              /* paragraphs for --help, lines broken at 80 columns */
-    const char *examples;                 /* lines to paste */
+    const char *examples;                 /* lines to paste; NULL: those of the question */
     const struct option_part *parts;      /* [n_part] its options */
     size_t n_part;
     const char *lacks;    /* options of these groups that it cannot use, "image|label"; or NULL */
-    size_t args_size;     /* of its struct of arguments, which the options fill */
+    size_t args_size;     /* of its struct of arguments, which the options fill; those of its
+                             question follow */
     const void *defaults; /* [args_size] its values before parsing; NULL: zeros */
     /* Performs CALL and prints on CALL->out. Frees its own memory. */
     enum attn_status (*work)(struct call *call, struct attn_error *err);
@@ -54,6 +56,7 @@ struct call {
     char **argv;           /* [argc] after the command's name */
     int argc, n_read;      /* n_read: arguments that were parsed */
     void *args;            /* [args_size] the command's struct of arguments */
+    void *how;             /* the arguments of its question, which follow; or NULL */
     const char **given;    /* [options_count] the text of each option's value, of a list the last,
                               "true" of a flag; or NULL */
     struct attn_sink *out; /* standard output */
@@ -62,13 +65,19 @@ struct call {
     char last_note[128]; /* a note after a failure, or "" */
 };
 
-/* All of them, in the order of the help. */
-extern const struct command *const commands[];
-extern const size_t n_command;
+/* Command I in the order of the help; NULL after the last one. */
+const struct command *command_at(size_t i);
 
-/* Its summary; its description, or NULL, with the names of options. Kept. */
+/* The commands that only ask a question (args/question.c), one for each of ATTN_QUESTION_MAP. */
+extern const struct command question_commands[];
+
+/* Its summary; its description and examples, or NULL, with the names of options. Kept. */
 const char *command_summary(const struct command *command);
 const char *command_description(const struct command *command);
+const char *command_examples(const struct command *command);
+
+/* What it cannot use, or NULL. */
+const char *command_lacks(const struct command *command);
 
 /* The command NAME, or NULL. */
 const struct command *command_find(const char *name);

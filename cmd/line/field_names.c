@@ -74,8 +74,8 @@ static bool is_option(const char *name)
     static const char *names[N_NAME];
     static bool is_filled;
 
-    for (size_t i = 0; !is_filled && i < n_command; i++)
-        for (struct option_walk walk = {.command = commands[i]}; option_next(&walk);)
+    for (size_t i = 0; !is_filled && command_at(i); i++)
+        for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);)
             if (walk.option.name)
                 *find_name(names, walk.option.name) = walk.option.name;
     is_filled = true;
@@ -201,7 +201,7 @@ const char *field_names_of_help(const char *text)
     static struct {
         const char *text;
         char *shown; /* kept until the process ends */
-    } known[8];
+    } known[64];
 
     for (size_t i = 0; strchr(text, '`') && i < sizeof known / sizeof *known; i++) {
         const size_t size = strlen(text) + 1;

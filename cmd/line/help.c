@@ -93,7 +93,7 @@ static void print_explained(struct attn_sink *out, const char *topic, const char
 
 static void print_command(struct attn_sink *out, const struct command *command)
 {
-    const char *topic = NULL;
+    const char *examples = command_examples(command), *topic = NULL;
     char names[120];
 
     print(out, "attn-cli %s: %s\n\nUsage: attn-cli %s %s\n", command->name,
@@ -112,9 +112,9 @@ static void print_command(struct attn_sink *out, const struct command *command)
             help_option(out, &walk.option);
     }
     print_explained(out, topic, names);
-    if (command->examples) {
+    if (examples) {
         print_text(out, "\nExamples:\n");
-        print_text(out, command->examples);
+        print_text(out, examples);
     }
 }
 
@@ -126,8 +126,8 @@ bool help_is_asked(const char *value)
 static void print_overview(struct attn_sink *out)
 {
     print_text(out, TITLE "\n\nUsage: attn-cli COMMAND [OPTIONS]\n\nCommands:\n");
-    for (size_t i = 0; i < n_command; i++)
-        help_row(out, commands[i]->name, command_summary(commands[i]), 14);
+    for (size_t i = 0; command_at(i); i++)
+        help_row(out, command_at(i)->name, command_summary(command_at(i)), 14);
     print_text(out, "\nTopics:\n");
     for (size_t i = 0; i < n_topic; i++)
         help_row(out, topics[i].name, topics[i].summary, 17);
@@ -250,12 +250,13 @@ static void print_option_names(struct attn_sink *out, const struct command *comm
 
 static void print_command_briefly(struct attn_sink *out, const struct command *command)
 {
+    const char *examples = command_examples(command);
     size_t n_line = 4; /* these, and the last one */
 
     print(out, "attn-cli %s: %s\nUsage: attn-cli %s %s\n\n", command->name,
           command_summary(command), command->name, command->usage);
-    if (command->examples) {
-        n_line += print_examples(out, command->examples, BRIEF_EXAMPLES) + 1;
+    if (examples) {
+        n_line += print_examples(out, examples, BRIEF_EXAMPLES) + 1;
         print_text(out, "\n");
     }
     print_option_names(out, command, BRIEF_LINES - n_line);
@@ -267,11 +268,11 @@ static void print_overview_briefly(struct attn_sink *out)
     size_t at = 1;
 
     print_text(out, TITLE "\nUsage: attn-cli COMMAND [OPTIONS]\n\n" TRY "\nCommands:\n ");
-    for (size_t i = 0; i < n_command; i++) {
-        size_t size = 1 + strlen(commands[i]->name);
+    for (size_t i = 0; command_at(i); i++) {
+        size_t size = 1 + strlen(command_at(i)->name);
         bool is_new_line = at + size > WIDTH;
 
-        print(out, "%s %s", is_new_line ? "\n " : "", commands[i]->name);
+        print(out, "%s %s", is_new_line ? "\n " : "", command_at(i)->name);
         at = is_new_line ? 1 + size : at + size;
     }
     print_text(out, "\n\n");

@@ -97,24 +97,26 @@ static bool find_row(const struct option_group *group, size_t i, struct option *
     return i < group->n;
 }
 
-/* The number of smaller groups of GROUP, or 1. */
-static size_t count_subs(const struct option_group *group)
+/* The number of smaller groups of GROUP in COMMAND, or 1. */
+static size_t count_subs(const struct command *command, const struct option_group *group)
 {
-    const size_t n = group->question ? group->question->n_part : group->n_part;
+    const size_t n = group->is_of_question ? command->question->n_part : group->n_part;
 
     return n > 0 ? n : 1;
 }
 
-/* The smaller group I of PART, or its own group if it has none. *offset is that of its struct. */
-static struct option_group find_sub(const struct option_part *part, size_t i, size_t *offset)
+/* The smaller group I of PART of COMMAND, or its own group if it has none. *offset is that of its
+ * struct. */
+static struct option_group find_sub(const struct command *command, const struct option_part *part,
+                                    size_t i, size_t *offset)
 {
     const struct option_group *group = part->group;
 
     *offset = part->offset;
-    if (group->question) {
-        const struct attn_param_part *params = &group->question->parts[i];
+    if (group->is_of_question) {
+        const struct attn_param_part *params = &command->question->parts[i];
 
-        *offset += params->offset;
+        *offset = command->args_size + params->offset;
         return params->list->is_input == group->is_input
                    ? (struct option_group){.params = params->list}
                    : (struct option_group){.n = 0};
@@ -131,24 +133,24 @@ bool option_next(struct option_walk *walk)
 {
     static const struct option_part last = {&help_options, 0};
     const struct command *command = walk->command;
+    const char *lacks = command_lacks(command);
     struct option *option = &walk->option;
 
     while (walk->part <= command->n_part) {
         const struct option_part part =
             walk->part < command->n_part ? command->parts[walk->part] : last;
         size_t offset;
-        const struct option_group sub = find_sub(&part, walk->sub, &offset);
+        const struct option_group sub = find_sub(command, &part, walk->sub, &offset);
 
         if (walk->row == 0 && (sub.heading || sub.params))
             walk->heading = sub.heading ? sub.heading : sub.params->heading;
         if (!find_row(&sub, walk->row++, option)) {
             walk->row = 0;
-            walk->sub = (walk->sub + 1) % count_subs(part.group);
+            walk->sub = (walk->sub + 1) % count_subs(command, part.group);
             walk->part += walk->sub == 0;
         } else if (option->kind == OPTION_KIND_HEADING) {
             walk->heading = option->heading;
-        } else if (!option->name || !command->lacks ||
-                   word_find(command->lacks, option->name) < 0) {
+        } else if (!option->name || !lacks || word_find(lacks, option->name) < 0) {
             option->heading = walk->heading;
             option->traits |= sub.traits;
             if (option->param && option->param->home == ATTN_PARAM_OF_REQUEST)
@@ -178,18 +180,6 @@ size_t options_count(const struct command *command)
 static void *place_of(const struct call *call, const struct option *option)
 {
     return (char *)call->args + option->offset;
-}
-
-/* Sets the arguments of questions to their defaults. */
-static void fill_defaults(const struct call *call)
-{
-    for (size_t i = 0; i < call->command->n_part; i++) {
-        const struct option_part *part = &call->command->parts[i];
-        const struct attn_question *question = part->group->question;
-
-        if (question)
-            memcpy((char *)call->args + part->offset, question->defaults, question->args_size);
-    }
 }
 
 /* Whether OPTION sets the parameter NAME [size], "merge_words". */
@@ -294,13 +284,13 @@ static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
 {
     size_t used = 0, n = 0;
 
-    for (size_t i = 0; i < n_command; i++) {
-        struct option_walk walk = {.command = commands[i]};
+    for (size_t i = 0; command_at(i); i++) {
+        struct option_walk walk = {.command = command_at(i)};
 
         if (!find_name(&walk, name, size) || n++ > 2)
             continue;
         attn_fixed_text_append(hint, HINT_SIZE, &used, "%s'attn-cli %s'", used > 0 ? ", " : "",
-                               commands[i]->name);
+                               command_at(i)->name);
     }
     if (n > 0)
         attn_fixed_text_append(hint, HINT_SIZE, &used, "%s",
@@ -596,7 +586,6 @@ enum attn_status options_parse(struct call *call, struct attn_error *err)
 {
     bool is_ended = false;
 
-    fill_defaults(call);
     while (call->n_read < call->argc && call->help == CALL_HELP_NONE) {
         const char *argument = call->argv[call->n_read++];
 

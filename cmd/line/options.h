@@ -135,10 +135,10 @@ struct option_group {
     size_t n;
     bool (*make_row)(size_t i, struct option *row); /* the row I; false: there are I rows */
     const struct attn_param_list *params;
-    size_t offset; /* of the struct that `params` are about in the group's struct */
-    const struct attn_question *question; /* its parameters; the struct is that of its arguments */
-    bool is_input;                        /* of the question those of its input, else the others */
-    size_t request; /* offset in the command's struct of the request that some of these fill */
+    size_t offset;       /* of the struct that `params` are about in the group's struct */
+    bool is_of_question; /* the parameters of the command's question, which fill its arguments: */
+    bool is_input;       /* those of its input, else the others */
+    size_t request;      /* offset in the command's struct of the request that some of these fill */
     const struct option_part *parts; /* [n_part] */
     size_t n_part;
     unsigned traits; /* of all its rows */

@@ -242,19 +242,19 @@ static void append_commands(const char *heading, const struct option *option, ch
     size_t used = strlen(text), n = 0, n_all = 0, n_listed = 0;
     bool lists_others;
 
-    for (size_t i = 0; i < n_command; i++) {
-        n += has_option(commands[i], heading, option);
-        n_all += has_option(commands[i], heading, NULL);
+    for (size_t i = 0; command_at(i); i++) {
+        n += has_option(command_at(i), heading, option);
+        n_all += has_option(command_at(i), heading, NULL);
     }
     lists_others = n > n_all / 2;
-    for (size_t i = 0; n < n_all && i < n_command; i++)
-        if (has_option(commands[i], heading, NULL) &&
-            has_option(commands[i], heading, option) != lists_others)
+    for (size_t i = 0; n < n_all && command_at(i); i++)
+        if (has_option(command_at(i), heading, NULL) &&
+            has_option(command_at(i), heading, option) != lists_others)
             attn_fixed_text_append(text, size, &used, "%s%s",
                                    n_listed++ > 0 ? ", "
                                    : lists_others ? " (not "
                                                   : " (",
-                                   commands[i]->name);
+                                   command_at(i)->name);
     if (n_listed > 0)
         attn_fixed_text_append(text, size, &used, ")");
 }
@@ -263,14 +263,14 @@ bool topic_option_next(const struct topic *topic, struct topic_walk *walk)
 {
     if (!topic->heading)
         return false;
-    for (; walk->command < n_command; walk->command++, walk->options = (struct option_walk){0}) {
-        walk->options.command = commands[walk->command];
+    for (; command_at(walk->command); walk->command++, walk->options = (struct option_walk){0}) {
+        walk->options.command = command_at(walk->command);
         while (option_next(&walk->options)) {
             const struct option *option = &walk->options.option;
             bool is_new = option->name && strcmp(walk->options.heading, topic->heading) == 0;
 
             for (size_t i = 0; is_new && i < walk->command; i++)
-                is_new = !has_option(commands[i], topic->heading, option);
+                is_new = !has_option(command_at(i), topic->heading, option);
             if (!is_new)
                 continue;
             snprintf(walk->help, sizeof walk->help, "%s", option->help);

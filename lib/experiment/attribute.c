@@ -869,12 +869,19 @@ static const struct attn_table_view views[] = {
      .parts = "attn_bias mlp embed pos norm_bias output_bias", .inputs = "embed pos"},
 };
 
+void attn_attribute_label(struct attn_drawn *drawn)
+{
+    if (drawn->request && drawn->request->input.image)
+        drawn->picture->view.traits |= ATTN_VIEW_TOKENS;
+}
+
 static void draw(const void *given, struct attn_drawn *drawn)
 {
     const struct attn_attribute_args *args = given;
     const bool has_foil = args->answer.foil || args->answer.foil_id;
 
     drawn->answer.metric = has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOGIT;
+    attn_attribute_label(drawn);
     if (!args->by_token)
         return;
     if (args->n_most < SIZE_MAX)

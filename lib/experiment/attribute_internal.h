@@ -28,6 +28,9 @@ static inline bool attn_attribute_is_of_cells(enum attn_attribute_method method)
     return method == ATTN_ATTRIBUTE_ATTN_X_GRAD || method == ATTN_ATTRIBUTE_CAUSES;
 }
 
+/* Lets a picture of an image call positions by its patches. */
+void attn_attribute_label(struct attn_drawn *drawn);
+
 /* The functions that all methods share: `check` and `take_item` of their experiments. */
 enum attn_status attn_attribute_check(const void *given, struct attn_error *err);
 enum attn_status attn_attribute_take_item(void *args, struct attn_request *request,

@@ -871,6 +871,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
         view->figure = ATTN_FIGURE_BARS;
     if (!drawn->table)
         return;
+    attn_attribute_label(drawn);
     is_of_source = args->n_target > 0 && has_source(drawn->table);
     if (args->method == ATTN_ATTRIBUTE_IG)
         name_baseline(args, drawn->table, baseline);

@@ -151,6 +151,11 @@ const struct attn_question attn_question_lens = {
         "The numbers say from which layer on an answer can be read off the residual\n"
         "stream. They do not say that an earlier layer lacks it: that layer may hold it\n"
         "in another form, as the final norm was trained for the last layer alone.\n",
+    .examples = "  attn-cli lens -m fable \"The keys to the cabinet\"\n"
+                "  attn-cli lens -m fable `target` ' are' `csv` - \"The keys to the cabinet\"\n"
+                "  attn-cli lens -m fable `heads_out` `top` 1 \"The keys to the cabinet\"\n"
+                "  attn-cli lens -m fable `target` ' are' `texts` sentences.txt `lines`\n",
+    .lacks = "dropout|seed",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_lens_args, .size = sizeof(struct attn_lens_args)),
     .experiment = &experiment,
@@ -304,11 +309,12 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
 static const struct attn_table_view views[] = {
     /* of heads, of one text and of many */
-    {ATTN_VIEW_OF(LAYER, HEAD, LOGIT), .detail = ATTN_ROLE_POSITION, .cells = ATTN_ROLE_TOKEN},
+    {ATTN_VIEW_OF(LAYER, HEAD, LOGIT), .detail = ATTN_ROLE_POSITION, .cells = ATTN_ROLE_TOKEN,
+     .traits = ATTN_VIEW_TOKENS},
     {ATTN_VIEW_OF(LAYER, HEAD, LOGIT)},
     /* of the stream: of one text, of many, of a target in many */
     {ATTN_VIEW_OF(LAYER, POSITION, PROB), .detail = ATTN_ROLE_SITE, .cells = ATTN_ROLE_TOKEN,
-     .traits = ATTN_VIEW_STREAM},
+     .traits = ATTN_VIEW_STREAM | ATTN_VIEW_TOKENS},
     {ATTN_VIEW_OF(LAYER, PLACE, PROB), .detail = ATTN_ROLE_SITE, .traits = ATTN_VIEW_STREAM},
     {ATTN_VIEW_OF(LAYER, SITE, PROB), .traits = ATTN_VIEW_STREAM},
 };

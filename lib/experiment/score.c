@@ -544,6 +544,8 @@ static void draw(const void *given, struct attn_drawn *drawn)
     const struct attn_score_args *args = given;
 
     drawn->picture->view.asked = args->merges_words ? "of each word" : "of each token";
+    if (!args->merges_words && args->stride == 0)
+        drawn->picture->view.traits |= ATTN_VIEW_TOKENS;
     if (args->study)
         drawn->picture->view = (struct attn_table_view){.rows = 0};
 }

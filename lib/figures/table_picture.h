@@ -40,7 +40,9 @@ enum attn_view_trait {
     ATTN_VIEW_SEQUENCE = 2, /* rows are in sequence: a curve runs along them */
     ATTN_VIEW_STREAM = 4,   /* curves run along the residual stream: "embedding", "after layer 0" */
     ATTN_VIEW_SORTED = 8,   /* the column that a question is sorted by is drawn */
-    ATTN_VIEW_GROUPS = 16   /* rows and columns are the first label of groups, if there are any */
+    ATTN_VIEW_GROUPS = 16,  /* rows and columns are the first label of groups, if there are any */
+    ATTN_VIEW_TOKENS = 32   /* its positions are those of one text: a picture calls them by the
+                               tokens of a run of that */
 };
 
 /* Which columns lay a table out, and the words of its title. Borrowed. */

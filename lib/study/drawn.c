@@ -270,6 +270,6 @@ void attn_experiment_draw(const struct attn_experiment *experiment, const void *
         name_answer(study, drawn);
     if (study)
         describe_means(study, picture);
-    else if (drawn->request)
+    else if (table && drawn->request)
         describe_input(drawn->request, picture);
 }

@@ -17,7 +17,10 @@ struct attn_question {
     const char *summary;     /* one line */
     const char *description; /* paragraphs, lines broken at 80 columns, parameters in
                                 backquotes */
+    const char *examples;    /* command lines for its help, parameters in backquotes */
     const char *inputs;      /* what its texts are called, "clean|corrupted"; NULL: text */
+    const char *lacks;       /* what a request may have and the question cannot use, "image|embeds";
+                                or NULL */
     bool takes_texts;        /* many texts instead of one, each of which counts once */
     const struct attn_param_part *parts; /* [n_part] what it takes, in the order of the help */
     size_t n_part;

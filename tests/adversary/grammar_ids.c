@@ -28,10 +28,6 @@ struct known {
     size_t n;
 };
 
-/* What reports name the options of; there are none. */
-const struct command *const commands[] = {NULL};
-const size_t n_command = 0;
-
 static void put_blanks(struct attn_case *c, struct attn_buffer *out)
 {
     while (attn_case_chance(c, 30))

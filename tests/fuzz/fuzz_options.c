@@ -46,8 +46,16 @@ static const struct option_group group = OPTION_GROUP("Options", rows);
 static const struct option_part parts[] = {{&group, 0}};
 
 static const struct command command = {.name = "fuzz", OPTION_PARTS(parts)};
-const struct command *const commands[] = {&command};
-const size_t n_command = 1;
+
+const struct command *command_at(size_t i)
+{
+    return i == 0 ? &command : NULL;
+}
+
+const char *command_lacks(const struct command *it)
+{
+    return it->lacks;
+}
 
 /* ERR is that of a line that is refused: one message that can be printed, and a hint. */
 static void check_refusal(const struct attn_error *err)

@@ -23,8 +23,8 @@ static bool is_option(const char *option)
 {
     const size_t size = strcspn(option, " ");
 
-    for (size_t i = 0; i < n_command; i++)
-        for (struct option_walk walk = {.command = commands[i]}; option_next(&walk);)
+    for (size_t i = 0; command_at(i); i++)
+        for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);)
             if (walk.option.name && strlen(walk.option.name) + 2 == size &&
                 strncmp(option, "--", 2) == 0 &&
                 memcmp(option + 2, walk.option.name, size - 2) == 0)
@@ -130,17 +130,17 @@ END_TEST
 
 START_TEST(names_of_options_are_unique_within_a_command)
 {
-    for (size_t i = 0; i < n_command; i++)
-        for (struct option_walk one = {.command = commands[i]}; option_next(&one);) {
+    for (size_t i = 0; command_at(i); i++)
+        for (struct option_walk one = {.command = command_at(i)}; option_next(&one);) {
             struct option_walk other = one;
 
             while (option_next(&other)) {
                 const char *name = one.option.name, *next = other.option.name;
 
                 ck_assert_msg(name ? !next || strcmp(name, next) != 0 : next != NULL,
-                              "%s has two options '%s'", commands[i]->name, name ? name : "TEXT");
+                              "%s has two options '%s'", command_at(i)->name, name ? name : "TEXT");
                 ck_assert_msg(!one.option.letter || one.option.letter != other.option.letter,
-                              "%s has two options '-%c'", commands[i]->name, one.option.letter);
+                              "%s has two options '-%c'", command_at(i)->name, one.option.letter);
             }
         }
 }

@@ -421,6 +421,7 @@ ATTN_VIEW_SEQUENCE = 2
 ATTN_VIEW_STREAM = 4
 ATTN_VIEW_SORTED = 8
 ATTN_VIEW_GROUPS = 16
+ATTN_VIEW_TOKENS = 32
 ATTN_VIEW_WORDS_SIZE = 96
 ATTN_VIEW_ANSWER_SIZE = 128
 ATTN_VIEW_MEANS_SIZE = 256
@@ -2424,7 +2425,9 @@ attn_question._fields_ = [
     ("name", c_char_p),
     ("summary", c_char_p),
     ("description", c_char_p),
+    ("examples", c_char_p),
     ("inputs", c_char_p),
+    ("lacks", c_char_p),
     ("takes_texts", c_bool),
     ("parts", POINTER(attn_param_part)),
     ("n_part", c_size_t),

@@ -51,6 +51,7 @@ class _Question:
         is_of_items = options.get("items") is not None
         self.model, self.host, self.text = model, model._use_for_many() if is_of_items else model._use(), text
         self.study = study_of(self.host, options)
+        self.options = {name: value for name, value in options.items() if name != "sites"}  # of a run that labels positions
         self.n_text = 0  # of `texts`
         is_text = text is not None or options.get("image") is not None
         inputs = {"a text": is_text, "texts": given.get("texts") is not None, "items": is_of_items,
@@ -86,6 +87,8 @@ class _Question:
             drawn = drawn_of(asked, table, text)
             result = table_of(table)
             result.notes, result._drawn = take_notes() + self.request.notes, drawn
+            if drawn.get("traits", 0) & c.ATTN_VIEW_TOKENS and not study and not self.n_text:
+                result._use_labels = functools.partial(_with_labels, self.model, [self.text], self.options)
             return result
 
         try:
@@ -151,14 +154,6 @@ def ask(name: str, model: Model, text, given: dict) -> Any:
     return question.answer(name, args, *([found()] if found else ()))
 
 
-def _ask_lens(question: _Question, args, given: dict) -> Table:
-    table = question.answer("lens", args)
-    if given["texts"] is None and not question.study:
-        options = {**given["options"], "queries": given["queries"]}
-        table._use_labels = functools.partial(_with_labels, question.model, [question.text], options)
-    return table
-
-
 def _ask_score(question: _Question, args, _given: dict) -> Table:
     found = c.attn_score_sum()
     table = question.answer("score", args, found)
@@ -199,10 +194,7 @@ def _ask_attribute(question: _Question, args, given: dict) -> Table:
     if given["by_token"] and question.sort is not None:
         args.n_most = 2**64 - 1  # rows that another column sorts must not be lost before
     is_continued = given["generated"] or given["continuation"] is not None
-    table = question.answer("attribute", args, text=given["text"] if is_continued else None)
-    if given["options"].get("image") is not None and not question.study:
-        table._use_labels = functools.partial(_with_labels, question.model, [None], given["options"])
-    return table
+    return question.answer("attribute", args, text=given["text"] if is_continued else None)
 
 
 def _ask_diff(question: _Question, args, given: dict) -> Table:
@@ -228,7 +220,7 @@ def _ask_diff(question: _Question, args, given: dict) -> Table:
 
 
 # Those that do more than ask.
-_ASKED = {"attribute": _ask_attribute, "diff": _ask_diff, "lens": _ask_lens, "patch": _ask_patch, "score": _ask_score}
+_ASKED = {"attribute": _ask_attribute, "diff": _ask_diff, "patch": _ask_patch, "score": _ask_score}
 
 
 def _with_labels(model: Model, texts: list, options: dict, use: Callable, *arguments) -> None:
