@@ -402,6 +402,9 @@ check-module: deps-python ## run the tests of the Python module attn (PYTHON nam
 	@ATTN_CLI="$(abspath $(BUILD)/attn-cli)" LIBATTN="$(abspath $(BUILD)/libattn.so)" PYTHONPATH="$(abspath lib/python)" \
 	    $(or $(PYTHON),python3) -m unittest discover -s tests/python
 
+check-question: all ## add a question to a copy of the library, in a file and a row, and ask it (PYTHON names the python)
+	@PYTHON="$(or $(PYTHON),python3)" tests/tools/check_question.sh $(BUILD)
+
 check-slurm: $(BUILD)/attn-cli ## run the recipe for Slurm on a Slurm of one node, on loopback: needs root
 	@tests/engines/check_slurm.sh
 

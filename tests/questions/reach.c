@@ -1,0 +1,129 @@
+/* reach.c - attn-cli reach: how far back a head looks. A question that
+ * tests/tools/check_question.sh adds to the library: this file, as lib/experiment/reach.c, and a
+ * row of ATTN_QUESTION_MAP. */
+#include "experiment/questions_internal.h"
+
+#include "base/status_internal.h"
+#include "capture/capture_internal.h"
+#include "study/frame.h"
+#include "study/trial.h"
+
+#include <stddef.h>
+
+enum { STACK, LAYER, HEAD, REACH, N_COLUMN };
+
+static const struct attn_column columns[N_COLUMN] = {
+    [STACK] = ATTN_COLUMN_STACK("stack"),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    [REACH] = ATTN_COLUMN_QUANTITY("reach", 3, "tokens", POSITIVE, "mean distance of keys"),
+};
+
+static const struct attn_table_view views[] = {
+    {ATTN_VIEW_OF(LAYER, HEAD, REACH), .asked = "of each head"},
+};
+
+struct attn_reach_args {
+    size_t size;
+    const struct attn_study_args *study;
+    size_t n_skipped;
+};
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(COUNT, "skip", "K", struct attn_reach_args, n_skipped,
+               "leave out the first K tokens, to which many heads attend for want of better ones; "
+               "default: 0",
+               .most = INT32_MAX),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Reach", param_rows);
+static const struct attn_param_part parts[] = {{&params, 0}};
+
+struct reach {
+    struct attn_frame frame;
+};
+
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct reach *reach = state;
+
+    (void)err;
+    attn_frame_choose_nothing(&reach->frame.request);
+    reach->frame.request.selection.sites = "pattern";
+    return ATTN_OK;
+}
+
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct attn_frame *frame = &((struct reach *)state)->frame;
+
+    return attn_trial_keep(frame->run, frame->run->selection, &frame->capture, err);
+}
+
+/* The mean distance of keys in PATTERN [n, n], by their weights, without the first N_SKIPPED. */
+static double measure(const float *pattern, size_t n, size_t n_skipped)
+{
+    double sum = 0, total = 0;
+
+    for (size_t query = n_skipped; query < n; query++)
+        for (size_t key = n_skipped; key < n; key++) {
+            const double weight = (double)pattern[query * n + key];
+
+            sum += weight * (double)(query > key ? query - key : key - query);
+            total += weight;
+        }
+    return total > 0 ? sum / total : 0;
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct attn_frame *frame = &((struct reach *)state)->frame;
+    const struct attn_reach_args *args = frame->args;
+    const struct attn_config *config = frame->config;
+
+    for (int layer = 0; layer < (int)config->n_layer; layer++)
+        for (int head = 0; head < (int)config->n_head && !config->is_cross[layer]; head++) {
+            const float *pattern =
+                attn_capture_block_head(frame->capture, ATTN_SITE_PATTERN, layer, head);
+            const struct attn_location at = attn_frame_at(frame, ATTN_SITE_PATTERN, layer, head);
+            struct attn_cell row[N_COLUMN] = {
+                [HEAD] = attn_cell_integer(head),
+                [REACH] = attn_cell_real(measure(pattern, frame->run->text.n, args->n_skipped)),
+            };
+
+            attn_location_put(&at, &row[STACK]);
+            ATTN_TRY(attn_frame_append(frame, row, err));
+        }
+    return ATTN_OK;
+}
+
+static const struct attn_experiment experiment = {
+    .name = "reach",
+    .question = &attn_question_reach,
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
+    .state_size = sizeof(struct reach),
+    .study = offsetof(struct attn_reach_args, study),
+    .choose = choose,
+    .prepare = prepare,
+    .ask = ask,
+};
+
+const struct attn_question attn_question_reach = {
+    .name = "reach",
+    .summary = "how far back each head looks",
+    .takes_texts = true,
+    .description =
+        "Prints for each head the mean distance in tokens between a query and its keys,\n"
+        "by their weights. `skip` leaves out the first tokens.\n"
+        "\n"
+        "A large number does not say that a head needs what is far away.\n",
+    .examples = "  attn-cli reach -m fable \"The keys to the cabinet\"\n"
+                "  attn-cli reach -m fable `skip` 1 `sort` reach \"The keys to the cabinet\"\n",
+    .parts = parts,
+    .n_part = 1,
+    ATTN_QUESTION_ARGS(struct attn_reach_args, .size = sizeof(struct attn_reach_args)),
+    .experiment = &experiment,
+};

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# check_question.sh - adds a question to a copy of the library, as a change of one file and one row, and asks it: help,
+# completion, text, CSV, JSON, items, a figure, a page, and Python's method with signature and docstring.
+#
+#   check_question.sh [BUILD]    BUILD is build/release; its objects are copied, so that little is built
+#
+# PYTHON names a python with numpy; without it that part is skipped by name.
+set -eu
+cd "$(dirname "$0")/../.."
+build=${1:-build/release}
+python=${PYTHON:-python3}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+n_failed=0
+
+fail() { # WORDS
+    echo "check-question: $*"
+    n_failed=$((n_failed + 1))
+}
+
+# Whether the lines of FILE have the extended regular expressions.
+has() { # FILE EXPRESSION...
+    local file=$1
+    shift
+    for expression; do
+        grep -qE -- "$expression" "$file" || fail "$file lacks '$expression':"$'\n'"$(head -30 "$file")"
+    done
+}
+
+git ls-files -z --cached --others --exclude-standard | xargs -0 cp -p --parents -t "$scratch" 2>/dev/null || true
+mkdir -p "$scratch/$(dirname "$build")"
+cp -rp "$build" "$scratch/$build"
+cd "$scratch"
+
+# The change.
+cp tests/questions/reach.c lib/experiment/reach.c
+sed -i 's/^    X(score) .*\\$/&\n    X(reach) \\/' lib/experiment/questions_internal.h
+make -j"$(nproc)" --no-print-directory BUILD="$build" "$build/attn-cli" "$build/libattn.so" >make.log 2>&1 ||
+    { tail -30 make.log && exit 1; }
+PATH=$scratch/$build:$PATH
+
+attn-cli --help >help && has help '^  reach +how far back each head looks$'
+attn-cli reach --help >help
+has help '^Reach:$' '^      --skip K ' '^      --items FILE' '^      --svg FILE' \
+    '^  attn-cli reach -m fable --skip 1 --sort reach "The keys'
+attn-cli help --man >manual && has manual 'attn.-cli reach'
+(
+    source <(attn-cli completion bash)
+    COMP_WORDS=(attn-cli reach --sk) COMP_CWORD=2
+    _attn_cli
+    echo "${COMPREPLY[*]}"
+    COMP_WORDS=(attn-cli rea) COMP_CWORD=1
+    _attn_cli
+    echo "${COMPREPLY[*]}"
+) >completed
+has completed '^--skip' '^reach'
+
+attn-cli reach -m fable "The cat sat" >text && has text '^layer  head +reach' '^ +0 +0 +[0-9.]+$'
+attn-cli reach -m fable --csv a.csv --json a.json --svg a.svg --html a.html "The cat sat" >/dev/null
+has a.csv '^layer,head,reach$' '^3,7,[0-9.]+$'
+has a.json '"reach": [0-9.]+'
+has a.svg '<svg' 'mean distance of keys' 'of each head' 'The cat sat'
+has a.html '<title>' 'reach'
+attn-cli reach -m fable --skip 1 --sort reach --limit 1 "The cat sat" >sorted && [ "$(wc -l <sorted)" = 2 ] ||
+    fail 'sort and limit do nothing'
+! cmp -s text sorted || fail 'skip does nothing'
+! attn-cli reach --skip x "The cat" 2>refused && has refused "expected a whole number|--skip"
+! attn-cli reach 2>refused && has refused 'hint: attn-cli reach -m fable "The keys to the cabinet"'
+printf '{"id": "a", "text": "The cat", "number": 1}\n{"id": "b", "text": "The cats", "number": 2}\n' >items.jsonl
+attn-cli reach -m fable --items items.jsonl --group-by number --each each.csv >means
+has means 'reach_sd' 'n$'
+has each.csv '^id,.*layer,head,reach' '^a,' '^b,'
+printf 'The cat\nThe dog\n' >texts.txt
+attn-cli reach -m fable --texts texts.txt --lines >means && has means 'reach_sd' 'texts'
+
+if "$python" -c 'import numpy' 2>/dev/null; then
+    export LIBATTN=$scratch/$build/libattn.so PYTHONPATH=$scratch/lib/python
+    "$python" lib/python/make_questions.py
+    "$python" - <<'PYTHON' >answer || fail 'Python fails'
+import inspect
+import attn
+model = attn.open("fable")
+print(inspect.signature(model.reach))
+print(model.reach.__doc__)
+table = model.reach("The cat sat", skip=1, sort="reach", limit=2)
+print(table.columns, len(table))
+print(len(model.reach(texts=["The cat", "The dog"])))
+print(model.reach(items=[{"text": "The cat"}, {"text": "The dog"}]).info["n_item"])
+print(table.plot().svg[:100])
+try:
+    model.reach("The cat", skip=-1)
+except ValueError as problem:
+    print(problem)
+PYTHON
+    has answer "^\(text=None, \*, texts=None, skip: 'int' = 0, sort: 'str \| None' = None" \
+        '^ *How far back each head looks\.$' '^ +skip +leave out the first K tokens' \
+        "^\['layer', 'head', 'reach'\] 2$" '^32$' '^2$' '<svg' '^skip is -1, expected'
+else
+    echo 'check-question: skipped Python, numpy is missing'
+fi
+[ $n_failed -eq 0 ] || exit 1
+echo 'check-question: passed'
