@@ -59,15 +59,19 @@ enum attn_column_role {
     ATTN_ROLE_STACK = 20  /* text: "cross", whose layers the next column has */
 };
 
-/* How the means over items are made of a column; bits. */
+/* How the means over items are made of a column, and how far they are known; bits. */
 enum attn_column_trait {
-    ATTN_TRAIT_COUNT = 1,    /* integers that are added up */
-    ATTN_TRAIT_DERIVED = 2,  /* computed from the means of other columns: without standard deviation
-                                and error, and with an interval only if BOUNDED. Shares are p
-                                values */
-    ATTN_TRAIT_BOUNDED = 4,  /* derived from each resample, too */
-    ATTN_TRAIT_NAME = 8,     /* texts that must be those of the first item */
-    ATTN_TRAIT_UNFILLED = 16 /* empty over items, so that nothing can be sorted by it */
+    ATTN_TRAIT_COUNT = 1,   /* integers that are added up */
+    ATTN_TRAIT_DERIVED = 2, /* computed from the means of other columns: without standard deviation
+                               and error, and with an interval only if BOUNDED. Shares are p
+                               values */
+    ATTN_TRAIT_BOUNDED = 4, /* derived from each resample, too */
+    ATTN_TRAIT_NAME = 8,    /* texts that must be those of the first item */
+    ATTN_TRAIT_UNFILLED = 16, /* empty over items, so that nothing can be sorted by it */
+    ATTN_TRAIT_SD = 32, /* of the column before it without such a trait: the standard deviation, */
+    ATTN_TRAIT_SE = 64, /* the standard error of the mean, */
+    ATTN_TRAIT_LOW = 128, /* and the ends of its interval */
+    ATTN_TRAIT_HIGH = 256
 };
 
 struct attn_column {

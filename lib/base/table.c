@@ -277,6 +277,18 @@ size_t attn_table_find_role(const struct attn_table *table, enum attn_column_rol
     return SIZE_MAX;
 }
 
+size_t attn_table_find_spread(const struct attn_table *table, size_t c, unsigned trait)
+{
+    const unsigned all = ATTN_TRAIT_SD | ATTN_TRAIT_SE | ATTN_TRAIT_LOW | ATTN_TRAIT_HIGH;
+
+    if (c >= attn_table_n_column(table))
+        return SIZE_MAX;
+    while (++c < attn_table_n_column(table) && (table->columns[c].traits & all) != 0)
+        if ((table->columns[c].traits & trait) != 0)
+            return c;
+    return SIZE_MAX;
+}
+
 size_t attn_table_total(const struct attn_table *table, size_t row)
 {
     const size_t part = attn_table_find_role(table, ATTN_ROLE_PART);

@@ -32,6 +32,10 @@ void attn_table_reset(struct attn_table *table);
 size_t attn_table_find(const struct attn_table *table, const char *name);
 size_t attn_table_find_role(const struct attn_table *table, enum attn_column_role role);
 
+/* The column that has TRAIT of column C, its standard error for example; SIZE_MAX: none, or no
+ * column C. */
+size_t attn_table_find_spread(const struct attn_table *table, size_t c, unsigned trait);
+
 /* Which of the `totals` of the column of parts ROW is, from 0; SIZE_MAX: it is about a part. */
 size_t attn_table_total(const struct attn_table *table, size_t row);
 

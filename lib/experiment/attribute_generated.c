@@ -73,7 +73,7 @@ static size_t end_of_target(const struct attn_table *table, size_t row)
 
 static bool is_of_token(const struct attn_table *table, size_t row)
 {
-    return attn_table_cell(table, row, attn_table_find(table, "position")).type !=
+    return attn_table_cell(table, row, attn_table_find_role(table, ATTN_ROLE_POSITION)).type !=
            ATTN_VALUE_MISSING;
 }
 
@@ -82,8 +82,9 @@ static enum attn_status create_matrix(const struct attn_table *table, size_t fir
                                       struct attn_table **matrix, struct attn_error *err)
 {
     const size_t n = attn_table_n_row(table) - first;
-    const size_t part = attn_table_find(table, "part"), token = attn_table_find(table, "token");
-    const size_t position = attn_table_find(table, "position");
+    const size_t part = attn_table_find_role(table, ATTN_ROLE_PART);
+    const size_t token = attn_table_find_role(table, ATTN_ROLE_TOKEN);
+    const size_t position = attn_table_find_role(table, ATTN_ROLE_POSITION);
     struct attn_buffer names = {0};
     struct attn_column *made = attn_alloc(n + 2, sizeof *made, err);
     enum attn_status status = made ? ATTN_OK : ATTN_NO_MEMORY;
@@ -110,7 +111,7 @@ static enum attn_status create_matrix(const struct attn_table *table, size_t fir
         made[0] = *attn_table_column(table, 0);
         made[1] = *attn_table_column(table, 1);
         for (size_t i = 0; i < n; i++, name += strlen(name) + 1) {
-            made[i + 2] = *attn_table_column(table, attn_table_find(table, "attribution"));
+            made[i + 2] = *attn_table_column(table, attn_table_n_column(table) - 1);
             made[i + 2].name = name;
         }
         status = attn_table_create("attribution", made, n + 2, matrix, err);
@@ -123,7 +124,7 @@ static enum attn_status create_matrix(const struct attn_table *table, size_t fir
 enum attn_status attn_attribute_matrix(const struct attn_table *table, struct attn_table **matrix,
                                        struct attn_error *err)
 {
-    const size_t n_row = attn_table_n_row(table), value = attn_table_find(table, "attribution");
+    const size_t n_row = attn_table_n_row(table);
     size_t last = 0;
     struct attn_table *made = NULL;
     struct attn_cell *cells;
@@ -145,7 +146,7 @@ enum attn_status attn_attribute_matrix(const struct attn_table *table, struct at
         for (; row < end; row++) { /* parts stand at the end of a row */
             const size_t at = is_of_token(table, row) ? row - first : n_row - last + row - end;
 
-            cells[at + 2] = attn_table_cell(table, row, value);
+            cells[at + 2] = attn_table_cell(table, row, attn_table_n_column(table) - 1);
         }
         status = attn_table_append(made, cells, n_row - last + 2, err);
     }

@@ -966,19 +966,18 @@ static const struct attn_experiment experiment = {
 static void note_no_difference(const struct attn_table *table, const struct attn_request *request,
                                bool has_bounds)
 {
-    const size_t part = attn_table_find(table, "part"), change = attn_table_find(table, "change");
-    const size_t se = attn_table_find(table, "change_se");
+    const size_t change = attn_table_find(table, columns[CHANGE].name);
+    const size_t se = attn_table_find_spread(table, change, ATTN_TRAIT_SE);
 
-    if (!request->on_note || change == SIZE_MAX || se == SIZE_MAX ||
-        attn_table_find(table, "effect") == SIZE_MAX)
+    if (!request->on_note || se == SIZE_MAX ||
+        attn_table_find(table, columns[EFFECT].name) == SIZE_MAX)
         return;
     for (size_t row = 0; row < attn_table_n_row(table); row++) {
-        const struct attn_cell name = attn_table_cell(table, row, part);
         const struct attn_cell of = attn_table_cell(table, row, change);
         const struct attn_cell error = attn_table_cell(table, row, se);
 
-        if (name.size != strlen("source") || memcmp(name.text, "source", name.size) != 0 ||
-            error.type != ATTN_VALUE_REAL || fabs(of.real) >= 2 * error.real)
+        if (attn_table_total(table, row) != 1 /* source */ || error.type != ATTN_VALUE_REAL ||
+            fabs(of.real) >= 2 * error.real)
             continue;
         attn_note(request->on_note, request->user, ATTN_NOTE_NO_DIFFERENCE,
                   "the mean difference of clean and corrupted texts is %.3g, its standard error "

@@ -1404,23 +1404,12 @@ static enum attn_status put_series(const struct attn_table *table, size_t values
     return ATTN_OK;
 }
 
-/* The column NAME with an ending, "change_se", or SIZE_MAX. */
-static size_t column_with(const struct attn_table *table, const char *name, const char *ending)
-{
-    char whole[128];
-
-    return (size_t)snprintf(whole, sizeof whole, "%s%s", name, ending) < sizeof whole
-               ? attn_table_find(table, whole)
-               : SIZE_MAX;
-}
-
 /* Reads the interval of each number, or one standard error on either side. */
 static void read_errors(const struct attn_table *table, size_t values, struct table_cells *cells)
 {
-    const char *name = name_of(table, values);
-    const size_t low = column_with(table, name, "_low");
-    const size_t high = column_with(table, name, "_high");
-    const size_t se = column_with(table, name, "_se");
+    const size_t low = attn_table_find_spread(table, values, ATTN_TRAIT_LOW);
+    const size_t high = attn_table_find_spread(table, values, ATTN_TRAIT_HIGH);
+    const size_t se = attn_table_find_spread(table, values, ATTN_TRAIT_SE);
     const bool has_interval = low != SIZE_MAX && high != SIZE_MAX;
     const size_t n = cells->columns.texts.n;
 

@@ -59,8 +59,9 @@ struct layout {
     size_t n;
 };
 
-/* Appends COLUMN as NAME with SUFFIX. */
-static void add_column(struct layout *layout, const struct attn_column *column, const char *suffix)
+/* Appends COLUMN as NAME with SUFFIX, and TRAIT. */
+static void add_column(struct layout *layout, const struct attn_column *column, const char *suffix,
+                       unsigned trait)
 {
     struct attn_column *added = &layout->columns[layout->n];
     char *name = layout->names[layout->n++];
@@ -68,6 +69,7 @@ static void add_column(struct layout *layout, const struct attn_column *column, 
     snprintf(name, NAME_SIZE, "%s%s", column->name, suffix);
     *added = *column;
     added->name = name;
+    added->traits |= trait;
 }
 
 /* Appends the columns that COLUMN of an item becomes. Differences of pairs have a sign. */
@@ -83,17 +85,17 @@ static void add_columns(const struct attn_fold_column *column, bool is_paired,
         added.notation = ATTN_NOTATION_FIXED;
         added.digits = 4;
     }
-    add_column(layout, &added, "");
+    add_column(layout, &added, "", 0);
     added.quantity = NULL; /* it is that of the mean */
     if (column->role == ATTN_FOLD_MEAN) {
         added.range = ATTN_RANGE_POSITIVE;
-        add_column(layout, &added, "_sd");
-        add_column(layout, &added, "_se");
+        add_column(layout, &added, "_sd", ATTN_TRAIT_SD);
+        add_column(layout, &added, "_se", ATTN_TRAIT_SE);
         added.range = range;
     }
     if (column->has_bounds) {
-        add_column(layout, &added, "_low");
-        add_column(layout, &added, "_high");
+        add_column(layout, &added, "_low", ATTN_TRAIT_LOW);
+        add_column(layout, &added, "_high", ATTN_TRAIT_HIGH);
     }
 }
 
@@ -126,19 +128,19 @@ static void lay_out(const struct attn_fold *fold, const struct attn_fold_column 
         struct attn_column column = {.name = fold->labels[i], .notation = ATTN_NOTATION_LABEL};
 
         column.type = attn_fold_label_type(fold, i);
-        add_column(layout, &column, "");
+        add_column(layout, &column, "", 0);
         layout->columns[i].name = fold->labels[i]; /* of any length */
     }
     for (size_t i = 0; i < n_column; i++)
         add_columns(&columns[i], fold->pair != NULL, layout);
     if (fold->study->fdr) {
-        add_column(layout, &p, "");
-        add_column(layout, &q, "");
+        add_column(layout, &p, "", 0);
+        add_column(layout, &q, "", 0);
     }
     if (fold->study->cluster)
-        add_column(layout, &n_cluster, "");
+        add_column(layout, &n_cluster, "", 0);
     if (!has_own_count(columns, n_column))
-        add_column(layout, &n, "");
+        add_column(layout, &n, "", 0);
     for (size_t i = 0; i < fold->n_label; i++)
         for (size_t k = fold->n_label; k < layout->n; k++)
             if (strcmp(fold->labels[i], layout->names[k]) == 0) {

@@ -109,22 +109,13 @@ static bool is_number(const struct lines *lines, size_t c)
     return type == ATTN_VALUE_INTEGER || type == ATTN_VALUE_REAL;
 }
 
-/* Whether column C is called as column OF with ENDING. */
-static bool has_ending(const struct lines *lines, size_t c, size_t of, const char *ending)
-{
-    const char *name = attn_table_column(lines->table, c)->name;
-    const char *other = attn_table_column(lines->table, of)->name;
-    const size_t n = strlen(other);
-
-    return strncmp(name, other, n) == 0 && strcmp(name + n, ending) == 0;
-}
-
-/* Whether column C has standard errors, in LaTeX and Markdown: X_se after X and X_sd. */
+/* Whether column C has standard errors after numbers and their deviations, in LaTeX and Markdown.
+ */
 static bool is_error(const struct lines *lines, size_t c)
 {
     return (lines->is_latex || lines->is_markdown) && c > 1 &&
-           c < attn_table_n_column(lines->table) && has_ending(lines, c, c - 2, "_se") &&
-           has_ending(lines, c - 1, c - 2, "_sd");
+           attn_table_find_spread(lines->table, c - 2, ATTN_TRAIT_SD) == c - 1 &&
+           attn_table_find_spread(lines->table, c - 2, ATTN_TRAIT_SE) == c;
 }
 
 /* Whether column C is X_sd before such a column, and not asked for. */

@@ -10,9 +10,9 @@
  * row. A document may have more members before "rows", which hold for all rows. In both, missing
  * values, NaN and infinities are null.
  *
- * LaTeX and Markdown have the numbers of aligned text. X_se of a column X stands in parentheses
- * after it, and X_sd is left out. LaTeX needs the packages booktabs and siunitx, and longtable for
- * a table that is longer than a page.
+ * LaTeX and Markdown have the numbers of aligned text. A column of ATTN_TRAIT_SE stands in
+ * parentheses after its column, and one of ATTN_TRAIT_SD between both is left out. LaTeX needs the
+ * packages booktabs and siunitx, and longtable for a table that is longer than a page.
  *
  * Texts are escaped as base/escape.h has it, and in JSON by JSON's own rules; in CSV one that
  * begins with = + - or @ begins with its code instead, \x3d, so that no spreadsheet runs it. Labels

@@ -615,8 +615,16 @@ static struct attn_table *create_means(void)
         {.name = "con|dition", .type = ATTN_VALUE_TEXT, .notation = ATTN_NOTATION_LABEL},
         {.name = "part", .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_PART, .totals = "base"},
         {.name = "kl_m", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 2},
-        {.name = "kl_m_sd", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 2},
-        {.name = "kl_m_se", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 2},
+        {.name = "kl_m_sd",
+         .type = ATTN_VALUE_REAL,
+         .notation = ATTN_NOTATION_FIXED,
+         .digits = 2,
+         .traits = ATTN_TRAIT_SD},
+        {.name = "kl_m_se",
+         .type = ATTN_VALUE_REAL,
+         .notation = ATTN_NOTATION_FIXED,
+         .digits = 2,
+         .traits = ATTN_TRAIT_SE},
         {.name = "n", .type = ATTN_VALUE_INTEGER}};
     static const char *const groups[] = {"a", "a", "a", "b", "b", "b"};
     struct attn_table *table;

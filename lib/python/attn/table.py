@@ -27,6 +27,7 @@ class _Column(NamedTuple):
     quantity: str | None
     totals: str | None
     role: int
+    traits: int = 0
 
 
 _FORMS = {"text": c.ATTN_TABLE_ALIGNED, "csv": c.ATTN_TABLE_CSV, "json": c.ATTN_TABLE_JSON,
@@ -319,6 +320,7 @@ class Table:
             made.name, made.type, made.notation = column.name.encode(), column.type, column.notation
             made.unit = None if column.unit is None else column.unit.encode()
             made.digits, made.width, made.range, made.role = column.digits, column.width, column.range, column.role
+            made.traits = column.traits
             made.quantity = None if column.quantity is None else column.quantity.encode()
             made.totals = None if column.totals is None else column.totals.encode()
         call("attn_table_create", self.name.encode(), columns, len(columns), byref(native))
@@ -447,7 +449,7 @@ def table_of(pointer) -> Table:
             columns.append(_Column(column.name.decode(), column.type, column.unit and column.unit.decode(),
                                    column.notation, column.digits, column.width, column.range,
                                    column.quantity and column.quantity.decode(),
-                                   column.totals and column.totals.decode(), column.role))
+                                   column.totals and column.totals.decode(), column.role, column.traits))
             cells.append([_cell(lib.attn_table_cell(pointer, row, i)) for row in rows])
         return Table(lib.attn_table_name(pointer).decode(), columns, cells)
     finally:
