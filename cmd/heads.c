@@ -62,7 +62,7 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
     ATTN_TRY(items_open(question->call, &args->items, NULL, false, &(struct items){0}, err));
     question->name = "similarity";
     question->how = NULL;
-    question->picture.is_clustered = is_clustered(question->call);
+    question->picture.view.traits = is_clustered(question->call) ? ATTN_VIEW_CLUSTERED : 0;
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(question_read(question, err));
     ATTN_TRY(attn_similarity(question->host, &question->request,

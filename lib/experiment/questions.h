@@ -41,7 +41,7 @@ ATTN_API enum attn_status attn_question_ask(const struct attn_question_asked *as
  * Fills PICTURE for TABLE, the answer to ASKED: the view of the table and the words of its title,
  * the model, what was measured, the text, the two texts of a pair, or of which items it is the
  * mean, and how many columns name a group. The sum of a study (study/study.h) has the numbers for
- * that. `run`, `other_run`, `lens`, `patterns`, `is_clustered` and a text that is set stay.
+ * that. `run`, `other_run`, `lens`, `patterns`, ATTN_VIEW_CLUSTERED and a text that is set stay.
  *
  * TABLE may be NULL before it is there; the view then has the kind of figure, but no words and no
  * columns of a table. Its `rows` are 0 if such a table has no picture. PICTURE borrows from ASKED,

@@ -634,7 +634,7 @@ static void append_quantity(struct attn_buffer *out, const char *quantity, const
 {
     const char *at = strchr(quantity, *ATTN_ANSWER);
 
-    answer = answer ? answer : "the answer";
+    answer = answer[0] ? answer : "the answer";
     if (!at) {
         attn_buffer_append_string(out, quantity);
         return;
@@ -952,7 +952,8 @@ static enum attn_status read_pair_cells(const struct attn_table *table,
                                         struct table_cells *cells, struct attn_error *err)
 {
     struct pairs pairs = {.table = table};
-    const enum attn_status status = place_pairs(&pairs, picture->is_clustered, cells, err);
+    const enum attn_status status =
+        place_pairs(&pairs, (picture->view.traits & ATTN_VIEW_CLUSTERED) != 0, cells, err);
 
     attn_free(pairs.sides);
     attn_free(pairs.values);
@@ -1680,20 +1681,22 @@ static void set_kind_words(enum attn_figure kind, struct attn_figure_grid *figur
                                               .span = ATTN_SPAN_UNIT};
 }
 
-/* Sets the texts of the figure: those of PICTURE, each followed by its `second`. */
+/* Sets the texts of the figure: two of PICTURE, each followed by the third. */
 static enum attn_status join_texts(const struct attn_table_picture *picture,
                                    struct table_cells *cells, struct attn_error *err)
 {
+    const struct attn_figure_text *second = &picture->texts[2];
+
     for (size_t i = 0; i < 2; i++) {
         const struct attn_figure_text *text = &picture->texts[i];
         struct attn_buffer *joined = &cells->joined[i];
 
         cells->figure.texts[i] = *text;
-        if (!text->text || !picture->second)
+        if (!text->text || !second->text)
             continue;
         attn_buffer_append(joined, text->text, text->n);
         attn_buffer_append_char(joined, ' ');
-        attn_buffer_append(joined, picture->second, picture->n_second);
+        attn_buffer_append(joined, second->text, second->n);
         ATTN_TRY(attn_buffer_check(joined, err));
         cells->figure.texts[i].text = joined->data;
         cells->figure.texts[i].n = joined->size;

@@ -41,8 +41,9 @@ enum attn_view_trait {
     ATTN_VIEW_STREAM = 4,   /* curves run along the residual stream: "embedding", "after layer 0" */
     ATTN_VIEW_SORTED = 8,   /* the column that a question is sorted by is drawn */
     ATTN_VIEW_GROUPS = 16,  /* rows and columns are the first label of groups, if there are any */
-    ATTN_VIEW_TOKENS = 32   /* its positions are those of one text: a picture calls them by the
+    ATTN_VIEW_TOKENS = 32,  /* its positions are those of one text: a picture calls them by the
                                tokens of a run of that */
+    ATTN_VIEW_CLUSTERED = 64 /* pairs are ordered by similarity, not by number */
 };
 
 /* Which columns lay a table out, and the words of its title. Borrowed. */
@@ -71,15 +72,13 @@ enum { ATTN_VIEW_WORDS_SIZE = 96, ATTN_VIEW_ANSWER_SIZE = 128, ATTN_VIEW_MEANS_S
 /* A table as it is drawn, and what it is about. Each pointer may be NULL. Borrowed. */
 struct attn_table_picture {
     struct attn_table_view view;
-    size_t n_label;                   /* leading columns by which rows are grouped */
-    bool is_clustered;                /* pairs are ordered by similarity, not by number */
-    const char *answer;               /* "logit(are) - logit(is)" */
-    const char *metric;               /* for pages: "logit_diff", */
-    const char *target, *foil;        /* and the texts of its tokens */
-    const char *model;                /* its name */
-    struct attn_figure_text texts[2]; /* the text, and the other one of a pair */
-    const char *second;               /* [n_second] follows each text in a figure */
-    size_t n_second;
+    size_t n_label;                      /* leading columns by which rows are grouped */
+    char answer[ATTN_VIEW_ANSWER_SIZE];  /* "logit(are) - logit(is)"; or "" */
+    const char *metric;                  /* for pages: "logit_diff", */
+    const char *target, *foil;           /* and the texts of its tokens */
+    const char *model;                   /* its name */
+    struct attn_figure_text texts[3];    /* the text, and the other one of a pair; in a figure the
+                                            third follows each */
     const struct attn_labels *run;       /* whose tokens the positions are called */
     const struct attn_labels *other_run; /* the run of the other text: positions with different
                                             tokens show both */
@@ -87,7 +86,7 @@ struct attn_table_picture {
                                             tokens stand over the picture */
     const struct attn_head_patterns *patterns; /* of a poster */
     /* Room for words that the fields above may point to (experiment/questions.h). */
-    char words[ATTN_VIEW_WORDS_SIZE], answers[ATTN_VIEW_ANSWER_SIZE], means[ATTN_VIEW_MEANS_SIZE];
+    char words[ATTN_VIEW_WORDS_SIZE], means[ATTN_VIEW_MEANS_SIZE];
 };
 
 /* Checks that OUTPUT is one file of png, svg, pdf, html, or heatmap as text, and that the libraries

@@ -57,7 +57,7 @@ static void push_question(struct attn_json_writer *json, const struct attn_table
     attn_json_text(attn_page_push_key(json, "note"), drawing->figure->note);
     attn_json_string(attn_page_push_key(json, "model"), model, n_model);
     attn_json_text(attn_page_push_key(json, "asked"), picture->view.asked);
-    attn_json_text(attn_page_push_key(json, "answer"), picture->answer);
+    attn_json_text(attn_page_push_key(json, "answer"), picture->answer[0] ? picture->answer : NULL);
     attn_json_text(attn_page_push_key(json, "metric"), picture->metric);
     attn_json_text(attn_page_push_key(json, "target"), picture->target);
     attn_json_text(attn_page_push_key(json, "foil"), picture->foil);

@@ -137,8 +137,7 @@ static void describe_input(const struct attn_request *request, struct attn_table
     picture->texts[0].name = name;
     if (input->image)
         return;
-    picture->second = input->pair;
-    picture->n_second = input->n_pair;
+    picture->texts[2] = (struct attn_figure_text){.text = input->pair, .n = input->n_pair};
 }
 
 /* The label ID, or the text of token ID, [*size]; NULL if neither is known. */
@@ -166,7 +165,7 @@ static const char *find_text(const struct attn_drawn *drawn, int32_t id, size_t 
 static void append_token(const struct attn_drawn *drawn, size_t *used, const char *token,
                          const int32_t *id, const char *otherwise)
 {
-    char *text = drawn->picture->answers;
+    char *text = drawn->picture->answer;
     size_t size = token ? strlen(token) : 0, n_blank = 0;
 
     if (!token && id)
@@ -193,7 +192,7 @@ static void name_metric(const struct attn_drawn *drawn, const struct attn_answer
         [ATTN_ANSWER_LOGIT_DIFF] = "logit(",    [ATTN_ANSWER_LOG_PROB] = "ln p(",
         [ATTN_ANSWER_LOGIT] = "logit(",         [ATTN_ANSWER_PROB] = "p(",
         [ATTN_ANSWER_KL] = "the KL divergence", [ATTN_ANSWER_CE] = "-ln p of the text's tokens"};
-    char *text = drawn->picture->answers;
+    char *text = drawn->picture->answer;
     size_t used = 0;
 
     attn_fixed_text_append(text, ATTN_VIEW_ANSWER_SIZE, &used, "%s", begins[args->metric]);
@@ -225,11 +224,10 @@ static void name_answer(const struct attn_study_args *study, const struct attn_d
                 break;
     if (metric && found < ATTN_N_ANSWER_METRIC)
         answer.metric = (enum attn_answer_metric)found;
-    picture->answer = picture->answers;
     picture->target = answer.target;
     picture->foil = answer.foil;
     if (metric && found == ATTN_N_ANSWER_METRIC) {
-        snprintf(picture->answers, sizeof picture->answers, "%s", metric);
+        snprintf(picture->answer, sizeof picture->answer, "%s", metric);
         picture->metric = metric;
         return;
     }
@@ -244,6 +242,7 @@ void attn_experiment_draw(const struct attn_experiment *experiment, const void *
 {
     const struct attn_table *table = drawn->table;
     struct attn_table_picture *picture = drawn->picture;
+    const unsigned kept = picture->view.traits & ATTN_VIEW_CLUSTERED;
     const struct attn_study_args *study = NULL;
     size_t answer;
 
@@ -255,6 +254,7 @@ void attn_experiment_draw(const struct attn_experiment *experiment, const void *
         drawn->has_answer = true;
     }
     picture->view = choose(experiment, table);
+    picture->view.traits |= kept;
     if (experiment->draw)
         experiment->draw(args, drawn);
     picture->n_label = study && study->sum ? study->sum->n_label : 0;

@@ -426,6 +426,7 @@ ATTN_VIEW_STREAM = 4
 ATTN_VIEW_SORTED = 8
 ATTN_VIEW_GROUPS = 16
 ATTN_VIEW_TOKENS = 32
+ATTN_VIEW_CLUSTERED = 64
 ATTN_VIEW_WORDS_SIZE = 96
 ATTN_VIEW_ANSWER_SIZE = 128
 ATTN_VIEW_MEANS_SIZE = 256
@@ -1916,21 +1917,17 @@ attn_table_view._fields_ = [
 attn_table_picture._fields_ = [
     ("view", attn_table_view),
     ("n_label", c_size_t),
-    ("is_clustered", c_bool),
-    ("answer", c_char_p),
+    ("answer", c_char * 128),
     ("metric", c_char_p),
     ("target", c_char_p),
     ("foil", c_char_p),
     ("model", c_char_p),
-    ("texts", attn_figure_text * 2),
-    ("second", c_char_p),
-    ("n_second", c_size_t),
+    ("texts", attn_figure_text * 3),
     ("run", POINTER(attn_labels)),
     ("other_run", POINTER(attn_labels)),
     ("lens", c_void_p),
     ("patterns", c_void_p),
     ("words", c_char * 96),
-    ("answers", c_char * 128),
     ("means", c_char * 256),
 ]
 attn_live_extra._fields_ = [

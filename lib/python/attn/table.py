@@ -230,7 +230,7 @@ class Table:
         if choice(options.pop("order", "layer"), {"layer": False, "cluster": True}, "order"):
             if not drawn.get("traits", 0) & c.ATTN_VIEW_PAIRS:
                 raise TypeError("order='cluster' needs a table of similarity")
-            drawn["is_clustered"] = True
+            drawn["traits"] |= c.ATTN_VIEW_CLUSTERED
         return Picture(functools.partial(self._draw, drawn, options))
 
     def _draw(self, drawn: dict, options: dict, format: str, path) -> bytes | None:
@@ -347,7 +347,6 @@ class Table:
                     setattr(part, name, drawn[name])
         for text, (name, value) in zip(picture.texts, drawn.get("about", ())):
             text.name, text.text, text.n = name, value, len(value or b"")
-        picture.n_second = len(picture.second or b"")
         return picture
 
     def __getstate__(self):
@@ -358,7 +357,7 @@ class Table:
 # attn_table_picture.
 _COLUMNS = ("rows", "detail", "columns", "texts", "values", "cells")
 _OF_VIEW = ("figure", "traits", "quantity", "asked", "parts", "inputs", "only")
-_OF_PICTURE = ("answer", "metric", "target", "foil", "model", "second", "is_clustered")
+_OF_PICTURE = ("answer", "metric", "target", "foil", "model")
 
 
 def drawn_of(asked: c.attn_question_asked, table, text=None) -> dict[str, Any]:
