@@ -24,20 +24,20 @@ static double place_lines(struct attn_panel_line *lines, size_t n, double from, 
 }
 
 /* END: where the panels end. */
-static enum attn_status plan(struct attn_figure_pen *pen, struct attn_panels *grid, double end[2],
-                             double *side, struct attn_error *err)
+static enum attn_status plan(struct attn_figure_pen *pen, struct attn_figure_panels *grid,
+                             double end[2], double *side, struct attn_error *err)
 {
     struct attn_figure_size legend;
     size_t n_cell = 1;
 
-    ATTN_TRY(attn_panels_list(pen, grid, err));
+    ATTN_TRY(attn_figure_panels_list(pen, grid, err));
     for (size_t i = 0; i < grid->n_row; i++)
         n_cell = grid->rows[i].n_cell > n_cell ? grid->rows[i].n_cell : n_cell;
     for (size_t i = 0; i < grid->n_column; i++)
         n_cell = grid->columns[i].n_cell > n_cell ? grid->columns[i].n_cell : n_cell;
     *side = attn_figure_side(pen, ceil(SIDE / (double)n_cell));
-    end[0] =
-        place_lines(grid->columns, grid->n_column, ATTN_FIGURE_PAD + attn_panels_left(pen), *side);
+    end[0] = place_lines(grid->columns, grid->n_column,
+                         ATTN_FIGURE_PAD + attn_figure_panels_left(pen), *side);
     pen->ramp = place_lines(grid->rows, grid->n_row, 0, *side);
     legend = attn_figure_legend_size(pen);
     attn_figure_set_width(pen, end[0] + attn_figure_aside(pen) + legend.width);
@@ -48,17 +48,18 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct attn_panels *gr
 }
 
 static struct attn_figure_place place_of(const struct attn_figure_pen *pen,
-                                         const struct attn_panels *grid,
+                                         const struct attn_figure_panels *grid,
                                          const struct attn_level_matrix *matrix, double side)
 {
     size_t row, column;
 
-    attn_panels_find(pen, grid, matrix, &row, &column);
+    attn_figure_panels_find(pen, grid, matrix, &row, &column);
     return (struct attn_figure_place){
         .x = grid->columns[column].at, .y = grid->rows[row].at, .side = side};
 }
 
-static void add_thumbnails(struct attn_figure_pen *pen, const struct attn_panels *grid, double side)
+static void add_thumbnails(struct attn_figure_pen *pen, const struct attn_figure_panels *grid,
+                           double side)
 {
     enum { CELLS, HATCHES, VALUES, N_STEP };
 
@@ -86,7 +87,7 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
     const struct attn_array_axes *axes = pen->content->writer->labels.axes;
     const bool has_rows = axes ? axes->rank == 4 : first->at.layer != ATTN_NO_LAYER;
     const bool has_columns = attn_site_has_heads(first->at.site) && (!axes || axes->rank > 2);
-    struct attn_panels grid = {0};
+    struct attn_figure_panels grid = {0};
     double end[2], side;
     enum attn_status status;
     size_t k = 1;
@@ -100,14 +101,14 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
     if (status == ATTN_OK && !pen->is_measuring) {
         attn_figure_add_heading(pen);
         add_thumbnails(pen, &grid, side);
-        attn_panels_add_names(pen, &grid, end,
-                              !has_rows ? ""
-                              : axes    ? "batch"
-                                        : "layer",
-                              has_columns ? "head" : "");
-        attn_panels_add_numbers(pen, &grid, has_rows, has_columns);
+        attn_figure_panels_add_names(pen, &grid, end,
+                                     !has_rows ? ""
+                                     : axes    ? "batch"
+                                               : "layer",
+                                     has_columns ? "head" : "");
+        attn_figure_panels_add_numbers(pen, &grid, has_rows, has_columns);
         attn_figure_add_legend(pen, end[0] + attn_figure_aside(pen), grid.rows[0].at);
     }
-    attn_panels_release(&grid);
+    attn_figure_panels_release(&grid);
     return status;
 }

@@ -296,29 +296,32 @@ struct attn_panel_line {
 };
 
 /* Layers, or batches of arrays, down, heads across, both ascending. Missing heads leave gaps. */
-struct attn_panels {
+struct attn_figure_panels {
     struct attn_panel_line *rows, *columns; /* [n_row], [n_column] own */
     size_t n_row, n_column;
 };
 
 /* Lists the matrices of the content in PANELS, which is {0}. Release it after a failure, too. */
-enum attn_status attn_panels_list(const struct attn_figure_pen *pen, struct attn_panels *panels,
-                                  struct attn_error *err);
-void attn_panels_release(struct attn_panels *panels);
+enum attn_status attn_figure_panels_list(const struct attn_figure_pen *pen,
+                                         struct attn_figure_panels *panels, struct attn_error *err);
+void attn_figure_panels_release(struct attn_figure_panels *panels);
 
 /* The row and the column of a matrix that is listed. */
-void attn_panels_find(const struct attn_figure_pen *pen, const struct attn_panels *panels,
-                      const struct attn_level_matrix *matrix, size_t *row, size_t *column);
+void attn_figure_panels_find(const struct attn_figure_pen *pen,
+                             const struct attn_figure_panels *panels,
+                             const struct attn_level_matrix *matrix, size_t *row, size_t *column);
 
 /* ATTN_PANELS_LEFT, and the room for the names of stacks. */
-double attn_panels_left(const struct attn_figure_pen *pen);
+double attn_figure_panels_left(const struct attn_figure_pen *pen);
 
 /* Adds the numbers of columns and rows, and their names, "head" and "layer", at the middle of
  * panels that end at END. */
-void attn_panels_add_numbers(struct attn_figure_pen *pen, const struct attn_panels *panels,
-                             bool has_rows, bool has_columns);
-void attn_panels_add_names(struct attn_figure_pen *pen, const struct attn_panels *panels,
-                           const double end[2], const char *row, const char *column);
+void attn_figure_panels_add_numbers(struct attn_figure_pen *pen,
+                                    const struct attn_figure_panels *panels, bool has_rows,
+                                    bool has_columns);
+void attn_figure_panels_add_names(struct attn_figure_pen *pen,
+                                  const struct attn_figure_panels *panels, const double end[2],
+                                  const char *row, const char *column);
 
 /* --- Maps over the picture of a run (figure_map.c) ----------------------------------------- */
 

@@ -28,9 +28,9 @@ enum {
 /* Maps are numbered as matrices are, or as the queries of one matrix. */
 struct maps {
     const struct attn_backdrop *backdrop;
-    size_t n_query;            /* rows of a matrix that are shown */
-    size_t n;                  /* maps */
-    struct attn_panels panels; /* of several heads; else empty */
+    size_t n_query;                   /* rows of a matrix that are shown */
+    size_t n;                         /* maps */
+    struct attn_figure_panels panels; /* of several heads; else empty */
     size_t n_down, n_across;
     double usual;            /* width of a map before cells grow to the width of the figure */
     double side, cell_width; /* of a cell */
@@ -265,7 +265,7 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
     double right, bottom;
 
     if (pen->content->n > 1)
-        ATTN_TRY(attn_panels_list(pen, &maps->panels, err));
+        ATTN_TRY(attn_figure_panels_list(pen, &maps->panels, err));
     maps->n_across = maps->panels.n_column, maps->n_down = maps->panels.n_row;
     find_size(pen, maps);
     find_lines(pen, maps);
@@ -310,7 +310,7 @@ static const struct attn_level_matrix *find_map(const struct attn_figure_pen *pe
     size_t across = i % maps->n_across, down = i / maps->n_across;
 
     if (maps->panels.rows)
-        attn_panels_find(pen, &maps->panels, matrix, &down, &across);
+        attn_figure_panels_find(pen, &maps->panels, matrix, &down, &across);
     *row = maps->n_query > 1 ? i : 0;
     *place = (struct attn_figure_place){.x = maps->left + (double)across * maps->step_x,
                                         .y = maps->top + (double)down * maps->step_y,
@@ -525,11 +525,11 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
         end[0] = maps.left + (double)maps.n_across * maps.step_x - BETWEEN;
         end[1] = maps.top + (double)maps.n_down * maps.step_y - BETWEEN;
         if (maps.panels.rows) {
-            attn_panels_add_numbers(pen, &maps.panels, true, true);
-            attn_panels_add_names(pen, &maps.panels, end, "layer", "head");
+            attn_figure_panels_add_numbers(pen, &maps.panels, true, true);
+            attn_figure_panels_add_names(pen, &maps.panels, end, "layer", "head");
         }
         attn_figure_add_legend(pen, end[0] + ATTN_FIGURE_ASIDE, maps.top);
     }
-    attn_panels_release(&maps.panels);
+    attn_figure_panels_release(&maps.panels);
     return status;
 }

@@ -32,7 +32,7 @@ static const char *stack_of(const struct attn_figure_pen *pen, int *number)
     return attn_model_stack_name(at.stack);
 }
 
-double attn_panels_left(const struct attn_figure_pen *pen)
+double attn_figure_panels_left(const struct attn_figure_pen *pen)
 {
     int number = 0;
 
@@ -64,8 +64,8 @@ static void put_line(struct attn_panel_line *lines, size_t *n, int number, size_
         lines[at].n_cell = n_cell;
 }
 
-enum attn_status attn_panels_list(const struct attn_figure_pen *pen, struct attn_panels *panels,
-                                  struct attn_error *err)
+enum attn_status attn_figure_panels_list(const struct attn_figure_pen *pen,
+                                         struct attn_figure_panels *panels, struct attn_error *err)
 {
     const size_t n = pen->content->n;
 
@@ -81,14 +81,15 @@ enum attn_status attn_panels_list(const struct attn_figure_pen *pen, struct attn
     return ATTN_OK;
 }
 
-void attn_panels_release(struct attn_panels *panels)
+void attn_figure_panels_release(struct attn_figure_panels *panels)
 {
     attn_free(panels->rows);
     attn_free(panels->columns);
 }
 
-void attn_panels_find(const struct attn_figure_pen *pen, const struct attn_panels *panels,
-                      const struct attn_level_matrix *matrix, size_t *row, size_t *column)
+void attn_figure_panels_find(const struct attn_figure_pen *pen,
+                             const struct attn_figure_panels *panels,
+                             const struct attn_level_matrix *matrix, size_t *row, size_t *column)
 {
     for (*row = 0; panels->rows[*row].number != row_number(pen, matrix);)
         ++*row;
@@ -96,8 +97,9 @@ void attn_panels_find(const struct attn_figure_pen *pen, const struct attn_panel
         ++*column;
 }
 
-void attn_panels_add_numbers(struct attn_figure_pen *pen, const struct attn_panels *panels,
-                             bool has_rows, bool has_columns)
+void attn_figure_panels_add_numbers(struct attn_figure_pen *pen,
+                                    const struct attn_figure_panels *panels, bool has_rows,
+                                    bool has_columns)
 {
     struct attn_shape_text text = {.size = ATTN_FIGURE_TEXT,
                                    .color = pen->ink,
@@ -121,8 +123,9 @@ void attn_panels_add_numbers(struct attn_figure_pen *pen, const struct attn_pane
     }
 }
 
-void attn_panels_add_names(struct attn_figure_pen *pen, const struct attn_panels *panels,
-                           const double end[2], const char *row, const char *column)
+void attn_figure_panels_add_names(struct attn_figure_pen *pen,
+                                  const struct attn_figure_panels *panels, const double end[2],
+                                  const char *row, const char *column)
 {
     const double left = panels->columns[0].at, top = panels->rows[0].at;
 
