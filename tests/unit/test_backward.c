@@ -4,11 +4,11 @@
  * expected.
  */
 #include "base/random.h"
-#include "capture/capture_internal.h"
 #include "forward/session_internal.h"
 #include "gradient/backward.h"
 #include "gradient/kept_layers.h"
 #include "tests/support/families.h"
+#include "tests/support/kept.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
 #include "trace/trace_internal.h"
@@ -162,9 +162,9 @@ static float *copy_stream(const struct pass *pass, size_t first)
     float *after = stream + config->n_layer * n;
 
     for (size_t i = 0; i < config->n_layer; i++)
-        memcpy(stream + i * n, attn_capture_block(pass->resid, ATTN_SITE_RESID_PRE, (int)i),
+        memcpy(stream + i * n, attn_kept(pass->resid, ATTN_SITE_RESID_PRE, (int)i),
                n * sizeof *stream);
-    memcpy(after, attn_capture_block(pass->resid, ATTN_SITE_RESID_POST, (int)config->n_layer - 1),
+    memcpy(after, attn_kept(pass->resid, ATTN_SITE_RESID_POST, (int)config->n_layer - 1),
            n * sizeof *stream);
     for (size_t i = 0; i < first * config->d_model; i++)
         after[i] = NAN;
@@ -287,7 +287,7 @@ static size_t captured_at(enum attn_site site, const struct attn_npy *array, siz
 /* The largest difference, as a share of the largest value; below 0: the archive has no such. */
 static double compare(const struct pass *pass, const char *folder, enum attn_site site, int layer)
 {
-    const float *actual = attn_capture_block(pass->gradients, site, layer);
+    const float *actual = attn_kept(pass->gradients, site, layer);
     char path[256], name[ATTN_SITE_ARCHIVE_NAME_SIZE];
     double difference = 0, largest = 0;
     struct attn_npy expected;
@@ -390,8 +390,8 @@ static void check_rules(int family)
 
         pass.rule = ATTN_BACKWARD_ATTNLRP;
         run(&pass);
-        x = attn_capture_block(pass.resid, ATTN_SITE_RESID_PRE, 0); /* no learned positions */
-        gradient = attn_capture_block(pass.gradients, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
+        x = attn_kept(pass.resid, ATTN_SITE_RESID_PRE, 0); /* no learned positions */
+        gradient = attn_kept(pass.gradients, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
         for (size_t i = 0; i < expected.n; i++)
             largest = fmax(largest, fabs(expected.values[i]));
         for (size_t i = 0; i < expected.n; i++) {
@@ -444,10 +444,10 @@ static void check_relp(int family)
     for (size_t i = 0; i < expected.n; i++) {
         const int layer = (int)(i / n);
         const size_t at = i % n * d;
-        const float *from = attn_capture_block(corrupted.resid, ATTN_SITE_RESID_PRE, layer) + at;
-        const float *to = attn_capture_block(clean.resid, ATTN_SITE_RESID_PRE, layer) + at;
+        const float *from = attn_kept(corrupted.resid, ATTN_SITE_RESID_PRE, layer) + at;
+        const float *to = attn_kept(clean.resid, ATTN_SITE_RESID_PRE, layer) + at;
         const float *gradient =
-            attn_capture_block(corrupted.gradients, ATTN_SITE_RESID_PRE_GRAD, layer) + at;
+            attn_kept(corrupted.gradients, ATTN_SITE_RESID_PRE_GRAD, layer) + at;
         double sum = 0;
 
         for (size_t e = 0; e < d; e++)
@@ -523,7 +523,7 @@ static void check_differences(struct pass *pass, const struct attn_attention *at
 
     attn_random_seed(&random, 5);
     run_with(pass, attention);
-    gradient = attn_capture_block(pass->gradients, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
+    gradient = attn_kept(pass->gradients, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
     const struct attn_session_options options = {.size = sizeof options, .n_max = pass->n};
     struct attn_session *session;
 
@@ -627,8 +627,8 @@ static void check_same(const struct pass *a, const struct pass *b, const char *w
 
     for (int site = 0; site < ATTN_N_SITE; site++)
         for (int layer = ATTN_NO_LAYER; layer < n_layer; layer++) {
-            const float *x = attn_capture_block(a->gradients, (enum attn_site)site, layer);
-            const float *y = attn_capture_block(b->gradients, (enum attn_site)site, layer);
+            const float *x = attn_kept(a->gradients, (enum attn_site)site, layer);
+            const float *y = attn_kept(b->gradients, (enum attn_site)site, layer);
             const size_t first = n_skipped(b, (enum attn_site)site, layer);
             size_t shape[3], n = 1, width = 0; /* heads come first in a capture */
             int rank;
@@ -730,7 +730,7 @@ START_TEST(a_lone_token_has_scores_without_gradient)
     make_up(&pass, 1);
     run(&pass);
     for (int layer = 0; layer < (int)attn_model_config(pass.model)->n_layer; layer++) {
-        scores = attn_capture_block(pass.gradients, ATTN_SITE_QK_GRAD, layer);
+        scores = attn_kept(pass.gradients, ATTN_SITE_QK_GRAD, layer);
         for (size_t head = 0; head < attn_model_config(pass.model)->n_head; head++)
             ck_assert(scores[head] == 0 && !signbit(scores[head]));
     }
@@ -752,7 +752,7 @@ START_TEST(masked_cells_have_no_gradient)
         attention[layer] = attn_model_config(pass.model)->attention[layer];
     attention[UNMASKED].mask = ATTN_MASK_NONE;
     run_with(&pass, attention);
-    ck_assert(attn_capture_block(pass.gradients, ATTN_SITE_QK_GRAD, UNMASKED)[N - 1] != 0);
+    ck_assert(attn_kept(pass.gradients, ATTN_SITE_QK_GRAD, UNMASKED)[N - 1] != 0);
     ck_assert_uint_eq(pass.n_left, 0);
     release(&pass);
     attn_model_free(pass.model);
@@ -779,10 +779,10 @@ START_TEST(a_pattern_of_zeros_and_ones_has_scores_without_gradient)
                  ATTN_SITE_BIT(ATTN_SITE_PATTERN_GRAD) | ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     run_with(&pass, attention);
     for (int layer = 0; layer < n_layer; layer++) {
-        const float *qk = attn_capture_block(pass.gradients, ATTN_SITE_QK_GRAD, layer);
-        const float *scores = attn_capture_block(pass.gradients, ATTN_SITE_ATTN_SCORES_GRAD, layer);
-        const float *d = attn_capture_block(pass.gradients, ATTN_SITE_PATTERN_GRAD, layer);
-        const float *pattern = attn_capture_block(pass.gradients, ATTN_SITE_PATTERN, layer);
+        const float *qk = attn_kept(pass.gradients, ATTN_SITE_QK_GRAD, layer);
+        const float *scores = attn_kept(pass.gradients, ATTN_SITE_ATTN_SCORES_GRAD, layer);
+        const float *d = attn_kept(pass.gradients, ATTN_SITE_PATTERN_GRAD, layer);
+        const float *pattern = attn_kept(pass.gradients, ATTN_SITE_PATTERN, layer);
 
         for (size_t i = 0; i < n; i++) {
             ck_assert(pattern[i] == 0 || pattern[i] == 1);
@@ -807,8 +807,8 @@ START_TEST(a_target_at_the_first_position_has_gradients_there_alone)
     make_up(&pass, 7), make_up(&lone, 1);
     pass.is_at_first = true;
     run(&pass), run(&lone);
-    gradient = attn_capture_block(pass.gradients, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
-    expected = attn_capture_block(lone.gradients, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
+    gradient = attn_kept(pass.gradients, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
+    expected = attn_kept(lone.gradients, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
     ck_assert_mem_eq(gradient, expected, d * sizeof *expected);
     for (size_t i = 0; i < d; i++)
         ck_assert(isfinite(gradient[i]) && gradient[i] != 0);

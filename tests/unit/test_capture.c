@@ -1,13 +1,12 @@
 /* test_capture.c - a capture holds what a session told, head by head: vectors and matrices. */
 #include "attn.h"
-#include "capture/capture_internal.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/kept.h"
 #include "tests/support/near.h"
 #include "tests/support/open.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 #include "trace/trace_extra.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,7 +55,7 @@ static void assert_holds(const struct attn_capture *capture, const struct attn_r
                          enum attn_site site, int layer)
 {
     const struct attn_recorded *record = attn_recording_find(expected, site, layer);
-    const float *tensor = attn_capture_block(capture, site, layer);
+    const float *tensor = attn_kept(capture, site, layer);
     const size_t n_head = record->rank == 3 ? record->shape[1] : 1;
     const size_t width = record->shape[record->rank - 1];
 
@@ -88,7 +87,7 @@ START_TEST(holds_what_was_told_head_by_head)
         assert_holds(capture, &expected, ATTN_SITE_Z, 0);
         assert_holds(capture, &expected, ATTN_SITE_RESID_POST, 0);
         assert_holds(capture, &expected, ATTN_SITE_EMBED, ATTN_NO_LAYER);
-        ck_assert_ptr_null(attn_capture_block(capture, ATTN_SITE_ATTN_OUT, 0));
+        ck_assert_ptr_null(attn_kept(capture, ATTN_SITE_ATTN_OUT, 0));
         attn_capture_free(capture);
         if (step == 1)
             break;
@@ -107,8 +106,8 @@ START_TEST(keeps_only_layers_that_are_wanted)
     struct attn_error err = {0};
 
     ck_assert(attn_capture_create(selection, &capture, &err) == ATTN_OK);
-    ck_assert_ptr_null(attn_capture_block(capture, ATTN_SITE_Z, 0));
-    ck_assert_ptr_nonnull(attn_capture_block(capture, ATTN_SITE_Z, 1));
+    ck_assert_ptr_null(attn_kept(capture, ATTN_SITE_Z, 0));
+    ck_assert_ptr_nonnull(attn_kept(capture, ATTN_SITE_Z, 1));
     attn_capture_free(capture);
     attn_selection_free(selection);
     attn_model_free(model);
@@ -122,12 +121,13 @@ static void assert_holds_matrix(const struct attn_capture *capture,
 {
     const struct attn_selection *selection = attn_capture_trace(capture)->selection;
     const struct attn_recorded *record = attn_recording_find(expected, site, layer);
-    const float *next = attn_capture_block(capture, site, layer);
+    const float *next = attn_kept(capture, site, layer);
 
     for (size_t head = 0; head < record->shape[0]; head++) {
-        const float *matrix = attn_capture_block_head(capture, site, layer, (int)head);
+        const float *matrix = attn_kept_head(capture, site, layer, (int)head);
 
-        if (!attn_selection_has_block_head(selection, layer, (int)head)) {
+        if (!attn_selection_has_head(selection,
+                                     &(struct attn_location){.layer = layer, .head = (int)head})) {
             ck_assert_ptr_null(matrix);
             continue;
         }
@@ -191,9 +191,9 @@ START_TEST(cells_that_attention_leaves_out_are_masked)
     }
     ck_assert(attn_capture_create(selection, &capture, &err) == ATTN_OK);
     feed(model, attention, capture, N);
-    const float *qk = attn_capture_block_head(capture, ATTN_SITE_QK, 1, 0);
-    const float *scores = attn_capture_block_head(capture, ATTN_SITE_ATTN_SCORES, 1, 0);
-    const float *pattern = attn_capture_block_head(capture, ATTN_SITE_PATTERN, 1, 0);
+    const float *qk = attn_kept_head(capture, ATTN_SITE_QK, 1, 0);
+    const float *scores = attn_kept_head(capture, ATTN_SITE_ATTN_SCORES, 1, 0);
+    const float *pattern = attn_kept_head(capture, ATTN_SITE_PATTERN, 1, 0);
     for (size_t query = 0; query < N; query++)
         for (size_t key = 0; key < N; key++) {
             const size_t cell = query * N + key;
@@ -225,24 +225,21 @@ START_TEST(vectors_and_keys_are_those_of_selected_heads_and_queries)
     ck_assert(attn_capture_create(all, &whole, &err) == ATTN_OK);
     feed(model, NULL, part, 2);
     feed(model, NULL, whole, 2);
-    const float *q = attn_capture_block(part, ATTN_SITE_Q, 0);
-    const float *k = attn_capture_block(part, ATTN_SITE_K, 0);
-    const float *x = attn_capture_block(part, ATTN_SITE_RESID_POST, 0);
+    const float *q = attn_kept(part, ATTN_SITE_Q, 0);
+    const float *k = attn_kept(part, ATTN_SITE_K, 0);
+    const float *x = attn_kept(part, ATTN_SITE_RESID_POST, 0);
     const size_t d_head = config->d_head, d_model = config->d_model;
 
-    ck_assert_ptr_eq(q, attn_capture_block_head(part, ATTN_SITE_Q, 0, head));
-    ck_assert_ptr_null(attn_capture_block_head(part, ATTN_SITE_Q, 0, 0));
-    ck_assert_ptr_eq(k, attn_capture_block_head(part, ATTN_SITE_K, 0, kv_head));
-    ck_assert_mem_eq(k, attn_capture_block_head(whole, ATTN_SITE_K, 0, kv_head),
-                     N * d_head * sizeof(float));
+    ck_assert_ptr_eq(q, attn_kept_head(part, ATTN_SITE_Q, 0, head));
+    ck_assert_ptr_null(attn_kept_head(part, ATTN_SITE_Q, 0, 0));
+    ck_assert_ptr_eq(k, attn_kept_head(part, ATTN_SITE_K, 0, kv_head));
+    ck_assert_mem_eq(k, attn_kept_head(whole, ATTN_SITE_K, 0, kv_head), N * d_head * sizeof(float));
     for (size_t i = 0; i < 2; i++) {
         const size_t row = i == 0 ? 2 : 6;
 
-        ck_assert_mem_eq(q + i * d_head,
-                         attn_capture_block_head(whole, ATTN_SITE_Q, 0, head) + row * d_head,
+        ck_assert_mem_eq(q + i * d_head, attn_kept_head(whole, ATTN_SITE_Q, 0, head) + row * d_head,
                          d_head * sizeof(float));
-        ck_assert_mem_eq(x + i * d_model,
-                         attn_capture_block(whole, ATTN_SITE_RESID_POST, 0) + row * d_model,
+        ck_assert_mem_eq(x + i * d_model, attn_kept(whole, ATTN_SITE_RESID_POST, 0) + row * d_model,
                          d_model * sizeof(float));
     }
     attn_capture_free(part);

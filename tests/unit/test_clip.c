@@ -4,10 +4,10 @@
  */
 #include "attn.h"
 #include "base/thread.h"
-#include "capture/capture_internal.h"
 #include "forward/session_pack.h"
 #include "host/host_extra.h"
 #include "image/pixels.h"
+#include "tests/support/kept.h"
 #include "tests/support/npy.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
@@ -99,17 +99,16 @@ static void check_run(struct attn_host *host, const struct attn_request *request
     n_pattern = dims->n_head * dims->n_position * dims->n_position;
     n_row = dims->n_position * dims->d_model;
     for (int layer = 0; layer < (int)dims->n_layer; layer++) {
-        check(input, "attn", attn_capture_block(capture, ATTN_SITE_PATTERN, layer),
+        check(input, "attn", attn_kept(capture, ATTN_SITE_PATTERN, layer),
               (size_t)layer * n_pattern, n_pattern);
-        check(input, "hidden", attn_capture_block(capture, ATTN_SITE_RESID_PRE, layer),
+        check(input, "hidden", attn_kept(capture, ATTN_SITE_RESID_PRE, layer),
               (size_t)layer * n_row, n_row);
     }
-    check(input, "hidden",
-          attn_capture_block(capture, ATTN_SITE_RESID_POST, (int)dims->n_layer - 1),
+    check(input, "hidden", attn_kept(capture, ATTN_SITE_RESID_POST, (int)dims->n_layer - 1),
           dims->n_layer * n_row, n_row);
-    check(input, "final", attn_capture_block(capture, ATTN_SITE_LN_FINAL, ATTN_NO_LAYER), 0, n_row);
+    check(input, "final", attn_kept(capture, ATTN_SITE_LN_FINAL, ATTN_NO_LAYER), 0, n_row);
     check(input, embed == ATTN_SITE_TEXT_EMBED ? "text_embed" : "image_embed",
-          attn_capture_block(capture, embed, ATTN_NO_LAYER), 0, D);
+          attn_kept(capture, embed, ATTN_NO_LAYER), 0, D);
     attn_result_release(&result);
     attn_capture_free(capture);
     attn_run_free(run);

@@ -3,9 +3,9 @@
  * which make_experiments.py computes from the definitions in float64; that a choice of layers,
  * heads, queries and threads changes no bit; and that edits come before them.
  */
-#include "capture/capture_internal.h"
 #include "extra.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/kept.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
 
@@ -114,7 +114,7 @@ static void compare_site(const struct performed *p, const char *model, size_t i)
     n_layer = golden.shape[0];
     size = golden.n / n_layer;
     for (size_t layer = 0; layer < n_layer; layer++) {
-        const float *found = attn_capture_block(p->capture, sites[i].site, (int)layer);
+        const float *found = attn_kept(p->capture, sites[i].site, (int)layer);
 
         for (size_t k = 0; k < size; k++) {
             const double expected = golden.values[layer * size + k];
@@ -163,7 +163,7 @@ START_TEST(rows_of_rollout_and_value_zeroing_add_up_to_one)
         for (int layer = 0; layer < 2; layer++)
             for (size_t row = 0; row < n; row++)
                 for (size_t i = 0; i < N_SITE; i += 2) {
-                    const float *x = attn_capture_block(p.capture, sites[i].site, layer);
+                    const float *x = attn_kept(p.capture, sites[i].site, layer);
 
                     ck_assert_double_eq_tol(row_sum(x + row * n, n), 1, 1e-6);
                 }
@@ -244,8 +244,8 @@ static void check_zeroing(const struct setting *setting, int layer)
     const size_t n = setting->n, n_key = setting->n_key;
     struct performed p = perform_setting(setting, "value_zeroing,resid_post", NULL);
     const size_t d = attn_model_config(attn_host_model(p.host))->d_model;
-    const float *base = attn_capture_block(p.capture, ATTN_SITE_RESID_POST, layer);
-    const float *found = attn_capture_block(p.capture, ATTN_SITE_VALUE_ZEROING, layer);
+    const float *base = attn_kept(p.capture, ATTN_SITE_RESID_POST, layer);
+    const float *found = attn_kept(p.capture, ATTN_SITE_VALUE_ZEROING, layer);
     double changed[MOST_IDS * MOST_IDS];
 
     for (size_t key = 0; key < n_key; key++) {
@@ -257,8 +257,8 @@ static void check_zeroing(const struct setting *setting, int layer)
         without = perform_setting(setting, "resid_post", &edit);
         for (size_t row = 0; row < n; row++)
             changed[row * n_key + key] = cosine_distance(
-                base + row * d,
-                attn_capture_block(without.capture, ATTN_SITE_RESID_POST, layer) + row * d, d);
+                base + row * d, attn_kept(without.capture, ATTN_SITE_RESID_POST, layer) + row * d,
+                d);
         let_go(&without);
     }
     for (size_t row = 0; row < n; row++) {
@@ -279,7 +279,7 @@ static void check_rollout(const struct setting *setting)
     const size_t n = setting->n;
     struct performed p = perform_setting(setting, "rollout,pattern", NULL);
     const size_t n_head = attn_model_config(attn_host_model(p.host))->n_head;
-    const float *found = attn_capture_block(p.capture, ATTN_SITE_ROLLOUT, 1);
+    const float *found = attn_kept(p.capture, ATTN_SITE_ROLLOUT, 1);
     double mixed[2][MOST_IDS * MOST_IDS];
 
     for (int layer = 0; layer < 2; layer++)
@@ -289,8 +289,8 @@ static void check_rollout(const struct setting *setting)
             for (size_t key = 0; key < n; key++) {
                 out[key] = row == key;
                 for (size_t head = 0; head < n_head; head++)
-                    out[key] += (double)attn_capture_block_head(p.capture, ATTN_SITE_PATTERN, layer,
-                                                                (int)head)[row * n + key] /
+                    out[key] += (double)attn_kept_head(p.capture, ATTN_SITE_PATTERN, layer,
+                                                       (int)head)[row * n + key] /
                                 (double)n_head;
                 sum += out[key] - (row == key);
             }
@@ -357,9 +357,9 @@ static void check_weights_of(const char *kind, size_t n, size_t step)
     request.attention.layers = attention;
     request.selection.sites = "weighted_pattern,pattern,v";
     p = perform_on("tests/fixtures/attn-plain", &request, 2);
-    const float *pattern = attn_capture_block_head(p.capture, ATTN_SITE_PATTERN, 1, 0);
-    const float *found = attn_capture_block_head(p.capture, ATTN_SITE_WEIGHTED_PATTERN, 1, 0);
-    const float *v = attn_capture_block_head(p.capture, ATTN_SITE_V, 1, 0);
+    const float *pattern = attn_kept_head(p.capture, ATTN_SITE_PATTERN, 1, 0);
+    const float *found = attn_kept_head(p.capture, ATTN_SITE_WEIGHTED_PATTERN, 1, 0);
+    const float *v = attn_kept_head(p.capture, ATTN_SITE_V, 1, 0);
 
     for (size_t at = 0; at < n * n; at += step) {
         const size_t key = at % n;
@@ -395,10 +395,10 @@ static void compare_rows(const struct performed *narrow, const struct performed 
 
     for (size_t i = 0; i < N_SITE; i++) {
         const bool has_heads = sites[i].site == ATTN_SITE_WEIGHTED_PATTERN;
-        const float *some = attn_capture_block(narrow->capture, sites[i].site, 1);
-        const float *all = attn_capture_block(whole->capture, sites[i].site, 1);
+        const float *some = attn_kept(narrow->capture, sites[i].site, 1);
+        const float *all = attn_kept(whole->capture, sites[i].site, 1);
 
-        ck_assert_ptr_null(attn_capture_block(narrow->capture, sites[i].site, 0));
+        ck_assert_ptr_null(attn_kept(narrow->capture, sites[i].site, 0));
         all += has_heads ? n * n : 0;
         for (size_t q = 0; q < 3; q++)
             ck_assert_msg(memcmp(some + q * n, all + queries[q] * n, n * sizeof *all) == 0,
@@ -430,9 +430,9 @@ END_TEST
 static void check_long_row(const struct performed *p, size_t q)
 {
     const size_t n = N_LONG;
-    const float *upper = attn_capture_block_head(p->capture, ATTN_SITE_PATTERN, 1, 0);
-    const float *lower = attn_capture_block_head(p->capture, ATTN_SITE_PATTERN, 0, 0);
-    const float *found = attn_capture_block(p->capture, ATTN_SITE_ROLLOUT, 1) + q * n;
+    const float *upper = attn_kept_head(p->capture, ATTN_SITE_PATTERN, 1, 0);
+    const float *lower = attn_kept_head(p->capture, ATTN_SITE_PATTERN, 0, 0);
+    const float *found = attn_kept(p->capture, ATTN_SITE_ROLLOUT, 1) + q * n;
 
     for (size_t key = 0; key < n; key += 97) {
         double sum = 0;
@@ -459,8 +459,8 @@ START_TEST(long_texts_are_rolled_out_in_pieces)
     check_long_row(&p, N_LONG - 1);
     request.selection.queries = "1050";
     narrow = perform_on("tests/fixtures/attn-plain", &request, 1);
-    ck_assert_mem_eq(attn_capture_block(narrow.capture, ATTN_SITE_ROLLOUT, 1),
-                     attn_capture_block(p.capture, ATTN_SITE_ROLLOUT, 1) + 1050 * (size_t)N_LONG,
+    ck_assert_mem_eq(attn_kept(narrow.capture, ATTN_SITE_ROLLOUT, 1),
+                     attn_kept(p.capture, ATTN_SITE_ROLLOUT, 1) + 1050 * (size_t)N_LONG,
                      N_LONG * sizeof(float));
     let_go(&narrow);
     let_go(&p);
@@ -482,12 +482,11 @@ START_TEST(other_tensors_stay_what_they_are)
     alone = perform_on(models[0], &request, 2);
     for (size_t i = 0; i < 2; i++)
         for (int layer = 1; layer < 2; layer++)
-            ck_assert_mem_eq(attn_capture_block(beside.capture, others[i], layer),
-                             attn_capture_block(alone.capture, others[i], layer),
+            ck_assert_mem_eq(attn_kept(beside.capture, others[i], layer),
+                             attn_kept(alone.capture, others[i], layer),
                              n * (i == 0 ? n : 6) * sizeof(float));
-    ck_assert_mem_eq(attn_capture_block(beside.capture, ATTN_SITE_LOGITS, ATTN_NO_LAYER),
-                     attn_capture_block(alone.capture, ATTN_SITE_LOGITS, ATTN_NO_LAYER),
-                     n * sizeof(float));
+    ck_assert_mem_eq(attn_kept(beside.capture, ATTN_SITE_LOGITS, ATTN_NO_LAYER),
+                     attn_kept(alone.capture, ATTN_SITE_LOGITS, ATTN_NO_LAYER), n * sizeof(float));
     let_go(&beside);
     let_go(&alone);
     free(ids);
@@ -507,9 +506,9 @@ START_TEST(edits_come_before_them)
     request.edits.ablate_pattern = "0.*,1.*";
     p = perform_on(models[0], &request, 1);
     for (size_t i = 0; i < n * n; i++) {
-        ck_assert(attn_capture_block(p.capture, ATTN_SITE_ROLLOUT, 1)[i] == (i / n == i % n));
-        ck_assert(attn_capture_block(p.capture, ATTN_SITE_WEIGHTED_PATTERN, 1)[i] == 0);
-        ck_assert(attn_capture_block(p.capture, ATTN_SITE_VALUE_ZEROING, 1)[i] == 0);
+        ck_assert(attn_kept(p.capture, ATTN_SITE_ROLLOUT, 1)[i] == (i / n == i % n));
+        ck_assert(attn_kept(p.capture, ATTN_SITE_WEIGHTED_PATTERN, 1)[i] == 0);
+        ck_assert(attn_kept(p.capture, ATTN_SITE_VALUE_ZEROING, 1)[i] == 0);
     }
     let_go(&p);
     free(ids);
@@ -532,8 +531,8 @@ START_TEST(an_edit_of_a_layers_input_is_made_once)
     request.edits.n = 1;
     request.selection.sites = "pattern,v,weighted_pattern";
     p = perform_on(models[0], &request, 1);
-    const float *pattern = attn_capture_block_head(p.capture, ATTN_SITE_PATTERN, 1, 0);
-    const float *weighted = attn_capture_block_head(p.capture, ATTN_SITE_WEIGHTED_PATTERN, 1, 0);
+    const float *pattern = attn_kept_head(p.capture, ATTN_SITE_PATTERN, 1, 0);
+    const float *weighted = attn_kept_head(p.capture, ATTN_SITE_WEIGHTED_PATTERN, 1, 0);
 
     for (size_t row = 1; row < n; row++) /* a column is the pattern's times one number */
         for (size_t key = 0; key < row; key++)
@@ -563,8 +562,8 @@ START_TEST(every_attention_with_a_pattern_has_them)
             request.attention.layers = attention;
             p = perform_on(models[0], &request, 2);
             for (size_t row = 0; row < n; row++) {
-                const float *x = attn_capture_block(p.capture, ATTN_SITE_ROLLOUT, 1);
-                const float *y = attn_capture_block(p.capture, ATTN_SITE_VALUE_ZEROING, 1);
+                const float *x = attn_kept(p.capture, ATTN_SITE_ROLLOUT, 1);
+                const float *y = attn_kept(p.capture, ATTN_SITE_VALUE_ZEROING, 1);
 
                 ck_assert_double_eq_tol(row_sum(x + row * n, n), 1, 1e-6);
                 ck_assert_double_eq_tol(row_sum(y + row * n, n), 1, 1e-6);
@@ -588,7 +587,7 @@ START_TEST(layers_that_attend_to_a_source_have_two_of_them)
     request.source.embeddings = &source;
     p = perform_on("tests/fixtures/attn-cross", &request, 1);
     for (size_t row = 0; row < 4; row++) {
-        const float *x = attn_capture_block(p.capture, ATTN_SITE_VALUE_ZEROING, 2);
+        const float *x = attn_kept(p.capture, ATTN_SITE_VALUE_ZEROING, 2);
 
         ck_assert_double_eq_tol(row_sum(x + row * 3, 3), 1, 1e-6);
     }

@@ -4,10 +4,10 @@
  * with rotary positions, a parallel residual, norms behind and soft caps.
  */
 #include "base/random.h"
-#include "capture/capture_internal.h"
 #include "extra.h"
 #include "study/trial.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/kept.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
 
@@ -923,8 +923,7 @@ START_TEST(long_texts_are_surveyed_in_pieces)
     ck_assert(attn_capture_create(attn_run_selection(run), &capture, &err) == ATTN_OK);
     ck_assert(attn_run_perform(run, attn_capture_trace(capture), &result, &err) == ATTN_OK);
     for (int layer = 0; layer < 2; layer++)
-        check_long_head(attn_capture_block(capture, ATTN_SITE_PATTERN, layer), table,
-                        (size_t)layer);
+        check_long_head(attn_kept(capture, ATTN_SITE_PATTERN, layer), table, (size_t)layer);
     attn_capture_free(capture);
     attn_run_free(run);
     attn_table_free(table);

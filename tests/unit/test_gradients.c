@@ -3,9 +3,9 @@
  * what they are beside the run's own tensors, that completeness holds, and every allocation that
  * fails.
  */
-#include "capture/capture_internal.h"
 #include "extra.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -93,9 +93,9 @@ START_TEST(a_gradient_is_of_the_tensor_beside_it)
     job.request.selection.has_gradients = true;
     ck_assert(run(&job, NULL) == ATTN_OK);
     for (int layer = 0; layer < 4; layer++) {
-        pattern = attn_capture_block(job.capture, ATTN_SITE_PATTERN, layer);
-        gradient = attn_capture_block(job.capture, ATTN_SITE_PATTERN_GRAD, layer);
-        product = attn_capture_block(job.capture, ATTN_SITE_PATTERN_X_GRAD, layer);
+        pattern = attn_kept(job.capture, ATTN_SITE_PATTERN, layer);
+        gradient = attn_kept(job.capture, ATTN_SITE_PATTERN_GRAD, layer);
+        product = attn_kept(job.capture, ATTN_SITE_PATTERN_X_GRAD, layer);
         for (size_t i = 0; i < (size_t)8 * 5 * 5; i++)
             ck_assert(product[i] == pattern[i] * gradient[i]);
     }
@@ -131,9 +131,8 @@ START_TEST(selections_do_not_change_a_gradient)
     narrow.request.selection.heads = "1.3";
     narrow.request.selection.queries = "-1";
     ck_assert(run(&narrow, NULL) == ATTN_OK);
-    ck_assert_mem_eq(attn_capture_block_head(narrow.capture, ATTN_SITE_PATTERN_GRAD, 1, 3),
-                     attn_capture_block_head(job.capture, ATTN_SITE_PATTERN_GRAD, 1, 3) +
-                         (size_t)4 * 5,
+    ck_assert_mem_eq(attn_kept_head(narrow.capture, ATTN_SITE_PATTERN_GRAD, 1, 3),
+                     attn_kept_head(job.capture, ATTN_SITE_PATTERN_GRAD, 1, 3) + (size_t)4 * 5,
                      5 * sizeof(float));
     close_job(&job), close_job(&narrow);
 }

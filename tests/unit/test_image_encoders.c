@@ -5,17 +5,16 @@
  */
 #include "attn.h"
 #include "base/buffer.h"
-#include "capture/capture_internal.h"
 #include "forward/session_internal.h"
 #include "inspect/cost.h"
 #include "tests/support/encoders.h"
+#include "tests/support/kept.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"
 #include "tests/support/parts.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 #include "trace/trace_extra.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -143,9 +142,12 @@ START_TEST(each_site_alone_has_the_bits_of_all_together)
             options.trace = attn_capture_trace(capture);
             session = create(&s, &options);
             feed(session, &s);
-            values = attn_capture_block(capture, (enum attn_site)site, layer);
+            values = attn_kept(capture, (enum attn_site)site, layer);
             ck_assert_int_eq(
-                attn_selection_block_shape(selection, (enum attn_site)site, layer, shape), 2);
+                attn_selection_shape(
+                    selection,
+                    &(struct attn_location){.layer = layer, .site = (enum attn_site)site}, shape),
+                2);
             ck_assert_uint_eq(shape[0], n_row);
             ck_assert_uint_eq(shape[1], width);
             attn_assert_same_bits(attn_site_name((enum attn_site)site),

@@ -3,11 +3,11 @@
  * runs, records that fail in their places, bounds of what is inside, and what ends it all.
  */
 #include "analysis/analysis_internal.h"
-#include "capture/capture_internal.h"
 #include "extra.h"
 #include "make/model_init.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
+#include "tests/support/kept.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
 
@@ -93,7 +93,7 @@ static enum attn_status take(void *user, const struct attn_many_result *result,
     struct many *many = user;
     const size_t n = (size_t)attn_measures_count(result->which) * result->n_layer * result->n_head;
     const float *pattern =
-        result->capture ? attn_capture_block_head(result->capture, ATTN_SITE_PATTERN, 1, 0) : NULL;
+        result->capture ? attn_kept_head(result->capture, ATTN_SITE_PATTERN, 1, 0) : NULL;
 
     pthread_mutex_lock(&many->lock);
     ck_assert_uint_eq(result->record->number, many->n_done);
@@ -313,7 +313,7 @@ START_TEST(gives_the_bits_of_a_run)
         ck_assert(attn_capture_create(attn_run_labels(single)->selection, &capture, &err) ==
                   ATTN_OK);
         ck_assert(attn_run_perform(single, attn_capture_trace(capture), &result, &err) == ATTN_OK);
-        ck_assert(memcmp(many.bytes[i], attn_capture_block_head(capture, ATTN_SITE_PATTERN, 1, 0),
+        ck_assert(memcmp(many.bytes[i], attn_kept_head(capture, ATTN_SITE_PATTERN, 1, 0),
                          many.n_byte[i]) == 0);
         attn_result_release(&result);
         attn_capture_free(capture);
@@ -369,7 +369,7 @@ START_TEST(gives_logits_after_a_position)
             attn_result_release(&result);
             ck_assert_uint_ge(many.n_byte[i], 23 * sizeof(float));
             ck_assert(memcmp(many.bytes[i] + many.n_byte[i] - 23 * sizeof(float),
-                             attn_capture_block(capture, ATTN_SITE_LOGITS, ATTN_NO_LAYER) + at * 23,
+                             attn_kept(capture, ATTN_SITE_LOGITS, ATTN_NO_LAYER) + at * 23,
                              23 * sizeof(float)) == 0);
             attn_capture_free(capture);
             attn_run_free(single);

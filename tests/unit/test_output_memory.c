@@ -4,7 +4,7 @@
  */
 #include "attn.h"
 #include "tests/support/suite.h"
-#include "trace/trace_internal.h"
+#include "trace/trace_extra.h"
 #include "writers/writer.h"
 
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void play(struct attn_writer *writer, size_t end, const struct attn_selec
         fill(block, event.row0);
         for (int site = ATTN_SITE_ATTN_SCORES; site <= ATTN_SITE_PATTERN; site++) {
             event.at.site = (enum attn_site)site;
-            if (attn_selection_wants_block(selection, event.at.site, 0))
+            if (attn_selection_wants(selection, &(struct attn_location){.site = event.at.site}))
                 ck_assert_msg(attn_writer_event(writer, &event, &err) == ATTN_OK, "%s",
                               err.message);
         }

@@ -3,10 +3,10 @@
  * are gone on with, and what failures leave.
  */
 #include "batch/records_internal.h"
-#include "capture/capture_internal.h"
 #include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
+#include "tests/support/kept.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/npy.h"
 #include "tests/support/open.h"
@@ -478,9 +478,8 @@ START_TEST(a_capture_knows_which_cells_count)
     run = run_text(host, &request,
                    "Life is short eat dessert first Life is short eat dessert first", &capture);
     for (size_t i = 0; i < (size_t)N * N; i++)
-        ck_assert_int_eq(attn_capture_block_has_cell(capture, ATTN_SITE_PATTERN, 0, i),
-                         i % N <= i / N);
-    ck_assert(attn_capture_block_has_cell(capture, ATTN_SITE_Z, 0, 0));
+        ck_assert_int_eq(attn_kept_cell(capture, ATTN_SITE_PATTERN, 0, i), i % N <= i / N);
+    ck_assert(attn_kept_cell(capture, ATTN_SITE_Z, 0, 0));
     attn_capture_free(capture);
     attn_run_free(run);
     attn_host_free(host);

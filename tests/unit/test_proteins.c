@@ -2,9 +2,9 @@
  * test_proteins.c - ESM as a C program runs it: logits and contacts are those of float64, with the
  * same bits for any threads; records of FASTA are read whole, wherever a buffer or a shard ends.
  */
-#include "capture/capture_internal.h"
 #include "extra.h"
 #include "records/batch_lines.h"
+#include "tests/support/kept.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
 
@@ -49,7 +49,7 @@ static const char *path_of(const char *name, int prompt)
 static void assert_near(const struct attn_capture *capture, enum attn_site site, int prompt,
                         double bound)
 {
-    const float *found = attn_capture_block(capture, site, ATTN_NO_LAYER);
+    const float *found = attn_kept(capture, site, ATTN_NO_LAYER);
     struct attn_npy expected;
 
     ck_assert(attn_npy_read(path_of(attn_site_name(site), prompt), &expected));
@@ -86,10 +86,10 @@ START_TEST(contacts_are_symmetric_and_do_not_depend_on_threads)
     for (size_t i = 0; i < n; i++) /* some columns of every task of the sums are of <eos> */
         ids[i] = i == 0 ? 0 : i + 1 == n || i % 67 == 0 ? 2 : (int32_t)(4 + i * 7 % 20);
     run(ids, n, 1, &first);
-    contacts = attn_capture_block(first, ATTN_SITE_CONTACTS, ATTN_NO_LAYER);
+    contacts = attn_kept(first, ATTN_SITE_CONTACTS, ATTN_NO_LAYER);
     for (int n_thread = 2; n_thread <= 4; n_thread += 2) {
         run(ids, n, n_thread, &other);
-        same = attn_capture_block(other, ATTN_SITE_CONTACTS, ATTN_NO_LAYER);
+        same = attn_kept(other, ATTN_SITE_CONTACTS, ATTN_NO_LAYER);
         ck_assert_int_eq(memcmp(contacts, same, n_residue * n_residue * sizeof *same), 0);
         attn_capture_free(other);
     }

@@ -4,10 +4,10 @@
  */
 #include "attention/attention_extra.h"
 #include "attn.h"
-#include "capture/capture_internal.h"
 #include "forward/session_internal.h"
 #include "study/trial.h"
 #include "tests/support/families.h"
+#include "tests/support/kept.h"
 #include "tests/support/made_up_model.h"
 #include "tests/support/suite.h"
 #include "trace/trace_internal.h"
@@ -190,8 +190,8 @@ static void record_whole(struct subject *subject)
 static bool is_same(const struct subject *subject, size_t i, enum attn_site site, int layer)
 {
     const struct attn_capture *whole = subject->whole[i].capture, *part = subject->part[i].capture;
-    const float *a = attn_capture_block(whole, site, layer);
-    const float *b = attn_capture_block(part, site, layer);
+    const float *a = attn_kept(whole, site, layer);
+    const float *b = attn_kept(part, site, layer);
     size_t shape[3], n = 1;
     const int rank = attn_selection_block_shape(subject->whole[i].selection, site, layer, shape);
 
@@ -200,7 +200,7 @@ static bool is_same(const struct subject *subject, size_t i, enum attn_site site
     if (site != ATTN_SITE_QK)
         return memcmp(a, b, n * sizeof *a) == 0;
     for (size_t at = 0; at < n; at++)
-        if (attn_capture_block_has_cell(whole, ATTN_SITE_PATTERN, layer, at) &&
+        if (attn_kept_cell(whole, ATTN_SITE_PATTERN, layer, at) &&
             (a[at] != b[at] || signbit(a[at]) != signbit(b[at])))
             return false;
     return true;
@@ -235,8 +235,8 @@ static const float *resid_of(const struct subject *subject, size_t i, int layer)
     const struct attn_capture *whole = subject->whole[i].capture;
 
     return layer < (int)subject->config->n_layer
-               ? attn_capture_block(whole, ATTN_SITE_RESID_PRE, layer)
-               : attn_capture_block(whole, ATTN_SITE_RESID_POST, layer - 1);
+               ? attn_kept(whole, ATTN_SITE_RESID_PRE, layer)
+               : attn_kept(whole, ATTN_SITE_RESID_POST, layer - 1);
 }
 
 /* All sequences side by side, from LAYER on, and there from z where HAS_Z. */
@@ -250,7 +250,7 @@ static void restart_pack(struct subject *subject, struct attn_session *session, 
     for (size_t i = 0; i < subject->n; i++) {
         resid[i] = resid_of(subject, i, layer);
         if (has_z)
-            z[i] = attn_capture_block(subject->whole[i].capture, ATTN_SITE_Z, layer);
+            z[i] = attn_kept(subject->whole[i].capture, ATTN_SITE_Z, layer);
         keep_all(subject, i, &subject->part[i]);
     }
     attn_session_reset(session);

@@ -2,10 +2,10 @@
  * test_run.c - a request served by a host: the bits of a session, predictions after chosen
  * positions, attention on arrays, failures with their stage, and several threads on one host.
  */
-#include "capture/capture_internal.h"
 #include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/encoders.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 #include "trace/trace_internal.h"
 
@@ -90,21 +90,20 @@ START_TEST(gives_the_bits_of_a_session)
     struct attn_error err = {0};
 
     ck_assert_uint_eq(n, 6);
-    ck_assert_mem_eq(attn_capture_block(seen, ATTN_SITE_PATTERN, 1),
-                     attn_capture_block(expected, ATTN_SITE_PATTERN, 1), n_byte);
-    ck_assert_mem_eq(attn_capture_block(seen, ATTN_SITE_RESID_POST, 2),
-                     attn_capture_block(expected, ATTN_SITE_RESID_POST, 2),
+    ck_assert_mem_eq(attn_kept(seen, ATTN_SITE_PATTERN, 1),
+                     attn_kept(expected, ATTN_SITE_PATTERN, 1), n_byte);
+    ck_assert_mem_eq(attn_kept(seen, ATTN_SITE_RESID_POST, 2),
+                     attn_kept(expected, ATTN_SITE_RESID_POST, 2),
                      n * dims->d_model * sizeof(float));
     ck_assert_ptr_eq(attn_run_selection(run), labels->selection);
     attn_run_free(run); /* captures stay */
     attn_capture_free(seen);
     ck_assert(attn_run_capture(host, &request, &seen, &result, &err) == ATTN_OK);
     ck_assert_uint_eq(result.n_token, n);
-    ck_assert_mem_eq(attn_capture_block(seen, ATTN_SITE_PATTERN, 1),
-                     attn_capture_block(expected, ATTN_SITE_PATTERN, 1), n_byte);
-    ck_assert_mem_eq(attn_capture_block_head(seen, ATTN_SITE_PATTERN, 1, 1),
-                     attn_capture_block_head(expected, ATTN_SITE_PATTERN, 1, 1),
-                     n * n * sizeof(float));
+    ck_assert_mem_eq(attn_kept(seen, ATTN_SITE_PATTERN, 1),
+                     attn_kept(expected, ATTN_SITE_PATTERN, 1), n_byte);
+    ck_assert_mem_eq(attn_kept_head(seen, ATTN_SITE_PATTERN, 1, 1),
+                     attn_kept_head(expected, ATTN_SITE_PATTERN, 1, 1), n * n * sizeof(float));
     attn_capture_free(seen);
     attn_capture_free(expected);
     attn_host_free(host);
@@ -126,8 +125,8 @@ START_TEST(takes_a_selection_that_was_built_by_calls)
     struct attn_capture *capture = capture_run(host, &request, &run);
 
     ck_assert_ptr_eq(attn_run_labels(run)->selection, selection);
-    ck_assert_ptr_nonnull(attn_capture_block(capture, ATTN_SITE_PATTERN, 2));
-    ck_assert_ptr_null(attn_capture_block(capture, ATTN_SITE_PATTERN, 0));
+    ck_assert_ptr_nonnull(attn_kept(capture, ATTN_SITE_PATTERN, 2));
+    ck_assert_ptr_null(attn_kept(capture, ATTN_SITE_PATTERN, 0));
     attn_capture_free(capture);
     attn_run_free(run);
 
@@ -184,7 +183,7 @@ START_TEST(takes_a_patch_whose_array_is_in_memory)
     request.input.text = NULL, request.input.ids = ids, request.input.n_id = 6;
     struct attn_capture *from = capture_run(host, &request, &clean);
     const struct attn_dims dims = *attn_selection_dims(attn_run_labels(clean)->selection);
-    const float *rows = attn_capture_block(from, ATTN_SITE_RESID_MID, 1);
+    const float *rows = attn_kept(from, ATTN_SITE_RESID_MID, 1);
     const size_t last = (dims.n_position - 1) * dims.d_model;
 
     patch.at.site = ATTN_SITE_RESID_MID, patch.at.layer = 1, patch.positions = "-1";
@@ -194,13 +193,13 @@ START_TEST(takes_a_patch_whose_array_is_in_memory)
     struct attn_capture *seen = capture_run(host, &request, &run);
 
     ck_assert_uint_eq(dims.n_position, 6);
-    ck_assert_mem_eq(attn_capture_block(seen, ATTN_SITE_RESID_MID, 1) + last, rows + last,
+    ck_assert_mem_eq(attn_kept(seen, ATTN_SITE_RESID_MID, 1) + last, rows + last,
                      dims.d_model * sizeof *rows);
     request.edits.n_patch = 0;
     attn_capture_free(seen);
     attn_run_free(run);
     seen = capture_run(host, &request, &run);
-    ck_assert_mem_ne(attn_capture_block(seen, ATTN_SITE_RESID_MID, 1) + last, rows + last,
+    ck_assert_mem_ne(attn_kept(seen, ATTN_SITE_RESID_MID, 1) + last, rows + last,
                      dims.d_model * sizeof *rows);
     attn_capture_free(seen);
     attn_capture_free(from);
@@ -296,8 +295,8 @@ START_TEST(attends_to_arrays_without_a_model)
     request.input.q = request.input.k = &queries;
     request.input.v = &values;
     struct attn_capture *capture = capture_run(host, &request, &run);
-    const float *z = attn_capture_block(capture, ATTN_SITE_Z, 0);
-    const float *pattern = attn_capture_block(capture, ATTN_SITE_PATTERN, 0);
+    const float *z = attn_kept(capture, ATTN_SITE_Z, 0);
+    const float *pattern = attn_kept(capture, ATTN_SITE_PATTERN, 0);
 
     ck_assert_double_eq((double)z[0], 1);
     ck_assert_double_eq_tol((double)pattern[3] + (double)pattern[4], 1, 1e-6);
@@ -610,7 +609,7 @@ START_TEST(takes_steering_whose_vector_is_in_memory)
     request.selection.sites = "resid_mid";
     struct attn_capture *before = capture_run(host, &request, &plain);
     const struct attn_dims dims = *attn_selection_dims(attn_run_labels(plain)->selection);
-    const float *rows = attn_capture_block(before, ATTN_SITE_RESID_MID, 1);
+    const float *rows = attn_kept(before, ATTN_SITE_RESID_MID, 1);
     float vector[64];
 
     ck_assert_uint_le(dims.d_model, 64);
@@ -623,7 +622,7 @@ START_TEST(takes_steering_whose_vector_is_in_memory)
         steering.factor = 0.5F; /* of what is multiplied alone */
         request.edits.steerings = &steering, request.edits.n_steering = 1;
         struct attn_capture *after = capture_run(host, &request, &steered);
-        const float *seen = attn_capture_block(after, ATTN_SITE_RESID_MID, 1);
+        const float *seen = attn_kept(after, ATTN_SITE_RESID_MID, 1);
 
         for (size_t i = 0; i < dims.n_position * dims.d_model; i++) {
             const float wanted = is_added ? rows[i] + vector[i % dims.d_model] : rows[i] * 0.5F;
@@ -659,10 +658,10 @@ static void check_means(const struct attn_capture *plain, const struct attn_capt
     const bool is_matrix = attn_site_layout(site) == ATTN_LAYOUT_MATRIX;
     const bool has_heads = attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
     const int layer = attn_site_is_in_layer(site) ? 1 : ATTN_NO_LAYER;
-    const float *before = has_heads ? attn_capture_block_head(plain, site, layer, head)
-                                    : attn_capture_block(plain, site, layer);
-    const float *after = has_heads ? attn_capture_block_head(seen, site, layer, head)
-                                   : attn_capture_block(seen, site, layer);
+    const float *before =
+        has_heads ? attn_kept_head(plain, site, layer, head) : attn_kept(plain, site, layer);
+    const float *after =
+        has_heads ? attn_kept_head(seen, site, layer, head) : attn_kept(seen, site, layer);
     const size_t n_row = dims->n_position, width = attn_site_width(site, dims);
 
     for (size_t t = 0; t < n_row; t++)
@@ -706,9 +705,9 @@ START_TEST(ablates_every_site_to_zero_and_to_its_mean)
         attn_run_free(edited);
         request.edits.ablate = place, request.edits.ablate_mean = NULL;
         seen = capture_run(host, &request, &edited);
-        ck_assert(has_heads ? *attn_capture_block_head(seen, (enum attn_site)site, 1, 2) == 0
-                            : *attn_capture_block(seen, (enum attn_site)site,
-                                                  is_in_layer ? 1 : ATTN_NO_LAYER) == 0);
+        ck_assert(has_heads ? *attn_kept_head(seen, (enum attn_site)site, 1, 2) == 0
+                            : *attn_kept(seen, (enum attn_site)site,
+                                         is_in_layer ? 1 : ATTN_NO_LAYER) == 0);
         attn_capture_free(seen);
         attn_run_free(edited);
     }

@@ -3,9 +3,9 @@
  * entropy of the mean less the mean of the entropies; what it is of heads that are alike, and of
  * memory that runs out.
  */
-#include "capture/capture_internal.h"
 #include "extra.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/kept.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -50,12 +50,10 @@ static void check_rows(const struct attn_table *table, const struct attn_capture
 {
     for (size_t row = 0; row < attn_table_n_row(table); row++) {
         const double js = attn_table_cell(table, row, 6).real;
-        const float *p =
-            attn_capture_block_head(capture, ATTN_SITE_PATTERN, (int)integer_at(table, row, 0),
-                                    (int)integer_at(table, row, 1));
-        const float *q =
-            attn_capture_block_head(capture, ATTN_SITE_PATTERN, (int)integer_at(table, row, 3),
-                                    (int)integer_at(table, row, 4));
+        const float *p = attn_kept_head(capture, ATTN_SITE_PATTERN, (int)integer_at(table, row, 0),
+                                        (int)integer_at(table, row, 1));
+        const float *q = attn_kept_head(capture, ATTN_SITE_PATTERN, (int)integer_at(table, row, 3),
+                                        (int)integer_at(table, row, 4));
 
         ck_assert_int_lt(integer_at(table, row, 2), integer_at(table, row, 5));
         ck_assert_double_eq_tol(js, mean_divergence(p, q), 1e-6);

@@ -8,11 +8,9 @@
 #include "base/random.h"
 #include "capture/capture.h"
 #include "extra.h"
-#include "model/model_internal.h"
 #include "tests/support/encoders.h"
 #include "tests/support/near.h"
 #include "tests/support/suite.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  * token and whole, and in selections of one stack.
  */
 #include "attn.h"
-#include "capture/capture_internal.h"
 #include "extra.h"
 #include "input/sequence.h"
 #include "model/model_internal.h"
@@ -14,7 +13,6 @@
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
 #include "trace/model_stack.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>
