@@ -9,7 +9,7 @@
  */
 #include "batch/record_arrays.h"
 #include "batch/records_internal.h"
-#include "encode/numpy_file.h"
+#include "writers/npz_archive.h"
 
 #include "base/escape.h"
 #include "base/sink_internal.h"
@@ -22,8 +22,7 @@ enum { ARCHIVE, MEMBERS }; /* the parts */
 
 struct npz_writer {
     struct attn_record_writer base;
-    struct attn_crc32 crc;
-    uint64_t n_member; /* so far */
+    struct attn_npz_archive npz;
 };
 
 /* --- Opening --------------------------------------------------------------------------------- */
@@ -31,11 +30,9 @@ struct npz_writer {
 static enum attn_status open_npz(struct attn_record_writer *writer, const char *path,
                                  bool is_resumed, struct attn_error *err)
 {
-    struct npz_writer *w = (struct npz_writer *)writer;
     struct attn_buffer members = {0};
     enum attn_status status;
 
-    attn_crc32_init(&w->crc);
     ATTN_TRY(attn_record_writer_add_part(writer, path, is_resumed, err));
     if (!attn_sink_is_seekable(writer->parts[ARCHIVE]))
         return attn_error_set(err, ATTN_IO,
@@ -68,7 +65,8 @@ static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn
     uint64_t at = 0, block_at = 0;
     size_t n_block = 0;
 
-    for (w->n_member = 0; at < size; w->n_member++) {
+    attn_npz_begin(&w->npz, ATTN_NPZ_SUMMED, writer->parts[ARCHIVE], 0);
+    for (; at < size; w->npz.n_listed++) {
         const unsigned char *header = block + (at - block_at);
 
         if (at + CENTRAL_SIZE > block_at + n_block) { /* the block ends within the header */
@@ -87,58 +85,45 @@ static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn
 
 /* --- Members --------------------------------------------------------------------------------- */
 
-/* One array: that of a record's tensors which has this number, or an array with data. */
-struct member {
-    const struct attn_array *array;
-    const struct attn_record_arrays *arrays; /* NULL: it has data */
-    size_t i;
-};
-
-/* Takes the numbers of MEMBER as they lie in the archive: first into the CRC of ENTRY, which
- * stands before them, then with ENTRY NULL into the archive. */
-static void take_array(struct npz_writer *w, const struct member *member,
-                       struct attn_zip_entry *entry)
+/* Hands the data of MEMBER to TAKE in order: array I of ARRAYS, or without them data in memory. */
+static void take_data(struct npz_writer *w, struct attn_npz_member *member,
+                      const struct attn_record_arrays *arrays, size_t i, attn_npz_part_fn take)
 {
     const struct attn_array *array = member->array;
-    size_t n = 0;
+    size_t n_row, size;
 
-    for (size_t r = 0, left = array->size; left > 0; r += n) {
-        const void *bytes = array->data;
-        size_t size = array->size;
+    if (array->data) {
+        take(&w->npz, member, 0, array->data, array->size);
+        return;
+    }
+    for (size_t r = 0, at = 0; at < array->size; r += n_row, at += size) {
+        const float *rows = attn_record_array_rows(arrays, i, r, &n_row);
 
-        if (!bytes) {
-            bytes = attn_record_array_rows(member->arrays, member->i, r, &n);
-            size = n * array->shape[array->rank - 1] * sizeof(float);
-        }
-        left -= size;
-        if (entry)
-            entry->crc ^= attn_crc32_piece(&w->crc, bytes, size, left);
-        else
-            attn_sink_write(w->base.parts[ARCHIVE], bytes, size);
+        size = n_row * array->shape[array->rank - 1] * sizeof *rows;
+        take(&w->npz, member, at, rows, size);
     }
 }
 
+/* Writes ARRAY of record NUMBER: array I of ARRAYS, or one with data. */
 static enum attn_status write_member(struct npz_writer *w, size_t number,
-                                     const struct member *member, struct attn_error *err)
+                                     const struct attn_array *array,
+                                     const struct attn_record_arrays *arrays, size_t i,
+                                     struct attn_error *err)
 {
-    const struct attn_array *array = member->array;
-    struct attn_sink *archive = w->base.parts[ARCHIVE];
-    unsigned char record[ATTN_ZIP_RECORD_SIZE];
-    char header[ATTN_NPY_HEADER_SIZE];
-    const size_t header_size = attn_npy_header(array->dtype, array->shape, array->rank, header);
-    struct attn_zip_entry entry = {.size = header_size + array->size,
-                                   .offset = attn_sink_position(archive)};
+    struct attn_buffer *central = &w->npz.central;
+    struct attn_npz_member member;
+    char name[ATTN_ZIP_NAME_SIZE];
 
-    snprintf(entry.name, sizeof entry.name, "%09zu/%s.npy", number, array->name);
-    entry.crc =
-        attn_crc32_begin(entry.size) ^ attn_crc32_piece(&w->crc, header, header_size, array->size);
-    take_array(w, member, &entry);
-    attn_sink_write(archive, record, attn_zip_local_header(&entry, record));
-    attn_sink_write(archive, header, header_size);
-    take_array(w, member, NULL);
-    attn_sink_write(w->base.parts[MEMBERS], record, attn_zip_central_header(&entry, record));
-    w->n_member++;
-    return attn_sink_check(archive, err);
+    snprintf(name, sizeof name, "%09zu/%s", number, array->name);
+    ATTN_TRY(attn_npz_plan(&w->npz, name, array, &member, err));
+    take_data(w, &member, arrays, i, attn_npz_sum);
+    take_data(w, &member, arrays, i, attn_npz_write);
+    attn_npz_complete(&w->npz, &member);
+    attn_npz_list(&w->npz, &member);
+    ATTN_TRY(attn_buffer_check(central, err));
+    attn_sink_write(w->base.parts[MEMBERS], central->data, central->size);
+    attn_buffer_reset(central);
+    return attn_sink_check(w->base.parts[ARCHIVE], err);
 }
 
 static enum attn_status write_npz(struct attn_record_writer *writer,
@@ -149,13 +134,12 @@ static enum attn_status write_npz(struct attn_record_writer *writer,
     enum attn_status status = ATTN_OK;
 
     if (!outcome->failure && outcome->matrix)
-        return write_member(w, outcome->number, &(struct member){outcome->matrix, NULL, 0}, err);
+        return write_member(w, outcome->number, outcome->matrix, NULL, 0, err);
     if (outcome->failure || !outcome->capture)
         return ATTN_OK;
     ATTN_TRY(attn_record_arrays_create(outcome, &arrays, err));
     for (size_t i = 0; status == ATTN_OK && i < attn_record_arrays_n(arrays); i++)
-        status = write_member(w, outcome->number,
-                              &(struct member){attn_record_array(arrays, i), arrays, i}, err);
+        status = write_member(w, outcome->number, attn_record_array(arrays, i), arrays, i, err);
     if (status == ATTN_OK)
         status = attn_sink_check(w->base.parts[MEMBERS], err);
     attn_record_arrays_free(arrays);
@@ -168,8 +152,8 @@ static enum attn_status finish_npz(struct attn_record_writer *writer, struct att
 {
     struct npz_writer *w = (struct npz_writer *)writer;
     struct attn_sink *archive = writer->parts[ARCHIVE], *members = writer->parts[MEMBERS];
-    const uint64_t offset = attn_sink_position(archive), size = attn_sink_position(members);
-    unsigned char block[1 << 16], record[ATTN_ZIP_RECORD_SIZE];
+    const uint64_t size = attn_sink_position(members);
+    unsigned char block[1 << 16];
 
     ATTN_TRY(attn_part_flush(members, false, err));
     for (uint64_t at = 0; at < size;) {
@@ -179,8 +163,13 @@ static enum attn_status finish_npz(struct attn_record_writer *writer, struct att
         attn_sink_write(archive, block, n);
         at += n;
     }
-    attn_sink_write(archive, record, attn_zip_end(w->n_member, offset, size, record));
+    ATTN_TRY(attn_npz_finish(&w->npz, size, err));
     return attn_sink_check(archive, err);
+}
+
+static void release_npz(struct attn_record_writer *writer)
+{
+    attn_npz_release(&((struct npz_writer *)writer)->npz);
 }
 
 const struct attn_record_format attn_record_format_npz = {
@@ -190,4 +179,5 @@ const struct attn_record_format attn_record_format_npz = {
     .begin = begin_npz,
     .write = write_npz,
     .finish = finish_npz,
+    .release = release_npz,
 };

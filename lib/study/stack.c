@@ -9,17 +9,17 @@
 #include "base/utf8.h"
 #include "batch/ledger_internal.h"
 #include "capture/capture_internal.h"
-#include "encode/numpy_file.h"
 #include "records/items_internal.h"
 #include "trace/trace_extra.h"
 #include "trace/trace_internal.h"
+#include "writers/npz_archive.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { TARGET, ROWS, N_PART };
-enum { BLOCK = 1 << 16, MOST_GROUPS = 1000, LONGEST_NAME = 64 };
+enum { BLOCK = 1 << 16, MOST_GROUPS = 1000 };
 
 /* A site: numbers [n_layer, n_head, n] of each row. */
 struct stacked {
@@ -58,11 +58,10 @@ struct attn_stack {
     size_t n_column;
     struct group *groups; /* [n_group] owns */
     size_t n_group, capacity;
-    struct attn_crc32 crc;
-    struct attn_zip_entry entry; /* of the member that is written */
-    uint64_t left;               /* its bytes that follow */
-    struct attn_buffer members;  /* owns; central headers */
-    size_t n_member;
+    struct attn_npz_archive npz;   /* of TARGET, unless it is a .npy */
+    struct attn_npz_member member; /* which is written */
+    struct attn_array array;       /* its name, type and shape */
+    size_t at;                     /* bytes of its data so far */
 };
 
 /* --- Opening --------------------------------------------------------------------------------- */
@@ -78,7 +77,6 @@ enum attn_status attn_stack_open(const struct attn_stack_args *args, const struc
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->args = *args;
     made->items = items;
-    attn_crc32_init(&made->crc);
     attn_items_shard(items, &shard, &n_shard);
     attn_ledger_append_path(&name, args->path, shard, n_shard);
     status = attn_buffer_string(&name) ? attn_part_open(name.data, false, &made->parts[TARGET], err)
@@ -110,7 +108,7 @@ void attn_stack_free(struct attn_stack *stack)
     attn_free(stack->columns);
     attn_free(stack->layers);
     attn_free(stack->row);
-    attn_buffer_release(&stack->members);
+    attn_npz_release(&stack->npz);
     attn_free(stack);
 }
 
@@ -358,42 +356,40 @@ static bool is_archive(const struct attn_stack *stack)
 /* Appends bytes of the array that is written. */
 static void put(struct attn_stack *stack, const void *bytes, size_t size)
 {
-    stack->left -= size;
-    stack->entry.crc ^= attn_crc32_piece(&stack->crc, bytes, size, stack->left);
-    attn_sink_write(stack->parts[TARGET], bytes, size);
+    if (is_archive(stack)) {
+        attn_npz_sum(&stack->npz, &stack->member, stack->at, bytes, size);
+        attn_npz_write(&stack->npz, &stack->member, stack->at, bytes, size);
+    } else {
+        attn_sink_write(stack->parts[TARGET], bytes, size);
+    }
+    stack->at += size;
 }
 
-/* Begins the array NAME of DTYPE, whose elements have SIZE bytes, and SHAPE [rank]. */
-static void begin_array(struct attn_stack *stack, const char *name, const char *dtype, size_t size,
-                        const size_t *shape, int rank)
+/* Begins the array, whose name and shape are set, of DTYPE with elements of SIZE bytes. */
+static enum attn_status begin_array(struct attn_stack *stack, const char *dtype, size_t size,
+                                    struct attn_error *err)
 {
-    unsigned char record[ATTN_ZIP_RECORD_SIZE];
+    struct attn_array *array = &stack->array;
     char header[ATTN_NPY_HEADER_SIZE];
-    const size_t n_header = attn_npy_header(dtype, shape, rank, header);
 
-    stack->left = size;
-    for (int i = 0; i < rank; i++)
-        stack->left *= shape[i];
-    stack->left += n_header;
-    stack->entry = (struct attn_zip_entry){.size = stack->left,
-                                           .offset = attn_sink_position(stack->parts[TARGET]),
-                                           .crc = attn_crc32_begin(stack->left),
-                                           .is_described = true};
-    snprintf(stack->entry.name, sizeof stack->entry.name, "%s.npy", name);
+    stack->at = 0;
+    snprintf(array->dtype, sizeof array->dtype, "%s", dtype);
+    array->size = size;
+    for (int i = 0; i < array->rank; i++)
+        array->size *= array->shape[i];
     if (is_archive(stack))
-        attn_sink_write(stack->parts[TARGET], record, attn_zip_local_header(&stack->entry, record));
-    put(stack, header, n_header);
+        return attn_npz_plan(&stack->npz, array->name, array, &stack->member, err);
+    attn_sink_write(stack->parts[TARGET], header,
+                    attn_npy_header(array->dtype, array->shape, array->rank, header));
+    return ATTN_OK;
 }
 
 static void end_array(struct attn_stack *stack)
 {
-    unsigned char record[ATTN_ZIP_RECORD_SIZE];
-
     if (!is_archive(stack))
         return;
-    attn_sink_write(stack->parts[TARGET], record, attn_zip_description(&stack->entry, record));
-    attn_buffer_append(&stack->members, record, attn_zip_central_header(&stack->entry, record));
-    stack->n_member++;
+    attn_npz_complete(&stack->npz, &stack->member);
+    attn_npz_list(&stack->npz, &stack->member);
 }
 
 /* Writes the array of STACKED, whose numbers of a row begin at FIRST. */
@@ -402,20 +398,22 @@ static enum attn_status write_site(struct attn_stack *stack, const struct stacke
 {
     const size_t row_size = stack->n_number * sizeof(float);
     const size_t n_most = row_size < BLOCK ? BLOCK / row_size : 1; /* rows of a block */
-    enum attn_status status = ATTN_OK;
-    size_t shape[4], n_row;
-    int rank = 0;
+    struct attn_array *array = &stack->array;
+    enum attn_status status;
+    size_t n_row;
     float *block;
 
-    ATTN_TRY(ATTN_ALLOC(block, n_most * stack->n_number, err));
+    *array = (struct attn_array){.rank = 0};
+    snprintf(array->name, sizeof array->name, "%s", attn_site_name(stacked->site));
     if (!stack->args.minus)
-        shape[rank++] = stack->n_row;
+        array->shape[array->rank++] = stack->n_row;
     if (stacked->n_layer > 1)
-        shape[rank++] = stacked->n_layer;
+        array->shape[array->rank++] = stacked->n_layer;
     if (stacked->rank == 3)
-        shape[rank++] = stacked->n_head;
-    shape[rank++] = stacked->n;
-    begin_array(stack, attn_site_name(stacked->site), "<f4", sizeof *block, shape, rank);
+        array->shape[array->rank++] = stacked->n_head;
+    array->shape[array->rank++] = stacked->n;
+    ATTN_TRY(ATTN_ALLOC(block, n_most * stack->n_number, err));
+    status = begin_array(stack, "<f4", sizeof *block, err);
     for (size_t at = 0; status == ATTN_OK && at < stack->n_row; at += n_row) {
         n_row = stack->n_row - at < n_most ? stack->n_row - at : n_most;
         status = attn_part_read_at(stack->parts[ROWS], (uint64_t)at * row_size, block,
@@ -425,7 +423,8 @@ static enum attn_status write_site(struct attn_stack *stack, const struct stacke
                 stacked->n_layer * stacked->n_head * stacked->n * sizeof *block);
     }
     attn_free(block);
-    end_array(stack);
+    if (status == ATTN_OK)
+        end_array(stack);
     return status;
 }
 
@@ -471,7 +470,7 @@ static enum attn_value_type kind_of(const struct column *column)
 
 /* Writes the array of COLUMN number I. In its name what is not ASCII, or `/`, is `_`; a label with
  * the name of another array is item.NAME. */
-static void write_column(struct attn_stack *stack, size_t i)
+static enum attn_status write_column(struct attn_stack *stack, size_t i, struct attn_error *err)
 {
     const struct column *column = &stack->columns[i];
     const enum attn_value_type kind = kind_of(column);
@@ -480,32 +479,35 @@ static void write_column(struct attn_stack *stack, size_t i)
     bool is_taken = i >= FIRST_LABEL && !stack->args.mean_by &&
                     (strcmp(column->name, "id") == 0 || strcmp(column->name, "layer") == 0 ||
                      (stack->columns[STACK].n > 0 && strcmp(column->name, "stack") == 0));
-    char name[LONGEST_NAME], dtype[24];
+    struct attn_array *array = &stack->array;
+    char dtype[24];
 
     for (size_t k = 0; k < stack->n_site; k++)
         is_taken = is_taken || strcmp(column->name, attn_site_name(stack->sites[k].site)) == 0;
-    snprintf(name, sizeof name, "%s%s", is_taken ? ATTN_LABEL_PREFIX : "", column->name);
-    for (char *c = name; *c; c++)
+    *array = (struct attn_array){.rank = 1, .shape = {column->n}};
+    snprintf(array->name, sizeof array->name, "%s%s", is_taken ? ATTN_LABEL_PREFIX : "",
+             column->name);
+    for (char *c = array->name; *c; c++)
         *c = *c < ' ' || *c > '~' || *c == '/' ? '_' : *c;
     snprintf(dtype, sizeof dtype, "<U%zu", width);
     if (kind == ATTN_VALUE_TEXT)
-        begin_array(stack, name, dtype, sizeof(uint32_t) * width, &column->n, 1);
+        ATTN_TRY(begin_array(stack, dtype, sizeof(uint32_t) * width, err));
     else if (kind == ATTN_VALUE_BOOLEAN)
-        begin_array(stack, name, "|b1", 1, &column->n, 1);
+        ATTN_TRY(begin_array(stack, "|b1", 1, err));
     else
-        begin_array(stack, name, kind == ATTN_VALUE_INTEGER ? "<i8" : "<f8", 8, &column->n, 1);
+        ATTN_TRY(begin_array(stack, kind == ATTN_VALUE_INTEGER ? "<i8" : "<f8", 8, err));
     for (size_t k = 0; k < column->n; k++, text += strlen(text) + 1)
         put_value(stack, kind, width, text);
     end_array(stack);
+    return ATTN_OK;
 }
 
 static enum attn_status write_arrays(struct attn_stack *stack, struct attn_error *err)
 {
     struct attn_sink *target = stack->parts[TARGET];
-    unsigned char record[ATTN_ZIP_RECORD_SIZE];
     size_t first = 0;
-    uint64_t end;
 
+    attn_npz_begin(&stack->npz, ATTN_NPZ_STREAMED, target, 0);
     ATTN_TRY(attn_part_flush(stack->parts[ROWS], false, err));
     for (size_t i = 0; i < stack->n_site; i++) {
         const struct stacked *stacked = &stack->sites[i];
@@ -516,15 +518,10 @@ static enum attn_status write_arrays(struct attn_stack *stack, struct attn_error
     for (size_t i = 0; i < stack->n_column && is_archive(stack); i++) {
         ATTN_TRY(attn_buffer_check(&stack->columns[i].values, err));
         if (stack->columns[i].n > 0)
-            write_column(stack, i);
+            ATTN_TRY(write_column(stack, i, err));
     }
-    ATTN_TRY(attn_buffer_check(&stack->members, err));
-    end = attn_sink_position(target);
-    if (is_archive(stack)) {
-        attn_sink_write(target, stack->members.data, stack->members.size);
-        attn_sink_write(target, record,
-                        attn_zip_end(stack->n_member, end, stack->members.size, record));
-    }
+    if (is_archive(stack))
+        ATTN_TRY(attn_npz_finish(&stack->npz, 0, err));
     return attn_sink_check(target, err);
 }
 
