@@ -61,10 +61,11 @@ static void list_tensors(struct attn_record_arrays *arrays)
 {
     for (struct attn_selection_walk at = {0};
          attn_selection_next(arrays->writer->labels.selection, &at);) {
-        const struct attn_array *array =
+        struct attn_array *array =
             &arrays_of(arrays)->items[arrays_of(arrays)->n_small + arrays->n_tensor];
         const size_t n_column = array->shape[array->rank - 1];
 
+        array->is_of_heads = false; /* a row has the numbers of all positions */
         arrays->tensors[arrays->n_tensor++] =
             (struct tensor){at.at.site, attn_location_block(&at.at),
                             attn_array_is_scattered(arrays->writer, at.at.site)};

@@ -87,31 +87,15 @@ static void push_labels(struct json_writer *w)
 
 /* --- Tensors ------------------------------------------------------------------------------- */
 
-/* Begins ROW of GROUP: a head, or a position if its heads are grouped. Returns the buffer of the
- * row. */
+/* Begins a line with ROW of GROUP (labels_json.h). Returns the buffer of its numbers. */
 static struct attn_buffer *begin_row(struct json_writer *w, const struct attn_array *array,
                                      size_t group, size_t row)
 {
-    int n_bracket = 0;
-
-    if (row == 0 && group == 0) {
+    if (row == 0 && group == 0)
         begin_member(w, array->name);
-        n_bracket = array->rank - 1 + array->is_of_heads;
-    } else if (row == 0) {
-        n_bracket = array->rank == 4 && group % array->shape[1] == 0 ? 2 : 1;
-        for (int i = 0; i < n_bracket; i++)
-            attn_json_end(&w->json);
-    }
-    for (int i = 0; i < n_bracket; i++)
-        attn_json_begin(&w->json, '[');
+    attn_json_begin_row(&w->json, array, group, row);
     attn_json_line(&w->json);
     return attn_json_value(&w->json);
-}
-
-static void end_tensor(struct json_writer *w, const struct attn_array *array)
-{
-    for (int i = 1; i < array->rank + array->is_of_heads; i++)
-        attn_json_end(&w->json);
 }
 
 /* An attn_row_text_fn; the text before the first row of an event was written already. */
@@ -145,7 +129,7 @@ static enum attn_status write_gathered(struct json_writer *w, struct attn_array 
             attn_json_append_row(begin_row(w, array, i, j), row, row.n, w->base.options.precision);
             ATTN_TRY(flush(w, err));
         }
-    end_tensor(w, array);
+    attn_json_end_rows(&w->json, array);
     attn_array_drop(array);
     return ATTN_OK;
 }
@@ -165,16 +149,9 @@ static enum attn_status open_json(struct attn_writer *writer, struct attn_error 
     attn_json_append_options(begin_value(w, "options"), &writer->labels);
     push_labels(w);
     attn_json_begin(begin_member(w, "tensors"), '{');
-    for (size_t i = 0; i < w->arrays.n_small; i++) { /* queries and heads that were narrowed */
-        const struct attn_array *array = &w->arrays.items[i];
-        const int64_t *values = (const int64_t *)(const void *)array->data;
-
-        if (strcmp(array->dtype, "<i8") != 0 || strcmp(array->name, "ids") == 0)
-            continue;
-        attn_json_begin(begin_member(w, array->name), '[');
-        for (size_t k = 0; k < array->shape[0]; k++)
-            attn_json_integer(&w->json, values[k]);
-        attn_json_end(&w->json);
+    for (size_t i = 0; i < w->arrays.n_small; i++) {
+        attn_json_line(&w->json);
+        attn_json_push_narrowed(&w->json, &w->arrays.items[i]);
     }
     return flush(w, err);
 }
@@ -193,7 +170,7 @@ static enum attn_status event_json(struct attn_writer *writer, const struct attn
     ATTN_TRY(flush(w, err));
     ATTN_TRY(attn_writer_write_rows(writer, event, place, append_event_row, writer->sink, err));
     if (place->is_last)
-        end_tensor(w, array);
+        attn_json_end_rows(&w->json, array);
     return ATTN_OK;
 }
 

@@ -1,7 +1,7 @@
 /* labels_json.c - see labels_json.h. */
 #include "writers/labels_json.h"
 
-#include "encode/json_writer.h"
+#include <string.h>
 
 void attn_json_append_options(struct attn_buffer *out, const struct attn_labels *labels)
 {
@@ -131,4 +131,40 @@ void attn_json_append_predictions(struct attn_buffer *out,
     if (has_lines)
         attn_json_line(&json);
     attn_json_end(&json);
+}
+
+/* --- Tensors ------------------------------------------------------------------------------- */
+
+void attn_json_push_narrowed(struct attn_json_writer *json, const struct attn_array *array)
+{
+    const int64_t *values = (const int64_t *)(const void *)array->data;
+
+    if (strcmp(array->dtype, "<i8") != 0 || strcmp(array->name, "ids") == 0)
+        return;
+    attn_json_begin(attn_json_key(json, array->name), '[');
+    for (size_t k = 0; k < array->shape[0]; k++)
+        attn_json_integer(json, values[k]);
+    attn_json_end(json);
+}
+
+void attn_json_begin_row(struct attn_json_writer *json, const struct attn_array *array,
+                         size_t group, size_t row)
+{
+    int n_bracket = 0;
+
+    if (row == 0 && group == 0) {
+        n_bracket = array->rank - 1 + array->is_of_heads;
+    } else if (row == 0) {
+        n_bracket = array->rank == 4 && group % array->shape[1] == 0 ? 2 : 1;
+        for (int i = 0; i < n_bracket; i++)
+            attn_json_end(json);
+    }
+    for (int i = 0; i < n_bracket; i++)
+        attn_json_begin(json, '[');
+}
+
+void attn_json_end_rows(struct attn_json_writer *json, const struct attn_array *array)
+{
+    for (int i = 1; i < array->rank + array->is_of_heads; i++)
+        attn_json_end(json);
 }

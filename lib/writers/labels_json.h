@@ -3,7 +3,8 @@
 #ifndef ATTN_WRITERS_LABELS_JSON_H
 #define ATTN_WRITERS_LABELS_JSON_H
 
-#include "base/buffer.h"
+#include "encode/json_writer.h"
+#include "writers/arrays.h"
 #include "writers/output.h"
 
 /* {"heads": "0.1","sites": "z"} */
@@ -22,5 +23,15 @@ void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels 
 void attn_json_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions, int precision,
                                   bool has_lines);
+
+/* Writes the member of a small ARRAY that tells which queries or heads the others hold: NAME and
+ * [0,4]. The others are fields of their own, and are left out. */
+void attn_json_push_narrowed(struct attn_json_writer *json, const struct attn_array *array);
+
+/* Begins ROW of GROUP of ARRAY, a head or a position if its heads are grouped, whose numbers are
+ * the next value; and ends all rows. */
+void attn_json_begin_row(struct attn_json_writer *json, const struct attn_array *array,
+                         size_t group, size_t row);
+void attn_json_end_rows(struct attn_json_writer *json, const struct attn_array *array);
 
 #endif
