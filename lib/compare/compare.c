@@ -20,6 +20,7 @@
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
 #include "compare/comparison_internal.h"
+#include "forward/logit_rows.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
@@ -361,25 +362,23 @@ static enum attn_status find_cost(const struct comparing *comparing, int layer, 
 
 /* --- Next tokens ------------------------------------------------------------------------------ */
 
-enum { BLOCK_BYTES = 16 << 20 }; /* of logits at a time: a row is as wide as the vocabulary */
-
-/* Consecutive positions, and the logits of both runs after them. */
+/* Neighbouring positions, and the logits of both runs after them. */
 struct block {
-    size_t first, n;
-    float *exact, *chosen; /* [n, n_vocab] */
+    struct attn_logit_rows exact;
+    float *chosen; /* [exact.n, n_vocab] owns */
     size_t n_vocab;
-    struct attn_compared_logits *logits; /* [n] */
+    struct attn_compared_logits *logits; /* [exact.n] */
 };
 
 static void compare_row(void *context, size_t task, int worker)
 {
     const struct block *block = context;
-    const float *exact = block->exact + task * block->n_vocab;
+    const float *exact = block->exact.logits + task * block->n_vocab;
     const float *chosen = block->chosen + task * block->n_vocab;
 
     (void)worker;
     block->logits[task] = (struct attn_compared_logits){
-        .position = block->first + task,
+        .position = block->exact.first + task,
         .kl = attn_logits_kl(exact, chosen, block->n_vocab),
         .exact_first = attn_logits_first(exact, block->n_vocab),
         .chosen_first = attn_logits_first(chosen, block->n_vocab),
@@ -389,12 +388,13 @@ static void compare_row(void *context, size_t task, int worker)
 static enum attn_status compare_block(const struct comparing *comparing, struct block *block,
                                       struct attn_error *err)
 {
-    const size_t first = block->first, n = block->n;
+    const struct attn_logit_rows *exact = &block->exact;
 
     ATTN_TRY(attn_host_check_canceled(comparing->run->host, err));
-    ATTN_TRY(attn_session_logits_at(comparing->exact_run, first, n, block->exact, err));
-    ATTN_TRY(attn_session_logits_at(comparing->chosen_run, first, n, block->chosen, err));
-    attn_pool_run(comparing->run->host->pool, n, compare_row, block);
+    ATTN_TRY(
+        attn_session_logits_at(comparing->chosen_run, exact->first, exact->n, block->chosen, err));
+    attn_pool_run(comparing->run->host->pool, exact->n, compare_row, block);
+    block->logits += exact->n;
     return ATTN_OK;
 }
 
@@ -406,27 +406,20 @@ static enum attn_status compare_logits(struct comparing *comparing,
     const struct attn_run *run = comparing->run;
     const bool is_classifier = attn_model_is_classifier(run->model);
     const size_t n = is_classifier ? 1 : run->text.n, n_vocab = comparing->config->n_vocab;
-    const size_t n_fit = BLOCK_BYTES / sizeof(float) / n_vocab + 1, n_most = n_fit < n ? n_fit : n;
-    struct block block = {.n_vocab = n_vocab, .logits = logits};
-    enum attn_status status = ATTN_NO_MEMORY;
+    struct block block = {.exact = {.session = comparing->exact_run,
+                                    .selection = is_classifier ? NULL : run->selection,
+                                    .end = n},
+                          .n_vocab = n_vocab,
+                          .logits = logits};
 
-    block.exact = attn_alloc_uninitialized(n_most * n_vocab, sizeof(float), err);
-    block.chosen = attn_alloc_uninitialized(n_most * n_vocab, sizeof(float), err);
-    if (block.exact && block.chosen)
-        status = ATTN_OK;
-    while (status == ATTN_OK && block.first < n) {
-        block.n = 0;
-        while (block.n < n_most && block.first + block.n < n &&
-               (is_classifier || attn_selection_has_query(run->selection, block.first + block.n)))
-            block.n++;
-        if (block.n > 0)
-            status = compare_block(comparing, &block, err);
-        block.logits += block.n;
-        block.first += block.n > 0 ? block.n : 1;
-    }
-    attn_free(block.exact);
+    block.chosen =
+        attn_alloc_uninitialized(attn_logit_rows_at_once(n_vocab, n) * n_vocab, sizeof(float), err);
+    if (!block.chosen)
+        return ATTN_NO_MEMORY;
+    while (attn_logit_rows_next(&block.exact, err))
+        block.exact.status = compare_block(comparing, &block, err);
     attn_free(block.chosen);
-    return status;
+    return attn_logit_rows_end(&block.exact);
 }
 
 /* --- The runs --------------------------------------------------------------------------------- */

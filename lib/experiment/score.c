@@ -10,6 +10,7 @@
 #include "base/status_internal.h"
 #include "edits/intervention_internal.h"
 #include "experiment/questions_internal.h"
+#include "forward/logit_rows.h"
 #include "input/image_input.h"
 #include "input/position.h"
 #include "kernels/kernels.h"
@@ -27,8 +28,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { LOGIT_BYTES = 16 << 20 }; /* logits held at a time, if one row fits */
 
 enum {
     TEXTS, /* for many texts */
@@ -80,8 +79,7 @@ struct scoring {
     const struct attn_tokenizer *tokenizer; /* or NULL */
     struct attn_sequence text;              /* owns */
     struct scored *scored;                  /* [text.n] */
-    float *logits;                          /* [n_row, n_vocab] */
-    size_t n_row, n_vocab, n_ctx;
+    size_t n_vocab, n_ctx;
     struct attn_moments nats; /* per token, over the texts that have a scored token */
 };
 
@@ -242,18 +240,19 @@ static void score_row(void *context, size_t task, int worker)
 static enum attn_status score_window(struct scoring *scoring, struct attn_session *session,
                                      size_t begin, size_t from, size_t end, struct attn_error *err)
 {
+    struct attn_logit_rows rows = {
+        .session = session, .first = from - begin - 1, .end = end - begin - 1};
     struct attn_host *host = scoring->frame.host;
 
-    for (size_t at = from; at < end; at += scoring->n_row) {
-        const size_t n = end - at < scoring->n_row ? end - at : scoring->n_row;
-        struct score_work work = {scoring, scoring->logits, NULL, scoring->text.ids + at, at};
+    while (attn_logit_rows_next(&rows, err)) {
+        const size_t at = begin + rows.first + 1;
+        struct score_work work = {scoring, rows.logits, NULL, scoring->text.ids + at, at};
 
-        ATTN_TRY(attn_session_logits_at(session, at - begin - 1, n, scoring->logits, err));
-        attn_pool_run(attn_host_pool(host, 10.0 * (double)n * (double)scoring->n_vocab), n,
-                      score_row, &work);
-        ATTN_TRY(attn_host_check_canceled(host, err));
+        attn_pool_run(attn_host_pool(host, 10.0 * (double)rows.n * (double)scoring->n_vocab),
+                      rows.n, score_row, &work);
+        rows.status = attn_host_check_canceled(host, err);
     }
-    return ATTN_OK;
+    return attn_logit_rows_end(&rows);
 }
 
 /* Runs the window of the tokens BEGIN .. END-1, and scores the tokens FROM .. END-1. */
@@ -509,7 +508,6 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct scoring *scoring = state;
     struct attn_frame *frame = &scoring->frame;
-    size_t n_row;
 
     scoring->args = frame->args;
     if (frame->study) {
@@ -523,12 +521,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     scoring->n_vocab = frame->config->n_vocab;
     ATTN_TRY(attn_error_at(read_tokens(scoring, err), ATTN_STAGE_INPUT, err));
     ATTN_TRY(attn_error_at(check_windows(scoring, err), ATTN_STAGE_OPTIONS, err));
-    n_row = LOGIT_BYTES / sizeof(float) / scoring->n_vocab;
-    n_row = n_row < scoring->text.n ? n_row : scoring->text.n;
-    scoring->n_row = n_row == 0 || frame->config->is_encoder ? 1 : n_row;
     scoring->scored = attn_frame_alloc(frame, scoring->text.n, sizeof *scoring->scored);
-    scoring->logits =
-        attn_frame_alloc(frame, scoring->n_row * scoring->n_vocab, sizeof *scoring->logits);
     attn_frame_choose_nothing(&frame->request);
     return attn_frame_memory(frame, err);
 }

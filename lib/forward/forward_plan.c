@@ -5,12 +5,9 @@
  * there. Everything before feeds the residual stream and is computed in full.
  */
 #include "forward/forward_internal.h"
+#include "forward/logit_rows.h"
 
 #include "trace/trace_internal.h"
-
-enum {
-    LOGIT_BYTES = 16 << 20, /* watched logits computed at a time, if one row fits */
-};
 
 struct attn_step_place attn_plan_end(const struct attn_forward *f)
 {
@@ -238,12 +235,8 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     f->gathered =
         take(arena, f->is_projected ? f->n_sequence : 0,
              max_size(c->d_model, (f->model->sentence.n_step + 1) * f->model->sentence.most));
-    f->n_logit_row = 0;
-    if (attn_forward_watches(f, ATTN_SITE_LOGITS)) {
-        f->n_logit_row = LOGIT_BYTES / sizeof(float) / c->n_vocab;
-        f->n_logit_row = f->n_logit_row == 0 ? 1 : f->n_logit_row;
-        f->n_logit_row = f->n_logit_row > n ? n : f->n_logit_row;
-    }
+    f->n_logit_row =
+        attn_forward_watches(f, ATTN_SITE_LOGITS) ? attn_logit_rows_at_once(c->n_vocab, n) : 0;
     f->logits = take(arena, f->n_logit_row, c->n_vocab);
     f->final = take(arena,
                     !has_final     ? 0

@@ -9,16 +9,14 @@
 #include "attention/attention_internal.h"
 #include "base/escape.h"
 #include "base/status_internal.h"
+#include "forward/logit_rows.h"
 #include "gradient/backward_internal.h"
 #include "trace/trace_internal.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum {
-    LOGIT_BYTES = 16 << 20, /* logits at a time, if one row fits */
-    TURNED_FROM_RUNS = 8,   /* runs that pay for a transposed copy of the weights */
-};
+enum { TURNED_FROM_RUNS = 8 }; /* runs that pay for a transposed copy of the weights */
 
 /* --- Models without gradients ----------------------------------------------------------------- */
 
@@ -168,7 +166,6 @@ static size_t n_watched_matrix(const struct attn_backward *b)
 static void plan_logits(struct attn_backward *b, size_t n_goal)
 {
     const size_t n_vocab = b->f->dims.n_vocab;
-    const size_t n_fit = n_goal > 0 ? LOGIT_BYTES / sizeof(float) / n_vocab : 0;
     const bool has_cap = b->model->config.logits_cap > 0;
     const bool has_head = b->model->config.head_act_fn || b->model->config.has_output_map;
     const size_t d_read = b->model->weights.unembed.weight.n_row;
@@ -177,8 +174,7 @@ static void plan_logits(struct attn_backward *b, size_t n_goal)
         b->own_stream = take(b, (b->f->dims.n_layer + 1) * b->f->dims.d_model);
         return;
     }
-    b->n_logit_row = n_fit < n_goal ? n_fit : n_goal;
-    b->n_logit_row = b->n_logit_row == 0 ? 1 : b->n_logit_row;
+    b->n_logit_row = attn_logit_rows_at_once(n_vocab, n_goal);
     b->logits = attn_arena_take(&b->arena, b->n_logit_row, n_vocab * sizeof(float));
     b->raw = attn_arena_take(&b->arena, has_cap ? b->n_logit_row : 0, n_vocab * sizeof(float));
     b->d_logits = attn_arena_take(&b->arena, b->n_logit_row, n_vocab * sizeof(float));

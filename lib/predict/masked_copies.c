@@ -5,12 +5,11 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
+#include "forward/logit_rows.h"
 #include "forward/session_pack.h"
 #include "predict/mask_token.h"
 
 #include <string.h>
-
-enum { LOGIT_BYTES = 16 << 20 }; /* size of the logits held at a time, if one row fits */
 
 struct attn_masked {
     struct attn_session *session; /* owns, like all arrays */
@@ -61,13 +60,12 @@ enum attn_status attn_masked_create(const struct attn_masked_scope *scope, size_
                                     struct attn_error *err)
 {
     const size_t n_vocab = attn_model_config(scope->model)->n_vocab;
-    const size_t n_fit = 1 + LOGIT_BYTES / sizeof(float) / n_vocab;
     struct attn_masked *made;
     enum attn_status status = ATTN_NO_MEMORY;
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->n_row = n_row;
-    made->n_most = n_row < n_fit ? n_row : n_fit;
+    made->n_most = attn_logit_rows_at_once(n_vocab, n_row);
     made->ids = attn_alloc(n_row, sizeof *made->ids, err);
     made->sequences = attn_alloc(made->n_most, sizeof *made->sequences, err);
     made->positions = attn_alloc(made->n_most, sizeof *made->positions, err);

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
+#include "forward/logit_rows.h"
 #include "forward/session_internal.h"
 #include "input/sequence.h"
 #include "kernels/kernels.h"
@@ -100,13 +101,10 @@ void attn_asked_release(struct attn_asked *asked)
 
 /* --- The most probable tokens ---------------------------------------------------------------- */
 
-enum { LOGIT_BYTES = 16 << 20 }; /* logits held at a time, if one row fits */
-
 /* Memory for ranking. */
 struct ranking {
     size_t n_shown;             /* tokens a position */
     struct attn_scored *room;   /* [2 * n_vocab] owns */
-    float *logits;              /* owns; of neighbours, or NULL */
     struct attn_candidate *top; /* candidates of the next position go here */
 };
 
@@ -137,31 +135,6 @@ static void rank(struct ranking *ranking, const struct attn_prediction_args *arg
         else if (args->tokenizer)
             top->token = attn_tokenizer_token(args->tokenizer, top->id, &top->token_size);
     }
-}
-
-/* Computes the logits of neighbouring selected positions together, so that the output matrix is
- * read once for all of them. */
-static enum attn_status rank_selected(struct attn_session *session,
-                                      const struct attn_prediction_args *args,
-                                      struct ranking *ranking, struct attn_error *err)
-{
-    const size_t n_position = attn_session_n_position(session);
-    const size_t n_fit = LOGIT_BYTES / sizeof(float) / args->n_vocab;
-    const size_t n_most = n_fit == 0 ? 1 : n_fit < n_position ? n_fit : n_position;
-    float *logits = attn_alloc_uninitialized(n_most * args->n_vocab, sizeof *logits, err);
-
-    ranking->logits = logits;
-    if (!logits)
-        return ATTN_NO_MEMORY;
-    for (size_t first = 0, n; first<n_position; first += n> 0 ? n : 1) {
-        for (n = 0; n < n_most && attn_selection_has_query(args->positions, first + n);)
-            n++;
-        if (n > 0)
-            ATTN_TRY(attn_session_logits_at(session, first, n, logits, err));
-        for (size_t row = 0; row < n; row++)
-            rank(ranking, args, first + row, logits + row * args->n_vocab);
-    }
-    return ATTN_OK;
 }
 
 /* Whether no position sees later ones, so that each predicts the next token. */
@@ -196,7 +169,8 @@ static enum attn_status find_top(struct attn_session *session,
 {
     const size_t top = args->question->top;
     struct ranking ranking = {.n_shown = top < args->n_vocab ? top : args->n_vocab};
-    enum attn_status status = ATTN_NO_MEMORY;
+    struct attn_logit_rows rows = {
+        .session = session, .selection = args->positions, .end = attn_session_n_position(session)};
     const float *logits;
 
     if (!args->positions) {
@@ -208,11 +182,15 @@ static enum attn_status find_top(struct attn_session *session,
     found->top = attn_alloc(found->n_top, sizeof *found->top, err);
     ranking.room = attn_alloc_uninitialized(2 * args->n_vocab, sizeof *ranking.room, err);
     ranking.top = found->top;
-    if (ranking.room && found->top)
-        status = rank_selected(session, args, &ranking, err);
-    attn_free(ranking.logits);
+    if (!ranking.room || !found->top) {
+        attn_free(ranking.room);
+        return ATTN_NO_MEMORY;
+    }
+    while (attn_logit_rows_next(&rows, err))
+        for (size_t i = 0; i < rows.n; i++)
+            rank(&ranking, args, rows.first + i, rows.logits + i * args->n_vocab);
     attn_free(ranking.room);
-    return status;
+    return attn_logit_rows_end(&rows);
 }
 
 enum attn_status attn_predict_last(const struct attn_prediction_args *args, size_t position,
@@ -372,27 +350,23 @@ static enum attn_status find_at_positions(struct attn_session *session,
                                           struct attn_predictions *found, struct attn_error *err)
 {
     const struct attn_continuations *continuations = args->continuations;
-    const size_t n_position = args->positions ? attn_session_n_position(session) : 1;
     const bool is_alone = attn_model_config(args->model)->label_kind != ATTN_LABELS_SINGLE;
-    float *logits = attn_alloc_uninitialized(args->n_vocab, sizeof *logits, err);
+    struct attn_logit_rows rows = {.session = session,
+                                   .selection = args->positions,
+                                   .end = args->positions ? attn_session_n_position(session) : 1};
     struct attn_continuation *next = found->next;
-    enum attn_status status = logits ? ATTN_OK : ATTN_NO_MEMORY;
 
-    for (size_t position = 0; status == ATTN_OK && position < n_position; position++) {
-        if (args->positions && !attn_selection_has_query(args->positions, position))
-            continue;
-        status = attn_session_logits_at(session, position, 1, logits, err);
-        for (size_t i = 0; status == ATTN_OK && i < continuations->n; i++, next++) {
-            const int32_t id = continuations->encodings[i].ids[0];
+    while (attn_logit_rows_next(&rows, err))
+        for (size_t i = 0; i < rows.n * continuations->n; i++, next++) {
+            const float *logits = rows.logits + i / continuations->n * args->n_vocab;
+            const int32_t id = continuations->encodings[i % continuations->n].ids[0];
 
-            next->position = position;
-            next->text = args->question->next[i];
+            next->position = rows.first + i / continuations->n;
+            next->text = args->question->next[i % continuations->n];
             next->log_probability = is_alone ? -attn_softplus(-(double)logits[id])
                                              : -attn_logits_surprisal(logits, args->n_vocab, id);
         }
-    }
-    attn_free(logits);
-    return status;
+    return attn_logit_rows_end(&rows);
 }
 
 /* Visits the chosen positions from last to first, because each rewinds the session to itself. */

@@ -10,6 +10,7 @@
 #include "base/status_internal.h"
 #include "derived/derived.h"
 #include "derived/gradient.h"
+#include "forward/logit_rows.h"
 #include "forward/session_pack.h"
 #include "input/image_input.h"
 #include "input/position.h"
@@ -22,8 +23,6 @@
 
 #include <math.h>
 #include <string.h>
-
-enum { LOGIT_BYTES = 16 << 20 }; /* for the logits of a pack, if one row fits */
 
 /* --- All records ----------------------------------------------------------------------------- */
 
@@ -205,8 +204,7 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
         task->n_longest > ATTN_MANY_PACK_ROWS ? task->n_longest : ATTN_MANY_PACK_ROWS;
     task->n_most_packed = ATTN_MANY_PACK_ROWS;
     if (attn_predict_is_asked(&task->request.predict) || task->options.has_logits)
-        task->n_most_packed =
-            smaller(ATTN_MANY_PACK_ROWS, 1 + LOGIT_BYTES / sizeof(float) / (config->n_vocab + 1));
+        task->n_most_packed = attn_logit_rows_at_once(config->n_vocab, ATTN_MANY_PACK_ROWS);
     task->has_cross = attn_config_has_cross(config);
     ATTN_TRY(attn_run_check_question(host->model, &task->request.predict, err));
     ATTN_TRY(check_output(task, err));

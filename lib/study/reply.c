@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "forward/logit_rows.h"
 #include "forward/session_internal.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
@@ -13,8 +14,6 @@
 
 /* --- The reply -------------------------------------------------------------------------------- */
 
-enum { CE_ROWS = 16 }; /* rows of logits at a time */
-
 /* Computes the mean of -ln p over the tokens of text number I, except the first, if that is the
  * metric. */
 static enum attn_status cross_entropy(const struct attn_answer *answer,
@@ -23,25 +22,20 @@ static enum attn_status cross_entropy(const struct attn_answer *answer,
 {
     const struct attn_sequence *text = answer->of.text;
     const size_t n_vocab = attn_model_config(answer->of.model)->n_vocab;
-    enum attn_status status = ATTN_OK;
+    struct attn_logit_rows rows = {
+        .session = session, .first = i * text->n, .end = (i + 1) * text->n - 1};
     double sum = 0;
-    float *logits;
 
     if (answer->metric != ATTN_ANSWER_CE)
         return ATTN_OK;
-    logits = attn_alloc_uninitialized(CE_ROWS * n_vocab, sizeof *logits, err);
-    if (!logits)
-        return ATTN_NO_MEMORY;
-    for (size_t at = 1; status == ATTN_OK && at < text->n; at += CE_ROWS) {
-        const size_t n = text->n - at < CE_ROWS ? text->n - at : CE_ROWS;
+    while (attn_logit_rows_next(&rows, err)) {
+        const int32_t *ids = text->ids + (rows.first - i * text->n) + 1;
 
-        status = attn_session_logits_at(session, i * text->n + at - 1, n, logits, err);
-        for (size_t row = 0; status == ATTN_OK && row < n; row++)
-            sum += attn_logits_surprisal(logits + row * n_vocab, n_vocab, text->ids[at + row]);
+        for (size_t row = 0; row < rows.n; row++)
+            sum += attn_logits_surprisal(rows.logits + row * n_vocab, n_vocab, ids[row]);
     }
-    attn_free(logits);
     *mean = sum / (double)(text->n - 1);
-    return status;
+    return attn_logit_rows_end(&rows);
 }
 
 /* The reply by the LOGITS at the position, and the cross-entropy CE if that is the metric. */

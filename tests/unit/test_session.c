@@ -4,6 +4,7 @@
  * cancel, limits.
  */
 #include "attn.h"
+#include "forward/logit_rows.h"
 #include "forward/session_internal.h"
 #include "kernels/gemm_internal.h"
 #include "tests/support/alloc_fail.h"
@@ -695,6 +696,54 @@ START_TEST(logits_of_any_position_can_be_had_when_it_was_computed_to_its_end)
 }
 END_TEST
 
+/* Three rows at a time, of queries with gaps: 1, 4-10 and the last. */
+START_TEST(rows_of_logits_are_those_of_the_selected_positions_in_order)
+{
+    struct attn_model *model = attn_open_model("tests/fixtures/gpt2-long", NULL);
+    const size_t n_vocab = attn_model_config(model)->n_vocab;
+    const size_t firsts[] = {1, 4, 7, 10, 69}, counts[] = {1, 3, 3, 1, 1};
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    int32_t ids[N_ID_MAX];
+    const size_t n = make_ids(model, ids);
+    const struct attn_dims dims = attn_config_dims(attn_model_config(model), n);
+    float *expected = logits_one_by_one(model, ids, n);
+    struct attn_logit_rows rows = {.end = n, .n_most = 3}, canceled;
+    struct attn_selection *selection;
+    struct attn_error err = {0};
+    size_t n_block = 0;
+
+    ck_assert_uint_eq(n, 70);
+    ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
+    ck_assert(attn_selection_set_queries(selection, "1,4-10,-1", &err) == ATTN_OK);
+    options.n_max = n;
+    options.has_logits = true;
+    ck_assert(attn_session_create(model, &options, &rows.session, &err) == ATTN_OK);
+    ck_assert(attn_session_feed(rows.session, ids, n, &err) == ATTN_OK);
+    rows.selection = selection;
+    canceled = rows;
+    for (; attn_logit_rows_next(&rows, &err); n_block++) {
+        ck_assert_uint_lt(n_block, sizeof firsts / sizeof *firsts);
+        ck_assert_uint_eq(rows.first, firsts[n_block]);
+        ck_assert_uint_eq(rows.n, counts[n_block]);
+        attn_assert_same_bits("rows", rows.logits, expected + rows.first * n_vocab,
+                              rows.n * n_vocab);
+    }
+    ck_assert_uint_eq(n_block, sizeof firsts / sizeof *firsts);
+    ck_assert(attn_logit_rows_end(&rows) == ATTN_OK);
+    ck_assert(attn_logit_rows_next(&canceled, &err));
+    canceled.status = ATTN_CANCELED;
+    ck_assert(!attn_logit_rows_next(&canceled, &err));
+    ck_assert(attn_logit_rows_end(&canceled) == ATTN_CANCELED);
+    ck_assert_uint_eq(attn_logit_rows_at_once(1 << 20, 9), 4);
+    ck_assert_uint_eq(attn_logit_rows_at_once(1 << 30, 9), 1);
+    ck_assert_uint_eq(attn_logit_rows_at_once(7, 9), 9);
+    attn_selection_free(selection);
+    attn_session_free(rows.session);
+    attn_model_free(model);
+    free(expected);
+}
+END_TEST
+
 START_TEST(probabilities_of_all_tokens_sum_to_one)
 {
     struct talk talk;
@@ -892,6 +941,7 @@ ATTN_SUITE("session", a_text_that_grows_beyond_its_rotary_factors_has_the_bits_o
            rewinding_forgets_what_came_after,
            logits_after_a_rewind_are_those_of_the_position_that_is_last_then,
            logits_of_any_position_can_be_had_when_it_was_computed_to_its_end,
+           rows_of_logits_are_those_of_the_selected_positions_in_order,
            probabilities_of_all_tokens_sum_to_one, refuses_what_does_not_fit_and_changes_nothing,
            a_model_without_a_mask_wants_its_sequence_whole,
            a_canceled_session_works_again_after_a_reset, embeddings_may_be_fed_instead_of_tokens,
