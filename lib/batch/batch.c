@@ -234,7 +234,7 @@ static enum attn_status check_outputs(const struct attn_batch *batch, const stru
 static enum attn_status read_first_labels(struct attn_batch *batch, const char *text, size_t size,
                                           struct attn_error *err)
 {
-    struct attn_record_store store = {.rows = NULL};
+    struct attn_record_store store = {.blocks = NULL};
     struct attn_record record = {.failure = ATTN_RECORD_FAILURE_BAD_JSON};
     enum attn_status status = ATTN_OK;
 

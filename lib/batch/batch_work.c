@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "input/record_internal.h"
 #include "records/items_internal.h"
 
 #include <inttypes.h>
@@ -103,7 +102,7 @@ static enum attn_status fill_record(struct attn_batch *batch, struct batch_slot 
                                     struct attn_record *record, struct attn_error *err)
 {
     const struct attn_batch_line *line = &batch->line;
-    struct attn_buffer *text = &slot->store.text;
+    struct attn_input *input = &record->input;
     char size[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
 
     if (line->is_too_long) {
@@ -115,12 +114,10 @@ static enum attn_status fill_record(struct attn_batch *batch, struct batch_slot 
     }
     if (!batch->options.takes_texts)
         return read_object(batch, slot, record, err);
-    attn_buffer_append(text, line->text.data, line->text.size);
-    if (text->size > 0 && text->data[text->size - 1] == '\r')
-        text->size--;
-    record->input.text = attn_buffer_string(text);
-    record->input.n_text = text->size;
-    return attn_buffer_check(text, err);
+    input->n_text = line->text.size;
+    input->n_text -= input->n_text > 0 && line->text.data[input->n_text - 1] == '\r';
+    input->text = attn_record_store_copy(&slot->store, line->text.data, input->n_text, err);
+    return input->text ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 /* An attn_next_fn. A failure to read is kept in read_err, and reported after the records before

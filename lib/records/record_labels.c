@@ -3,9 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status_internal.h"
-#include "formats/json_reader.h"
 
 #include <string.h>
 
@@ -74,22 +72,9 @@ static const char *keep(struct label_reading *labels, const struct attn_json_tok
     return text->data + begin;
 }
 
-/* Whether KEY says what the record is. */
-static bool is_taken(const struct attn_record_reading *reading, const struct attn_json_token *key)
-{
-    static const char *const taken[] = {"ids", "source", "pair", "types", "key_mask"};
-
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        if (attn_json_equals(key, taken[i]))
-            return true;
-    return attn_json_equals(key, reading->text_key) || attn_json_equals(key, reading->id_key) ||
-           (reading->keys->has_next && attn_json_equals(key, "next"));
-}
-
 /* The label of KEY, without a value; NULL where it is none. */
 static struct attn_item_label *find_label(struct label_reading *labels,
-                                          const struct attn_record_reading *reading,
-                                          const struct attn_json_token *key)
+                                          const struct attn_json_token *key, bool is_taken)
 {
     struct attn_label_store *store = labels->store;
     size_t size;
@@ -100,32 +85,15 @@ static struct attn_item_label *find_label(struct label_reading *labels,
                 return &store->labels[i];
         return NULL;
     }
-    if (is_taken(reading, key) || attn_json_has_nul(key))
+    if (is_taken || attn_json_has_nul(key))
         return NULL;
     store->labels[store->n] = (struct attn_item_label){.name = keep(labels, key, &size)};
     return &store->labels[store->n++];
 }
 
-bool attn_label_read_number(const struct attn_json_token *token, struct attn_cell *value)
-{
-    int64_t integer;
-    double real;
-
-    if (token->type != ATTN_JSON_NUMBER)
-        return false;
-    if (attn_parse_int(token->text, token->size, INT64_MIN, INT64_MAX, &integer))
-        *value = attn_cell_integer(integer);
-    else if (attn_parse_double(token->text, token->size, &real))
-        *value = attn_cell_real(real);
-    else
-        return false;
-    return true;
-}
-
 /* The `see` function of struct attn_record_keys: reads VALUE, if KEY is a label. */
-static enum attn_status see(void *user, const struct attn_record_reading *reading,
-                            const struct attn_json_token *key, const struct attn_json_token *value,
-                            struct attn_error *err)
+static enum attn_status see(void *user, const struct attn_json_token *key, bool is_taken,
+                            const struct attn_json_token *value, struct attn_error *err)
 {
     struct label_reading *labels = user;
     struct attn_label_store *store = labels->store;
@@ -134,13 +102,11 @@ static enum attn_status see(void *user, const struct attn_record_reading *readin
     size_t size = 0;
 
     ATTN_TRY(attn_grow(&store->labels, &store->capacity, store->n + 1, sizeof *store->labels, err));
-    label = find_label(labels, reading, key);
+    label = find_label(labels, key, is_taken);
     if (!label || value->type == ATTN_JSON_NULL)
         return ATTN_OK;
-    if (value->type == ATTN_JSON_TRUE || value->type == ATTN_JSON_FALSE)
-        label->value = attn_cell_boolean(value->type == ATTN_JSON_TRUE);
-    else if (value->type != ATTN_JSON_STRING)
-        is_good = attn_label_read_number(value, &label->value);
+    if (value->type != ATTN_JSON_STRING)
+        is_good = attn_label_read_value(value, &label->value);
     if (is_good)
         label->text = keep(labels, value, &size);
     if (value->type == ATTN_JSON_STRING)

@@ -15,12 +15,8 @@
 #ifndef ATTN_RECORDS_RECORD_LABELS_H
 #define ATTN_RECORDS_RECORD_LABELS_H
 
-#include "input/record_internal.h"
 #include "records/items.h"
-
-/* Reads the number TOKEN: an integer, or a real where it is none of 64 bits. False for one that is
- * not finite, and for other tokens. */
-bool attn_label_read_number(const struct attn_json_token *token, struct attn_cell *value);
+#include "records/record_reader.h"
 
 /* Which keys are labels. Initialize with = {0} but for the first. */
 struct attn_label_names {

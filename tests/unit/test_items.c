@@ -193,6 +193,35 @@ START_TEST(csv_is_what_json_lines_are)
 }
 END_TEST
 
+START_TEST(takes_all_keys_of_csv)
+{
+    open_data("a.csv", "id,ids,types,target,target_id,at,queries,source_ids,corrupted_source,next,"
+                       "pos.verb,words,image,m\n"
+                       "5 1,4 5,0 1,7,7,-1,1-2,8,s,9,3,true,3,1.50\n");
+    ck_assert(has_next());
+    ck_assert_str_eq(item->record.err.message, "");
+    ck_assert_int_eq(item->record.has, ATTN_RECORD_ID_TEXT);
+    ck_assert_int_eq(item->record.input.ids[1], 5);
+    ck_assert_int_eq(item->record.input.types[1], 1);
+    ck_assert_str_eq(item->target, "7");
+    ck_assert(item->has_target_id && item->target_id == 7);
+    ck_assert_str_eq(item->at, "-1");
+    ck_assert_str_eq(item->queries, "1-2");
+    ck_assert_int_eq(item->record.source.ids[0], 8);
+    expect_text(&item->corrupted_source, "s");
+    ck_assert_str_eq(item->record.next[0], "9");
+    ck_assert_str_eq(item->places[0].spec, "3");
+    ck_assert_uint_eq(item->n_label, 3);
+    ck_assert_int_eq(item->labels[0].value.type, ATTN_VALUE_BOOLEAN);
+    ck_assert_int_eq(item->labels[1].value.type, ATTN_VALUE_TEXT); /* the path 3 */
+    ck_assert(item->labels[2].value.real == 1.5);
+    ck_assert(!has_next());
+    release();
+    expect_failure("a.csv", "ids,foil_id\n5,\"1\n2\"\n", "bad_value",
+                   "line 2: 'foil_id' has '1\\n2', expected a whole number from 0 to 2147483647");
+}
+END_TEST
+
 START_TEST(chooses_the_input_that_is_asked_about)
 {
     open_data("a.csv", "text,clean,corrupted,good,bad_ids\n"
@@ -573,8 +602,9 @@ START_TEST(refuses_a_file_that_grows)
 END_TEST
 
 ATTN_SUITE("items", takes_all_keys, shares_what_goes_with_a_text, csv_is_what_json_lines_are,
-           chooses_the_input_that_is_asked_about, takes_pictures_and_pairs_of_them,
-           names_what_an_item_fails_by, keeps_what_it_can_of_an_item_that_fails,
-           goes_on_after_a_record_that_cannot_be_read, passes_over_a_line_that_is_too_long,
-           refuses_a_header_that_is_none, shards_have_each_item_once, begins_again, looks_ahead,
-           reads_a_pipe, refuses_a_file_that_grows)
+           takes_all_keys_of_csv, chooses_the_input_that_is_asked_about,
+           takes_pictures_and_pairs_of_them, names_what_an_item_fails_by,
+           keeps_what_it_can_of_an_item_that_fails, goes_on_after_a_record_that_cannot_be_read,
+           passes_over_a_line_that_is_too_long, refuses_a_header_that_is_none,
+           shards_have_each_item_once, begins_again, looks_ahead, reads_a_pipe,
+           refuses_a_file_that_grows)

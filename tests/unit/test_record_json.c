@@ -1,6 +1,8 @@
 /* test_record_json.c - a line of JSON as a record: what is taken, and what each fault is called. */
 #include "attn.h"
-#include "input/record_internal.h"
+#include "base/buffer.h"
+#include "formats/ndarray.h"
+#include "records/record_reader.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>

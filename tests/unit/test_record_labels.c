@@ -70,6 +70,10 @@ START_TEST(takes_all_that_mean_nothing_else)
     ck_assert_int_eq(labels.labels[3].value.integer, 0);
     ck_assert_int_eq(labels.labels[4].value.type, ATTN_VALUE_MISSING);
     expect_text(5, "f", "");
+    read_line("{\"text\":\"t\",\"source_ids\":[5],\"types\":[0],\"image\":\"i\"}");
+    ck_assert_int_eq(record.failure, ATTN_RECORD_FAILURE_NONE);
+    ck_assert_uint_eq(labels.n, 1);
+    expect_text(0, "image", "i");
     release();
 }
 END_TEST

@@ -1,0 +1,105 @@
+/* record_keys.c - the table of keys: see record_keys.h. Keys of the answer are its parameters. */
+#include "records/record_keys.h"
+
+#include "records/item_internal.h"
+
+#include <string.h>
+
+enum {
+    ALL = ATTN_KEY_OF_TEXTS | ATTN_KEY_OF_BATCH | ATTN_KEY_OF_ITEMS,
+    PLAIN = ATTN_KEY_OF_TEXTS | ATTN_KEY_OF_BATCH,
+    LISTED = ATTN_KEY_OF_BATCH | ATTN_KEY_OF_ITEMS,
+    ITEMS = ATTN_KEY_OF_ITEMS,
+    INPUT = ATTN_KEY_IS_INPUT,
+};
+
+#define AT(member) offsetof(struct attn_item_made, member)
+#define KEY(word, type, code, what, first, other)                                                  \
+    {                                                                                              \
+        (word), sizeof(word) - 1, ATTN_KEY_##type, ATTN_RECORD_FAILURE_##code, (what), AT(first),  \
+            AT(other)                                                                              \
+    }
+#define VALUE_KEY(word, type, what, first) KEY(word, type, BAD_VALUE, what, first, first)
+#define BYTES_KEY(word, what, input) KEY(word, BYTES, BAD_TEXT, what, input.text, input.n_text)
+#define IDS_KEY(word, code, what, input) KEY(word, INTEGERS, code, what, input.ids, input.n_id)
+#define PAIR_KEYS(word, pair, i)                                                                   \
+    BYTES_KEY(word, ITEMS | INPUT, inputs[ATTN_ITEM_##pair][i]),                                   \
+        IDS_KEY(word "_ids", BAD_IDS, ITEMS | INPUT, inputs[ATTN_ITEM_##pair][i])
+
+static const struct attn_record_key keys[] = {
+    BYTES_KEY("text", ALL | INPUT, item.record.input), /* these two may have other names */
+    KEY("id", ID, BAD_JSON, ALL, item.record.id, item.record.n_id),
+    IDS_KEY("ids", BAD_IDS, ALL | INPUT, item.record.input),
+    PAIR_KEYS("clean", CLEAN_CORRUPTED, 0),
+    PAIR_KEYS("corrupted", CLEAN_CORRUPTED, 1),
+    PAIR_KEYS("a", A_B, 0),
+    PAIR_KEYS("b", A_B, 1),
+    PAIR_KEYS("good", GOOD_BAD, 0),
+    PAIR_KEYS("bad", GOOD_BAD, 1),
+    BYTES_KEY("sentence_good", ITEMS | INPUT, inputs[ATTN_ITEM_GOOD_BAD][0]), /* of BLiMP's files */
+    BYTES_KEY("sentence_bad", ITEMS | INPUT, inputs[ATTN_ITEM_GOOD_BAD][1]),
+    VALUE_KEY("image", PICTURE, PLAIN, item.record.input.image),
+    VALUE_KEY("image", IMAGE, ITEMS | INPUT, images[0]),
+    VALUE_KEY("corrupted_image", IMAGE, ITEMS | INPUT, images[1]),
+    KEY("source", SOURCE, BAD_SOURCE, ALL | INPUT, item.record.source, item.record.source),
+    IDS_KEY("source_ids", BAD_SOURCE, ALL | INPUT, item.record.source),
+    KEY("corrupted_source", SOURCE, BAD_SOURCE, ITEMS, item.corrupted_source,
+        item.corrupted_source),
+    IDS_KEY("corrupted_source_ids", BAD_SOURCE, ITEMS, item.corrupted_source),
+    BYTES_KEY("baseline_text", ITEMS, item.baseline),
+    IDS_KEY("baseline_ids", BAD_IDS, ITEMS, item.baseline),
+    KEY("pair", BYTES, BAD_TEXT, ALL, item.record.input.pair, item.record.input.n_pair),
+    KEY("types", INTEGERS, BAD_VALUE, ALL, item.record.input.types, item.record.input.n_type),
+    KEY("key_mask", INTEGERS, BAD_VALUE, ALL, item.record.input.key_mask,
+        item.record.input.n_key_mask),
+    KEY("next", NEXT, BAD_VALUE, LISTED, item.record.next, item.record.n_next),
+    VALUE_KEY("words", WORDS, ITEMS, item.words),
+    VALUE_KEY("source_words", WORDS, ITEMS, item.source_words),
+    VALUE_KEY("target", TEXT, ITEMS, item.target),
+    VALUE_KEY("foil", TEXT, ITEMS, item.foil),
+    KEY("target_id", TOKEN, BAD_VALUE, ITEMS, item.target_id, item.has_target_id),
+    KEY("foil_id", TOKEN, BAD_VALUE, ITEMS, item.foil_id, item.has_foil_id),
+    VALUE_KEY("at", POSITION, ITEMS, item.at),
+    VALUE_KEY("from", POSITION, ITEMS, item.from),
+    VALUE_KEY("to", POSITION, ITEMS, item.to),
+    VALUE_KEY("queries", POSITION, ITEMS, item.queries),
+};
+
+static const char place_prefix[] = "pos.";
+
+static bool is_name(const char *name, const char *text, size_t size)
+{
+    return strlen(name) == size && memcmp(name, text, size) == 0;
+}
+
+bool attn_record_find_key(const struct attn_record_form *form, const char *name, size_t size,
+                          struct attn_record_key *key)
+{
+    const char *const others[] = {form->text, form->id};
+    const size_t n_prefix = sizeof place_prefix - 1;
+
+    for (size_t i = 0; i < 2; i++)
+        if (others[i] && is_name(others[i], name, size)) {
+            *key = keys[i];
+            key->name = others[i];
+            key->n_name = size;
+            return true;
+        }
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i].n_name == size && keys[i].traits & form->reader && (i >= 2 || !others[i]) &&
+            memcmp(keys[i].name, name, size) == 0) {
+            *key = keys[i];
+            return true;
+        }
+    *key =
+        (struct attn_record_key){.kind = ATTN_KEY_LABEL, .failure = ATTN_RECORD_FAILURE_BAD_VALUE};
+    if (size >= n_prefix && memcmp(name, place_prefix, n_prefix) == 0)
+        key->kind = ATTN_KEY_PLACE;
+    return form->reader == ATTN_KEY_OF_ITEMS;
+}
+
+bool attn_record_key_is_label(const struct attn_record_key *key)
+{
+    return key->kind == ATTN_KEY_LABEL || key->kind == ATTN_KEY_IMAGE ||
+           key->kind == ATTN_KEY_WORDS;
+}

@@ -1,0 +1,226 @@
+/* record_reader.c - see record_reader.h. The strict reader goes over a line of JSON twice: once for
+ * its grammar and its keys, then to read the values. No tree is made, so a line of a million ids
+ * costs no more than its ids. */
+#include "records/record_reader.h"
+
+#include "base/escape.h"
+#include "base/status_internal.h"
+#include "input/sequence.h"
+
+#include <string.h>
+
+enum { MEMBER_DEPTH = 1 }; /* of the reader before and after the value of a member */
+
+/* A line of JSON that is read. */
+struct line_reading {
+    struct attn_record_reading values;
+    struct attn_json_reader json;
+    struct attn_record_form form;
+    const struct attn_record_keys *keys; /* or NULL */
+};
+
+/* --- A record --------------------------------------------------------------------------------- */
+
+/* With a source, the mask is for its keys. */
+static void place_key_mask(struct attn_record *record)
+{
+    struct attn_input *input = &record->input, *source = &record->source;
+
+    if (!attn_input_is_given(source))
+        return;
+    source->key_mask = input->key_mask;
+    source->n_key_mask = input->n_key_mask;
+    input->key_mask = NULL;
+    input->n_key_mask = 0;
+}
+
+/* What all values together mean. */
+static void check_values(struct attn_record *record)
+{
+    place_key_mask(record);
+    if (record->failure != ATTN_RECORD_FAILURE_NONE || !record->source.ids ||
+        (!record->source.text && !record->source.embeddings))
+        return;
+    record->failure = ATTN_RECORD_FAILURE_BAD_SOURCE;
+    attn_error_set(&record->err, ATTN_INVALID,
+                   "it has 'source' and 'source_ids', expected one of them");
+}
+
+static void check_input(struct attn_record *record, const char *text_key)
+{
+    const bool has_text = record->input.text, has_ids = record->input.ids;
+
+    if (has_text || has_ids)
+        record->input.image = NULL;
+    if (record->input.image || record->failure != ATTN_RECORD_FAILURE_NONE || has_text != has_ids)
+        return;
+    record->failure = ATTN_RECORD_FAILURE_NO_TEXT;
+    attn_error_set(&record->err, ATTN_INVALID,
+                   has_text ? "it has '%s' and 'ids', expected one of them"
+                            : "it has no '%s' and no 'ids', expected one of them",
+                   attn_quote_string(text_key).text);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+/* Finds the key of TOKEN. Its name is terminated. False if it means nothing. */
+static enum attn_status find_key(const struct line_reading *reading,
+                                 const struct attn_json_token *token, struct attn_record_key *key,
+                                 bool *is_known, struct attn_error *err)
+{
+    const char *name = token->text;
+    size_t size = token->size;
+    char *copy = NULL;
+
+    if (token->has_escape) {
+        copy = attn_record_store_copy(reading->values.store, name, size, err);
+        if (!copy)
+            return ATTN_NO_MEMORY;
+        size = attn_json_unescape_to(token, copy);
+        copy[size] = '\0';
+        name = copy;
+    }
+    *is_known = attn_record_find_key(&reading->form, name, size, key);
+    if (*is_known && !key->name) {
+        key->name = copy ? copy : attn_record_store_copy(reading->values.store, name, size, err);
+        key->n_name = size;
+    }
+    return !*is_known || key->name ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Reads or skips the value of KEY. */
+static enum attn_status read_member(struct line_reading *reading,
+                                    const struct attn_json_token *token, struct attn_error *err)
+{
+    struct attn_record_value name = {.token = *token, .json = &reading->json};
+    struct attn_record_value value = {.json = &reading->json};
+    struct attn_record_key key;
+    struct attn_json_token rest;
+    bool is_known;
+
+    ATTN_TRY(attn_json_next(&reading->json, &value.token, err));
+    ATTN_TRY(find_key(reading, token, &key, &is_known, err));
+    if (reading->keys && reading->keys->see)
+        ATTN_TRY(reading->keys->see(reading->keys->user, token,
+                                    is_known && key.kind != ATTN_KEY_PICTURE, &value.token, err));
+    if (value.token.type == ATTN_JSON_NULL)
+        return ATTN_OK;
+    if (is_known && (key.n_name == 0 || strlen(key.name) < key.n_name))
+        attn_record_refuse(&reading->values, ATTN_RECORD_FAILURE_BAD_VALUE, key.name, &name,
+                           "names of keys without NUL that are not empty");
+    else if (is_known)
+        ATTN_TRY(attn_record_set(&reading->values, &key, &value, err));
+    while (reading->json.depth > MEMBER_DEPTH)
+        ATTN_TRY(attn_json_next(&reading->json, &rest, err));
+    return ATTN_OK;
+}
+
+/* Checks that the line is one well-formed object; the first error is the record's. */
+static enum attn_status check_line(const struct line_reading *reading, struct attn_error *err)
+{
+    struct attn_record *record = reading->values.record;
+    struct attn_record_value first = {.json = NULL};
+    struct attn_json_reader copy = reading->json;
+    struct attn_error why = {0};
+    enum attn_status status = attn_json_check_keys(copy, &why);
+
+    first.json = &copy;
+    if (status == ATTN_OK)
+        status = attn_json_next(&copy, &first.token, &why);
+    if (status == ATTN_NO_MEMORY)
+        return attn_error_copy(err, &why);
+    if (status != ATTN_OK) {
+        record->failure = ATTN_RECORD_FAILURE_BAD_JSON;
+        record->err = why;
+    } else if (first.token.type != ATTN_JSON_OBJECT_BEGIN) {
+        attn_record_refuse(&reading->values, ATTN_RECORD_FAILURE_BAD_JSON, "line", &first,
+                           "an object");
+    }
+    return ATTN_OK;
+}
+
+/* Reads the members of the object. */
+static enum attn_status read_members(struct line_reading *reading, struct attn_error *err)
+{
+    struct attn_json_token token;
+
+    ATTN_TRY(check_line(reading, err));
+    if (reading->values.record->failure != ATTN_RECORD_FAILURE_NONE)
+        return ATTN_OK;
+    ATTN_TRY(attn_json_next(&reading->json, &token, err));
+    for (;;) {
+        ATTN_TRY(attn_json_next(&reading->json, &token, err));
+        if (token.type != ATTN_JSON_KEY)
+            break;
+        ATTN_TRY(read_member(reading, &token, err));
+    }
+    check_values(reading->values.record);
+    return ATTN_OK;
+}
+
+/* --- Lines ------------------------------------------------------------------------------------ */
+
+static struct attn_record_form form_of(const struct attn_record_keys *keys)
+{
+    if (!keys)
+        return (struct attn_record_form){.reader = ATTN_KEY_OF_TEXTS};
+    return (struct attn_record_form){keys->has_next ? ATTN_KEY_OF_BATCH : ATTN_KEY_OF_TEXTS,
+                                     keys->text, keys->id};
+}
+
+enum attn_status attn_record_read(const char *line, size_t size,
+                                  const struct attn_record_keys *keys,
+                                  struct attn_record_store *store, struct attn_record *record,
+                                  struct attn_error *err)
+{
+    struct line_reading reading = {
+        .values = {record, store},
+        .json = attn_json_reader_init(size > 0 ? line : "", size, "line"),
+        .form = form_of(keys),
+        .keys = keys,
+    };
+    struct attn_error failure = {0}; /* a caller may have none */
+
+    *record = (struct attn_record){.number = record->number, .mine = record->mine};
+    attn_record_store_release(store);
+    if (read_members(&reading, &failure) != ATTN_OK)
+        return attn_error_copy(err, &failure);
+    check_input(record, reading.form.text ? reading.form.text : "text");
+    return ATTN_OK;
+}
+
+enum attn_status attn_item_read_line(const char *line, size_t size, struct attn_item_made *made,
+                                     struct attn_error *err)
+{
+    struct line_reading reading = {
+        .values = {&made->item.record, &made->store},
+        .json = attn_json_reader_init(size > 0 ? line : "", size, "line"),
+        .form = {.reader = ATTN_KEY_OF_ITEMS},
+    };
+
+    return read_members(&reading, err);
+}
+
+enum attn_status attn_item_read_fields(const struct attn_csv_reader *csv,
+                                       struct attn_item_made *made, struct attn_error *err)
+{
+    const struct attn_record_reading reading = {&made->item.record, &made->store};
+
+    for (size_t i = 0; i < csv->n_column; i++) {
+        const struct attn_csv_column *column = &csv->columns[i];
+        struct attn_record_key key = column->key;
+        struct attn_record_value value;
+
+        if (column->size == 0)
+            continue;
+        value = attn_record_field(&key, column->text, column->size);
+        if (!key.name)
+            key.name =
+                attn_record_store_copy(&made->store, column->name, strlen(column->name), err);
+        if (!key.name)
+            return ATTN_NO_MEMORY;
+        ATTN_TRY(attn_record_set(&reading, &key, &value, err));
+    }
+    check_values(&made->item.record);
+    return ATTN_OK;
+}
