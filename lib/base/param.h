@@ -75,7 +75,8 @@ struct attn_param {
     const char *help;     /* other parameters in backquotes */
     enum attn_param_type type;
     enum attn_param_home home;
-    const char *keys;      /* of items, which replace it: "queries|at"; or NULL */
+    const char *keys;      /* of items, which replace it: "queries|at". Messages name the first;
+                              or NULL */
     const char *words;     /* "sum|token|word" */
     const int *values;     /* of the words; of METHOD 0 is the default; NULL: 0, 1, ... */
     const char *meant;     /* other names that people have for these, "nll=ce|loss=ce"; or NULL */

@@ -165,7 +165,9 @@ static bool shows(const void *state, size_t column)
 /* Where ITEM is read: its own position, or that of the arguments; NULL: the last. */
 static const char *find_spec(const struct collecting *collecting, const struct attn_item *item)
 {
-    const char *at = item->at ? item->at : item->queries ? item->queries : collecting->args->at;
+    const char *at = item->answer.at ? item->answer.at
+                     : item->queries ? item->queries
+                                     : collecting->args->at;
     const char *place = at ? attn_item_place(item, at) : NULL;
 
     return place ? place : at;

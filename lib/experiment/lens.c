@@ -635,8 +635,8 @@ static enum attn_status take_item(void *args, struct attn_request *request,
     struct attn_lens_args *given = args;
 
     given->answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
-    if (item->queries || item->at)
-        request->selection.queries = item->queries ? item->queries : item->at;
+    if (item->queries || item->answer.at)
+        request->selection.queries = item->queries ? item->queries : item->answer.at;
     ATTN_TRY(attn_item_answer(item, &given->answer, err));
     given->answer.at = NULL;
     return ATTN_OK;

@@ -656,7 +656,7 @@ struct item_scoring {
 
 static bool has_target(const struct attn_item *item)
 {
-    return item && (item->target || item->has_target_id);
+    return item && (item->answer.target || item->answer.target_id);
 }
 
 /* Chooses the question for all items by the first ITEM, or NULL. */

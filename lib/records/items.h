@@ -37,6 +37,7 @@
 
 #include "base/table.h"
 #include "input/record.h"
+#include "predict/answer.h"
 
 #include <signal.h>
 
@@ -100,11 +101,9 @@ struct attn_item {
                                   or the first of the pair */
     size_t line;               /* of the input where it begins, from 1 */
     enum attn_item_pair pair;
-    struct attn_input other;   /* the second of the pair */
-    const char *target, *foil; /* terminated */
-    int32_t target_id, foil_id;
-    bool has_target_id, has_foil_id;
-    const char *at, *from, *to, *queries; /* terminated */
+    struct attn_input other;              /* the second of the pair */
+    struct attn_answer_args answer;       /* target, foil, their ids, and at */
+    const char *from, *to, *queries;      /* terminated */
     const struct attn_item_place *places; /* [n_place] */
     size_t n_place;
     struct attn_places named; /* these, and those that the reader of the item has for all */

@@ -41,6 +41,9 @@ enum attn_status attn_items_check_failures(const char *unit, uint64_t n_failed, 
 const struct attn_item_label *attn_item_label(const struct attn_item *item, const char *name);
 const char *attn_item_list_labels(const struct attn_item *item, char *names, size_t size);
 
+/* Whether ITEM has a value of one of KEYS, "queries|at". */
+bool attn_item_has(const struct attn_item *item, const char *keys);
+
 /* Returns the positions of the place NAME of ITEM, or NULL. */
 const char *attn_item_place(const struct attn_item *item, const char *name);
 

@@ -1,6 +1,8 @@
-/* record_keys.c - the table of keys: see record_keys.h. Keys of the answer are its parameters. */
+/* record_keys.c - the table of keys: see record_keys.h. Those of the answer are its
+ * parameters; `from`, `to` and `queries` are named like parameters of questions. */
 #include "records/record_keys.h"
 
+#include "predict/answer_internal.h"
 #include "records/item_internal.h"
 
 #include <string.h>
@@ -55,21 +57,31 @@ static const struct attn_record_key keys[] = {
     KEY("next", NEXT, BAD_VALUE, LISTED, item.record.next, item.record.n_next),
     VALUE_KEY("words", WORDS, ITEMS, item.words),
     VALUE_KEY("source_words", WORDS, ITEMS, item.source_words),
-    VALUE_KEY("target", TEXT, ITEMS, item.target),
-    VALUE_KEY("foil", TEXT, ITEMS, item.foil),
-    KEY("target_id", TOKEN, BAD_VALUE, ITEMS, item.target_id, item.has_target_id),
-    KEY("foil_id", TOKEN, BAD_VALUE, ITEMS, item.foil_id, item.has_foil_id),
-    VALUE_KEY("at", POSITION, ITEMS, item.at),
     VALUE_KEY("from", POSITION, ITEMS, item.from),
     VALUE_KEY("to", POSITION, ITEMS, item.to),
     VALUE_KEY("queries", POSITION, ITEMS, item.queries),
 };
+
+/* Parameters that an item may have itself. */
+static const struct attn_param_list *const answers[] = {&attn_target_params, &attn_foil_params,
+                                                        &attn_at_params};
 
 static const char place_prefix[] = "pos.";
 
 static bool is_name(const char *name, const char *text, size_t size)
 {
     return strlen(name) == size && memcmp(name, text, size) == 0;
+}
+
+/* Makes KEY that of PARAM, one of the answer. */
+static void take_param(const struct attn_param *param, struct attn_record_key *key)
+{
+    key->name = param->name;
+    key->n_name = strlen(param->name);
+    key->kind = param->type == ATTN_PARAM_ID     ? ATTN_KEY_TOKEN
+                : param->type == ATTN_PARAM_LIST ? ATTN_KEY_POSITION
+                                                 : ATTN_KEY_TEXT;
+    key->at = AT(item.answer) + param->offset;
 }
 
 bool attn_record_find_key(const struct attn_record_form *form, const char *name, size_t size,
@@ -93,9 +105,17 @@ bool attn_record_find_key(const struct attn_record_form *form, const char *name,
         }
     *key =
         (struct attn_record_key){.kind = ATTN_KEY_LABEL, .failure = ATTN_RECORD_FAILURE_BAD_VALUE};
+    if (form->reader != ATTN_KEY_OF_ITEMS)
+        return false;
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        for (size_t k = 0; k < answers[i]->n; k++)
+            if (is_name(answers[i]->items[k].name, name, size)) {
+                take_param(&answers[i]->items[k], key);
+                return true;
+            }
     if (size >= n_prefix && memcmp(name, place_prefix, n_prefix) == 0)
         key->kind = ATTN_KEY_PLACE;
-    return form->reader == ATTN_KEY_OF_ITEMS;
+    return true;
 }
 
 bool attn_record_key_is_label(const struct attn_record_key *key)

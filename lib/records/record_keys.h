@@ -23,7 +23,7 @@ enum attn_key_kind {
     ATTN_KEY_TEXT,     /* a text without NUL: const char * */
     ATTN_KEY_POSITION, /* the same, or an integer: const char * */
     ATTN_KEY_PLACE,    /* the same: a place of the item, named by the key after "pos." */
-    ATTN_KEY_TOKEN,    /* an integer from 0 on: int32_t; second: bool, whether it is given */
+    ATTN_KEY_TOKEN,    /* an integer from 0 on: const int32_t * */
     ATTN_KEY_INTEGERS, /* a list of these: const int32_t *; second: size_t. In CSV "5 17 3" */
     ATTN_KEY_SOURCE,   /* a text, or rows of numbers: struct attn_input */
     ATTN_KEY_NEXT,     /* a text or a list of texts, without NUL: the continuations of the record */

@@ -286,10 +286,15 @@ static enum attn_status set_label(const struct setting *setting, struct attn_err
 
 static enum attn_status set_token(const struct setting *setting, struct attn_error *err)
 {
-    (void)err;
-    if (!read_whole(&setting->value->token, setting->at))
+    int32_t number, *kept;
+
+    if (!read_whole(&setting->value->token, &number))
         return fail(setting, &setting->value->token, "a whole number from 0 to 2147483647");
-    *(bool *)setting->second = true;
+    kept = attn_record_store_take(setting->reading->store, sizeof *kept, err);
+    if (!kept)
+        return ATTN_NO_MEMORY;
+    *kept = number;
+    *(const int32_t **)setting->at = kept;
     return ATTN_OK;
 }
 

@@ -273,14 +273,14 @@ static struct attn_study_defaults defaults_of(const struct asking *asking)
 {
     const struct attn_experiment *experiment = asking->experiment;
     const char *args = asking->inquiry->args;
-    struct attn_study_defaults defaults = {.keys = 0};
+    struct attn_study_defaults defaults = {.n = 0};
 
     if (asking->has_texts)
-        return (struct attn_study_defaults){.keys = 0};
+        return (struct attn_study_defaults){.n = 0};
     if (experiment->question)
         attn_question_defaults(experiment->question, args, &asking->request, &defaults);
     if (attn_input_is_given(&asking->request.source))
-        defaults.keys |= ATTN_ITEM_KEY_BIT(SOURCE);
+        attn_study_add_default(&defaults, "source", NULL);
     return defaults;
 }
 

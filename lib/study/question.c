@@ -90,21 +90,6 @@ enum attn_status attn_question_check_values(const struct attn_question *question
     return attn_param_rules_check(&question->rules, ATTN_PARAM_VALUES, is_given, &values, err);
 }
 
-/* Returns ATTN_ITEM_KEY_BIT of KEYS, as the parameters name them, or 0. */
-static uint64_t bit_of(const char *keys)
-{
-    static const char *const names[ATTN_N_ITEM_KEY] = {
-#define KEYS(id, field, condition, replaced) [ATTN_ITEM_KEY_##id] = (replaced),
-        ATTN_ITEM_KEY_MAP(KEYS)
-#undef KEYS
-    };
-
-    for (size_t i = 0; i < ATTN_N_ITEM_KEY; i++)
-        if (strcmp(names[i], keys) == 0)
-            return UINT64_C(1) << i;
-    return 0;
-}
-
 void attn_question_defaults(const struct attn_question *question, const void *args,
                             const struct attn_request *request,
                             struct attn_study_defaults *defaults)
@@ -114,14 +99,19 @@ void attn_question_defaults(const struct attn_question *question, const void *ar
     for (struct attn_question_walk walk = {.question = question}; attn_question_next(&walk);) {
         const struct attn_param *param = walk.param;
         const char *home = (const char *)args + walk.offset;
+        const struct attn_item_place *places;
+        size_t n_place;
 
         if (!param->keys || !is_set(&values, &walk))
             continue;
-        defaults->keys |= bit_of(param->keys);
-        if (param->type == ATTN_PARAM_NAMED) {
-            memcpy(&defaults->places, home + param->offset, sizeof defaults->places);
-            memcpy(&defaults->n_place, home + param->second, sizeof defaults->n_place);
+        if (param->type != ATTN_PARAM_NAMED) {
+            attn_study_add_default(defaults, param->keys, NULL);
+            continue;
         }
+        memcpy(&places, home + param->offset, sizeof places);
+        memcpy(&n_place, home + param->second, sizeof n_place);
+        for (size_t i = 0; i < n_place; i++)
+            attn_study_add_default(defaults, NULL, places[i].name);
     }
 }
 

@@ -40,7 +40,7 @@ struct attn_study {
     struct attn_fold_form form;
     struct attn_study_defaults defaults;
     const struct attn_places *places; /* of the request; or NULL */
-    uint64_t untaken; /* bits of the defaults that no item has used: first keys, then places */
+    uint64_t untaken;                 /* bits of the defaults that no item has used */
     struct attn_host *host;
     size_t n_row; /* of the first text */
     bool has_begun;
@@ -81,16 +81,16 @@ enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answ
 {
     char names[ATTN_QUOTE_SIZE];
 
-    if (item->target || item->has_target_id) {
-        args->target = item->target;
-        args->target_id = item->has_target_id ? &item->target_id : NULL;
+    if (item->answer.target || item->answer.target_id) {
+        args->target = item->answer.target;
+        args->target_id = item->answer.target_id;
     }
-    if (item->foil || item->has_foil_id) {
-        args->foil = item->foil;
-        args->foil_id = item->has_foil_id ? &item->foil_id : NULL;
+    if (item->answer.foil || item->answer.foil_id) {
+        args->foil = item->answer.foil;
+        args->foil_id = item->answer.foil_id;
     }
-    if (item->at)
-        args->at = item->at;
+    if (item->answer.at)
+        args->at = item->answer.at;
     if (!attn_metric_has_right(args->metric) || args->target || args->target_id)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID, "no 'target' (labels: %s)",
@@ -109,36 +109,23 @@ void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_
 
 /* --- Defaults --------------------------------------------------------------------------------- */
 
-enum { MOST_DEFAULTS = 64 };
-
-/* Returns the name of default I among keys and places. *has_it: ITEM has its own value. */
-static const char *find_default(const struct attn_study_defaults *defaults, size_t i,
-                                const struct attn_item *item, bool *has_it)
+void attn_study_add_default(struct attn_study_defaults *defaults, const char *keys,
+                            const char *place)
 {
-    switch (i) {
-#define HAS_KEY(id, field, condition, ...)                                                         \
-    case ATTN_ITEM_KEY_##id:                                                                       \
-        *has_it = (condition);                                                                     \
-        return field;
-        ATTN_ITEM_KEY_MAP(HAS_KEY)
-#undef HAS_KEY
-    default:
-        break;
-    }
-    *has_it = false;
-    for (size_t k = 0; k < item->n_place; k++)
-        if (strcmp(item->places[k].name, defaults->places[i - ATTN_N_ITEM_KEY].name) == 0)
-            *has_it = true;
-    return "places";
+    for (size_t i = 0; keys && i < defaults->n; i++)
+        if (defaults->items[i].keys && strcmp(defaults->items[i].keys, keys) == 0)
+            return;
+    if (defaults->n < ATTN_MOST_DEFAULTS)
+        defaults->items[defaults->n++] = (struct attn_study_default){keys, place};
 }
 
-/* Returns the bits of all defaults that the caller gave. */
-static uint64_t all_defaults(const struct attn_study_defaults *defaults)
+/* Returns the bits of all defaults that the caller gave; WITH_PLACES or without. */
+static uint64_t all_defaults(const struct attn_study_defaults *defaults, bool with_places)
 {
-    uint64_t all = defaults->keys;
+    uint64_t all = 0;
 
-    for (size_t i = 0; i < defaults->n_place && i + ATTN_N_ITEM_KEY < MOST_DEFAULTS; i++)
-        all |= UINT64_C(1) << (i + ATTN_N_ITEM_KEY);
+    for (size_t i = 0; i < defaults->n; i++)
+        all |= (uint64_t)(with_places || defaults->items[i].keys) << i;
     return all;
 }
 
@@ -146,13 +133,14 @@ static uint64_t all_defaults(const struct attn_study_defaults *defaults)
 static void take_defaults(const struct attn_study_defaults *defaults, const struct attn_item *item,
                           uint64_t *untaken)
 {
-    for (size_t i = 0; *untaken != 0 && i < MOST_DEFAULTS; i++) {
-        bool has_it;
+    if (item->record.failure != ATTN_RECORD_FAILURE_NONE)
+        return;
+    for (size_t i = 0; *untaken != 0 && i < defaults->n; i++) {
+        const struct attn_study_default *one = &defaults->items[i];
 
-        if ((*untaken >> i & 1) == 0 || item->record.failure != ATTN_RECORD_FAILURE_NONE)
-            continue;
-        find_default(defaults, i, item, &has_it);
-        *untaken &= ~((uint64_t)!has_it << i);
+        if (!(one->keys ? attn_item_has(item, one->keys)
+                        : attn_item_place(item, one->place) != NULL))
+            *untaken &= ~(UINT64_C(1) << i);
     }
 }
 
@@ -160,23 +148,21 @@ static void take_defaults(const struct attn_study_defaults *defaults, const stru
 static enum attn_status check_defaults(const struct attn_study_defaults *defaults, uint64_t untaken,
                                        struct attn_error *err)
 {
-    static const struct attn_item nothing;
-    const char *name;
-    size_t i = 0;
-    bool has_it;
+    const struct attn_study_default *first;
+    int n_name;
 
     if (untaken == 0)
         return ATTN_OK;
-    while ((untaken >> i & 1) == 0)
-        i++;
-    name = find_default(defaults, i, &nothing, &has_it);
-    if (i < ATTN_N_ITEM_KEY) {
-        attn_error_set(err, ATTN_INVALID, "`%s` has no effect: all items have their own", name);
-        attn_error_hint(err, "leave it out, or take '%s' from the items", name);
+    first = &defaults->items[__builtin_ctzll(untaken)];
+    if (first->keys) {
+        n_name = (int)strcspn(first->keys, "|");
+        attn_error_set(err, ATTN_INVALID, "`%.*s` has no effect: all items have their own", n_name,
+                       first->keys);
+        attn_error_hint(err, "leave it out, or take '%.*s' from the items", n_name, first->keys);
     } else {
         attn_error_set(err, ATTN_INVALID,
-                       "`%s` '%s' gives only the order of rows: all items have their own", name,
-                       attn_quote_string(defaults->places[i - ATTN_N_ITEM_KEY].name).text);
+                       "`places` '%s' gives only the order of rows: all items have their own",
+                       attn_quote_string(first->place).text);
     }
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
@@ -185,8 +171,9 @@ static enum attn_status check_defaults(const struct attn_study_defaults *default
  * each default was used: usually the first item suffices. */
 static enum attn_status look_for_defaults(struct attn_study *study, struct attn_error *err)
 {
-    const struct attn_study_defaults keys = {.keys = study->defaults.keys};
-    uint64_t untaken = keys.keys, size;
+    const struct attn_study_defaults *defaults = &study->defaults;
+    const uint64_t keys = all_defaults(defaults, false);
+    uint64_t untaken = keys, size;
     struct attn_items *items;
     struct attn_item *item = NULL;
     bool is_empty = true;
@@ -197,12 +184,12 @@ static enum attn_status look_for_defaults(struct attn_study *study, struct attn_
     while (untaken != 0 && attn_items_next(items, &item, NULL) == ATTN_OK && item) {
         attn_item_choose(item, study->pairs);
         is_empty = is_empty && item->record.failure != ATTN_RECORD_FAILURE_NONE;
-        take_defaults(&keys, item, &untaken);
+        take_defaults(defaults, item, &untaken);
         attn_item_free(item);
     }
     attn_items_free(items);
-    study->untaken &= ~keys.keys; /* even if the items of this shard use none */
-    return is_empty ? ATTN_OK : check_defaults(&keys, untaken, err);
+    study->untaken &= ~keys; /* even if the items of this shard use none */
+    return is_empty ? ATTN_OK : check_defaults(defaults, untaken, err);
 }
 
 /* --- A study ---------------------------------------------------------------------------------- */
@@ -260,7 +247,7 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
     made->args = args;
     made->form = form->fold;
     made->defaults = form->defaults;
-    made->untaken = all_defaults(&form->defaults);
+    made->untaken = all_defaults(&form->defaults, true);
     made->places = request->reading.places;
     made->host = form->host;
     made->pairs = form->pairs;
@@ -576,11 +563,17 @@ static enum attn_status begin(struct attn_study *study, struct attn_error *err)
 /* Gives ITEM the only label of the model as its target, unless a target is given. */
 static void choose_label(const struct attn_study *study, struct attn_item *item)
 {
+    static const int32_t first;
     const struct attn_model *model = attn_host_model(study->host);
+    struct attn_answer_args *answer = &item->answer;
 
-    if (model && attn_model_has_one_label(model) && !item->target &&
-        (study->defaults.keys >> ATTN_ITEM_KEY_TARGET & 1) == 0)
-        item->has_target_id = true; /* number 0 */
+    if (!model || !attn_model_has_one_label(model) || answer->target || answer->target_id)
+        return;
+    for (size_t i = 0; i < study->defaults.n; i++)
+        if (study->defaults.items[i].keys &&
+            strcmp(study->defaults.items[i].keys, attn_target_params.items[0].keys) == 0)
+            return;
+    answer->target_id = &first;
 }
 
 enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,

@@ -149,7 +149,7 @@ static void fill_record(const struct packing *packing, struct text *text,
     record->input = text->is_second ? item->other : item->record.input;
     record->source = attn_input_is_given(&item->record.source) ? item->record.source
                                                                : packing->pack->request->source;
-    record->at = item->at ? item->at : packing->pack->at;
+    record->at = item->answer.at ? item->answer.at : packing->pack->at;
     record->places = item->record.places;
     record->failure = item->record.failure;
     record->err = item->record.err;

@@ -40,37 +40,22 @@ struct attn_study_answer {
 void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_answer *asked,
                             const struct attn_reply *reply);
 
-/* Keys of items that replace a field of the arguments or of the request: X(ID, field, whether ITEM
- * has it, the `keys` of the parameter). */
-#define ATTN_ITEM_KEY_MAP(X)                                                                       \
-    X(TARGET, "target", item->target || item->has_target_id, "target")                             \
-    X(FOIL, "foil", item->foil || item->has_foil_id, "foil")                                       \
-    X(AT, "at", item->at, "at")                                                                    \
-    X(FROM, "from", item->from, "from")                                                            \
-    X(TO, "to", item->to, "to")                                                                    \
-    X(QUERIES, "queries", item->queries, "queries")                                                \
-    X(READ, "queries", item->queries || item->at, "queries|at")                                    \
-    X(SOURCE, "source", attn_input_is_given(&item->record.source), "source")                       \
-    X(CORRUPTED_SOURCE, "corrupted_source", attn_input_is_given(&item->corrupted_source),          \
-      "corrupted_source")
-
-enum attn_item_key {
-#define ATTN_ITEM_KEY_ENUM(id, ...) ATTN_ITEM_KEY_##id,
-    ATTN_ITEM_KEY_MAP(ATTN_ITEM_KEY_ENUM)
-#undef ATTN_ITEM_KEY_ENUM
-        ATTN_N_ITEM_KEY
-};
-
-#define ATTN_ITEM_KEY_BIT(id) (UINT64_C(1) << ATTN_ITEM_KEY_##id)
+enum { ATTN_MOST_DEFAULTS = 64 };
 
 /* The caller's values for items that lack these keys. A default that no item uses is refused before
  * the first item. If the input is a pipe it is noted at the end. Unused places are also noted at
  * the end, because they still define the order of rows. */
 struct attn_study_defaults {
-    uint64_t keys;                        /* bits */
-    const struct attn_item_place *places; /* [n_place] by their names */
-    size_t n_place;
+    struct attn_study_default {
+        const char *keys;        /* of items that have their own, "queries|at"; or NULL */
+        const char *place;       /* else the name of a place */
+    } items[ATTN_MOST_DEFAULTS]; /* [n] */
+    size_t n;
 };
+
+/* Adds a default, unless it is there; more than ATTN_MOST_DEFAULTS are left out. */
+void attn_study_add_default(struct attn_study_defaults *defaults, const char *keys,
+                            const char *place);
 
 /* The experiment, as its study sees it. Borrowed. */
 struct attn_study_form {

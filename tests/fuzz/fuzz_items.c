@@ -117,14 +117,14 @@ static void append_item(struct attn_buffer *line, const struct attn_item *item)
     attn_buffer_append_string(line, "{\"none\":null");
     append_input(line, "text", "ids", &item->record.input);
     append_input(line, "source", "source_ids", &item->record.source);
-    append_string(line, "target", item->target);
-    append_string(line, "foil", item->foil);
-    append_string(line, "at", item->at);
+    append_string(line, "target", item->answer.target);
+    append_string(line, "foil", item->answer.foil);
+    append_string(line, "at", item->answer.at);
     append_string(line, "from", item->from);
     append_string(line, "to", item->to);
     append_string(line, "queries", item->queries);
-    if (item->has_target_id)
-        attn_buffer_append_format(line, ",\"target_id\":%" PRId32, item->target_id);
+    if (item->answer.target_id)
+        attn_buffer_append_format(line, ",\"target_id\":%" PRId32, *item->answer.target_id);
     for (size_t i = 0; i < item->n_label; i++) {
         const struct attn_item_label *label = &item->labels[i];
 
@@ -157,10 +157,12 @@ static void check_same(const struct attn_item *a, const struct attn_item *b)
     FUZZ_CHECK(b->record.failure == ATTN_RECORD_FAILURE_NONE);
     check_same_input(&a->record.input, &b->record.input);
     check_same_input(&a->record.source, &b->record.source);
-    FUZZ_CHECK(is_same(a->target, b->target) && is_same(a->foil, b->foil) &&
-               is_same(a->at, b->at) && is_same(a->from, b->from) && is_same(a->to, b->to) &&
+    FUZZ_CHECK(is_same(a->answer.target, b->answer.target) &&
+               is_same(a->answer.foil, b->answer.foil) && is_same(a->answer.at, b->answer.at) &&
+               is_same(a->from, b->from) && is_same(a->to, b->to) &&
                is_same(a->queries, b->queries));
-    FUZZ_CHECK(a->has_target_id == b->has_target_id && a->target_id == b->target_id);
+    FUZZ_CHECK(!a->answer.target_id == !b->answer.target_id);
+    FUZZ_CHECK(!a->answer.target_id || *a->answer.target_id == *b->answer.target_id);
     FUZZ_CHECK(a->n_label == b->n_label);
     for (size_t i = 0; i < a->n_label; i++) {
         const struct attn_item_label *x = &a->labels[i], *y = &b->labels[i];

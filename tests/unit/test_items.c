@@ -2,6 +2,8 @@
  * and pipes. */
 #include "extra.h"
 #include "records/items_internal.h"
+#include "records/record_keys.h"
+#include "study/question_internal.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -83,11 +85,11 @@ START_TEST(takes_all_keys)
     expect_text(&item->record.input, "The keys");
     ck_assert_int_eq(item->pair, ATTN_ITEM_SINGLE);
     ck_assert_mem_eq(item->record.id, "x", 1);
-    ck_assert_str_eq(item->target, " are");
-    ck_assert_str_eq(item->foil, " is");
-    ck_assert(item->has_target_id && !item->has_foil_id);
-    ck_assert_int_eq(item->target_id, 5);
-    ck_assert_str_eq(item->at, "-1");
+    ck_assert_str_eq(item->answer.target, " are");
+    ck_assert_str_eq(item->answer.foil, " is");
+    ck_assert(item->answer.target_id && !item->answer.foil_id);
+    ck_assert_int_eq(*item->answer.target_id, 5);
+    ck_assert_str_eq(item->answer.at, "-1");
     ck_assert_str_eq(item->from, "keys#2");
     ck_assert_str_eq(item->to, "0");
     ck_assert_str_eq(item->queries, "1-2");
@@ -154,7 +156,7 @@ static void expect_same(const char *name, const char *csv, const char *lines)
         ck_assert_uint_eq(item->record.input.n_id, other->record.input.n_id);
         for (size_t i = 0; i < item->record.input.n_id; i++)
             ck_assert_int_eq(item->record.input.ids[i], other->record.input.ids[i]);
-        ck_assert_pstr_eq(item->at, other->at);
+        ck_assert_pstr_eq(item->answer.at, other->answer.at);
         ck_assert_uint_eq(item->n_label, other->n_label);
         for (size_t i = 0; i < item->n_label; i++) {
             ck_assert_str_eq(item->labels[i].name, other->labels[i].name);
@@ -203,9 +205,9 @@ START_TEST(takes_all_keys_of_csv)
     ck_assert_int_eq(item->record.has, ATTN_RECORD_ID_TEXT);
     ck_assert_int_eq(item->record.input.ids[1], 5);
     ck_assert_int_eq(item->record.input.types[1], 1);
-    ck_assert_str_eq(item->target, "7");
-    ck_assert(item->has_target_id && item->target_id == 7);
-    ck_assert_str_eq(item->at, "-1");
+    ck_assert_str_eq(item->answer.target, "7");
+    ck_assert(item->answer.target_id && *item->answer.target_id == 7);
+    ck_assert_str_eq(item->answer.at, "-1");
     ck_assert_str_eq(item->queries, "1-2");
     ck_assert_int_eq(item->record.source.ids[0], 8);
     expect_text(&item->corrupted_source, "s");
@@ -285,6 +287,31 @@ START_TEST(takes_pictures_and_pairs_of_them)
     ck_assert_str_eq(item->record.err.message,
                      "line 2: it has 'corrupted_image' and no 'image', expected both");
     release();
+}
+END_TEST
+
+/* A parameter that items replace names their keys. */
+START_TEST(parameters_name_keys_of_items)
+{
+    static const char *const questions[] = {"ablate", "attribute", "heads",
+                                            "lens",   "patch",     "score"};
+    const struct attn_record_form form = {.reader = ATTN_KEY_OF_ITEMS};
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+        for (struct attn_question_walk walk = {.question = attn_question_find(questions[i])};
+             attn_question_next(&walk);) {
+            const char *keys = walk.param->type == ATTN_PARAM_NAMED ? NULL : walk.param->keys;
+
+            for (size_t size; keys && *keys; keys += size + (keys[size] == '|'), n++) {
+                struct attn_record_key key;
+
+                size = strcspn(keys, "|");
+                ck_assert(attn_record_find_key(&form, keys, size, &key));
+                ck_assert_msg(!attn_record_key_is_label(&key), "'%s' is a label", keys);
+            }
+        }
+    ck_assert_uint_gt(n, 20);
 }
 END_TEST
 
@@ -603,8 +630,8 @@ END_TEST
 
 ATTN_SUITE("items", takes_all_keys, shares_what_goes_with_a_text, csv_is_what_json_lines_are,
            takes_all_keys_of_csv, chooses_the_input_that_is_asked_about,
-           takes_pictures_and_pairs_of_them, names_what_an_item_fails_by,
-           keeps_what_it_can_of_an_item_that_fails, goes_on_after_a_record_that_cannot_be_read,
-           passes_over_a_line_that_is_too_long, refuses_a_header_that_is_none,
-           shards_have_each_item_once, begins_again, looks_ahead, reads_a_pipe,
-           refuses_a_file_that_grows)
+           takes_pictures_and_pairs_of_them, parameters_name_keys_of_items,
+           names_what_an_item_fails_by, keeps_what_it_can_of_an_item_that_fails,
+           goes_on_after_a_record_that_cannot_be_read, passes_over_a_line_that_is_too_long,
+           refuses_a_header_that_is_none, shards_have_each_item_once, begins_again, looks_ahead,
+           reads_a_pipe, refuses_a_file_that_grows)
