@@ -2,7 +2,7 @@
  * record. The header leaves room for the number of rows, which is written at the end; until then it
  * says 0. */
 #include "batch/records_internal.h"
-#include "encode/numpy_file.h"
+#include "writers/arrays.h"
 
 #include "analysis/analysis_internal.h"
 #include "base/escape.h"
@@ -14,23 +14,16 @@
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 enum { MAX_ARRAYS = 4 + ATTN_N_MEASURE };
 
-/* An array [N, shape...]. */
-struct array {
-    const char *name;  /* "entropy" */
-    const char *dtype; /* "<f4" */
-    size_t shape[ATTN_NPY_RANK_MAX];
-    int rank;        /* with N */
-    size_t row_size; /* bytes */
-};
-
 struct npy_writer {
     struct attn_record_writer base;
-    struct array arrays[MAX_ARRAYS]; /* [base.n_part] when all are open */
+    struct attn_array arrays[MAX_ARRAYS]; /* [base.n_part] when all are open; [N, shape...], where N
+                                             is not known, and `size` is that of a row */
     size_t n_array;
     float *row;   /* owns; [n_row] numbers of a row */
     size_t n_row; /* of the longest */
@@ -39,20 +32,21 @@ struct npy_writer {
 /* Adds an array whose rows have the sizes A and B; 0: there is no such axis. */
 static void add_array(struct npy_writer *w, const char *name, const char *dtype, size_t a, size_t b)
 {
-    struct array *array = &w->arrays[w->n_array++];
+    struct attn_array *array = &w->arrays[w->n_array++];
+    const size_t n = (a > 0 ? a : 1) * (b > 0 ? b : 1);
 
-    *array = (struct array){.name = name, .dtype = dtype, .shape = {0, a, b}};
-    array->rank = 1 + (a > 0) + (b > 0);
-    array->row_size = sizeof(float) * (a > 0 ? a : 1) * (b > 0 ? b : 1);
-    if (array->row_size / sizeof(float) > w->n_row)
-        w->n_row = array->row_size / sizeof(float);
+    *array = (struct attn_array){
+        .rank = 1 + (a > 0) + (b > 0), .shape = {0, a, b}, .size = n * sizeof(float)};
+    snprintf(array->name, sizeof array->name, "%s", name);
+    snprintf(array->dtype, sizeof array->dtype, "%s", dtype);
+    w->n_row = n > w->n_row ? n : w->n_row;
 }
 
 /* Adds that of a measure, [N, L, H], or [N, L, 2, H] of two stacks: decoder and cross. */
 static void add_measure(struct npy_writer *w, const char *name)
 {
     const struct attn_records_form *form = w->base.form;
-    struct array *array = &w->arrays[w->n_array];
+    struct attn_array *array = &w->arrays[w->n_array];
 
     add_array(w, name, "<f4", form->n_layer * form->n_stack, form->n_head);
     if (form->n_stack > 1) {
@@ -65,7 +59,7 @@ static void add_measure(struct npy_writer *w, const char *name)
 
 /* Opens FOLDER/NAME.npy: only a regular file is replaced, and no link is followed. */
 static enum attn_status open_array(struct npy_writer *w, const char *folder,
-                                   const struct array *array, bool is_resumed,
+                                   const struct attn_array *array, bool is_resumed,
                                    struct attn_error *err)
 {
     struct attn_buffer name = {0};
@@ -110,15 +104,15 @@ static enum attn_status open_npy(struct attn_record_writer *writer, const char *
 }
 
 /* The header of an array with N rows; it has one length for every N. */
-static size_t make_header(const struct array *array, size_t n, char out[ATTN_NPY_HEADER_SIZE])
+static size_t make_header(const struct attn_array *array, size_t n, char out[ATTN_NPY_HEADER_SIZE])
 {
-    size_t shape[ATTN_NPY_RANK_MAX], size;
+    struct attn_array sized = *array;
+    size_t size;
 
-    memcpy(shape, array->shape, sizeof shape);
-    shape[0] = SIZE_MAX;
-    size = attn_npy_header(array->dtype, shape, array->rank, out);
-    shape[0] = n;
-    return attn_npy_header_padded(array->dtype, shape, array->rank, size, out);
+    sized.shape[0] = SIZE_MAX;
+    size = attn_array_header(&sized, 0, out);
+    sized.shape[0] = n;
+    return attn_array_header(&sized, size, out);
 }
 
 static enum attn_status begin_npy(struct attn_record_writer *writer, struct attn_error *err)
@@ -126,16 +120,16 @@ static enum attn_status begin_npy(struct attn_record_writer *writer, struct attn
     struct npy_writer *w = (struct npy_writer *)writer;
 
     for (size_t i = 0; i < w->n_array; i++) {
-        const struct array *array = &w->arrays[i];
+        const struct attn_array *array = &w->arrays[i];
         char header[ATTN_NPY_HEADER_SIZE];
         const size_t size = make_header(array, 0, header);
 
         if (attn_sink_position(writer->parts[i]) == 0)
             attn_sink_write(writer->parts[i], header, size);
-        if (attn_sink_position(writer->parts[i]) != size + writer->n_record * array->row_size)
+        if (attn_sink_position(writer->parts[i]) != size + writer->n_record * array->size)
             return attn_error_set(err, ATTN_IO, "'%s' does not hold %zu rows of %zu bytes",
                                   attn_quote_string(attn_part_path(writer->parts[i])).text,
-                                  writer->n_record, array->row_size);
+                                  writer->n_record, array->size);
     }
     return ATTN_OK;
 }
@@ -185,7 +179,7 @@ static enum attn_status write_npy(struct attn_record_writer *writer,
     const size_t n_measure = (size_t)attn_measures_count(writer->form->measures);
 
     for (size_t i = 0; i < w->n_array; i++) {
-        const size_t n = w->arrays[i].row_size / sizeof(float);
+        const size_t n = w->arrays[i].size / sizeof(float);
         const void *row = w->row;
 
         if (i == 0)
@@ -199,7 +193,7 @@ static enum attn_status write_npy(struct attn_record_writer *writer,
         else
             for (size_t k = 0; k < n; k++)
                 w->row[k] = NAN;
-        attn_sink_write(writer->parts[i], row, w->arrays[i].row_size);
+        attn_sink_write(writer->parts[i], row, w->arrays[i].size);
         ATTN_TRY(attn_sink_check(writer->parts[i], err));
     }
     return ATTN_OK;

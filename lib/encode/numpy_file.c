@@ -321,14 +321,8 @@ uint32_t attn_crc32_piece(const struct attn_crc32 *crc, const void *bytes, size_
 
 enum { PREFIX_SIZE = 10, ALIGNMENT = 64 }; /* magic, version, length */
 
-size_t attn_npy_header(const char *dtype, const size_t *shape, int rank,
+size_t attn_npy_header(const char *dtype, const size_t *shape, int rank, size_t least,
                        char out[ATTN_NPY_HEADER_SIZE])
-{
-    return attn_npy_header_padded(dtype, shape, rank, 0, out);
-}
-
-size_t attn_npy_header_padded(const char *dtype, const size_t *shape, int rank, size_t least,
-                              char out[ATTN_NPY_HEADER_SIZE])
 {
     char sizes[ATTN_NPY_RANK_MAX * 22 + 1] = ""; /* 20 digits, a comma and a blank each */
     size_t n = 0, text, total;

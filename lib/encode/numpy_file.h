@@ -59,12 +59,9 @@ uint32_t attn_crc32_piece(const struct attn_crc32 *crc, const void *bytes, size_
 enum { ATTN_NPY_HEADER_SIZE = 192, ATTN_NPY_RANK_MAX = 4 };
 
 /* Writes the header of an array in C order of DTYPE ("<f4") and shape [rank] to OUT. Returns its
- * length, a multiple of 64. */
-size_t attn_npy_header(const char *dtype, const size_t *shape, int rank,
+ * length, a multiple of 64 and LEAST or more: for a shape that will be written again when it is
+ * known. */
+size_t attn_npy_header(const char *dtype, const size_t *shape, int rank, size_t least,
                        char out[ATTN_NPY_HEADER_SIZE]);
-
-/* The same of at least LEAST bytes: for a shape that will be written again when it is known. */
-size_t attn_npy_header_padded(const char *dtype, const size_t *shape, int rank, size_t least,
-                              char out[ATTN_NPY_HEADER_SIZE]);
 
 #endif

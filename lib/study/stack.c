@@ -379,8 +379,7 @@ static enum attn_status begin_array(struct attn_stack *stack, const char *dtype,
         array->size *= array->shape[i];
     if (is_archive(stack))
         return attn_npz_plan(&stack->npz, array->name, array, &stack->member, err);
-    attn_sink_write(stack->parts[TARGET], header,
-                    attn_npy_header(array->dtype, array->shape, array->rank, header));
+    attn_sink_write(stack->parts[TARGET], header, attn_array_header(array, 0, header));
     return ATTN_OK;
 }
 

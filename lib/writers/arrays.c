@@ -290,6 +290,12 @@ void attn_array_drop(struct attn_array *array)
     array->data = NULL;
 }
 
+size_t attn_array_header(const struct attn_array *array, size_t least,
+                         char out[ATTN_NPY_HEADER_SIZE])
+{
+    return attn_npy_header(array->dtype, array->shape, array->rank, least, out);
+}
+
 void attn_arrays_release(struct attn_arrays *arrays)
 {
     for (size_t i = 0; i < arrays->n; i++)

@@ -44,8 +44,7 @@ static enum attn_status open_file(struct npy_writer *w, const struct attn_array 
     struct attn_sink **file = file_of(w, array);
 
     ATTN_TRY(attn_directory_create_file(w->base.directory, name.text, file, err));
-    attn_sink_write(*file, header,
-                    attn_npy_header(array->dtype, array->shape, array->rank, header));
+    attn_sink_write(*file, header, attn_array_header(array, 0, header));
     return ATTN_OK;
 }
 

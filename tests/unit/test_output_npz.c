@@ -508,8 +508,8 @@ START_TEST(npy_headers_keep_the_numbers_aligned)
     char header[ATTN_NPY_HEADER_SIZE];
     const size_t huge[] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX}, one[] = {1};
 
-    ck_assert_uint_eq(attn_npy_header("<f4", huge, 4, header) % 64, 0);
-    ck_assert_uint_eq(attn_npy_header("<f4", one, 1, header), 128);
+    ck_assert_uint_eq(attn_npy_header("<f4", huge, 4, 0, header) % 64, 0);
+    ck_assert_uint_eq(attn_npy_header("<f4", one, 1, 0, header), 128);
     ck_assert_int_eq(
         memcmp(header + 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }  ", 59), 0);
 }
