@@ -14,7 +14,7 @@
 enum { PIECE = 1 << 18 };
 
 /* How far a file was read. */
-struct reading {
+struct progress {
     uint64_t size; /* bytes, those that are left out with them */
     struct attn_sha256 context;
 };
@@ -23,7 +23,7 @@ struct part {
     char *path;     /* owns */
     int descriptor; /* owns */
     uint64_t begin; /* bytes before it are left out */
-    struct reading now, held;
+    struct progress now, held;
 };
 
 struct attn_ledger_parts {
@@ -110,7 +110,7 @@ size_t attn_ledger_parts_n(const struct attn_ledger_parts *parts)
 static enum attn_status advance(struct attn_ledger_parts *parts, struct part *part, uint64_t size,
                                 const struct attn_stop *stop, bool *has_all, struct attn_error *err)
 {
-    struct reading *now = &part->now;
+    struct progress *now = &part->now;
     ssize_t n = 1;
 
     while (now->size < size && n != 0) {

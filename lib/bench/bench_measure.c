@@ -34,7 +34,7 @@ int32_t attn_bench_id(const struct attn_bench *bench, size_t i)
 
 /* --- Limits ----------------------------------------------------------------------------------- */
 
-struct reading {
+struct memory_read {
     const struct attn_bench *bench;
     size_t first, n; /* floats of the memory that are read this time */
 };
@@ -49,30 +49,30 @@ static void spin(void *context, size_t task, int worker)
 
 static void read_memory(void *context, size_t task, int worker)
 {
-    const struct reading *reading = context;
-    const size_t n = reading->n / (size_t)reading->bench->n_thread;
+    const struct memory_read *read = context;
+    const size_t n = read->n / (size_t)read->bench->n_thread;
     volatile float seen;
 
     (void)worker;
-    seen = reading->bench->gemm.kernels->sum(reading->bench->memory + reading->first + task * n, n);
+    seen = read->bench->gemm.kernels->sum(read->bench->memory + read->first + task * n, n);
     (void)seen;
 }
 
 /* Another part of the memory each time, which the caches have forgotten. */
-static struct reading next_read(struct attn_bench *bench)
+static struct memory_read next_read(struct attn_bench *bench)
 {
-    struct reading reading = {bench, bench->next_read, READ_BYTES / sizeof(float)};
+    struct memory_read read = {bench, bench->next_read, READ_BYTES / sizeof(float)};
 
-    bench->next_read += reading.n;
-    if (bench->next_read + reading.n > bench->n_memory)
+    bench->next_read += read.n;
+    if (bench->next_read + read.n > bench->n_memory)
         bench->next_read = 0;
-    return reading;
+    return read;
 }
 
 static struct attn_bench_limits find_limits(struct attn_bench *bench)
 {
     const size_t n_thread = (size_t)bench->n_thread;
-    struct reading reading = next_read(bench);
+    struct memory_read read = next_read(bench);
     const double per_thread = bench->gemm.kernels->spin(1) * SPIN_ROUNDS;
     struct attn_bench_limits limits;
     double begun = attn_clock_seconds();
@@ -80,7 +80,7 @@ static struct attn_bench_limits find_limits(struct attn_bench *bench)
     attn_pool_run(bench->options->pool, n_thread, spin, bench);
     limits.flops = 2 * per_thread * (double)n_thread / (attn_clock_seconds() - begun);
     begun = attn_clock_seconds();
-    attn_pool_run(bench->options->pool, n_thread, read_memory, &reading);
+    attn_pool_run(bench->options->pool, n_thread, read_memory, &read);
     limits.bytes = READ_BYTES / (attn_clock_seconds() - begun);
     return limits;
 }
@@ -125,7 +125,7 @@ static double find_limit(struct attn_bench *bench, const struct attn_bench_part 
                          struct rounds *rounds, size_t i)
 {
     struct attn_bench_limits limits;
-    double computing, reading;
+    double computing, read;
 
     if (part->limit)
         return part->limit(part->context);
@@ -133,8 +133,8 @@ static double find_limit(struct attn_bench *bench, const struct attn_bench_part 
     rounds->flops[i] = limits.flops;
     rounds->bytes[i] = limits.bytes;
     computing = part->n_flop / limits.flops;
-    reading = part->n_byte / limits.bytes;
-    return computing > reading ? computing : reading;
+    read = part->n_byte / limits.bytes;
+    return computing > read ? computing : read;
 }
 
 enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_bench_part *part,
@@ -183,10 +183,10 @@ static enum attn_status run_spin(void *context, struct attn_error *err)
 static enum attn_status run_read(void *context, struct attn_error *err)
 {
     struct attn_bench *bench = context;
-    struct reading reading = next_read(bench);
+    struct memory_read read = next_read(bench);
 
     (void)err;
-    attn_pool_run(bench->options->pool, (size_t)bench->n_thread, read_memory, &reading);
+    attn_pool_run(bench->options->pool, (size_t)bench->n_thread, read_memory, &read);
     return ATTN_OK;
 }
 
@@ -195,7 +195,7 @@ enum attn_status attn_bench_limit(struct attn_bench *bench, struct attn_error *e
     const double n_spin = 2 * bench->gemm.kernels->spin(1) * SPIN_ROUNDS * (double)bench->n_thread;
     const struct attn_bench_part rows[] = {
         {.name = "multiply-adds", .n_flop = n_spin, .run = run_spin, .context = bench},
-        {.name = "reading memory", .n_byte = READ_BYTES, .run = run_read, .context = bench},
+        {.name = "read memory", .n_byte = READ_BYTES, .run = run_read, .context = bench},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -128,7 +128,7 @@ struct survey {
 };
 
 /* The run of one text, and the sums over its rows. */
-struct reading {
+struct measured_text {
     struct survey *survey;
     struct attn_run *run;            /* owns; its selection is the pattern */
     struct attn_measure_group group; /* owns */
@@ -303,9 +303,9 @@ const struct attn_question attn_question_heads = {
 
 /* --- One text --------------------------------------------------------------------------------- */
 
-static void match_rows(const struct reading *reading, const struct attn_trace_event *event)
+static void match_rows(const struct measured_text *measured, const struct attn_trace_event *event)
 {
-    const struct survey *survey = reading->survey;
+    const struct survey *survey = measured->survey;
     const size_t n = survey->args->pattern->shape[1];
     struct match *match =
         &survey->matches[(size_t)attn_location_block(&event->at) * survey->frame.config->n_head +
@@ -314,9 +314,9 @@ static void match_rows(const struct reading *reading, const struct attn_trace_ev
     for (size_t r = 0; r < event->n_row; r++) {
         const float *wanted = survey->args->pattern->data + (event->row0 + r) * n;
 
-        attn_event_copy_row(event, r, reading->row, n);
+        attn_event_copy_row(event, r, measured->row, n);
         for (size_t key = 0; key < n; key++) {
-            const double a = (double)reading->row[key], p = (double)wanted[key];
+            const double a = (double)measured->row[key], p = (double)wanted[key];
 
             match->product += a * p;
             match->weight += a;
@@ -329,16 +329,16 @@ static void match_rows(const struct reading *reading, const struct attn_trace_ev
 static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
-    const struct reading *reading = user;
+    const struct measured_text *measured = user;
 
     (void)err;
-    attn_measure_group_add(&reading->group, event);
-    if (reading->row)
-        match_rows(reading, event);
-    if (reading->pairs)
-        attn_word_pairs_add(reading->pairs, event);
-    if (reading->survey->args->patterns)
-        attn_head_patterns_add(reading->survey->args->patterns, event);
+    attn_measure_group_add(&measured->group, event);
+    if (measured->row)
+        match_rows(measured, event);
+    if (measured->pairs)
+        attn_word_pairs_add(measured->pairs, event);
+    if (measured->survey->args->patterns)
+        attn_head_patterns_add(measured->survey->args->patterns, event);
     return ATTN_OK;
 }
 
@@ -346,34 +346,34 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 static enum attn_status on_pairs(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
-    const struct reading *reading = user;
+    const struct measured_text *measured = user;
 
     (void)err;
-    attn_word_pairs_count(reading->pairs, event);
+    attn_word_pairs_count(measured->pairs, event);
     return ATTN_OK;
 }
 
 /* Creates the sums over the rows of a text. */
-static enum attn_status start_reading(struct reading *reading, struct attn_error *err)
+static enum attn_status start_text(struct measured_text *measured, struct attn_error *err)
 {
-    const struct survey *survey = reading->survey;
+    const struct survey *survey = measured->survey;
     const struct attn_ndarray *pattern = survey->args->pattern;
-    const struct attn_metric_settings settings = attn_run_metric_settings(reading->run);
-    const size_t n = reading->run->text.n;
+    const struct attn_metric_settings settings = attn_run_metric_settings(measured->run);
+    const size_t n = measured->run->text.n;
 
     if (pattern && (pattern->rank != 2 || pattern->shape[0] != n || pattern->shape[1] != n)) {
         return attn_refuse(err, ATTN_STAGE_INPUT,
                            "'%s' is not [%zu, %zu], a cell for each pair of tokens",
                            attn_quote_string(pattern->name).text, n, n);
     }
-    ATTN_TRY(attn_measure_group_create(survey->measured, &settings, reading->run->selection,
-                                       survey->frame.host->pool, &reading->group, err));
+    ATTN_TRY(attn_measure_group_create(survey->measured, &settings, measured->run->selection,
+                                       survey->frame.host->pool, &measured->group, err));
     if (survey->args->from)
-        ATTN_TRY(attn_word_pairs_create(reading->run, survey->args->from, survey->args->to,
-                                        &reading->pairs, err));
+        ATTN_TRY(attn_word_pairs_create(measured->run, survey->args->from, survey->args->to,
+                                        &measured->pairs, err));
     if (!pattern)
         return ATTN_OK;
-    return ATTN_ALLOC(reading->row, n, err);
+    return ATTN_ALLOC(measured->row, n, err);
 }
 
 static void forget_found(struct survey *survey)
@@ -457,27 +457,27 @@ static enum attn_status read_source(struct survey *survey, const struct attn_run
 }
 
 /* Computes the values of each head in one pass over the text, or two. */
-static enum attn_status read_text(struct reading *reading, struct attn_error *err)
+static enum attn_status read_text(struct measured_text *measured, struct attn_error *err)
 {
-    struct survey *survey = reading->survey;
+    struct survey *survey = measured->survey;
     const size_t n_head = survey->frame.config->n_head;
-    struct attn_trace rows = {NULL, on_rows, reading}, pairs = {NULL, on_pairs, reading};
+    struct attn_trace rows = {NULL, on_rows, measured}, pairs = {NULL, on_pairs, measured};
     struct attn_request request = survey->frame.request;
 
     if (survey->args->has_effect)
         request.on_note = NULL; /* the runs of the effects note the same */
-    ATTN_TRY(attn_run_prepare(survey->frame.host, &request, &reading->run, err));
-    ATTN_TRY(start_reading(reading, err));
-    rows.selection = pairs.selection = reading->run->selection;
-    ATTN_TRY(attn_trial_watch(reading->run, &rows, MOST_ROWS, err));
-    attn_edit_parts_note_idle(attn_request_notes(&reading->run->request), reading->run->edits.parts,
-                              reading->run->edits.n_part, 0);
-    if (reading->pairs && !survey->args->is_weight)
-        ATTN_TRY(attn_trial_watch(reading->run, &pairs, MOST_ROWS, err));
+    ATTN_TRY(attn_run_prepare(survey->frame.host, &request, &measured->run, err));
+    ATTN_TRY(start_text(measured, err));
+    rows.selection = pairs.selection = measured->run->selection;
+    ATTN_TRY(attn_trial_watch(measured->run, &rows, MOST_ROWS, err));
+    attn_edit_parts_note_idle(attn_request_notes(&measured->run->request),
+                              measured->run->edits.parts, measured->run->edits.n_part, 0);
+    if (measured->pairs && !survey->args->is_weight)
+        ATTN_TRY(attn_trial_watch(measured->run, &pairs, MOST_ROWS, err));
     forget_found(survey);
     if (survey->encoder)
-        ATTN_TRY(read_source(survey, reading->run, err));
-    take_group(survey, &reading->group, n_first(survey), n_all(survey) - n_first(survey));
+        ATTN_TRY(read_source(survey, measured->run, err));
+    take_group(survey, &measured->group, n_first(survey), n_all(survey) - n_first(survey));
     for (size_t i = 0; i < n_all(survey); i++) {
         const int layer = (int)(i / n_head), head = (int)(i % n_head);
         double *found = survey->found + i * N_COLUMN;
@@ -486,10 +486,10 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
             const struct match *match = &survey->matches[i];
 
             found[MUL] = match->product / match->weight;
-            found[ABS] = 1 - match->difference / (double)reading->run->text.n;
+            found[ABS] = 1 - match->difference / (double)measured->run->text.n;
         }
-        if (reading->pairs)
-            attn_word_pairs_find(reading->pairs, layer, head, &found[WEIGHT], &found[PERCENTILE]);
+        if (measured->pairs)
+            attn_word_pairs_find(measured->pairs, layer, head, &found[WEIGHT], &found[PERCENTILE]);
     }
     return ATTN_OK;
 }
@@ -498,17 +498,17 @@ static enum attn_status read_text(struct reading *reading, struct attn_error *er
 static enum attn_status survey_text(struct survey *survey, const struct attn_input *input,
                                     struct attn_error *err)
 {
-    struct reading reading = {.survey = survey};
+    struct measured_text measured = {.survey = survey};
     enum attn_status status;
 
     survey->frame.request.input = *input;
-    status = read_text(&reading, err);
+    status = read_text(&measured, err);
     if (status == ATTN_OK)
         add_found(survey);
-    attn_measure_group_release(&reading.group);
-    attn_word_pairs_free(reading.pairs);
-    attn_run_free(reading.run);
-    attn_free(reading.row);
+    attn_measure_group_release(&measured.group);
+    attn_word_pairs_free(measured.pairs);
+    attn_run_free(measured.run);
+    attn_free(measured.row);
     return status;
 }
 

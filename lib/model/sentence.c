@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct reading {
+struct sentence_reader {
     const struct attn_source *source;
     struct attn_model *model;
     size_t width; /* of the vector so far */
@@ -67,13 +67,13 @@ static const struct {
 
 enum { N_POOL = sizeof pools / sizeof *pools, MOST_POOLS = 8 };
 
-static enum attn_status read_pooling(struct reading *reading, const struct attn_json *json,
+static enum attn_status read_pooling(struct sentence_reader *reader, const struct attn_json *json,
                                      struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json),
                            *mode = attn_node_find(root, "pooling_mode");
     const bool has_modes = mode, is_list = mode && attn_node_is_array(mode);
-    struct attn_sentence *sentence = &reading->model->sentence;
+    struct attn_sentence *sentence = &reader->model->sentence;
     unsigned n_pool = 0;
 
     for (mode = is_list ? attn_node_first(mode) : mode; mode;
@@ -94,8 +94,8 @@ static enum attn_status read_pooling(struct reading *reading, const struct attn_
         if (is_chosen)
             sentence->pools |= 1U << (i + 4 * n_pool++);
     }
-    reading->width = n_pool * reading->model->config.d_model;
-    return reading->width > 0 ? ATTN_OK : refuse(json, "pooling_mode", "none", err);
+    reader->width = n_pool * reader->model->config.d_model;
+    return reader->width > 0 ? ATTN_OK : refuse(json, "pooling_mode", "none", err);
 }
 
 /* The tensor NAME of FILES: of RANK, its last size LAST, unless that is 0. */
@@ -119,7 +119,7 @@ static enum attn_status find_tensor(const struct attn_tensor_files *files, const
                           is_there ? "another array" : "missing", rank, rank == 1 ? "" : "s", last);
 }
 
-static enum attn_status read_dense(struct reading *reading, const struct attn_source *folder,
+static enum attn_status read_dense(struct sentence_reader *reader, const struct attn_source *folder,
                                    const struct attn_json *json, struct attn_sentence_step *step,
                                    struct attn_error *err)
 {
@@ -142,8 +142,8 @@ static enum attn_status read_dense(struct reading *reading, const struct attn_so
     if (step->has_activation)
         step->activation = attn_activation_find(acts[i][1]);
     ATTN_TRY(attn_safetensors_open(folder, ATTN_MAP, &step->files, err));
-    ATTN_TRY(find_tensor(step->files, "linear.weight", 2, reading->width, &w, err));
-    reading->width = w.shape[0];
+    ATTN_TRY(find_tensor(step->files, "linear.weight", 2, reader->width, &w, err));
+    reader->width = w.shape[0];
     step->map.weight = (struct attn_matrix){.data = w.data,
                                             .dtype = w.dtype,
                                             .n_row = w.shape[1],
@@ -153,17 +153,17 @@ static enum attn_status read_dense(struct reading *reading, const struct attn_so
                                             .group = w.shape[0]};
     if (!has_bias)
         return ATTN_OK;
-    ATTN_TRY(find_tensor(step->files, "linear.bias", 1, reading->width, &b, err));
+    ATTN_TRY(find_tensor(step->files, "linear.bias", 1, reader->width, &b, err));
     step->map.bias = (struct attn_vector){
-        .data = b.data, .dtype = b.dtype, .n = reading->width, .group = reading->width};
+        .data = b.data, .dtype = b.dtype, .n = reader->width, .group = reader->width};
     return ATTN_OK;
 }
 
 /* Reads module number I, a node of modules.json. */
-static enum attn_status read_module(struct reading *reading, const struct attn_json *modules,
+static enum attn_status read_module(struct sentence_reader *reader, const struct attn_json *modules,
                                     const struct attn_node *node, size_t i, struct attn_error *err)
 {
-    struct attn_sentence *sentence = &reading->model->sentence;
+    struct attn_sentence *sentence = &reader->model->sentence;
     const bool is_full = sentence->n_step == ATTN_SENTENCE_MOST;
     const char *path = "", *type = "", *kind;
     struct attn_json *json = NULL;
@@ -184,23 +184,23 @@ static enum attn_status read_module(struct reading *reading, const struct attn_j
         return refuse(modules, "type", type, err);
     if (path[0] == '/' || strstr(path, ".."))
         return refuse(modules, "path", path, err);
-    attn_buffer_append_format(&folder, "%s/%s", reading->source->directory, path);
+    attn_buffer_append_format(&folder, "%s/%s", reader->source->directory, path);
     source.directory = attn_buffer_string(&folder);
     status = source.directory ? attn_json_read_part(&source, "config.json", NULL, &json, err)
                               : attn_error_no_memory(err);
     if (status == ATTN_OK)
         status = refuse_settings(json, err);
     if (status == ATTN_OK && i == 1)
-        status = read_pooling(reading, json, err);
+        status = read_pooling(reader, json, err);
     else if (status == ATTN_OK)
-        status = read_dense(reading, &source, json, &sentence->steps[sentence->n_step++], err);
+        status = read_dense(reader, &source, json, &sentence->steps[sentence->n_step++], err);
     attn_json_free(json);
     attn_buffer_release(&folder);
-    sentence->most = reading->width > sentence->most ? reading->width : sentence->most;
+    sentence->most = reader->width > sentence->most ? reader->width : sentence->most;
     return status;
 }
 
-static enum attn_status read_modules(struct reading *reading, const struct attn_json *json,
+static enum attn_status read_modules(struct sentence_reader *reader, const struct attn_json *json,
                                      struct attn_error *err)
 {
     const struct attn_node *root = attn_node_find(attn_json_root(json), "modules"), *node;
@@ -217,7 +217,7 @@ static enum attn_status read_modules(struct reading *reading, const struct attn_
             return ATTN_OK;
         if (!node)
             break;
-        ATTN_TRY(read_module(reading, json, node, i, err));
+        ATTN_TRY(read_module(reader, json, node, i, err));
     }
     return attn_error_set(
         err, ATTN_FORMAT,
@@ -256,23 +256,23 @@ static enum attn_status keep_prompts(struct attn_sentence *sentence,
 }
 
 /* Reads the settings of texts: the longest, the prompts, and how vectors are compared. */
-static enum attn_status read_settings(struct reading *reading, const struct attn_json *json,
+static enum attn_status read_settings(struct sentence_reader *reader, const struct attn_json *json,
                                       struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json), *prompts = attn_node_find(root, "prompts");
     const char *similarity = "cosine", *name = NULL;
-    size_t most = reading->model->config.n_ctx;
+    size_t most = reader->model->config.n_ctx;
 
     ATTN_TRY(refuse_settings(json, err));
     ATTN_TRY(attn_json_get_size(json, root, "max_seq_length", 1, SIZE_MAX >> 11, &most, err));
     ATTN_TRY(attn_json_get_string(json, root, "similarity_fn_name", &similarity, err));
     ATTN_TRY(attn_json_get_string(json, root, "default_prompt_name", &name, err));
-    if (most < reading->model->config.n_ctx)
-        reading->model->config.n_ctx = most;
+    if (most < reader->model->config.n_ctx)
+        reader->model->config.n_ctx = most;
     if (strcmp(similarity, "cosine") != 0)
         return refuse(json, "similarity_fn_name", similarity, err);
     return prompts && attn_node_is_object(prompts)
-               ? keep_prompts(&reading->model->sentence, prompts, name, err)
+               ? keep_prompts(&reader->model->sentence, prompts, name, err)
                : ATTN_OK;
 }
 
@@ -303,7 +303,7 @@ enum attn_status attn_sentence_read(const struct attn_source *source, struct att
     static const char *const names[] = {"modules.json", "sentence_bert_config.json",
                                         "config_sentence_transformers.json"};
     struct attn_config *config = &model->config;
-    struct reading reading = {.source = source, .model = model};
+    struct sentence_reader reader = {.source = source, .model = model};
 
     if (!source->directory || config->n_token == 0 || config->task != ATTN_TASK_VOCABULARY ||
         !attn_source_has_part(source, names[0]))
@@ -315,11 +315,11 @@ enum attn_status attn_sentence_read(const struct attn_source *source, struct att
         if (!attn_source_has_part(source, names[i]))
             continue;
         ATTN_TRY(read_part(source, names[i], i == 0, &json, err));
-        status = (i == 0 ? read_modules : read_settings)(&reading, json, err);
+        status = (i == 0 ? read_modules : read_settings)(&reader, json, err);
         attn_json_free(json);
         ATTN_TRY(status);
     }
-    config->d_projected = reading.width;
+    config->d_projected = reader.width;
     config->is_sentence = true;
     config->output = ATTN_OUTPUT_NONE; /* its vectors are the answer */
     config->head_act_fn = NULL;

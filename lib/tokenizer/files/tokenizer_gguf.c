@@ -98,7 +98,7 @@ static const char prefixed_decoder[] =
 /* --- Reading ---------------------------------------------------------------------------------- */
 
 /* The state of reading one tokenizer. */
-struct reading {
+struct gguf_reader {
     struct attn_tokenizer *tokenizer;
     const struct attn_gguf *gguf;
     const char *path; /* quoted, for messages */
@@ -112,16 +112,16 @@ static enum attn_status hint_vocab(enum attn_status status, struct attn_error *e
 }
 
 /* The array KEY of TYPE, with as many items as tokens, or without any if it is optional. */
-static enum attn_status get_list(const struct reading *reading, const char *key,
+static enum attn_status get_list(const struct gguf_reader *reader, const char *key,
                                  enum attn_gguf_type type, struct attn_gguf_pair *list,
                                  struct attn_error *err)
 {
-    ATTN_TRY(attn_gguf_get_array(reading->gguf, key, type, list, err));
-    if (list->n == reading->n || !list->is_array)
+    ATTN_TRY(attn_gguf_get_array(reader->gguf, key, type, list, err));
+    if (list->n == reader->n || !list->is_array)
         return ATTN_OK;
     return attn_error_set(err, ATTN_FORMAT,
                           "'%s' in '%s' has %zu items, expected %zu, one per token", key,
-                          reading->path, (size_t)list->n, reading->n);
+                          reader->path, (size_t)list->n, reader->n);
 }
 
 static bool equals(const char *text, size_t size, const char *word)
@@ -130,27 +130,27 @@ static bool equals(const char *text, size_t size, const char *word)
 }
 
 /* Adds all tokens, and finds the type of each. */
-static enum attn_status read_tokens(struct reading *reading, struct attn_error *err)
+static enum attn_status read_tokens(struct gguf_reader *reader, struct attn_error *err)
 {
-    struct attn_tokenizer *tokenizer = reading->tokenizer;
+    struct attn_tokenizer *tokenizer = reader->tokenizer;
     struct attn_gguf_pair tokens, types;
     struct attn_tensor_entry embed;
     const char *text;
     size_t size;
 
-    ATTN_TRY(attn_gguf_get_array(reading->gguf, KEY("tokens"), ATTN_GGUF_STRING, &tokens, err));
-    reading->n = (size_t)tokens.n;
-    if (reading->n == 0 || reading->n > INT32_MAX)
+    ATTN_TRY(attn_gguf_get_array(reader->gguf, KEY("tokens"), ATTN_GGUF_STRING, &tokens, err));
+    reader->n = (size_t)tokens.n;
+    if (reader->n == 0 || reader->n > INT32_MAX)
         return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' has %zu items, expected the tokens",
-                              KEY("tokens"), reading->path, reading->n);
-    if (attn_tensor_files_find(attn_gguf_files(reading->gguf), "token_embd.weight", &embed) &&
-        embed.tensor.rank == 2 && embed.tensor.shape[0] < reading->n)
+                              KEY("tokens"), reader->path, reader->n);
+    if (attn_tensor_files_find(attn_gguf_files(reader->gguf), "token_embd.weight", &embed) &&
+        embed.tensor.rank == 2 && embed.tensor.shape[0] < reader->n)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' in '%s' has %zu items, expected at most %zu, the rows of "
                               "'token_embd.weight'",
-                              KEY("tokens"), reading->path, reading->n, embed.tensor.shape[0]);
-    ATTN_TRY(get_list(reading, KEY("token_type"), ATTN_GGUF_I32, &types, err));
-    ATTN_TRY(ATTN_ALLOC(tokenizer->is_foreign, reading->n, err));
+                              KEY("tokens"), reader->path, reader->n, embed.tensor.shape[0]);
+    ATTN_TRY(get_list(reader, KEY("token_type"), ATTN_GGUF_I32, &types, err));
+    ATTN_TRY(ATTN_ALLOC(tokenizer->is_foreign, reader->n, err));
     for (size_t i = 0; attn_gguf_next_text(&tokens, &text, &size); i++) {
         struct attn_added_token added = {.id = (int32_t)i};
         int64_t type = TYPE_NORMAL;
@@ -159,7 +159,7 @@ static enum attn_status read_tokens(struct reading *reading, struct attn_error *
         if (type < TYPE_NORMAL || type > TYPE_BYTE)
             return attn_error_set(
                 err, ATTN_FORMAT, "item %zu of '%s' in '%s' is %lld, expected a type from %d to %d",
-                i, KEY("token_type"), reading->path, (long long)type, TYPE_NORMAL, TYPE_BYTE);
+                i, KEY("token_type"), reader->path, (long long)type, TYPE_NORMAL, TYPE_BYTE);
         tokenizer->is_foreign[i] = type != TYPE_NORMAL && type != TYPE_UNKNOWN && type != TYPE_BYTE;
         if (size == 0)
             continue;
@@ -364,14 +364,14 @@ static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct att
 }
 
 /* Scores must be finite, and not all equal. */
-static enum attn_status check_scores(const struct reading *reading, struct attn_error *err)
+static enum attn_status check_scores(const struct gguf_reader *reader, struct attn_error *err)
 {
     struct attn_gguf_pair scores, types;
     double score, first = (double)NAN;
     bool differ = false;
 
-    ATTN_TRY(get_list(reading, KEY("scores"), ATTN_GGUF_F32, &scores, err));
-    ATTN_TRY(get_list(reading, KEY("token_type"), ATTN_GGUF_I32, &types, err));
+    ATTN_TRY(get_list(reader, KEY("scores"), ATTN_GGUF_F32, &scores, err));
+    ATTN_TRY(get_list(reader, KEY("token_type"), ATTN_GGUF_I32, &types, err));
     for (size_t i = 0; attn_gguf_next_real(&scores, &score); i++) {
         int64_t type = TYPE_NORMAL;
 
@@ -379,7 +379,7 @@ static enum attn_status check_scores(const struct reading *reading, struct attn_
         if (!isfinite(score))
             return attn_error_set(err, ATTN_FORMAT,
                                   "item %zu of '%s' in '%s' is not finite, expected a score", i,
-                                  KEY("scores"), reading->path);
+                                  KEY("scores"), reader->path);
         if (type != TYPE_NORMAL)
             continue;
         differ = differ || score < first || score > first;
@@ -391,64 +391,64 @@ static enum attn_status check_scores(const struct reading *reading, struct attn_
         attn_error_set(err, ATTN_UNSUPPORTED,
                        "'%s' in '%s' has one score for all tokens, and no text can be "
                        "split by it",
-                       KEY("scores"), reading->path),
+                       KEY("scores"), reader->path),
         err);
 }
 
 /* --- The parts -------------------------------------------------------------------------------- */
 
 /* Adds the token that KEY names before the text or after it, when IS_ADDED. */
-static enum attn_status add_end(const struct reading *reading, const char *id_key,
+static enum attn_status add_end(const struct gguf_reader *reader, const char *id_key,
                                 const char *add_key, bool is_added, bool is_front,
                                 struct attn_error *err)
 {
     struct attn_template added = {.n = 2};
     size_t id = SIZE_MAX;
 
-    ATTN_TRY(attn_gguf_get_bool(reading->gguf, add_key, &is_added, err));
+    ATTN_TRY(attn_gguf_get_bool(reader->gguf, add_key, &is_added, err));
     if (!is_added)
         return ATTN_OK;
-    ATTN_TRY(attn_gguf_get_size(reading->gguf, id_key, &id, err));
+    ATTN_TRY(attn_gguf_get_size(reader->gguf, id_key, &id, err));
     if (id == SIZE_MAX)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", id_key, reading->path);
-    if (id >= reading->n)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", id_key, reader->path);
+    if (id >= reader->n)
         return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %zu, expected a token below %zu",
-                              id_key, reading->path, id, reading->n);
+                              id_key, reader->path, id, reader->n);
     added.items[is_front ? 0 : 1].id = (int32_t)id;
     added.items[is_front ? 1 : 0].id = ATTN_TEMPLATE_TEXT;
-    return attn_post_process_wrap(&reading->tokenizer->post, &added, err);
+    return attn_post_process_wrap(&reader->tokenizer->post, &added, err);
 }
 
-static enum attn_status read_part(const struct reading *reading, enum attn_tokenizer_role role,
+static enum attn_status read_part(const struct gguf_reader *reader, enum attn_tokenizer_role role,
                                   const char *text, struct attn_error *err)
 {
-    return attn_tokenizer_read_part(reading->tokenizer, role, text, text ? strlen(text) : 0, err);
+    return attn_tokenizer_read_part(reader->tokenizer, role, text, text ? strlen(text) : 0, err);
 }
 
 /* Adds the stages of a text, which PRE_TOKENIZER may split, and the decoder. */
-static enum attn_status add_stages(const struct reading *reading, const char *normalizer,
+static enum attn_status add_stages(const struct gguf_reader *reader, const char *normalizer,
                                    const char *pre_tokenizer, const char *decoder,
                                    struct attn_error *err)
 {
-    struct attn_tokenizer *tokenizer = reading->tokenizer;
+    struct attn_tokenizer *tokenizer = reader->tokenizer;
     struct attn_pipeline *pipeline = &tokenizer->pipeline;
 
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
     ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
-    ATTN_TRY(read_part(reading, ATTN_ROLE_NORMALIZER, normalizer, err));
-    ATTN_TRY(read_part(reading, ATTN_ROLE_PRE_TOKENIZER, pre_tokenizer, err));
+    ATTN_TRY(read_part(reader, ATTN_ROLE_NORMALIZER, normalizer, err));
+    ATTN_TRY(read_part(reader, ATTN_ROLE_PRE_TOKENIZER, pre_tokenizer, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));
-    return read_part(reading, ATTN_ROLE_DECODER, decoder, err);
+    return read_part(reader, ATTN_ROLE_DECODER, decoder, err);
 }
 
-static enum attn_status find_rule(const struct reading *reading, const struct split_rule **rule,
+static enum attn_status find_rule(const struct gguf_reader *reader, const struct split_rule **rule,
                                   struct attn_error *err)
 {
     const char *name = NULL;
     size_t size = 0;
 
-    ATTN_TRY(attn_gguf_get_text(reading->gguf, KEY("pre"), &name, &size, err));
+    ATTN_TRY(attn_gguf_get_text(reader->gguf, KEY("pre"), &name, &size, err));
     for (size_t i = 0; name && i < sizeof split_rules / sizeof *split_rules; i++)
         if (equals(name, size, split_rules[i].name)) {
             *rule = &split_rules[i];
@@ -458,38 +458,38 @@ static enum attn_status find_rule(const struct reading *reading, const struct sp
         return hint_vocab(
             attn_error_set(err, ATTN_UNSUPPORTED,
                            "'%s' is missing in '%s': how texts are split is not known", KEY("pre"),
-                           reading->path),
+                           reader->path),
             err);
     return hint_vocab(attn_error_set(err, ATTN_UNSUPPORTED,
                                      "'%s' in '%s' is '%s', a way of splitting texts that is not "
                                      "known",
-                                     KEY("pre"), reading->path, attn_quote(name, size).text),
+                                     KEY("pre"), reader->path, attn_quote(name, size).text),
                       err);
 }
 
-static enum attn_status read_gpt2(struct reading *reading, struct attn_error *err)
+static enum attn_status read_gpt2(struct gguf_reader *reader, struct attn_error *err)
 {
-    struct attn_tokenizer *tokenizer = reading->tokenizer;
+    struct attn_tokenizer *tokenizer = reader->tokenizer;
     const struct split_rule *rule = split_rules;
 
-    ATTN_TRY(find_rule(reading, &rule, err));
+    ATTN_TRY(find_rule(reader, &rule, err));
     tokenizer->bpe.takes_whole_pieces = rule->takes_whole_pieces;
     tokenizer->unread->read = read_merges;
-    ATTN_TRY(add_stages(reading, rule->normalizer, rule->pre_tokenizer, byte_decoder, err));
-    return add_end(reading, KEY("bos_token_id"), KEY("add_bos_token"), rule->has_bos, true, err);
+    ATTN_TRY(add_stages(reader, rule->normalizer, rule->pre_tokenizer, byte_decoder, err));
+    return add_end(reader, KEY("bos_token_id"), KEY("add_bos_token"), rule->has_bos, true, err);
 }
 
-static enum attn_status read_llama(struct reading *reading, struct attn_error *err)
+static enum attn_status read_llama(struct gguf_reader *reader, struct attn_error *err)
 {
-    struct attn_tokenizer *tokenizer = reading->tokenizer;
+    struct attn_tokenizer *tokenizer = reader->tokenizer;
     struct attn_bpe_model *model = &tokenizer->bpe;
     bool has_prefix = true;
     size_t unk = 0;
 
-    ATTN_TRY(check_scores(reading, err));
-    ATTN_TRY(attn_gguf_get_bool(reading->gguf, KEY("add_space_prefix"), &has_prefix, err));
-    ATTN_TRY(attn_gguf_get_size(reading->gguf, KEY("unknown_token_id"), &unk, err));
-    if (unk < reading->n) {
+    ATTN_TRY(check_scores(reader, err));
+    ATTN_TRY(attn_gguf_get_bool(reader->gguf, KEY("add_space_prefix"), &has_prefix, err));
+    ATTN_TRY(attn_gguf_get_size(reader->gguf, KEY("unknown_token_id"), &unk, err));
+    if (unk < reader->n) {
         const char *key = attn_vocabulary_key(&tokenizer->vocabulary, (int32_t)unk, &model->n_unk);
 
         model->unk = attn_strndup(key, model->n_unk, err);
@@ -498,43 +498,43 @@ static enum attn_status read_llama(struct reading *reading, struct attn_error *e
     }
     model->has_byte_fallback = model->spells_after = true;
     tokenizer->unread->read = read_scores;
-    ATTN_TRY(add_stages(reading, has_prefix ? prefixed_normalizer : sentence_normalizer, NULL,
+    ATTN_TRY(add_stages(reader, has_prefix ? prefixed_normalizer : sentence_normalizer, NULL,
                         has_prefix ? prefixed_decoder : sentence_decoder, err));
     /* Tokens are any bytes. */
     ATTN_TRY(attn_decode_add(&tokenizer->decoder,
                              (struct attn_decode_step){.run = attn_decode_valid}, NULL, NULL, err));
-    return add_end(reading, KEY("bos_token_id"), KEY("add_bos_token"), true, true, err);
+    return add_end(reader, KEY("bos_token_id"), KEY("add_bos_token"), true, true, err);
 }
 
 /* --- The file --------------------------------------------------------------------------------- */
 
-static enum attn_status read_metadata(struct reading *reading, struct attn_error *err)
+static enum attn_status read_metadata(struct gguf_reader *reader, struct attn_error *err)
 {
-    struct attn_tokenizer *tokenizer = reading->tokenizer;
-    const char *model = NULL, *path = attn_tensor_files_path(attn_gguf_files(reading->gguf), 0);
+    struct attn_tokenizer *tokenizer = reader->tokenizer;
+    const char *model = NULL, *path = attn_tensor_files_path(attn_gguf_files(reader->gguf), 0);
     size_t size = 0;
     bool is_llama;
 
-    ATTN_TRY(attn_gguf_get_text(reading->gguf, KEY("model"), &model, &size, err));
+    ATTN_TRY(attn_gguf_get_text(reader->gguf, KEY("model"), &model, &size, err));
     if (!model)
         return hint_vocab(attn_error_set(err, ATTN_UNSUPPORTED,
-                                         "'%s' has no tokenizer: '%s' is missing", reading->path,
+                                         "'%s' has no tokenizer: '%s' is missing", reader->path,
                                          KEY("model")),
                           err);
     is_llama = equals(model, size, "llama");
     if (!is_llama && !equals(model, size, "gpt2"))
         return hint_vocab(attn_error_set(err, ATTN_UNSUPPORTED,
                                          "'%s' in '%s' is '%s', this version reads gpt2 and llama",
-                                         KEY("model"), reading->path, attn_quote(model, size).text),
+                                         KEY("model"), reader->path, attn_quote(model, size).text),
                           err);
     ATTN_TRY(attn_tokenizer_add_unread(tokenizer, path, err));
     tokenizer->kind = ATTN_TOKENIZER_BPE;
     tokenizer->skips_unknown_ids = true;
     tokenizer->bpe.vocabulary = &tokenizer->vocabulary;
     tokenizer->detail = "the tokenizer is that of the GGUF file: 'tokenizer.ggml.tokens'";
-    ATTN_TRY(read_tokens(reading, err));
-    ATTN_TRY(is_llama ? read_llama(reading, err) : read_gpt2(reading, err));
-    return add_end(reading, KEY("eos_token_id"), KEY("add_eos_token"), false, false, err);
+    ATTN_TRY(read_tokens(reader, err));
+    ATTN_TRY(is_llama ? read_llama(reader, err) : read_gpt2(reader, err));
+    return add_end(reader, KEY("eos_token_id"), KEY("add_eos_token"), false, false, err);
 }
 
 enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
@@ -542,16 +542,16 @@ enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
 {
     struct attn_file file = {0};
     struct attn_quote path;
-    struct reading reading = {.tokenizer = tokenizer};
+    struct gguf_reader reader = {.tokenizer = tokenizer};
     const char *whole = NULL;
     size_t size = 0;
 
     ATTN_TRY(attn_file_open_part(source, ATTN_GGUF_PART, ATTN_MAP, &file, err));
     ATTN_TRY(attn_gguf_take(&file, ATTN_MAP, &tokenizer->gguf, err));
-    reading.gguf = tokenizer->gguf;
-    path = attn_quote_string(attn_tensor_files_path(attn_gguf_files(reading.gguf), 0));
-    reading.path = path.text;
-    ATTN_TRY(attn_gguf_get_text(reading.gguf, "tokenizer.huggingface.json", &whole, &size, err));
+    reader.gguf = tokenizer->gguf;
+    path = attn_quote_string(attn_tensor_files_path(attn_gguf_files(reader.gguf), 0));
+    reader.path = path.text;
+    ATTN_TRY(attn_gguf_get_text(reader.gguf, "tokenizer.huggingface.json", &whole, &size, err));
     if (whole) {
         const struct attn_blob blob = {"tokenizer.json", whole, size};
         const struct attn_source inside = {.name = source->name, .blobs = &blob, .n_blob = 1};
@@ -560,5 +560,5 @@ enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
         tokenizer->detail = "the tokenizer is that of the GGUF file: 'tokenizer.huggingface.json'";
         return ATTN_OK;
     }
-    return read_metadata(&reading, err);
+    return read_metadata(&reader, err);
 }

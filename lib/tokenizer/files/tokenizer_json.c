@@ -44,7 +44,7 @@ struct model_values {
     bool is_object; /* it is an object of ids */
 };
 
-struct reading {
+struct json_reader {
     struct attn_tokenizer *tokenizer;
     const struct key_reader *row;           /* row of the value that is read */
     struct attn_json_reader reader, before; /* before: where the value that is read begins */
@@ -60,13 +60,13 @@ enum { ANY_VALUE = ATTN_JSON_END + 1, BOOL_VALUE };
 /* How the value of a key is read: READ is called after its first token, TOKEN. */
 struct key_reader {
     const char *key;
-    enum attn_status (*read)(struct reading *reading, const struct attn_json_token *token,
+    enum attn_status (*read)(struct json_reader *reading, const struct attn_json_token *token,
                              struct attn_error *err);
     int type; /* type of the token; may be null if is_nullable */
     bool is_nullable;
     const char *expected;
-    size_t offset; /* of where it is stored in struct reading, or of flags in struct attn_bpe_model;
-                      0: nowhere */
+    size_t offset; /* of where it is stored in struct json_reader, or of flags in struct
+                      attn_bpe_model; 0: nowhere */
 };
 
 static enum attn_status refuse_type(const char *key, bool is_of_model,
@@ -85,7 +85,7 @@ static enum attn_status refuse_type(const char *key, bool is_of_model,
 }
 
 /* Reads the members of the object that was entered by ROWS [n]; *seen gets a bit for each. */
-static enum attn_status read_members(struct reading *reading, const struct key_reader *rows,
+static enum attn_status read_members(struct json_reader *reading, const struct key_reader *rows,
                                      size_t n, unsigned *seen, struct attn_error *err)
 {
     const bool is_top = seen == &reading->seen_top;
@@ -127,7 +127,7 @@ static enum attn_status read_members(struct reading *reading, const struct key_r
 
 /* --- Values of the model ---------------------------------------------------------------------- */
 
-static enum attn_status read_type(struct reading *reading, const struct attn_json_token *token,
+static enum attn_status read_type(struct json_reader *reading, const struct attn_json_token *token,
                                   struct attn_error *err)
 {
     static const struct {
@@ -149,8 +149,8 @@ static enum attn_status read_type(struct reading *reading, const struct attn_jso
 }
 
 /* Dropout: only values without effect are supported. */
-static enum attn_status read_dropout(struct reading *reading, const struct attn_json_token *token,
-                                     struct attn_error *err)
+static enum attn_status read_dropout(struct json_reader *reading,
+                                     const struct attn_json_token *token, struct attn_error *err)
 {
     const struct key_reader *row = reading->row;
     double value = 0;
@@ -164,7 +164,7 @@ static enum attn_status read_dropout(struct reading *reading, const struct attn_
         row->key, file_name, attn_quote(token->text, token->size).text, row->expected);
 }
 
-static enum attn_status read_text(struct reading *reading, const struct attn_json_token *token,
+static enum attn_status read_text(struct json_reader *reading, const struct attn_json_token *token,
                                   struct attn_error *err)
 {
     struct model_text *to = (void *)((char *)reading + reading->row->offset);
@@ -177,7 +177,7 @@ static enum attn_status read_text(struct reading *reading, const struct attn_jso
     return ATTN_OK;
 }
 
-static enum attn_status read_count(struct reading *reading, const struct attn_json_token *token,
+static enum attn_status read_count(struct json_reader *reading, const struct attn_json_token *token,
                                    struct attn_error *err)
 {
     uint64_t *to = (void *)((char *)reading + reading->row->offset);
@@ -188,7 +188,7 @@ static enum attn_status read_count(struct reading *reading, const struct attn_js
     return ATTN_OK;
 }
 
-static enum attn_status read_bool(struct reading *reading, const struct attn_json_token *token,
+static enum attn_status read_bool(struct json_reader *reading, const struct attn_json_token *token,
                                   struct attn_error *err)
 {
     bool *to = (void *)((char *)&reading->tokenizer->bpe + reading->row->offset);
@@ -199,7 +199,7 @@ static enum attn_status read_bool(struct reading *reading, const struct attn_jso
 }
 
 /* Reads one of the pieces ["the", -3.2], whose first token is TOKEN, into KEY and *SCORE. */
-static enum attn_status read_piece(struct reading *reading, const struct attn_json_token *token,
+static enum attn_status read_piece(struct json_reader *reading, const struct attn_json_token *token,
                                    struct attn_buffer *key, double *score, struct attn_error *err)
 {
     const size_t index = reading->tokenizer->vocabulary.n;
@@ -231,7 +231,7 @@ static enum attn_status read_piece(struct reading *reading, const struct attn_js
     return attn_buffer_check(key, err);
 }
 
-static enum attn_status read_pieces(struct reading *reading, struct attn_buffer *key,
+static enum attn_status read_pieces(struct json_reader *reading, struct attn_buffer *key,
                                     struct attn_error *err)
 {
     struct attn_vocabulary *vocabulary = &reading->tokenizer->vocabulary;
@@ -255,7 +255,7 @@ static enum attn_status read_pieces(struct reading *reading, struct attn_buffer 
     }
 }
 
-static enum attn_status read_vocabulary(struct reading *reading,
+static enum attn_status read_vocabulary(struct json_reader *reading,
                                         const struct attn_json_token *token, struct attn_error *err)
 {
     struct attn_vocabulary *vocabulary = &reading->tokenizer->vocabulary;
@@ -279,8 +279,8 @@ static enum attn_status read_vocabulary(struct reading *reading,
 }
 
 /* Notes where the list of merges is, and counts them: they are read later. */
-static enum attn_status note_merges(struct reading *reading, const struct attn_json_token *token,
-                                    struct attn_error *err)
+static enum attn_status note_merges(struct json_reader *reading,
+                                    const struct attn_json_token *token, struct attn_error *err)
 {
     struct attn_unread *unread = reading->tokenizer->unread;
     struct attn_json_reader *reader = &reading->reader;
@@ -303,8 +303,8 @@ static enum attn_status note_merges(struct reading *reading, const struct attn_j
 
 /* --- Values of the file ----------------------------------------------------------------------- */
 
-static enum attn_status read_version(struct reading *reading, const struct attn_json_token *token,
-                                     struct attn_error *err)
+static enum attn_status read_version(struct json_reader *reading,
+                                     const struct attn_json_token *token, struct attn_error *err)
 {
     if (attn_json_equals(token, "1.0"))
         return ATTN_OK;
@@ -314,7 +314,7 @@ static enum attn_status read_version(struct reading *reading, const struct attn_
 }
 
 /* Records the place of the value. Truncation and padding have no place: they change ids. */
-static enum attn_status note_part(struct reading *reading, const struct attn_json_token *token,
+static enum attn_status note_part(struct json_reader *reading, const struct attn_json_token *token,
                                   struct attn_error *err)
 {
     const struct key_reader *row = reading->row;
@@ -334,7 +334,7 @@ static enum attn_status note_part(struct reading *reading, const struct attn_jso
     {                                                                                              \
         key, read_bool, BOOL_VALUE, true, "true or false", offsetof(struct attn_bpe_model, field)  \
     }
-#define VALUE(field) offsetof(struct reading, model.field)
+#define VALUE(field) offsetof(struct json_reader, model.field)
 static const struct key_reader model_rows[] = {
     {"type", read_type, ATTN_JSON_STRING, false,
      "\"BPE\", \"WordPiece\", \"Unigram\" or \"WordLevel\"", 0},
@@ -359,7 +359,7 @@ enum {
     VOCAB_ROW = N_MODEL_ROW - 2
 };
 
-static bool has_row(const struct reading *reading, int row)
+static bool has_row(const struct json_reader *reading, int row)
 {
     return reading->seen_model >> row & 1;
 }
@@ -372,7 +372,7 @@ static void move_text(struct model_text *from, char **to, size_t *size)
     *from = (struct model_text){0};
 }
 
-static enum attn_status set_bpe(struct reading *reading, struct attn_error *err)
+static enum attn_status set_bpe(struct json_reader *reading, struct attn_error *err)
 {
     struct model_values *values = &reading->model;
     struct attn_bpe_model *model = &reading->tokenizer->bpe;
@@ -392,7 +392,7 @@ static enum attn_status set_bpe(struct reading *reading, struct attn_error *err)
     return ATTN_OK;
 }
 
-static enum attn_status set_wordpiece(struct reading *reading, struct attn_error *err)
+static enum attn_status set_wordpiece(struct json_reader *reading, struct attn_error *err)
 {
     static const char prefix[] = "##", unk[] = "[UNK]";
     struct model_values *values = &reading->model;
@@ -414,7 +414,7 @@ static enum attn_status set_wordpiece(struct reading *reading, struct attn_error
     return model->prefix && model->unk ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-static enum attn_status set_unigram(struct reading *reading, struct attn_error *err)
+static enum attn_status set_unigram(struct json_reader *reading, struct attn_error *err)
 {
     const struct model_values *values = &reading->model;
     struct attn_unigram_model *model = &reading->tokenizer->unigram;
@@ -433,7 +433,7 @@ static enum attn_status set_unigram(struct reading *reading, struct attn_error *
     return ATTN_OK;
 }
 
-static enum attn_status set_words(struct reading *reading, struct attn_error *err)
+static enum attn_status set_words(struct json_reader *reading, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = reading->tokenizer;
 
@@ -446,7 +446,7 @@ static enum attn_status set_words(struct reading *reading, struct attn_error *er
 
 /* Sets up the model that has these values. Old files lack its type; the library then takes the
  * first model that has all members it needs. */
-static enum attn_status set_model(struct reading *reading, struct attn_error *err)
+static enum attn_status set_model(struct json_reader *reading, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = reading->tokenizer;
     struct model_values *values = &reading->model;
@@ -473,7 +473,7 @@ static enum attn_status set_model(struct reading *reading, struct attn_error *er
                                                       : set_unigram(reading, err);
 }
 
-static enum attn_status read_model(struct reading *reading, const struct attn_json_token *token,
+static enum attn_status read_model(struct json_reader *reading, const struct attn_json_token *token,
                                    struct attn_error *err)
 {
     (void)token;
@@ -482,11 +482,11 @@ static enum attn_status read_model(struct reading *reading, const struct attn_js
     return set_model(reading, err);
 }
 
-static enum attn_status read_top(struct reading *reading, struct attn_error *err)
+static enum attn_status read_top(struct json_reader *reading, struct attn_error *err)
 {
 #define PART(key, field)                                                                           \
     {                                                                                              \
-        key, note_part, ANY_VALUE, true, NULL, offsetof(struct reading, field)                     \
+        key, note_part, ANY_VALUE, true, NULL, offsetof(struct json_reader, field)                 \
     }
     static const struct key_reader rows[] = {
         {"version", read_version, ATTN_JSON_STRING, false, "\"1.0\"", 0},
@@ -649,7 +649,7 @@ static enum attn_status read_merges(struct attn_tokenizer *tokenizer, struct att
 
 /* --- The file --------------------------------------------------------------------------------- */
 
-static enum attn_status read_part(const struct reading *reading, enum attn_tokenizer_role role,
+static enum attn_status read_part(const struct json_reader *reading, enum attn_tokenizer_role role,
                                   struct attn_error *err)
 {
     const struct extent *part = &reading->parts[role];
@@ -671,7 +671,7 @@ static enum attn_status add_model(struct attn_tokenizer *tokenizer, struct attn_
 }
 
 /* Reads the file once, and then the parts that were noted. */
-static enum attn_status read_file(struct reading *reading, struct attn_error *err)
+static enum attn_status read_file(struct json_reader *reading, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = reading->tokenizer;
     struct attn_pipeline *pipeline = &tokenizer->pipeline;
@@ -739,7 +739,7 @@ enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
                                           const struct attn_source *source, struct attn_error *err)
 {
     struct attn_file file = {0};
-    struct reading reading = {.tokenizer = tokenizer};
+    struct json_reader reading = {.tokenizer = tokenizer};
     enum attn_status status;
 
     ATTN_TRY(attn_file_read_part(source, file_name, &file, err));
