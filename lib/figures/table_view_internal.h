@@ -4,7 +4,7 @@
 
 #include "figures/table_picture.h"
 
-/* The place of COLUMN of a view in TABLE; SIZE_MAX if it is 0 or missing. */
+/* The number in TABLE of COLUMN of a view; SIZE_MAX if it is 0 or missing. */
 size_t attn_table_view_find(const struct attn_table *table, unsigned column);
 
 #endif

@@ -98,7 +98,7 @@ struct attn_step_place attn_forward_place(const struct attn_forward *f, enum att
 int attn_place_compare(struct attn_step_place a, struct attn_step_place b)
 {
     return a.layer != b.layer ? a.layer - b.layer
-                              : attn_site_place(a.site) - attn_site_place(b.site);
+                              : attn_site_index(a.site) - attn_site_index(b.site);
 }
 
 bool attn_forward_needs(const struct attn_forward *f, enum attn_site site)

@@ -25,11 +25,11 @@
  * A weight matrix as it lies in a file, whatever its layout and type. It stands for W [n_row,
  * n_col] in y = x W. Element (k, n) lies at
  *     data + (k*row_stride + (n / group)*group_stride + (n % group)*col_stride) elements,
- * or in an interleaved group, whose first half lies at even places and whose second at odd ones, at
- * the place 2*(n % (group/2)) + n % group / (group/2) instead of n % group.
- * GPT-2's Conv1D [in, out]: row_stride = out, col_stride = 1, one group. nn.Linear [out, in]:
- * row_stride = 1, col_stride = in. Per-head W_Q [H, D, E]: group = E, group_stride = D*E,
- * row_stride = E, col_stride = 1.
+ * or in an interleaved group, whose first half lies at even offsets and whose second at odd ones,
+ * at the offset 2*(n % (group/2)) + n % group / (group/2) instead of n % group. GPT-2's Conv1D [in,
+ * out]: row_stride = out, col_stride = 1, one group. nn.Linear [out, in]: row_stride = 1,
+ * col_stride = in. Per-head W_Q [H, D, E]: group = E, group_stride = D*E, row_stride = E,
+ * col_stride = 1.
  */
 struct attn_matrix {
     const void *data;      /* borrowed; any alignment; NULL when there is no such weight */
@@ -43,7 +43,7 @@ struct attn_matrix {
                          read; NULL: unknown. Need not be readable */
 };
 
-/* The place of column N of GROUP columns in an interleaved group. */
+/* The offset of column N of GROUP columns in an interleaved group. */
 static inline size_t attn_interleaved(size_t n, size_t group)
 {
     return n % (group / 2) * 2 + n / (group / 2);

@@ -130,7 +130,7 @@ struct attn_weight_rule {
     const char *shape;
     enum attn_weight_part part;
     enum attn_weight_kind kind;
-    size_t offset; /* offset of its place in attn_block_weights, or in attn_weights for names
+    size_t offset; /* offset of the tensor in attn_block_weights, or in attn_weights for names
                       without # */
 };
 

@@ -2,7 +2,7 @@
  * weights.h - the weights of a model as views into its files, bound once by tables of names and
  * shapes.
  *
- * Nothing is copied or read here: a matrix holds the place, layout and type of its elements, and
+ * Nothing is copied or read here: a matrix holds the address, layout and type of its elements, and
  * the kernels pack and convert the parts that a product needs.
  */
 #ifndef ATTN_MODEL_WEIGHTS_H

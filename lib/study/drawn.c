@@ -16,7 +16,7 @@
 
 /* --- The view --------------------------------------------------------------------------------- */
 
-/* The place in TABLE of COLUMN of a view of EXPERIMENT; SIZE_MAX if it is missing. */
+/* The number in TABLE of COLUMN of a view of EXPERIMENT; SIZE_MAX if it is missing. */
 static size_t find(const struct attn_experiment *experiment, const struct attn_table *table,
                    unsigned column)
 {
@@ -46,8 +46,8 @@ static struct attn_table_view choose(const struct attn_experiment *experiment,
 }
 
 /* Makes the columns of the view those of the table. */
-static void place(const struct attn_experiment *experiment, const struct attn_table *table,
-                  struct attn_table_view *view)
+static void resolve_columns(const struct attn_experiment *experiment,
+                            const struct attn_table *table, struct attn_table_view *view)
 {
     unsigned *const columns[] = {&view->rows,  &view->detail, &view->columns,
                                  &view->texts, &view->values, &view->cells};
@@ -259,7 +259,7 @@ void attn_experiment_draw(const struct attn_experiment *experiment, const void *
         experiment->draw(args, drawn);
     picture->n_label = study && study->sum ? study->sum->n_label : 0;
     if (table)
-        place(experiment, table, &picture->view);
+        resolve_columns(experiment, table, &picture->view);
     if (table && (picture->view.traits & ATTN_VIEW_SORTED) != 0)
         follow_sort(experiment, args, drawn);
     if (table && (picture->view.traits & ATTN_VIEW_GROUPS) != 0 && picture->n_label > 0)

@@ -63,7 +63,7 @@ static const struct {
     enum attn_site site;
 } aliases[] = {{"attention", ATTN_SITE_PATTERN}, {"context", ATTN_SITE_Z}};
 
-int attn_site_place(enum attn_site site)
+int attn_site_index(enum attn_site site)
 {
     return places[site];
 }

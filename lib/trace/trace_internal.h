@@ -18,8 +18,8 @@
 /* The sites in the order of ATTN_SITE_MAP, in which they are shown and computed in a layer. */
 extern const enum attn_site attn_site_order[ATTN_N_SITE];
 
-/* The place of SITE in it, and whether A comes before B. */
-int attn_site_place(enum attn_site site);
+/* The index of SITE in it, and whether A comes before B. */
+int attn_site_index(enum attn_site site);
 bool attn_site_is_before(enum attn_site a, enum attn_site b);
 
 const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
