@@ -32,6 +32,15 @@
                       "%s: '%s' lacks '%s'", #call, err.message, word);                            \
     } while (0)
 
+/* CALL is refused after SPOIL has changed GIVEN, which is GOOD before and after. */
+#define SPOILED(given, good, spoil, call, word)                                                    \
+    do {                                                                                           \
+        (given) = (good);                                                                          \
+        spoil;                                                                                     \
+        REFUSED(call, word);                                                                       \
+        (given) = (good);                                                                          \
+    } while (0)
+
 /* A choice that no enum has, made where the compiler does not see it. */
 static const volatile int no_choice = 99, below_choices = -1;
 
@@ -429,112 +438,82 @@ START_TEST(attentions_have_no_other_choices)
         ck_assert(dims.sites == ATTN_SITE_BIT(ATTN_SITE_Z));
         REFUSED(attn_attention_check(&attention, false, &err), "kind");
         ck_assert_uint_eq(attn_attention_text(&attention, kind), 0);
-        attention = ATTN_ATTENTION_DEFAULT;
-        attention.mask = bad;
-        REFUSED(attn_attention_check(&attention, false, &err), "mask");
-        attention = ATTN_ATTENTION_DEFAULT;
-        attention.masking = bad;
-        REFUSED(attn_attention_check(&attention, false, &err), "masking");
-        attention = ATTN_ATTENTION_DEFAULT;
-        attention.similarity = bad;
-        REFUSED(attn_attention_check(&attention, false, &err), "similarity");
-        attention = ATTN_ATTENTION_DEFAULT;
-        attention.algorithm = bad;
-        REFUSED(attn_attention_check(&attention, false, &err), "algorithm");
-        attention = ATTN_ATTENTION_DEFAULT;
-        attention.feature = bad;
-        REFUSED(attn_attention_check(&attention, false, &err), "feature");
+#define BAD(field)                                                                                 \
+    SPOILED(attention, ATTN_ATTENTION_DEFAULT, attention.field = bad,                              \
+            attn_attention_check(&attention, false, &err), #field)
+        BAD(mask);
+        BAD(masking);
+        BAD(similarity);
+        BAD(algorithm);
+        BAD(feature);
+#undef BAD
     }
 }
 END_TEST
 
-/* What `set` gets to spoil: a request, with all that it may point to. */
+/* A request, with all that it may point to. */
 struct asked {
     struct attn_request request;
     struct attn_attention_change change;
     struct attn_attention layers[16];
     struct attn_edit edit;
     struct attn_picture_options picture;
-    struct attn_output output;
 };
 
-static void spoil(struct asked *asked, int which, int bad)
+static void fill(struct asked *asked)
 {
-    struct attn_request *request = &asked->request;
+    *asked = (struct asked){
+        .request = ask(),
+        .change = {.parts = ATTN_PART_KIND | ATTN_PART_MASK, .to = ATTN_ATTENTION_DEFAULT},
+        .edit = ATTN_EDIT_DEFAULT,
+        .picture = ATTN_PICTURE_OPTIONS_DEFAULT};
+    for (size_t k = 0; k < 16; k++)
+        asked->layers[k] = ATTN_ATTENTION_DEFAULT;
+    asked->request.outputs.picture = &asked->picture;
+    asked->request.attention.change = &asked->change;
+}
 
-    switch (which) {
-    case 0:
-        request->reading.special = bad;
-        break;
-    case 1:
-        request->reading.special_tokens = bad;
-        break;
-    case 2:
-        asked->change.to.kind = bad;
-        break;
-    case 3:
-        asked->change.to.mask = bad;
-        break;
-    case 4:
-        for (size_t i = 0; i < 16; i++)
-            asked->layers[i].kind = bad;
-        request->attention.layers = asked->layers, request->attention.change = NULL;
-        break;
-    case 5:
-        asked->edit.at.site = bad;
-        request->edits.items = &asked->edit, request->edits.n = 1;
-        break;
-    case 6:
-        asked->edit.op = bad;
-        request->edits.items = &asked->edit, request->edits.n = 1;
-        break;
-    case 7:
-        asked->picture.figure = bad;
-        break;
-    case 8:
-        asked->picture.theme = bad;
-        break;
-    case 9:
-        asked->picture.color_scale.curve = bad;
-        break;
-    case 10:
-        asked->picture.depth = bad;
-        break;
-    case 11:
-        asked->picture.dpi = 1e6 * bad;
-        break;
-    case 12:
-        asked->picture.font_size = 1e6 * bad;
-        break;
-    default:
-        asked->picture.figure_width = 1e6 * bad;
-        break;
-    }
+static void set_kinds(struct asked *asked, int bad)
+{
+    for (size_t i = 0; i < 16; i++)
+        asked->layers[i].kind = bad;
+    asked->request.attention.layers = asked->layers, asked->request.attention.change = NULL;
+}
+
+static struct attn_edit *edit(struct asked *asked)
+{
+    asked->request.edits.items = &asked->edit, asked->request.edits.n = 1;
+    return &asked->edit;
 }
 
 START_TEST(requests_have_no_other_choices)
 {
-    static const char *const words[] = {
-        "special", "special_tokens", "kind",  "mask",  "kind", "site",      "op",
-        "figure",  "theme",          "curve", "depth", "dpi",  "font_size", "figure_width"};
     struct attn_host *host = attn_open_host("fable", NULL);
     struct attn_result result = {0};
+    struct asked asked;
 
-    for (int which = 0; which < (int)(sizeof words / sizeof *words); which++)
-        for (int i = 0; i < 2; i++) {
-            struct asked asked = {
-                .request = ask(),
-                .change = {.parts = ATTN_PART_KIND | ATTN_PART_MASK, .to = ATTN_ATTENTION_DEFAULT},
-                .edit = ATTN_EDIT_DEFAULT,
-                .picture = ATTN_PICTURE_OPTIONS_DEFAULT};
+    for (int i = 0; i < 2; i++) {
+        const int bad = i == 0 ? no_choice : below_choices;
 
-            for (size_t k = 0; k < 16; k++)
-                asked.layers[k] = ATTN_ATTENTION_DEFAULT;
-            asked.request.outputs.picture = &asked.picture;
-            asked.request.attention.change = &asked.change;
-            spoil(&asked, which, i == 0 ? no_choice : below_choices);
-            REFUSED(attn_run_request(host, &asked.request, &result, &err), words[which]);
-        }
+#define BAD(change, word)                                                                          \
+    fill(&asked), change;                                                                          \
+    REFUSED(attn_run_request(host, &asked.request, &result, &err), word)
+        BAD(asked.request.reading.special = bad, "special");
+        BAD(asked.request.reading.special_tokens = bad, "special_tokens");
+        BAD(asked.change.to.kind = bad, "kind");
+        BAD(asked.change.to.mask = bad, "mask");
+        BAD(set_kinds(&asked, bad), "kind");
+        BAD(edit(&asked)->at.site = bad, "site");
+        BAD(edit(&asked)->op = bad, "op");
+        BAD(asked.picture.figure = bad, "figure");
+        BAD(asked.picture.theme = bad, "theme");
+        BAD(asked.picture.color_scale.curve = bad, "curve");
+        BAD(asked.picture.depth = bad, "depth");
+        BAD(asked.picture.dpi = 1e6 * bad, "dpi");
+        BAD(asked.picture.font_size = 1e6 * bad, "font_size");
+        BAD(asked.picture.figure_width = 1e6 * bad, "figure_width");
+#undef BAD
+    }
     attn_host_free(host);
 }
 END_TEST
@@ -555,26 +534,28 @@ START_TEST(hosts_models_and_sessions_have_no_other_choices)
         struct attn_model_options how = ATTN_MODEL_OPTIONS_DEFAULT;
         struct attn_session_options feed = ATTN_SESSION_OPTIONS_DEFAULT;
 
-        options.load = bad;
-        REFUSED(attn_host_open("fable", &options, &made, &err), "load");
-        options = ATTN_HOST_OPTIONS_DEFAULT, options.compute = bad;
-        REFUSED(attn_host_open("fable", &options, &made, &err), "compute");
-        options = ATTN_HOST_OPTIONS_DEFAULT, options.gemm = bad;
-        REFUSED(attn_host_open("fable", &options, &made, &err), "gemm");
-        options = ATTN_HOST_OPTIONS_DEFAULT, options.isa = bad;
-        REFUSED(attn_host_open("fable", &options, &made, &err), "isa");
-        options = ATTN_HOST_OPTIONS_DEFAULT, options.n_thread = i == 0 ? INT_MAX : INT_MIN;
-        REFUSED(attn_host_open("fable", &options, &made, &err), "threads");
-        how.load = bad;
-        REFUSED(attn_model_open(&source, &how, &opened, &err), "load");
-        how = ATTN_MODEL_OPTIONS_DEFAULT, how.compute = bad;
-        REFUSED(attn_model_open(&source, &how, &opened, &err), "compute");
-        feed.n_max = 4, feed.cache = bad;
-        REFUSED(attn_session_create(model, &feed, &session, &err), "cache");
-        feed = ATTN_SESSION_OPTIONS_DEFAULT, feed.n_max = 4, feed.gemm = bad;
-        REFUSED(attn_session_create(model, &feed, &session, &err), "gemm");
-        feed = ATTN_SESSION_OPTIONS_DEFAULT, feed.n_max = 4, feed.isa = bad;
-        REFUSED(attn_session_create(model, &feed, &session, &err), "isa");
+#define HOST(change, word)                                                                         \
+    SPOILED(options, ATTN_HOST_OPTIONS_DEFAULT, options.change,                                    \
+            attn_host_open("fable", &options, &made, &err), word)
+        HOST(load = bad, "load");
+        HOST(compute = bad, "compute");
+        HOST(gemm = bad, "gemm");
+        HOST(isa = bad, "isa");
+        HOST(n_thread = i == 0 ? INT_MAX : INT_MIN, "threads");
+#undef HOST
+#define MODEL(field)                                                                               \
+    SPOILED(how, ATTN_MODEL_OPTIONS_DEFAULT, how.field = bad,                                      \
+            attn_model_open(&source, &how, &opened, &err), #field)
+        MODEL(load);
+        MODEL(compute);
+#undef MODEL
+#define SESSION(field)                                                                             \
+    SPOILED(feed, ATTN_SESSION_OPTIONS_DEFAULT, (feed.n_max = 4, feed.field = bad),                \
+            attn_session_create(model, &feed, &session, &err), #field)
+        SESSION(cache);
+        SESSION(gemm);
+        SESSION(isa);
+#undef SESSION
     }
     attn_host_free(host);
 }
@@ -593,12 +574,13 @@ START_TEST(experiments_have_no_other_choices)
         const int bad = i == 0 ? no_choice : below_choices;
         struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
 
-        args.parts = bad;
-        REFUSED(attn_ablate(host, &request, &args, &table, &sum, &err), "parts");
-        args = ATTN_ABLATE_ARGS_DEFAULT, args.with = bad;
-        REFUSED(attn_ablate(host, &request, &args, &table, &sum, &err), "with");
-        args = ATTN_ABLATE_ARGS_DEFAULT, args.answer.metric = bad;
-        REFUSED(attn_ablate(host, &request, &args, &table, &sum, &err), "metric");
+#define ABLATE(field, word)                                                                        \
+    SPOILED(args, ATTN_ABLATE_ARGS_DEFAULT, args.field = bad,                                      \
+            attn_ablate(host, &request, &args, &table, &sum, &err), word)
+        ABLATE(parts, "parts");
+        ABLATE(with, "with");
+        ABLATE(answer.metric, "metric");
+#undef ABLATE
         file.form = bad;
         REFUSED(attn_items_open(&file, &items, &err), "form");
     }
@@ -916,16 +898,13 @@ START_TEST(attention_on_arrays_has_no_other_choices)
         const int bad = i == 0 ? no_choice : below_choices;
         struct attn_attend_args args = good;
 
-        args.gemm = bad;
-        REFUSED(attn_attend(&args, &err), "gemm");
-        args = good, args.isa = bad;
-        REFUSED(attn_attend(&args, &err), "isa");
-        args = good, args.compute = bad;
-        REFUSED(attn_attend(&args, &err), "compute");
-        args = good, args.attention.kind = bad;
-        REFUSED(attn_attend(&args, &err), "kind");
-        args = good, args.attention.mask = bad;
-        REFUSED(attn_attend(&args, &err), "mask");
+#define BAD(field, word) SPOILED(args, good, args.field = bad, attn_attend(&args, &err), word)
+        BAD(gemm, "gemm");
+        BAD(isa, "isa");
+        BAD(compute, "compute");
+        BAD(attention.kind, "kind");
+        BAD(attention.mask, "mask");
+#undef BAD
     }
     attn_selection_free(selection);
 }
