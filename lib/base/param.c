@@ -14,11 +14,17 @@
 
 enum { MOST_POINTS = 100000 };
 
-/* The beginning of a member of NAMED. */
+/* The places of the two texts that a member of NAMED or PLACES begins with. The name is owned, or
+ * NULL. */
 struct named {
-    const char *value;
-    char *name; /* owns; or NULL */
+    size_t value, name, size;
 };
+
+static struct named named_of(const struct attn_param *param)
+{
+    return param->type == ATTN_PARAM_PLACES ? (struct named){1, 0, 2 * sizeof(char *)}
+                                            : (struct named){0, 1, (size_t)param->least};
+}
 
 int attn_param_find_word(const char *list, const char *word, size_t size)
 {
@@ -151,7 +157,7 @@ static void list_methods(const char *words, char *list, size_t size)
 static void set_choice(const struct attn_param *param, char *home, int word)
 {
     if (param->type == ATTN_PARAM_SWITCH)
-        *(bool *)(home + param->offset) = word == 1;
+        *(bool *)(home + param->offset) = param->values ? param->values[word] == 1 : word == 1;
     else
         *(int *)(void *)(home + param->offset) = param->values ? param->values[word] : word;
 }
@@ -280,22 +286,26 @@ static enum attn_status append(const struct attn_param *param, char *home, const
 static enum attn_status read_named(const struct attn_param *param, char *home, const char *label,
                                    const char *text, struct attn_error *err)
 {
-    const char *equals = strchr(text, '=');
-    struct named item = {.value = equals ? equals + 1 : text};
+    const char *equals = strchr(text, '='), *value = equals ? equals + 1 : text;
+    const struct named at = named_of(param);
+    const char *item[2];
     enum attn_status status;
+    char *name = NULL;
 
-    if ((!equals && param->argument[0] != '[') || equals == text || *item.value == '\0')
+    if ((!equals && param->argument[0] != '[') || equals == text || *value == '\0')
         return attn_param_refuse(err, label, text, "%s", param->argument);
-    if (equals && !(item.name = attn_strndup(text, (size_t)(equals - text), err)))
+    if (equals && !(name = attn_strndup(text, (size_t)(equals - text), err)))
         return ATTN_NO_MEMORY;
-    status = append(param, home, &item, sizeof item, (size_t)param->least, err);
+    item[at.value] = value;
+    item[at.name] = name;
+    status = append(param, home, item, sizeof item, at.size, err);
     if (status != ATTN_OK)
-        attn_free(item.name);
+        attn_free(name);
     return status;
 }
 
-enum attn_status attn_param_set(const struct attn_param *param, void *home, const char *label,
-                                const char *text, struct attn_error *err)
+static enum attn_status set_value(const struct attn_param *param, void *home, const char *label,
+                                  const char *text, struct attn_error *err)
 {
     const bool is_kept = param->home == ATTN_PARAM_OF_CALLER;
     void *const at = (char *)home + param->offset;
@@ -332,6 +342,7 @@ enum attn_status attn_param_set(const struct attn_param *param, void *home, cons
     case ATTN_PARAM_TEXTS:
         return append(param, home, &text, sizeof text, sizeof text, err);
     case ATTN_PARAM_NAMED:
+    case ATTN_PARAM_PLACES:
         return read_named(param, home, label, text, err);
     case ATTN_PARAM_IDS:
         return read_ids(param, home, text, err);
@@ -339,6 +350,9 @@ enum attn_status attn_param_set(const struct attn_param *param, void *home, cons
     case ATTN_PARAM_LIST:
         if (!is_kept)
             *(const char **)at = text;
+        break;
+    case ATTN_PARAM_MASK:
+        *(const char **)(void *)((char *)home + param->second) = text;
         break;
     case ATTN_PARAM_INPUT:
     case ATTN_PARAM_SIZED:
@@ -356,20 +370,35 @@ enum attn_status attn_param_set(const struct attn_param *param, void *home, cons
     return ATTN_OK;
 }
 
+enum attn_status attn_param_set(const struct attn_param *param, void *home, const char *label,
+                                const char *text, struct attn_error *err)
+{
+    ATTN_TRY(set_value(param, home, label, text, err));
+    if (param->mark)
+        *(unsigned *)(void *)((char *)home + param->marks) |= param->mark;
+    return ATTN_OK;
+}
+
+static bool is_named(const struct attn_param *param)
+{
+    return param->type == ATTN_PARAM_NAMED || param->type == ATTN_PARAM_PLACES;
+}
+
 bool attn_param_write(const struct attn_param *param, const void *home, size_t i,
                       struct attn_buffer *out)
 {
     const char *const *items = (const void *)((const char *)home + param->offset);
     const size_t *n = (const void *)((const char *)home + param->second);
-    const bool is_named = param->type == ATTN_PARAM_NAMED;
-    const struct named *item;
+    const struct named at =
+        is_named(param) ? named_of(param) : (struct named){.size = sizeof *items};
+    const char *const *item;
 
     if (i >= *n)
         return false;
-    item = (const void *)(*items + i * (is_named ? (size_t)param->least : sizeof item->value));
-    if (is_named && item->name)
-        attn_buffer_append_format(out, "%s=", item->name);
-    attn_buffer_append_string(out, item->value);
+    item = (const void *)(*items + i * at.size);
+    if (is_named(param) && item[at.name])
+        attn_buffer_append_format(out, "%s=", item[at.name]);
+    attn_buffer_append_string(out, item[at.value]);
     return true;
 }
 
@@ -377,7 +406,8 @@ void attn_param_release(const struct attn_param *param, void *home)
 {
     void **const block = (void **)(void *)((char *)home + param->offset);
     const size_t *n = (const size_t *)(void *)((char *)home + param->second);
-    char *items = param->type == ATTN_PARAM_NAMED ? *block : NULL;
+    char *items = is_named(param) ? *block : NULL;
+    const struct named at = named_of(param);
 
     if (param->release) {
         param->release(param, home);
@@ -388,7 +418,7 @@ void attn_param_release(const struct attn_param *param, void *home)
          param->type != ATTN_PARAM_IDS))
         return;
     for (size_t i = 0; items && i < *n; i++)
-        attn_free(((struct named *)(void *)(items + i * (size_t)param->least))->name);
+        attn_free(((void **)(void *)(items + i * at.size))[at.name]);
     attn_free(*block);
     *block = NULL;
 }
@@ -415,12 +445,14 @@ static size_t size_of(const struct attn_param *param)
     case ATTN_PARAM_ID:
     case ATTN_PARAM_TEXTS:
     case ATTN_PARAM_NAMED:
+    case ATTN_PARAM_PLACES:
     case ATTN_PARAM_INPUT: /* its text */
     case ATTN_PARAM_INPUTS:
     case ATTN_PARAM_IMAGE:
     case ATTN_PARAM_ARRAY:
     case ATTN_PARAM_SIZED:
     case ATTN_PARAM_IDS:
+    case ATTN_PARAM_MASK:
         return sizeof(void *);
     case ATTN_PARAM_OWN:
         break;

@@ -30,7 +30,7 @@ enum attn_param_type {
     ATTN_PARAM_SEED = 2,    /* uint64_t, least..most */
     ATTN_PARAM_REAL = 3,    /* double, from least on, and less than most, unless that is 0 */
     ATTN_PARAM_CHOICE = 4,  /* an enum of the size of int: one of `words` */
-    ATTN_PARAM_SWITCH = 5,  /* bool: whether it is the second of two `words` */
+    ATTN_PARAM_SWITCH = 5,  /* bool: one of two `words`, whose `values` are 0 and 1 */
     ATTN_PARAM_METHOD = 6,  /* a CHOICE with `values`, of which ig may be ig:N; second: size_t, N */
     ATTN_PARAM_SEEDED = 7,  /* size_t from least on; second: uint64_t. "N" or "N:SEED" */
     ATTN_PARAM_TEXT = 8,    /* const char *, terminated and borrowed; NULL: not given */
@@ -50,8 +50,12 @@ enum attn_param_type {
                                fills it, as the next one */
     ATTN_PARAM_ARRAY = 17,  /* const struct attn_ndarray *, of the rank `least` */
     ATTN_PARAM_SIZED = 18,  /* const char *, borrowed; second: size_t, its bytes */
-    ATTN_PARAM_IDS = 19     /* const int32_t *, "5,17,3"; second: size_t, their number. most 1:
+    ATTN_PARAM_IDS = 19,    /* const int32_t *, "5,17,3"; second: size_t, their number. most 1:
                                messages expect 0 and 1 */
+    ATTN_PARAM_PLACES = 20, /* const struct attn_item_place *; second: size_t, their number.
+                               "NAME=SPEC" adds one */
+    ATTN_PARAM_MASK = 21    /* const struct attn_mask_array *; second: const char *, a word or the
+                               path of a file, of which a program may give the cells instead */
 };
 
 /* The struct that has the fields. */
@@ -65,7 +69,9 @@ enum attn_param_trait {
     ATTN_PARAM_SHAPES_GRADIENTS = 1, /* gradients depend on it */
     ATTN_PARAM_NOT_COMPARED = 2,     /* it does not go with a comparison */
     ATTN_PARAM_NO_OPTION = 4,        /* only programs have it */
-    ATTN_PARAM_NO_KEYWORD = 8        /* only the command line has it */
+    ATTN_PARAM_NO_KEYWORD = 8,       /* only the command line has it */
+    ATTN_PARAM_SHAPES_TENSORS = 16,  /* tensors depend on it */
+    ATTN_PARAM_IN_TOPIC = 32         /* the help of a command only names it */
 };
 
 struct attn_param {
@@ -83,6 +89,8 @@ struct attn_param {
     size_t offset, second; /* of its fields in the struct of its home */
     int64_t least, most;   /* most 0: any */
     unsigned traits;
+    unsigned mark; /* a bit that says that it is given; 0: none */
+    size_t marks;  /* offset of the unsigned that has this bit */
     /* Reads TEXT into HOME, instead of what the type says. LABEL is the name of the parameter in
      * messages. */
     enum attn_status (*read)(const struct attn_param *param, void *home, const char *label,

@@ -1171,6 +1171,8 @@ static const struct {
     {"    least", offsetof(struct attn_param, least)},
     {"    most", offsetof(struct attn_param, most)},
     {"    traits", offsetof(struct attn_param, traits)},
+    {"    mark", offsetof(struct attn_param, mark)},
+    {"    marks", offsetof(struct attn_param, marks)},
     {"    read", offsetof(struct attn_param, read)},
     {"    release", offsetof(struct attn_param, release)},
     {"    letter", offsetof(struct attn_param, letter)},

@@ -14,8 +14,12 @@ struct pair {
     size_t later;
 };
 
+struct place {
+    const char *name, *spec;
+};
+
 struct args {
-    size_t top, n_point, n_text, n_set;
+    size_t top, n_point, n_text, n_set, n_place;
     uint64_t seed;
     double threshold;
     const char *target;
@@ -23,8 +27,12 @@ struct args {
     const struct pair *sets;
     const int32_t *target_id, *ids;
     size_t n_id;
+    const struct place *places;
+    const void *cells;
+    const char *mask;
     int per, method, baseline;
-    bool is_to_noise, has_effect;
+    bool is_to_noise, has_effect, is_scaled;
+    unsigned given;
 };
 
 enum {
@@ -40,6 +48,9 @@ enum {
     SEED,
     TEXTS,
     SETS,
+    PLACES,
+    CELLS,
+    SCALE,
     VALUES,
     FLAG,
     IDS,
@@ -48,7 +59,7 @@ enum {
     KEPT
 };
 
-static const int values[] = {3, 1};
+static const int values[] = {3, 1}, truths[] = {1, 0};
 
 static const struct attn_param rows[] = {
     [TOP] = ATTN_PARAM(COUNT, "top", "K", struct args, top, "", .least = 1, .most = 9),
@@ -70,6 +81,12 @@ static const struct attn_param rows[] = {
                          .second = offsetof(struct args, n_text)),
     [SETS] = ATTN_PARAM(NAMED, "set", "[NAME=]HEADS", struct args, sets, "",
                         .second = offsetof(struct args, n_set), .least = sizeof(struct pair)),
+    [PLACES] = ATTN_PARAM(PLACES, "positions", "NAME=SPEC", struct args, places, "",
+                          .second = offsetof(struct args, n_place)),
+    [CELLS] = ATTN_PARAM(MASK, "mask", "causal|FILE", struct args, cells, "",
+                         .second = offsetof(struct args, mask)),
+    [SCALE] = ATTN_PARAM(SWITCH, "scale", NULL, struct args, is_scaled, "", .words = "on|off",
+                         .values = truths, .mark = 4, .marks = offsetof(struct args, given)),
     [VALUES] = ATTN_PARAM(CHOICE, "baseline", NULL, struct args, baseline, "", .words = "auto|mask",
                           .values = values),
     [FLAG] = ATTN_PARAM(FLAG, "effect", NULL, struct args, has_effect, ""),
@@ -113,6 +130,12 @@ START_TEST(values_are_read_by_their_types)
     ck_assert(args.has_effect && strcmp(args.target, " are") == 0);
     expect(&args, PAIR, "two words", "");
     ck_assert(strcmp(args.target, "two words") == 0 && args.n_text == 9);
+    expect(&args, CELLS, "mask.npy", "");
+    ck_assert(!args.cells && strcmp(args.mask, "mask.npy") == 0 && args.given == 0);
+    expect(&args, SCALE, "on", "");
+    ck_assert(args.is_scaled && args.given == 4);
+    expect(&args, SCALE, "off", "");
+    ck_assert(!args.is_scaled);
     ck_assert(attn_param_is_set(&rows[TARGET], &args, &plain));
     ck_assert(!attn_param_is_set(&rows[TOP], &plain, &plain));
 }
@@ -142,15 +165,21 @@ START_TEST(lists_grow_and_are_freed)
     ck_assert_str_eq(args.sets[0].value, "3.2");
     ck_assert_ptr_null(args.sets[1].name);
     ck_assert_str_eq(args.sets[1].value, "1.*");
+    expect(&args, PLACES, "subject=keys", "");
+    expect(&args, PLACES, "end=-1", "");
+    ck_assert_uint_eq(args.n_place, 2);
+    ck_assert_str_eq(args.places[1].name, "end");
+    ck_assert_str_eq(args.places[1].spec, "-1");
+    ck_assert(attn_param_write(&rows[PLACES], &args, 1, &text));
     ck_assert(attn_param_write(&rows[SETS], &args, 0, &text));
     ck_assert(attn_param_write(&rows[SETS], &args, 1, &text));
     ck_assert(attn_param_write(&rows[TEXTS], &args, 1, &text));
     ck_assert(!attn_param_write(&rows[TEXTS], &args, 2, &text));
-    ck_assert_str_eq(attn_buffer_string(&text), "copying=3.21.*!");
+    ck_assert_str_eq(attn_buffer_string(&text), "end=-1copying=3.21.*!");
     attn_buffer_release(&text);
     for (int row = 0; row <= KEPT; row++)
         attn_param_release(&rows[row], &args);
-    ck_assert(!args.target_id && !args.texts && !args.sets && !args.ids);
+    ck_assert(!args.target_id && !args.texts && !args.sets && !args.ids && !args.places);
 }
 END_TEST
 
@@ -172,7 +201,10 @@ START_TEST(values_out_of_range_are_refused)
     expect(&args, IDS, "1 -2", "'-2' is not a token id");
     expect(&args, MASK, "1,no", "'no' is not 0 or 1");
     expect(&args, SETS, "=1", "'--it' is '=1', expected [NAME=]HEADS");
+    expect(&args, PLACES, "keys", "'--it' is 'keys', expected NAME=SPEC");
+    expect(&args, SCALE, "1", "'--it' is '1', expected on|off");
     ck_assert(args.top == 2 && !args.target_id && !args.sets && !args.ids);
+    ck_assert(!args.places && args.given == 0);
 }
 END_TEST
 

@@ -583,6 +583,8 @@ ATTN_PARAM_INPUTS = 16
 ATTN_PARAM_ARRAY = 17
 ATTN_PARAM_SIZED = 18
 ATTN_PARAM_IDS = 19
+ATTN_PARAM_PLACES = 20
+ATTN_PARAM_MASK = 21
 ATTN_PARAM_OF_ARGS = 0
 ATTN_PARAM_OF_REQUEST = 1
 ATTN_PARAM_OF_CALLER = 2
@@ -590,6 +592,8 @@ ATTN_PARAM_SHAPES_GRADIENTS = 1
 ATTN_PARAM_NOT_COMPARED = 2
 ATTN_PARAM_NO_OPTION = 4
 ATTN_PARAM_NO_KEYWORD = 8
+ATTN_PARAM_SHAPES_TENSORS = 16
+ATTN_PARAM_IN_TOPIC = 32
 ATTN_PARAM_GIVEN = 0
 ATTN_PARAM_VALUES = 1
 ATTN_PARAM_BOTH = 2
@@ -2388,6 +2392,8 @@ attn_param._fields_ = [
     ("least", c_int64),
     ("most", c_int64),
     ("traits", c_uint),
+    ("mark", c_uint),
+    ("marks", c_size_t),
     ("read", CFUNCTYPE(c_int, POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error))),
     ("release", CFUNCTYPE(None, POINTER(attn_param), c_void_p)),
     ("letter", c_char),
