@@ -61,19 +61,8 @@ static const struct option arrays_rows[] = {
 
 static const struct option_group arrays_options = OPTION_GROUP("Input", arrays_rows);
 
-static const struct option selection_rows[] = {
-    OPTION_TEXT("heads", "SPEC", struct selection_args, heads,
-                "heads to keep, in every batch: 0,2-4 or 0-11+2; -1 is the last"),
-    OPTION_TEXT("queries", "SPEC", struct selection_args, queries, "queries to keep"),
-    OPTION_TEXT("sites", "LIST", struct selection_args, sites,
-                "what to show, names or globs: qk, attn_scores, pattern, pattern_dropped, "
-                "pattern_lowrank, z; default pattern,z",
-                .traits = OPTION_NOT_COMPARED),
-};
-
-/* Arrays have no layers. */
-static const struct option_group attend_selection_options =
-    OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS, "Selection", selection_rows);
+static const struct option_group attend_selection_options = {.params =
+                                                                 &attn_array_selection_params};
 
 static const struct option measures_rows[] = {
     OPTION_TEXT("measures", "LIST", struct attend_args, measures,
@@ -97,7 +86,7 @@ static const struct option_part parts[] = {
     {&attention_options, offsetof(struct attend_args, request.attention)},
     {&dropout_options, offsetof(struct attend_args, request.attention)},
     {&comparison_options, offsetof(struct attend_args, request.is_compared)},
-    {&attend_selection_options, offsetof(struct attend_args, request.selection)},
+    {&attend_selection_options, offsetof(struct attend_args, request.asked)},
     {&measures_options, 0},
     {&table_order_options, offsetof(struct attend_args, request.tables)},
     {&view_options, offsetof(struct attend_args, request.picture)},
@@ -166,8 +155,8 @@ static enum attn_status check_use(const struct call *call, struct attn_error *er
     if (args->arrays.keep && attention->seed >= 0)
         return refuse(err, NULL,
                       "--keep and --seed do not go together: each chooses the weights that stay");
-    if (attention->dropout >= 0 &&
-        (args->measures || (!args->arrays.v && !args->arrays.x && !args->request.selection.sites)))
+    if (attention->dropout >= 0 && (args->measures || (!args->arrays.v && !args->arrays.x &&
+                                                       !args->request.asked.selection.sites)))
         return refuse(err, "--sites pattern_dropped shows the weights that stay",
                       "--dropout changes z and pattern_dropped, and neither is shown");
     return ATTN_OK;

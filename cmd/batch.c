@@ -34,10 +34,9 @@ struct batch_args {
     struct named_list others;  /* paths of the other outputs by the names of formats */
     int64_t n_edge;            /* keys of each query; 0: not given */
     int64_t precision;         /* -1: as many digits as bring back the same number */
-    struct prediction_args prediction;
+    struct attn_request asked; /* the selection and the predictions */
     struct model_args model;
     struct attention_args attention;
-    struct selection_args selection;
     struct ablation_args ablation;
     struct running_args running;
 };
@@ -119,11 +118,12 @@ static const struct option_part parts[] = {
     {&limit_options, 0},
     {&special_options, offsetof(struct batch_args, prompt)},
     {&file_options, 0},
-    {&prediction_options, offsetof(struct batch_args, prediction)},
+    {&prediction_options, offsetof(struct batch_args, asked)},
+    {&span_options, offsetof(struct batch_args, prompt.labels)},
     {&model_all_options, offsetof(struct batch_args, model)},
     {&attention_options, offsetof(struct batch_args, attention)},
     {&dropout_options, offsetof(struct batch_args, attention)},
-    {&selection_options, offsetof(struct batch_args, selection)},
+    {&selection_options, offsetof(struct batch_args, asked)},
     {&ablation_options, offsetof(struct batch_args, ablation)},
     {&place_options, offsetof(struct batch_args, ablation)},
     {&running_options, offsetof(struct batch_args, running)},
@@ -172,7 +172,6 @@ struct batch {
     struct model_source source;
     struct attn_host *host;
     struct attn_request request;
-    struct attn_request_labels labels;
     struct attn_attention_change changed;
     struct attn_mask_array mask;
     struct attn_many_options many;
@@ -282,12 +281,12 @@ static enum attn_status check_predictions(const struct batch_args *args,
     const bool has_rows = named_list_find(&args->others, "csv") && has_fields &&
                           (fields & ATTN_RECORD_FIELD_BIT(MEASURES)) == 0;
 
-    if (args->prediction.top > 0 && !has_all)
+    if (args->asked.predict.top > 0 && !has_all)
         return refuse(err,
                       "-o FILE writes lines of JSON, --npy DIR arrays; --fields names what is "
                       "in a line",
                       "--top needs an output that has predictions");
-    if (args->prediction.next.n > 0 && !has_all && !has_rows)
+    if (args->asked.predict.n_next > 0 && !has_all && !has_rows)
         return refuse(err, "add --fields predictions, or write -o FILE or --npy DIR",
                       "--next needs an output that has predictions");
     return ATTN_OK;
@@ -344,7 +343,7 @@ static enum attn_status check_outputs(struct batch *batch, struct attn_error *er
     ATTN_TRY(check_fields(batch, fields, err));
     ATTN_TRY(check_predictions(args, fields, err));
     ATTN_TRY(check_selection(batch, fields, err));
-    if (args->selection.sites && !named_list_find(&args->others, "npz") &&
+    if (args->asked.selection.sites && !named_list_find(&args->others, "npz") &&
         !(has_lines(args) && (fields & ATTN_RECORD_FIELD_BIT(TENSORS)) != 0))
         return refuse(err, "write --npz, or add tensors to --fields",
                       "--sites needs an output that has tensors");
@@ -363,17 +362,10 @@ static enum attn_status fill_request(struct batch *batch, struct attn_error *err
     struct attn_request *request = &batch->request;
 
     *request = ATTN_REQUEST_DEFAULT;
+    request->selection = args->asked.selection;
+    request->predict = args->asked.predict;
     prompt_fill(&args->prompt, request);
     request->attention.change = &batch->changed;
-    request->selection.layers = args->selection.layers;
-    request->selection.heads = args->selection.heads;
-    request->selection.queries = args->selection.queries;
-    request->selection.sites = args->selection.sites;
-    request->predict = (struct attn_request_predict){.top = (size_t)args->prediction.top,
-                                                     .next = args->prediction.next.items,
-                                                     .n_next = args->prediction.next.n,
-                                                     .more = &batch->labels};
-    batch->labels.max_span = (size_t)args->prediction.max_span;
     request->on_note = args->running.is_quiet ? NULL : note_message;
     batch->many = ATTN_MANY_OPTIONS_DEFAULT;
     batch->many.request = request;
@@ -501,7 +493,7 @@ static enum attn_status run_batch(struct call *call, struct attn_error *err)
     struct batch batch = {.call = call, .args = args, .options = ATTN_BATCH_OPTIONS_DEFAULT};
     enum attn_status status = ATTN_OK;
 
-    if (help_is_asked(args->selection.sites))
+    if (help_is_asked(args->asked.selection.sites))
         sites_print(call->out);
     else if (help_is_asked(args->attention.kind))
         attention_kinds_print(call->out);

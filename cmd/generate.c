@@ -36,7 +36,7 @@ static const struct option_part parts[] = {
     {&model_all_options, offsetof(struct generate_args, model)},
     {&attention_options, offsetof(struct generate_args, request.attention)},
     {&key_mask_options, offsetof(struct generate_args, prompt)},
-    {&selection_options, offsetof(struct generate_args, request.selection)},
+    {&selection_options, offsetof(struct generate_args, request.asked)},
     {&view_options, offsetof(struct generate_args, request.picture)},
     {&output_options, offsetof(struct generate_args, request.output)},
     {&picture_options, offsetof(struct generate_args, request.picture)},

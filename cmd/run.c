@@ -24,7 +24,6 @@ struct run_args {
     struct prompt_args prompt;
     struct model_args model;
     struct request_args request;
-    struct prediction_args prediction;
     struct attn_answer_args answer;
     struct gradient_args gradient;
     struct ablation_args ablation;
@@ -57,14 +56,15 @@ static const struct option_part parts[] = {
     {&key_mask_options, offsetof(struct run_args, prompt)},
     {&dropout_options, offsetof(struct run_args, request.attention)},
     {&comparison_options, offsetof(struct run_args, request.is_compared)},
-    {&selection_options, offsetof(struct run_args, request.selection)},
+    {&selection_options, offsetof(struct run_args, request.asked)},
     {&view_options, offsetof(struct run_args, request.picture)},
     {&output_options, offsetof(struct run_args, request.output)},
     {&comparison_order_options, offsetof(struct run_args, request.tables)},
     {&explain_options, offsetof(struct run_args, request.is_explained)},
     {&live_options, offsetof(struct run_args, live)},
     {&picture_options, offsetof(struct run_args, request.picture)},
-    {&prediction_options, offsetof(struct run_args, prediction)},
+    {&prediction_options, offsetof(struct run_args, request.asked)},
+    {&span_options, offsetof(struct run_args, prompt.labels)},
     {&answer_options, offsetof(struct run_args, answer)},
     {&gradient_options, offsetof(struct run_args, gradient)},
     {&ablation_options, offsetof(struct run_args, ablation)},
@@ -126,8 +126,8 @@ static bool is_differentiating(const struct run_args *args)
 {
     attn_site_set sites = 0;
 
-    if (args->request.selection.sites) /* a list that is wrong is refused later */
-        attn_sites_parse(args->request.selection.sites, &sites, NULL);
+    if (args->request.asked.selection.sites) /* a list that is wrong is refused later */
+        attn_sites_parse(args->request.asked.selection.sites, &sites, NULL);
     for (int site = 0; site < ATTN_N_SITE; site++)
         if ((sites & ATTN_SITE_BIT(site)) != 0 && attn_site_is_of_metric((enum attn_site)site))
             return true;
@@ -136,7 +136,7 @@ static bool is_differentiating(const struct run_args *args)
 
 static bool is_predicting(const struct run_args *args)
 {
-    return args->prediction.top > 0 || args->prediction.next.n > 0 ||
+    return args->request.asked.predict.top > 0 || args->request.asked.predict.n_next > 0 ||
            prompt_has_labels(&args->prompt) ||
            (answer_is_given(&args->answer) && !is_differentiating(args));
 }
@@ -207,10 +207,10 @@ static enum attn_status check_predictions(const struct output_args *args, struct
  */
 static enum attn_status find_table_csv(struct run_args *args, struct attn_error *err)
 {
-    const struct selection_args *asked = &args->request.selection;
+    const struct attn_request_selection *asked = &args->request.asked.selection;
     const char *path = output_path(&args->request.output, "csv");
-    const int n_table = (args->prediction.top > 0 || prompt_has_labels(&args->prompt)) +
-                        (args->prediction.next.n > 0) +
+    const int n_table = (args->request.asked.predict.top > 0 || prompt_has_labels(&args->prompt)) +
+                        (args->request.asked.predict.n_next > 0) +
                         (answer_is_given(&args->answer) && !is_differentiating(args));
 
     if (!path || n_table == 0 || asked->sites || asked->layers || asked->heads ||
@@ -241,6 +241,7 @@ static enum attn_status check_gradient(const struct run_args *args, struct attn_
 static enum attn_status collect(struct question *question, struct attn_error *err)
 {
     struct run_args *args = question->call->args;
+    const struct attn_request *asked = &args->request.asked;
     const struct output_args *output = &args->request.output;
     struct listing *listing = question->own;
     struct attn_collect_args how = ATTN_COLLECT_ARGS_DEFAULT;
@@ -251,23 +252,21 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     if (output_path(output, "npy") && (how.array = output_path(output, "npy")) &&
         !strstr(how.array, ".npy"))
         return refuse(err, NULL, "--npy is '%s', expected FILE.npy with --items", how.array);
-    listing->has_no_rows = how.array && args->prediction.top == 0 && args->prediction.next.n == 0;
-    if (args->answer.at && args->request.selection.queries)
+    listing->has_no_rows = how.array && asked->predict.top == 0 && asked->predict.n_next == 0;
+    if (args->answer.at && asked->selection.queries)
         return refuse(err, NULL, "--at and --queries are given, expected one of them with --items");
-    if (!how.array && (args->request.selection.layers || args->request.selection.heads))
+    if (!how.array && (asked->selection.layers || asked->selection.heads))
         return refuse(err, NULL, "--layers and --heads need --npz or --npy with --items");
     ATTN_TRY(places_check(question->call, &args->ablation, false, err));
     ATTN_TRY(listing_begin(question, err));
-    question->request.selection.sites = args->request.selection.sites;
-    question->request.selection.layers = args->request.selection.layers;
-    question->request.selection.heads = args->request.selection.heads;
-    question->request.predict.top = (size_t)args->prediction.top;
-    question->request.predict.next = args->prediction.next.items;
-    question->request.predict.n_next = args->prediction.next.n;
-    listing->args->prompt.labels.max_span = (size_t)args->prediction.max_span;
+    question->request.selection = asked->selection;
+    question->request.selection.queries = NULL; /* of `at` */
+    question->request.predict.top = asked->predict.top;
+    question->request.predict.next = asked->predict.next;
+    question->request.predict.n_next = asked->predict.n_next;
     ATTN_TRY(ablation_fill(&args->ablation, question->host, &question->request, err));
     how.study = &question->items.args;
-    how.at = args->answer.at ? args->answer.at : args->request.selection.queries;
+    how.at = args->answer.at ? args->answer.at : asked->selection.queries;
     how.mean_by = args->mean_by;
     how.minus = args->minus;
     return attn_collect(question->host, &question->request, &how, err);
@@ -285,7 +284,7 @@ static enum attn_status run_items(struct call *call, struct attn_error *err)
                               .names = "npy|npz|layers|heads|sites|queries|at"};
     enum attn_status status;
 
-    if (help_is_asked(args->request.selection.sites)) {
+    if (help_is_asked(args->request.asked.selection.sites)) {
         sites_print(call->out);
         return ATTN_OK;
     }
@@ -315,7 +314,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(find_table_csv(args, err));
     ATTN_TRY(places_check(served->call, &args->ablation, false, err));
     ATTN_TRY(request_check(served, err));
-    if (args->gradient.is_beside && !args->request.selection.sites) /* draw both, as if named */
+    if (args->gradient.is_beside &&
+        !args->request.asked.selection.sites) /* draw both, as if named */
         served->picture.sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     if (served->is_standard_used && is_predicting(args))
         ATTN_TRY(check_predictions(output, err));
@@ -328,10 +328,6 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     prompt_fill(&args->prompt, request);
     ATTN_TRY(prompt_read_into(&args->prompt, &served->text, request, err));
     request->reading.example = EXAMPLE;
-    request->predict.top = (size_t)args->prediction.top;
-    request->predict.next = args->prediction.next.items;
-    request->predict.n_next = args->prediction.next.n;
-    args->prompt.labels.max_span = (size_t)args->prediction.max_span;
     answer = args->answer;
     if (answer_is_given(&args->answer) && !is_differentiating(args))
         request->predict.answer = &answer;

@@ -70,6 +70,7 @@
 #include "experiment/token_times.h"
 #include "base/param.h"
 #include "base/param_rules.h"
+#include "run/request_params.h"
 #include "study/question.h"
 #include "experiment/questions.h"
 

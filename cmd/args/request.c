@@ -50,9 +50,9 @@ enum attn_status request_answer(struct served *served,
     struct attn_sink *out = served->call->out;
     enum attn_status status = ATTN_OK;
 
-    served->request = ATTN_REQUEST_DEFAULT;
+    served->request = args->asked;
     stopwatch_note(&served->watch, &args->running, NULL);
-    if (help_is_asked(args->selection.sites))
+    if (help_is_asked(args->asked.selection.sites))
         served->print_sites(out);
     else if (help_is_asked(args->attention.kind))
         attention_kinds_print(out);
@@ -111,7 +111,7 @@ static enum attn_status check_comparison(const struct served *served, struct att
 /* Whether the first screen shows all that is wanted. */
 static bool may_have_first_screen(const struct served *served)
 {
-    const struct selection_args *asked = &served->args->selection;
+    const struct attn_request_selection *asked = &served->args->asked.selection;
 
     return served->has_first_screen && !served->args->picture.is_full && !asked->sites &&
            !asked->layers && !asked->heads && !asked->queries;
@@ -140,8 +140,8 @@ enum attn_status request_check(struct served *served, struct attn_error *err)
     ATTN_TRY(outputs_check(&args->output, &served->is_standard_used, err));
     ATTN_TRY(check_effects(served, err));
     ATTN_TRY(picture_find(&args->picture, &served->picture, err));
-    if (args->selection.sites) /* a list that is wrong is refused later */
-        attn_sites_parse(args->selection.sites, &served->picture.sites, NULL);
+    if (args->asked.selection.sites) /* a list that is wrong is refused later */
+        attn_sites_parse(args->asked.selection.sites, &served->picture.sites, NULL);
     if (args->is_explained && served->is_standard_used)
         return refuse(err, "write the data into a file",
                       "--explain prints on standard output, which holds data");
@@ -241,10 +241,6 @@ enum attn_status request_fill(struct served *served, const char *keep_path, stru
     ATTN_TRY(list_outputs(served, err));
     served->changed.keep = keep_path ? &served->keep : NULL;
     request->attention.change = &served->changed;
-    request->selection.sites = args->selection.sites;
-    request->selection.layers = args->selection.layers;
-    request->selection.heads = args->selection.heads;
-    request->selection.queries = args->selection.queries;
     if (args->is_explained && !request->selection.queries)
         request->selection.queries = "-1";
     request->outputs.options = served->options;
@@ -433,7 +429,7 @@ static enum attn_status perform(struct served *served, struct attn_explainer *ex
 /* Whether a page is the only output, and no row is named. */
 static bool is_page_alone(const struct served *served)
 {
-    const struct selection_args *asked = &served->args->selection;
+    const struct attn_request_selection *asked = &served->args->asked.selection;
 
     return served->request.outputs.n == 0 && served->n_figure == 1 &&
            is_explained_page(served, &served->outputs[0]) && !asked->queries;

@@ -30,7 +30,7 @@
 /* Options of both commands. */
 struct request_args {
     struct attention_args attention;
-    struct selection_args selection;
+    struct attn_request asked; /* the selection and the predictions */
     struct output_args output;
     struct picture_args picture;
     bool is_explained;         /* --explain */
@@ -45,7 +45,10 @@ extern const struct option_group comparison_order_options; /* fills a struct tab
 
 #define REQUEST_ARGS_DEFAULT                                                                       \
     {                                                                                              \
-        .attention = ATTENTION_ARGS_DEFAULT, .output.precision = -1                                \
+        .attention = ATTENTION_ARGS_DEFAULT, .output.precision = -1, .asked = {                    \
+            .size = sizeof(struct attn_request),                                                   \
+            .outputs.precision = -1                                                                \
+        }                                                                                          \
     }
 
 /* A request on its way. Initialize with the call, its arguments, and the next three. */

@@ -11,23 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option selection_rows[] = {
-    OPTION_TEXT("layers", "SPEC", struct selection_args, layers,
-                "layers to keep, counted from 0: 0,2-4 or 0-11+2; -1 is the last"),
-    OPTION_TEXT("heads", "SPEC", struct selection_args, heads,
-                "heads to keep: 0,3 in every layer, 5.1 or L5H1 head 1 of layer 5, 9.* all of "
-                "layer 9"),
-    OPTION_TEXT("queries", "SPEC", struct selection_args, queries,
-                "queries to keep: positions, or words of the text: it; ' it' with its space; "
-                "it#2, its second time. A word that looks like a number or holds , - or # stands "
-                "in double quotes. In a picture: [CLS], and 3,4 for the patch in row 3, column 4"),
-    OPTION_TEXT("sites", "LIST", struct selection_args, sites,
-                "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z",
-                .traits = OPTION_NOT_COMPARED),
-};
-
-const struct option_group selection_options =
-    OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS, "Selection", selection_rows);
+const struct option_group selection_options = {.params = &attn_selection_params};
 
 static const struct option ablation_rows[] = {
     OPTION_TEXT("ablate", "HEADS", struct ablation_args, z,
@@ -70,22 +54,8 @@ static const struct option place_rows[] = {
 const struct option_group place_options =
     OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS, "Interventions", place_rows);
 
-static const struct option prediction_rows[] = {
-    OPTION_NUMBER("top", "K", struct prediction_args, top, 1, INT32_MAX,
-                  "print the K most probable next tokens: probability, id, token. With "
-                  "--queries, print them after each of these positions; the first column is the "
-                  "position. An encoder predicts the tokens at its masks, or at --queries; a "
-                  "classifier predicts labels or spans"),
-    OPTION_LIST("next", "TEXT", struct prediction_args, next,
-                "print the natural log-probability that TEXT comes next. With --queries, print "
-                "it after each of these positions; the first column is the position. For an "
-                "encoder, that it stands at the mask. May be given several times"),
-    OPTION_NUMBER("max-span", "N", struct prediction_args, max_span, 1, INT32_MAX,
-                  "most tokens of a span that --top prints (default: 15)"),
-};
-
-const struct option_group prediction_options =
-    OPTION_GROUP_WITH(OPTION_NOT_COMPARED, "Prediction", prediction_rows);
+const struct option_group prediction_options = {.params = &attn_prediction_params};
+const struct option_group span_options = {.params = &attn_span_params};
 
 /* Reads --steer and --rescale. */
 static enum attn_status read_steering(struct ablation_args *args, const struct attn_model *model,

@@ -7,10 +7,6 @@
 
 #include "extra.h"
 
-struct selection_args {
-    const char *layers, *heads, *queries, *sites; /* NULL: all, or the default sites */
-};
-
 /* Interventions. What is owned is made by ablation_fill and ablation_list_files. */
 struct ablation_args {
     const char *z, *pattern; /* heads whose context vectors, or patterns, become zero; or NULL */
@@ -28,20 +24,11 @@ struct ablation_args {
     size_t n_file;
 };
 
-struct prediction_args {
-    int64_t top; /* number of most probable tokens to print */
-    struct text_list next;
-    int64_t max_span; /* most tokens of a span */
-};
-
-/* Options that fill a struct selection_args. */
-extern const struct option_group selection_options;
+/* Options that fill a struct attn_request, and --max-span, of a struct attn_request_labels. */
+extern const struct option_group selection_options, prediction_options, span_options;
 
 /* Options that fill a struct ablation_args: the interventions; and the names of places. */
 extern const struct option_group ablation_options, place_options;
-
-/* Options that fill a struct prediction_args. */
-extern const struct option_group prediction_options;
 
 /* Whether there are any interventions. */
 bool ablation_is_given(const struct ablation_args *args);

@@ -4,6 +4,7 @@
 
 #include "cmd/line/field_names.h"
 #include "cmd/line/report.h"
+#include "cmd/line/topics.h"
 
 #include "tool.h"
 
@@ -54,6 +55,7 @@ static enum option_kind kind_of_param(const struct attn_param *param)
         return OPTION_KIND_CHOICE;
     case ATTN_PARAM_TEXTS:
     case ATTN_PARAM_NAMED:
+    case ATTN_PARAM_PLACES:
         return OPTION_KIND_LIST;
     default:
         return OPTION_KIND_TEXT;
@@ -78,8 +80,12 @@ static bool find_param(const struct attn_param_list *list, size_t i, struct opti
             row->argument = param->words;
         if (param->traits & ATTN_PARAM_SHAPES_GRADIENTS)
             row->traits |= OPTION_SHAPES_GRADIENTS;
+        if (param->traits & ATTN_PARAM_SHAPES_TENSORS)
+            row->traits |= OPTION_SHAPES_TENSORS;
         if (param->traits & ATTN_PARAM_NOT_COMPARED)
             row->traits |= OPTION_NOT_COMPARED;
+        if (param->traits & ATTN_PARAM_IN_TOPIC)
+            row->topic = topic_of_heading(list->heading);
         return true;
     }
     return false;
@@ -153,7 +159,7 @@ bool option_next(struct option_walk *walk)
         } else if (!option->name || !lacks || word_find(lacks, option->name) < 0) {
             option->heading = walk->heading;
             option->traits |= sub.traits;
-            if (option->param && option->param->home == ATTN_PARAM_OF_REQUEST)
+            if (part.group->is_of_question && option->param->home == ATTN_PARAM_OF_REQUEST)
                 option->offset = part.group->request;
             else
                 option->offset += offset;

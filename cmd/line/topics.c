@@ -218,6 +218,14 @@ const struct topic *topic_find(const char *name)
     return NULL;
 }
 
+const char *topic_of_heading(const char *heading)
+{
+    for (size_t i = 0; i < n_topic; i++)
+        if (topics[i].heading && strcmp(topics[i].heading, heading) == 0)
+            return topics[i].name;
+    return NULL;
+}
+
 /* Whether COMMAND has LIKE, an option of that name and help, below HEADING; or any, if LIKE is
  * NULL. */
 static bool has_option(const struct command *command, const char *heading,

@@ -51,6 +51,9 @@ bool topic_row(const struct topic *topic, size_t i, struct topic_row *row);
 /* The topic NAME, or NULL. */
 const struct topic *topic_find(const char *name);
 
+/* The name of the topic that has the options below HEADING, or NULL. */
+const char *topic_of_heading(const char *heading);
+
 /* Writes into HINT which topic or chapter of the manual NAME, "gguf", is about, and the command
  * that shows more. Returns whether there is one. */
 bool topic_hint(const char *name, char hint[TOPIC_HINT_SIZE]);

@@ -10,6 +10,7 @@
 #include "predict/masked_copies.h"
 #include "predict/prediction.h"
 #include "run/layer_attention.h"
+#include "run/request_params_internal.h"
 #include "run/run.h"
 #include "writers/outputs.h"
 #include "writers/picture.h"

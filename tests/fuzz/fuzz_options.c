@@ -7,8 +7,10 @@
  * refused has a message that can be printed. --help ends the reading. Ids are those of a naive
  * reader.
  */
+#include "cmd/line/help.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
+#include "cmd/line/topics.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <inttypes.h>
@@ -55,6 +57,19 @@ const struct command *command_at(size_t i)
 const char *command_lacks(const struct command *it)
 {
     return it->lacks;
+}
+
+/* What the commands of the tool have beside their options; here there is none. */
+const char *topic_of_heading(const char *heading)
+{
+    (void)heading;
+    return NULL;
+}
+
+bool help_is_asked(const char *value)
+{
+    (void)value;
+    return false;
 }
 
 /* ERR is that of a line that is refused: one message that can be printed, and a hint. */

@@ -2854,6 +2854,7 @@ FUNCTIONS = {
     "attn_param_set": (c_int, [POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error)]),
     "attn_param_release": (None, [POINTER(attn_param), c_void_p]),
     "attn_param_rules_check": (c_int, [POINTER(attn_param_rules), c_int, attn_param_given_fn, c_void_p, POINTER(attn_error)]),
+    "attn_request_params_find": (POINTER(attn_param_list), [c_char_p]),
     "attn_question_check": (c_int, [POINTER(attn_question), attn_param_given_fn, c_void_p, POINTER(attn_error)]),
     "attn_question_find": (POINTER(attn_question), [c_char_p]),
     "attn_question_at": (POINTER(attn_question), [c_size_t]),

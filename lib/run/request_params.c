@@ -1,0 +1,84 @@
+/* request_params.c - see request_params.h. */
+#include "run/request_params_internal.h"
+
+#include "run/request.h"
+
+#include <string.h>
+
+#define ROW(type, name, argument, field, ...)                                                      \
+    ATTN_PARAM(type, name, argument, struct attn_request, field, __VA_ARGS__,                      \
+               .home = ATTN_PARAM_OF_REQUEST)
+
+enum { SHAPES = ATTN_PARAM_SHAPES_TENSORS, NOT_COMPARED = ATTN_PARAM_NOT_COMPARED };
+
+static const struct attn_param selection[] = {
+    ROW(LIST, "layers", "SPEC", selection.layers,
+        "layers to keep, counted from 0: 0,2-4 or 0-11+2; -1 is the last", .traits = SHAPES),
+    ROW(LIST, "heads", "SPEC", selection.heads,
+        "heads to keep: 0,3 in every layer, 5.1 or L5H1 head 1 of layer 5, 9.* all of layer 9",
+        .traits = SHAPES),
+    ROW(LIST, "queries", "SPEC", selection.queries,
+        "queries to keep: positions, or words of the text: it; ' it' with its space; it#2, its "
+        "second time. A word that looks like a number or holds , - or # stands in double quotes. "
+        "In a picture: [CLS], and 3,4 for the patch in row 3, column 4",
+        .traits = SHAPES),
+    ROW(LIST, "sites", "LIST", selection.sites,
+        "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z",
+        .traits = SHAPES | NOT_COMPARED),
+};
+
+const struct attn_param_list attn_selection_params = ATTN_PARAM_LIST("Selection", selection);
+
+static const struct attn_param array_selection[] = {
+    ROW(LIST, "heads", "SPEC", selection.heads,
+        "heads to keep, in every batch: 0,2-4 or 0-11+2; -1 is the last", .traits = SHAPES),
+    ROW(LIST, "queries", "SPEC", selection.queries, "queries to keep", .traits = SHAPES),
+    ROW(LIST, "sites", "LIST", selection.sites,
+        "what to show, names or globs: qk, attn_scores, pattern, pattern_dropped, "
+        "pattern_lowrank, z; default pattern,z",
+        .traits = SHAPES | NOT_COMPARED),
+};
+
+const struct attn_param_list attn_array_selection_params =
+    ATTN_PARAM_LIST("Selection", array_selection);
+
+static const struct attn_param prediction[] = {
+    ROW(COUNT, "top", "K", predict.top,
+        "print the K most probable next tokens: probability, id, token. With `queries`, print them "
+        "after each of these positions; the first column is the position. An encoder predicts the "
+        "tokens at its masks, or at `queries`; a classifier predicts labels or spans",
+        .least = 1, .most = INT32_MAX, .traits = NOT_COMPARED),
+    ROW(TEXTS, "next", "TEXT", predict.next,
+        "print the natural log-probability that TEXT comes next. With `queries`, print it after "
+        "each of these positions; the first column is the position. For an encoder, that it "
+        "stands at the mask. May be given several times",
+        .second = offsetof(struct attn_request, predict.n_next), .traits = NOT_COMPARED),
+};
+
+const struct attn_param_list attn_prediction_params = ATTN_PARAM_LIST("Prediction", prediction);
+
+static const struct attn_param spans[] = {
+    ATTN_PARAM(COUNT, "max_span", "N", struct attn_request_labels, max_span,
+               "most tokens of a span that `top` prints (default: 15)", .least = 1,
+               .most = INT32_MAX, .traits = ATTN_PARAM_NOT_COMPARED),
+};
+
+const struct attn_param_list attn_span_params = ATTN_PARAM_LIST("Prediction", spans);
+
+const struct attn_param_list *attn_request_params_find(const char *name)
+{
+    static const struct {
+        const char *name;
+        const struct attn_param_list *list;
+    } lists[] = {
+        {"array_selection", &attn_array_selection_params},
+        {"prediction", &attn_prediction_params},
+        {"selection", &attn_selection_params},
+        {"spans", &attn_span_params},
+    };
+
+    for (size_t i = 0; name && i < sizeof lists / sizeof *lists; i++)
+        if (strcmp(lists[i].name, name) == 0)
+            return lists[i].list;
+    return NULL;
+}

@@ -1,0 +1,17 @@
+/*
+ * request_params.h - what a request takes besides its input, as lists of parameters: which tensors
+ * are wanted, and which predictions. From them come the options of commands and the arguments of
+ * Python. The structs that they fill:
+ *
+ *     selection, array_selection, prediction     struct attn_request
+ *     spans                                      struct attn_request_labels
+ */
+#ifndef ATTN_RUN_REQUEST_PARAMS_H
+#define ATTN_RUN_REQUEST_PARAMS_H
+
+#include "base/param.h"
+
+/* The list NAME, "selection", or NULL. */
+ATTN_API const struct attn_param_list *attn_request_params_find(const char *name);
+
+#endif

@@ -1,0 +1,12 @@
+/* request_params_internal.h - the lists of request_params.h that this room and those below have. */
+#ifndef ATTN_RUN_REQUEST_PARAMS_INTERNAL_H
+#define ATTN_RUN_REQUEST_PARAMS_INTERNAL_H
+
+#include "run/request_params.h"
+
+/* Of a model, and of arrays, which have no layers. */
+extern const struct attn_param_list attn_selection_params, attn_array_selection_params;
+
+extern const struct attn_param_list attn_prediction_params, attn_span_params;
+
+#endif
