@@ -37,7 +37,8 @@ struct batch_args {
     struct attn_request asked; /* the selection and the predictions */
     struct model_args model;
     struct attention_args attention;
-    struct ablation_args ablation;
+    struct attn_edit_texts edits;
+    struct attn_places places;
     struct running_args running;
 };
 
@@ -124,8 +125,8 @@ static const struct option_part parts[] = {
     {&attention_options, offsetof(struct batch_args, attention)},
     {&dropout_options, offsetof(struct batch_args, attention)},
     {&selection_options, offsetof(struct batch_args, asked)},
-    {&ablation_options, offsetof(struct batch_args, ablation)},
-    {&place_options, offsetof(struct batch_args, ablation)},
+    {&edit_options, offsetof(struct batch_args, edits)},
+    {&place_options, offsetof(struct batch_args, places)},
     {&running_options, offsetof(struct batch_args, running)},
 };
 
@@ -413,13 +414,13 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     struct attn_batch_options *options = &batch->options;
-    const char *const files[] = {attention_mask_file(&args->attention), NULL};
+    const char *const mask = attention_mask_file(&args->attention);
 
     ATTN_TRY(restart_read_shard(&args->restart, &options->shard, &options->n_shard, err));
     ATTN_TRY(list_outputs(batch, err));
-    ATTN_TRY(ablation_list_files(&batch->args->ablation, files, err));
-    options->files = (const char *const *)batch->args->ablation.files;
-    options->n_file = batch->args->ablation.n_file;
+    ATTN_TRY(attn_edit_texts_list_files(&batch->args->edits, &mask, 1, err));
+    options->files = (const char *const *)args->edits.files;
+    options->n_file = args->edits.n_file;
     options->path = args->inputs.n > 0 ? args->inputs.items[0] : NULL;
     options->takes_texts = args->is_lines;
     options->text_key = args->text_key;
@@ -475,14 +476,14 @@ static enum attn_status work(struct batch *batch, struct attn_error *err)
 
     ATTN_TRY(begin_restart(batch, err));
     ATTN_TRY(check(args, err));
-    ATTN_TRY(places_check(batch->call, &batch->args->ablation, false, err));
+    ATTN_TRY(places_check(batch->call, err));
     ATTN_TRY(fill_request(batch, err));
     ATTN_TRY(open_batch(batch, err));
     ATTN_TRY(model_source_find(&args->model, &args->running, &batch->source, err));
     ATTN_TRY(model_host_open(&batch->source.source, &args->model, &args->running, true,
                              &batch->host, err));
     ATTN_TRY(model_check_tower(&args->model, attn_model_config(attn_host_model(batch->host)), err));
-    ATTN_TRY(ablation_fill(&batch->args->ablation, batch->host, &batch->request, err));
+    ATTN_TRY(edits_read(&batch->args->edits, &args->places, batch->host, &batch->request, err));
     interrupt_catch();
     return run_all(batch, err);
 }
@@ -501,7 +502,7 @@ static enum attn_status run_batch(struct call *call, struct attn_error *err)
         status = work(&batch, err);
     attn_batch_free(batch.batch);
     model_host_close(batch.host);
-    ablation_release(&args->ablation);
+    attn_edit_texts_release(&args->edits);
     attn_mask_array_release(&batch.mask);
     free(batch.outputs);
     restart_end(&batch.restart);

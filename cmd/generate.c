@@ -21,7 +21,6 @@ struct generate_args {
     struct prompt_args prompt;
     struct model_args model;
     struct request_args request;
-    struct ablation_args ablation;
     struct items_args items;
 };
 
@@ -40,8 +39,8 @@ static const struct option_part parts[] = {
     {&view_options, offsetof(struct generate_args, request.picture)},
     {&output_options, offsetof(struct generate_args, request.output)},
     {&picture_options, offsetof(struct generate_args, request.picture)},
-    {&ablation_options, offsetof(struct generate_args, ablation)},
-    {&place_options, offsetof(struct generate_args, ablation)},
+    {&edit_options, offsetof(struct generate_args, request.edits)},
+    {&place_options, offsetof(struct generate_args, request.places)},
     {&running_options, offsetof(struct generate_args, request.running)},
 };
 
@@ -212,12 +211,8 @@ static enum attn_status make_text(const struct generate_args *args, struct serve
 
 static enum attn_status continue_items(struct question *question, struct attn_error *err)
 {
-    struct generate_args *args = question->call->args;
-
     ATTN_TRY(question_check(question, err));
-    ATTN_TRY(places_check(question->call, &args->ablation, false, err));
     ATTN_TRY(listing_begin(question, err));
-    ATTN_TRY(ablation_fill(&args->ablation, question->host, &question->request, err));
     return attn_generate_items(question->host, &question->request, question->how, err);
 }
 
@@ -232,11 +227,8 @@ static enum attn_status generate_items(struct call *call, struct attn_error *err
                               .example = EXAMPLE,
                               .headings = "Generation",
                               .names = ""};
-    enum attn_status status;
 
-    status = listing_answer(call, &listing, continue_items, err);
-    ablation_release(&args->ablation);
-    return status;
+    return listing_answer(call, &listing, continue_items, err);
 }
 
 static enum attn_status work(struct served *served, struct attn_error *err)
@@ -255,14 +247,12 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(prompt_check(served->call, &args->prompt, EXAMPLE, err));
     ATTN_TRY(
         attn_question_check(&attn_question_generate, option_is_param_given, served->call, err));
-    ATTN_TRY(places_check(served->call, &args->ablation, false, err));
     ATTN_TRY(request_check(served, err));
     ATTN_TRY(request_open_model(served, &args->model, true, err));
     prompt_fill(&args->prompt, &served->request);
     ATTN_TRY(prompt_read_into(&args->prompt, &served->text, &served->request, err));
     json = take_json(&args->request.output);
     served->request.reading.example = EXAMPLE;
-    ATTN_TRY(ablation_fill(&args->ablation, served->host, &served->request, err));
     ATTN_TRY(request_fill(served, NULL, err));
     ATTN_TRY(make_text(args, served, made, err));
     if (json)
@@ -293,7 +283,6 @@ static enum attn_status generate(struct call *call, struct attn_error *err)
                             .shown = VIEW_CONTINUATION};
     const enum attn_status status = request_answer(&served, work, err);
 
-    ablation_release(&args->ablation);
     attn_generation_release(&made);
     return status;
 }

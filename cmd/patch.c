@@ -142,9 +142,9 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
     ATTN_TRY(answer_check(&how->answer, err));
     ATTN_TRY(question_check(question, err));
-    how->n_place = args->ablation.places.n;
+    how->places = args->places.items;
+    how->n_place = args->places.n;
     ATTN_TRY(read_pair(question, how, err));
-    how->places = question->edits.place.items;
     how->n_most = tables_limit(question->call, &args->tables);
     ATTN_TRY(name_ids(
         attn_patch(question->host, &question->request, how, &question->table, &sum, err), err));

@@ -26,7 +26,6 @@ struct run_args {
     struct request_args request;
     struct attn_answer_args answer;
     struct gradient_args gradient;
-    struct ablation_args ablation;
     struct live_args live;
     struct items_args items;
     const char *mean_by, *minus; /* labels of items; NULL: not given */
@@ -67,8 +66,8 @@ static const struct option_part parts[] = {
     {&span_options, offsetof(struct run_args, prompt.labels)},
     {&answer_options, offsetof(struct run_args, answer)},
     {&gradient_options, offsetof(struct run_args, gradient)},
-    {&ablation_options, offsetof(struct run_args, ablation)},
-    {&place_options, offsetof(struct run_args, ablation)},
+    {&edit_options, offsetof(struct run_args, request.edits)},
+    {&place_options, offsetof(struct run_args, request.places)},
     {&running_options, offsetof(struct run_args, request.running)},
 };
 
@@ -257,14 +256,12 @@ static enum attn_status collect(struct question *question, struct attn_error *er
         return refuse(err, NULL, "--at and --queries are given, expected one of them with --items");
     if (!how.array && (asked->selection.layers || asked->selection.heads))
         return refuse(err, NULL, "--layers and --heads need --npz or --npy with --items");
-    ATTN_TRY(places_check(question->call, &args->ablation, false, err));
     ATTN_TRY(listing_begin(question, err));
     question->request.selection = asked->selection;
     question->request.selection.queries = NULL; /* of `at` */
     question->request.predict.top = asked->predict.top;
     question->request.predict.next = asked->predict.next;
     question->request.predict.n_next = asked->predict.n_next;
-    ATTN_TRY(ablation_fill(&args->ablation, question->host, &question->request, err));
     how.study = &question->items.args;
     how.at = args->answer.at ? args->answer.at : asked->selection.queries;
     how.mean_by = args->mean_by;
@@ -282,15 +279,12 @@ static enum attn_status run_items(struct call *call, struct attn_error *err)
                               .example = EXAMPLE,
                               .headings = "Prediction",
                               .names = "npy|npz|layers|heads|sites|queries|at"};
-    enum attn_status status;
 
     if (help_is_asked(args->request.asked.selection.sites)) {
         sites_print(call->out);
         return ATTN_OK;
     }
-    status = listing_answer(call, &listing, collect, err);
-    ablation_release(&args->ablation);
-    return status;
+    return listing_answer(call, &listing, collect, err);
 }
 
 static enum attn_status work(struct served *served, struct attn_error *err)
@@ -312,7 +306,6 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     if (is_predicting(args))
         served->shown = VIEW_PREDICTIONS;
     ATTN_TRY(find_table_csv(args, err));
-    ATTN_TRY(places_check(served->call, &args->ablation, false, err));
     ATTN_TRY(request_check(served, err));
     if (args->gradient.is_beside &&
         !args->request.asked.selection.sites) /* draw both, as if named */
@@ -334,7 +327,6 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     if (answer_is_given(&args->answer))
         request->selection.gradients_of = &answer;
     request->selection.has_gradients = args->gradient.is_beside;
-    ATTN_TRY(ablation_fill(&args->ablation, served->host, request, err));
     ATTN_TRY(request_fill(served, NULL, err));
     if (!args->request.is_compared && !args->request.is_explained)
         attn_request_fill_page(served->host, request);
@@ -357,6 +349,5 @@ static enum attn_status run(struct call *call, struct attn_error *err)
     const enum attn_status status = request_answer(&served, work, err);
 
     live_release(&live);
-    ablation_release(&args->ablation);
     return status;
 }

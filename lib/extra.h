@@ -19,6 +19,7 @@
 #include "trace/trace_extra.h"
 #include "attention/attention_extra.h"
 #include "edits/intervention.h"
+#include "edits/edit_texts.h"
 
 /* Arrays and pictures. */
 #include "base/dtype.h"

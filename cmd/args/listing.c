@@ -76,6 +76,8 @@ enum attn_status listing_answer(struct call *call, struct listing *listing,
     args.items = *listing->items;
     args.model = *listing->model;
     args.attention = listing->request->attention;
+    args.edits = listing->request->edits;
+    args.places = listing->request->places;
     args.running = listing->request->running;
     args.tables.output.is_synced = listing->request->output.is_synced;
     ATTN_TRY(question_answer(&question, ask, err));

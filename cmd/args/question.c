@@ -54,8 +54,8 @@ static const struct option_part parts[] = {
     {&attention_options, offsetof(struct question_args, attention)},
     {&key_mask_options, offsetof(struct question_args, prompt)},
     {&dropout_options, offsetof(struct question_args, attention)},
-    {&ablation_options, offsetof(struct question_args, ablation)},
-    {&place_options, offsetof(struct question_args, ablation)},
+    {&edit_options, offsetof(struct question_args, edits)},
+    {&place_options, offsetof(struct question_args, places)},
     {&table_order_options, offsetof(struct question_args, tables)},
     {&tables_options, offsetof(struct question_args, tables.output)},
     {&running_options, offsetof(struct question_args, running)},
@@ -106,7 +106,7 @@ enum attn_status question_answer(struct question *question,
     question->request = args->asked;
     if (row && (row->experiment || row->choose))
         question->name = row->name;
-    question->edits = args->ablation;
+    question->edits = args->edits;
     if (help_is_asked(args->attention.kind))
         attention_kinds_print(question->call->out);
     else if (help_is_asked(args->tables.picture.colormap))
@@ -122,7 +122,7 @@ enum attn_status question_answer(struct question *question,
     text_release(&question->text);
     items_close(&question->items);
     attn_mask_array_release(&question->mask);
-    ablation_release(&question->edits);
+    attn_edit_texts_release(&question->edits);
     model_host_close(question->host);
     return status;
 }
@@ -162,8 +162,8 @@ enum attn_status question_open(struct question *question, struct attn_error *err
                       "this table cannot be drawn: a picture needs layers and heads, or layers and "
                       "positions");
     ATTN_TRY(attention_check(&args->attention, err));
-    ATTN_TRY(
-        places_check(question->call, &question->args->ablation, question->has_place_rows, err));
+    if (!question->has_place_rows)
+        ATTN_TRY(places_check(question->call, err));
     ATTN_TRY(model_source_find(&args->model, &args->running, &question->source, err));
     model.tower = args->prompt.asked.input.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
     ATTN_TRY(model_host_open(&question->source.source, &model, &args->running, question->reuse,
@@ -176,7 +176,7 @@ enum attn_status question_open(struct question *question, struct attn_error *err
     question->request.on_note = args->running.is_quiet ? NULL : note_message;
     question->request.on_progress = on_progress;
     question->request.user = question;
-    ATTN_TRY(ablation_fill(&question->edits, question->host, &question->request, err));
+    ATTN_TRY(edits_read(&question->edits, &args->places, question->host, &question->request, err));
     progress_begin(args->running.is_quiet);
     interrupt_catch();
     return ATTN_OK;
@@ -253,7 +253,7 @@ enum attn_status question_begin_items(struct question *question, struct attn_err
                                      attention_mask_file(&question->args->attention)};
 
         ATTN_TRY(check_each(question, items->each, err));
-        ATTN_TRY(ablation_list_files(&question->edits, files, err));
+        ATTN_TRY(attn_edit_texts_list_files(&question->edits, files, 2, err));
     }
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(

@@ -53,7 +53,8 @@ struct question_args {
     struct attn_answer_args answer;
     struct model_args model;
     struct attention_args attention;
-    struct ablation_args ablation;
+    struct attn_edit_texts edits;
+    struct attn_places places;
     struct tables_args tables;
     struct running_args running;
     struct attn_request asked; /* what the question takes that is about the request */
@@ -101,7 +102,7 @@ struct question {
     struct attn_table_picture picture; /* of the table; not copied. The command sets what
                                           attn_question_picture leaves */
     const char *file; /* that an option of the command names and that shapes rows; or NULL */
-    struct ablation_args edits; /* interventions; owns their tables */
+    struct attn_edit_texts edits; /* a copy of the arguments', which owns what is made of them */
     struct model_source source;
     struct attn_host *host;
     struct attn_request request; /* the input and how to run it */

@@ -51,6 +51,7 @@ enum attn_status request_answer(struct served *served,
     enum attn_status status = ATTN_OK;
 
     served->request = args->asked;
+    served->edits = args->edits;
     stopwatch_note(&served->watch, &args->running, NULL);
     if (help_is_asked(args->asked.selection.sites))
         served->print_sites(out);
@@ -64,6 +65,7 @@ enum attn_status request_answer(struct served *served,
     attn_run_free(served->run);
     model_host_close(served->host);
     text_release(&served->text);
+    attn_edit_texts_release(&served->edits);
     attn_mask_array_release(&served->mask);
     attn_mask_array_release(&served->keep);
     free(served->outputs);
@@ -137,6 +139,7 @@ enum attn_status request_check(struct served *served, struct attn_error *err)
 {
     const struct request_args *args = served->args;
 
+    ATTN_TRY(places_check(served->call, err));
     ATTN_TRY(outputs_check(&args->output, &served->is_standard_used, err));
     ATTN_TRY(check_effects(served, err));
     ATTN_TRY(picture_find(&args->picture, &served->picture, err));
@@ -234,6 +237,7 @@ enum attn_status request_fill(struct served *served, const char *keep_path, stru
     const struct request_args *args = served->args;
     struct attn_request *request = &served->request;
 
+    ATTN_TRY(edits_read(&served->edits, &args->places, served->host, request, err));
     ATTN_TRY(attention_change(&args->attention, &served->changed, &served->mask, err));
     if (keep_path)
         ATTN_TRY(attention_read_mask(keep_path, &served->keep, err));

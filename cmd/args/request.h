@@ -31,6 +31,8 @@
 struct request_args {
     struct attention_args attention;
     struct attn_request asked; /* the selection and the predictions */
+    struct attn_edit_texts edits;
+    struct attn_places places;
     struct output_args output;
     struct picture_args picture;
     bool is_explained;         /* --explain */
@@ -61,7 +63,8 @@ struct served {
     void *own;      /* data of the command for its work */
     struct attn_host *host;
     struct attn_request request;
-    struct text text; /* owns; the input's */
+    struct text text;             /* owns; the input's */
+    struct attn_edit_texts edits; /* a copy of the arguments', which owns what is made of them */
     struct attn_attention_change changed;
     struct attn_mask_array mask, keep;
     struct attn_option *options; /* those that shape the run */

@@ -645,34 +645,3 @@ void text_list_release(struct text_list *list)
     free(list->items);
     *list = (struct text_list){0};
 }
-
-enum attn_status named_values_read(const struct text_list *list, const char *option,
-                                   const char *wanted, struct named_values *values,
-                                   struct attn_error *err)
-{
-    const bool can_lack_name = *wanted == '[';
-
-    ATTN_TRY(ALLOCATE(values->items, list->n + 1, err));
-    for (; values->n < list->n; values->n++) {
-        const char *text = list->items[values->n], *equals = strchr(text, '=');
-        struct named_value *item = &values->items[values->n];
-
-        item->value = equals ? equals + 1 : text;
-        if ((!equals && !can_lack_name) || equals == text || *item->value == '\0')
-            return refuse(err, NULL, "'--%s' is '%s', expected %s", option, text, wanted);
-        if (!equals)
-            continue;
-        item->name = strndup(text, (size_t)(equals - text));
-        if (!item->name)
-            return attn_error_no_memory(err);
-    }
-    return ATTN_OK;
-}
-
-void named_values_release(struct named_values *values)
-{
-    for (size_t i = 0; i < values->n; i++)
-        free(values->items[i].name);
-    free(values->items);
-    *values = (struct named_values){0};
-}

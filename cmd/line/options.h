@@ -215,20 +215,4 @@ const char *named_list_find(const struct named_list *list, const char *name);
 
 void text_list_release(struct text_list *list);
 
-/* Values "NAME=VALUE". */
-struct named_values {
-    struct named_value {
-        char *name; /* owns; or NULL */
-        const char *value;
-    } * items; /* [n] owns */
-    size_t n;
-};
-
-/* Reads LIST, the values of OPTION, of the form WANTED: "NAME=SPEC", or "[NAME=]SPEC". Release
- * VALUES, {0} before, also after a failure. */
-enum attn_status named_values_read(const struct text_list *list, const char *option,
-                                   const char *wanted, struct named_values *values,
-                                   struct attn_error *err);
-void named_values_release(struct named_values *values);
-
 #endif

@@ -154,7 +154,7 @@ static const struct attn_param input_rows[] = {
     INPUT(IMAGE, "corrupted_image", "FILE", corrupted, corrupted.image,
           "a picture instead of `corrupted`, where `image` gives the clean one; it must have as "
           "many rows and columns of patches"),
-    INPUT(NAMED, "positions", "NAME=SPEC", places, n_place,
+    INPUT(PLACES, "positions", "NAME=SPEC", places, n_place,
           "places by their names, each of which is patched as a whole: a row for each",
           .keys = "pos", .traits = ATTN_PARAM_NO_OPTION),
 };

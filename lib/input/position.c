@@ -17,6 +17,16 @@
 #include <stdio.h>
 #include <string.h>
 
+static const struct attn_param place_rows[] = {
+    ATTN_PARAM(PLACES, "positions", "NAME=SPEC", struct attn_places, items,
+               "call positions by a name that other options may use: subject=keys, end=-1. An "
+               "item may have its own, in the key pos.NAME. In `attn-cli patch`, each name is a "
+               "row. May be given several times",
+               .second = offsetof(struct attn_places, n), .traits = ATTN_PARAM_SHAPES_TENSORS),
+};
+
+const struct attn_param_list attn_place_params = ATTN_PARAM_LIST("Interventions", place_rows);
+
 /* The text in which words are searched. */
 struct text_words {
     const char *name;                        /* "text" or "source" */

@@ -30,7 +30,11 @@
 #ifndef ATTN_INPUT_POSITION_H
 #define ATTN_INPUT_POSITION_H
 
+#include "base/param.h"
 #include "input/sequence.h"
+
+/* The parameter that names positions, in a struct attn_places. */
+extern const struct attn_param_list attn_place_params;
 
 /* Replaces the words of the list SPEC by numbers. The caller frees the result (attn_free).
  * ATTN_INVALID for a word that does not occur, for a word that occurs more than once and has no #N

@@ -72,6 +72,8 @@ const struct attn_param_list *attn_request_params_find(const char *name)
         const struct attn_param_list *list;
     } lists[] = {
         {"array_selection", &attn_array_selection_params},
+        {"interventions", &attn_edit_params},
+        {"places", &attn_place_params},
         {"prediction", &attn_prediction_params},
         {"selection", &attn_selection_params},
         {"spans", &attn_span_params},

@@ -1,10 +1,12 @@
 /*
  * request_params.h - what a request takes besides its input, as lists of parameters: which tensors
- * are wanted, and which predictions. From them come the options of commands and the arguments of
- * Python. The structs that they fill:
+ * are wanted, which predictions, and what is changed on the way. From them come the options of
+ * commands and the arguments of Python. The structs that they fill:
  *
  *     selection, array_selection, prediction     struct attn_request
  *     spans                                      struct attn_request_labels
+ *     interventions                              struct attn_edit_texts
+ *     places                                     struct attn_places
  */
 #ifndef ATTN_RUN_REQUEST_PARAMS_H
 #define ATTN_RUN_REQUEST_PARAMS_H

@@ -1,7 +1,9 @@
-/* request_params_internal.h - the lists of request_params.h that this room and those below have. */
+/* request_params_internal.h - the lists of request_params.h. */
 #ifndef ATTN_RUN_REQUEST_PARAMS_INTERNAL_H
 #define ATTN_RUN_REQUEST_PARAMS_INTERNAL_H
 
+#include "edits/edit_texts_internal.h"
+#include "input/position.h"
 #include "run/request_params.h"
 
 /* Of a model, and of arrays, which have no layers. */

@@ -104,7 +104,7 @@ void attn_question_defaults(const struct attn_question *question, const void *ar
 
         if (!param->keys || !is_set(&values, &walk))
             continue;
-        if (param->type != ATTN_PARAM_NAMED) {
+        if (param->type != ATTN_PARAM_PLACES) {
             attn_study_add_default(defaults, param->keys, NULL);
             continue;
         }

@@ -4,6 +4,7 @@
  * must reach what is computed from it.
  */
 #include "attn.h"
+#include "edits/edit_texts.h"
 #include "forward/session_internal.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
@@ -457,6 +458,44 @@ START_TEST(edits_that_do_not_fit_the_model_are_refused)
 }
 END_TEST
 
+/* The texts of a command line, with a model that is not known yet. */
+START_TEST(texts_are_read_and_their_files_are_listed)
+{
+    static const char *const knockouts[] = {"1>0", "it>cat@2.*"};
+    static const char *const patches[] = {"z:2.5=a.npz", "no file"};
+    static const char *const steers[] = {"resid_pre:2=v.npy*1.5", "resid_pre:2=a*b.npy"};
+    static const char *const rescales[] = {"z:2.5=0.5"};
+    static const char *const others[] = {NULL, "mask.npy"};
+    struct attn_edit_texts texts = {.ablate = "0.3",
+                                    .knockouts = knockouts,
+                                    .n_knockout = 2,
+                                    .rescales = rescales,
+                                    .n_rescale = 1};
+    struct attn_request_edits edits = {0};
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(attn_edit_texts_read(&texts, NULL, &edits, &err), ATTN_OK);
+    ck_assert_str_eq(edits.ablate, "0.3");
+    ck_assert(edits.n_knockout == 2 && edits.n_patch == 0 && edits.n_steering == 1);
+    ck_assert_str_eq(edits.knockouts[1].heads, "2.*");
+    ck_assert(edits.steerings[0].factor == 0.5F);
+    attn_edit_texts_release(&texts);
+
+    texts.patches = patches, texts.n_patch = 2;
+    texts.steers = steers, texts.n_steer = 2;
+    ck_assert_int_eq(attn_edit_texts_list_files(&texts, others, 2, &err), ATTN_OK);
+    ck_assert_uint_eq(texts.n_file, 4);
+    ck_assert_str_eq(texts.files[0], "mask.npy");
+    ck_assert_str_eq(texts.files[1], "a.npz");
+    ck_assert_str_eq(texts.files[2], "v.npy");
+    ck_assert_str_eq(texts.files[3], "a*b.npy");
+    ck_assert_int_eq(attn_edit_texts_read(&texts, NULL, &edits, &err), ATTN_IO);
+    ck_assert_int_eq(err.stage, ATTN_STAGE_INPUT);
+    attn_edit_texts_release(&texts);
+    attn_edit_texts_release(NULL);
+}
+END_TEST
+
 ATTN_SUITE("edits", every_operation_works_at_every_site, an_edit_reaches_what_is_computed_from_it,
            a_masked_key_gets_no_weight_and_rows_still_sum_to_one,
            a_row_with_every_key_masked_gives_zeros, edits_that_change_nothing_keep_every_bit,
@@ -464,4 +503,4 @@ ATTN_SUITE("edits", every_operation_works_at_every_site, an_edit_reaches_what_is
            rows_that_stay_as_they_are_are_not_counted, edits_without_effect_are_known_one_by_one,
            a_vector_is_added_at_every_position,
            scores_that_are_masked_stay_so_when_they_are_multiplied,
-           edits_that_do_not_fit_the_model_are_refused)
+           edits_that_do_not_fit_the_model_are_refused, texts_are_read_and_their_files_are_listed)

@@ -301,7 +301,8 @@ START_TEST(parameters_name_keys_of_items)
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
         for (struct attn_question_walk walk = {.question = attn_question_find(questions[i])};
              attn_question_next(&walk);) {
-            const char *keys = walk.param->type == ATTN_PARAM_NAMED ? NULL : walk.param->keys;
+            const bool is_named = walk.param->type == ATTN_PARAM_PLACES; /* pos.NAME */
+            const char *keys = is_named ? NULL : walk.param->keys;
 
             for (size_t size; keys && *keys; keys += size + (keys[size] == '|'), n++) {
                 struct attn_record_key key;

@@ -173,7 +173,7 @@ def _fill(args: Structure, at: int, param: c.attn_param, name: str, value, keep:
         put(c_size_t, whole(value, name, least, most))
     elif kind == c.ATTN_PARAM_TEXTS:
         put_array(*texts(value, name, keep))
-    elif kind == c.ATTN_PARAM_NAMED:
+    elif kind in (c.ATTN_PARAM_NAMED, c.ATTN_PARAM_PLACES):
         put_array(*_named(args, at + param.offset, value, name, keep))
     elif kind == c.ATTN_PARAM_OWN:
         _own(param, args, at, name, value)

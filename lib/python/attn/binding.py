@@ -843,6 +843,10 @@ class attn_steering(Structure):
     pass
 
 
+class attn_edit_texts(Structure):
+    pass
+
+
 class attn_attend_args(Structure):
     pass
 
@@ -1781,6 +1785,24 @@ attn_steering._fields_ = [
     ("name", c_char_p),
     ("text", c_char_p),
     ("later", c_void_p * 4),
+]
+attn_edit_texts._fields_ = [
+    ("ablate", c_char_p),
+    ("ablate_pattern", c_char_p),
+    ("ablate_mean", c_char_p),
+    ("knockouts", POINTER(c_char_p)),
+    ("patches", POINTER(c_char_p)),
+    ("steers", POINTER(c_char_p)),
+    ("rescales", POINTER(c_char_p)),
+    ("n_knockout", c_size_t),
+    ("n_patch", c_size_t),
+    ("n_steer", c_size_t),
+    ("n_rescale", c_size_t),
+    ("knockout", POINTER(attn_knockout)),
+    ("patch", POINTER(attn_patch)),
+    ("steering", POINTER(attn_steering)),
+    ("files", POINTER(c_char_p)),
+    ("n_file", c_size_t),
 ]
 attn_attend_args._fields_ = [
     ("size", c_size_t),
@@ -2778,6 +2800,9 @@ FUNCTIONS = {
     "attn_steering_read": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
     "attn_rescale_parse": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
     "attn_steering_release": (None, [POINTER(attn_steering)]),
+    "attn_edit_texts_read": (c_int, [POINTER(attn_edit_texts), c_void_p, POINTER(attn_request_edits), POINTER(attn_error)]),
+    "attn_edit_texts_list_files": (c_int, [POINTER(attn_edit_texts), POINTER(c_char_p), c_size_t, POINTER(attn_error)]),
+    "attn_edit_texts_release": (None, [POINTER(attn_edit_texts)]),
     "attn_attend_dims": (attn_dims, [POINTER(attn_attend_args)]),
     "attn_attend": (c_int, [POINTER(attn_attend_args), POINTER(attn_error)]),
     "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),

@@ -1,0 +1,155 @@
+/* edit_texts.c - see edit_texts.h. */
+#include "edits/edit_texts_internal.h"
+
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+
+#include <string.h>
+
+#define ROW(type, name, argument, field, ...)                                                      \
+    ATTN_PARAM(type, name, argument, struct attn_edit_texts, field, __VA_ARGS__,                   \
+               .traits = ATTN_PARAM_SHAPES_TENSORS | ATTN_PARAM_NOT_COMPARED)
+#define NUMBER_OF(field) .second = offsetof(struct attn_edit_texts, field)
+
+static const struct attn_param rows[] = {
+    ROW(LIST, "ablate", "HEADS", ablate,
+        "set the context vectors of these heads to zero: 0.3,1.*; or other tensors: "
+        "mlp_out:2,v:0.3"),
+    ROW(LIST, "ablate_pattern", "HEADS", ablate_pattern,
+        "set the attention patterns of these heads to zero"),
+    ROW(LIST, "ablate_mean", "HEADS", ablate_mean,
+        "set the context vectors of these heads, or other tensors (mlp_out:2), to their mean over "
+        "the positions of the text"),
+    ROW(TEXTS, "knockout", "QUERIES>KEYS[@HEADS]", knockouts,
+        "keep these queries from looking at these keys, in all heads or in HEADS: 'it>cat@2.*'. "
+        "Queries and keys are positions or words of the text; in cross-attention layers keys are "
+        "in the source. May be given several times",
+        NUMBER_OF(n_knockout)),
+    ROW(TEXTS, "patch", "SITE:LAYER[.HEAD][@POS]=FILE.npz", patches,
+        "replace a tensor by the one of another run, from its archive: the whole tensor, one head "
+        "of it, or some positions, as in 'z:2.5@-1=clean.npz'. May be given several times",
+        NUMBER_OF(n_patch)),
+    ROW(TEXTS, "steer", "SITE:LAYER[.HEAD][@POS]=FILE.npy[*FACTOR]", steers,
+        "add the vector of FILE, times FACTOR, to a tensor: at all positions, those made after "
+        "the text too, or at POS, as in 'resid_pre:2@-1=v.npy*1.5'. FILE may also hold a row for "
+        "each of the positions. May be given several times",
+        NUMBER_OF(n_steer)),
+    ROW(TEXTS, "rescale", "SITE:LAYER[.HEAD][@POS]=FACTOR", rescales,
+        "multiply a tensor, or one head of it, by FACTOR: 'z:2.5=0.5'. May be given several times",
+        NUMBER_OF(n_rescale)),
+};
+
+const struct attn_param_list attn_edit_params = ATTN_PARAM_LIST("Interventions", rows);
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
+static enum attn_status read_steering(struct attn_edit_texts *texts, const struct attn_model *model,
+                                      struct attn_error *err)
+{
+    struct attn_steering *steering = texts->steering;
+
+    for (size_t i = 0; i < texts->n_steer; i++)
+        ATTN_TRY(attn_steering_read(texts->steers[i], model, steering++, err));
+    for (size_t i = 0; i < texts->n_rescale; i++)
+        ATTN_TRY(attn_rescale_parse(texts->rescales[i], model, steering++, err));
+    return ATTN_OK;
+}
+
+enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts, const struct attn_model *model,
+                                      struct attn_request_edits *edits, struct attn_error *err)
+{
+    if (!attn_is_given(texts, "texts", err) || !attn_is_given(edits, "edits", err))
+        return ATTN_INVALID;
+    ATTN_TRY(ATTN_ALLOC(texts->knockout, texts->n_knockout + 1, err));
+    ATTN_TRY(ATTN_ALLOC(texts->patch, texts->n_patch + 1, err));
+    ATTN_TRY(ATTN_ALLOC(texts->steering, texts->n_steer + texts->n_rescale + 1, err));
+    for (size_t i = 0; i < texts->n_knockout; i++)
+        ATTN_TRY(attn_knockout_parse(texts->knockouts[i], &texts->knockout[i], err));
+    for (size_t i = 0; i < texts->n_patch; i++)
+        ATTN_TRY(attn_patch_read(texts->patches[i], model, &texts->patch[i], err));
+    ATTN_TRY(read_steering(texts, model, err));
+    edits->ablate = texts->ablate;
+    edits->ablate_pattern = texts->ablate_pattern;
+    edits->ablate_mean = texts->ablate_mean;
+    edits->knockouts = texts->knockout;
+    edits->n_knockout = texts->n_knockout;
+    edits->patches = texts->patch;
+    edits->n_patch = texts->n_patch;
+    edits->steerings = texts->steering;
+    edits->n_steering = texts->n_steer + texts->n_rescale;
+    return ATTN_OK;
+}
+
+/* --- Files ------------------------------------------------------------------------------------ */
+
+/* The number of bytes of the path that VALUE begins with: FILE.npz, or FILE.npy*FACTOR. */
+static size_t path_size(const char *value)
+{
+    const size_t size = strlen(value);
+    const char *ending = size > 4 ? value + size - 4 : "";
+    const char *star = strrchr(value, '*');
+
+    return !star || strcmp(ending, ".npy") == 0 || strcmp(ending, ".npz") == 0
+               ? size
+               : (size_t)(star - value);
+}
+
+/* Appends PATH [size], unless it is empty. */
+static enum attn_status append_file(struct attn_edit_texts *texts, const char *path, size_t size,
+                                    struct attn_error *err)
+{
+    if (size == 0)
+        return ATTN_OK;
+    texts->files[texts->n_file] = attn_strndup(path, size, err);
+    return texts->files[texts->n_file++] ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* The same of TEXT, "z:2.5=clean.npz"; without a path it is refused when it is read. */
+static enum attn_status append_file_of(struct attn_edit_texts *texts, const char *text,
+                                       struct attn_error *err)
+{
+    const char *equals = strchr(text, '='), *path = equals ? equals + 1 : "";
+
+    return append_file(texts, path, path_size(path), err);
+}
+
+enum attn_status attn_edit_texts_list_files(struct attn_edit_texts *texts,
+                                            const char *const *others, size_t n_other,
+                                            struct attn_error *err)
+{
+    if (!attn_is_given(texts, "texts", err))
+        return ATTN_INVALID;
+    ATTN_TRY(ATTN_ALLOC(texts->files, n_other + texts->n_patch + texts->n_steer + 1, err));
+    for (size_t i = 0; i < n_other; i++)
+        if (others[i])
+            ATTN_TRY(append_file(texts, others[i], strlen(others[i]), err));
+    for (size_t i = 0; i < texts->n_patch; i++)
+        ATTN_TRY(append_file_of(texts, texts->patches[i], err));
+    for (size_t i = 0; i < texts->n_steer; i++)
+        ATTN_TRY(append_file_of(texts, texts->steers[i], err));
+    return ATTN_OK;
+}
+
+void attn_edit_texts_release(struct attn_edit_texts *texts)
+{
+    if (!texts)
+        return;
+    for (size_t i = 0; texts->knockout && i < texts->n_knockout; i++)
+        attn_knockout_release(&texts->knockout[i]);
+    for (size_t i = 0; texts->patch && i < texts->n_patch; i++)
+        attn_patch_release(&texts->patch[i]);
+    for (size_t i = 0; texts->steering && i < texts->n_steer + texts->n_rescale; i++)
+        attn_steering_release(&texts->steering[i]);
+    for (size_t i = 0; i < texts->n_file; i++)
+        attn_free(texts->files[i]);
+    attn_free(texts->knockout);
+    attn_free(texts->patch);
+    attn_free(texts->steering);
+    attn_free(texts->files);
+    texts->knockout = NULL;
+    texts->patch = NULL;
+    texts->steering = NULL;
+    texts->files = NULL;
+    texts->n_file = 0;
+}

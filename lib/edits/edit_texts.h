@@ -1,0 +1,48 @@
+/*
+ * edit_texts.h - the interventions of a request as texts, and the files that they name.
+ *
+ *     struct attn_edit_texts texts = {.ablate = "2.5", .patches = (const char *[]){"z:2.5=a.npz"},
+ *                                     .n_patch = 1};
+ *     attn_edit_texts_read(&texts, attn_host_model(host), &request.edits, &err);
+ *     ... attn_run_request(host, &request, &result, &err) ...
+ *     attn_edit_texts_release(&texts);
+ */
+#ifndef ATTN_EDITS_EDIT_TEXTS_H
+#define ATTN_EDITS_EDIT_TEXTS_H
+
+#include "edits/intervention.h"
+
+/* Texts are borrowed. NULL: not given. */
+struct attn_edit_texts {
+    const char *ablate, *ablate_pattern, *ablate_mean; /* heads (edits/request_edits.h) */
+    const char *const *knockouts;                      /* [n_knockout] as attn_knockout_parse */
+    const char *const *patches;                        /* [n_patch] as attn_patch_read */
+    const char *const *steers;                         /* [n_steer] as attn_steering_read */
+    const char *const *rescales;                       /* [n_rescale] as attn_rescale_parse */
+    size_t n_knockout, n_patch, n_steer, n_rescale;
+
+    /* What was made of them: owned. */
+    struct attn_knockout *knockout; /* [n_knockout] */
+    struct attn_patch *patch;       /* [n_patch] */
+    struct attn_steering *steering; /* [n_steer + n_rescale] */
+    char **files;                   /* [n_file] */
+    size_t n_file;
+};
+
+/* Reads TEXTS and their files for MODEL, or NULL, into EDITS, which borrows from TEXTS. Fails as
+ * the functions that read one text; release TEXTS also after a failure. */
+ATTN_API enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts,
+                                               const struct attn_model *model,
+                                               struct attn_request_edits *edits,
+                                               struct attn_error *err);
+
+/* Lists in `files` the paths OTHERS [n_other], of which some may be NULL, and those of patches and
+ * steering. */
+ATTN_API enum attn_status attn_edit_texts_list_files(struct attn_edit_texts *texts,
+                                                     const char *const *others, size_t n_other,
+                                                     struct attn_error *err);
+
+/* Frees what was made; the texts stay. {0} is allowed. */
+ATTN_API void attn_edit_texts_release(struct attn_edit_texts *texts);
+
+#endif
