@@ -13,7 +13,7 @@
 
 /* Paths, or NULL. */
 struct arrays_args {
-    const char *q, *k, *v, *x, *scores, *keep;
+    const char *q, *k, *v, *x, *scores;
 };
 
 /* Names of queries and keys: files of lines, or NULL. */
@@ -54,12 +54,10 @@ static const struct option arrays_rows[] = {
     OPTION_TEXT("scores", "FILE.npy", struct arrays_args, scores,
                 "the scores [T, S], [H, T, S] or [B, H, T, S] instead of queries and keys; "
                 "without --v there is no z"),
-    OPTION_TEXT("keep", "FILE.npy", struct arrays_args, keep,
-                "which weights --dropout keeps (1) and which it drops (0), instead of a choice "
-                "by --seed; an array with the axes of the scores"),
 };
 
 static const struct option_group arrays_options = OPTION_GROUP("Input", arrays_rows);
+static const struct option_group keep_options = {.params = &attn_array_dropout_params};
 
 static const struct option_group attend_selection_options = {.params =
                                                                  &attn_array_selection_params};
@@ -82,6 +80,7 @@ static const struct option_group label_options = OPTION_GROUP("Input", label_row
 
 static const struct option_part parts[] = {
     {&arrays_options, offsetof(struct attend_args, arrays)},
+    {&keep_options, offsetof(struct attend_args, request.attention)},
     {&label_options, offsetof(struct attend_args, labels)},
     {&attention_options, offsetof(struct attend_args, request.attention)},
     {&dropout_options, offsetof(struct attend_args, request.attention)},
@@ -143,20 +142,20 @@ static enum attn_status check_arrays(const struct arrays_args *args, struct attn
 static enum attn_status check_use(const struct call *call, struct attn_error *err)
 {
     const struct attend_args *args = call->args;
-    const struct attention_args *attention = &args->request.attention;
+    const bool has_dropout = option_text(call, "dropout") != NULL;
     const char *unused = option_find_given(call, "similarity|scale|eps");
 
     if (args->arrays.scores && unused)
         return refuse(err, NULL, "--%s changes how scores are computed, and --scores gives them",
                       unused);
-    if (args->arrays.keep && attention->dropout < 0)
+    if (args->request.attention.keep && !has_dropout)
         return refuse(err, "with --dropout 0 the weights that stay are not divided by 1-P",
                       "--keep needs --dropout, whose choice it replaces");
-    if (args->arrays.keep && attention->seed >= 0)
+    if (args->request.attention.keep && option_text(call, "seed"))
         return refuse(err, NULL,
                       "--keep and --seed do not go together: each chooses the weights that stay");
-    if (attention->dropout >= 0 && (args->measures || (!args->arrays.v && !args->arrays.x &&
-                                                       !args->request.asked.selection.sites)))
+    if (has_dropout && (args->measures || (!args->arrays.v && !args->arrays.x &&
+                                           !args->request.asked.selection.sites)))
         return refuse(err, "--sites pattern_dropped shows the weights that stay",
                       "--dropout changes z and pattern_dropped, and neither is shown");
     return ATTN_OK;
@@ -296,7 +295,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
                          &served->request.reading.queries, err));
     ATTN_TRY(
         read_labels(args->labels.keys, &arrays->key_labels, &served->request.reading.keys, err));
-    ATTN_TRY(request_fill(served, args->arrays.keep, err));
+    ATTN_TRY(request_fill(served, err));
     return measures ? measure(served, measures, err) : request_serve(served, err);
 }
 

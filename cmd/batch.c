@@ -36,7 +36,7 @@ struct batch_args {
     int64_t precision;         /* -1: as many digits as bring back the same number */
     struct attn_request asked; /* the selection and the predictions */
     struct model_args model;
-    struct attention_args attention;
+    struct attn_attention_args attention;
     struct attn_edit_texts edits;
     struct attn_places places;
     struct running_args running;
@@ -130,8 +130,7 @@ static const struct option_part parts[] = {
     {&running_options, offsetof(struct batch_args, running)},
 };
 
-static const struct batch_args defaults = {
-    .attention = ATTENTION_ARGS_DEFAULT, .precision = -1, .restart.n_most_failed = -1};
+static const struct batch_args defaults = {.precision = -1, .restart.n_most_failed = -1};
 
 static enum attn_status run_batch(struct call *call, struct attn_error *err);
 
@@ -173,8 +172,6 @@ struct batch {
     struct model_source source;
     struct attn_host *host;
     struct attn_request request;
-    struct attn_attention_change changed;
-    struct attn_mask_array mask;
     struct attn_many_options many;
     struct attn_batch_options options;
     struct attn_batch *batch;
@@ -189,7 +186,7 @@ static bool is_standard(const char *path)
     return !path || strcmp(path, "-") == 0;
 }
 
-static enum attn_status check(const struct batch_args *args, struct attn_error *err)
+static enum attn_status check(struct batch_args *args, struct attn_error *err)
 {
     if (args->inputs.n > 1)
         return refuse(err, "`cat FILE... | attn-cli batch` reads them all",
@@ -200,7 +197,7 @@ static enum attn_status check(const struct batch_args *args, struct attn_error *
                       "texts");
     if (args->restart.is_resumed && is_standard(args->output))
         return refuse(err, NULL, "--resume needs -o FILE, the file to continue");
-    return attention_check(&args->attention, err);
+    return attn_attention_args_check(&args->attention, err);
 }
 
 /* Keeps the command line, and the options that shape the results, wherever they go. */
@@ -366,13 +363,13 @@ static enum attn_status fill_request(struct batch *batch, struct attn_error *err
     request->selection = args->asked.selection;
     request->predict = args->asked.predict;
     prompt_fill(&args->prompt, request);
-    request->attention.change = &batch->changed;
+    request->attention.change = &args->attention.change;
     request->on_note = args->running.is_quiet ? NULL : note_message;
     batch->many = ATTN_MANY_OPTIONS_DEFAULT;
     batch->many.request = request;
     batch->many.n_max_token = request->max_tokens;
     ATTN_TRY(check_outputs(batch, err));
-    return attention_change(&args->attention, &batch->changed, &batch->mask, err);
+    return attn_attention_args_open(&batch->args->attention, err);
 }
 
 /* --- On its way ------------------------------------------------------------------------------ */
@@ -414,7 +411,7 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
     struct attn_batch_options *options = &batch->options;
-    const char *const mask = attention_mask_file(&args->attention);
+    const char *const mask = attn_attention_args_file(&args->attention);
 
     ATTN_TRY(restart_read_shard(&args->restart, &options->shard, &options->n_shard, err));
     ATTN_TRY(list_outputs(batch, err));
@@ -475,7 +472,7 @@ static enum attn_status work(struct batch *batch, struct attn_error *err)
     const struct batch_args *args = batch->args;
 
     ATTN_TRY(begin_restart(batch, err));
-    ATTN_TRY(check(args, err));
+    ATTN_TRY(check(batch->args, err));
     ATTN_TRY(places_check(batch->call, err));
     ATTN_TRY(fill_request(batch, err));
     ATTN_TRY(open_batch(batch, err));
@@ -503,7 +500,7 @@ static enum attn_status run_batch(struct call *call, struct attn_error *err)
     attn_batch_free(batch.batch);
     model_host_close(batch.host);
     attn_edit_texts_release(&args->edits);
-    attn_mask_array_release(&batch.mask);
+    attn_attention_args_release(&args->attention);
     free(batch.outputs);
     restart_end(&batch.restart);
     return status;

@@ -50,8 +50,7 @@ const struct command command_diff = {
 struct other {
     struct attn_host *host; /* NULL: the host of the first run */
     struct attn_request request;
-    struct attn_attention_change changed;
-    struct attn_mask_array mask;
+    struct attn_attention_args attention;
     const int32_t *a_ids, *b_ids; /* owns */
 };
 
@@ -121,14 +120,14 @@ static enum attn_status read_inputs(const struct question *question, struct attn
 static enum attn_status open_other(const struct question *question, struct other *other,
                                    struct attn_error *err)
 {
-    struct attention_args attention = question->args->attention;
     struct model_args model = question->args->model;
 
     if (option_text(question->call, "with-attention")) {
-        attention.kind = option_text(question->call, "with-attention");
-        ATTN_TRY(attention_check(&attention, err));
-        ATTN_TRY(attention_change(&attention, &other->changed, &other->mask, err));
-        other->request.attention.change = &other->changed;
+        other->attention = question->args->attention;
+        other->attention.kind = option_text(question->call, "with-attention");
+        ATTN_TRY(attn_attention_args_check(&other->attention, err));
+        ATTN_TRY(attn_attention_args_open(&other->attention, err));
+        other->request.attention.change = &other->attention.change;
     }
     model.name = option_text(question->call, "with");
     return model.name ? model_open(&model, &question->args->running, false, &other->host, err)
@@ -256,7 +255,7 @@ static enum attn_status diff(struct call *call, struct attn_error *err)
     const enum attn_status status = question_answer(&question, work, err);
 
     model_host_close(other.host);
-    attn_mask_array_release(&other.mask);
+    attn_attention_args_release(&other.attention);
     attn_free((void *)(uintptr_t)other.a_ids);
     attn_free((void *)(uintptr_t)other.b_ids);
     return status;

@@ -253,7 +253,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(prompt_read_into(&args->prompt, &served->text, &served->request, err));
     json = take_json(&args->request.output);
     served->request.reading.example = EXAMPLE;
-    ATTN_TRY(request_fill(served, NULL, err));
+    ATTN_TRY(request_fill(served, err));
     ATTN_TRY(make_text(args, served, made, err));
     if (json)
         ATTN_TRY(write_json(json, served, made, err));

@@ -23,6 +23,7 @@ const struct command command_heads = {
         "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
         "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n"
         "  attn-cli heads -m fable --texts corpus.txt --lines --figure poster --pdf a.pdf\n",
+    .older = "similarity=pairs",
     .work = heads,
 };
 

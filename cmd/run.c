@@ -327,7 +327,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     if (answer_is_given(&args->answer))
         request->selection.gradients_of = &answer;
     request->selection.has_gradients = args->gradient.is_beside;
-    ATTN_TRY(request_fill(served, NULL, err));
+    ATTN_TRY(request_fill(served, err));
     if (!args->request.is_compared && !args->request.is_explained)
         attn_request_fill_page(served->host, request);
     ATTN_TRY(live_open(&args->live, &args->model, &args->prompt, served, served->own, err));

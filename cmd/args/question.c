@@ -107,6 +107,7 @@ enum attn_status question_answer(struct question *question,
     if (row && (row->experiment || row->choose))
         question->name = row->name;
     question->edits = args->edits;
+    question->attention = args->attention;
     if (help_is_asked(args->attention.kind))
         attention_kinds_print(question->call->out);
     else if (help_is_asked(args->tables.picture.colormap))
@@ -121,7 +122,7 @@ enum attn_status question_answer(struct question *question,
     attn_table_free(question->drawn);
     text_release(&question->text);
     items_close(&question->items);
-    attn_mask_array_release(&question->mask);
+    attn_attention_args_release(&question->attention);
     attn_edit_texts_release(&question->edits);
     model_host_close(question->host);
     return status;
@@ -161,7 +162,7 @@ enum attn_status question_open(struct question *question, struct attn_error *err
         return refuse(err, "--csv and --json write it",
                       "this table cannot be drawn: a picture needs layers and heads, or layers and "
                       "positions");
-    ATTN_TRY(attention_check(&args->attention, err));
+    ATTN_TRY(attn_attention_args_check(&question->attention, err));
     if (!question->has_place_rows)
         ATTN_TRY(places_check(question->call, err));
     ATTN_TRY(model_source_find(&args->model, &args->running, &question->source, err));
@@ -169,9 +170,9 @@ enum attn_status question_open(struct question *question, struct attn_error *err
     ATTN_TRY(model_host_open(&question->source.source, &model, &args->running, question->reuse,
                              &question->host, err));
     ATTN_TRY(outputs_check_model(&args->tables.output, question->host, err));
-    ATTN_TRY(attention_change(&args->attention, &question->changed, &question->mask, err));
+    ATTN_TRY(attn_attention_args_open(&question->attention, err));
     prompt_fill(&args->prompt, &question->request);
-    question->request.attention.change = &question->changed;
+    question->request.attention.change = &question->attention.change;
     question->request.reading.example = question->example;
     question->request.on_note = args->running.is_quiet ? NULL : note_message;
     question->request.on_progress = on_progress;
@@ -250,7 +251,7 @@ enum attn_status question_begin_items(struct question *question, struct attn_err
     question->reuse = true;
     if (items->each) {
         const char *const files[] = {question->file,
-                                     attention_mask_file(&question->args->attention)};
+                                     attn_attention_args_file(&question->attention)};
 
         ATTN_TRY(check_each(question, items->each, err));
         ATTN_TRY(attn_edit_texts_list_files(&question->edits, files, 2, err));

@@ -52,7 +52,7 @@ struct question_args {
     struct items_args items;
     struct attn_answer_args answer;
     struct model_args model;
-    struct attention_args attention;
+    struct attn_attention_args attention;
     struct attn_edit_texts edits;
     struct attn_places places;
     struct tables_args tables;
@@ -62,9 +62,8 @@ struct question_args {
 
 #define QUESTION_ARGS_DEFAULT                                                                      \
     {                                                                                              \
-        .attention = ATTENTION_ARGS_DEFAULT, .tables.output.precision = -1,                        \
-        .items = ITEMS_ARGS_DEFAULT, .asked.size = sizeof(struct attn_request),                    \
-        .asked.outputs.precision = -1                                                              \
+        .tables.output.precision = -1, .items = ITEMS_ARGS_DEFAULT,                                \
+        .asked.size = sizeof(struct attn_request), .asked.outputs.precision = -1                   \
     }
 
 extern const struct question_args question_args_default;
@@ -103,13 +102,12 @@ struct question {
                                           attn_question_picture leaves */
     const char *file; /* that an option of the command names and that shapes rows; or NULL */
     struct attn_edit_texts edits; /* a copy of the arguments', which owns what is made of them */
+    struct attn_attention_args attention; /* likewise */
     struct model_source source;
     struct attn_host *host;
     struct attn_request request; /* the input and how to run it */
     struct text text;            /* owns; the input's */
     struct items items;          /* many items or texts instead of one input */
-    struct attn_attention_change changed;
-    struct attn_mask_array mask;
     struct attn_table *table;    /* owns; the answer */
     struct attn_table *drawn;    /* owns; pictures show it instead; or NULL */
     struct attn_table *unsorted; /* owns; the answer before it was sorted */

@@ -52,6 +52,7 @@ enum attn_status request_answer(struct served *served,
 
     served->request = args->asked;
     served->edits = args->edits;
+    served->attention = args->attention;
     stopwatch_note(&served->watch, &args->running, NULL);
     if (help_is_asked(args->asked.selection.sites))
         served->print_sites(out);
@@ -66,8 +67,7 @@ enum attn_status request_answer(struct served *served,
     model_host_close(served->host);
     text_release(&served->text);
     attn_edit_texts_release(&served->edits);
-    attn_mask_array_release(&served->mask);
-    attn_mask_array_release(&served->keep);
+    attn_attention_args_release(&served->attention);
     free(served->outputs);
     free(served->options);
     return status;
@@ -150,7 +150,7 @@ enum attn_status request_check(struct served *served, struct attn_error *err)
                       "--explain prints on standard output, which holds data");
     if (args->is_compared)
         ATTN_TRY(check_comparison(served, err));
-    return attention_check(&args->attention, err);
+    return attn_attention_args_check(&served->attention, err);
 }
 
 enum attn_status request_open_model(struct served *served, const struct model_args *args,
@@ -232,19 +232,16 @@ static enum attn_status list_options(struct served *served, struct attn_error *e
     return ATTN_OK;
 }
 
-enum attn_status request_fill(struct served *served, const char *keep_path, struct attn_error *err)
+enum attn_status request_fill(struct served *served, struct attn_error *err)
 {
     const struct request_args *args = served->args;
     struct attn_request *request = &served->request;
 
     ATTN_TRY(edits_read(&served->edits, &args->places, served->host, request, err));
-    ATTN_TRY(attention_change(&args->attention, &served->changed, &served->mask, err));
-    if (keep_path)
-        ATTN_TRY(attention_read_mask(keep_path, &served->keep, err));
+    ATTN_TRY(attn_attention_args_open(&served->attention, err));
     ATTN_TRY(list_options(served, err));
     ATTN_TRY(list_outputs(served, err));
-    served->changed.keep = keep_path ? &served->keep : NULL;
-    request->attention.change = &served->changed;
+    request->attention.change = &served->attention.change;
     if (args->is_explained && !request->selection.queries)
         request->selection.queries = "-1";
     request->outputs.options = served->options;

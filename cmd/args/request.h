@@ -6,7 +6,7 @@
  *     {
  *         ATTN_TRY(request_check(served, err));        // before anything is opened
  *         ... opens served->host, and fills served->request.input ...
- *         ATTN_TRY(request_fill(served, NULL, err));   // what the shared options say
+ *         ATTN_TRY(request_fill(served, err));         // what the shared options say
  *         return request_serve(served, err);
  *     }
  *
@@ -29,7 +29,7 @@
 
 /* Options of both commands. */
 struct request_args {
-    struct attention_args attention;
+    struct attn_attention_args attention;
     struct attn_request asked; /* the selection and the predictions */
     struct attn_edit_texts edits;
     struct attn_places places;
@@ -47,7 +47,7 @@ extern const struct option_group comparison_order_options; /* fills a struct tab
 
 #define REQUEST_ARGS_DEFAULT                                                                       \
     {                                                                                              \
-        .attention = ATTENTION_ARGS_DEFAULT, .output.precision = -1, .asked = {                    \
+        .output.precision = -1, .asked = {                                                         \
             .size = sizeof(struct attn_request),                                                   \
             .outputs.precision = -1                                                                \
         }                                                                                          \
@@ -65,9 +65,8 @@ struct served {
     struct attn_request request;
     struct text text;             /* owns; the input's */
     struct attn_edit_texts edits; /* a copy of the arguments', which owns what is made of them */
-    struct attn_attention_change changed;
-    struct attn_mask_array mask, keep;
-    struct attn_option *options; /* those that shape the run */
+    struct attn_attention_args attention; /* likewise */
+    struct attn_option *options;          /* those that shape the run */
     struct attn_output *outputs; /* [request.n_output], then n_figure that draw an explanation */
     size_t n_figure;
     struct attn_picture_options picture;
@@ -90,8 +89,8 @@ enum attn_status request_check(struct served *served, struct attn_error *err);
 enum attn_status request_open_model(struct served *served, const struct model_args *args,
                                     bool reuse, struct attn_error *err);
 
-/* Sets the shared options in the request. KEEP_PATH is a file of --keep, or NULL. */
-enum attn_status request_fill(struct served *served, const char *keep_path, struct attn_error *err);
+/* Sets the shared options in the request. */
+enum attn_status request_fill(struct served *served, struct attn_error *err);
 
 /* Prepares and performs the request or the comparison, and prints the rest. */
 enum attn_status request_serve(struct served *served, struct attn_error *err);

@@ -1,21 +1,17 @@
 /* selection.c - options that select, and the sites there are. */
 #include "cmd/args/selection.h"
 
-#include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const struct option_group selection_options = {.params = &attn_selection_params};
-
 const struct option_group prediction_options = {.params = &attn_prediction_params};
 const struct option_group span_options = {.params = &attn_span_params};
-
 const struct option_group edit_options = {.params = &attn_edit_params};
 const struct option_group place_options = {.params = &attn_place_params};
 

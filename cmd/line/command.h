@@ -40,6 +40,8 @@ struct command {
     const struct option_part *parts;      /* [n_part] its options */
     size_t n_part;
     const char *lacks;    /* options of these groups that it cannot use, "image|label"; or NULL */
+    const char *older;    /* "similarity=pairs": the option without one of its words meant the flag
+                             in an older version; or NULL */
     size_t args_size;     /* of its struct of arguments, which the options fill; those of its
                              question follow */
     const void *defaults; /* [args_size] its values before parsing; NULL: zeros */

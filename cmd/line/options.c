@@ -508,10 +508,13 @@ static bool find_older(const struct call *call, const struct option *option,
                        struct option_walk *flag)
 {
     const char *next = call->n_read < call->argc ? call->argv[call->n_read] : "";
+    const char *older = call->command->older;
+    const size_t size = strlen(option->name);
 
     *flag = (struct option_walk){.command = call->command};
-    return option->alone && word_find(option->argument, next) < 0 &&
-           find_name(flag, option->alone, strlen(option->alone));
+    return older && strncmp(older, option->name, size) == 0 && older[size] == '=' &&
+           word_find(option->argument, next) < 0 &&
+           find_name(flag, older + size + 1, strlen(older + size + 1));
 }
 
 /* VALUE is the one attached to the option, or NULL: then it is the next argument. An option there

@@ -199,6 +199,23 @@ static enum attn_status read_word(const struct attn_param *param, char *home, co
     return ATTN_OK;
 }
 
+static enum attn_status read_mask(const struct attn_param *param, char *home, const char *label,
+                                  const char *text, struct attn_error *err)
+{
+    const size_t size = strlen(text);
+    char words[64];
+    size_t used = 0;
+
+    if (!param->words || attn_param_find_word(param->words, text, size) >= 0 ||
+        (size > strlen(".npy") && strcmp(text + size - strlen(".npy"), ".npy") == 0)) {
+        *(const char **)(void *)(home + param->second) = text;
+        return ATTN_OK;
+    }
+    for (const char *at = param->words; *at; at++)
+        attn_fixed_text_append(words, sizeof words, &used, *at == '|' ? ", " : "%c", *at);
+    return attn_param_refuse(err, label, text, "%s or a file whose name ends in .npy", words);
+}
+
 static enum attn_status read_id(const struct attn_param *param, char *home, const char *label,
                                 const char *text, struct attn_error *err)
 {
@@ -352,8 +369,7 @@ static enum attn_status set_value(const struct attn_param *param, void *home, co
             *(const char **)at = text;
         break;
     case ATTN_PARAM_MASK:
-        *(const char **)(void *)((char *)home + param->second) = text;
-        break;
+        return read_mask(param, home, label, text, err);
     case ATTN_PARAM_INPUT:
     case ATTN_PARAM_SIZED:
         *(const char **)at = text;

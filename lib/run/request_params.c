@@ -71,7 +71,10 @@ const struct attn_param_list *attn_request_params_find(const char *name)
         const char *name;
         const struct attn_param_list *list;
     } lists[] = {
+        {"array_dropout", &attn_array_dropout_params},
         {"array_selection", &attn_array_selection_params},
+        {"attention", &attn_attention_params},
+        {"dropout", &attn_dropout_params},
         {"interventions", &attn_edit_params},
         {"places", &attn_place_params},
         {"prediction", &attn_prediction_params},

@@ -1,10 +1,11 @@
 /*
  * request_params.h - what a request takes besides its input, as lists of parameters: which tensors
- * are wanted, which predictions, and what is changed on the way. From them come the options of
- * commands and the arguments of Python. The structs that they fill:
+ * are wanted, which predictions, which attention is computed, and what is changed on the way. From
+ * them come the options of commands and the arguments of Python. The structs that they fill:
  *
  *     selection, array_selection, prediction     struct attn_request
  *     spans                                      struct attn_request_labels
+ *     attention, dropout, array_dropout          struct attn_attention_args
  *     interventions                              struct attn_edit_texts
  *     places                                     struct attn_places
  */

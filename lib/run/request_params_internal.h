@@ -11,4 +11,9 @@ extern const struct attn_param_list attn_selection_params, attn_array_selection_
 
 extern const struct attn_param_list attn_prediction_params, attn_span_params;
 
+/* Of a struct attn_attention_args (attention_args.c). Token by token there is no dropout, whose
+ * weights are drawn from a whole sequence. */
+extern const struct attn_param_list attn_attention_params, attn_dropout_params,
+    attn_array_dropout_params;
+
 #endif

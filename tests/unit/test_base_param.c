@@ -83,8 +83,8 @@ static const struct attn_param rows[] = {
                         .second = offsetof(struct args, n_set), .least = sizeof(struct pair)),
     [PLACES] = ATTN_PARAM(PLACES, "positions", "NAME=SPEC", struct args, places, "",
                           .second = offsetof(struct args, n_place)),
-    [CELLS] = ATTN_PARAM(MASK, "mask", "causal|FILE", struct args, cells, "",
-                         .second = offsetof(struct args, mask)),
+    [CELLS] = ATTN_PARAM(MASK, "mask", "causal|none|FILE.npy", struct args, cells, "",
+                         .words = "causal|none", .second = offsetof(struct args, mask)),
     [SCALE] = ATTN_PARAM(SWITCH, "scale", NULL, struct args, is_scaled, "", .words = "on|off",
                          .values = truths, .mark = 4, .marks = offsetof(struct args, given)),
     [VALUES] = ATTN_PARAM(CHOICE, "baseline", NULL, struct args, baseline, "", .words = "auto|mask",
@@ -202,6 +202,8 @@ START_TEST(values_out_of_range_are_refused)
     expect(&args, MASK, "1,no", "'no' is not 0 or 1");
     expect(&args, SETS, "=1", "'--it' is '=1', expected [NAME=]HEADS");
     expect(&args, PLACES, "keys", "'--it' is 'keys', expected NAME=SPEC");
+    expect(&args, CELLS, ".npy",
+           "'--it' is '.npy', expected causal, none or a file whose name ends in .npy");
     expect(&args, SCALE, "1", "'--it' is '1', expected on|off");
     ck_assert(args.top == 2 && !args.target_id && !args.sets && !args.ids);
     ck_assert(!args.places && args.given == 0);

@@ -308,6 +308,78 @@ START_TEST(attends_to_arrays_without_a_model)
 }
 END_TEST
 
+/* Sets the parameter of LIST that VALUE, "scale=off", names in ARGS. */
+static void set(const char *list, const char *value, struct attn_attention_args *args)
+{
+    const struct attn_param_list *params = attn_request_params_find(list);
+    const size_t size = strcspn(value, "=");
+    struct attn_error err = {0};
+
+    for (size_t i = 0; i < params->n; i++)
+        if (strlen(params->items[i].name) == size && !memcmp(params->items[i].name, value, size))
+            ck_assert_int_eq(attn_param_set(&params->items[i], args, "it", value + size + 1, &err),
+                             ATTN_OK);
+}
+
+START_TEST(an_attention_is_read_from_texts)
+{
+    static const struct {
+        const char *attention[2], *dropout, *message;
+        unsigned parts;
+    } cases[] = {
+        {{"attention=window:3", "mask=none"}, NULL, "", ATTN_PART_KIND | ATTN_PART_MASK},
+        {{"scale=on", "eps=0.5"},
+         "dropout=0.5",
+         "",
+         ATTN_PART_SCALE | ATTN_PART_EPS | ATTN_PART_DROPOUT},
+        {{"attention=windo", "eps=1"}, NULL, "unknown attention 'windo', expected one of ", 0},
+        {{"scale=off", "eps=1"}, NULL, "`eps` and `scale off` do not go together", 0},
+        {{"scale=on", "attention=linear"}, NULL, "'linear' cannot have `scale`", 0},
+        {{"masking=zero", "similarity=cosine"}, "seed=3", "`seed` needs `dropout`", 0},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attn_attention_args args = {0};
+        struct attn_error err = {0};
+        enum attn_status status;
+
+        set("attention", cases[i].attention[0], &args);
+        set("attention", cases[i].attention[1], &args);
+        if (cases[i].dropout)
+            set("dropout", cases[i].dropout, &args);
+        status = attn_attention_args_check(&args, &err);
+        ck_assert_int_eq(status, *cases[i].message ? ATTN_INVALID : ATTN_OK);
+        ck_assert_msg(strncmp(err.message, cases[i].message, strlen(cases[i].message)) == 0, "%s",
+                      err.message);
+        if (status == ATTN_OK)
+            ck_assert_uint_eq(args.change.parts, cases[i].parts);
+        ck_assert_int_eq(attn_attention_args_open(&args, &err), ATTN_OK);
+        attn_attention_args_release(&args);
+    }
+    ck_assert_ptr_null(attn_request_params_find("none"));
+}
+END_TEST
+
+START_TEST(the_cells_of_a_mask_are_a_file_or_those_of_a_program)
+{
+    static const struct attn_mask_array cells = {.rank = 2};
+    struct attn_attention_args args = {.change.mask = &cells}, of_file = {0};
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(attn_attention_args_check(&args, &err), ATTN_OK);
+    ck_assert(args.change.parts == ATTN_PART_MASK && args.change.to.mask == ATTN_MASK_MATRIX);
+    ck_assert_ptr_null(attn_attention_args_file(&args));
+    set("attention", "mask=missing.npy", &of_file);
+    ck_assert_int_eq(attn_attention_args_check(&of_file, &err), ATTN_OK);
+    ck_assert_str_eq(attn_attention_args_file(&of_file), "missing.npy");
+    ck_assert_int_eq(of_file.change.to.mask, ATTN_MASK_MATRIX);
+    ck_assert_int_eq(attn_attention_args_open(&of_file, &err), ATTN_IO);
+    ck_assert_int_eq(err.stage, ATTN_STAGE_INPUT);
+    attn_attention_args_release(&of_file);
+    attn_attention_args_release(NULL);
+}
+END_TEST
+
 /* --- Failures --------------------------------------------------------------------------------- */
 
 struct bad {
@@ -721,6 +793,7 @@ ATTN_SUITE("run", gives_the_bits_of_a_session, takes_a_selection_that_was_built_
            reads_a_knockout_as_it_is_typed, takes_a_patch_whose_array_is_in_memory,
            takes_steering_whose_vector_is_in_memory, answers_top_at_each_chosen_position,
            makes_tables_of_predictions, attends_to_arrays_without_a_model,
+           an_attention_is_read_from_texts, the_cells_of_a_mask_are_a_file_or_those_of_a_program,
            says_at_which_stage_it_failed, says_that_a_model_cannot_be_opened,
            tells_when_an_ablation_changes_nothing_that_is_wanted,
            names_the_edits_that_change_nothing, ablates_every_site_to_zero_and_to_its_mean,

@@ -1055,6 +1055,10 @@ class attn_survey_args(Structure):
     pass
 
 
+class attn_attention_args(Structure):
+    pass
+
+
 class attn_param(Structure):
     pass
 
@@ -2398,6 +2402,14 @@ attn_survey_args._fields_ = [
     ("is_weight", c_bool),
     ("patterns", c_void_p),
 ]
+attn_attention_args._fields_ = [
+    ("kind", c_char_p),
+    ("mask", c_char_p),
+    ("keep", c_char_p),
+    ("change", attn_attention_change),
+    ("cells", attn_mask_array),
+    ("kept", attn_mask_array),
+]
 attn_param._fields_ = [
     ("name", c_char_p),
     ("option", c_char_p),
@@ -2876,6 +2888,10 @@ FUNCTIONS = {
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_token_times": (c_int, [POINTER(attn_ndarray), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_attention_args_check": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),
+    "attn_attention_args_open": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),
+    "attn_attention_args_file": (c_char_p, [POINTER(attn_attention_args)]),
+    "attn_attention_args_release": (None, [POINTER(attn_attention_args)]),
     "attn_param_set": (c_int, [POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error)]),
     "attn_param_release": (None, [POINTER(attn_param), c_void_p]),
     "attn_param_rules_check": (c_int, [POINTER(attn_param_rules), c_int, attn_param_given_fn, c_void_p, POINTER(attn_error)]),

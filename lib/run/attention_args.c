@@ -1,0 +1,146 @@
+/* attention_args.c - see attention_args.h. */
+#include "run/attention_args.h"
+
+#include "attention/attention_internal.h"
+#include "base/given.h"
+#include "base/status_internal.h"
+#include "run/request_params_internal.h"
+
+#include <string.h>
+
+#define TO(field) offsetof(struct attn_attention_args, change.to.field)
+#define ROW(kind, word, field, part, ...)                                                          \
+    {                                                                                              \
+        .name = (word), .type = ATTN_PARAM_##kind, .offset = TO(field), .mark = (part),            \
+        .marks = offsetof(struct attn_attention_args, change.parts),                               \
+        .traits = ATTN_PARAM_SHAPES_TENSORS | ATTN_PARAM_IN_TOPIC, .help = __VA_ARGS__             \
+    }
+
+static const int scales[] = {true, false};
+
+static const struct attn_param rows[] = {
+    ATTN_PARAM(TEXT, "attention", "KIND", struct attn_attention_args, kind,
+               "which keys a query looks at, for instance window:64; 'help' lists the kinds and "
+               "what they show",
+               .traits = ATTN_PARAM_SHAPES_TENSORS),
+    ATTN_PARAM(MASK, "mask", "causal|none|FILE.npy", struct attn_attention_args, change.mask,
+               "which keys a query may look at: none after its own position (causal), all (none), "
+               "or those where an array [T, S] or [H, T, S] has 1",
+               .words = "causal|none", .second = offsetof(struct attn_attention_args, mask),
+               .traits = ATTN_PARAM_SHAPES_TENSORS),
+    ROW(CHOICE, "masking", masking, ATTN_PART_MASKING,
+        "how keys are masked. inf (default): their scores are -inf before the softmax. zero: their "
+        "weights are set to 0 after it. renormalize: as zero, and the rest of the row is divided "
+        "by its sum",
+        .words = "inf|renormalize|zero"),
+    ROW(SWITCH, "scale", is_scaled, ATTN_PART_SCALE,
+        "whether scores are divided by the square root of d_head", .words = "on|off",
+        .values = scales),
+    ROW(REAL, "eps", eps, ATTN_PART_EPS, "a number that is added to that square root; default: 0",
+        .argument = "E"),
+    ROW(CHOICE, "similarity", similarity, ATTN_PART_SIMILARITY,
+        "how a query and a key make a score: by their dot product (default) or their cosine",
+        .words = "dot|cosine"),
+    ROW(CHOICE, "algorithm", algorithm, ATTN_PART_ALGORITHM,
+        "how full attention is computed; blockwise never holds a whole row of the matrix",
+        .words = "auto|dense|blockwise"),
+};
+
+const struct attn_param_list attn_attention_params = ATTN_PARAM_LIST("Attention", rows);
+
+static const struct attn_param dropout_rows[] = {
+    ROW(REAL, "dropout", dropout, ATTN_PART_DROPOUT,
+        "drop this share of the weights and divide the others by 1-P, as in training",
+        .argument = "P", .most = 1),
+    ROW(SEED, "seed", dropout_seed, ATTN_PART_DROPOUT_SEED,
+        "seed of the choice of dropped weights; default: 0", .argument = "S"),
+};
+
+const struct attn_param_list attn_dropout_params = ATTN_PARAM_LIST("Attention", dropout_rows);
+
+static const struct attn_param array_dropout_rows[] = {
+    ATTN_PARAM(MASK, "dropout_mask", "FILE.npy", struct attn_attention_args, change.keep,
+               "which weights `dropout` keeps (1) and which it drops (0), instead of a choice by "
+               "`seed`; an array with the axes of the scores",
+               .option = "keep", .second = offsetof(struct attn_attention_args, keep)),
+};
+
+const struct attn_param_list attn_array_dropout_params =
+    ATTN_PARAM_LIST("Input", array_dropout_rows);
+
+const char *attn_attention_args_file(const struct attn_attention_args *args)
+{
+    const char *mask = args ? args->mask : NULL;
+
+    return mask && strcmp(mask, "causal") != 0 && strcmp(mask, "none") != 0 ? mask : NULL;
+}
+
+/* Reads the mask into the change. */
+static void read_mask(struct attn_attention_args *args)
+{
+    struct attn_attention_change *change = &args->change;
+
+    if (!args->mask && !change->mask)
+        return;
+    change->parts |= ATTN_PART_MASK;
+    change->to.mask = !args->mask || attn_attention_args_file(args) ? ATTN_MASK_MATRIX
+                      : strcmp(args->mask, "none") == 0             ? ATTN_MASK_NONE
+                                                                    : ATTN_MASK_CAUSAL;
+}
+
+enum attn_status attn_attention_args_check(struct attn_attention_args *args, struct attn_error *err)
+{
+    struct attn_attention *to;
+    unsigned parts;
+
+    if (!attn_is_given(args, "args", err))
+        return ATTN_INVALID;
+    to = &args->change.to;
+    if (args->kind && attn_attention_parse(args->kind, to, err) != ATTN_OK) {
+        attn_error_hint(err, "'`attention help`' explains the kinds");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    args->change.parts |= args->kind ? ATTN_PART_KIND : 0U;
+    read_mask(args);
+    parts = args->change.parts;
+    if ((parts & ATTN_PART_DROPOUT_SEED) && !(parts & ATTN_PART_DROPOUT)) {
+        attn_refuse(err, ATTN_STAGE_OPTIONS, "`seed` needs `dropout`, whose choice it seeds");
+        attn_error_hint(err, "a kind has its own seed: random:K:SEED, lowrank:R:SEED");
+        return ATTN_INVALID;
+    }
+    if ((parts & ATTN_PART_EPS) && (parts & ATTN_PART_SCALE) && !to->is_scaled)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`eps` and `scale off` do not go together: without a scale nothing is "
+                           "divided");
+    if ((parts & ATTN_PART_SCALE) && to->kind == ATTN_ATTENTION_LINEAR)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "'%s' cannot have `scale`: it does not divide scores by sqrt(d_head)",
+                           attn_attention_kind_name(to->kind));
+    return ATTN_OK;
+}
+
+/* Reads PATH, unless it is NULL, into CELLS; then *given points to them. */
+static enum attn_status open_mask(const char *path, struct attn_mask_array *cells,
+                                  const struct attn_mask_array **given, struct attn_error *err)
+{
+    if (!path)
+        return ATTN_OK;
+    *given = cells;
+    return attn_error_at(attn_mask_array_open(path, cells, err), ATTN_STAGE_INPUT, err);
+}
+
+enum attn_status attn_attention_args_open(struct attn_attention_args *args, struct attn_error *err)
+{
+    if (!attn_is_given(args, "args", err))
+        return ATTN_INVALID;
+    ATTN_TRY(open_mask(attn_attention_args_file(args), &args->cells, &args->change.mask, err));
+    return open_mask(args->keep, &args->kept, &args->change.keep, err);
+}
+
+void attn_attention_args_release(struct attn_attention_args *args)
+{
+    if (!args)
+        return;
+    attn_mask_array_release(&args->cells);
+    attn_mask_array_release(&args->kept);
+}
