@@ -25,7 +25,6 @@ struct run_args {
     struct model_args model;
     struct request_args request;
     struct attn_answer_args answer;
-    struct gradient_args gradient;
     struct live_args live;
     struct items_args items;
     const char *mean_by, *minus; /* labels of items; NULL: not given */
@@ -65,7 +64,7 @@ static const struct option_part parts[] = {
     {&prediction_options, offsetof(struct run_args, request.asked)},
     {&span_options, offsetof(struct run_args, prompt.labels)},
     {&answer_options, offsetof(struct run_args, answer)},
-    {&gradient_options, offsetof(struct run_args, gradient)},
+    {&gradient_options, offsetof(struct run_args, request.asked)},
     {&edit_options, offsetof(struct run_args, request.edits)},
     {&place_options, offsetof(struct run_args, request.places)},
     {&running_options, offsetof(struct run_args, request.running)},
@@ -130,7 +129,7 @@ static bool is_differentiating(const struct run_args *args)
     for (int site = 0; site < ATTN_N_SITE; site++)
         if ((sites & ATTN_SITE_BIT(site)) != 0 && attn_site_is_of_metric((enum attn_site)site))
             return true;
-    return args->gradient.is_beside;
+    return args->request.asked.selection.has_gradients;
 }
 
 static bool is_predicting(const struct run_args *args)
@@ -228,7 +227,7 @@ static enum attn_status check_gradient(const struct run_args *args, struct attn_
 {
     const struct request_args *request = &args->request;
 
-    if (!args->gradient.is_beside || outputs_are_wanted(&request->output) ||
+    if (!args->request.asked.selection.has_gradients || outputs_are_wanted(&request->output) ||
         request->picture.is_heatmap || (!is_predicting(args) && !request->is_explained))
         return ATTN_OK;
     return refuse(err, "--npz FILE holds tensors and gradients, --heatmap draws them",
@@ -307,7 +306,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
         served->shown = VIEW_PREDICTIONS;
     ATTN_TRY(find_table_csv(args, err));
     ATTN_TRY(request_check(served, err));
-    if (args->gradient.is_beside &&
+    if (args->request.asked.selection.has_gradients &&
         !args->request.asked.selection.sites) /* draw both, as if named */
         served->picture.sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     if (served->is_standard_used && is_predicting(args))
@@ -326,7 +325,6 @@ static enum attn_status work(struct served *served, struct attn_error *err)
         request->predict.answer = &answer;
     if (answer_is_given(&args->answer))
         request->selection.gradients_of = &answer;
-    request->selection.has_gradients = args->gradient.is_beside;
     ATTN_TRY(request_fill(served, err));
     if (!args->request.is_compared && !args->request.is_explained)
         attn_request_fill_page(served->host, request);
@@ -345,7 +343,7 @@ static enum attn_status run(struct call *call, struct attn_error *err)
                             .own = &live,
                             .args = &args->request,
                             .print_sites = sites_print,
-                            .has_first_screen = !args->gradient.is_beside};
+                            .has_first_screen = !args->request.asked.selection.has_gradients};
     const enum attn_status status = request_answer(&served, work, err);
 
     live_release(&live);

@@ -20,14 +20,7 @@ static const struct option_part parts[] = {
 
 const struct option_group answer_options = {OPTION_PARTS(parts)};
 
-static const struct option gradient_rows[] = {
-    OPTION_FLAG("grad", struct gradient_args, is_beside,
-                "with each tensor of --sites its gradient: how fast the metric changes with each "
-                "of its numbers; pattern_grad beside pattern"),
-};
-
-const struct option_group gradient_options =
-    OPTION_GROUP_WITH(OPTION_SHAPES_GRADIENTS, "Answer", gradient_rows);
+const struct option_group gradient_options = {.params = &attn_gradient_params};
 
 bool answer_is_given(const struct attn_answer_args *args)
 {

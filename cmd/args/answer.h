@@ -10,12 +10,8 @@
 /* Options that fill a struct attn_answer_args: --target; --foil; --at; these and --metric. */
 extern const struct option_group target_options, foil_options, at_options, answer_options;
 
-/* Of a run. */
-struct gradient_args {
-    bool is_beside; /* gradients come beside the tensors that are chosen */
-};
-
-extern const struct option_group gradient_options; /* fills a struct gradient_args: --grad */
+/* --grad, which is of a struct attn_request. */
+extern const struct option_group gradient_options;
 
 /* Whether any of these options is given. */
 bool answer_is_given(const struct attn_answer_args *args);

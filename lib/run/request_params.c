@@ -57,6 +57,15 @@ static const struct attn_param prediction[] = {
 
 const struct attn_param_list attn_prediction_params = ATTN_PARAM_LIST("Prediction", prediction);
 
+static const struct attn_param gradients[] = {
+    ROW(FLAG, "grad", NULL, selection.has_gradients,
+        "with each tensor of `sites` its gradient: how fast the metric changes with each of its "
+        "numbers; pattern_grad beside pattern",
+        .traits = ATTN_PARAM_SHAPES_GRADIENTS),
+};
+
+const struct attn_param_list attn_gradient_params = ATTN_PARAM_LIST("Answer", gradients);
+
 static const struct attn_param spans[] = {
     ATTN_PARAM(COUNT, "max_span", "N", struct attn_request_labels, max_span,
                "most tokens of a span that `top` prints (default: 15)", .least = 1,
@@ -75,6 +84,7 @@ const struct attn_param_list *attn_request_params_find(const char *name)
         {"array_selection", &attn_array_selection_params},
         {"attention", &attn_attention_params},
         {"dropout", &attn_dropout_params},
+        {"gradients", &attn_gradient_params},
         {"interventions", &attn_edit_params},
         {"places", &attn_place_params},
         {"prediction", &attn_prediction_params},

@@ -3,7 +3,8 @@
  * are wanted, which predictions, which attention is computed, and what is changed on the way. From
  * them come the options of commands and the arguments of Python. The structs that they fill:
  *
- *     selection, array_selection, prediction     struct attn_request
+ *     selection, array_selection, prediction, gradients
+ *                                                struct attn_request
  *     spans                                      struct attn_request_labels
  *     attention, dropout, array_dropout          struct attn_attention_args
  *     interventions                              struct attn_edit_texts

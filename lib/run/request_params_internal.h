@@ -9,7 +9,7 @@
 /* Of a model, and of arrays, which have no layers. */
 extern const struct attn_param_list attn_selection_params, attn_array_selection_params;
 
-extern const struct attn_param_list attn_prediction_params, attn_span_params;
+extern const struct attn_param_list attn_prediction_params, attn_span_params, attn_gradient_params;
 
 /* Of a struct attn_attention_args (attention_args.c). Token by token there is no dropout, whose
  * weights are drawn from a whole sequence. */
