@@ -82,11 +82,10 @@ static enum attn_status open_patterns(struct question *question, struct attn_sur
                                       struct attn_error *err)
 {
     const struct question_args *args = question->args;
-    const char *figure = args->tables.picture.figure;
     struct survey_data *data = question->own;
     const struct attn_config *config = attn_model_config(attn_host_model(question->host));
 
-    if (!figure || strcmp(figure, "poster") != 0)
+    if (args->tables.picture.options.figure != ATTN_FIGURE_POSTER)
         return ATTN_OK;
     if (how->has_effect || how->pattern)
         return refuse(err, NULL, "--figure poster and --%s do not go together",

@@ -56,6 +56,7 @@
 #include "writers/format_internal.h"
 #include "writers/labels_json.h"
 #include "writers/outputs_internal.h"
+#include "writers/picture_internal.h"
 #include "writers/token_text.h"
 
 #endif

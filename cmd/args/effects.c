@@ -141,12 +141,11 @@ enum attn_status effects_check(const struct call *call, const struct output_args
                                enum attn_figure figure, struct attn_error *err)
 {
     const unsigned views = find_views(output, picture, shown);
-    struct attn_picture_options asked = ATTN_PICTURE_OPTIONS_DEFAULT;
     const char *lacking;
     char list[160];
 
-    if (picture->figure && attn_figure_parse(picture->figure, &asked, NULL) == ATTN_OK)
-        figure = asked.figure;
+    if (picture->options.figure != ATTN_FIGURE_DEFAULT)
+        figure = picture->options.figure;
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
         for (size_t i = 0; call->given[walk.n - 1] && i < sizeof effects / sizeof *effects; i++) {
             unsigned changed = effects[i].views;

@@ -310,31 +310,6 @@ static const struct option pictures_rows[] = {
 
 const struct option_group table_pictures_options = OPTION_GROUP("Pictures", pictures_rows);
 
-/* The rows of picture_options that shape a picture of a table. */
-static bool make_shape(size_t i, struct option *row)
-{
-    static const char *const names[] = {
-        "figure", "colormap",     "color-scale", "values", "cell",  "dpi",  "font-size",
-        "font",   "figure-width", "width",       "title",  "theme", "color"};
-
-    if (i >= sizeof names / sizeof *names)
-        return false;
-    for (size_t k = 0; k < picture_options.n; k++)
-        if (strcmp(picture_options.rows[k].name, names[i]) == 0)
-            *row = picture_options.rows[k];
-    return true;
-}
-
-const struct option_group table_shapes_options = {.heading = "Pictures", .make_row = make_shape};
-
-static const struct option width_rows[] = {
-    OPTION_NUMBER("width", "N", struct picture_args, width, 1, 100000,
-                  "leave out columns on the right that do not fit N columns of text; default: "
-                  "the width of the terminal; without one, all columns are printed"),
-};
-
-const struct option_group table_width_options = OPTION_GROUP("Rows", width_rows);
-
 bool tables_have_pictures(const struct tables_args *args)
 {
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
@@ -433,7 +408,7 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
 {
     const struct attn_column *column = attn_table_picture_column(picture, table);
     struct attn_table_style style = {.precision = (int)args->output.precision,
-                                     .width = (size_t)args->picture.width,
+                                     .width = args->picture.options.width,
                                      .elsewhere = "--csv -",
                                      .kept = column ? column->name : NULL};
     char sorted[KEPT_SIZE];
@@ -448,6 +423,6 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
                               write_tables(&walk.output, style, picture, &table, 1, err), err));
     if (outputs_are_wanted(&args->output) || args->picture.is_heatmap)
         return ATTN_OK;
-    style.width = terminal_room(args->picture.width);
+    style.width = terminal_room(args->picture.options.width);
     return at_stage(ATTN_STAGE_OUTPUT, attn_table_write_styled(table, &style, out, err), err);
 }

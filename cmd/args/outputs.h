@@ -92,9 +92,6 @@ extern const struct option_group table_order_options;
 size_t tables_limit(const struct call *call,
                     const struct tables_args *args);     /* fills a struct tables_args */
 extern const struct option_group table_pictures_options; /* fills a struct tables_args */
-extern const struct option_group table_shapes_options;   /* fills a struct picture_args */
-extern const struct option_group
-    table_width_options; /* --width without pictures; fills a struct picture_args */
 
 /* Whether ARGS name any picture. */
 bool tables_have_pictures(const struct tables_args *args);

@@ -4,7 +4,7 @@
  *
  *     struct picture_args args;                       // filled by options_parse
  *     struct attn_picture_options picture;
- *     picture_find(&args, &picture, err);             // what they say, values checked
+ *     picture_find(&args, &picture, err);             // for this terminal
  */
 #ifndef CMD_PICTURE_ARGS_H
 #define CMD_PICTURE_ARGS_H
@@ -14,27 +14,22 @@
 #include "extra.h"
 
 struct picture_args {
-    bool is_heatmap; /* --heatmap */
-    bool is_full;    /* --full */
-    bool hides_first, renormalizes, merges_words;
-    const char *figure, *colormap, *color_scale; /* as written, or NULL */
-    const char *title;                           /* NULL: the default */
-    int values, theme;                           /* enum attn_cell_text, enum attn_theme */
-    int64_t cell, width, dpi;                    /* 0: the default */
-    double font_size;                            /* 0: the default */
-    const char *font, *figure_width;             /* NULL: not given */
-    int color;                                   /* enum color_wish */
+    struct attn_picture_options options; /* as given: what is 0 has its default */
+    bool is_heatmap;                     /* --heatmap */
+    int color;                           /* enum color_wish */
 };
 
-/* Options that fill a struct picture_args: views of a pattern; pictures. */
+/* Options that fill a struct picture_args: views of a pattern; pictures, and those of tables. */
 extern const struct option_group view_options;
 extern const struct option_group picture_options;
+extern const struct option_group figure_options, color_options; /* of them, for tables */
 
-/* Parses ARGS, with the terminal's width and colours as defaults. */
+/* The options of ARGS for this terminal: its width, unless that is given, and its colours. */
 enum attn_status picture_find(const struct picture_args *args, struct attn_picture_options *picture,
                               struct attn_error *err);
 
-/* The list for --colormap help, in colours where OUT shows any. */
-void colormaps_print(const struct picture_args *args, struct attn_sink *out);
+/* Whether CALL asks which colour maps there are: then prints them, in colours where its output
+ * shows any. */
+bool colormaps_print(const struct call *call, const struct picture_args *args);
 
 #endif

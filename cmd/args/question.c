@@ -42,7 +42,8 @@ const struct option_group question_own_options = {.is_of_question = true,
 
 static const struct option_part picture_parts[] = {
     {&table_pictures_options, offsetof(struct question_args, tables)},
-    {&table_shapes_options, offsetof(struct question_args, tables.picture)},
+    {&figure_options, offsetof(struct question_args, tables.picture)},
+    {&color_options, offsetof(struct question_args, tables.picture)},
 };
 
 const struct option_group question_picture_options = {OPTION_PARTS(picture_parts)};
@@ -110,9 +111,7 @@ enum attn_status question_answer(struct question *question,
     question->attention = args->attention;
     if (help_is_asked(args->attention.kind))
         attention_kinds_print(question->call->out);
-    else if (help_is_asked(args->tables.picture.colormap))
-        colormaps_print(&args->tables.picture, question->call->out);
-    else
+    else if (!colormaps_print(question->call, &args->tables.picture))
         status = end_each(question, work(question, err), err);
     if (status == ATTN_FORMAT && err->stage == ATTN_STAGE_INPUT && args->texts.path &&
         !args->texts.is_lines)

@@ -58,9 +58,7 @@ enum attn_status request_answer(struct served *served,
         served->print_sites(out);
     else if (help_is_asked(args->attention.kind))
         attention_kinds_print(out);
-    else if (help_is_asked(args->picture.colormap))
-        colormaps_print(&args->picture, out);
-    else
+    else if (!colormaps_print(served->call, &args->picture))
         status = work(served, err);
     attn_result_release(&served->result);
     attn_run_free(served->run);
@@ -115,7 +113,7 @@ static bool may_have_first_screen(const struct served *served)
 {
     const struct attn_request_selection *asked = &served->args->asked.selection;
 
-    return served->has_first_screen && !served->args->picture.is_full && !asked->sites &&
+    return served->has_first_screen && !served->args->picture.options.is_full && !asked->sites &&
            !asked->layers && !asked->heads && !asked->queries;
 }
 
@@ -301,7 +299,7 @@ static enum attn_status compare(struct served *served, struct attn_error *err)
         .attention = attn_run_attention(served->run),
         .n_recalled = N_RECALLED,
         .cancel = interrupt_flag(),
-        .style = {.width = terminal_room(args->picture.width), .elsewhere = "--csv DIR"},
+        .style = {.width = terminal_room(args->picture.options.width), .elsewhere = "--csv DIR"},
         .order = ATTN_TABLE_ORDER_DEFAULT};
     struct attn_comparison *found = NULL;
     enum attn_status status;

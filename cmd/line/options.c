@@ -3,6 +3,7 @@
 #include "cmd/line/options.h"
 
 #include "cmd/line/field_names.h"
+#include "cmd/line/help.h"
 #include "cmd/line/report.h"
 #include "cmd/line/topics.h"
 
@@ -78,6 +79,8 @@ static bool find_param(const struct attn_param_list *list, size_t i, struct opti
                                .param = param};
         if (row->kind == OPTION_KIND_CHOICE)
             row->argument = param->words;
+        if (param->traits & ATTN_PARAM_SHAPES_TENSORS)
+            row->traits |= OPTION_SHAPES_TENSORS;
         if (param->traits & ATTN_PARAM_SHAPES_GRADIENTS)
             row->traits |= OPTION_SHAPES_GRADIENTS;
         if (param->traits & ATTN_PARAM_SHAPES_TENSORS)
@@ -355,16 +358,15 @@ static enum attn_status store_real(const struct option *option, const char *labe
     double found;
 
     if (attn_parse_double(value, strlen(value), &found) && found >= (double)option->min &&
-        (!is_bounded || found < most || (option->is_closed && found <= most))) {
+        (!is_bounded || found < most)) {
         *number = found;
         return ATTN_OK;
     }
     if (!is_bounded)
         return refuse(err, NULL, "'%s' is '%s', expected a number from %lld", label, value,
                       (long long)option->min);
-    return refuse(err, NULL, "'%s' is '%s', expected a number from %lld to %s%lld", label, value,
-                  (long long)option->min, option->is_closed ? "" : "less than ",
-                  (long long)option->max);
+    return refuse(err, NULL, "'%s' is '%s', expected a number from %lld to less than %lld", label,
+                  value, (long long)option->min, (long long)option->max);
 }
 
 int word_find(const char *list, const char *word)
@@ -436,6 +438,8 @@ static bool is_late(const struct attn_param *param)
 
 static enum attn_status set_late(const struct call *call, struct attn_error *err)
 {
+    enum attn_status status;
+    bool takes_help;
     char label[64];
 
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
@@ -444,8 +448,14 @@ static enum attn_status set_late(const struct call *call, struct attn_error *err
 
         if (!option->param || !value || !is_late(option->param))
             continue;
+        takes_help = (option->param->traits & ATTN_PARAM_TAKES_HELP) != 0;
+        if (takes_help && help_is_asked(value))
+            continue; /* the command shows the values */
         snprintf(label, sizeof label, "--%s", option->name);
-        ATTN_TRY(attn_param_set(option->param, place_of(call, option), label, value, err));
+        status = attn_param_set(option->param, place_of(call, option), label, value, err);
+        if (status == ATTN_INVALID && takes_help)
+            attn_error_hint(err, "%s help shows them", label);
+        ATTN_TRY(status);
     }
     return ATTN_OK;
 }

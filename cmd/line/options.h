@@ -68,7 +68,6 @@ struct option {
     enum option_kind kind;
     size_t offset; /* of the value in the struct that its group fills */
     int64_t min, max;
-    bool is_closed; /* of REAL: max too is allowed */
     const char
         *topic; /* of `help`, which explains it: the help of a command only names it; or NULL */
     unsigned traits; /* a set of enum option_trait; rows also have those of their group */

@@ -100,9 +100,9 @@ size_t terminal_width(void)
     return USUAL_WIDTH;
 }
 
-size_t terminal_room(int64_t wish)
+size_t terminal_room(size_t wish)
 {
-    return wish > 0 ? (size_t)wish : isatty(STDOUT_FILENO) ? terminal_width() : 0;
+    return wish > 0 ? wish : isatty(STDOUT_FILENO) ? terminal_width() : 0;
 }
 
 /* The value of VARIABLE, or OTHERWISE when it is not set or empty. */

@@ -47,7 +47,7 @@ size_t terminal_width(void);
 
 /* The width for text: WISH columns, or for 0 those of a terminal, or 0 if standard output is no
  * terminal. */
-size_t terminal_room(int64_t wish);
+size_t terminal_room(size_t wish);
 
 /* Colours to use for WISH. By itself: those of a terminal, unless NO_COLOR is set and not empty or
  * TERM is unset, dumb or linux. 24 bits when COLORTERM is truecolor or 24bit, or TERM ends in

@@ -100,18 +100,20 @@ static enum attn_status read_whole(const struct attn_param *param, int64_t *numb
 static enum attn_status read_real(const struct attn_param *param, double *number, const char *label,
                                   const char *text, struct attn_error *err)
 {
+    const bool is_closed = (param->traits & ATTN_PARAM_IS_CLOSED) != 0;
+    const double most = (double)param->most;
     double found;
 
     if (attn_parse_double(text, strlen(text), &found) && found >= (double)param->least &&
-        (param->most == 0 || found < (double)param->most)) {
+        (param->most == 0 || found < most || (is_closed && found <= most))) {
         if (param->home != ATTN_PARAM_OF_CALLER)
             *number = found;
         return ATTN_OK;
     }
     if (param->most == 0)
         return attn_param_refuse(err, label, text, "a number from %" PRId64, param->least);
-    return attn_param_refuse(err, label, text, "a number from %" PRId64 " to less than %" PRId64,
-                             param->least, param->most);
+    return attn_param_refuse(err, label, text, "a number from %" PRId64 " to %s%" PRId64,
+                             param->least, is_closed ? "" : "less than ", param->most);
 }
 
 /* "N" or "N:SEED". */

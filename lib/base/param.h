@@ -28,7 +28,8 @@ enum attn_param_type {
     ATTN_PARAM_FLAG = 0,    /* bool */
     ATTN_PARAM_COUNT = 1,   /* size_t, least..most */
     ATTN_PARAM_SEED = 2,    /* uint64_t, least..most */
-    ATTN_PARAM_REAL = 3,    /* double, from least on, and less than most, unless that is 0 */
+    ATTN_PARAM_REAL = 3,    /* double, from least on, and less than most, unless that is 0 or
+                               IS_CLOSED */
     ATTN_PARAM_CHOICE = 4,  /* an enum of the size of int: one of `words` */
     ATTN_PARAM_SWITCH = 5,  /* bool: one of two `words`, whose `values` are 0 and 1 */
     ATTN_PARAM_METHOD = 6,  /* a CHOICE with `values`, of which ig may be ig:N; second: size_t, N */
@@ -70,8 +71,10 @@ enum attn_param_trait {
     ATTN_PARAM_NOT_COMPARED = 2,     /* it does not go with a comparison */
     ATTN_PARAM_NO_OPTION = 4,        /* only programs have it */
     ATTN_PARAM_NO_KEYWORD = 8,       /* only the command line has it */
-    ATTN_PARAM_SHAPES_TENSORS = 16,  /* tensors depend on it */
-    ATTN_PARAM_IN_TOPIC = 32         /* the help of a command only names it */
+    ATTN_PARAM_SHAPES_TENSORS = 16,  /* tensors depend on it: outputs that list options list it */
+    ATTN_PARAM_IN_TOPIC = 32,        /* the help of a command only names it */
+    ATTN_PARAM_IS_CLOSED = 64,       /* of REAL: `most` too is allowed */
+    ATTN_PARAM_TAKES_HELP = 128      /* `help` on the command line shows its values */
 };
 
 struct attn_param {

@@ -3,7 +3,11 @@
 #define ATTN_WRITERS_PICTURE_INTERNAL_H
 
 #include "base/buffer.h"
+#include "base/param.h"
 #include "writers/picture.h"
+
+/* What shapes the patterns of a picture, and the picture; of a struct attn_picture_options. */
+extern const struct attn_param_list attn_view_params, attn_picture_params;
 
 /* Replaces the fields that TEXT names by their names for the reader of OPTIONS' picture. */
 void attn_picture_name_fields(const struct attn_picture_options *options, struct attn_buffer *text);

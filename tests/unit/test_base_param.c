@@ -45,6 +45,7 @@ enum {
     ID,
     REAL,
     BELOW,
+    CLOSED,
     SEED,
     TEXTS,
     SETS,
@@ -76,6 +77,8 @@ static const struct attn_param rows[] = {
     [ID] = ATTN_PARAM(ID, "target_id", "ID", struct args, target_id, ""),
     [REAL] = ATTN_PARAM(REAL, "threshold", "X", struct args, threshold, ""),
     [BELOW] = ATTN_PARAM(REAL, "min_p", "P", struct args, threshold, "", .most = 1),
+    [CLOSED] = ATTN_PARAM(REAL, "dpi", "N", struct args, threshold, "", .least = 10, .most = 2400,
+                          .traits = ATTN_PARAM_IS_CLOSED),
     [SEED] = ATTN_PARAM(SEED, "seed", "S", struct args, seed, "", .most = UINT32_MAX),
     [TEXTS] = ATTN_PARAM(TEXTS, "stop", "TEXT", struct args, texts, "",
                          .second = offsetof(struct args, n_text)),
@@ -122,6 +125,8 @@ START_TEST(values_are_read_by_their_types)
     expect(&args, CONTROL, "3:5", "");
     ck_assert(args.top == 3 && args.seed == 5);
     expect(&args, SEED, "4294967295", "");
+    expect(&args, CLOSED, "2400", "");
+    ck_assert_double_eq(args.threshold, 2400);
     expect(&args, REAL, "1.5", "");
     expect(&args, VALUES, "auto", "");
     expect(&args, FLAG, "true", "");
@@ -200,6 +205,7 @@ START_TEST(values_out_of_range_are_refused)
     expect(&args, IDS, "1,2,", "'1,2,' has an empty item, expected a token id");
     expect(&args, IDS, "1 -2", "'-2' is not a token id");
     expect(&args, MASK, "1,no", "'no' is not 0 or 1");
+    expect(&args, CLOSED, "2401", "'--it' is '2401', expected a number from 10 to 2400");
     expect(&args, SETS, "=1", "'--it' is '=1', expected [NAME=]HEADS");
     expect(&args, PLACES, "keys", "'--it' is 'keys', expected NAME=SPEC");
     expect(&args, CELLS, ".npy",

@@ -1,0 +1,142 @@
+/* picture_params.c - the parameters of pictures and of views of patterns (picture_internal.h). */
+#include "writers/picture_internal.h"
+
+#include "base/fixed_text.h"
+#include "base/number.h"
+#include "base/param_internal.h"
+#include "base/status_internal.h"
+
+#include <string.h>
+
+#define PICTURE struct attn_picture_options
+
+static const struct attn_param view_rows[] = {
+    ATTN_PARAM(FLAG, "merge_words", NULL, PICTURE, merges_words,
+               "show patterns between words: the columns of a word's tokens are summed, their rows "
+               "averaged",
+               .traits = ATTN_PARAM_SHAPES_TENSORS),
+    ATTN_PARAM(FLAG, "hide_first", NULL, PICTURE, hides_first,
+               "leave out the first key, which often takes most of a row",
+               .traits = ATTN_PARAM_SHAPES_TENSORS),
+    ATTN_PARAM(FLAG, "renormalize", NULL, PICTURE, renormalizes,
+               "divide each row of a pattern by the sum of the weights that are left in it; scores "
+               "and gradients, which may be negative, stay as they are",
+               .traits = ATTN_PARAM_SHAPES_TENSORS | ATTN_PARAM_NOT_COMPARED),
+};
+const struct attn_param_list attn_view_params = ATTN_PARAM_LIST("View", view_rows);
+
+/* --- Pictures --------------------------------------------------------------------------------- */
+
+static enum attn_status read_figure(const struct attn_param *param, void *home, const char *label,
+                                    const char *text, struct attn_error *err)
+{
+    (void)param, (void)label;
+    return attn_error_at(attn_figure_parse(text, home, err), ATTN_STAGE_OPTIONS, err);
+}
+
+static enum attn_status read_colormap(const struct attn_param *param, void *home, const char *label,
+                                      const char *text, struct attn_error *err)
+{
+    PICTURE *picture = home;
+    const struct attn_colormap *map = attn_colormap_find(text);
+    const size_t n = attn_n_colormap();
+    char names[128] = "";
+    size_t used = 0;
+
+    (void)param, (void)label;
+    if (map) {
+        picture->colormap = map;
+        return ATTN_OK;
+    }
+    for (size_t i = 0; i < n; i++)
+        attn_fixed_text_append(names, sizeof names, &used, "%s%s",
+                               i == 0      ? ""
+                               : i + 1 < n ? ", "
+                                           : " or ",
+                               attn_colormap_name(attn_colormap_at(i)));
+    return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' is no colour map, expected %s",
+                       attn_quote_string(text).text, names);
+}
+
+static enum attn_status read_color_scale(const struct attn_param *param, void *home,
+                                         const char *label, const char *text,
+                                         struct attn_error *err)
+{
+    PICTURE *picture = home;
+
+    (void)param, (void)label;
+    return attn_error_at(attn_color_scale_parse(text, &picture->color_scale, err),
+                         ATTN_STAGE_OPTIONS, err);
+}
+
+/* A length in points: "85mm". */
+static enum attn_status read_length(const struct attn_param *param, void *home, const char *label,
+                                    const char *text, struct attn_error *err)
+{
+    static const struct {
+        const char *name;
+        double points;
+    } units[] = {{"mm", 72 / 25.4}, {"cm", 72 / 2.54}, {"in", 72}, {"pt", 1}};
+    PICTURE *picture = home;
+    const size_t n = strlen(text);
+    double number;
+
+    (void)param;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (n > 2 && strcmp(text + n - 2, units[i].name) == 0 &&
+            attn_parse_double(text, n - 2, &number) && number > 0) {
+            picture->figure_width = number * units[i].points;
+            return ATTN_OK;
+        }
+    return attn_param_refuse(err, label, text, "a length as in 85mm, 8.5cm, 3.3in or 240pt");
+}
+
+static const struct attn_param picture_rows[] = {
+    ATTN_PARAM(
+        OWN, "figure", "KIND", PICTURE, figure,
+        "what a figure shows: matrix, grid, lines, tokens, points, patches or patches:RxC; for a "
+        "table grid, tokens, bars, curve or causes; for `attn-cli heads` also map, a hue for each "
+        "kind of head, or poster, the typical pattern of each head; default: matrix for one head, "
+        "grid for several and for tables, patches for pictures; for `attn-cli score` and "
+        "\140attribute `method`\140 tokens, causes for its cells",
+        .read = read_figure),
+    ATTN_PARAM(OWN, "colormap", "NAME", PICTURE, colormap,
+               "colours; 'help' shows them. Default: blues in files, viridis on a terminal, "
+               "diverging for numbers that may be negative",
+               .read = read_colormap, .traits = ATTN_PARAM_TAKES_HELP),
+    ATTN_PARAM(OWN, "color_scale", "SPEC", PICTURE, color_scale,
+               "how numbers become colours: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI]; each "
+               "part may stand alone. Default: sqrt:unit for weights, linear:matrix for others; "
+               "gradients in one figure share one scale",
+               .read = read_color_scale),
+    ATTN_PARAM(CHOICE, "values", NULL, PICTURE, values,
+               "print numbers in the cells of a figure; auto (default): when a cell has room for "
+               "two digits",
+               .words = "auto|always|never"),
+    ATTN_PARAM(COUNT, "cell", "N", PICTURE, cell,
+               "side of a cell in pixels, in SVG and PDF in points", .least = 1, .most = 1000),
+    ATTN_PARAM(REAL, "dpi", "N", PICTURE, dpi,
+               "pixels per inch of PNG; default: 144, with `figure_width` 300", .least = 10,
+               .most = 2400, .traits = ATTN_PARAM_IS_CLOSED),
+    ATTN_PARAM(REAL, "font_size", "PT", PICTURE, font_size,
+               "size of a figure's labels in points, with which all else grows; default: 9, with "
+               "`figure_width` 8",
+               .least = 1, .most = 200, .traits = ATTN_PARAM_IS_CLOSED),
+    ATTN_PARAM(TEXT, "font", "NAME", PICTURE, font,
+               "font of a figure; default: a monospaced one, with `figure_width` a proportional "
+               "one"),
+    ATTN_PARAM(OWN, "figure_width", "LENGTH", PICTURE, figure_width,
+               "width of a figure, as in 85mm, 8.5cm, 3.3in or 240pt, in the look of a journal: "
+               "text has `font_size` or else 8 points, in Helvetica or the like, cells take the "
+               "room, and the words above a figure are its caption, printed as a note",
+               .read = read_length),
+    ATTN_PARAM(COUNT, "width", "N", PICTURE, width,
+               "columns of text; default: the width of the terminal. Without a terminal a heat map "
+               "has COLUMNS or 80, a table as many as it needs",
+               .least = 1, .most = 100000),
+    ATTN_PARAM(TEXT, "title", "TEXT", PICTURE, title, "title of the figure; \"\" for none"),
+    ATTN_PARAM(CHOICE, "theme", NULL, PICTURE, theme,
+               "colours of a figure's background and text: light, as on paper, or dark",
+               .words = "light|dark"),
+};
+const struct attn_param_list attn_picture_params = ATTN_PARAM_LIST("Pictures", picture_rows);
