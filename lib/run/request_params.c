@@ -2,6 +2,7 @@
 #include "run/request_params_internal.h"
 
 #include "run/request.h"
+#include "writers/picture_internal.h"
 
 #include <string.h>
 
@@ -86,10 +87,12 @@ const struct attn_param_list *attn_request_params_find(const char *name)
         {"dropout", &attn_dropout_params},
         {"gradients", &attn_gradient_params},
         {"interventions", &attn_edit_params},
+        {"picture", &attn_picture_params},
         {"places", &attn_place_params},
         {"prediction", &attn_prediction_params},
         {"selection", &attn_selection_params},
         {"spans", &attn_span_params},
+        {"view", &attn_view_params},
     };
 
     for (size_t i = 0; name && i < sizeof lists / sizeof *lists; i++)

@@ -1,6 +1,6 @@
 /*
  * request_params.h - what a request takes besides its input, as lists of parameters: which tensors
- * are wanted, which predictions, which attention is computed, and what is changed on the way. From
+ * are wanted, which predictions, which attention is computed, what is changed on the way, and how patterns are shown. From
  * them come the options of commands and the arguments of Python. The structs that they fill:
  *
  *     selection, array_selection, prediction, gradients
@@ -9,6 +9,7 @@
  *     attention, dropout, array_dropout          struct attn_attention_args
  *     interventions                              struct attn_edit_texts
  *     places                                     struct attn_places
+ *     picture, view                              struct attn_picture_options
  */
 #ifndef ATTN_RUN_REQUEST_PARAMS_H
 #define ATTN_RUN_REQUEST_PARAMS_H

@@ -192,6 +192,16 @@ def _fill(args: Structure, at: int, param: c.attn_param, name: str, value, keep:
         put(c_char_p, text)
 
 
+def fill(struct: Structure, list_name: str, given: dict[str, Any], keep: list) -> None:
+    """Takes what a list of parameters of requests has out of GIVEN, and sets it in STRUCT."""
+    params = lib.attn_request_params_find(list_name.encode()).contents
+    for param in params.items[:params.n]:
+        name = param.name.decode()
+        value = None if param.traits & c.ATTN_PARAM_NO_KEYWORD else given.pop(name, None)
+        if value is not None:
+            _fill(struct, 0, param, name, value, keep)
+
+
 def arguments(row: c.attn_question, given: dict[str, Any], keep: list):
     """The struct of arguments of ROW, filled with what is GIVEN; those about the request are left out. Bytes without names if no
     header declares it."""
