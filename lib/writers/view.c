@@ -173,13 +173,13 @@ static enum attn_status check_words(const struct attn_labels *labels, struct att
     for (int site = 0; site < ATTN_N_SITE; site++)
         if (sites & ATTN_SITE_BIT(site)) {
             attn_error_set(err, ATTN_INVALID,
-                           "`merges_words` joins rows and columns of patterns, and '%s' is chosen",
+                           "`merge_words` joins rows and columns of patterns, and '%s' is chosen",
                            attn_site_name((enum attn_site)site));
             return attn_error_hint(err, "`sites pattern`");
         }
     if (labels->words)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "`merges_words` joins tokens, and %s",
+    attn_error_set(err, ATTN_INVALID, "`merge_words` joins tokens, and %s",
                    labels->axes ? "the arrays have no labels" : "the ids have no text");
     if (labels->axes)
         attn_error_hint(err, "`reading.queries FILE` and `reading.keys FILE` give them");
@@ -237,7 +237,7 @@ static enum attn_status check_keys(const struct attn_labels *labels,
     }
     return attn_refuse(err, ATTN_STAGE_OPTIONS,
                        "`%s` changes patterns, and no chosen tensor is one",
-                       picture->hides_first ? "hides_first" : "renormalizes");
+                       picture->hides_first ? "hide_first" : "renormalize");
 }
 
 enum attn_status attn_view_create(const struct attn_labels *labels,

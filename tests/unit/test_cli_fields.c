@@ -98,7 +98,7 @@ START_TEST(fields_read_as_options)
         {"choose with `sites`, or give a directory", "choose with --sites, or give a directory"},
         {"as with `heads 0.0` `queries -1`", "as with --heads 0.0 --queries -1"},
         {"'`figure tokens`' shows one", "'--figure tokens' shows one"},
-        {"`merges_words` joins", "--merge-words joins"},
+        {"`merge_words` joins", "--merge-words joins"},
         {"`target` and `target_id`", "--target and --target-id"},
         {"`by_token` and `reading.queries FILE`", "--by token and --query-labels FILE"},
         {"`csv`, `tidy` or `json`", "--csv, --tidy or --json"},

@@ -6,9 +6,9 @@ import re
 from . import binding as c
 
 # Fields that texts of the library name, in backquotes, and what these arguments are called here.
-_ARGUMENTS = {"from": "from_", "has_effect": "effect", "hides_first": "hide_first", "is_cumulative": "cumulative",
-              "is_resumed": "resume", "label": "labels", "merges_words": "merge_words", "n_control": "control", "n_shard": "shard",
-              "renormalizes": "renormalize", "with": "with_"}
+_ARGUMENTS = {"from": "from_", "has_effect": "effect", "is_cumulative": "cumulative",
+              "is_resumed": "resume", "label": "labels", "n_control": "control", "n_shard": "shard",
+              "with": "with_"}
 
 _STAGES = ["", "options", "model", "input", "output", "check"]
 
