@@ -279,7 +279,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(check_arrays(&args->arrays, err));
     ATTN_TRY(check_use(served->call, err));
     if (args->measures)
-        served->shown = VIEW_TABLE;
+        served->shown = ATTN_MEDIUM_TABLE;
     ATTN_TRY(request_check(served, err));
     if (!args->measures && !args->request.is_compared &&
         (args->request.tables.sort || args->request.tables.n_most > 0))

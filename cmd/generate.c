@@ -280,7 +280,7 @@ static enum attn_status generate(struct call *call, struct attn_error *err)
                             .args = &args->request,
                             .print_sites = sites_print,
                             .own = &made,
-                            .shown = VIEW_CONTINUATION};
+                            .shown = ATTN_MEDIUM_CONTINUATION};
     const enum attn_status status = request_answer(&served, work, err);
 
     attn_generation_release(&made);

@@ -303,7 +303,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
         return refuse(err, NULL, "--sort and --limit need --compare");
     ATTN_TRY(check_gradient(args, err));
     if (is_predicting(args))
-        served->shown = VIEW_PREDICTIONS;
+        served->shown = ATTN_MEDIUM_PREDICTIONS;
     ATTN_TRY(find_table_csv(args, err));
     ATTN_TRY(request_check(served, err));
     if (args->request.asked.selection.has_gradients &&

@@ -21,32 +21,47 @@ static const struct option shared_rows[] = {
     OPTION_SYNC(struct output_args),
     OPTION_NUMBER("precision", "N", struct output_args, precision, 0, 17,
                   "digits after the point in decimal formats; default: as many as bring back the "
-                  "same number"),
+                  "same number",
+                  .media = ATTN_MEDIUM_TABLE | ATTN_MEDIUM_DECIMAL | ATTN_MEDIUM_ROWS |
+                           ATTN_MEDIUM_PAPER),
 };
 
-/* Each format has a row, with its own option after it. */
-static bool make_row(size_t i, struct option *row)
+/* What the options of formats are about. */
+enum content { OF_TENSORS, OF_TABLES, OF_PICTURES /* of tables */ };
+
+/* Makes row I: of the formats that have CONTENT, each with its own option after it, then of ROWS
+ * [n]. Returns whether there is one. */
+static bool make_row(enum content content, const struct option *rows, size_t n, size_t i,
+                     struct option *row)
 {
+    const bool is_of_table = content != OF_TENSORS;
+
     for (size_t f = 0; f < attn_n_format(); f++) {
         const struct attn_format *format = attn_format_at(f);
-        const struct attn_format_option options[] = {
-            {format->argument ? format->name : NULL, format->argument, format->help}, format->own};
+        const struct attn_format_option own = {format->name, "FILE", format->table_help},
+                                        plain = {format->name, format->argument, format->help};
+        const bool is_listed = !is_of_table || format->is_picture == (content == OF_PICTURES);
+        const struct attn_format_option options[] = {is_of_table ? own : plain, format->own};
 
-        for (size_t k = 0; k < 2; k++)
-            if (options[k].name && i-- == 0) {
+        for (size_t k = 0; is_listed && k < (is_of_table ? 1 : 2); k++)
+            if (options[k].name && options[k].help && i-- == 0) {
                 *row = (struct option)OPTION_NAMED(options[k].name, options[k].argument,
                                                    struct output_args, formats,
                                                    field_names_of_help(options[k].help));
                 return true;
             }
     }
-    if (i >= sizeof shared_rows / sizeof *shared_rows)
-        return false;
-    *row = shared_rows[i];
-    return true;
+    if (i < n)
+        *row = rows[i];
+    return i < n;
 }
 
-const struct option_group output_options = {.heading = "Output", .make_row = make_row};
+static bool make_output_row(size_t i, struct option *row)
+{
+    return make_row(OF_TENSORS, shared_rows, sizeof shared_rows / sizeof *shared_rows, i, row);
+}
+
+const struct option_group output_options = {.heading = "Output", .make_row = make_output_row};
 
 const char *output_path(const struct output_args *args, const char *format)
 {
@@ -256,24 +271,22 @@ enum attn_status outputs_check(const struct output_args *args, bool *is_standard
 
 /* --- A table ---------------------------------------------------------------------------------- */
 
+/* Beside the formats. */
 static const struct option tables_rows[] = {
-    OPTION_NAMED("csv", "FILE", struct output_args, formats,
-                 "write the table as CSV into FILE instead of text; '-' is standard output"),
-    OPTION_NAMED("json", "FILE", struct output_args, formats, "write it as one JSON document"),
-    OPTION_NAMED("jsonl", "FILE", struct output_args, formats,
-                 "write it as one JSON object per row"),
-    OPTION_NAMED(
-        "latex", "FILE", struct output_args, formats,
-        "write it as LaTeX, for the packages booktabs and siunitx, with a caption. Standard "
-        "errors stand in parentheses; standard deviations beside them are left out"),
-    OPTION_NAMED("markdown", "FILE", struct output_args, formats, "write it as Markdown"),
     OPTION_SYNC(struct output_args),
     OPTION_NUMBER("precision", "N", struct output_args, precision, 0, 17,
                   "digits after the point; default in files: as many as bring back the same "
-                  "number"),
+                  "number",
+                  .media = ATTN_MEDIUM_TABLE | ATTN_MEDIUM_DECIMAL | ATTN_MEDIUM_ROWS |
+                           ATTN_MEDIUM_PAPER),
 };
 
-const struct option_group tables_options = OPTION_GROUP("Output", tables_rows);
+static bool make_table_row(size_t i, struct option *row)
+{
+    return make_row(OF_TABLES, tables_rows, sizeof tables_rows / sizeof *tables_rows, i, row);
+}
+
+const struct option_group tables_options = {.heading = "Output", .make_row = make_table_row};
 
 static const struct option order_rows[] = {
     OPTION_TEXT("sort", "COLUMN[:up|down]", struct tables_args, sort,
@@ -290,25 +303,24 @@ size_t tables_limit(const struct call *call, const struct tables_args *args)
 
 const struct option_group table_order_options = OPTION_GROUP("Rows", order_rows);
 
-static const struct option pictures_rows[] = {
-    OPTION_NAMED("png", "FILE", struct tables_args, output.formats,
-                 "draw one column of the table as PNG, layers from top to bottom; '-' is standard "
-                 "output"),
-    OPTION_NAMED("svg", "FILE", struct tables_args, output.formats,
-                 "the same figure as SVG, in which text can be searched"),
-    OPTION_NAMED("pdf", "FILE", struct tables_args, output.formats,
-                 "the same figure as PDF, for LaTeX"),
-    OPTION_NAMED("html", "FILE", struct tables_args, output.formats,
-                 "a web page with this map, all of the table and, of one text, the patterns of its "
-                 "heads"),
+static bool make_picture_row(size_t i, struct option *row)
+{
+    return make_row(OF_PICTURES, NULL, 0, i, row);
+}
+
+const struct option_group table_pictures_options = {.heading = "Pictures",
+                                                    .make_row = make_picture_row};
+
+static const struct option column_rows[] = {
     OPTION_FLAG("heatmap", struct tables_args, picture.is_heatmap,
                 "print that column as a heat map instead of text"),
     OPTION_TEXT("column", "NAME", struct tables_args, column,
                 "the column to draw; default: the main number of the command, such as change of "
-                "`ablate` or effect of `patch`"),
+                "`ablate` or effect of `patch`",
+                .media = ATTN_MEDIA_PICTURES),
 };
 
-const struct option_group table_pictures_options = OPTION_GROUP("Pictures", pictures_rows);
+const struct option_group table_column_options = OPTION_GROUP("Pictures", column_rows);
 
 bool tables_have_pictures(const struct tables_args *args)
 {
@@ -324,7 +336,7 @@ enum attn_status tables_check(const struct call *call, const struct tables_args 
     struct attn_picture_options picture;
     bool is_standard_used;
 
-    ATTN_TRY(effects_check(call, &args->output, &args->picture, VIEW_TABLE, figure, err));
+    ATTN_TRY(effects_check(call, &args->output, &args->picture, ATTN_MEDIUM_TABLE, figure, err));
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
         if (args->picture.is_heatmap && !walk.output.path)
             return refuse(err, NULL, "--heatmap and --%s both write to standard output",

@@ -85,13 +85,13 @@ struct tables_args {
     struct picture_args picture;
 };
 
-extern const struct option_group tables_options; /* fills a struct output_args */
-extern const struct option_group table_order_options;
+/* Formats of tables, and of their pictures; both fill a struct output_args. */
+extern const struct option_group tables_options, table_pictures_options;
+/* These fill a struct tables_args. */
+extern const struct option_group table_order_options, table_column_options;
 
 /* The value of --limit in CALL: SIZE_MAX for 0, which is all; 0 if it is not given. */
-size_t tables_limit(const struct call *call,
-                    const struct tables_args *args);     /* fills a struct tables_args */
-extern const struct option_group table_pictures_options; /* fills a struct tables_args */
+size_t tables_limit(const struct call *call, const struct tables_args *args);
 
 /* Whether ARGS name any picture. */
 bool tables_have_pictures(const struct tables_args *args);

@@ -28,7 +28,8 @@ const struct option_group color_options = OPTION_GROUP("Pictures", color_rows);
 
 static const struct option full_rows[] = {
     OPTION_FLAG("full", struct picture_args, options.is_full,
-                "print long tables whole, not shortened in the middle"),
+                "print long tables whole, not shortened in the middle",
+                .media = ATTN_MEDIUM_TENSORS | ATTN_MEDIUM_SCREEN),
 };
 
 static const struct option_group heatmap_options = OPTION_GROUP("Pictures", heatmap_rows);

@@ -41,7 +41,8 @@ const struct option_group question_own_options = {.is_of_question = true,
                                                   .request = offsetof(struct question_args, asked)};
 
 static const struct option_part picture_parts[] = {
-    {&table_pictures_options, offsetof(struct question_args, tables)},
+    {&table_pictures_options, offsetof(struct question_args, tables.output)},
+    {&table_column_options, offsetof(struct question_args, tables)},
     {&figure_options, offsetof(struct question_args, tables.picture)},
     {&color_options, offsetof(struct question_args, tables.picture)},
 };

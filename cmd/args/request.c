@@ -124,11 +124,11 @@ static enum attn_status check_effects(const struct served *served, struct attn_e
     unsigned shown = served->shown;
 
     if (args->is_compared)
-        shown |= VIEW_COMPARISON;
+        shown |= ATTN_MEDIUM_COMPARISON;
     if (args->is_explained)
-        shown |= VIEW_EXPLANATION;
+        shown |= ATTN_MEDIUM_EXPLANATION;
     if (shown == 0)
-        shown = may_have_first_screen(served) ? VIEW_SCREEN : VIEW_TENSORS;
+        shown = may_have_first_screen(served) ? ATTN_MEDIUM_SCREEN : ATTN_MEDIUM_TENSORS;
     return effects_check(served->call, &args->output, &args->picture, shown, ATTN_FIGURE_DEFAULT,
                          err);
 }

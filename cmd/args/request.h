@@ -59,7 +59,7 @@ struct served {
     const struct request_args *args;
     void (*print_sites)(struct attn_sink *out); /* what --sites help prints */
     bool has_first_screen;                      /* shown without other options */
-    unsigned shown; /* enum view: printed instead of tensors; 0: tensors */
+    unsigned shown; /* enum attn_medium: printed instead of tensors; 0: tensors */
     void *own;      /* data of the command for its work */
     struct attn_host *host;
     struct attn_request request;

@@ -75,6 +75,7 @@ static bool find_param(const struct attn_param_list *list, size_t i, struct opti
                                .letter = param->letter,
                                .argument = param->argument,
                                .help = param->help,
+                               .media = param->media,
                                .kind = kind_of_param(param),
                                .param = param};
         if (row->kind == OPTION_KIND_CHOICE)

@@ -71,6 +71,7 @@ struct option {
     const char
         *topic; /* of `help`, which explains it: the help of a command only names it; or NULL */
     unsigned traits; /* a set of enum option_trait; rows also have those of their group */
+    unsigned media;  /* that it changes, a set of enum attn_medium; 0: all */
     const struct attn_param *param; /* which it sets, whatever its kind; or NULL */
 };
 

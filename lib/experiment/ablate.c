@@ -186,7 +186,8 @@ static const struct attn_param control_rows[] = {
     ATTN_PARAM(SEEDED, "control", "N[:SEED]", struct attn_ablate_args, n_control,
                "add the mean effect of N random choices of as many heads, and its standard "
                "deviation",
-               .second = offsetof(struct attn_ablate_args, seed), .least = 1),
+               .second = offsetof(struct attn_ablate_args, seed), .least = 1,
+               .media = ATTN_MEDIA_TABLES),
     ATTN_PARAM(SEED, "seed", "SEED", struct attn_ablate_args, seed,
                "of the choice of a reference, and of the random choices of `control`",
                .traits = ATTN_PARAM_NO_OPTION),

@@ -205,18 +205,24 @@ static const struct attn_writer_ops svg_ops = FIGURE_OPS(attn_figure_svg_write, 
 static const struct attn_writer_ops pdf_ops =
     FIGURE_OPS(attn_figure_pdf_write, attn_figure_cairo_check);
 
-#define FIGURE_FORMAT(format_name, format_title, ops, help_text)                                   \
+#define FIGURE_FORMAT(format_name, format_title, ops, kind, help_text, help_of_tables)             \
     {                                                                                              \
-        .name = (format_name), .argument = "PATH", .help = (help_text), .title = (format_title),   \
+        .name = (format_name), .argument = "PATH", .help = (help_text),                            \
+        .table_help = (help_of_tables), .medium = ATTN_MEDIUM_##kind, .title = (format_title),     \
         .is_picture = true, .draws_differences = true, .takes_directory = true,                    \
         .suffix = "." format_name, .tensors = &(ops)                                               \
     }
 
+#define SVG_HELP "the same figure as SVG, in which text can be searched"
+#define PDF_HELP "the same figure as PDF, for LaTeX"
+
 const struct attn_format attn_png_format =
-    FIGURE_FORMAT("png", "PNG", png_ops,
+    FIGURE_FORMAT("png", "PNG", png_ops, PNG,
                   "draw a figure as PNG: one file for all that is chosen, or one per matrix when "
-                  "PATH is a directory or ends in '/'");
+                  "PATH is a directory or ends in '/'",
+                  "draw one column of the table as PNG, layers from top to bottom; '-' is standard "
+                  "output");
 const struct attn_format attn_svg_format =
-    FIGURE_FORMAT("svg", "SVG", svg_ops, "the same figure as SVG, in which text can be searched");
+    FIGURE_FORMAT("svg", "SVG", svg_ops, VECTOR, SVG_HELP, SVG_HELP);
 const struct attn_format attn_pdf_format =
-    FIGURE_FORMAT("pdf", "PDF", pdf_ops, "the same figure as PDF, for LaTeX");
+    FIGURE_FORMAT("pdf", "PDF", pdf_ops, VECTOR, PDF_HELP, PDF_HELP);

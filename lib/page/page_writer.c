@@ -756,6 +756,9 @@ const struct attn_format attn_html_format = {
     .argument = "FILE",
     .help = "write a web page of the patterns of all chosen heads: one file, which any browser "
             "shows without a network",
+    .table_help =
+        "a web page with this map, all of the table and, of one text, the patterns of its heads",
+    .medium = ATTN_MEDIUM_VIEWER,
     .title = "HTML",
     .has_predictions = true,
     .is_picture = true,

@@ -1,7 +1,8 @@
 /*
  * request_params.h - what a request takes besides its input, as lists of parameters: which tensors
- * are wanted, which predictions, which attention is computed, what is changed on the way, and how patterns are shown. From
- * them come the options of commands and the arguments of Python. The structs that they fill:
+ * are wanted, which predictions, which attention is computed, what is changed on the way, and how
+ * patterns are shown. From them come the options of commands and the arguments of Python. The
+ * structs that they fill:
  *
  *     selection, array_selection, prediction, gradients
  *                                                struct attn_request

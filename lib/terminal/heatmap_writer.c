@@ -221,6 +221,7 @@ static void release_heatmap(struct attn_writer *writer)
 
 const struct attn_format attn_heatmap_format = {
     .name = "heatmap",
+    .medium = ATTN_MEDIUM_HEATMAP,
     .title = "heat map",
     .is_picture = true,
     .draws_differences = true,

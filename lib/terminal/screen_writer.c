@@ -461,6 +461,7 @@ static void release_screen(struct attn_writer *writer)
 
 const struct attn_format attn_screen_format = {
     .name = "screen",
+    .medium = ATTN_MEDIUM_SCREEN,
     .title = "screen",
     .is_picture = true,
     .has_predictions = true,

@@ -236,6 +236,7 @@ static void release_text(struct attn_writer *writer)
 
 const struct attn_format attn_text_format = {
     .name = "text",
+    .medium = ATTN_MEDIUM_TENSORS,
     .title = "text",
     .tensors =
         &(const struct attn_writer_ops){

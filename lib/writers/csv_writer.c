@@ -211,6 +211,8 @@ const struct attn_format attn_csv_format = {
     .argument = "DIR",
     .help = "write one CSV file per matrix into DIR; a single matrix also into a file, if its name "
             "ends in .csv, or with '-' to standard output",
+    .table_help = "write the table as CSV into FILE instead of text; '-' is standard output",
+    .medium = ATTN_MEDIUM_DECIMAL,
     .title = "CSV",
     .is_directory = true,
     .suffix = ".csv",

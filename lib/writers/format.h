@@ -29,9 +29,11 @@ struct attn_format_option {
 struct attn_format {
     const char *name; /* the name of its option without dashes, "npz"; unique */
     const char
-        *argument;     /* the placeholder of the option's value, "FILE" or "DIR"; NULL: no option */
-    const char *help;  /* a sentence for --help; NULL without an option */
-    const char *title; /* the name of its files in messages: "CSV" */
+        *argument;    /* the placeholder of the option's value, "FILE" or "DIR"; NULL: no option */
+    const char *help; /* a sentence for --help; NULL without an option */
+    const char *table_help; /* the same where it writes one table, into a FILE; NULL: no option */
+    unsigned medium;        /* enum attn_medium (base/param.h): the kind of output that it is */
+    const char *title;      /* the name of its files in messages: "CSV" */
     bool is_directory; /* a path is a directory of many files, or a file of one matrix if it ends in
                           the suffix, unless needs_directory */
     bool is_picture;   /* it shows numbers as colors, and does not hold them */

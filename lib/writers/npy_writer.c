@@ -114,6 +114,7 @@ const struct attn_format attn_npy_format = {
     .holds_stacks = true,
     .argument = "DIR",
     .help = "write one file per array into DIR, for numpy.load",
+    .medium = ATTN_MEDIUM_BINARY,
     .title = "NPY",
     .is_directory = true,
     .suffix = ".npy",

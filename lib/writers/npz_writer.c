@@ -114,6 +114,7 @@ const struct attn_format attn_npz_format = {
     .holds_stacks = true,
     .argument = "FILE",
     .help = "write all tensors into one archive for numpy.load",
+    .medium = ATTN_MEDIUM_BINARY,
     .title = "NPZ",
     .is_suggested = true,
     .holds_arrays = true,

@@ -6,6 +6,10 @@ const struct attn_format attn_latex_format = {
     .name = "latex",
     .argument = "FILE",
     .help = "write the tables of predictions and of `compare` as LaTeX, for booktabs and siunitx",
+    .table_help =
+        "write it as LaTeX, for the packages booktabs and siunitx, with a caption. Standard "
+        "errors stand in parentheses; standard deviations beside them are left out",
+    .medium = ATTN_MEDIUM_PAPER,
     .title = "LaTeX",
     .is_decimal = true,
     .has_predictions = true,
@@ -17,6 +21,8 @@ const struct attn_format attn_markdown_format = {
     .name = "markdown",
     .argument = "FILE",
     .help = "write the same tables as Markdown, as GitHub has it",
+    .table_help = "write it as Markdown",
+    .medium = ATTN_MEDIUM_PAPER,
     .title = "Markdown",
     .is_decimal = true,
     .has_predictions = true,

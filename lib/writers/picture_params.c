@@ -9,19 +9,21 @@
 #include <string.h>
 
 #define PICTURE struct attn_picture_options
+#define PATTERNS ~(unsigned)(ATTN_MEDIA_ANSWERS | ATTN_MEDIUM_EXPLANATION)
 
 static const struct attn_param view_rows[] = {
     ATTN_PARAM(FLAG, "merge_words", NULL, PICTURE, merges_words,
                "show patterns between words: the columns of a word's tokens are summed, their rows "
                "averaged",
-               .traits = ATTN_PARAM_SHAPES_TENSORS),
+               .traits = ATTN_PARAM_SHAPES_TENSORS, .media = PATTERNS),
     ATTN_PARAM(FLAG, "hide_first", NULL, PICTURE, hides_first,
                "leave out the first key, which often takes most of a row",
-               .traits = ATTN_PARAM_SHAPES_TENSORS),
+               .traits = ATTN_PARAM_SHAPES_TENSORS,
+               .media = PATTERNS & ~(unsigned)ATTN_MEDIUM_COMPARISON),
     ATTN_PARAM(FLAG, "renormalize", NULL, PICTURE, renormalizes,
                "divide each row of a pattern by the sum of the weights that are left in it; scores "
                "and gradients, which may be negative, stay as they are",
-               .traits = ATTN_PARAM_SHAPES_TENSORS | ATTN_PARAM_NOT_COMPARED),
+               .traits = ATTN_PARAM_SHAPES_TENSORS | ATTN_PARAM_NOT_COMPARED, .media = PATTERNS),
 };
 const struct attn_param_list attn_view_params = ATTN_PARAM_LIST("View", view_rows);
 
@@ -99,44 +101,51 @@ static const struct attn_param picture_rows[] = {
         "kind of head, or poster, the typical pattern of each head; default: matrix for one head, "
         "grid for several and for tables, patches for pictures; for `attn-cli score` and "
         "\140attribute `method`\140 tokens, causes for its cells",
-        .read = read_figure),
+        .read = read_figure, .media = ATTN_MEDIA_PICTURES),
     ATTN_PARAM(OWN, "colormap", "NAME", PICTURE, colormap,
                "colours; 'help' shows them. Default: blues in files, viridis on a terminal, "
                "diverging for numbers that may be negative",
-               .read = read_colormap, .traits = ATTN_PARAM_TAKES_HELP),
+               .read = read_colormap, .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN,
+               .traits = ATTN_PARAM_TAKES_HELP),
     ATTN_PARAM(OWN, "color_scale", "SPEC", PICTURE, color_scale,
                "how numbers become colours: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI]; each "
                "part may stand alone. Default: sqrt:unit for weights, linear:matrix for others; "
                "gradients in one figure share one scale",
-               .read = read_color_scale),
+               .read = read_color_scale, .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN),
     ATTN_PARAM(CHOICE, "values", NULL, PICTURE, values,
                "print numbers in the cells of a figure; auto (default): when a cell has room for "
                "two digits",
-               .words = "auto|always|never"),
+               .words = "auto|always|never", .media = ATTN_MEDIA_PICTURES),
     ATTN_PARAM(COUNT, "cell", "N", PICTURE, cell,
-               "side of a cell in pixels, in SVG and PDF in points", .least = 1, .most = 1000),
+               "side of a cell in pixels, in SVG and PDF in points", .least = 1, .most = 1000,
+               .media = ATTN_MEDIA_DRAWN),
     ATTN_PARAM(REAL, "dpi", "N", PICTURE, dpi,
                "pixels per inch of PNG; default: 144, with `figure_width` 300", .least = 10,
-               .most = 2400, .traits = ATTN_PARAM_IS_CLOSED),
+               .most = 2400, .traits = ATTN_PARAM_IS_CLOSED, .media = ATTN_MEDIUM_PNG),
     ATTN_PARAM(REAL, "font_size", "PT", PICTURE, font_size,
                "size of a figure's labels in points, with which all else grows; default: 9, with "
                "`figure_width` 8",
-               .least = 1, .most = 200, .traits = ATTN_PARAM_IS_CLOSED),
+               .least = 1, .most = 200, .traits = ATTN_PARAM_IS_CLOSED,
+               .media = ATTN_MEDIA_LABELLED),
     ATTN_PARAM(TEXT, "font", "NAME", PICTURE, font,
                "font of a figure; default: a monospaced one, with `figure_width` a proportional "
-               "one"),
+               "one",
+               .media = ATTN_MEDIA_LABELLED),
     ATTN_PARAM(OWN, "figure_width", "LENGTH", PICTURE, figure_width,
                "width of a figure, as in 85mm, 8.5cm, 3.3in or 240pt, in the look of a journal: "
                "text has `font_size` or else 8 points, in Helvetica or the like, cells take the "
                "room, and the words above a figure are its caption, printed as a note",
-               .read = read_length),
+               .read = read_length, .media = ATTN_MEDIA_LABELLED),
     ATTN_PARAM(COUNT, "width", "N", PICTURE, width,
                "columns of text; default: the width of the terminal. Without a terminal a heat map "
                "has COLUMNS or 80, a table as many as it needs",
-               .least = 1, .most = 100000),
-    ATTN_PARAM(TEXT, "title", "TEXT", PICTURE, title, "title of the figure; \"\" for none"),
+               .least = 1, .most = 100000,
+               .media = ATTN_MEDIUM_TABLE | ATTN_MEDIUM_PAPER | ATTN_MEDIUM_SCREEN |
+                        ATTN_MEDIUM_COMPARISON | ATTN_MEDIUM_HEATMAP),
+    ATTN_PARAM(TEXT, "title", "TEXT", PICTURE, title, "title of the figure; \"\" for none",
+               .media = ATTN_MEDIA_PICTURES),
     ATTN_PARAM(CHOICE, "theme", NULL, PICTURE, theme,
                "colours of a figure's background and text: light, as on paper, or dark",
-               .words = "light|dark"),
+               .words = "light|dark", .media = ATTN_MEDIA_DRAWN),
 };
 const struct attn_param_list attn_picture_params = ATTN_PARAM_LIST("Pictures", picture_rows);

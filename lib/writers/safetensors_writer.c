@@ -160,6 +160,7 @@ const struct attn_format attn_safetensors_format = {
     .argument = "FILE",
     .help = "write all tensors into one file for safetensors.safe_open, with their tokens in its "
             "metadata",
+    .medium = ATTN_MEDIUM_BINARY,
     .title = "safetensors",
     .holds_arrays = true,
     .tensors =

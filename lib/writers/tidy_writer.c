@@ -217,6 +217,7 @@ const struct attn_format attn_tidy_format = {
     .argument = "FILE",
     .help =
         "write the patterns alone into one long CSV, with a line for each cell that is not masked",
+    .medium = ATTN_MEDIUM_DECIMAL,
     .title = "CSV",
     .is_decimal = true,
     .own = {.name = "id",

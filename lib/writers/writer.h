@@ -17,6 +17,7 @@
 #define ATTN_WRITERS_WRITER_H
 
 #include "base/note.h"
+#include "base/param.h"
 #include "base/pieces.h"
 #include "base/pool.h"
 #include "base/sink.h"
@@ -156,7 +157,6 @@ struct attn_writer_ops {
 /* The formats, one line each, in the order of their options. */
 #define ATTN_FORMAT_MAP(X)                                                                         \
     X(text)                                                                                        \
-    X(heatmap)                                                                                     \
     X(screen)                                                                                      \
     X(csv)                                                                                         \
     X(tidy)                                                                                        \
@@ -170,7 +170,8 @@ struct attn_writer_ops {
     X(png)                                                                                         \
     X(svg)                                                                                         \
     X(pdf)                                                                                         \
-    X(html)
+    X(html)                                                                                        \
+    X(heatmap)
 
 #define ATTN_FORMAT_ROW(name) extern const struct attn_format attn_##name##_format;
 ATTN_FORMAT_MAP(ATTN_FORMAT_ROW)

@@ -97,6 +97,8 @@ START_TEST(formats_are_found_by_their_names)
         ck_assert(format->tensors || format->has_tables);
         ck_assert(format->is_directory || !format->needs_directory);
         ck_assert_ptr_nonnull(format->title);
+        ck_assert(format->medium != 0 && (format->medium & (format->medium - 1)) == 0);
+        ck_assert(!format->table_help || format->has_tables || format->is_picture);
     }
     ck_assert_ptr_null(attn_format_find("cs"));
     ck_assert_ptr_null(attn_format_find(""));

@@ -596,6 +596,27 @@ ATTN_PARAM_SHAPES_TENSORS = 16
 ATTN_PARAM_IN_TOPIC = 32
 ATTN_PARAM_IS_CLOSED = 64
 ATTN_PARAM_TAKES_HELP = 128
+ATTN_MEDIUM_TABLE = 1
+ATTN_MEDIUM_TENSORS = 2
+ATTN_MEDIUM_SCREEN = 4
+ATTN_MEDIUM_COMPARISON = 8
+ATTN_MEDIUM_EXPLANATION = 16
+ATTN_MEDIUM_PREDICTIONS = 32
+ATTN_MEDIUM_CONTINUATION = 64
+ATTN_MEDIUM_HEATMAP = 128
+ATTN_MEDIUM_DECIMAL = 256
+ATTN_MEDIUM_BINARY = 512
+ATTN_MEDIUM_PNG = 1024
+ATTN_MEDIUM_VECTOR = 2048
+ATTN_MEDIUM_FIGURE = 4096
+ATTN_MEDIUM_VIEWER = 8192
+ATTN_MEDIUM_ROWS = 16384
+ATTN_MEDIUM_PAPER = 32768
+ATTN_MEDIA_LABELLED = 7168
+ATTN_MEDIA_DRAWN = 15360
+ATTN_MEDIA_PICTURES = 15488
+ATTN_MEDIA_TABLES = 37121
+ATTN_MEDIA_ANSWERS = 16480
 ATTN_PARAM_GIVEN = 0
 ATTN_PARAM_VALUES = 1
 ATTN_PARAM_BOTH = 2
@@ -1905,6 +1926,8 @@ attn_format._fields_ = [
     ("name", c_char_p),
     ("argument", c_char_p),
     ("help", c_char_p),
+    ("table_help", c_char_p),
+    ("medium", c_uint),
     ("title", c_char_p),
     ("is_directory", c_bool),
     ("is_picture", c_bool),
@@ -2430,6 +2453,7 @@ attn_param._fields_ = [
     ("traits", c_uint),
     ("mark", c_uint),
     ("marks", c_size_t),
+    ("media", c_uint),
     ("read", CFUNCTYPE(c_int, POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error))),
     ("release", CFUNCTYPE(None, POINTER(attn_param), c_void_p)),
     ("letter", c_char),
