@@ -85,7 +85,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(question_check(question, err));
     ATTN_TRY(answer_check(&how->answer, err));
     how->n_most = tables_limit(question->call, tables);
-    if (tables->sort && how->by_token)
+    if (tables->order.sort && how->by_token)
         how->n_most = SIZE_MAX; /* they are sorted before they are counted */
     ATTN_TRY(question_begin(question, err));
     text = question->request.input;

@@ -67,7 +67,7 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(question_read(question, err));
     ATTN_TRY(attn_similarity(question->host, &question->request,
-                             tables->sort ? 0 : (size_t)tables->n_most, &question->table, err));
+                             tables->order.sort ? 0 : tables->order.n_most, &question->table, err));
     return question_write(question, err);
 }
 
@@ -120,7 +120,7 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     ATTN_TRY(open_patterns(question, how, err));
     ATTN_TRY(attn_survey(question->host, &question->request, how, &question->table, err));
     drawn = *how;
-    drawn.sort = args->tables.sort;
+    drawn.sort = args->tables.order.sort;
     question->how = &drawn;
     question->picture.patterns = data->patterns;
     return question_write(question, err);

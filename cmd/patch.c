@@ -164,11 +164,11 @@ static void choose_neurons(const struct call *call, const struct question_args *
                            struct tables_args *tables)
 {
     if (!args->items.path) {
-        tables->n_most = 0;
+        tables->order.n_most = 0;
         return;
     }
-    tables->sort = tables->sort ? tables->sort : "estimate";
-    tables->n_most = tables_limit(call, tables) > 0 ? tables->n_most : DEFAULT_NEURONS;
+    tables->order.sort = tables->order.sort ? tables->order.sort : "estimate";
+    tables->order.n_most = tables_limit(call, tables) > 0 ? tables->order.n_most : DEFAULT_NEURONS;
 }
 
 static enum attn_status patch(struct call *call, struct attn_error *err)

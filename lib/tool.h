@@ -48,6 +48,7 @@
 #include "run/input_params.h"
 #include "run/run_internal.h"
 #include "tables/document.h"
+#include "tables/table_order_internal.h"
 #include "tables/table_writer_internal.h"
 #include "tokenizer/token_table.h"
 #include "tokenizer/tokenizer_internal.h"

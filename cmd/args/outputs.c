@@ -288,20 +288,23 @@ static bool make_table_row(size_t i, struct option *row)
 
 const struct option_group tables_options = {.heading = "Output", .make_row = make_table_row};
 
-static const struct option order_rows[] = {
-    OPTION_TEXT("sort", "COLUMN[:up|down]", struct tables_args, sort,
-                "sort the rows by this column, the largest first, of numbers with both signs the "
-                "largest of either; :up and :down sort by value"),
-    OPTION_NUMBER("limit", "N", struct tables_args, n_most, 0, INT32_MAX,
-                  "print only the first N rows; 0: all, the default where no other is named"),
-};
+const struct option_group table_order_options = {.params = &attn_table_order_params,
+                                                 .offset = offsetof(struct tables_args, order)};
 
 size_t tables_limit(const struct call *call, const struct tables_args *args)
 {
-    return args->n_most == 0 && option_find_given(call, "limit") ? SIZE_MAX : (size_t)args->n_most;
+    const size_t n = args->order.n_most;
+
+    return n == 0 && option_find_given(call, "limit") ? SIZE_MAX : n;
 }
 
-const struct option_group table_order_options = OPTION_GROUP("Rows", order_rows);
+struct attn_table_order tables_order(const struct tables_args *args)
+{
+    struct attn_table_order order = args->order;
+
+    order.size = sizeof order;
+    return order;
+}
 
 static bool make_picture_row(size_t i, struct option *row)
 {
@@ -357,13 +360,11 @@ enum attn_status tables_sort_copy(const struct tables_args *args, size_t n_group
                                   const struct attn_table *table, struct attn_table **sorted,
                                   struct attn_error *err)
 {
-    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_table_order order = tables_order(args);
 
     *sorted = NULL;
-    if ((!args->sort && args->n_most == 0) || attn_table_n_row(table) == 0)
+    if ((!order.sort && order.n_most == 0) || attn_table_n_row(table) == 0)
         return ATTN_OK;
-    order.sort = args->sort;
-    order.n_most = (size_t)args->n_most;
     order.n_group = n_group;
     order.is_joint = is_joint;
     return attn_table_sort(table, &order, sorted, err);
@@ -425,8 +426,9 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
                                      .kept = column ? column->name : NULL};
     char sorted[KEPT_SIZE];
 
-    if (args->sort) {
-        snprintf(sorted, sizeof sorted, "%.*s", (int)strcspn(args->sort, ":"), args->sort);
+    if (args->order.sort) {
+        snprintf(sorted, sizeof sorted, "%.*s", (int)strcspn(args->order.sort, ":"),
+                 args->order.sort);
         style.kept = sorted;
     }
     for (struct output_walk walk = {.args = &args->output, .standard = out}; output_next(&walk);)

@@ -79,9 +79,8 @@ enum attn_status outputs_check(const struct output_args *args, bool *is_standard
 /* The options of a command with one table. Initialize with precision -1. */
 struct tables_args {
     struct output_args output;
-    const char *sort;   /* a column and a direction; NULL: not given */
-    int64_t n_most;     /* rows; 0: all */
-    const char *column; /* that is drawn; NULL: not given */
+    struct attn_table_order order; /* --sort and --limit */
+    const char *column;            /* that is drawn; NULL: not given */
     struct picture_args picture;
 };
 
@@ -92,6 +91,9 @@ extern const struct option_group table_order_options, table_column_options;
 
 /* The value of --limit in CALL: SIZE_MAX for 0, which is all; 0 if it is not given. */
 size_t tables_limit(const struct call *call, const struct tables_args *args);
+
+/* The order of ARGS, for calls of the library. */
+struct attn_table_order tables_order(const struct tables_args *args);
 
 /* Whether ARGS name any picture. */
 bool tables_have_pictures(const struct tables_args *args);

@@ -246,7 +246,7 @@ enum attn_status question_begin_items(struct question *question, struct attn_err
     if (texts->is_lines)
         return refuse(err, NULL, "--lines needs --texts");
     question->items.args.lists_labels = question->args->running.is_verbose;
-    question->items.args.sort = question->args->tables.sort;
+    question->items.args.sort = question->args->tables.order.sort;
     question->unit = "items";
     question->reuse = true;
     if (items->each) {

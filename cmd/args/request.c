@@ -23,15 +23,8 @@ static const struct option comparison_rows[] = {
 
 const struct option_group comparison_options = OPTION_GROUP("Attention", comparison_rows);
 
-static const struct option comparison_order_rows[] = {
-    OPTION_TEXT("sort", "COLUMN[:up|down]", struct tables_args, sort,
-                "sort the heads of --compare by this column, the largest first; :up and :down "
-                "sort by value"),
-    OPTION_NUMBER("limit", "N", struct tables_args, n_most, 0, INT32_MAX,
-                  "print only the first N of them; 0: all, the default"),
-};
-
-const struct option_group comparison_order_options = OPTION_GROUP("Output", comparison_order_rows);
+const struct option_group comparison_order_options = {
+    .params = &attn_comparison_order_params, .offset = offsetof(struct tables_args, order)};
 
 static const struct option explain_rows[] = {
     OPTION_AT(FLAG, "explain", NULL, 0,
@@ -95,7 +88,7 @@ static enum attn_status check_comparison(const struct served *served, struct att
             beside = name;
     }
     for (struct output_walk out = {.args = &served->args->output}; output_next(&out);)
-        if ((served->args->tables.sort || served->args->tables.n_most > 0) &&
+        if ((served->args->tables.order.sort || served->args->tables.order.n_most > 0) &&
             strcmp(out.output.format->name, "json") == 0)
             return refuse(err, NULL,
                           "--json holds the whole comparison in the order of its heads; --sort and "
@@ -300,12 +293,10 @@ static enum attn_status compare(struct served *served, struct attn_error *err)
         .n_recalled = N_RECALLED,
         .cancel = interrupt_flag(),
         .style = {.width = terminal_room(args->picture.options.width), .elsewhere = "--csv DIR"},
-        .order = ATTN_TABLE_ORDER_DEFAULT};
+        .order = tables_order(&args->tables)};
     struct attn_comparison *found = NULL;
     enum attn_status status;
 
-    comparison.order.sort = args->tables.sort;
-    comparison.order.n_most = (size_t)args->tables.n_most;
     attn_host_tokenizer(served->host, &comparison.tokenizer, NULL);
     interrupt_catch();
     status = attn_compare(served->run, N_RECALLED, &found, err);

@@ -9,6 +9,15 @@
 #include "trace/model_stack.h"
 #include "trace/trace_internal.h"
 
+static const struct attn_param order_params[] = {
+    ATTN_TABLE_ORDER_PARAMS(
+        "sort the heads of `compare` by this column, the largest first; :up and "
+        ":down sort by value",
+        "print only the first N of them; 0: all, the default"),
+};
+
+const struct attn_param_list attn_comparison_order_params = ATTN_PARAM_LIST("Output", order_params);
+
 /* Allocates the rows of C, and names them. */
 static enum attn_status list_rows(const struct attn_selection *selection, struct attn_comparison *c,
                                   struct attn_error *err)

@@ -3,9 +3,12 @@
 #define ATTN_COMPARE_COMPARISON_INTERNAL_H
 
 #include "compare/comparison.h"
-#include "tables/table_order.h"
+#include "tables/table_order_internal.h"
 #include "tables/table_writer_internal.h"
 #include "writers/outputs.h"
+
+/* The order of the heads that are shown; it fills a struct attn_table_order. */
+extern const struct attn_param_list attn_comparison_order_params;
 
 /* The place of a head: in a layer, or for arrays in a batch, whose heads are numbered from 0. */
 struct attn_head_place {

@@ -1,5 +1,5 @@
 /* table_order.c - see table_order.h. A group's rows are sorted by keys around its fixed rows. */
-#include "tables/table_order.h"
+#include "tables/table_order_internal.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"
@@ -11,6 +11,15 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const struct attn_param params[] = {
+    ATTN_TABLE_ORDER_PARAMS(
+        "sort the rows by this column, the largest first, of numbers with both signs the largest "
+        "of either; :up and :down sort by value",
+        "print only the first N rows; 0: all, the default where no other is named"),
+};
+
+const struct attn_param_list attn_table_order_params = ATTN_PARAM_LIST("Rows", params);
 
 /* A row and its key. */
 struct key {
