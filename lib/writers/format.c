@@ -22,7 +22,7 @@ size_t attn_n_format(void)
 
 const struct attn_format *attn_format_at(size_t i)
 {
-    return formats[i];
+    return i < N_FORMAT ? formats[i] : NULL;
 }
 
 const struct attn_format *attn_format_find(const char *name)

@@ -7,7 +7,6 @@
  *         if (format->argument)
  *             printf("%s %s  %s\n", format->name, format->argument, format->help);
  *     }
- *     attn_writer_create(attn_format_find("npz"), "all.npz", &labels, &options, &writer, &err);
  *
  * To add a format, write one file with its row, `const struct attn_format attn_NAME_format`, and
  * add NAME to the list in writer.h. Options, help, completions and refusals follow from the row.
@@ -56,6 +55,10 @@ struct attn_format {
     bool has_tables;                 /* it writes tables */
     enum attn_table_form table_form; /* in this form */
 };
+
+/* All formats, in the order of their options: I below attn_n_format(), else NULL. */
+ATTN_API size_t attn_n_format(void);
+ATTN_API const struct attn_format *attn_format_at(size_t i);
 
 /* The format NAME ("csv"; terminated), or NULL. */
 ATTN_API const struct attn_format *attn_format_find(const char *name);

@@ -7,10 +7,6 @@
 /* Whether FORMAT writes a directory of many files to PATH. */
 bool attn_format_is_directory(const struct attn_format *format, const char *path);
 
-/* All formats, in the order of their options. */
-size_t attn_n_format(void);
-const struct attn_format *attn_format_at(size_t i); /* I below attn_n_format() */
-
 /* Writes the options of formats with IS_LISTED (NULL: all) to OUT [size] as a list, LAST before the
  * last one: "`csv`, `tidy` or `json`", terminated and perhaps cut. Returns the length of the whole
  * list. */

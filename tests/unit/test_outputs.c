@@ -102,6 +102,7 @@ START_TEST(formats_are_found_by_their_names)
     }
     ck_assert_ptr_null(attn_format_find("cs"));
     ck_assert_ptr_null(attn_format_find(""));
+    ck_assert_ptr_null(attn_format_at(attn_n_format()));
 }
 END_TEST
 

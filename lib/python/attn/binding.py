@@ -2858,6 +2858,8 @@ FUNCTIONS = {
     "attn_colormap_name": (c_char_p, [c_void_p]),
     "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
     "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
+    "attn_n_format": (c_size_t, []),
+    "attn_format_at": (POINTER(attn_format), [c_size_t]),
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
     "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
     "attn_table_picture_show": (c_int, [POINTER(attn_table_picture), c_void_p, c_char_p, POINTER(attn_error)]),
