@@ -18,7 +18,8 @@ sys.modules["attn.questions"] = empty = types.ModuleType("attn.questions")
 empty.__getattr__ = lambda name: object  # type: ignore[method-assign]
 
 from attn import binding as c  # noqa: E402
-from attn.asking import ROWS, default_of, parameters, words_of  # noqa: E402
+from attn.asking import ROWS, parameters  # noqa: E402
+from attn.params import default_of, words_of  # noqa: E402
 
 FILE = "lib/python/attn/questions.py"
 BY_HAND = ("generate",)  # in experiments.py: it returns no table, and calls a function for each token

@@ -1,6 +1,7 @@
 /* request_params.c - see request_params.h. */
 #include "run/request_params_internal.h"
 
+#include "predict/answer_internal.h"
 #include "run/request.h"
 #include "writers/picture_internal.h"
 
@@ -83,15 +84,19 @@ const struct attn_param_list *attn_request_params_find(const char *name)
     } lists[] = {
         {"array_dropout", &attn_array_dropout_params},
         {"array_selection", &attn_array_selection_params},
+        {"at", &attn_at_params},
         {"attention", &attn_attention_params},
         {"dropout", &attn_dropout_params},
+        {"foil", &attn_foil_params},
         {"gradients", &attn_gradient_params},
         {"interventions", &attn_edit_params},
+        {"metric", &attn_metric_params},
         {"picture", &attn_picture_params},
         {"places", &attn_place_params},
         {"prediction", &attn_prediction_params},
         {"selection", &attn_selection_params},
         {"spans", &attn_span_params},
+        {"target", &attn_target_params},
         {"view", &attn_view_params},
     };
 

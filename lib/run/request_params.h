@@ -7,6 +7,7 @@
  *     selection, array_selection, prediction, gradients
  *                                                struct attn_request
  *     spans                                      struct attn_request_labels
+ *     target, foil, at, metric                   struct attn_answer_args
  *     attention, dropout, array_dropout          struct attn_attention_args
  *     interventions                              struct attn_edit_texts
  *     places                                     struct attn_places

@@ -16,6 +16,7 @@ import numpy as np
 import attn
 from attn.items import OPTIONS
 from attn.request import ATTENTION, Request
+from attn.request import OPTIONS as OF_LISTS
 from support import KEYS, TestCase, model
 
 KEY = "The key to the cabinet"
@@ -48,7 +49,7 @@ CALLS = [
 ]
 ITEM = {"text": KEYS, "target": " are", "foil": " is", "label": "a"}
 ITEMS = {"patch": {"clean": KEYS, "corrupted": KEY, **ARE}, "diff": {"a": KEYS, "b": KEY}, "align": {"source": KEY, "text": KEYS}}
-OF_A_RUN = (*(name for name in inspect.signature(Request).parameters if name not in ("text", "host", "attention", "answer")), *ATTENTION)
+OF_A_RUN = (*(name for name in inspect.signature(Request).parameters if name not in ("text", "host", "given", "answer")), *OF_LISTS)
 PICTURE = ("figure", "colormap", "color_scale", "cell", "title", "theme", "dpi", "font", "font_size", "figure_width", "width", "values",
            "hide_first", "renormalize", "merge_words", "precision", "sync", "heads", "layers", "queries", "live", "story")
 

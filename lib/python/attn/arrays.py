@@ -11,8 +11,9 @@ from . import library
 from .host import Host, open_host
 from .library import interruptible
 from .model import draw, perform
-from .request import Request, ndarray, whole
+from .request import Request
 from .result import NAMES, Attention, Cache, Result
+from .values import ndarray, whole
 
 _SHAPES = "[T, E], [H, T, E] or [B, H, T, E]"
 _hosts: dict[int, Host] = {}

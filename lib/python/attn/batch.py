@@ -13,7 +13,8 @@ from . import binding as c
 from .errors import Error, Note
 from .host import tower_of
 from .library import call, interruptible, lib, noting, path_bytes, terminated, warn_of
-from .request import PARTS, Edit, Request, called, choice, flag, refuse_empty, refuse_parts, spec, whole
+from .request import Edit, Request, edit_texts
+from .values import PARTS, called, choice, flag, refuse_empty, refuse_parts, spec, whole
 
 if TYPE_CHECKING:
     from .model import Model
@@ -172,10 +173,6 @@ def shard_of(shard) -> tuple[int, int]:
     return i, n
 
 
-def _list(values) -> list[str]:
-    return [] if values is None else [values] if isinstance(values, str) else list(values)
-
-
 def _bits(parse: str, names, what: str) -> int:
     """The set of bits that NAMES mean; 0 where there are none."""
     bits = c_uint64()
@@ -190,8 +187,10 @@ def as_asked(options: dict) -> bytes:
 
 
 def files_of(options: dict):
-    """The files that OPTIONS of a request name, and their number."""
-    files = [terminated(text.partition("=")[2], "patch") for text in _list(options.get("patch")) if "=" in text]
+    """The files that patches and steering of OPTIONS of a request name, and their number."""
+    texts = edit_texts({name: options.get(name) for name in ("patch", "steer")}, [])
+    call("attn_edit_texts_list_files", byref(texts.struct), None, 0)
+    files = texts.struct.files[:texts.struct.n_file]
     return (c_char_p * len(files))(*files), len(files)
 
 

@@ -15,8 +15,10 @@ from .items import OPTIONS as STUDY_OPTIONS
 from .items import Texts, study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
 from .listing import align_items, generate_items
-from .request import PARTS, Request, called, fill_pair, flag, refuse_parts, refuse_unused, whole
+from .request import Request
+from .params import inputs_of
 from .table import Table, drawn_of, table_of
+from .values import PARTS, called, fill_pair, flag, refuse_parts, refuse_unused, whole
 
 if TYPE_CHECKING:
     from .host import Host
@@ -67,7 +69,7 @@ class _Question:
         self.request = Request(text, **options).check_stacks(self.host)
         self.keep = self.request.keep
         if given.get("texts") is not None:
-            inputs, self.n_text = asking.inputs_of(given["texts"], "texts", self.keep)
+            inputs, self.n_text = inputs_of(given["texts"], "texts", self.keep)
             self.texts = Texts(self.host, inputs, self.n_text)
 
     def answer(self, name: str, args, *sums, text=None) -> Table:

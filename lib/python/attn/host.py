@@ -8,7 +8,7 @@ from . import binding as c
 from . import library
 from .library import call, interruptible, lib, on_note, path_bytes, take_notes
 from .places import catalog
-from .request import choice, flag, whole
+from .values import choice, flag, whole
 
 _LOADS = {"map": c.ATTN_MAP, "read": c.ATTN_READ}
 _COMPUTES = {"f32": c.ATTN_COMPUTE_F32, "bf16": c.ATTN_COMPUTE_BF16}

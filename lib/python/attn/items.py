@@ -12,7 +12,7 @@ from . import binding as c
 from .batch import as_asked, continued, files_of, shard_of
 from .errors import Error, Note
 from .library import call, lib, path_bytes, terminated, warn
-from .request import choice, flag, listed, real, spec, whole
+from .values import choice, flag, listed, real, spec, whole
 
 OPTIONS = ("items", "items_format", "group_by", "paired", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_failed", "shard", "each",
            "resume", "sync", "marks")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator
 from . import binding as c
 from .errors import Error, Note, error_of
 from .library import call, callback, lib, reader, terminated, warn_of
-from .request import PARTS, Request, choice, fill_image, fill_input, fill_pair, refuse_parts, spec
+from .request import Request
 from .result import Predictions, Result, places_of, predictions_of, tensors_of
+from .values import PARTS, choice, fill_image, fill_input, fill_pair, refuse_parts, spec
 
 if TYPE_CHECKING:
     from .host import Host

@@ -15,9 +15,10 @@ from .host import Host, open_host, tower_of
 from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8, warn_of
 from .pictures import picture_options, written
 from .places import DEFAULT, live_module
-from .request import DEFAULT_SITES, METRICS, SITES, SPECIALS, Request, called, choice, flag, ids_of, refuse_empty, whole
+from .request import DEFAULT_SITES, METRICS, SITES, SPECIALS, Request
 from .result import Owner, Result, places_of, predictions_of, queries_of, tensors_of
 from .table import table_of
+from .values import called, choice, flag, ids_of, refuse_empty, whole
 
 
 class Tokens(NamedTuple):

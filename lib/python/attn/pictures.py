@@ -6,9 +6,12 @@ from ctypes import byref, c_size_t, c_void_p, string_at
 from typing import Any, Callable
 
 from . import binding as c
-from .asking import fill
 from .library import call, lib, path_bytes, terminated
-from .request import real
+from .params import fill_all, keywords_of, parameters_of
+from .values import real
+
+PARAMS = parameters_of("view", "picture")
+
 
 def picture_options(options: dict, keep: list) -> c.attn_picture_options:
     """Takes what shapes a picture out of OPTIONS."""
@@ -19,8 +22,9 @@ def picture_options(options: dict, keep: list) -> c.attn_picture_options:
     if width is not None and not isinstance(width, str):
         points = real(width, "figure_width")
         options["figure_width"] = f"{points!r}pt" if points else None
-    fill(picture, "view", options, keep)
-    fill(picture, "picture", options, keep)
+    fill_all(picture, PARAMS, options, keep)
+    for name in keywords_of(PARAMS):
+        options.pop(name, None)
     keep.append(picture)
     return picture
 

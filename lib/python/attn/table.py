@@ -11,7 +11,7 @@ from . import binding as c
 from .errors import Note
 from .library import call, lib, path_bytes, terminated
 from .pictures import Picture, picture_options, sink_bytes, written
-from .request import choice, whole
+from .values import choice, whole
 
 
 class _Column(NamedTuple):
