@@ -74,7 +74,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how->n_reference = references->n;
     ATTN_TRY(attn_ablate(question->host, &question->request, how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
-    if (args->running.is_verbose && !args->items.path)
+    if (args->running.is_verbose && !args->items.asked.items.path)
         note("the first part changed %zu row%s of %s; %zu runs", sum.n_row,
              sum.n_row == 1 ? "" : "s", sum.sites, sum.n_feed);
     return ATTN_OK;

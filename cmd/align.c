@@ -46,7 +46,7 @@ static enum attn_status list_links(struct question_args *args, struct question *
     if (!!csv + !!jsonl + !!matrix > 1)
         return refuse(err, NULL, "--csv, --jsonl and --matrix: expected one of them");
     args->items.is_listed = true;
-    args->items.each = csv ? csv : jsonl ? jsonl : matrix ? matrix : "-";
+    args->items.asked.each.path = csv ? csv : jsonl ? jsonl : matrix ? matrix : "-";
     tables->output.formats.n = 0;
     *form = csv      ? ATTN_EACH_CSV
             : jsonl  ? ATTN_EACH_JSON_LINES
@@ -62,7 +62,7 @@ static enum attn_status open_inputs(struct question *question, struct attn_error
     const struct attn_align_args *how = question->how;
     enum attn_each_form form = ATTN_EACH_CSV;
 
-    if (args->items.path && !how->has_score)
+    if (args->items.asked.items.path && !how->has_score)
         ATTN_TRY(list_links(args, question, &form, err));
     ATTN_TRY(question_begin_items(question, err));
     question->items.each.form = form;

@@ -26,7 +26,7 @@ static const struct option_part parts[] = {
     {&pair_options, offsetof(struct question_args, prompt)},
     {&source_options, offsetof(struct question_args, prompt)},
     {&items_options, offsetof(struct question_args, items)},
-    {&restart_options, offsetof(struct question_args, items.restart)},
+    {&items_restart_options, offsetof(struct question_args, items)},
     {&question_picture_options, 0},
     {&question_options, 0},
 };
@@ -62,7 +62,7 @@ static enum attn_status check(const struct question *question, struct attn_error
     const bool has_with = option_find_given(call, "with|with-attention") != NULL;
 
     ATTN_TRY(question_check(question, err));
-    if (question->args->items.path)
+    if (question->args->items.asked.items.path)
         return ATTN_OK;
     if (n == 0)
         return refuse(err, EXAMPLE, "no text given");

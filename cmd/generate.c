@@ -30,7 +30,7 @@ static const struct option_part parts[] = {
     {&prompt_all_options, offsetof(struct generate_args, prompt)},
     {&source_options, offsetof(struct generate_args, prompt)},
     {&listing_options, offsetof(struct generate_args, items)},
-    {&restart_options, offsetof(struct generate_args, items.restart)},
+    {&items_restart_options, offsetof(struct generate_args, items)},
     {&generate_options, 0},
     {&model_all_options, offsetof(struct generate_args, model)},
     {&attention_options, offsetof(struct generate_args, request.attention)},
@@ -273,7 +273,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
 static enum attn_status generate(struct call *call, struct attn_error *err)
 {
     struct generate_args *args = call->args;
-    if (args->items.path)
+    if (args->items.asked.items.path)
         return generate_items(call, err);
     struct attn_generation made = {0};
     struct served served = {.call = call,

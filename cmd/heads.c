@@ -39,13 +39,14 @@ static enum attn_status check(const struct question *question, struct attn_error
     const struct attn_survey_args *how = question->how;
     const bool is_of_pairs = option_text(question->call, "pairs") != NULL;
 
-    if (how->has_probe + !!args->texts.path + !!args->items.path + prompt_is_given(&args->prompt) >
+    if (how->has_probe + !!args->texts.path + !!args->items.asked.items.path +
+            prompt_is_given(&args->prompt) >
         1)
         return refuse(err, NULL, "expected one of a text, --texts, --items and --probe, got more");
     if (how->has_probe && pair_find_given(&args->prompt))
         return refuse(err, NULL, "--%s goes with a text, not with --probe",
                       pair_find_given(&args->prompt));
-    if ((!how->has_probe && !args->items.path) || args->texts.is_lines)
+    if ((!how->has_probe && !args->items.asked.items.path) || args->texts.is_lines)
         ATTN_TRY(texts_check(question->call, &args->texts, &args->prompt, EXAMPLE, err));
     ATTN_TRY(question_check(question, err));
     if (is_clustered(question->call) && !(is_of_pairs && tables_have_pictures(&args->tables)))

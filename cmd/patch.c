@@ -27,7 +27,7 @@ static const struct option_part parts[] = {
     {&prompt_label_options, offsetof(struct question_args, prompt)},
     {&source_options, offsetof(struct question_args, prompt)},
     {&items_options, offsetof(struct question_args, items)},
-    {&restart_options, offsetof(struct question_args, items.restart)},
+    {&items_restart_options, offsetof(struct question_args, items)},
     {&question_own_options, 0},
     {&question_picture_options, 0},
     {&question_options, 0},
@@ -86,9 +86,10 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     const bool are_pictures = args->prompt.asked.input.image;
     struct attn_input *input = &question->request.input;
 
-    if (!args->items.path && !are_pictures && (!clean->text && !clean->ids))
+    if (!args->items.asked.items.path && !are_pictures && (!clean->text && !clean->ids))
         return refuse(err, EXAMPLE, "--clean is not given");
-    if (!args->items.path && !are_pictures && !option_find_given(question->call, text_or_ids))
+    if (!args->items.asked.items.path && !are_pictures &&
+        !option_find_given(question->call, text_or_ids))
         return refuse(err, EXAMPLE, "--corrupted is not given");
     ATTN_TRY(question_begin_items(question, err));
     if (how->study)
@@ -163,7 +164,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static void choose_neurons(const struct call *call, const struct question_args *args,
                            struct tables_args *tables)
 {
-    if (!args->items.path) {
+    if (!args->items.asked.items.path) {
         tables->order.n_most = 0;
         return;
     }

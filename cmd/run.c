@@ -47,7 +47,7 @@ static const struct option_part parts[] = {
     {&prompt_label_options, offsetof(struct run_args, prompt)},
     {&source_options, offsetof(struct run_args, prompt)},
     {&listing_options, offsetof(struct run_args, items)},
-    {&restart_options, offsetof(struct run_args, items.restart)},
+    {&items_restart_options, offsetof(struct run_args, items)},
     {&mean_options, 0},
     {&model_all_options, offsetof(struct run_args, model)},
     {&attention_options, offsetof(struct run_args, request.attention)},
@@ -336,7 +336,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
 static enum attn_status run(struct call *call, struct attn_error *err)
 {
     struct run_args *args = call->args;
-    if (args->items.path)
+    if (args->items.asked.items.path)
         return run_items(call, err);
     struct live live = {0};
     struct served served = {.call = call,

@@ -51,7 +51,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(question_begin(question, err));
     ATTN_TRY(attn_score(question->host, &question->request, how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
-    if (question_is_noted(question) && !args->items.path)
+    if (question_is_noted(question) && !args->items.asked.items.path)
         note_sum(&sum, attn_model_config(attn_host_model(question->host))->is_encoder);
     return ATTN_OK;
 }

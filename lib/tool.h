@@ -47,6 +47,7 @@
 #include "records/batch_lines.h"
 #include "run/input_params.h"
 #include "run/run_internal.h"
+#include "study/study_params.h"
 #include "tables/document.h"
 #include "tables/table_order_internal.h"
 #include "tables/table_writer_internal.h"

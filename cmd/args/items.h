@@ -10,35 +10,17 @@
 #include "tool.h"
 
 struct items_args {
-    const char *path;              /* NULL: not given, nor are the others */
-    int form;                      /* enum attn_items_form, by name unless it was given */
-    const char *group_by, *paired; /* NULL: not given */
-    const char *bootstrap;         /* N or N:SEED; NULL: not given */
-    double interval;               /* in percent; below 0: not given */
-    const char *cluster, *fdr;     /* NULL: not given */
-    bool has_contrasts;
-    const char *each;            /* NULL: not given */
-    struct restart_args restart; /* of it */
-    bool has_marks;
-    bool is_listed; /* `each` is the value of another option (listing.h) */
+    struct attn_items_args asked; /* items.path NULL: not given, nor are the others */
+    bool is_listed;               /* `each.path` is the value of another option (listing.h) */
 };
 
 #define ITEMS_ARGS_DEFAULT                                                                         \
     {                                                                                              \
-        .interval = -1, .restart.n_most_failed = -1                                                \
+        .asked.study.max_failed = -1                                                               \
     }
 
-/* --items-format and --marks */
-#define OPTION_ITEMS_FORMAT                                                                        \
-    OPTION_CHOICE(                                                                                 \
-        "items-format", "auto|jsonl|csv|tsv|lines|fasta", struct items_args, form,                 \
-        "default: auto, by the name of FILE, .csv, .tsv, .fasta, else JSON Lines, or FASTA "       \
-        "if it begins with > or ;. lines: a text a line"),                                         \
-        OPTION_FLAG("marks", struct items_args, has_marks,                                         \
-                    "in the texts `[verb are]` is `are` and its place pos.verb")
-
-/* Fills a struct items_args; the options of its `restart` come after. */
-extern const struct option_group items_options;
+/* Fill a struct items_args: the second come after. */
+extern const struct option_group items_options, items_restart_options;
 
 /* Items on their way. Initialize with = {0}. */
 struct items {

@@ -6,16 +6,7 @@
 
 #include <string.h>
 
-static const struct option listing_rows[] = {
-    OPTION_TEXT("items", "FILE", struct items_args, path,
-                "instead of one text, take the items of FILE: JSON Lines, or CSV with a header, "
-                "separated by commas, semicolons or tabs; '-' is standard input. Each item has its "
-                "own rows, as CSV on standard output or in one file of --csv or --jsonl; keys that "
-                "mean nothing else are its labels"),
-    OPTION_ITEMS_FORMAT,
-};
-
-const struct option_group listing_options = OPTION_GROUP("Items", listing_rows);
+const struct option_group listing_options = {.params = &attn_listing_params};
 
 /* Refuses options of CALL that are for one text. */
 static enum attn_status check_options(const struct call *call, const char *headings,
@@ -55,9 +46,9 @@ enum attn_status listing_begin(struct question *question, struct attn_error *err
         found = formats[i];
     }
     listing->args->items.is_listed = true;
-    listing->args->items.each = found ? output_path(&listing->request->output, found)
-                                : listing->has_no_rows ? NULL
-                                                       : "-";
+    listing->args->items.asked.each.path = found ? output_path(&listing->request->output, found)
+                                           : listing->has_no_rows ? NULL
+                                                                  : "-";
     ATTN_TRY(question_begin_items(question, err));
     question->items.each.form = found && found[0] == 'j' ? ATTN_EACH_JSON_LINES : ATTN_EACH_CSV;
     return ATTN_OK;

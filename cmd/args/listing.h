@@ -8,7 +8,7 @@
 #include "cmd/args/question.h"
 #include "cmd/args/request.h"
 
-/* --items and --items-format, which fill a struct items_args; the options of its `restart` come
+/* --items, --items-format and --marks, which fill a struct items_args; items_restart_options come
  * after. */
 extern const struct option_group listing_options;
 

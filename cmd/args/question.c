@@ -32,7 +32,7 @@ static const struct option_part input_parts[] = {
     {&source_options, offsetof(struct question_args, prompt)},
     {&texts_options, offsetof(struct question_args, texts)},
     {&items_options, offsetof(struct question_args, items)},
-    {&restart_options, offsetof(struct question_args, items.restart)},
+    {&items_restart_options, offsetof(struct question_args, items)},
 };
 
 static const struct option_group input_options = {OPTION_PARTS(input_parts)};
@@ -241,7 +241,7 @@ enum attn_status question_begin_items(struct question *question, struct attn_err
 
     ATTN_TRY(items_open(question->call, items, &question->args->prompt, texts->path,
                         &question->items, err));
-    if (!items->path)
+    if (!items->asked.items.path)
         return ATTN_OK;
     if (texts->is_lines)
         return refuse(err, NULL, "--lines needs --texts");
@@ -249,11 +249,11 @@ enum attn_status question_begin_items(struct question *question, struct attn_err
     question->items.args.sort = question->args->tables.order.sort;
     question->unit = "items";
     question->reuse = true;
-    if (items->each) {
+    if (items->asked.each.path) {
         const char *const files[] = {question->file,
                                      attn_attention_args_file(&question->attention)};
 
-        ATTN_TRY(check_each(question, items->each, err));
+        ATTN_TRY(check_each(question, items->asked.each.path, err));
         ATTN_TRY(attn_edit_texts_list_files(&question->edits, files, 2, err));
     }
     ATTN_TRY(question_open(question, err));

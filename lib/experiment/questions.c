@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "experiment/questions_internal.h"
+#include "study/study_params.h"
 
 #include <string.h>
 
@@ -24,7 +25,7 @@ const struct attn_question *attn_question_find(const char *name)
     for (size_t i = 0; name && (found = attn_question_at(i)) != NULL; i++)
         if (strcmp(found->name, name) == 0)
             return found;
-    return NULL;
+    return name && strcmp(name, attn_question_items.name) == 0 ? &attn_question_items : NULL;
 }
 
 /* Finds the question of ASKED, which one experiment answers, or the one that arguments choose. */

@@ -84,6 +84,14 @@ struct attn_study_args {
                             discovery rate over all rows of the table; or NULL */
 };
 
+/* A study, the file of its items, and the file of its rows: what the row `items` of
+ * attn_question_find is about (experiment/questions.h). The caller connects them. */
+struct attn_items_args {
+    struct attn_items_options items;
+    struct attn_study_args study;
+    struct attn_each_options each;
+};
+
 #define ATTN_STUDY_ARGS_DEFAULT                                                                    \
     ((struct attn_study_args){.size = sizeof(struct attn_study_args), .max_failed = -1})
 

@@ -990,6 +990,10 @@ class attn_study_args(Structure):
     pass
 
 
+class attn_items_args(Structure):
+    pass
+
+
 class attn_difference(Structure):
     pass
 
@@ -2219,6 +2223,11 @@ attn_study_args._fields_ = [
     ("cluster", c_char_p),
     ("has_contrasts", c_bool),
     ("fdr", c_char_p),
+]
+attn_items_args._fields_ = [
+    ("items", attn_items_options),
+    ("study", attn_study_args),
+    ("each", attn_each_options),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
