@@ -19,6 +19,7 @@ empty.__getattr__ = lambda name: object  # type: ignore[method-assign]
 
 from attn import binding as c  # noqa: E402
 from attn.asking import ROWS, parameters  # noqa: E402
+from attn.items import OPTIONS  # noqa: E402
 from attn.params import default_of, words_of  # noqa: E402
 
 FILE = "lib/python/attn/questions.py"
@@ -45,9 +46,8 @@ class Questions:
 TYPES = {c.ATTN_PARAM_FLAG: "bool", c.ATTN_PARAM_COUNT: "int", c.ATTN_PARAM_SEED: "int", c.ATTN_PARAM_REAL: "float",
          c.ATTN_PARAM_CHOICE: "str", c.ATTN_PARAM_SWITCH: "str", c.ATTN_PARAM_METHOD: "str", c.ATTN_PARAM_SEEDED: "int"}
 OTHERS = {"texts": "many texts instead of one, each of which counts once",
-          "options": "those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with "
-                     "items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume, sync, shard, "
-                     "marks"}
+          "options": "those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with " +
+                     ", ".join(OPTIONS[1:])}
 
 ORDER = {"sort": "sort by this column, the largest first, as Table.sort does",
          "limit": "so many rows, of each group; default: all, of cells and of heads by token the 20 largest"}

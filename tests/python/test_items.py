@@ -244,6 +244,8 @@ class Items(TestCase):
                 (TypeError, "item 0 has the key 3", dict(items=[{3: "a"}])),
                 (TypeError, "object under 'x'", dict(items=[{"x": object()}])),
                 (TypeError, "group_by needs items", dict(group_by="a")),
+                (TypeError, "max_failed needs items", dict(max_failed=0)),
+                (TypeError, "interval needs bootstrap", dict(items=ITEMS, interval=90)),
                 (attn.InvalidError, "LABEL=A:B", dict(items=ITEMS, paired="number")),
                 (attn.FileError, "no-such", dict(items="/no-such.csv")),
                 (TypeError, "a text and items", dict(items=ITEMS, text=KEYS)),

@@ -3,21 +3,22 @@ from __future__ import annotations
 
 import json
 import os
-from ctypes import POINTER, byref, c_int, c_void_p
+from ctypes import POINTER, byref, c_int, c_void_p, string_at
 from typing import Any
 
 import numpy as np
 
 from . import binding as c
+from .asking import check, parameters
 from .batch import as_asked, continued, files_of, shard_of
 from .errors import Error, Note
-from .library import call, lib, path_bytes, terminated, warn
-from .values import choice, flag, listed, real, spec, whole
+from .library import call, lib, path_bytes, warn
+from .params import fill
+from .values import listed
 
-OPTIONS = ("items", "items_format", "group_by", "paired", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_failed", "shard", "each",
-           "resume", "sync", "marks")
-_FORMS = {"auto": c.ATTN_ITEMS_BY_NAME, "jsonl": c.ATTN_ITEMS_JSON_LINES, "csv": c.ATTN_ITEMS_CSV, "tsv": c.ATTN_ITEMS_TSV,
-          "lines": c.ATTN_ITEMS_LINES, "fasta": c.ATTN_ITEMS_FASTA}
+ROW = lib.attn_question_find(b"items").contents
+_PARAMS = {name: (param, at) for name, param, at in parameters(ROW)}
+OPTIONS = tuple(_PARAMS)
 # Where pandas made 3.0 of 3, because other items have none.
 _WHOLE = ("id", "target_id", "foil_id", "at", "from", "to", "queries")
 
@@ -25,23 +26,20 @@ _WHOLE = ("id", "target_id", "foil_id", "at", "from", "to", "queries")
 class Study:
     """The items that an experiment is asked about, and a struct attn_study_args for them."""
 
-    def __init__(self, host, items, items_format="auto", group_by=None, paired=None, bootstrap=0, interval=0, cluster=None, contrast=False,
-                 fdr=None, max_failed=None, shard=None, each=None, resume=False, sync=False, marks=False):
-        self.sum, self.done = c.attn_study_sum(), c.attn_each_result()
-        self.args, self.items = c.ATTN_STUDY_ARGS_DEFAULT(), c_void_p()
-        args = self.args
-        args.group_by = spec(group_by, "group_by")
-        args.paired = None if paired is None else terminated(paired, "paired")
-        args.cluster = None if cluster is None else terminated(cluster, "cluster")
-        args.fdr = None if fdr is None else terminated(fdr, "fdr")
-        args.has_contrasts = flag(contrast, "contrast")
-        n_sample, seed = bootstrap if isinstance(bootstrap, tuple) and len(bootstrap) == 2 else (bootstrap, 0)
-        args.n_bootstrap, args.seed = whole(n_sample, "bootstrap"), whole(seed, "the seed of bootstrap")
-        args.interval, args.max_failed = real(interval, "interval"), -1 if max_failed is None else whole(max_failed, "max_failed")
-        args.sum = POINTER(c.attn_study_sum)(self.sum)
-        options = c.ATTN_ITEMS_OPTIONS_DEFAULT()
+    def __init__(self, host, given: dict):
+        self.sum, self.done, self.items, self.keep = c.attn_study_sum(), c.attn_each_result(), c_void_p(), []
+        self.asked = c.attn_items_args.from_buffer_copy(string_at(ROW.defaults, ROW.args_size))
+        for name, value in given.items():
+            if name != "items" and value is not None:
+                if name == "shard":
+                    value = "%d/%d" % shard_of(value)
+                elif name == "each":
+                    value = path_bytes(value, name)
+                fill(self.asked, _PARAMS[name][1], _PARAMS[name][0], name, value, self.keep)
+        self.args, options, each = self.asked.study, self.asked.items, self.asked.each
+        self.args.sum = POINTER(c.attn_study_sum)(self.sum)
         options.cancel = POINTER(c_int)(host.cancel)
-        options.form = choice(items_format, _FORMS, "items_format")
+        items = given["items"]
         if isinstance(items, (str, bytes, os.PathLike)):
             options.path = path_bytes(items, "items")
         elif options.form != c.ATTN_ITEMS_BY_NAME:
@@ -50,25 +48,18 @@ class Study:
             data = self.data = _json_lines(items)
             options.path, options.form = b"items", c.ATTN_ITEMS_JSON_LINES
             options.data, options.n_data = data, len(data)
-        options.has_marks = flag(marks, "marks")
-        if shard is not None:
-            options.shard, options.n_shard = shard_of(shard)
-        if each is not None:
-            self.each = c.ATTN_EACH_OPTIONS_DEFAULT()
-            self.each.path, self.each.is_resumed, self.each.is_synced = path_bytes(each, "each"), flag(resume, "resume"), flag(sync, "sync")
-            self.each.source = POINTER(c.attn_source)(host.found[0].source)
-            self.each.result = POINTER(c.attn_each_result)(self.done)
-            args.each = POINTER(c.attn_each_options)(self.each)
-        elif flag(resume, "resume"):
-            raise TypeError("resume needs each, the file that it goes on with")
+        if each.path:
+            each.source = POINTER(c.attn_source)(host.found[0].source)
+            each.result = POINTER(c.attn_each_result)(self.done)
+            self.args.each = POINTER(c.attn_each_options)(each)
         call("attn_items_open", byref(options), byref(self.items))
-        args.items = self.items
+        self.args.items = self.items
 
     def ask(self, question: str, given: dict) -> None:
         """Says what QUESTION with the arguments GIVEN is asked: a file is continued by the same alone."""
         if self.args.each:
-            self.each.asked = as_asked(dict(given, question=question))
-            self.each.files, self.each.n_file = files_of(given)
+            self.asked.each.asked = as_asked(dict(given, question=question))
+            self.asked.each.files, self.asked.each.n_file = files_of(given)
 
     def info(self) -> dict[str, Any]:
         """What was found beside the table."""
@@ -119,12 +110,8 @@ def _first_failure(notes: list[Note]) -> str:
 def study_of(host, options: dict) -> Study | None:
     """Takes what is about items out of OPTIONS; None when there are none."""
     given = {name: options.pop(name) for name in OPTIONS if name in options}
-    if given.get("items") is not None:
-        return Study(host, **given)
-    given.pop("items", None)
-    if given:
-        raise TypeError(f"{next(iter(given))} needs items")
-    return None
+    check(ROW, dict(given, max_failed=given.get("max_failed") is not None))  # 0, too
+    return Study(host, given) if given.get("items") is not None else None
 
 
 # --- Items as JSON Lines --------------------------------------------------------------------------

@@ -115,7 +115,10 @@ def fill(args: Structure, at: int, param: c.attn_param, name: str, value, keep: 
         put(c_int, word)
         put(c_size_t, n, param.second)
     elif kind == c.ATTN_PARAM_SEEDED:
-        put(c_size_t, whole(value, name, least, most))
+        n, seed = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
+        put(c_size_t, whole(n, name, least, most))
+        if seed is not None:
+            put(c_uint64, whole(seed, f"the seed of {name}"), param.second)
     elif kind == c.ATTN_PARAM_TEXTS:
         put_array(*texts(value, name, keep))
     elif kind == c.ATTN_PARAM_PLACES:

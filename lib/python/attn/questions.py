@@ -46,8 +46,8 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
-                sync, shard, marks
+                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+                max_failed, resume, sync
     """
     return ask("ablate", self, text, locals())
 
@@ -100,8 +100,8 @@ def align(self: Model, text=None, *, by: str = "auto", layer=None, heads=None, r
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
-                sync, shard, marks
+                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+                max_failed, resume, sync
     """
     return ask("align", self, text, locals())
 
@@ -159,8 +159,8 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
-                sync, shard, marks
+                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+                max_failed, resume, sync
     """
     return ask("attribute", self, text, locals())
 
@@ -187,8 +187,8 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_attention=None, s
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
-                sync, shard, marks
+                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+                max_failed, resume, sync
     """
     return ask("diff", self, a, locals())
 
@@ -239,8 +239,8 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int | str = False
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
-                sync, shard, marks
+                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+                max_failed, resume, sync
     """
     return ask("heads", self, text, locals())
 
@@ -268,8 +268,8 @@ def lens(self: Model, text=None, *, texts=None, target=None, foil=None, queries=
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
-                sync, shard, marks
+                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+                max_failed, resume, sync
     """
     return ask("lens", self, text, locals())
 
@@ -322,8 +322,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
-                sync, shard, marks
+                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+                max_failed, resume, sync
     """
     return ask("patch", self, clean, locals())
 
@@ -368,8 +368,8 @@ def score(self: Model, text=None, *, texts=None, target=None, foil=None, at=None
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, group_by, paired, bootstrap, interval, cluster, contrast, fdr, max_failed, each, resume,
-                sync, shard, marks
+                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+                max_failed, resume, sync
     """
     return ask("score", self, text, locals())
 
