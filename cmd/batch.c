@@ -22,19 +22,11 @@
 
 struct batch_args {
     struct text_list inputs; /* arguments that are no options: one file at most */
-    bool is_lines, is_synced;
-    const char *text_key, *id_key, *labels; /* NULL: not given */
-    struct restart_args restart;
-    int64_t max_line, n_most;  /* 0: not given */
+    struct attn_batch_args asked;
     int64_t progress;          /* seconds; 0: not given */
     struct prompt_args prompt; /* how texts are read */
     const char *output;        /* where the lines of JSON go; NULL or "-": standard output */
-    const char *fields;        /* what a line holds; NULL: the default */
-    const char *measures;      /* of a head; NULL: all */
     struct named_list others;  /* paths of the other outputs by the names of formats */
-    int64_t n_edge;            /* keys of each query; 0: not given */
-    int64_t precision;         /* -1: as many digits as bring back the same number */
-    struct attn_request asked; /* the selection and the predictions */
     struct model_args model;
     struct attn_attention_args attention;
     struct attn_edit_texts edits;
@@ -45,44 +37,21 @@ struct batch_args {
 static const struct option input_rows[] = {
     OPTION_PLAIN("INPUT", struct batch_args, inputs,
                  "a file with one record per line; - or nothing is standard input"),
-    OPTION_FLAG("lines", struct batch_args, is_lines,
-                "each line is a text, without a final \\r; otherwise it is a JSON object with "
-                "`text`, `ids` or `image`"),
-    OPTION_TEXT("text-key", "NAME", struct batch_args, text_key,
-                "key of a record's text; default: text"),
-    OPTION_TEXT("id-key", "NAME", struct batch_args, id_key,
-                "key of a record's id; default: id. A record without one gets its number, from 0"),
-    OPTION_TEXT("labels", "NAME,...|all", struct batch_args, labels,
-                "write these keys of a record beside its results: JSON has an object labels, CSV "
-                "columns after id. all: those that mean nothing else; in CSV those of the first "
-                "record"),
 };
 
-static const struct option limit_rows[] = {
+static const struct option tower_rows[] = {
     OPTION_CHOICE("tower", "text|image", struct batch_args, model.tower,
                   "of a directory with two towers, as CLIP's, the one that the records are for: "
                   "text (default) or image"),
-    OPTION_NUMBER("limit", "N", struct batch_args, n_most, 0, INT64_MAX,
-                  "take only the first N records; 0: all, the default"),
-    OPTION_NUMBER("max-line", "BYTES", struct batch_args, max_line, 1, INT32_MAX,
-                  "longest line in bytes; the record of a longer one fails, however long it is; "
-                  "default: 16777216"),
 };
 
-static const struct option_group input_options = OPTION_GROUP("Input", input_rows);
-static const struct option_group limit_options = OPTION_GROUP("Input", limit_rows);
-
-static const struct option file_rows[] = {
+static const struct option lines_rows[] = {
     OPTION_TEXT("output", "FILE", struct batch_args, output,
                 "the file for the lines of JSON, one per record; default: -, standard output",
                 .letter = 'o'),
-    OPTION_TEXT("fields", "LIST", struct batch_args, fields,
-                "what each line holds besides id and n_token: ids, tokens, offsets, measures, "
-                "surprisal, predictions, tensors; default: ids,measures, and predictions with "
-                "--top or --next"),
-    OPTION_TEXT("measures", "LIST", struct batch_args, measures,
-                "measures of each head, by their names in `attn-cli heads`; default: all but "
-                "punctuation, next, separator and the counts of these"),
+};
+
+static const struct option table_rows[] = {
     OPTION_NAMED("csv", "FILE", struct batch_args, others,
                  "also write the measures as CSV, one line per record and head; with predictions "
                  "in --fields instead one line per continuation of --next, with surprisal one per "
@@ -94,43 +63,58 @@ static const struct option file_rows[] = {
     OPTION_NAMED("edges", "FILE", struct batch_args, others,
                  "also write as CSV the keys that each query looks at most, one line per key; "
                  "for long texts, whose matrices are too large to keep"),
-    OPTION_NUMBER("edges-per-query", "K", struct batch_args, n_edge, 1, INT32_MAX,
-                  "number of keys per query in --edges, the largest weights first; default: 3"),
+};
+
+static const struct option archive_rows[] = {
     OPTION_NAMED("npz", "FILE", struct batch_args, others,
                  "also write the tensors of --sites of all records into one archive for "
                  "numpy.load, with members such as 000000007/blocks.0.attn.hook_pattern"),
-    OPTION_NUMBER("precision", "N", struct batch_args, precision, 0, 17,
-                  "digits after the point in JSON and CSV; default: as many as bring back the "
-                  "same number"),
-    OPTION_FLAG("sync", struct batch_args, is_synced,
-                "wait for the disk at each checkpoint, and for each file and its name at the "
-                "end: what is done survives a power failure"),
-    OPTION_HEADING("Other"),
+};
+
+static const struct option progress_rows[] = {
     OPTION_NUMBER("progress", "SECONDS", struct batch_args, progress, 1, INT32_MAX,
                   "print lines of progress on standard error; a terminal shows progress without "
                   "this option"),
 };
 
-static const struct option_group file_options = OPTION_GROUP("Output", file_rows);
+static const struct option_group input_options = OPTION_GROUP("Input", input_rows);
+static const struct option_group tower_options = OPTION_GROUP("Input", tower_rows);
+static const struct option_group lines_options = OPTION_GROUP("Output", lines_rows);
+static const struct option_group table_options = OPTION_GROUP("Output", table_rows);
+static const struct option_group archive_options = OPTION_GROUP("Output", archive_rows);
+static const struct option_group progress_options = OPTION_GROUP("Other", progress_rows);
+
+/* The group of a list of batch/batch_params.h. */
+#define GROUP_OF(list)                                                                             \
+    (&(const struct option_group){.params = &(list), .offset = offsetof(struct batch_args, asked)})
 
 static const struct option_part parts[] = {
     {&input_options, 0},
-    {&restart_options, offsetof(struct batch_args, restart)},
-    {&limit_options, 0},
+    {GROUP_OF(attn_batch_record_params), 0},
+    {&tower_options, 0},
+    {GROUP_OF(attn_batch_limit_params), 0},
     {&special_options, offsetof(struct batch_args, prompt)},
-    {&file_options, 0},
-    {&prediction_options, offsetof(struct batch_args, asked)},
+    {&lines_options, 0},
+    {GROUP_OF(attn_batch_field_params), 0},
+    {&table_options, 0},
+    {GROUP_OF(attn_batch_edge_params), 0},
+    {&archive_options, 0},
+    {GROUP_OF(attn_batch_writing_params), 0},
+    {&progress_options, 0},
+    {&prediction_options, offsetof(struct batch_args, prompt.asked)},
     {&span_options, offsetof(struct batch_args, prompt.labels)},
     {&model_all_options, offsetof(struct batch_args, model)},
     {&attention_options, offsetof(struct batch_args, attention)},
     {&dropout_options, offsetof(struct batch_args, attention)},
-    {&selection_options, offsetof(struct batch_args, asked)},
+    {&selection_options, offsetof(struct batch_args, prompt.asked)},
     {&edit_options, offsetof(struct batch_args, edits)},
     {&place_options, offsetof(struct batch_args, places)},
     {&running_options, offsetof(struct batch_args, running)},
 };
 
-static const struct batch_args defaults = {.precision = -1, .restart.n_most_failed = -1};
+static const struct batch_args defaults = {
+    .asked.options = {.size = sizeof(struct attn_batch_options), .max_failed = -1, .precision = -1},
+    .asked.many.size = sizeof(struct attn_many_options)};
 
 static enum attn_status run_batch(struct call *call, struct attn_error *err);
 
@@ -186,16 +170,15 @@ static bool is_standard(const char *path)
     return !path || strcmp(path, "-") == 0;
 }
 
-static enum attn_status check(struct batch_args *args, struct attn_error *err)
+static enum attn_status check(struct call *call, struct attn_error *err)
 {
+    struct batch_args *args = call->args;
+
     if (args->inputs.n > 1)
         return refuse(err, "`cat FILE... | attn-cli batch` reads them all",
                       "'%s' is a second input, expected one", args->inputs.items[1]);
-    if (args->is_lines && (args->text_key || args->id_key || args->labels))
-        return refuse(err, NULL,
-                      "--text-key, --id-key and --labels need records in JSON, and --lines reads "
-                      "texts");
-    if (args->restart.is_resumed && is_standard(args->output))
+    ATTN_TRY(attn_question_check(&attn_question_batch, option_is_param_given, call, err));
+    if (args->asked.options.is_resumed && is_standard(args->output))
         return refuse(err, NULL, "--resume needs -o FILE, the file to continue");
     return attn_attention_args_check(&args->attention, err);
 }
@@ -274,17 +257,17 @@ static enum attn_status check_predictions(const struct batch_args *args,
                                           attn_record_field_set fields, struct attn_error *err)
 {
     const bool has_fields = (fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) != 0;
-    const bool has_all =
-        named_list_find(&args->others, "npy") || (has_lines(args) && (has_fields || !args->fields));
+    const bool has_all = named_list_find(&args->others, "npy") ||
+                         (has_lines(args) && (has_fields || !args->asked.options.fields));
     const bool has_rows = named_list_find(&args->others, "csv") && has_fields &&
                           (fields & ATTN_RECORD_FIELD_BIT(MEASURES)) == 0;
 
-    if (args->asked.predict.top > 0 && !has_all)
+    if (args->prompt.asked.predict.top > 0 && !has_all)
         return refuse(err,
                       "-o FILE writes lines of JSON, --npy DIR arrays; --fields names what is "
                       "in a line",
                       "--top needs an output that has predictions");
-    if (args->asked.predict.n_next > 0 && !has_all && !has_rows)
+    if (args->prompt.asked.predict.n_next > 0 && !has_all && !has_rows)
         return refuse(err, "add --fields predictions, or write -o FILE or --npy DIR",
                       "--next needs an output that has predictions");
     return ATTN_OK;
@@ -313,11 +296,12 @@ static enum attn_status check_fields(const struct batch *batch, attn_record_fiel
         ATTN_RECORD_FIELD_BIT(PREDICTIONS) | ATTN_RECORD_FIELD_BIT(SURPRISAL);
     const bool has_csv = named_list_find(&args->others, "csv");
 
-    if (args->measures && !(fields & ATTN_RECORD_FIELD_BIT(MEASURES)) &&
+    if (args->asked.many.measures && !(fields & ATTN_RECORD_FIELD_BIT(MEASURES)) &&
         !(has_csv && !(fields & others)) && !named_list_find(&args->others, "npy"))
         return refuse(err, "add measures to --fields, or write --csv or --npy",
                       "--measures needs an output that has measures");
-    if (!(fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) || !args->is_lines || predict->n_next > 0)
+    if (!(fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) || !args->asked.options.takes_texts ||
+        predict->n_next > 0)
         return ATTN_OK;
     if (predict->top == 0)
         return refuse(err, NULL, "predictions in --fields need --top or --next");
@@ -330,26 +314,16 @@ static enum attn_status check_fields(const struct batch *batch, attn_record_fiel
 static enum attn_status check_outputs(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
-    attn_record_field_set fields = ATTN_RECORD_FIELD_BIT(MEASURES);
+    const attn_record_field_set fields =
+        args->asked.options.fields ? args->asked.options.fields : ATTN_RECORD_FIELD_BIT(MEASURES);
 
-    if (args->fields)
-        ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS, attn_record_fields_parse(args->fields, &fields, err),
-                          err));
-    if (args->measures)
-        ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
-                          attn_measures_parse(args->measures, &batch->many.measures, err), err));
     ATTN_TRY(check_fields(batch, fields, err));
     ATTN_TRY(check_predictions(args, fields, err));
     ATTN_TRY(check_selection(batch, fields, err));
-    if (args->asked.selection.sites && !named_list_find(&args->others, "npz") &&
+    if (args->prompt.asked.selection.sites && !named_list_find(&args->others, "npz") &&
         !(has_lines(args) && (fields & ATTN_RECORD_FIELD_BIT(TENSORS)) != 0))
         return refuse(err, "write --npz, or add tensors to --fields",
                       "--sites needs an output that has tensors");
-    if (args->n_edge > 0 && !named_list_find(&args->others, "edges"))
-        return refuse(err, NULL, "--edges-per-query needs --edges");
-    batch->many.n_edge = (size_t)args->n_edge;
-    if (args->fields)
-        batch->options.fields = fields;
     return ATTN_OK;
 }
 
@@ -360,12 +334,11 @@ static enum attn_status fill_request(struct batch *batch, struct attn_error *err
     struct attn_request *request = &batch->request;
 
     *request = ATTN_REQUEST_DEFAULT;
-    request->selection = args->asked.selection;
-    request->predict = args->asked.predict;
+    request->selection = args->prompt.asked.selection;
+    request->predict = args->prompt.asked.predict;
     prompt_fill(&args->prompt, request);
     request->attention.change = &args->attention.change;
     request->on_note = args->running.is_quiet ? NULL : note_message;
-    batch->many = ATTN_MANY_OPTIONS_DEFAULT;
     batch->many.request = request;
     batch->many.n_max_token = request->max_tokens;
     ATTN_TRY(check_outputs(batch, err));
@@ -413,22 +386,11 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
     struct attn_batch_options *options = &batch->options;
     const char *const mask = attn_attention_args_file(&args->attention);
 
-    ATTN_TRY(restart_read_shard(&args->restart, &options->shard, &options->n_shard, err));
     ATTN_TRY(list_outputs(batch, err));
     ATTN_TRY(attn_edit_texts_list_files(&batch->args->edits, &mask, 1, err));
     options->files = (const char *const *)args->edits.files;
     options->n_file = args->edits.n_file;
     options->path = args->inputs.n > 0 ? args->inputs.items[0] : NULL;
-    options->takes_texts = args->is_lines;
-    options->text_key = args->text_key;
-    options->id_key = args->id_key;
-    options->labels = args->labels;
-    options->max_line = (size_t)args->max_line;
-    options->max_record = (uint64_t)args->n_most;
-    options->max_failed = args->restart.n_most_failed;
-    options->precision = (int)args->precision;
-    options->is_resumed = args->restart.is_resumed;
-    options->is_synced = args->is_synced;
     options->source = &batch->source.source;
     options->cancel = interrupt_flag();
     options->on_note = args->running.is_quiet ? NULL : note_message;
@@ -472,7 +434,7 @@ static enum attn_status work(struct batch *batch, struct attn_error *err)
     const struct batch_args *args = batch->args;
 
     ATTN_TRY(begin_restart(batch, err));
-    ATTN_TRY(check(batch->args, err));
+    ATTN_TRY(check(batch->call, err));
     ATTN_TRY(places_check(batch->call, err));
     ATTN_TRY(fill_request(batch, err));
     ATTN_TRY(open_batch(batch, err));
@@ -488,10 +450,11 @@ static enum attn_status work(struct batch *batch, struct attn_error *err)
 static enum attn_status run_batch(struct call *call, struct attn_error *err)
 {
     struct batch_args *args = call->args;
-    struct batch batch = {.call = call, .args = args, .options = ATTN_BATCH_OPTIONS_DEFAULT};
+    struct batch batch = {
+        .call = call, .args = args, .options = args->asked.options, .many = args->asked.many};
     enum attn_status status = ATTN_OK;
 
-    if (help_is_asked(args->asked.selection.sites))
+    if (help_is_asked(args->prompt.asked.selection.sites))
         sites_print(call->out);
     else if (help_is_asked(args->attention.kind))
         attention_kinds_print(call->out);

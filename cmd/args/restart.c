@@ -7,42 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SHARDS = 1000000 };
-
-static const struct option rows[] = {
-    OPTION_TEXT("shard", "I/N", struct restart_args, shard,
-                "take only part I of N of a file, 0 <= I < N; names of outputs say which: "
-                "rows-00003-of-00008.jsonl"),
-    OPTION_NUMBER("max-errors", "N", struct restart_args, n_most_failed, 0, INT64_MAX,
-                  "number of records or items that may fail; one more ends the run. Default: any "
-                  "number, and the exit code is 6"),
-    OPTION_FLAG("resume", struct restart_args, is_resumed,
-                "continue the output file of a run of the same command that ended early. Start "
-                "from the beginning if the file does not exist; if it is complete, only check "
-                "that input and outputs are unchanged. The table covers all items, also those of "
-                "the earlier run"),
-};
-
-const struct option_group restart_options = OPTION_GROUP(NULL, rows);
-
-enum attn_status restart_read_shard(const struct restart_args *args, size_t *shard, size_t *n_shard,
-                                    struct attn_error *err)
-{
-    int64_t i = 0, n = 0;
-    const char *const text = args->shard;
-    const char *slash = text ? strchr(text, '/') : NULL;
-
-    if (!text)
-        return ATTN_OK;
-    if (!slash || !attn_parse_int(slash + 1, strlen(slash + 1), 1, MOST_SHARDS, &n) ||
-        !attn_parse_int(text, (size_t)(slash - text), 0, n - 1, &i))
-        return refuse(err, NULL, "'--shard' is '%s', expected I/N with 0 <= I < N, such as 3/8",
-                      text);
-    *shard = (size_t)i;
-    *n_shard = (size_t)n;
-    return ATTN_OK;
-}
-
 static void describe_list(const struct call *call, const struct option *option,
                           struct attn_json_writer *json)
 {

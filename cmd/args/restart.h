@@ -1,4 +1,4 @@
-/* restart.h - what commands share whose runs are resumed, and cut into shards. */
+/* restart.h - what commands share whose runs are resumed. */
 #ifndef CMD_RESTART_ARGS_H
 #define CMD_RESTART_ARGS_H
 
@@ -6,18 +6,6 @@
 #include "cmd/line/options.h"
 
 #include "tool.h"
-
-struct restart_args {
-    const char *shard;     /* I/N; NULL: not given */
-    int64_t n_most_failed; /* -1: not given */
-    bool is_resumed;
-};
-
-extern const struct option_group restart_options; /* fills a struct restart_args */
-
-/* Reads --shard, "3/8"; without it both stay as they are. */
-enum attn_status restart_read_shard(const struct restart_args *args, size_t *shard, size_t *n_shard,
-                                    struct attn_error *err);
 
 /* Which options say where and how, and not what. */
 struct restart_form {

@@ -99,6 +99,13 @@ struct attn_batch_options {
     ((struct attn_batch_options){                                                                  \
         .size = sizeof(struct attn_batch_options), .max_failed = -1, .precision = -1})
 
+/* What the row `batch` of attn_question_find is about (experiment/questions.h): a batch, and what
+ * its records are asked. */
+struct attn_batch_args {
+    struct attn_batch_options options;
+    struct attn_many_options many;
+};
+
 /* What came of it. */
 struct attn_batch_result {
     uint64_t n_record, n_failed; /* with those of earlier runs */

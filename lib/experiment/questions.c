@@ -13,6 +13,9 @@
 static const struct attn_question *const questions[] = {ATTN_QUESTION_MAP(QUESTION_ADDRESS)};
 #undef QUESTION_ADDRESS
 
+/* Rows that are found by their names alone. */
+static const struct attn_question *const others[] = {&attn_question_items, &attn_question_batch};
+
 const struct attn_question *attn_question_at(size_t i)
 {
     return i < sizeof questions / sizeof *questions ? questions[i] : NULL;
@@ -25,7 +28,10 @@ const struct attn_question *attn_question_find(const char *name)
     for (size_t i = 0; name && (found = attn_question_at(i)) != NULL; i++)
         if (strcmp(found->name, name) == 0)
             return found;
-    return name && strcmp(name, attn_question_items.name) == 0 ? &attn_question_items : NULL;
+    for (size_t i = 0; name && i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i]->name, name) == 0)
+            return others[i];
+    return NULL;
 }
 
 /* Finds the question of ASKED, which one experiment answers, or the one that arguments choose. */

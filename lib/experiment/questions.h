@@ -17,8 +17,8 @@
 #include "figures/table_picture.h"
 #include "study/question.h"
 
-/* What the question NAME takes, also "generate"; "items": what every question takes of items. Or
- * NULL. */
+/* What the question NAME takes, also "generate"; "items": what every question takes of items
+ * (struct attn_items_args); "batch" (struct attn_batch_args). Or NULL. */
 ATTN_API const struct attn_question *attn_question_find(const char *name);
 
 /* What question I of the list takes; NULL after the last one. */

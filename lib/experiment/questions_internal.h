@@ -21,4 +21,7 @@
 ATTN_QUESTION_MAP(ATTN_QUESTION_EXTERN)
 #undef ATTN_QUESTION_EXTERN
 
+/* What a batch takes; attn_question_find has it by its name. */
+extern const struct attn_question attn_question_batch;
+
 #endif

@@ -52,7 +52,7 @@ declare -A below=(
     [records]="$of_run run"
     [batch]="$of_run run records"
     [study]="$of_run run records batch"
-    [experiment]="$of_run run records study"
+    [experiment]="$of_run run records batch study"
     [compare]="$of_run run study"
     [bench]='base kernels trace attention formats model forward gradient inspect tables writers'
 )

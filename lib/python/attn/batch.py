@@ -4,20 +4,25 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from ctypes import POINTER, byref, c_char_p, c_int, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_void_p, string_at
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
 
 from . import binding as c
+from .asking import check, parameters
 from .errors import Error, Note
 from .host import tower_of
 from .library import call, interruptible, lib, noting, path_bytes, terminated, warn_of
+from .params import fill
 from .request import Edit, Request, edit_texts
-from .values import PARTS, called, choice, flag, refuse_empty, refuse_parts, spec, whole
+from .values import PARTS, called, choice, refuse_empty, refuse_parts, whole
 
 if TYPE_CHECKING:
     from .model import Model
+
+
+_ROW = lib.attn_question_find(b"batch").contents
 
 
 class Batch(NamedTuple):
@@ -110,19 +115,20 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     items = (c.attn_records_item * len(outputs))()
     for item, (name, where) in zip(items, outputs):
         item.format, item.path = name.encode(), path_bytes(where, name)
-    calls = _Callbacks(host.cancel, on_progress)
-    how = c.ATTN_BATCH_OPTIONS_DEFAULT()
-    how.path, how.takes_texts = path_bytes(path, "path"), bool(choice(lines, {"json": 0, "text": 1}, "lines"))
-    how.text_key = None if text_key is None else terminated(text_key, "text_key")
-    how.id_key = None if id_key is None else terminated(id_key, "id_key")
-    how.labels = None if labels is None else terminated(labels, "labels")
-    how.max_line, how.max_record = whole(max_line, "max_line"), whole(limit, "limit")
+    calls, keep = _Callbacks(host.cancel, on_progress), []
+    own = dict(text_key=text_key, id_key=id_key, labels=labels, max_line=max_line, limit=limit, max_failed=max_failed,
+               fields=fields, measures=measures, edges_per_query=edges_per_query, resume=resume, sync=sync,
+               shard=None if shard is None else "%d/%d" % shard_of(shard))
+    are_texts = bool(choice(lines, {"json": 0, "text": 1}, "lines"))
+    check(_ROW, dict(own, lines=are_texts, edges=edges))
+    args = c.attn_batch_args.from_buffer_copy(string_at(_ROW.defaults, _ROW.args_size))
+    for name, param, at in parameters(_ROW):
+        if own.get(name) is not None:
+            fill(args, at, param, name, own[name], keep)
+    how, many = args.options, args.many
+    how.path, how.takes_texts = path_bytes(path, "path"), are_texts
     how.precision = whole(precision, "precision", -1, 17)
-    how.max_failed = -1 if max_failed is None else whole(max_failed, "max_failed")
-    if shard is not None:
-        how.shard, how.n_shard = shard_of(shard)
-    how.outputs, how.n_output, how.fields = items, len(items), _bits("attn_record_fields_parse", fields, "fields")
-    how.is_resumed, how.is_synced = flag(resume, "resume"), flag(sync, "sync")
+    how.outputs, how.n_output = items, len(items)
     how.source = POINTER(c.attn_source)(host.found[0].source)
     asked = dict(given, outputs=[name for name, _ in outputs])
     how.asked = as_asked(asked)
@@ -131,10 +137,7 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     if called(on_progress, "on_progress") is not None:
         how.on_progress = type(how.on_progress)(calls.progress)
     request.struct.on_note = how.on_note
-    many = c.ATTN_MANY_OPTIONS_DEFAULT()
     many.request, many.n_max_token = POINTER(c.attn_request)(request.struct), whole(max_tokens, "max_tokens")
-    many.n_edge = whole(edges_per_query, "edges_per_query")
-    many.measures = _bits("attn_measures_parse", measures, "measures")
     return _run(host, how, many, calls)
 
 
@@ -173,12 +176,8 @@ def shard_of(shard) -> tuple[int, int]:
     return i, n
 
 
-def _bits(parse: str, names, what: str) -> int:
-    """The set of bits that NAMES mean; 0 where there are none."""
-    bits = c_uint64()
-    if names is not None:
-        call(parse, spec(names, what), byref(bits))
-    return bits.value
+def _list(values) -> list[str]:
+    return [] if values is None else [values] if isinstance(values, str) else list(values)
 
 
 def as_asked(options: dict) -> bytes:

@@ -978,6 +978,10 @@ class attn_batch_options(Structure):
     pass
 
 
+class attn_batch_args(Structure):
+    pass
+
+
 class attn_batch_result(Structure):
     pass
 
@@ -2183,6 +2187,10 @@ attn_batch_options._fields_ = [
     ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
     ("user", c_void_p),
     ("labels", c_char_p),
+]
+attn_batch_args._fields_ = [
+    ("options", attn_batch_options),
+    ("many", attn_many_options),
 ]
 attn_batch_result._fields_ = [
     ("n_record", c_uint64),
