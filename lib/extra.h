@@ -45,6 +45,7 @@
 #include "analysis/head_patterns.h"
 #include "input/record.h"
 #include "run/many.h"
+#include "records/item.h"
 #include "records/items.h"
 #include "study/each.h"
 #include "batch/records.h"

@@ -14,7 +14,7 @@
 #define ATTN_RECORDS_CSV_READER_H
 
 #include "base/buffer.h"
-#include "records/record_keys.h"
+#include "records/record_keys_internal.h"
 
 struct attn_csv_column {
     char *name;                 /* owns; terminated, not empty, unique */
@@ -41,10 +41,5 @@ enum attn_status attn_csv_reader_read(struct attn_csv_reader *csv, const char *l
                                       struct attn_error *err);
 
 void attn_csv_reader_release(struct attn_csv_reader *csv);
-
-/* Begins with TEXT, the header of a file of items called NAME, and finds the key of each column.
- * Its separator is the one of CSV, or else the first that gives a column of inputs. */
-enum attn_status attn_items_read_header(struct attn_csv_reader *csv, const char *name,
-                                        const char *text, size_t size, struct attn_error *err);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/escape.h"
 #include "base/status_internal.h"
 #include "records/csv_reader.h"
+#include "records/items_internal.h"
 
 #include <string.h>
 #include <strings.h>

@@ -5,6 +5,8 @@
 #include "records/digest.h"
 #include "records/items.h"
 
+struct attn_csv_reader; /* csv_reader.h */
+
 /* A bit for the PAIRS of attn_item_choose: a source alone is enough, and the text is empty then. */
 #define ATTN_ITEM_SOURCE_ALONE (1U << 31)
 
@@ -40,6 +42,11 @@ enum attn_status attn_items_check_failures(const char *unit, uint64_t n_failed, 
  * "none". */
 const struct attn_item_label *attn_item_label(const struct attn_item *item, const char *name);
 const char *attn_item_list_labels(const struct attn_item *item, char *names, size_t size);
+
+/* Begins CSV with TEXT, the header of a file of items called NAME, and finds the key of each
+ * column. Its separator is the one of CSV, or else the first that gives a column of inputs. */
+enum attn_status attn_items_read_header(struct attn_csv_reader *csv, const char *name,
+                                        const char *text, size_t size, struct attn_error *err);
 
 /* Whether ITEM has a value of one of KEYS, "queries|at". */
 bool attn_item_has(const struct attn_item *item, const char *keys);

@@ -1,6 +1,6 @@
-/* record_keys.c - the table of keys: see record_keys.h. Those of the answer are its
+/* record_keys.c - the table of keys: see record_keys_internal.h. Those of the answer are its
  * parameters; `from`, `to` and `queries` are named like parameters of questions. */
-#include "records/record_keys.h"
+#include "records/record_keys_internal.h"
 
 #include "predict/answer_internal.h"
 #include "records/item_internal.h"
@@ -16,21 +16,25 @@ enum {
 };
 
 #define AT(member) offsetof(struct attn_item_made, member)
+#define AT_INPUT(member, field) (AT(member) + offsetof(struct attn_input, field))
 #define KEY(word, type, code, what, first, other)                                                  \
     {                                                                                              \
-        (word), sizeof(word) - 1, ATTN_KEY_##type, ATTN_RECORD_FAILURE_##code, (what), AT(first),  \
-            AT(other)                                                                              \
+        (word), sizeof(word) - 1, ATTN_KEY_##type, ATTN_RECORD_FAILURE_##code, (what), (first),    \
+            (other)                                                                                \
     }
-#define VALUE_KEY(word, type, what, first) KEY(word, type, BAD_VALUE, what, first, first)
-#define BYTES_KEY(word, what, input) KEY(word, BYTES, BAD_TEXT, what, input.text, input.n_text)
-#define IDS_KEY(word, code, what, input) KEY(word, INTEGERS, code, what, input.ids, input.n_id)
+#define VALUE_KEY(word, type, what, member) KEY(word, type, BAD_VALUE, what, AT(member), AT(member))
+#define SOURCE_KEY(word, what, member) KEY(word, SOURCE, BAD_SOURCE, what, AT(member), AT(member))
+#define BYTES_KEY(word, what, input)                                                               \
+    KEY(word, BYTES, BAD_TEXT, what, AT_INPUT(input, text), AT_INPUT(input, n_text))
+#define IDS_KEY(word, code, what, input)                                                           \
+    KEY(word, INTEGERS, code, what, AT_INPUT(input, ids), AT_INPUT(input, n_id))
 #define PAIR_KEYS(word, pair, i)                                                                   \
     BYTES_KEY(word, ITEMS | INPUT, inputs[ATTN_ITEM_##pair][i]),                                   \
         IDS_KEY(word "_ids", BAD_IDS, ITEMS | INPUT, inputs[ATTN_ITEM_##pair][i])
 
 static const struct attn_record_key keys[] = {
     BYTES_KEY("text", ALL | INPUT, item.record.input), /* these two may have other names */
-    KEY("id", ID, BAD_JSON, ALL, item.record.id, item.record.n_id),
+    KEY("id", ID, BAD_JSON, ALL, AT(item.record.id), AT(item.record.n_id)),
     IDS_KEY("ids", BAD_IDS, ALL | INPUT, item.record.input),
     PAIR_KEYS("clean", CLEAN_CORRUPTED, 0),
     PAIR_KEYS("corrupted", CLEAN_CORRUPTED, 1),
@@ -43,18 +47,18 @@ static const struct attn_record_key keys[] = {
     VALUE_KEY("image", PICTURE, PLAIN, item.record.input.image),
     VALUE_KEY("image", IMAGE, ITEMS | INPUT, images[0]),
     VALUE_KEY("corrupted_image", IMAGE, ITEMS | INPUT, images[1]),
-    KEY("source", SOURCE, BAD_SOURCE, ALL | INPUT, item.record.source, item.record.source),
+    SOURCE_KEY("source", ALL | INPUT, item.record.source),
     IDS_KEY("source_ids", BAD_SOURCE, ALL | INPUT, item.record.source),
-    KEY("corrupted_source", SOURCE, BAD_SOURCE, ITEMS, item.corrupted_source,
-        item.corrupted_source),
+    SOURCE_KEY("corrupted_source", ITEMS, item.corrupted_source),
     IDS_KEY("corrupted_source_ids", BAD_SOURCE, ITEMS, item.corrupted_source),
     BYTES_KEY("baseline_text", ITEMS, item.baseline),
     IDS_KEY("baseline_ids", BAD_IDS, ITEMS, item.baseline),
-    KEY("pair", BYTES, BAD_TEXT, ALL, item.record.input.pair, item.record.input.n_pair),
-    KEY("types", INTEGERS, BAD_VALUE, ALL, item.record.input.types, item.record.input.n_type),
-    KEY("key_mask", INTEGERS, BAD_VALUE, ALL, item.record.input.key_mask,
-        item.record.input.n_key_mask),
-    KEY("next", NEXT, BAD_VALUE, LISTED, item.record.next, item.record.n_next),
+    KEY("pair", BYTES, BAD_TEXT, ALL, AT(item.record.input.pair), AT(item.record.input.n_pair)),
+    KEY("types", INTEGERS, BAD_VALUE, ALL, AT(item.record.input.types),
+        AT(item.record.input.n_type)),
+    KEY("key_mask", INTEGERS, BAD_VALUE, ALL, AT(item.record.input.key_mask),
+        AT(item.record.input.n_key_mask)),
+    KEY("next", NEXT, BAD_VALUE, LISTED, AT(item.record.next), AT(item.record.n_next)),
     VALUE_KEY("words", WORDS, ITEMS, item.words),
     VALUE_KEY("source_words", WORDS, ITEMS, item.source_words),
     VALUE_KEY("from", POSITION, ITEMS, item.from),

@@ -20,7 +20,7 @@
 
 #include "records/csv_reader.h"
 #include "records/item_internal.h"
-#include "records/record_keys.h"
+#include "records/record_keys_internal.h"
 
 /* Other names for some keys, and a function that sees all. NULL: the usual names; no function. */
 struct attn_record_keys {

@@ -1,4 +1,5 @@
-/* record_values.c - values of keys: see record_keys.h. Lists are read twice: counted, then stored.
+/* record_values.c - values of keys: see record_keys_internal.h. Lists are read twice: counted, then
+ * stored.
  */
 #include "base/escape.h"
 #include "base/memory.h"
@@ -6,7 +7,7 @@
 #include "base/status_internal.h"
 #include "formats/ndarray.h"
 #include "records/item_internal.h"
-#include "records/record_keys.h"
+#include "records/record_keys_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -123,19 +124,21 @@ static bool read_whole(const struct attn_json_token *token, int32_t *number)
 
 bool attn_label_read_value(const struct attn_json_token *token, struct attn_cell *value)
 {
+    const bool is_boolean = token->type == ATTN_JSON_TRUE || token->type == ATTN_JSON_FALSE;
     int64_t integer;
     double real;
 
-    if (token->type == ATTN_JSON_TRUE || token->type == ATTN_JSON_FALSE)
+    if (is_boolean)
         *value = attn_cell_boolean(token->type == ATTN_JSON_TRUE);
-    else if (token->type != ATTN_JSON_NUMBER)
-        return false;
-    else if (attn_parse_int(token->text, token->size, INT64_MIN, INT64_MAX, &integer))
+    if (is_boolean || token->type != ATTN_JSON_NUMBER)
+        return is_boolean;
+    if (attn_parse_int(token->text, token->size, INT64_MIN, INT64_MAX, &integer)) {
         *value = attn_cell_integer(integer);
-    else if (attn_parse_double(token->text, token->size, &real))
-        *value = attn_cell_real(real);
-    else
+        return true;
+    }
+    if (!attn_parse_double(token->text, token->size, &real))
         return false;
+    *value = attn_cell_real(real);
     return true;
 }
 

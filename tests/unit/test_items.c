@@ -2,7 +2,7 @@
  * and pipes. */
 #include "extra.h"
 #include "records/items_internal.h"
-#include "records/record_keys.h"
+#include "records/record_keys_internal.h"
 #include "study/question_internal.h"
 #include "tests/support/suite.h"
 

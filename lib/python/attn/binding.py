@@ -475,6 +475,11 @@ ATTN_N_RECORD_FAILURE = 13
 ATTN_RECORD_ID_NUMBER = 0
 ATTN_RECORD_ID_TEXT = 1
 ATTN_RECORD_ID_INTEGER = 2
+ATTN_ITEM_SINGLE = 0
+ATTN_ITEM_CLEAN_CORRUPTED = 1
+ATTN_ITEM_A_B = 2
+ATTN_ITEM_GOOD_BAD = 3
+ATTN_N_ITEM_PAIR = 4
 ATTN_ITEMS_BY_NAME = 0
 ATTN_ITEMS_JSON_LINES = 1
 ATTN_ITEMS_CSV = 2
@@ -483,11 +488,6 @@ ATTN_ITEMS_LINES = 4
 ATTN_ITEMS_TEXTS = 5
 ATTN_ITEMS_FASTA = 6
 ATTN_MAX_LINE = 16777216
-ATTN_ITEM_SINGLE = 0
-ATTN_ITEM_CLEAN_CORRUPTED = 1
-ATTN_ITEM_A_B = 2
-ATTN_ITEM_GOOD_BAD = 3
-ATTN_N_ITEM_PAIR = 4
 ATTN_EACH_BY_NAME = 0
 ATTN_EACH_CSV = 1
 ATTN_EACH_JSON_LINES = 2
@@ -946,15 +946,15 @@ class attn_many_calls(Structure):
     pass
 
 
-class attn_items_options(Structure):
-    pass
-
-
 class attn_item_label(Structure):
     pass
 
 
 class attn_item(Structure):
+    pass
+
+
+class attn_items_options(Structure):
     pass
 
 
@@ -2083,20 +2083,6 @@ attn_many_calls._fields_ = [
     ("on_end", CFUNCTYPE(None, c_void_p)),
     ("user", c_void_p),
 ]
-attn_items_options._fields_ = [
-    ("size", c_size_t),
-    ("path", c_char_p),
-    ("data", c_char_p),
-    ("n_data", c_size_t),
-    ("form", c_int),
-    ("max_line", c_size_t),
-    ("shard", c_size_t),
-    ("n_shard", c_size_t),
-    ("cancel", POINTER(c_int)),
-    ("inputs", POINTER(attn_input)),
-    ("n_input", c_size_t),
-    ("has_marks", c_bool),
-]
 attn_item_label._fields_ = [
     ("name", c_char_p),
     ("value", attn_cell),
@@ -2120,6 +2106,20 @@ attn_item._fields_ = [
     ("source_words", attn_word_texts),
     ("corrupted_source", attn_input),
     ("baseline", attn_input),
+]
+attn_items_options._fields_ = [
+    ("size", c_size_t),
+    ("path", c_char_p),
+    ("data", c_char_p),
+    ("n_data", c_size_t),
+    ("form", c_int),
+    ("max_line", c_size_t),
+    ("shard", c_size_t),
+    ("n_shard", c_size_t),
+    ("cancel", POINTER(c_int)),
+    ("inputs", POINTER(attn_input)),
+    ("n_input", c_size_t),
+    ("has_marks", c_bool),
 ]
 attn_each_result._fields_ = [
     ("n_item", c_uint64),
@@ -2896,11 +2896,11 @@ FUNCTIONS = {
     "attn_record_failure_code": (c_char_p, [c_int]),
     "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_many_calls), POINTER(attn_error)]),
     "attn_many_measure": (POINTER(c_float), [POINTER(attn_many_result), c_int]),
+    "attn_item_free": (None, [POINTER(attn_item)]),
+    "attn_item_choose": (None, [POINTER(attn_item), c_uint]),
     "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_items_free": (None, [c_void_p]),
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
-    "attn_item_free": (None, [POINTER(attn_item)]),
-    "attn_item_choose": (None, [POINTER(attn_item), c_uint]),
     "attn_items_rewind": (c_int, [c_void_p, POINTER(attn_error)]),
     "attn_items_name": (c_char_p, [c_void_p]),
     "attn_items_share": (c_double, [c_void_p]),

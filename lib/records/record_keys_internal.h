@@ -1,14 +1,14 @@
 /*
- * record_keys.h - the keys of records and items, and how their values are read: from tokens of JSON
- * and from fields of CSV in the same way.
+ * record_keys_internal.h - the keys of records and items, and how their values are read: from
+ * tokens of JSON and from fields of CSV in the same way.
  *
  *     attn_record_find_key(&form, "foil", 4, &key);
  *     attn_record_set(&reading, &key, &value, &err);     // item.foil
  *
  * Adding a key is a row of the table in record_keys.c. For the files of this layer.
  */
-#ifndef ATTN_RECORDS_RECORD_KEYS_H
-#define ATTN_RECORDS_RECORD_KEYS_H
+#ifndef ATTN_RECORDS_RECORD_KEYS_INTERNAL_H
+#define ATTN_RECORDS_RECORD_KEYS_INTERNAL_H
 
 #include "formats/json_reader.h"
 #include "input/record.h"
