@@ -22,6 +22,7 @@ def _rows() -> Iterator[tuple[str, c.attn_question]]:
 
 ROWS: dict[str, c.attn_question] = dict(_rows())
 
+
 def _all(row: c.attn_question) -> Iterator[tuple[c.attn_param, int]]:
     for part in row.parts[:row.n_part]:
         for param in part.list.contents.items[:part.list.contents.n]:

@@ -176,10 +176,6 @@ def shard_of(shard) -> tuple[int, int]:
     return i, n
 
 
-def _list(values) -> list[str]:
-    return [] if values is None else [values] if isinstance(values, str) else list(values)
-
-
 def as_asked(options: dict) -> bytes:
     """OPTIONS as JSON: a call is continued by one with the same."""
     return json.dumps(options, sort_keys=True, default=_text_of).encode()

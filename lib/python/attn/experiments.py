@@ -15,8 +15,8 @@ from .items import OPTIONS as STUDY_OPTIONS
 from .items import Texts, study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
 from .listing import align_items, generate_items
-from .request import Request
 from .params import inputs_of
+from .request import Request
 from .table import Table, drawn_of, table_of
 from .values import PARTS, called, fill_pair, flag, refuse_parts, refuse_unused, whole
 
