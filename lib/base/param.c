@@ -340,11 +340,9 @@ static enum attn_status set_value(const struct attn_param *param, void *home, co
     case ATTN_PARAM_COUNT:
     case ATTN_PARAM_SEED:
         ATTN_TRY(read_whole(param, &number, label, text, err));
-        if (is_kept)
-            return ATTN_OK;
-        if (param->type == ATTN_PARAM_COUNT)
+        if (!is_kept && param->type == ATTN_PARAM_COUNT)
             *(size_t *)at = (size_t)number;
-        else
+        else if (!is_kept)
             *(uint64_t *)at = (uint64_t)number;
         return ATTN_OK;
     case ATTN_PARAM_REAL:
