@@ -71,6 +71,7 @@
 #include "experiment/survey.h"
 #include "experiment/token_times.h"
 #include "run/attention_args.h"
+#include "base/medium.h"
 #include "base/param.h"
 #include "base/param_rules.h"
 #include "run/request_params.h"

@@ -31,7 +31,7 @@ struct attn_format {
         *argument;    /* the placeholder of the option's value, "FILE" or "DIR"; NULL: no option */
     const char *help; /* a sentence for --help; NULL without an option */
     const char *table_help; /* the same where it writes one table, into a FILE; NULL: no option */
-    unsigned medium;        /* enum attn_medium (base/param.h): the kind of output that it is */
+    unsigned medium;        /* enum attn_medium (base/medium.h): the kind of output that it is */
     const char *title;      /* the name of its files in messages: "CSV" */
     bool is_directory; /* a path is a directory of many files, or a file of one matrix if it ends in
                           the suffix, unless needs_directory */
