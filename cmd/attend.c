@@ -25,6 +25,7 @@ struct attend_args {
     struct arrays_args arrays;
     const char *measures; /* NULL: not given */
     struct label_args labels;
+    struct attn_request asked; /* the selection */
     struct request_args request;
 };
 
@@ -85,7 +86,7 @@ static const struct option_part parts[] = {
     {&attention_options, offsetof(struct attend_args, request.attention)},
     {&dropout_options, offsetof(struct attend_args, request.attention)},
     {&comparison_options, offsetof(struct attend_args, request.is_compared)},
-    {&attend_selection_options, offsetof(struct attend_args, request.asked)},
+    {&attend_selection_options, offsetof(struct attend_args, asked)},
     {&measures_options, 0},
     {&table_order_options, offsetof(struct attend_args, request.tables)},
     {&view_options, offsetof(struct attend_args, request.picture)},
@@ -117,7 +118,9 @@ const struct command command_attend = {
         "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct attend_args),
-    .defaults = &(const struct attend_args){.request = REQUEST_ARGS_DEFAULT},
+    .defaults = &(const struct attend_args){.asked = {.size = sizeof(struct attn_request),
+                                                      .outputs.precision = -1},
+                                            .request = REQUEST_ARGS_DEFAULT},
     .work = attend,
 };
 
@@ -154,8 +157,8 @@ static enum attn_status check_use(const struct call *call, struct attn_error *er
     if (args->request.attention.keep && option_text(call, "seed"))
         return refuse(err, NULL,
                       "--keep and --seed do not go together: each chooses the weights that stay");
-    if (has_dropout && (args->measures || (!args->arrays.v && !args->arrays.x &&
-                                           !args->request.asked.selection.sites)))
+    if (has_dropout &&
+        (args->measures || (!args->arrays.v && !args->arrays.x && !args->asked.selection.sites)))
         return refuse(err, "--sites pattern_dropped shows the weights that stay",
                       "--dropout changes z and pattern_dropped, and neither is shown");
     return ATTN_OK;
@@ -317,8 +320,11 @@ static enum attn_status attend(struct call *call, struct attn_error *err)
 {
     const struct attend_args *args = call->args;
     struct attend_arrays arrays = {0};
-    struct served served = {
-        .call = call, .args = &args->request, .print_sites = print_sites, .own = &arrays};
+    struct served served = {.call = call,
+                            .args = &args->request,
+                            .asked = &args->asked,
+                            .print_sites = print_sites,
+                            .own = &arrays};
     const enum attn_status status = request_answer(&served, work, err);
 
     attn_ndarray_release(&arrays.q);

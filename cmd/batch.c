@@ -113,6 +113,7 @@ static const struct option_part parts[] = {
 };
 
 static const struct batch_args defaults = {
+    .prompt = PROMPT_ARGS_DEFAULT,
     .asked.options = {.size = sizeof(struct attn_batch_options), .max_failed = -1, .precision = -1},
     .asked.many.size = sizeof(struct attn_many_options)};
 
@@ -333,9 +334,6 @@ static enum attn_status fill_request(struct batch *batch, struct attn_error *err
     const struct batch_args *args = batch->args;
     struct attn_request *request = &batch->request;
 
-    *request = ATTN_REQUEST_DEFAULT;
-    request->selection = args->prompt.asked.selection;
-    request->predict = args->prompt.asked.predict;
     prompt_fill(&args->prompt, request);
     request->attention.change = &args->attention.change;
     request->on_note = args->running.is_quiet ? NULL : note_message;

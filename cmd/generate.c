@@ -35,7 +35,7 @@ static const struct option_part parts[] = {
     {&model_all_options, offsetof(struct generate_args, model)},
     {&attention_options, offsetof(struct generate_args, request.attention)},
     {&key_mask_options, offsetof(struct generate_args, prompt)},
-    {&selection_options, offsetof(struct generate_args, request.asked)},
+    {&selection_options, offsetof(struct generate_args, prompt.asked)},
     {&view_options, offsetof(struct generate_args, request.picture)},
     {&output_options, offsetof(struct generate_args, request.output)},
     {&picture_options, offsetof(struct generate_args, request.picture)},
@@ -58,8 +58,9 @@ const struct command command_generate = {
     OPTION_PARTS(parts),
     .lacks = "types|with-prompt",
     .args_size = sizeof(struct generate_args),
-    .defaults =
-        &(const struct generate_args){.request = REQUEST_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT},
+    .defaults = &(const struct generate_args){.prompt = PROMPT_ARGS_DEFAULT,
+                                              .request = REQUEST_ARGS_DEFAULT,
+                                              .items = ITEMS_ARGS_DEFAULT},
     .work = generate,
 };
 
@@ -278,6 +279,7 @@ static enum attn_status generate(struct call *call, struct attn_error *err)
     struct attn_generation made = {0};
     struct served served = {.call = call,
                             .args = &args->request,
+                            .asked = &args->prompt.asked,
                             .print_sites = sites_print,
                             .own = &made,
                             .shown = ATTN_MEDIUM_CONTINUATION};

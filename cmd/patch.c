@@ -16,8 +16,10 @@
 
 enum { DEFAULT_NEURONS = 20 };
 
-static const struct option_group patch_options = {
-    .is_of_question = true, .is_input = true, .request = offsetof(struct question_args, asked)};
+static const struct option_group patch_options = {.is_of_question = true,
+                                                  .is_input = true,
+                                                  .request =
+                                                      offsetof(struct question_args, prompt.asked)};
 
 static const struct option_part parts[] = {
     {&patch_options, 0},
@@ -81,10 +83,9 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
                                   struct attn_error *err)
 {
     const struct question_args *args = question->call->args;
-    const struct attn_input *clean = &args->asked.input;
+    const struct attn_input *clean = &args->prompt.asked.input;
     const char *text_or_ids = "corrupted|corrupted-ids";
-    const bool are_pictures = args->prompt.asked.input.image;
-    struct attn_input *input = &question->request.input;
+    const bool are_pictures = clean->image;
 
     if (!args->items.asked.items.path && !are_pictures && (!clean->text && !clean->ids))
         return refuse(err, EXAMPLE, "--clean is not given");
@@ -95,13 +96,7 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     if (how->study)
         return ATTN_OK;
     ATTN_TRY(question_open(question, err));
-    input->text = clean->text;
-    input->n_text = clean->n_text;
-    input->ids = clean->ids;
-    input->n_id = clean->n_id;
-    input->types = clean->types;
-    input->n_type = clean->n_type;
-    attn_input_share(input, &how->corrupted);
+    attn_input_share(&question->request.input, &how->corrupted);
     how->corrupted_source.key_mask = question->request.source.key_mask;
     how->corrupted_source.n_key_mask = question->request.source.n_key_mask;
     return ATTN_OK;

@@ -54,17 +54,17 @@ static const struct option_part parts[] = {
     {&key_mask_options, offsetof(struct run_args, prompt)},
     {&dropout_options, offsetof(struct run_args, request.attention)},
     {&comparison_options, offsetof(struct run_args, request.is_compared)},
-    {&selection_options, offsetof(struct run_args, request.asked)},
+    {&selection_options, offsetof(struct run_args, prompt.asked)},
     {&view_options, offsetof(struct run_args, request.picture)},
     {&output_options, offsetof(struct run_args, request.output)},
     {&comparison_order_options, offsetof(struct run_args, request.tables)},
     {&explain_options, offsetof(struct run_args, request.is_explained)},
     {&live_options, offsetof(struct run_args, live)},
     {&picture_options, offsetof(struct run_args, request.picture)},
-    {&prediction_options, offsetof(struct run_args, request.asked)},
+    {&prediction_options, offsetof(struct run_args, prompt.asked)},
     {&span_options, offsetof(struct run_args, prompt.labels)},
     {&answer_options, offsetof(struct run_args, answer)},
-    {&gradient_options, offsetof(struct run_args, request.asked)},
+    {&gradient_options, offsetof(struct run_args, prompt.asked)},
     {&edit_options, offsetof(struct run_args, request.edits)},
     {&place_options, offsetof(struct run_args, request.places)},
     {&running_options, offsetof(struct run_args, request.running)},
@@ -114,8 +114,9 @@ const struct command command_run = {
                 "  attn-cli run -m fable --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct run_args),
-    .defaults =
-        &(const struct run_args){.request = REQUEST_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT},
+    .defaults = &(const struct run_args){.prompt = PROMPT_ARGS_DEFAULT,
+                                         .request = REQUEST_ARGS_DEFAULT,
+                                         .items = ITEMS_ARGS_DEFAULT},
     .work = run,
 };
 
@@ -124,17 +125,17 @@ static bool is_differentiating(const struct run_args *args)
 {
     attn_site_set sites = 0;
 
-    if (args->request.asked.selection.sites) /* a list that is wrong is refused later */
-        attn_sites_parse(args->request.asked.selection.sites, &sites, NULL);
+    if (args->prompt.asked.selection.sites) /* a list that is wrong is refused later */
+        attn_sites_parse(args->prompt.asked.selection.sites, &sites, NULL);
     for (int site = 0; site < ATTN_N_SITE; site++)
         if ((sites & ATTN_SITE_BIT(site)) != 0 && attn_site_is_of_metric((enum attn_site)site))
             return true;
-    return args->request.asked.selection.has_gradients;
+    return args->prompt.asked.selection.has_gradients;
 }
 
 static bool is_predicting(const struct run_args *args)
 {
-    return args->request.asked.predict.top > 0 || args->request.asked.predict.n_next > 0 ||
+    return args->prompt.asked.predict.top > 0 || args->prompt.asked.predict.n_next > 0 ||
            prompt_has_labels(&args->prompt) ||
            (answer_is_given(&args->answer) && !is_differentiating(args));
 }
@@ -205,10 +206,10 @@ static enum attn_status check_predictions(const struct output_args *args, struct
  */
 static enum attn_status find_table_csv(struct run_args *args, struct attn_error *err)
 {
-    const struct attn_request_selection *asked = &args->request.asked.selection;
+    const struct attn_request_selection *asked = &args->prompt.asked.selection;
     const char *path = output_path(&args->request.output, "csv");
-    const int n_table = (args->request.asked.predict.top > 0 || prompt_has_labels(&args->prompt)) +
-                        (args->request.asked.predict.n_next > 0) +
+    const int n_table = (args->prompt.asked.predict.top > 0 || prompt_has_labels(&args->prompt)) +
+                        (args->prompt.asked.predict.n_next > 0) +
                         (answer_is_given(&args->answer) && !is_differentiating(args));
 
     if (!path || n_table == 0 || asked->sites || asked->layers || asked->heads ||
@@ -227,7 +228,7 @@ static enum attn_status check_gradient(const struct run_args *args, struct attn_
 {
     const struct request_args *request = &args->request;
 
-    if (!args->request.asked.selection.has_gradients || outputs_are_wanted(&request->output) ||
+    if (!args->prompt.asked.selection.has_gradients || outputs_are_wanted(&request->output) ||
         request->picture.is_heatmap || (!is_predicting(args) && !request->is_explained))
         return ATTN_OK;
     return refuse(err, "--npz FILE holds tensors and gradients, --heatmap draws them",
@@ -239,7 +240,7 @@ static enum attn_status check_gradient(const struct run_args *args, struct attn_
 static enum attn_status collect(struct question *question, struct attn_error *err)
 {
     struct run_args *args = question->call->args;
-    const struct attn_request *asked = &args->request.asked;
+    const struct attn_request *asked = &args->prompt.asked;
     const struct output_args *output = &args->request.output;
     struct listing *listing = question->own;
     struct attn_collect_args how = ATTN_COLLECT_ARGS_DEFAULT;
@@ -256,11 +257,7 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     if (!how.array && (asked->selection.layers || asked->selection.heads))
         return refuse(err, NULL, "--layers and --heads need --npz or --npy with --items");
     ATTN_TRY(listing_begin(question, err));
-    question->request.selection = asked->selection;
     question->request.selection.queries = NULL; /* of `at` */
-    question->request.predict.top = asked->predict.top;
-    question->request.predict.next = asked->predict.next;
-    question->request.predict.n_next = asked->predict.n_next;
     how.study = &question->items.args;
     how.at = args->answer.at ? args->answer.at : asked->selection.queries;
     how.mean_by = args->mean_by;
@@ -279,7 +276,7 @@ static enum attn_status run_items(struct call *call, struct attn_error *err)
                               .headings = "Prediction",
                               .names = "npy|npz|layers|heads|sites|queries|at"};
 
-    if (help_is_asked(args->request.asked.selection.sites)) {
+    if (help_is_asked(args->prompt.asked.selection.sites)) {
         sites_print(call->out);
         return ATTN_OK;
     }
@@ -306,8 +303,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
         served->shown = ATTN_MEDIUM_PREDICTIONS;
     ATTN_TRY(find_table_csv(args, err));
     ATTN_TRY(request_check(served, err));
-    if (args->request.asked.selection.has_gradients &&
-        !args->request.asked.selection.sites) /* draw both, as if named */
+    if (args->prompt.asked.selection.has_gradients &&
+        !args->prompt.asked.selection.sites) /* draw both, as if named */
         served->picture.sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     if (served->is_standard_used && is_predicting(args))
         ATTN_TRY(check_predictions(output, err));
@@ -342,8 +339,9 @@ static enum attn_status run(struct call *call, struct attn_error *err)
     struct served served = {.call = call,
                             .own = &live,
                             .args = &args->request,
+                            .asked = &args->prompt.asked,
                             .print_sites = sites_print,
-                            .has_first_screen = !args->request.asked.selection.has_gradients};
+                            .has_first_screen = !args->prompt.asked.selection.has_gradients};
     const enum attn_status status = request_answer(&served, work, err);
 
     live_release(&live);

@@ -105,15 +105,8 @@ enum attn_status prompt_check(const struct call *call, const struct prompt_args 
 
 void prompt_fill(const struct prompt_args *args, struct attn_request *request)
 {
-    const struct attn_request *asked = &args->asked;
-
-    request->input = asked->input;
-    request->source = asked->source;
-    request->reading = asked->reading;
-    request->predict.labels = asked->predict.labels;
-    request->predict.n_label = asked->predict.n_label;
+    *request = args->asked;
     request->predict.more = &args->labels;
-    request->max_tokens = asked->max_tokens;
     request->max_seconds = HOUR;
     attn_request_place_key_mask(request);
 }

@@ -12,7 +12,7 @@ struct prompt_args {
     const char *file;       /* --file; "-" is standard input */
     struct text_list plain; /* arguments that are no options: one text, or "-" */
     bool is_raw;
-    struct attn_request asked; /* what run/input_params.h has */
+    struct attn_request asked; /* the input, and all else that parameters say of the request */
     struct attn_request_labels labels;
 };
 
@@ -35,6 +35,12 @@ bool prompt_is_given(const struct prompt_args *args);
  * it; HINT shows how to give one. */
 enum attn_status prompt_check(const struct call *call, const struct prompt_args *args,
                               const char *hint, struct attn_error *err);
+
+/* Initialize a struct prompt_args. */
+#define PROMPT_ARGS_DEFAULT                                                                        \
+    {                                                                                              \
+        .asked = {.size = sizeof(struct attn_request), .outputs.precision = -1 }                   \
+    }
 
 /* Sets REQUEST to what ARGS, which it borrows, ask; their text is left out. */
 void prompt_fill(const struct prompt_args *args, struct attn_request *request);

@@ -37,8 +37,8 @@ static const struct option_part input_parts[] = {
 
 static const struct option_group input_options = {OPTION_PARTS(input_parts)};
 
-const struct option_group question_own_options = {.is_of_question = true,
-                                                  .request = offsetof(struct question_args, asked)};
+const struct option_group question_own_options = {
+    .is_of_question = true, .request = offsetof(struct question_args, prompt.asked)};
 
 static const struct option_part picture_parts[] = {
     {&table_pictures_options, offsetof(struct question_args, tables.output)},
@@ -105,7 +105,7 @@ enum attn_status question_answer(struct question *question,
 
     question->args = args;
     question->how = question->call->how;
-    question->request = args->asked;
+    prompt_fill(&args->prompt, &question->request);
     if (row && (row->experiment || row->choose))
         question->name = row->name;
     question->edits = args->edits;
@@ -171,7 +171,6 @@ enum attn_status question_open(struct question *question, struct attn_error *err
                              &question->host, err));
     ATTN_TRY(outputs_check_model(&args->tables.output, question->host, err));
     ATTN_TRY(attn_attention_args_open(&question->attention, err));
-    prompt_fill(&args->prompt, &question->request);
     question->request.attention.change = &question->attention.change;
     question->request.reading.example = question->example;
     question->request.on_note = args->running.is_quiet ? NULL : note_message;

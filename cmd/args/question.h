@@ -57,13 +57,11 @@ struct question_args {
     struct attn_places places;
     struct tables_args tables;
     struct running_args running;
-    struct attn_request asked; /* what the question takes that is about the request */
 };
 
 #define QUESTION_ARGS_DEFAULT                                                                      \
     {                                                                                              \
-        .tables.output.precision = -1, .items = ITEMS_ARGS_DEFAULT,                                \
-        .asked.size = sizeof(struct attn_request), .asked.outputs.precision = -1                   \
+        .tables.output.precision = -1, .items = ITEMS_ARGS_DEFAULT, .prompt = PROMPT_ARGS_DEFAULT  \
     }
 
 extern const struct question_args question_args_default;

@@ -43,11 +43,11 @@ enum attn_status request_answer(struct served *served,
     struct attn_sink *out = served->call->out;
     enum attn_status status = ATTN_OK;
 
-    served->request = args->asked;
+    served->request = *served->asked;
     served->edits = args->edits;
     served->attention = args->attention;
     stopwatch_note(&served->watch, &args->running, NULL);
-    if (help_is_asked(args->asked.selection.sites))
+    if (help_is_asked(served->asked->selection.sites))
         served->print_sites(out);
     else if (help_is_asked(args->attention.kind))
         attention_kinds_print(out);
@@ -104,7 +104,7 @@ static enum attn_status check_comparison(const struct served *served, struct att
 /* Whether the first screen shows all that is wanted. */
 static bool may_have_first_screen(const struct served *served)
 {
-    const struct attn_request_selection *asked = &served->args->asked.selection;
+    const struct attn_request_selection *asked = &served->asked->selection;
 
     return served->has_first_screen && !served->args->picture.options.is_full && !asked->sites &&
            !asked->layers && !asked->heads && !asked->queries;
@@ -134,8 +134,8 @@ enum attn_status request_check(struct served *served, struct attn_error *err)
     ATTN_TRY(outputs_check(&args->output, &served->is_standard_used, err));
     ATTN_TRY(check_effects(served, err));
     ATTN_TRY(picture_find(&args->picture, &served->picture, err));
-    if (args->asked.selection.sites) /* a list that is wrong is refused later */
-        attn_sites_parse(args->asked.selection.sites, &served->picture.sites, NULL);
+    if (served->asked->selection.sites) /* a list that is wrong is refused later */
+        attn_sites_parse(served->asked->selection.sites, &served->picture.sites, NULL);
     if (args->is_explained && served->is_standard_used)
         return refuse(err, "write the data into a file",
                       "--explain prints on standard output, which holds data");
@@ -419,7 +419,7 @@ static enum attn_status perform(struct served *served, struct attn_explainer *ex
 /* Whether a page is the only output, and no row is named. */
 static bool is_page_alone(const struct served *served)
 {
-    const struct attn_request_selection *asked = &served->args->asked.selection;
+    const struct attn_request_selection *asked = &served->asked->selection;
 
     return served->request.outputs.n == 0 && served->n_figure == 1 &&
            is_explained_page(served, &served->outputs[0]) && !asked->queries;

@@ -30,7 +30,6 @@
 /* Options of both commands. */
 struct request_args {
     struct attn_attention_args attention;
-    struct attn_request asked; /* the selection and the predictions */
     struct attn_edit_texts edits;
     struct attn_places places;
     struct output_args output;
@@ -47,16 +46,14 @@ extern const struct option_group comparison_order_options; /* fills a struct tab
 
 #define REQUEST_ARGS_DEFAULT                                                                       \
     {                                                                                              \
-        .output.precision = -1, .asked = {                                                         \
-            .size = sizeof(struct attn_request),                                                   \
-            .outputs.precision = -1                                                                \
-        }                                                                                          \
+        .output.precision = -1                                                                     \
     }
 
-/* A request on its way. Initialize with the call, its arguments, and the next three. */
+/* A request on its way. Initialize with the call, its arguments, and the next four. */
 struct served {
     struct call *call;
     const struct request_args *args;
+    const struct attn_request *asked;           /* by options: the selection and the predictions */
     void (*print_sites)(struct attn_sink *out); /* what --sites help prints */
     bool has_first_screen;                      /* shown without other options */
     unsigned shown; /* enum attn_medium: printed instead of tensors; 0: tensors */
