@@ -21,7 +21,7 @@ static const struct attn_param readings[] = {
                "put prompt NAME of the model in front of each text"),
     ATTN_PARAM(COUNT, "max_tokens", "N", struct attn_request, max_tokens,
                "the longest text in tokens; default: what the model takes within an hour",
-               .least = 1, .most = INT32_MAX),
+               .least = 1, .most = INT32_MAX, .traits = ATTN_PARAM_NO_KEYWORD),
 };
 const struct attn_param_list attn_reading_params = ATTN_PARAM_LIST("Input", readings);
 

@@ -2,6 +2,7 @@
 #include "run/request_params_internal.h"
 
 #include "predict/answer_internal.h"
+#include "run/input_params.h"
 #include "run/request.h"
 #include "writers/picture_internal.h"
 
@@ -94,6 +95,7 @@ const struct attn_param_list *attn_request_params_find(const char *name)
         {"picture", &attn_picture_params},
         {"places", &attn_place_params},
         {"prediction", &attn_prediction_params},
+        {"reading", &attn_reading_params},
         {"selection", &attn_selection_params},
         {"spans", &attn_span_params},
         {"target", &attn_target_params},

@@ -1,10 +1,10 @@
 /*
- * request_params.h - what a request takes besides its input, as lists of parameters: which tensors
- * are wanted, which predictions, which attention is computed, what is changed on the way, and how
- * patterns are shown. From them come the options of commands and the arguments of Python. The
- * structs that they fill:
+ * request_params.h - what a request takes besides its input, as lists of parameters: how texts are
+ * read, which tensors and predictions are wanted, which attention is computed, what is changed on
+ * the way, and how patterns are shown. From them come the options of commands and the arguments of
+ * Python. The structs that they fill:
  *
- *     selection, array_selection, prediction, gradients
+ *     reading, selection, array_selection, prediction, gradients
  *                                                struct attn_request
  *     spans                                      struct attn_request_labels
  *     target, foil, at, metric                   struct attn_answer_args

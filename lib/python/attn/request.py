@@ -201,7 +201,7 @@ DEFAULT_SITES = "pattern,z,logits"
 SPECIALS = {"parse": c.ATTN_SPECIAL_PARSE, "text": c.ATTN_SPECIAL_TEXT}
 
 
-SELECTION, PLACES = parameters_of("selection", "prediction", "gradients"), parameters_of("places")
+SELECTION, PLACES = parameters_of("reading", "selection", "prediction", "gradients"), parameters_of("places")
 INTERVENTIONS, SPANS = parameters_of("interventions"), parameters_of("spans")
 _CHANGES = parameters_of("attention", "dropout", "array_dropout")
 ANSWER = parameters_of("target", "foil", "at", "metric")
@@ -243,8 +243,7 @@ class Request:
     """A struct attn_request, and what it borrows."""
 
     def __init__(self, text=None, *, image=None, source=None, edits=(), labels=(), label_ids=(), label_images=(), answer=None,
-                 special="parse", special_tokens=True, with_prompt=None, pair=None, types=None, key_mask=None, host=None,
-                 **given):
+                 pair=None, types=None, key_mask=None, host=None, **given):
         """GIVEN has what the library's lists of parameters name: OPTIONS."""
         unknown = given.keys() - set(OPTIONS)
         if unknown:
@@ -260,9 +259,6 @@ class Request:
         self.parts = {"pair": pair, "types": types, "key_mask": key_mask}
         fill_pair(request.input, request.source, self.keep, **self.parts)
         reading, chosen, edited = request.reading, request.selection, request.edits
-        reading.special = choice(special, SPECIALS, "special")
-        reading.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if flag(special_tokens, "special_tokens") else c.ATTN_SPECIAL_TOKENS_OFF
-        reading.with_prompt = None if with_prompt is None else terminated(with_prompt, "with_prompt")
         self.keeps_tensors = not is_empty(given.get("sites"))
         if not self.keeps_tensors:
             given["sites"] = None
