@@ -8,7 +8,7 @@
 #include "input/position.h"
 #include "records/items_internal.h"
 #include "study/frame.h"
-#include "study/stack.h"
+#include "study/item_arrays.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
@@ -30,10 +30,10 @@ struct collecting {
     struct attn_frame frame;
     const struct attn_collect_args *args;
     struct attn_request_predict predict;
-    struct attn_stack *stack; /* owns; or NULL */
-    size_t n_row;             /* of the first item; 0: before it */
-    bool is_each;             /* items may have a row for each token or span */
-    bool is_asked;            /* there are predictions; the items may have continuations */
+    struct attn_item_arrays *arrays; /* owns; or NULL */
+    size_t n_row;                    /* of the first item; 0: before it */
+    bool is_each;                    /* items may have a row for each token or span */
+    bool is_asked;                   /* there are predictions; the items may have continuations */
 };
 
 static enum attn_status check_args(const void *given, struct attn_error *err)
@@ -294,8 +294,8 @@ static enum attn_status find(void *user, const struct attn_item *item, bool is_s
         return attn_error_set(err, ATTN_INVALID,
                               "the number of its rows is %zu, that of the first item %zu", n_row,
                               collecting->n_row);
-    if (collecting->stack)
-        ATTN_TRY(attn_stack_add(collecting->stack, item, result, position, err));
+    if (collecting->arrays)
+        ATTN_TRY(attn_item_arrays_add(collecting->arrays, item, result, position, err));
     collecting->n_row = n_row;
     return ATTN_OK;
 }
@@ -310,21 +310,21 @@ static enum attn_status ask(void *state, struct attn_error *err)
                                          .find = find,
                                          .fill = fill_record,
                                          .user = collecting};
-    const struct attn_stack_args stacked = {collecting->args->array, collecting->args->mean_by,
-                                            collecting->args->minus};
+    const struct attn_item_arrays_args kept = {collecting->args->array, collecting->args->mean_by,
+                                               collecting->args->minus};
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
 
-    if (stacked.path)
+    if (kept.path)
         ATTN_TRY(
-            attn_stack_open(&stacked, collecting->args->study->items, &collecting->stack, err));
+            attn_item_arrays_open(&kept, collecting->args->study->items, &collecting->arrays, err));
     options.keeps_tensors = collecting->args->array;
     ATTN_TRY(attn_study_pack_run(&pack, &options, err));
-    return collecting->stack ? attn_stack_finish(collecting->stack, err) : ATTN_OK;
+    return collecting->arrays ? attn_item_arrays_finish(collecting->arrays, err) : ATTN_OK;
 }
 
 static void release(void *state)
 {
-    attn_stack_free(((struct collecting *)state)->stack);
+    attn_item_arrays_free(((struct collecting *)state)->arrays);
 }
 
 static const struct attn_experiment experiment = {

@@ -1,5 +1,5 @@
-/* stack.c - see stack.h. */
-#include "study/stack.h"
+/* item_arrays.c - see item_arrays.h. */
+#include "study/item_arrays.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -22,7 +22,7 @@ enum { TARGET, ROWS, N_PART };
 enum { BLOCK = 1 << 16, MOST_GROUPS = 1000 };
 
 /* A site: numbers [n_layer, n_head, n] of each row. */
-struct stacked {
+struct site_rows {
     enum attn_site site;
     size_t n_layer, n_head, n;
     int rank; /* of its shape in one layer */
@@ -45,11 +45,11 @@ struct group {
     double *sums; /* [n_number] owns */
 };
 
-struct attn_stack {
-    struct attn_stack_args args;
+struct attn_item_arrays {
+    struct attn_item_arrays_args args;
     const struct attn_items *items;
     struct attn_sink *parts[N_PART]; /* owns */
-    struct stacked sites[ATTN_N_SITE];
+    struct site_rows sites[ATTN_N_SITE];
     size_t n_site, n_number, n_row; /* numbers of a row, and rows */
     float *row;                     /* [n_number] owns */
     struct attn_location *layers;   /* [n_layer] owns; stacks and layers, the same for all sites */
@@ -66,11 +66,12 @@ struct attn_stack {
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
-enum attn_status attn_stack_open(const struct attn_stack_args *args, const struct attn_items *items,
-                                 struct attn_stack **stack, struct attn_error *err)
+enum attn_status attn_item_arrays_open(const struct attn_item_arrays_args *args,
+                                       const struct attn_items *items,
+                                       struct attn_item_arrays **arrays, struct attn_error *err)
 {
     struct attn_buffer name = {0};
-    struct attn_stack *made;
+    struct attn_item_arrays *made;
     size_t shard, n_shard;
     enum attn_status status;
 
@@ -88,28 +89,28 @@ enum attn_status attn_stack_open(const struct attn_stack_args *args, const struc
                      : attn_error_no_memory(err);
     attn_buffer_release(&name);
     if (status == ATTN_OK)
-        *stack = made;
+        *arrays = made;
     else
-        attn_stack_free(made);
+        attn_item_arrays_free(made);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
-void attn_stack_free(struct attn_stack *stack)
+void attn_item_arrays_free(struct attn_item_arrays *arrays)
 {
-    if (!stack)
+    if (!arrays)
         return;
     for (size_t i = 0; i < N_PART; i++)
-        attn_part_discard(stack->parts[i]);
-    for (size_t i = 0; i < stack->n_group; i++)
-        attn_free(stack->groups[i].sums);
-    for (size_t i = 0; i < stack->n_column; i++)
-        attn_buffer_release(&stack->columns[i].values);
-    attn_free(stack->groups);
-    attn_free(stack->columns);
-    attn_free(stack->layers);
-    attn_free(stack->row);
-    attn_npz_release(&stack->npz);
-    attn_free(stack);
+        attn_part_discard(arrays->parts[i]);
+    for (size_t i = 0; i < arrays->n_group; i++)
+        attn_free(arrays->groups[i].sums);
+    for (size_t i = 0; i < arrays->n_column; i++)
+        attn_buffer_release(&arrays->columns[i].values);
+    attn_free(arrays->groups);
+    attn_free(arrays->columns);
+    attn_free(arrays->layers);
+    attn_free(arrays->row);
+    attn_npz_release(&arrays->npz);
+    attn_free(arrays);
 }
 
 /* --- Values beside the rows ------------------------------------------------------------------ */
@@ -138,33 +139,33 @@ static void append_number(struct column *column, size_t number)
 }
 
 /* Makes the columns: of ids and of all labels, or of the groups and their sizes. */
-static enum attn_status make_columns(struct attn_stack *stack, struct attn_error *err)
+static enum attn_status make_columns(struct attn_item_arrays *arrays, struct attn_error *err)
 {
-    const char *mean_by = stack->args.mean_by;
+    const char *mean_by = arrays->args.mean_by;
     size_t n = 0;
-    const char *const *names = mean_by ? NULL : attn_items_labels(stack->items, &n);
+    const char *const *names = mean_by ? NULL : attn_items_labels(arrays->items, &n);
 
-    ATTN_TRY(ATTN_ALLOC(stack->columns, FIRST_LABEL + 1 + n, err));
-    for (size_t i = 0; stack->n_layer > 1 && i < stack->n_layer; i++) {
-        const struct attn_location *at = &stack->layers[i];
+    ATTN_TRY(ATTN_ALLOC(arrays->columns, FIRST_LABEL + 1 + n, err));
+    for (size_t i = 0; arrays->n_layer > 1 && i < arrays->n_layer; i++) {
+        const struct attn_location *at = &arrays->layers[i];
         const char *name = attn_model_stack_name(at->stack);
 
         if (at->stack != ATTN_STACK_ONLY)
-            append_value(&stack->columns[STACK], ATTN_VALUE_TEXT, name, strlen(name));
-        append_number(&stack->columns[LAYER], (size_t)at->layer);
+            append_value(&arrays->columns[STACK], ATTN_VALUE_TEXT, name, strlen(name));
+        append_number(&arrays->columns[LAYER], (size_t)at->layer);
     }
-    stack->columns[stack->n_column++].name = "stack";
-    stack->columns[stack->n_column++].name = "layer";
-    stack->columns[stack->n_column++].name = mean_by ? mean_by : "id";
+    arrays->columns[arrays->n_column++].name = "stack";
+    arrays->columns[arrays->n_column++].name = "layer";
+    arrays->columns[arrays->n_column++].name = mean_by ? mean_by : "id";
     if (mean_by)
-        stack->columns[stack->n_column++].name = "n";
+        arrays->columns[arrays->n_column++].name = "n";
     for (size_t i = 0; i < n; i++)
-        stack->columns[stack->n_column++].name = names[i];
+        arrays->columns[arrays->n_column++].name = names[i];
     return ATTN_OK;
 }
 
 /* Appends the id and the labels of ITEM. An id that is too large for a number is a text. */
-static void append_item(struct attn_stack *stack, const struct attn_item *item)
+static void append_item(struct attn_item_arrays *arrays, const struct attn_item *item)
 {
     const struct attn_record *record = &item->record;
     int64_t number;
@@ -172,14 +173,14 @@ static void append_item(struct attn_stack *stack, const struct attn_item *item)
                            attn_parse_int(record->id, record->n_id, INT64_MIN, INT64_MAX, &number);
 
     if (record->has == ATTN_RECORD_ID_NUMBER)
-        append_number(&stack->columns[ID], record->number);
+        append_number(&arrays->columns[ID], record->number);
     else
-        append_value(&stack->columns[ID], is_number ? ATTN_VALUE_INTEGER : ATTN_VALUE_TEXT,
+        append_value(&arrays->columns[ID], is_number ? ATTN_VALUE_INTEGER : ATTN_VALUE_TEXT,
                      record->id, record->n_id);
-    for (size_t i = FIRST_LABEL; i < stack->n_column; i++) {
-        const struct attn_item_label *label = attn_item_label(item, stack->columns[i].name);
+    for (size_t i = FIRST_LABEL; i < arrays->n_column; i++) {
+        const struct attn_item_label *label = attn_item_label(item, arrays->columns[i].name);
 
-        append_value(&stack->columns[i], label ? label->value.type : ATTN_VALUE_MISSING,
+        append_value(&arrays->columns[i], label ? label->value.type : ATTN_VALUE_MISSING,
                      label ? label->text : "", label ? strlen(label->text) : 0);
     }
 }
@@ -187,29 +188,29 @@ static void append_item(struct attn_stack *stack, const struct attn_item *item)
 /* --- The rows -------------------------------------------------------------------------------- */
 
 /* The block that has SITE in layer number K of the rows. */
-static int block_of(const struct attn_stack *stack, enum attn_site site, size_t k)
+static int block_of(const struct attn_item_arrays *arrays, enum attn_site site, size_t k)
 {
     struct attn_location at;
 
     if (!attn_site_is_in_layer(site))
         return ATTN_NO_LAYER;
-    at = stack->layers[k];
+    at = arrays->layers[k];
     at.site = site;
     return attn_location_block(&at);
 }
 
 /* Takes the sites of SELECTION, the first, as those of all items. */
-static enum attn_status find_sites(struct attn_stack *stack, const struct attn_selection *selection,
-                                   struct attn_error *err)
+static enum attn_status find_sites(struct attn_item_arrays *arrays,
+                                   const struct attn_selection *selection, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
     const int n_layer = (int)dims->n_layer;
     bool has_layers = false;
 
-    ATTN_TRY(ATTN_ALLOC(stack->layers, (size_t)n_layer, err));
+    ATTN_TRY(ATTN_ALLOC(arrays->layers, (size_t)n_layer, err));
     for (size_t i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = attn_site_order[i];
-        struct stacked *stacked = &stack->sites[stack->n_site];
+        struct site_rows *kept = &arrays->sites[arrays->n_site];
         const bool is_in_layer = attn_site_is_in_layer(site);
         size_t shape[3];
 
@@ -217,218 +218,218 @@ static enum attn_status find_sites(struct attn_stack *stack, const struct attn_s
             continue;
         for (int block = 0; is_in_layer && !has_layers && block < n_layer; block++)
             if (attn_selection_wants_block(selection, site, block))
-                stack->layers[stack->n_layer++] =
+                arrays->layers[arrays->n_layer++] =
                     attn_location_of_block(dims, site, block, ATTN_ALL_HEADS);
         has_layers = has_layers || is_in_layer;
-        stacked->site = site;
-        stacked->rank =
-            attn_selection_block_shape(selection, site, block_of(stack, site, 0), shape);
-        stacked->n_layer = is_in_layer ? stack->n_layer : 1;
-        stacked->n_head = stacked->rank == 3 ? shape[1] : 1;
-        stacked->n = shape[stacked->rank - 1];
-        stack->n_number += stacked->n_layer * stacked->n_head * stacked->n;
-        stack->n_site++;
+        kept->site = site;
+        kept->rank = attn_selection_block_shape(selection, site, block_of(arrays, site, 0), shape);
+        kept->n_layer = is_in_layer ? arrays->n_layer : 1;
+        kept->n_head = kept->rank == 3 ? shape[1] : 1;
+        kept->n = shape[kept->rank - 1];
+        arrays->n_number += kept->n_layer * kept->n_head * kept->n;
+        arrays->n_site++;
     }
-    ATTN_TRY(make_columns(stack, err));
-    return ATTN_ALLOC(stack->row, stack->n_number, err);
+    ATTN_TRY(make_columns(arrays, err));
+    return ATTN_ALLOC(arrays->row, arrays->n_number, err);
 }
 
 /* Copies the tensors of RESULT at POSITION into the row. */
-static enum attn_status fill_row(struct attn_stack *stack, const struct attn_many_result *result,
-                                 size_t position, struct attn_error *err)
+static enum attn_status fill_row(struct attn_item_arrays *arrays,
+                                 const struct attn_many_result *result, size_t position,
+                                 struct attn_error *err)
 {
-    float *to = stack->row;
+    float *to = arrays->row;
 
-    for (size_t i = 0; i < stack->n_site; i++)
-        for (size_t k = 0; k < stack->sites[i].n_layer; k++) {
-            const struct stacked *stacked = &stack->sites[i];
-            const int layer = block_of(stack, stacked->site, k);
-            const float *from = attn_capture_block(result->capture, stacked->site, layer);
+    for (size_t i = 0; i < arrays->n_site; i++)
+        for (size_t k = 0; k < arrays->sites[i].n_layer; k++) {
+            const struct site_rows *kept = &arrays->sites[i];
+            const int layer = block_of(arrays, kept->site, k);
+            const float *from = attn_capture_block(result->capture, kept->site, layer);
             size_t shape[3] = {0}, at;
             const int rank =
-                attn_selection_block_shape(result->labels->selection, stacked->site, layer, shape);
+                attn_selection_block_shape(result->labels->selection, kept->site, layer, shape);
 
-            if (!from || rank != stacked->rank || shape[0] == 0 || shape[rank - 1] != stacked->n ||
-                (rank == 3 && shape[1] != stacked->n_head))
+            if (!from || rank != kept->rank || shape[0] == 0 || shape[rank - 1] != kept->n ||
+                (rank == 3 && shape[1] != kept->n_head))
                 return attn_refuse(err, ATTN_STAGE_OPTIONS,
                                    "'%s' does not have the same layers and heads as other sites "
                                    "and layers: give `layers`",
-                                   attn_site_name(stacked->site));
+                                   attn_site_name(kept->site));
             at = shape[0] == result->n_token ? position : shape[0] - 1; /* all rows, or this one */
-            for (size_t head = 0; head < stacked->n_head; head++, to += stacked->n)
-                memcpy(to, from + (head * shape[0] + at) * stacked->n, stacked->n * sizeof *to);
+            for (size_t head = 0; head < kept->n_head; head++, to += kept->n)
+                memcpy(to, from + (head * shape[0] + at) * kept->n, kept->n * sizeof *to);
         }
     return ATTN_OK;
 }
 
 /* Adds the row to the group of LABEL. */
-static enum attn_status add_to_group(struct attn_stack *stack, const struct attn_item_label *label,
-                                     struct attn_error *err)
+static enum attn_status add_to_group(struct attn_item_arrays *arrays,
+                                     const struct attn_item_label *label, struct attn_error *err)
 {
-    struct column *values = &stack->columns[ID];
+    struct column *values = &arrays->columns[ID];
     const char *value = values->values.data;
     struct group *group;
     size_t g = 0;
 
-    for (; g < stack->n_group && strcmp(value, label->text) != 0; g++)
+    for (; g < arrays->n_group && strcmp(value, label->text) != 0; g++)
         value += strlen(value) + 1;
     if (g == MOST_GROUPS) {
         attn_error_set(err, ATTN_INVALID, "`mean_by` '%s' has more than 1,000 values",
                        attn_quote_string(label->name).text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_CHECK, err);
     }
-    if (g == stack->n_group) {
-        ATTN_TRY(attn_grow(&stack->groups, &stack->capacity, g + 1, sizeof *group, err));
-        stack->groups[g] = (struct group){.n = 0};
-        ATTN_TRY(ATTN_ALLOC(stack->groups[g].sums, stack->n_number, err));
+    if (g == arrays->n_group) {
+        ATTN_TRY(attn_grow(&arrays->groups, &arrays->capacity, g + 1, sizeof *group, err));
+        arrays->groups[g] = (struct group){.n = 0};
+        ATTN_TRY(ATTN_ALLOC(arrays->groups[g].sums, arrays->n_number, err));
         append_value(values, label->value.type, label->text, strlen(label->text));
-        stack->n_group++;
+        arrays->n_group++;
     }
-    group = &stack->groups[g];
+    group = &arrays->groups[g];
     group->n++;
-    for (size_t i = 0; i < stack->n_number; i++)
-        group->sums[i] += (double)stack->row[i];
+    for (size_t i = 0; i < arrays->n_number; i++)
+        group->sums[i] += (double)arrays->row[i];
     return attn_buffer_check(&values->values, err);
 }
 
-enum attn_status attn_stack_add(struct attn_stack *stack, const struct attn_item *item,
-                                const struct attn_many_result *result, size_t position,
-                                struct attn_error *err)
+enum attn_status attn_item_arrays_add(struct attn_item_arrays *arrays, const struct attn_item *item,
+                                      const struct attn_many_result *result, size_t position,
+                                      struct attn_error *err)
 {
-    const char *mean_by = stack->args.mean_by;
+    const char *mean_by = arrays->args.mean_by;
     const struct attn_item_label *label = mean_by ? attn_item_label(item, mean_by) : NULL;
 
     if (mean_by && !label)
         return attn_error_set(err, ATTN_INVALID, "it has no label '%s'",
                               attn_quote_string(mean_by).text);
-    if (!stack->row)
-        ATTN_TRY(find_sites(stack, result->labels->selection, err));
-    ATTN_TRY(fill_row(stack, result, position, err));
+    if (!arrays->row)
+        ATTN_TRY(find_sites(arrays, result->labels->selection, err));
+    ATTN_TRY(fill_row(arrays, result, position, err));
     if (label)
-        return add_to_group(stack, label, err);
-    stack->n_row++;
-    append_item(stack, item);
-    attn_sink_write(stack->parts[ROWS], stack->row, stack->n_number * sizeof *stack->row);
-    return attn_error_at(attn_sink_check(stack->parts[ROWS], err), ATTN_STAGE_OUTPUT, err);
+        return add_to_group(arrays, label, err);
+    arrays->n_row++;
+    append_item(arrays, item);
+    attn_sink_write(arrays->parts[ROWS], arrays->row, arrays->n_number * sizeof *arrays->row);
+    return attn_error_at(attn_sink_check(arrays->parts[ROWS], err), ATTN_STAGE_OUTPUT, err);
 }
 
 /* Makes the means of the groups, or the difference of two, the rows. */
-static enum attn_status make_means(struct attn_stack *stack, struct attn_error *err)
+static enum attn_status make_means(struct attn_item_arrays *arrays, struct attn_error *err)
 {
-    const char *minus = stack->args.minus, *value = stack->columns[ID].values.data;
-    const struct group *groups = stack->groups;
+    const char *minus = arrays->args.minus, *value = arrays->columns[ID].values.data;
+    const struct group *groups = arrays->groups;
     size_t taken = SIZE_MAX;
 
-    for (size_t g = 0; g < stack->n_group; g++, value += strlen(value) + 1) {
-        append_number(&stack->columns[FIRST_LABEL], groups[g].n);
+    for (size_t g = 0; g < arrays->n_group; g++, value += strlen(value) + 1) {
+        append_number(&arrays->columns[FIRST_LABEL], groups[g].n);
         taken = minus && strcmp(value, minus) == 0 ? g : taken;
     }
-    if (minus && (stack->n_group != 2 || taken == SIZE_MAX)) {
+    if (minus && (arrays->n_group != 2 || taken == SIZE_MAX)) {
         attn_error_set(err, ATTN_INVALID,
                        "`minus` '%s' is %s '%s', which has %zu value%s among the items, expected "
                        "one of two",
                        attn_quote_string(minus).text, taken == SIZE_MAX ? "no value of" : "of",
-                       attn_quote_string(stack->args.mean_by).text, stack->n_group,
-                       stack->n_group == 1 ? "" : "s");
+                       attn_quote_string(arrays->args.mean_by).text, arrays->n_group,
+                       arrays->n_group == 1 ? "" : "s");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
-    stack->n_row = minus ? 1 : stack->n_group;
-    for (size_t g = 0; g < stack->n_row; g++) {
+    arrays->n_row = minus ? 1 : arrays->n_group;
+    for (size_t g = 0; g < arrays->n_row; g++) {
         const struct group *group = &groups[minus ? 1 - taken : g];
 
-        for (size_t i = 0; i < stack->n_number; i++)
-            stack->row[i] = (float)(group->sums[i] / (double)group->n -
-                                    (minus ? groups[taken].sums[i] / (double)groups[taken].n : 0));
-        attn_sink_write(stack->parts[ROWS], stack->row, stack->n_number * sizeof *stack->row);
+        for (size_t i = 0; i < arrays->n_number; i++)
+            arrays->row[i] = (float)(group->sums[i] / (double)group->n -
+                                     (minus ? groups[taken].sums[i] / (double)groups[taken].n : 0));
+        attn_sink_write(arrays->parts[ROWS], arrays->row, arrays->n_number * sizeof *arrays->row);
     }
     if (minus)
-        stack->columns[ID].n = stack->columns[FIRST_LABEL].n = 0;
+        arrays->columns[ID].n = arrays->columns[FIRST_LABEL].n = 0;
     return ATTN_OK;
 }
 
 /* --- The file -------------------------------------------------------------------------------- */
 
-static bool is_archive(const struct attn_stack *stack)
+static bool is_archive(const struct attn_item_arrays *arrays)
 {
-    return strcmp(stack->args.path + strlen(stack->args.path) - 4, ".npz") == 0;
+    return strcmp(arrays->args.path + strlen(arrays->args.path) - 4, ".npz") == 0;
 }
 
 /* Appends bytes of the array that is written. */
-static void put(struct attn_stack *stack, const void *bytes, size_t size)
+static void put(struct attn_item_arrays *arrays, const void *bytes, size_t size)
 {
-    if (is_archive(stack)) {
-        attn_npz_sum(&stack->npz, &stack->member, stack->at, bytes, size);
-        attn_npz_write(&stack->npz, &stack->member, stack->at, bytes, size);
+    if (is_archive(arrays)) {
+        attn_npz_sum(&arrays->npz, &arrays->member, arrays->at, bytes, size);
+        attn_npz_write(&arrays->npz, &arrays->member, arrays->at, bytes, size);
     } else {
-        attn_sink_write(stack->parts[TARGET], bytes, size);
+        attn_sink_write(arrays->parts[TARGET], bytes, size);
     }
-    stack->at += size;
+    arrays->at += size;
 }
 
 /* Begins the array, whose name and shape are set, of DTYPE with elements of SIZE bytes. */
-static enum attn_status begin_array(struct attn_stack *stack, const char *dtype, size_t size,
+static enum attn_status begin_array(struct attn_item_arrays *arrays, const char *dtype, size_t size,
                                     struct attn_error *err)
 {
-    struct attn_array *array = &stack->array;
+    struct attn_array *array = &arrays->array;
     char header[ATTN_NPY_HEADER_SIZE];
 
-    stack->at = 0;
+    arrays->at = 0;
     snprintf(array->dtype, sizeof array->dtype, "%s", dtype);
     array->size = size;
     for (int i = 0; i < array->rank; i++)
         array->size *= array->shape[i];
-    if (is_archive(stack))
-        return attn_npz_plan(&stack->npz, array->name, array, &stack->member, err);
-    attn_sink_write(stack->parts[TARGET], header, attn_array_header(array, 0, header));
+    if (is_archive(arrays))
+        return attn_npz_plan(&arrays->npz, array->name, array, &arrays->member, err);
+    attn_sink_write(arrays->parts[TARGET], header, attn_array_header(array, 0, header));
     return ATTN_OK;
 }
 
-static void end_array(struct attn_stack *stack)
+static void end_array(struct attn_item_arrays *arrays)
 {
-    if (!is_archive(stack))
+    if (!is_archive(arrays))
         return;
-    attn_npz_complete(&stack->npz, &stack->member);
-    attn_npz_list(&stack->npz, &stack->member);
+    attn_npz_complete(&arrays->npz, &arrays->member);
+    attn_npz_list(&arrays->npz, &arrays->member);
 }
 
 /* Writes the array of STACKED, whose numbers of a row begin at FIRST. */
-static enum attn_status write_site(struct attn_stack *stack, const struct stacked *stacked,
+static enum attn_status write_site(struct attn_item_arrays *arrays, const struct site_rows *kept,
                                    size_t first, struct attn_error *err)
 {
-    const size_t row_size = stack->n_number * sizeof(float);
+    const size_t row_size = arrays->n_number * sizeof(float);
     const size_t n_most = row_size < BLOCK ? BLOCK / row_size : 1; /* rows of a block */
-    struct attn_array *array = &stack->array;
+    struct attn_array *array = &arrays->array;
     enum attn_status status;
     size_t n_row;
     float *block;
 
     *array = (struct attn_array){.rank = 0};
-    snprintf(array->name, sizeof array->name, "%s", attn_site_name(stacked->site));
-    if (!stack->args.minus)
-        array->shape[array->rank++] = stack->n_row;
-    if (stacked->n_layer > 1)
-        array->shape[array->rank++] = stacked->n_layer;
-    if (stacked->rank == 3)
-        array->shape[array->rank++] = stacked->n_head;
-    array->shape[array->rank++] = stacked->n;
-    ATTN_TRY(ATTN_ALLOC(block, n_most * stack->n_number, err));
-    status = begin_array(stack, "<f4", sizeof *block, err);
-    for (size_t at = 0; status == ATTN_OK && at < stack->n_row; at += n_row) {
-        n_row = stack->n_row - at < n_most ? stack->n_row - at : n_most;
-        status = attn_part_read_at(stack->parts[ROWS], (uint64_t)at * row_size, block,
+    snprintf(array->name, sizeof array->name, "%s", attn_site_name(kept->site));
+    if (!arrays->args.minus)
+        array->shape[array->rank++] = arrays->n_row;
+    if (kept->n_layer > 1)
+        array->shape[array->rank++] = kept->n_layer;
+    if (kept->rank == 3)
+        array->shape[array->rank++] = kept->n_head;
+    array->shape[array->rank++] = kept->n;
+    ATTN_TRY(ATTN_ALLOC(block, n_most * arrays->n_number, err));
+    status = begin_array(arrays, "<f4", sizeof *block, err);
+    for (size_t at = 0; status == ATTN_OK && at < arrays->n_row; at += n_row) {
+        n_row = arrays->n_row - at < n_most ? arrays->n_row - at : n_most;
+        status = attn_part_read_at(arrays->parts[ROWS], (uint64_t)at * row_size, block,
                                    n_row * row_size, err);
         for (size_t r = 0; status == ATTN_OK && r < n_row; r++)
-            put(stack, block + r * stack->n_number + first,
-                stacked->n_layer * stacked->n_head * stacked->n * sizeof *block);
+            put(arrays, block + r * arrays->n_number + first,
+                kept->n_layer * kept->n_head * kept->n * sizeof *block);
     }
     attn_free(block);
     if (status == ATTN_OK)
-        end_array(stack);
+        end_array(arrays);
     return status;
 }
 
 /* Writes a value as the type KIND; a text has WIDTH characters in UTF-32. */
-static void put_value(struct attn_stack *stack, enum attn_value_type kind, size_t width,
+static void put_value(struct attn_item_arrays *arrays, enum attn_value_type kind, size_t width,
                       const char *text)
 {
     const size_t size = strlen(text);
@@ -437,20 +438,20 @@ static void put_value(struct attn_stack *stack, enum attn_value_type kind, size_
     int64_t integer = 0;
 
     if (kind == ATTN_VALUE_INTEGER && attn_parse_int(text, size, INT64_MIN, INT64_MAX, &integer))
-        put(stack, &integer, sizeof integer);
+        put(arrays, &integer, sizeof integer);
     else if (kind == ATTN_VALUE_BOOLEAN)
-        put(stack, &is_true, sizeof is_true);
+        put(arrays, &is_true, sizeof is_true);
     for (size_t at = 0, i = 0; kind == ATTN_VALUE_TEXT && i < width; i++) {
         uint32_t code = 0;
 
         if (at < size)
             at += attn_utf8_decode(text + at, size - at, &code);
-        put(stack, &code, sizeof code);
+        put(arrays, &code, sizeof code);
     }
     if (kind != ATTN_VALUE_REAL)
         return;
     attn_parse_double(text, size, &real);
-    put(stack, &real, sizeof real);
+    put(arrays, &real, sizeof real);
 }
 
 /* The type of the array of COLUMN. */
@@ -469,20 +470,21 @@ static enum attn_value_type kind_of(const struct column *column)
 
 /* Writes the array of COLUMN number I. In its name what is not ASCII, or `/`, is `_`; a label with
  * the name of another array is item.NAME. */
-static enum attn_status write_column(struct attn_stack *stack, size_t i, struct attn_error *err)
+static enum attn_status write_column(struct attn_item_arrays *arrays, size_t i,
+                                     struct attn_error *err)
 {
-    const struct column *column = &stack->columns[i];
+    const struct column *column = &arrays->columns[i];
     const enum attn_value_type kind = kind_of(column);
     const size_t width = column->width > 0 ? column->width : 1;
     const char *text = column->values.data;
-    bool is_taken = i >= FIRST_LABEL && !stack->args.mean_by &&
+    bool is_taken = i >= FIRST_LABEL && !arrays->args.mean_by &&
                     (strcmp(column->name, "id") == 0 || strcmp(column->name, "layer") == 0 ||
-                     (stack->columns[STACK].n > 0 && strcmp(column->name, "stack") == 0));
-    struct attn_array *array = &stack->array;
+                     (arrays->columns[STACK].n > 0 && strcmp(column->name, "stack") == 0));
+    struct attn_array *array = &arrays->array;
     char dtype[24];
 
-    for (size_t k = 0; k < stack->n_site; k++)
-        is_taken = is_taken || strcmp(column->name, attn_site_name(stack->sites[k].site)) == 0;
+    for (size_t k = 0; k < arrays->n_site; k++)
+        is_taken = is_taken || strcmp(column->name, attn_site_name(arrays->sites[k].site)) == 0;
     *array = (struct attn_array){.rank = 1, .shape = {column->n}};
     snprintf(array->name, sizeof array->name, "%s%s", is_taken ? ATTN_LABEL_PREFIX : "",
              column->name);
@@ -490,54 +492,54 @@ static enum attn_status write_column(struct attn_stack *stack, size_t i, struct 
         *c = *c < ' ' || *c > '~' || *c == '/' ? '_' : *c;
     snprintf(dtype, sizeof dtype, "<U%zu", width);
     if (kind == ATTN_VALUE_TEXT)
-        ATTN_TRY(begin_array(stack, dtype, sizeof(uint32_t) * width, err));
+        ATTN_TRY(begin_array(arrays, dtype, sizeof(uint32_t) * width, err));
     else if (kind == ATTN_VALUE_BOOLEAN)
-        ATTN_TRY(begin_array(stack, "|b1", 1, err));
+        ATTN_TRY(begin_array(arrays, "|b1", 1, err));
     else
-        ATTN_TRY(begin_array(stack, kind == ATTN_VALUE_INTEGER ? "<i8" : "<f8", 8, err));
+        ATTN_TRY(begin_array(arrays, kind == ATTN_VALUE_INTEGER ? "<i8" : "<f8", 8, err));
     for (size_t k = 0; k < column->n; k++, text += strlen(text) + 1)
-        put_value(stack, kind, width, text);
-    end_array(stack);
+        put_value(arrays, kind, width, text);
+    end_array(arrays);
     return ATTN_OK;
 }
 
-static enum attn_status write_arrays(struct attn_stack *stack, struct attn_error *err)
+static enum attn_status write_arrays(struct attn_item_arrays *arrays, struct attn_error *err)
 {
-    struct attn_sink *target = stack->parts[TARGET];
+    struct attn_sink *target = arrays->parts[TARGET];
     size_t first = 0;
 
-    attn_npz_begin(&stack->npz, ATTN_NPZ_STREAMED, target, 0);
-    ATTN_TRY(attn_part_flush(stack->parts[ROWS], false, err));
-    for (size_t i = 0; i < stack->n_site; i++) {
-        const struct stacked *stacked = &stack->sites[i];
+    attn_npz_begin(&arrays->npz, ATTN_NPZ_STREAMED, target, 0);
+    ATTN_TRY(attn_part_flush(arrays->parts[ROWS], false, err));
+    for (size_t i = 0; i < arrays->n_site; i++) {
+        const struct site_rows *kept = &arrays->sites[i];
 
-        ATTN_TRY(write_site(stack, stacked, first, err));
-        first += stacked->n_layer * stacked->n_head * stacked->n;
+        ATTN_TRY(write_site(arrays, kept, first, err));
+        first += kept->n_layer * kept->n_head * kept->n;
     }
-    for (size_t i = 0; i < stack->n_column && is_archive(stack); i++) {
-        ATTN_TRY(attn_buffer_check(&stack->columns[i].values, err));
-        if (stack->columns[i].n > 0)
-            ATTN_TRY(write_column(stack, i, err));
+    for (size_t i = 0; i < arrays->n_column && is_archive(arrays); i++) {
+        ATTN_TRY(attn_buffer_check(&arrays->columns[i].values, err));
+        if (arrays->columns[i].n > 0)
+            ATTN_TRY(write_column(arrays, i, err));
     }
-    if (is_archive(stack))
-        ATTN_TRY(attn_npz_finish(&stack->npz, 0, err));
+    if (is_archive(arrays))
+        ATTN_TRY(attn_npz_finish(&arrays->npz, 0, err));
     return attn_sink_check(target, err);
 }
 
-enum attn_status attn_stack_finish(struct attn_stack *stack, struct attn_error *err)
+enum attn_status attn_item_arrays_finish(struct attn_item_arrays *arrays, struct attn_error *err)
 {
     enum attn_status status;
 
-    if (stack->n_row + stack->n_group == 0) {
+    if (arrays->n_row + arrays->n_group == 0) {
         attn_error_set(err, ATTN_INVALID, "no item has a result, and there is nothing to write");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
-    if (stack->args.mean_by)
-        ATTN_TRY(make_means(stack, err));
-    status = write_arrays(stack, err);
+    if (arrays->args.mean_by)
+        ATTN_TRY(make_means(arrays, err));
+    status = write_arrays(arrays, err);
     if (status == ATTN_OK)
-        status = attn_part_finish(stack->parts[TARGET], false, err);
+        status = attn_part_finish(arrays->parts[TARGET], false, err);
     if (status == ATTN_OK)
-        status = attn_part_commit(stack->parts[TARGET], err);
+        status = attn_part_commit(arrays->parts[TARGET], err);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
