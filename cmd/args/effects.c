@@ -8,27 +8,8 @@
 
 #include <string.h>
 
-/* Options of a selection, which change some media only, in any command. */
-static const struct {
-    const char *options;
-    unsigned media;
-} selection[] = {
-    {"layers|heads", ~(unsigned)ATTN_MEDIA_ANSWERS},
-    {"sites", ~(unsigned)(ATTN_MEDIA_ANSWERS | ATTN_MEDIUM_EXPLANATION)},
-    {"queries", ~(unsigned)ATTN_MEDIUM_CONTINUATION},
-};
-
-/* Those that do not change the picture of an explanation. */
+/* Options that do not change the picture of an explanation. */
 static const char of_tensors[] = "figure|values|cell|merge-words|hide-first|renormalize|sites";
-
-/* The media that OPTION changes; 0: all. */
-static unsigned media_of(const struct option *option)
-{
-    for (size_t i = 0; option->name && i < sizeof selection / sizeof *selection; i++)
-        if (word_find(selection[i].options, option->name) >= 0)
-            return selection[i].media;
-    return option->media;
-}
 
 /* The medium of FORMAT beside SHOWN. */
 static unsigned medium_of(const struct attn_format *format, unsigned shown)
@@ -120,7 +101,7 @@ enum attn_status effects_check(const struct call *call, const struct output_args
         figure = picture->options.figure;
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         const char *name = walk.option.name, *lacking;
-        const unsigned media = media_of(&walk.option);
+        const unsigned media = walk.option.media;
         unsigned changed = media;
 
         if (!call->given[walk.n - 1] || media == 0)

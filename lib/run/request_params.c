@@ -14,32 +14,40 @@
 
 enum { SHAPES = ATTN_PARAM_SHAPES_TENSORS, NOT_COMPARED = ATTN_PARAM_NOT_COMPARED };
 
+/* What a selection changes. */
+#define BUT_ANSWERS .media = ~(unsigned)ATTN_MEDIA_ANSWERS
+#define BUT_EXPLANATIONS .media = ~(unsigned)(ATTN_MEDIA_ANSWERS | ATTN_MEDIUM_EXPLANATION)
+#define BUT_CONTINUATIONS .media = ~(unsigned)ATTN_MEDIUM_CONTINUATION
+
 static const struct attn_param selection[] = {
     ROW(LIST, "layers", "SPEC", selection.layers,
-        "layers to keep, counted from 0: 0,2-4 or 0-11+2; -1 is the last", .traits = SHAPES),
+        "layers to keep, counted from 0: 0,2-4 or 0-11+2; -1 is the last", .traits = SHAPES,
+        BUT_ANSWERS),
     ROW(LIST, "heads", "SPEC", selection.heads,
         "heads to keep: 0,3 in every layer, 5.1 or L5H1 head 1 of layer 5, 9.* all of layer 9",
-        .traits = SHAPES),
+        .traits = SHAPES, BUT_ANSWERS),
     ROW(LIST, "queries", "SPEC", selection.queries,
         "queries to keep: positions, or words of the text: it; ' it' with its space; it#2, its "
         "second time. A word that looks like a number or holds , - or # stands in double quotes. "
         "In a picture: [CLS], and 3,4 for the patch in row 3, column 4",
-        .traits = SHAPES),
+        .traits = SHAPES, BUT_CONTINUATIONS),
     ROW(LIST, "sites", "LIST", selection.sites,
         "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z",
-        .traits = SHAPES | NOT_COMPARED),
+        .traits = SHAPES | NOT_COMPARED, BUT_EXPLANATIONS),
 };
 
 const struct attn_param_list attn_selection_params = ATTN_PARAM_LIST("Selection", selection);
 
 static const struct attn_param array_selection[] = {
     ROW(LIST, "heads", "SPEC", selection.heads,
-        "heads to keep, in every batch: 0,2-4 or 0-11+2; -1 is the last", .traits = SHAPES),
-    ROW(LIST, "queries", "SPEC", selection.queries, "queries to keep", .traits = SHAPES),
+        "heads to keep, in every batch: 0,2-4 or 0-11+2; -1 is the last", .traits = SHAPES,
+        BUT_ANSWERS),
+    ROW(LIST, "queries", "SPEC", selection.queries, "queries to keep", .traits = SHAPES,
+        BUT_CONTINUATIONS),
     ROW(LIST, "sites", "LIST", selection.sites,
         "what to show, names or globs: qk, attn_scores, pattern, pattern_dropped, "
         "pattern_lowrank, z; default pattern,z",
-        .traits = SHAPES | NOT_COMPARED),
+        .traits = SHAPES | NOT_COMPARED, BUT_EXPLANATIONS),
 };
 
 const struct attn_param_list attn_array_selection_params =
