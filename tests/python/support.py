@@ -13,6 +13,7 @@ import numpy as np
 import attn
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+_FILTER = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # not in the Python of Debian 12
 TINY = ROOT / "models" / "tiny-gpt2"
 CLI = os.environ.get("ATTN_CLI")
 TEXT = "Life is short, eat dessert first"
@@ -69,7 +70,7 @@ class ModelCase(TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         with tarfile.open(archive) as files:
-            files.extractall(folder.name, filter="data")
+            files.extractall(folder.name, **_FILTER)
         cls.path = str(pathlib.Path(folder.name, cls.NAME))
         cls.model = attn.Model(cls.path)
         cls.addClassCleanup(cls.model.close)
