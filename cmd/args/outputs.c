@@ -46,8 +46,7 @@ static bool make_row(enum content content, const struct option *rows, size_t n, 
         for (size_t k = 0; is_listed && k < (is_of_table ? 1 : 2); k++)
             if (options[k].name && options[k].help && i-- == 0) {
                 *row = (struct option)OPTION_NAMED(options[k].name, options[k].argument,
-                                                   struct output_args, formats,
-                                                   field_names_of_help(options[k].help));
+                                                   struct output_args, formats, options[k].help);
                 return true;
             }
     }

@@ -28,6 +28,7 @@ enum {
 
 struct attn_question;
 struct option_part;
+struct option_walk;
 struct call;
 
 struct command {
@@ -55,12 +56,15 @@ enum call_help { CALL_HELP_NONE, CALL_HELP_WHOLE, CALL_HELP_BRIEF };
 /* A command that is running; main.c fills it. */
 struct call {
     const struct command *command;
-    char **argv;           /* [argc] after the command's name */
-    int argc, n_read;      /* n_read: arguments that were parsed */
-    void *args;            /* [args_size] the command's struct of arguments */
-    void *how;             /* the arguments of its question, which follow; or NULL */
-    const char **given;    /* [options_count] the text of each option's value, of a list the last,
-                              "true" of a flag; or NULL */
+    char **argv;        /* [argc] after the command's name */
+    int argc, n_read;   /* n_read: arguments that were parsed */
+    void *args;         /* [args_size] the command's struct of arguments */
+    void *how;          /* the arguments of its question, which follow; or NULL */
+    const char **given; /* [options_count] the text of each option's value, of a list the last,
+                           "true" of a flag; or NULL */
+    struct option_walk *found; /* [n_found] the options that have a value, as a walk meets them, in
+                                  the order of the command line */
+    size_t n_found;
     struct attn_sink *out; /* standard output */
     enum call_help help;
     int exit_code;       /* after success; EXIT_DONE unless the command changes it */

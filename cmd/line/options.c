@@ -231,10 +231,11 @@ bool option_is_param_given(void *user, const char *name)
     const struct call *call = user;
     const size_t size = strcspn(name, ":");
 
-    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        const char *value = call->given[walk.n - 1];
+    for (size_t i = 0; i < call->n_found; i++) {
+        const struct option *option = &call->found[i].option;
+        const char *value = call->given[call->found[i].n - 1];
 
-        if (value && is_param(&walk.option, name, size) && is_changed(&walk.option, value) &&
+        if (is_param(option, name, size) && is_changed(option, value) &&
             has_value(value, name[size] ? name + size + 1 : NULL))
             return true;
     }
@@ -243,15 +244,15 @@ bool option_is_param_given(void *user, const char *name)
 
 const char *option_text(const struct call *call, const char *name)
 {
-    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
-        if (walk.option.name && strcmp(walk.option.name, name) == 0)
-            return call->given[walk.n - 1];
+    for (size_t i = 0; i < call->n_found; i++)
+        if (strcmp(call->found[i].option.name, name) == 0)
+            return call->given[call->found[i].n - 1];
     return NULL;
 }
 
 void option_help(const struct option *option, char *text, size_t size)
 {
-    if (option->param)
+    if (option->param || option->kind == OPTION_KIND_NAMED) /* these texts are the library's */
         field_names_show(option->help, text, size);
     else
         snprintf(text, size, "%s", option->help);
@@ -380,13 +381,13 @@ const char *option_find_given(const struct call *call, const char *list)
     const char *found = NULL;
     int first = 0;
 
-    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        const char *name = call->given[walk.n - 1] ? walk.option.name : NULL;
-        const int i = name ? word_find(list, name) : -1;
+    for (size_t i = 0; i < call->n_found; i++) {
+        const char *name = call->found[i].option.name;
+        const int at = word_find(list, name);
 
-        if (i >= 0 && (!found || i < first)) {
+        if (at >= 0 && (!found || at < first)) {
             found = name;
-            first = i;
+            first = at;
         }
     }
     return found;
@@ -461,6 +462,23 @@ static enum attn_status set_late(const struct call *call, struct attn_error *err
     return ATTN_OK;
 }
 
+/* Notes that the option of WALK is given, with the text VALUE. */
+static enum attn_status note_given(struct call *call, const struct option_walk *walk,
+                                   const char *value, struct attn_error *err)
+{
+    struct option_walk *found;
+
+    if (!call->given[walk->n - 1]) {
+        found = realloc(call->found, (call->n_found + 1) * sizeof *found);
+        if (!found)
+            return attn_error_no_memory(err);
+        found[call->n_found++] = *walk;
+        call->found = found;
+    }
+    call->given[walk->n - 1] = value;
+    return ATTN_OK;
+}
+
 /* Stores VALUE for the option of WALK. LABEL is "--load" as typed, or the name of a variable. */
 static enum attn_status store(struct call *call, const struct option_walk *walk, const char *label,
                               const char *value, struct attn_error *err)
@@ -468,7 +486,7 @@ static enum attn_status store(struct call *call, const struct option_walk *walk,
     const struct option *option = &walk->option;
     void *place = place_of(call, option);
 
-    call->given[walk->n - 1] = takes_value(option) ? value : "true";
+    ATTN_TRY(note_given(call, walk, takes_value(option) ? value : "true", err));
     if (option->param)
         return is_late(option->param) ? ATTN_OK
                                       : attn_param_set(option->param, place, label, value, err);
@@ -644,6 +662,9 @@ void options_release(struct call *call)
             *list = (struct named_list){0};
         }
     }
+    free(call->found);
+    call->found = NULL;
+    call->n_found = 0;
 }
 
 const char *named_list_find(const struct named_list *list, const char *name)

@@ -281,7 +281,7 @@ bool topic_option_next(const struct topic *topic, struct topic_walk *walk)
                 is_new = !has_option(command_at(i), topic->heading, option);
             if (!is_new)
                 continue;
-            snprintf(walk->help, sizeof walk->help, "%s", option->help);
+            option_help(option, walk->help, sizeof walk->help);
             append_commands(topic->heading, option, walk->help, sizeof walk->help);
             walk->option = *option;
             walk->option.help = walk->help;
