@@ -84,8 +84,6 @@ static bool find_param(const struct attn_param_list *list, size_t i, struct opti
             row->traits |= OPTION_SHAPES_TENSORS;
         if (param->traits & ATTN_PARAM_SHAPES_GRADIENTS)
             row->traits |= OPTION_SHAPES_GRADIENTS;
-        if (param->traits & ATTN_PARAM_SHAPES_TENSORS)
-            row->traits |= OPTION_SHAPES_TENSORS;
         if (param->traits & ATTN_PARAM_NOT_COMPARED)
             row->traits |= OPTION_NOT_COMPARED;
         if (param->traits & ATTN_PARAM_IN_TOPIC)
