@@ -232,7 +232,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     int n_archive = 0; /* arguments that are dumps */
 
     for (size_t i = 0; plain->n == 2 && i < 2; i++)
-        n_archive += path_has_ending(plain->items[i], ".npz");
+        n_archive += attn_path_has_ending(plain->items[i], ".npz");
     if (n_archive == 2)
         return diff_archives(question, err);
     if (n_archive == 1)

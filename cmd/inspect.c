@@ -153,7 +153,7 @@ static bool is_file(const char *name)
 
     if (stat(name, &status) == 0)
         return !S_ISDIR(status.st_mode) && !is_gguf(name);
-    return path_has_ending(name, ".safetensors");
+    return attn_path_has_ending(name, ".safetensors");
 }
 
 static enum attn_status open_file(const struct inspect_args *args, struct inspection *inspection,

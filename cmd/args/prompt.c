@@ -111,11 +111,6 @@ void prompt_fill(const struct prompt_args *args, struct attn_request *request)
     attn_request_place_key_mask(request);
 }
 
-bool path_has_ending(const char *path, const char *ending)
-{
-    return text_ends_in(path, ending) && strlen(path) > strlen(ending);
-}
-
 static enum attn_status refuse_file(const char *verb, const char *name, struct attn_error *err)
 {
     return problem(err, ATTN_STAGE_INPUT, NULL, "cannot %s '%s': %s", verb, name, strerror(errno));

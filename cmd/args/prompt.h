@@ -45,9 +45,6 @@ enum attn_status prompt_check(const struct call *call, const struct prompt_args 
 /* Sets REQUEST to what ARGS, which it borrows, ask; their text is left out. */
 void prompt_fill(const struct prompt_args *args, struct attn_request *request);
 
-/* Whether the name of a file has something before its ENDING, ".npy". */
-bool path_has_ending(const char *path, const char *ending);
-
 /* A text and who owns it. */
 struct text {
     const char *data; /* [size], not terminated */

@@ -300,3 +300,10 @@ void attn_target_release(struct attn_target *target)
     attn_free(target->path);
     *target = (struct attn_target){0};
 }
+
+bool attn_path_has_ending(const char *path, const char *ending)
+{
+    const size_t n = strlen(path), n_ending = strlen(ending);
+
+    return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
+}

@@ -92,4 +92,7 @@ size_t attn_path_folder_length(const char *path);
 
 void attn_target_release(struct attn_target *target);
 
+/* Whether PATH has something before its ENDING, ".npy". */
+bool attn_path_has_ending(const char *path, const char *ending);
+
 #endif

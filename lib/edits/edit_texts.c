@@ -1,9 +1,11 @@
 /* edit_texts.c - see edit_texts.h. */
-#include "edits/edit_texts_internal.h"
+#include "edits/edit_texts.h"
 
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/status_internal.h"
+#include "edits/intervention_internal.h"
 
 #include <string.h>
 
@@ -86,13 +88,10 @@ enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts, const struc
 /* The number of bytes of the path that VALUE begins with: FILE.npz, or FILE.npy*FACTOR. */
 static size_t path_size(const char *value)
 {
-    const size_t size = strlen(value);
-    const char *ending = size > 4 ? value + size - 4 : "";
-    const char *star = strrchr(value, '*');
+    const bool is_path = attn_path_has_ending(value, ".npy") || attn_path_has_ending(value, ".npz");
+    const char *star = is_path ? NULL : strrchr(value, '*');
 
-    return !star || strcmp(ending, ".npy") == 0 || strcmp(ending, ".npz") == 0
-               ? size
-               : (size_t)(star - value);
+    return star ? (size_t)(star - value) : strlen(value);
 }
 
 /* Appends PATH [size], unless it is empty. */

@@ -42,7 +42,7 @@ ATTN_API enum attn_status attn_edit_texts_list_files(struct attn_edit_texts *tex
                                                      const char *const *others, size_t n_other,
                                                      struct attn_error *err);
 
-/* Frees what was made; the texts stay. {0} is allowed. */
+/* Frees the edits and the list of files. {0} is allowed. */
 ATTN_API void attn_edit_texts_release(struct attn_edit_texts *texts);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef ATTN_EDITS_INTERVENTION_INTERNAL_H
 #define ATTN_EDITS_INTERVENTION_INTERNAL_H
 
+#include "base/param.h"
 #include "edits/intervention.h"
 #include "trace/model_stack.h"
 
@@ -42,5 +43,8 @@ enum attn_status attn_edit_place_resolve(struct attn_edit_place *place,
 /* Checks that a model with CONFIG has the layer and the head. ATTN_INVALID, without a stage. */
 enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
                                        const struct attn_config *config, struct attn_error *err);
+
+/* The parameters of a struct attn_edit_texts (edit_texts.h). */
+extern const struct attn_param_list attn_edit_params;
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/status_internal.h"
 #include "encode/json_writer.h"
 
@@ -565,10 +566,9 @@ static enum attn_status open_input(struct attn_batch_lines *lines, struct attn_e
 bool attn_path_is_fasta(const char *path)
 {
     static const char *const ends[] = {".fasta", ".fa", ".faa"};
-    const size_t n = path ? strlen(path) : 0;
 
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (n > strlen(ends[i]) && strcmp(path + n - strlen(ends[i]), ends[i]) == 0)
+    for (size_t i = 0; path && i < sizeof ends / sizeof *ends; i++)
+        if (attn_path_has_ending(path, ends[i]))
             return true;
     return false;
 }

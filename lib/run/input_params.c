@@ -53,15 +53,13 @@ static enum attn_status read_embeddings(const struct attn_param *param, void *ho
 enum attn_status attn_input_read_source(const struct attn_param *param, void *home,
                                         const char *label, const char *text, struct attn_error *err)
 {
-    static const char ending[] = ".npy";
     struct attn_input *source = (void *)((char *)home + param->offset);
-    const size_t n = strlen(text);
 
     (void)label;
-    if (n > strlen(ending) && strcmp(text + n - strlen(ending), ending) == 0)
+    if (attn_path_has_ending(text, ".npy"))
         return read_rows(text, "[S, d_source]", source, err);
     source->text = text;
-    source->n_text = n;
+    source->n_text = strlen(text);
     return ATTN_OK;
 }
 
