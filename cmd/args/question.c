@@ -334,7 +334,7 @@ static enum attn_status sort_table(struct question *question, struct attn_error 
     return ATTN_OK;
 }
 
-/* Writes what was found, sorted. */
+/* Sorts the table and writes it. */
 static enum attn_status write_answer(struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;

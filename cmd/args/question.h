@@ -99,8 +99,8 @@ struct question {
     struct attn_table_picture picture; /* of the table; not copied. The command sets what
                                           attn_question_picture leaves */
     const char *file; /* that an option of the command names and that shapes rows; or NULL */
-    struct attn_edit_texts edits; /* a copy of the arguments', which owns what is made of them */
-    struct attn_attention_args attention; /* likewise */
+    struct attn_edit_texts edits;         /* a copy of those in `args`; owns what is read */
+    struct attn_attention_args attention; /* the same */
     struct model_source source;
     struct attn_host *host;
     struct attn_request request; /* the input and how to run it */

@@ -60,9 +60,9 @@ struct served {
     void *own;      /* data of the command for its work */
     struct attn_host *host;
     struct attn_request request;
-    struct text text;             /* owns; the input's */
-    struct attn_edit_texts edits; /* a copy of the arguments', which owns what is made of them */
-    struct attn_attention_args attention; /* likewise */
+    struct text text;                     /* owns; the input's */
+    struct attn_edit_texts edits;         /* a copy of those in `args`; owns what is read */
+    struct attn_attention_args attention; /* the same */
     struct attn_option *options;          /* those that shape the run */
     struct attn_output *outputs; /* [request.n_output], then n_figure that draw an explanation */
     size_t n_figure;

@@ -93,7 +93,7 @@ struct attn_param {
     size_t offset, second; /* of its fields in the struct of its home */
     int64_t least, most;   /* most 0: any */
     unsigned traits;
-    unsigned mark;  /* a bit that says that it is given; 0: none */
+    unsigned mark;  /* the bit that is set when it is given; 0: none */
     size_t marks;   /* offset of the unsigned that has this bit */
     unsigned media; /* that it changes, a set of enum attn_medium (base/medium.h); 0: all */
     /* Reads TEXT into HOME, instead of what the type says. LABEL is the name of the parameter in

@@ -1,5 +1,5 @@
-/* item.h - an item of an experiment: its text or its pair of texts, what is asked of it, and its
- * labels. items.h reads them. */
+/* item.h - an item of an experiment: one text or two, a target, places and labels. items.h
+ * reads items. */
 #ifndef ATTN_RECORDS_ITEM_H
 #define ATTN_RECORDS_ITEM_H
 
