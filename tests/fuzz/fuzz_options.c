@@ -91,6 +91,7 @@ static enum attn_status parse(int argc, char **argv, struct args *args)
     enum attn_status status;
 
     status = options_parse(&call, &err);
+    free(call.found);
     FUZZ_CHECK(status == err.status);
     if (status != ATTN_OK)
         check_refusal(&err);
