@@ -17,7 +17,7 @@ enum { TYPE_BITS = 4 /* of the first byte of a cell; then the number of bytes of
 enum { N_FACT = 3 /* numbers before an item: bytes after them, rows, numbers beside */ };
 
 /* The last character is the version of the format. */
-static const char header[8] = "attnrow1";
+static const char header[] = {'a', 't', 't', 'n', 'r', 'o', 'w', '1'};
 
 static const uint64_t has_failed = UINT64_MAX; /* instead of the number of rows */
 
