@@ -35,6 +35,7 @@
 #include "writers/picture.h"
 #include "writers/format.h"
 #include "writers/outputs.h"
+#include "grid/table_view.h"
 #include "figures/table_picture.h"
 #include "page/page_live.h"
 #include "live/live.h"

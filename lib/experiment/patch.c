@@ -10,7 +10,7 @@
 #include "capture/capture_internal.h"
 #include "experiment/patch_internal.h"
 #include "experiment/questions_internal.h"
-#include "figures/table_view_internal.h"
+#include "grid/table_cells.h"
 #include "input/position.h"
 #include "run/input_params.h"
 #include "study/significance.h"

@@ -211,7 +211,7 @@ static const char *name_of(struct sheet *sheet, const struct attn_token_texts *t
 static const char *label_of(struct sheet *sheet, const struct attn_explained_key *key)
 {
     const struct attn_token_texts *texts = &sheet->texts[sheet->row->is_cross];
-    const struct attn_figure_axis axis = {.n = texts->n, .texts = texts};
+    const struct attn_grid_axis axis = {.n = texts->n, .texts = texts};
     struct attn_figure_pen pen = {.is_printed = true, .scratch = sheet->scratch};
     size_t n;
 

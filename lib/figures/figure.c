@@ -28,20 +28,11 @@ enum {
 
 /* --- What it is ---------------------------------------------------------------------------- */
 
-static void append_model(const char *model, struct attn_buffer *out)
-{
-    size_t size;
-    const char *name = model ? attn_path_last(model, &size) : NULL;
-
-    if (name)
-        attn_escape_append(out, name, size);
-}
-
 /* Appends the model and, for runs, the layer and the head that all matrices share: "fable, layer 2,
  * head 5". */
 static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
 {
-    const struct attn_figure_grid *grid = pen->content->grid;
+    const struct attn_grid *grid = pen->content->grid;
     const struct attn_writer *writer = pen->content->writer;
     const struct attn_level_matrix *first = attn_figure_matrix(pen, 0);
     const struct attn_array_axes *axes = grid ? NULL : writer->labels.axes;
@@ -51,7 +42,7 @@ static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
     bool has_one_head = attn_site_has_heads(first->at.site) && (!axes || axes->rank > 2);
     bool has_one_batch = axes && axes->rank == 4;
 
-    append_model(model, out);
+    attn_grid_append_model(model, out);
     if (grid)
         return;
     number = attn_writer_head_number(writer, first->at.site, first->at.head);
@@ -87,39 +78,6 @@ static const char *name_of(const struct attn_figure_pen *pen)
                               : attn_site_name(attn_figure_matrix(pen, 0)->at.site);
 }
 
-void attn_figure_grid_append_title(const struct attn_figure_grid *grid, struct attn_buffer *out)
-{
-    if (grid->title) {
-        attn_buffer_append_string(out, grid->title);
-        return;
-    }
-    append_model(grid->model, out);
-    attn_buffer_append_format(out, "%s%s", grid->model ? ": " : "", grid->name);
-}
-
-void attn_figure_grid_append_subtitle(const struct attn_figure_grid *grid, struct attn_buffer *out)
-{
-    if (grid->title) /* else the title names the model */
-        append_model(grid->model, out);
-    attn_buffer_append_string(out, grid->title && grid->model ? "; " : "");
-    if (grid->scale.span != ATTN_SPAN_UNIT && grid->scale.span != ATTN_SPAN_MATRIX) {
-        attn_color_scale_append(&grid->scale, out); /* the legend shows the others */
-        attn_buffer_append_string(out, "; ");
-    }
-    if (grid->note)
-        attn_buffer_append_format(out, "%s; ", grid->note);
-}
-
-void attn_figure_grid_append_sentence(const struct attn_figure_grid *grid, int i,
-                                      struct attn_buffer *out)
-{
-    const struct attn_figure_text *text = &grid->texts[i];
-
-    if (text->name)
-        attn_buffer_append_format(out, "%s: ", text->name);
-    attn_escape_append(out, text->text, text->n);
-}
-
 /* "fable, layer 2, head 5: pattern". */
 static void append_title(struct attn_figure_pen *pen, struct attn_buffer *out)
 {
@@ -128,7 +86,7 @@ static void append_title(struct attn_figure_pen *pen, struct attn_buffer *out)
         return;
     }
     if (pen->content->grid) {
-        attn_figure_grid_append_title(pen->content->grid, out);
+        attn_grid_append_title(pen->content->grid, out);
         return;
     }
     append_subject(pen, out);
@@ -164,13 +122,13 @@ static void append_answer(const struct attn_labels *labels, struct attn_buffer *
 static void find_subtitle(struct attn_figure_pen *pen)
 {
     const struct attn_picture_options *options = pen->options;
-    const struct attn_figure_grid *grid = pen->content->grid;
+    const struct attn_grid *grid = pen->content->grid;
     const enum attn_site site = grid ? ATTN_N_SITE : attn_figure_matrix(pen, 0)->at.site;
     const bool has_view[] = {!grid && attn_site_has_first_key(site) && options->hides_first,
                              !grid && attn_view_divides(options, site), options->merges_words};
 
     if (grid)
-        attn_figure_grid_append_subtitle(grid, &pen->subtitle);
+        attn_grid_append_subtitle(grid, &pen->subtitle);
     else if (attn_site_is_of_metric(site))
         append_answer(&pen->content->writer->labels, &pen->subtitle);
     if (!grid && pen->scale.span != ATTN_SPAN_UNIT && !pen->is_fitted) {
@@ -239,10 +197,10 @@ static void add_notes(struct attn_figure_pen *pen)
     if (!pen->content->grid && !pen->content->writer->labels.axes) /* labels are no text */
         attn_labels_append_text(&pen->content->writer->labels, &pen->scratch);
     else if (pen->content->grid && pen->content->grid->texts[0].text)
-        attn_figure_grid_append_sentence(pen->content->grid, 0, &pen->scratch);
+        attn_grid_append_sentence(pen->content->grid, 0, &pen->scratch);
     add_note(pen, "Text");
     if (pen->content->grid && pen->content->grid->texts[1].text)
-        attn_figure_grid_append_sentence(pen->content->grid, 1, &pen->scratch);
+        attn_grid_append_sentence(pen->content->grid, 1, &pen->scratch);
     add_note(pen, "Other text");
     append_subject(pen, &pen->scratch);
     add_note(pen, "Subject");

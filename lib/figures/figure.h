@@ -17,53 +17,14 @@
 #define ATTN_FIGURES_FIGURE_H
 
 #include "base/note.h"
-#include "base/table.h"
 #include "encode/shapes.h"
-#include "figures/levels.h"
+#include "grid/grid.h"
 #include "writers/picture.h"
 #include "writers/token_text.h"
 
-struct attn_figure_axis; /* figure_internal.h */
-struct attn_head_kind;   /* analysis/head_kind.h */
-
-/* Cells of patterns and MLPs that cause an answer, rows of a table. Borrowed. */
-struct attn_figure_causes {
-    const struct attn_table *table; /* with layer, head, query and key */
-    size_t values;                  /* the column of the numbers */
-    const size_t *queries, *keys;   /* [n_row] columns of the figure; SIZE_MAX: not drawn, no key */
-    size_t n_layer;
-    bool is_part;                  /* the numbers are parts of the answer: for it, or against it */
-    const struct attn_table *lens; /* the best token of each layer and position; or NULL */
-};
-
-/* Numbers of a table, instead of a matrix of a run. Borrowed. */
-struct attn_figure_grid {
-    struct attn_level_matrix matrix;
-    const struct attn_figure_axis *rows, *columns;
-    const struct attn_figure_axis *groups; /* each has its rows in the matrix, in order; or NULL */
-    const char *name;                      /* of the numbers: "effect" */
-    const char *title;                     /* printable; NULL: model and name */
-    const char *quantity;                  /* with the unit, printable; NULL: the name */
-    const char *note;                      /* for the subtitle, printable, or NULL */
-    const char *model;                     /* that they are of, or NULL */
-    struct attn_figure_text texts[2];      /* the text that was run, or the two of a pair */
-    const float *lows,
-        *highs; /* of bars and curves: the interval of each cell, NaN if unknown; or NULL */
-    const struct attn_token_texts *cells;    /* texts of the cells, row by row; NULL: the numbers */
-    struct attn_color_scale scale;           /* without open parts */
-    const struct attn_backdrop *backdrop;    /* that the columns are positions of; or NULL */
-    const struct attn_figure_causes *causes; /* of ATTN_FIGURE_CAUSES: they are drawn; or NULL */
-    /* Of a poster: matrix has the patterns of the heads one below the other; [n] heads. */
-    const struct attn_head_kind *const *kinds; /* or NULL without a kind */
-    const double *weights;                     /* on what the kind looks at */
-    const size_t *order;                       /* of the heads on the sheet */
-    bool is_share;                             /* numbers are shown in percent */
-    int digits;                                /* of other numbers after the point */
-};
-
 struct attn_figure_content {
-    enum attn_figure kind;               /* not ATTN_FIGURE_DEFAULT */
-    const struct attn_figure_grid *grid; /* NULL: a run is drawn: */
+    enum attn_figure kind;        /* not ATTN_FIGURE_DEFAULT */
+    const struct attn_grid *grid; /* NULL: a run is drawn: */
     const struct attn_picture_options *picture;
     const struct attn_writer *writer;
     const struct attn_levels *levels;

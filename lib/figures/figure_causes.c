@@ -47,8 +47,8 @@ struct cause {
 };
 
 struct causes_layout {
-    const struct attn_figure_causes *given;
-    struct attn_figure_axis places;
+    const struct attn_grid_causes *given;
+    struct attn_grid_axis places;
     struct cause *causes; /* [n] owns; by size, ascending */
     size_t n;
     struct attn_shape_box *taken; /* [n_taken] owns; by names, words and dots */
@@ -107,7 +107,7 @@ static void spread(struct causes_layout *layout)
 
 static enum attn_status read_causes(struct causes_layout *layout, struct attn_error *err)
 {
-    const struct attn_figure_causes *given = layout->given;
+    const struct attn_grid_causes *given = layout->given;
     const struct attn_table *table = given->table;
     const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
     const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
@@ -286,7 +286,7 @@ static void add_lens(struct attn_figure_pen *pen, struct causes_layout *layout, 
 
         if (height == 0 || token.type != ATTN_VALUE_TEXT ||
             (size_t)attn_table_cell(lens, i, positions).integer !=
-                attn_figure_position(&layout->places, place) ||
+                attn_grid_position(&layout->places, place) ||
             (token.size == below.size && below.text &&
              memcmp(token.text, below.text, token.size) == 0))
             continue;
@@ -368,8 +368,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct causes_layout *
         x = text.x + attn_figure_text_width(strlen(name), text.size) + 12;
     }
     for (int i = 0; i < 2; i++) {
-        const size_t n =
-            attn_figure_grid_text(pen->content->grid, (float)layout->largest[i], number);
+        const size_t n = attn_grid_number(pen->content->grid, (float)layout->largest[i], number);
 
         snprintf(line, sizeof line, "%s %.*s",
                  i == 0 ? "line: cell of the head named, up to" : "dot: MLP, up to", (int)n,

@@ -294,31 +294,11 @@ bool attn_figure_is_percent(const struct attn_figure_pen *pen,
            (pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
 }
 
-size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
-                             char text[ATTN_FIXED_TEXT_SIZE])
-{
-    const size_t n = attn_float_text_fixed(value, grid->digits, text);
-
-    if (text[0] != '-' || strspn(text + 1, "0.") < n - 1)
-        return n;
-    memmove(text, text + 1, n - 1); /* -0.0 */
-    return n - 1;
-}
-
-const char *attn_figure_grid_cell(const struct attn_figure_grid *grid, size_t i, size_t *n)
-{
-    const char *text = attn_token_text(grid->cells, i, n);
-
-    for (; *n > 1 && *text == ' '; --*n)
-        text++;
-    return text;
-}
-
 /* "48", "." or in print a dot in the middle for 0 after rounding; else two digits, "-1.3". */
 static size_t write_value(const struct attn_figure_pen *pen, double value, bool is_share,
                           char text[ATTN_FIXED_TEXT_SIZE])
 {
-    const struct attn_figure_grid *grid = pen->content->grid;
+    const struct attn_grid *grid = pen->content->grid;
     const double percent = round(100 * value);
     size_t n;
 
@@ -327,7 +307,7 @@ static size_t write_value(const struct attn_figure_pen *pen, double value, bool 
     if (is_share)
         n = attn_float_text_fixed((float)percent, 0, text);
     else if (grid)
-        n = attn_figure_grid_text(grid, (float)value, text);
+        n = attn_grid_number(grid, (float)value, text);
     else
         n = attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
     if (pen->is_printed && strspn(text, "-0.") >= n)
@@ -339,10 +319,10 @@ static size_t write_value(const struct attn_figure_pen *pen, double value, bool 
 static const char *text_in(const struct attn_figure_pen *pen, struct attn_figure_view view,
                            size_t at, float value, char number[ATTN_FIXED_TEXT_SIZE], size_t *n)
 {
-    const struct attn_figure_grid *grid = pen->content->grid;
+    const struct attn_grid *grid = pen->content->grid;
 
     if (grid && grid->cells)
-        return attn_figure_grid_cell(grid, at, n);
+        return attn_grid_cell_text(grid, at, n);
     *n = write_value(pen, (double)value, attn_figure_is_percent(pen, view.matrix), number);
     return number;
 }

@@ -79,16 +79,16 @@ double attn_figure_string_width(const struct attn_figure_pen *pen, const char *t
     return width;
 }
 
-double attn_figure_label_width(const struct attn_figure_pen *pen,
-                               const struct attn_figure_axis *axis, double size)
+double attn_figure_label_width(const struct attn_figure_pen *pen, const struct attn_grid_axis *axis,
+                               double size)
 {
     return pen->is_printed ? axis->widest * size : attn_figure_text_width(axis->most_columns, size);
 }
 
 /* Token I without surrounding blanks. */
-static const char *trimmed_text(const struct attn_figure_axis *axis, size_t i, size_t *n)
+static const char *trimmed_text(const struct attn_grid_axis *axis, size_t i, size_t *n)
 {
-    const size_t at = axis->has_own_texts ? i : attn_figure_position(axis, i);
+    const size_t at = axis->has_own_texts ? i : attn_grid_position(axis, i);
     const char *text = attn_token_text(axis->texts, at, n);
 
     for (; *n > 0 && *text == ' '; --*n)
@@ -99,7 +99,7 @@ static const char *trimmed_text(const struct attn_figure_axis *axis, size_t i, s
 }
 
 /* Whether another row or column has the same token. */
-static bool is_repeated(const struct attn_figure_axis *axis, size_t i)
+static bool is_repeated(const struct attn_grid_axis *axis, size_t i)
 {
     size_t n, size;
     const char *text = trimmed_text(axis, i, &n);
@@ -123,11 +123,11 @@ static void append_subscript(struct attn_buffer *out, size_t number)
         attn_buffer_append_format(out, "\xe2\x82%c", 0x80 + digits[i] - '0');
 }
 
-const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_figure_axis *axis,
+const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_grid_axis *axis,
                               size_t i, size_t *n)
 {
     struct attn_buffer *label = &pen->scratch;
-    const size_t position = attn_figure_position(axis, i);
+    const size_t position = attn_grid_position(axis, i);
     const size_t at = axis->has_own_texts ? i : position;
     const char *text;
     size_t size;
@@ -154,7 +154,7 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_fig
 }
 
 void attn_figure_add_label(struct attn_figure_pen *pen, const struct attn_shape_text *text,
-                           const struct attn_figure_axis *axis, size_t i)
+                           const struct attn_grid_axis *axis, size_t i)
 {
     size_t n;
     const char *label = attn_figure_label(pen, axis, i, &n);
@@ -185,10 +185,10 @@ void attn_figure_add_turned_name(struct attn_figure_pen *pen, double y, const ch
     attn_shapes_add_string(pen->shapes, &text, name);
 }
 
-static void measure_axis(struct attn_figure_pen *pen, struct attn_figure_axis *axis)
+static void measure_axis(struct attn_figure_pen *pen, struct attn_grid_axis *axis)
 {
     for (size_t i = 0; i < axis->n; i++) {
-        const size_t n_digit = (size_t)snprintf(NULL, 0, "%zu", attn_figure_position(axis, i));
+        const size_t n_digit = (size_t)snprintf(NULL, 0, "%zu", attn_grid_position(axis, i));
         size_t size, width;
         const char *text = attn_figure_label(pen, axis, i, &size);
 
@@ -209,9 +209,9 @@ static const struct attn_token_texts *texts_of(const struct attn_figure_pen *pen
     return content->tokens && content->tokens[i].n > 0 ? &content->tokens[i] : NULL;
 }
 
-struct attn_figure_axis attn_figure_groups(struct attn_figure_pen *pen)
+struct attn_grid_axis attn_figure_groups(struct attn_figure_pen *pen)
 {
-    struct attn_figure_axis axis = {.n = 1};
+    struct attn_grid_axis axis = {.n = 1};
 
     if (pen->content->grid && pen->content->grid->groups) {
         axis = *pen->content->grid->groups;
@@ -220,13 +220,13 @@ struct attn_figure_axis attn_figure_groups(struct attn_figure_pen *pen)
     return axis;
 }
 
-struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
-                                         const struct attn_level_matrix *matrix)
+struct attn_grid_axis attn_figure_rows(struct attn_figure_pen *pen,
+                                       const struct attn_level_matrix *matrix)
 {
     const enum attn_site_layout layout = attn_site_layout(matrix->at.site);
     const bool is_key = layout == ATTN_LAYOUT_KEY;
     const bool is_contacts = matrix->at.site == ATTN_SITE_CONTACTS;
-    struct attn_figure_axis axis = {.n = matrix->n_row};
+    struct attn_grid_axis axis = {.n = matrix->n_row};
 
     if (pen->content->grid) {
         axis = *pen->content->grid->rows;
@@ -243,11 +243,11 @@ struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
     return axis;
 }
 
-struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
-                                            const struct attn_level_matrix *matrix)
+struct attn_grid_axis attn_figure_columns(struct attn_figure_pen *pen,
+                                          const struct attn_level_matrix *matrix)
 {
     const enum attn_site_layout layout = attn_site_layout(matrix->at.site);
-    struct attn_figure_axis axis = {.n = matrix->n_column, .title = "component"};
+    struct attn_grid_axis axis = {.n = matrix->n_column, .title = "component"};
 
     if (matrix->at.site == ATTN_SITE_ROUTER_LOGITS || matrix->at.site == ATTN_SITE_EXPERT_WEIGHTS)
         axis.title = "expert";
@@ -465,7 +465,7 @@ static size_t list_ticks(const struct attn_figure_pen *pen, struct tick list[ATT
     const double unit = attn_figure_is_percent(pen, matrix) ? 100 : 1;
     double ticks[ATTN_MOST_TICKS];
     const size_t n = is_relative(pen) ? attn_color_ticks(&pen->scale, range, ticks)
-                                      : attn_figure_ticks(&pen->scale, range, ticks);
+                                      : attn_grid_ticks(&pen->scale, range, ticks);
 
     for (size_t i = 0; i < n; i++) {
         struct tick *tick = &list[i];
@@ -514,49 +514,6 @@ struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pe
     return (struct attn_figure_size){
         ceil(attn_figure_text_width((size_t)n_column, ATTN_FIGURE_SMALL)) + 8,
         fmax(0, (double)name.n - 1) * NAME_LINE + ENTRY + RAMP_HEIGHT + ENTRY * (n_entry + 1)};
-}
-
-/* The largest of 1, 2, 2.5 and 5 times a power of ten that is not above SIZE. */
-static double round_down(double size)
-{
-    static const double steps[] = {5, 2.5, 2, 1};
-    const double power = attn_pow(10, floor(attn_log10(size)));
-
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        if (steps[i] * power <= size * (1 + 1e-9))
-            return steps[i] * power;
-    return power;
-}
-
-size_t attn_figure_round_ticks(double low, double high, double ticks[ATTN_MOST_TICKS])
-{
-    const double step = high > low ? round_down((high - low) / 3) : 0;
-    double first;
-    size_t n = 0;
-
-    if (!(step > 0) || !isfinite(high - low))
-        return 0;
-    first = ceil(low / step - 1e-9);
-    while (n < ATTN_MOST_TICKS && (first + (double)n) * step <= high + 1e-9 * step) {
-        ticks[n] = (first + (double)n) * step + 0.0; /* no -0 */
-        n++;
-    }
-    return n;
-}
-
-size_t attn_figure_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
-                         double ticks[ATTN_MOST_TICKS])
-{
-    const bool is_unit = range.high == 1 && (range.low == 0 || range.low == -1);
-    size_t n;
-
-    if (scale->curve == ATTN_CURVE_LINEAR)
-        return attn_figure_round_ticks(range.low, range.high, ticks);
-    n = attn_color_ticks(scale, range, ticks);
-    for (size_t i = 0; !is_unit && i < n; i++)
-        if (ticks[i] != 0)
-            ticks[i] = copysign(round_down(fabs(ticks[i])), ticks[i]);
-    return n;
 }
 
 static void add_tick(struct attn_figure_pen *pen, double x, double y, const char *text, size_t n)

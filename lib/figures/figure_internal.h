@@ -18,7 +18,6 @@ enum {
     ATTN_FIGURE_LABELLED = 9, /* the side from which each row has its label */
 };
 
-enum { ATTN_KIND_LEVELS = 51 }; /* of the 256 levels of a map, for each kind of head */
 enum { ATTN_FIGURE_PARTS = 4 }; /* of a unit: steps of the sides of cells in print */
 
 #define ATTN_FIGURE_TEXT 13.5 /* size of the font of labels: 9 points */
@@ -102,23 +101,6 @@ static inline double attn_figure_aside(const struct attn_figure_pen *pen)
     return pen->is_printed ? ATTN_FIGURE_ASIDE / 2.0 : ATTN_FIGURE_ASIDE;
 }
 
-/* The labels of rows or columns. */
-struct attn_figure_axis {
-    size_t n;                             /* rows or columns */
-    const struct attn_token_texts *texts; /* NULL: positions are the labels */
-    const size_t *positions;              /* [n] NULL: first, first + 1, ... */
-    size_t first;
-    bool has_own_texts;  /* texts are those of rows, and not of positions */
-    bool is_named;       /* texts without positions */
-    const char *title;   /* "query: attends" */
-    size_t most_columns; /* of text that a label has */
-    double widest;       /* label in print, in sizes of the font */
-    size_t n_digit;      /* that a position has */
-    size_t n_main;       /* rows or columns after these stand apart; or 0 */
-    const bool *begins;  /* [n] whether a line separates it from the one before; or NULL */
-    size_t n_together;   /* columns that stand together, apart from the next ones; 0: all */
-};
-
 /* The legend of the kinds of heads, in place of a ramp. */
 static inline bool attn_figure_has_kinds(const struct attn_figure_pen *pen)
 {
@@ -126,25 +108,20 @@ static inline bool attn_figure_has_kinds(const struct attn_figure_pen *pen)
 }
 
 /* The rows and the columns of MATRIX. */
-struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
-                                         const struct attn_level_matrix *matrix);
-struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
-                                            const struct attn_level_matrix *matrix);
+struct attn_grid_axis attn_figure_rows(struct attn_figure_pen *pen,
+                                       const struct attn_level_matrix *matrix);
+struct attn_grid_axis attn_figure_columns(struct attn_figure_pen *pen,
+                                          const struct attn_level_matrix *matrix);
 
 /* The groups of a table; one without a name for other matrices. */
-struct attn_figure_axis attn_figure_groups(struct attn_figure_pen *pen);
+struct attn_grid_axis attn_figure_groups(struct attn_figure_pen *pen);
 
 /* The label of row or column I, borrowed until the next call: a shortened token without surrounding
  * blanks, or a position. */
-const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_figure_axis *axis,
+const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_grid_axis *axis,
                               size_t i, size_t *n);
 void attn_figure_add_label(struct attn_figure_pen *pen, const struct attn_shape_text *text,
-                           const struct attn_figure_axis *axis, size_t i);
-static inline size_t attn_figure_position(const struct attn_figure_axis *axis, size_t i)
-{
-    return axis->positions ? axis->positions[i] : axis->first + i;
-}
-
+                           const struct attn_grid_axis *axis, size_t i);
 /* The width of TEXT [n] in sizes of the font: in print of its letters, else of its columns. */
 double attn_figure_string_width(const struct attn_figure_pen *pen, const char *text, size_t n);
 
@@ -152,8 +129,8 @@ double attn_figure_string_width(const struct attn_figure_pen *pen, const char *t
 uint32_t attn_figure_ground(const struct attn_figure_pen *pen, enum attn_cell_kind kind);
 
 /* The width of the widest label of AXIS. */
-double attn_figure_label_width(const struct attn_figure_pen *pen,
-                               const struct attn_figure_axis *axis, double size);
+double attn_figure_label_width(const struct attn_figure_pen *pen, const struct attn_grid_axis *axis,
+                               double size);
 
 /* The width of N columns of text. */
 static inline double attn_figure_text_width(size_t n, double size)
@@ -188,23 +165,6 @@ void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y);
 /* The same lying: a ramp with its name above and ticks below. */
 struct attn_figure_size attn_figure_lying_legend_size(const struct attn_figure_pen *pen);
 void attn_figure_add_lying_legend(struct attn_figure_pen *pen, double x, double y);
-
-/* Round numbers from LOW to HIGH [n], ascending: steps of 1, 2, 2.5 or 5 times a power of ten. */
-size_t attn_figure_round_ticks(double low, double high, double ticks[ATTN_MOST_TICKS]);
-
-/* The numbers at which a legend has ticks, ascending: round ones, and the ends of a share. */
-size_t attn_figure_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
-                         double ticks[ATTN_MOST_TICKS]);
-
-/* The title of a table, printable: its own, or "fable: change". */
-void attn_figure_grid_append_title(const struct attn_figure_grid *grid, struct attn_buffer *out);
-
-/* The subtitle up to the texts: model, unusual scale, note; each ends in "; ". */
-void attn_figure_grid_append_subtitle(const struct attn_figure_grid *grid, struct attn_buffer *out);
-
-/* Text I, 0 or 1, which is not NULL: "clean: The keys". */
-void attn_figure_grid_append_sentence(const struct attn_figure_grid *grid, int i,
-                                      struct attn_buffer *out);
 
 /* --- Cells (figure_cells.c) ---------------------------------------------------------------- */
 
@@ -270,13 +230,6 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
 bool attn_figure_is_percent(const struct attn_figure_pen *pen,
                             const struct attn_level_matrix *matrix);
 
-/* A number of a table that is not in percent, as it stands in a cell; not terminated. */
-size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
-                             char text[ATTN_FIXED_TEXT_SIZE]);
-
-/* The text of cell I of a table that has texts in its cells, without blanks before it. */
-const char *attn_figure_grid_cell(const struct attn_figure_grid *grid, size_t i, size_t *n);
-
 /* The side of a cell in whole units: the requested one, or USUAL, scaled to the room. Sets
  * shapes->points and ->cell. */
 double attn_figure_side(struct attn_figure_pen *pen, double usual);
@@ -331,9 +284,6 @@ bool attn_figure_is_map(const struct attn_figure_pen *pen);
 /* Whether the columns of MATRIX are [CLS], registers and patches of the picture of the run. */
 bool attn_figure_fits_backdrop(const struct attn_writer *writer,
                                const struct attn_level_matrix *matrix);
-
-/* Whether a table has a number for each position of its picture. */
-bool attn_figure_grid_is_map(const struct attn_figure_grid *grid);
 
 /* The number of rows that are shown: all selected ones, or only the first, of [CLS]. */
 size_t attn_figure_n_mapped(const struct attn_writer *writer);

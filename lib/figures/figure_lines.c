@@ -29,7 +29,7 @@ struct link {
 
 struct lines_layout {
     const struct attn_level_matrix *matrix;
-    struct attn_figure_axis queries, keys;
+    struct attn_grid_axis queries, keys;
     double top, left, right; /* where the columns begin, and where they face each other */
     struct link *links;      /* [n] owns */
     size_t n;
@@ -93,12 +93,12 @@ static enum attn_status find_links(const struct attn_figure_pen *pen, struct lin
 
 /* --- Drawing ------------------------------------------------------------------------------- */
 
-static bool has_positions(const struct attn_figure_pen *pen, const struct attn_figure_axis *axis)
+static bool has_positions(const struct attn_figure_pen *pen, const struct attn_grid_axis *axis)
 {
     return axis->texts && !pen->is_printed;
 }
 
-static double column_width(const struct attn_figure_pen *pen, const struct attn_figure_axis *axis)
+static double column_width(const struct attn_figure_pen *pen, const struct attn_grid_axis *axis)
 {
     const double width = attn_figure_label_width(pen, axis, ATTN_FIGURE_TEXT);
     const double position = attn_figure_text_width(axis->n_digit, ATTN_FIGURE_SMALL);
@@ -147,11 +147,11 @@ static void add_links(struct attn_figure_pen *pen, const struct lines_layout *la
 
 /* A column of tokens with positions outside, at X, which goes AWAY: -1 to the left, 1 right. */
 static void add_column(struct attn_figure_pen *pen, const struct lines_layout *layout,
-                       const struct attn_figure_axis *axis, double x, int away)
+                       const struct attn_grid_axis *axis, double x, int away)
 {
     struct attn_shape_text text = {.anchor = away < 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START};
     const double width = attn_figure_label_width(pen, axis, ATTN_FIGURE_TEXT);
-    const struct attn_figure_axis positions = {.n = axis->n, .positions = axis->positions};
+    const struct attn_grid_axis positions = {.n = axis->n, .positions = axis->positions};
 
     x += away * ATTN_FIGURE_GAP;
     for (int is_outside = 0; is_outside <= has_positions(pen, axis); is_outside++) {

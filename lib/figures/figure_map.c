@@ -47,14 +47,6 @@ bool attn_figure_is_map(const struct attn_figure_pen *pen)
     return pen->content->kind == ATTN_FIGURE_PATCHES && pen->options->n_patch_row == 0;
 }
 
-bool attn_figure_grid_is_map(const struct attn_figure_grid *grid)
-{
-    const struct attn_backdrop *backdrop = grid->backdrop;
-
-    return backdrop &&
-           grid->matrix.n_column == backdrop->n_front + backdrop->n_row * backdrop->n_col;
-}
-
 size_t attn_figure_n_mapped(const struct attn_writer *writer)
 {
     return writer->n_query == writer->n_position ? 1 : writer->n_query;
@@ -343,7 +335,7 @@ static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_
 static void append_caption(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
                            size_t row, struct attn_buffer *out)
 {
-    struct attn_figure_axis rows;
+    struct attn_grid_axis rows;
     const char *label;
     size_t n;
 
@@ -478,7 +470,7 @@ static enum attn_status check(const struct attn_figure_pen *pen, struct attn_err
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
 
     if (pen->content->grid)
-        return attn_figure_grid_is_map(pen->content->grid)
+        return attn_grid_is_map(pen->content->grid)
                    ? ATTN_OK
                    : attn_error_set(err, ATTN_INVALID,
                                     "the table has numbers of %zu positions, '`figure patches`' "

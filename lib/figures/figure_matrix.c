@@ -30,7 +30,7 @@ enum {
 
 /* How one axis is written. */
 struct axis_labels {
-    struct attn_figure_axis axis;
+    struct attn_grid_axis axis;
     bool has_labels;    /* each row or column has one */
     bool is_by_group;   /* the first of each group has one */
     bool has_positions; /* beside the labels */
@@ -46,7 +46,7 @@ struct matrix_layout {
     struct attn_figure_place place;
     double width, height; /* of a panel, with columns apart */
     struct axis_labels rows, columns;
-    struct attn_figure_axis groups;
+    struct attn_grid_axis groups;
     size_t n_across, n_line; /* panels */
     double right, down;      /* from one panel to the next */
     size_t first;            /* cell of the panel that is drawn */
@@ -89,7 +89,7 @@ static size_t step_of(double side, double apart)
                 return steps[i] * factor;
 }
 
-static size_t n_group(const struct attn_figure_axis *axis)
+static size_t n_group(const struct attn_grid_axis *axis)
 {
     size_t n = 1;
 
@@ -99,8 +99,8 @@ static size_t n_group(const struct attn_figure_axis *axis)
 }
 
 /* Room for labels of AXIS beside cells of SIDE, or where IS_ABOVE above cells as wide. */
-static struct axis_labels plan_labels(const struct attn_figure_pen *pen,
-                                      struct attn_figure_axis axis, double side, bool is_above)
+static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct attn_grid_axis axis,
+                                      double side, bool is_above)
 {
     struct axis_labels labels = {.axis = axis, .step = step_of(side, APART)};
     double width, positions, room;
@@ -157,7 +157,7 @@ static void plan_panels(struct attn_figure_pen *pen, struct matrix_layout *layou
 
 static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
 {
-    const struct attn_figure_grid *grid = pen->content->grid;
+    const struct attn_grid *grid = pen->content->grid;
     struct attn_figure_size legend;
     double n, n_row, below;
 
@@ -231,7 +231,7 @@ static struct attn_shape_text place_label(const struct matrix_layout *layout,
 static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *layout,
                        const struct axis_labels *labels)
 {
-    const struct attn_figure_axis *axis = &labels->axis;
+    const struct attn_grid_axis *axis = &labels->axis;
     const double apart = ceil(APART / layout->place.side); /* rows of groups with a label */
     double next = 0;
 
@@ -246,9 +246,9 @@ static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *
             next = (double)i + apart;
             attn_figure_add_label(pen, &text, axis, i);
         } else if (!labels->is_by_group && !is_name &&
-                   attn_figure_position(axis, i) % labels->step == 0) {
+                   attn_grid_position(axis, i) % labels->step == 0) {
             text.size = ATTN_FIGURE_SMALL;
-            attn_shapes_add_number(pen->shapes, &text, attn_figure_position(axis, i));
+            attn_shapes_add_number(pen->shapes, &text, attn_grid_position(axis, i));
         }
     }
 }
@@ -262,7 +262,7 @@ static void add_positions(struct attn_figure_pen *pen, const struct matrix_layou
 
         text.size *= 0.8;
         text.color = pen->faint;
-        attn_shapes_add_number(pen->shapes, &text, attn_figure_position(&labels->axis, i));
+        attn_shapes_add_number(pen->shapes, &text, attn_grid_position(&labels->axis, i));
     }
 }
 

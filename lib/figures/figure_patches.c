@@ -18,7 +18,7 @@ enum {
 
 struct patches_layout {
     const struct attn_level_matrix *matrix;
-    struct attn_figure_axis queries;
+    struct attn_grid_axis queries;
     size_t n_row, n_column; /* patches */
     size_t n_across;        /* images in a row of them */
     double side;            /* of a patch */

@@ -34,9 +34,9 @@ static uint32_t hue_of(const struct attn_figure_pen *pen, size_t group)
 }
 
 struct plot_layout {
-    const struct attn_figure_grid *grid;
+    const struct attn_grid *grid;
     const struct attn_level_matrix *matrix;
-    struct attn_figure_axis groups, places;
+    struct attn_grid_axis groups, places;
     double left, top, width, height; /* of the plot */
     double low, high;                /* ends of the axis of numbers */
     double legend;                   /* its width; 0: there is one group */
@@ -187,7 +187,7 @@ static void add_axis(struct attn_figure_pen *pen, const struct plot_layout *plot
 {
     const double right = plot->left + plot->width, bottom = plot->top + plot->height;
     double ticks[ATTN_MOST_TICKS];
-    const size_t n = attn_figure_round_ticks(plot->low, plot->high, ticks);
+    const size_t n = attn_round_ticks(plot->low, plot->high, ticks);
     char number[ATTN_TICK_TEXT_SIZE];
     struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL,
                                    .color = pen->ink,

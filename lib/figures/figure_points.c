@@ -36,7 +36,7 @@ struct tick_range {
 
 struct plot {
     const struct attn_level_matrix *matrix;
-    struct attn_figure_axis rows;
+    struct attn_grid_axis rows;
     size_t n_axis;                 /* 2 or 3 */
     size_t n;                      /* points: rows whose numbers are all finite */
     size_t *row;                   /* [n] owns; which rows these are */

@@ -53,9 +53,9 @@ static struct poster_layout plan(struct attn_figure_pen *pen)
 static void add_name(struct attn_figure_pen *pen, const struct poster_layout *poster, size_t head,
                      double x, double y)
 {
-    const struct attn_figure_grid *grid = pen->content->grid;
+    const struct attn_grid *grid = pen->content->grid;
     const struct attn_head_kind *kind = grid->kinds[head];
-    const struct attn_figure_axis names = attn_figure_rows(pen, attn_figure_matrix(pen, 0));
+    const struct attn_grid_axis names = attn_figure_rows(pen, attn_figure_matrix(pen, 0));
     const double box = fmin(BOX, 0.35 * poster->side);
     struct attn_shape_text text = {.x = x, .y = y - 5, .color = pen->ink};
     struct attn_rgb color;

@@ -25,7 +25,7 @@ struct spot {
 /* The text is laid out token by token. */
 struct text_layout {
     const struct attn_level_matrix *matrix;
-    struct attn_figure_axis keys;
+    struct attn_grid_axis keys;
     double left, top, right; /* of all lines */
     double bottom;           /* of the text, where the legend begins */
     struct spot spot;        /* of the last token */
@@ -121,11 +121,11 @@ static void add_token(struct attn_figure_pen *pen, const struct text_layout *lay
 /* "query 7 it; " */
 static void name_query(struct attn_figure_pen *pen, const struct text_layout *layout)
 {
-    const struct attn_figure_axis rows = attn_figure_rows(pen, layout->matrix);
+    const struct attn_grid_axis rows = attn_figure_rows(pen, layout->matrix);
     size_t n;
     const char *label = attn_figure_label(pen, &rows, 0, &n);
 
-    attn_buffer_append_format(&pen->subtitle, "query %zu", attn_figure_position(&rows, 0));
+    attn_buffer_append_format(&pen->subtitle, "query %zu", attn_grid_position(&rows, 0));
     if (rows.texts) {
         attn_buffer_append_char(&pen->subtitle, ' ');
         attn_buffer_append(&pen->subtitle, label, n);

@@ -3,20 +3,8 @@
 #define ATTN_FIGURES_TABLE_PICTURE_INTERNAL_H
 
 #include "figures/figure_internal.h"
-#include "figures/table_view_internal.h"
-
-/* The words for a column. Printable. Initialize with = {0}. */
-struct attn_table_words {
-    struct attn_buffer bytes; /* owns */
-    const char *title;        /* with the intervention: "... without each head"; NULL if unknown */
-    const char *quantity;     /* terminated: "change of logit(are) - logit(is)" */
-};
-
-/* Fills WORDS, which is {0}; bytes.has_failed is set if memory ran out. */
-void attn_table_words_find(struct attn_table_words *words, const struct attn_column *column,
-                           const struct attn_table_picture *picture);
-
-void attn_table_words_release(struct attn_table_words *words);
+#include "figures/table_picture.h"
+#include "grid/table_cells.h"
 
 /* A table as it is drawn. Borrowed, for the length of a call. */
 struct attn_table_drawing {
@@ -24,7 +12,7 @@ struct attn_table_drawing {
     const struct attn_table_picture *picture;
     enum attn_figure kind; /* matrix, tokens, bars, curve, causes, map, poster or patches */
     bool is_figure;        /* it is drawn as a whole: a plot, or a map over a picture */
-    const struct attn_figure_grid *figure; /* the numbers with their labels and words */
+    const struct attn_grid *figure; /* the numbers with their labels and words */
     const size_t *rows, *columns; /* [n_row of the table] the cell of each row, of pairs one of two;
                                      SIZE_MAX: not drawn */
     const struct attn_shapes *shapes; /* NULL: too large, or a grid of a table with groups */

@@ -22,7 +22,7 @@ enum {
 
 /* --- The object ------------------------------------------------------------------------------ */
 
-static void push_texts(struct attn_json_writer *json, const struct attn_figure_grid *figure)
+static void push_texts(struct attn_json_writer *json, const struct attn_grid *figure)
 {
     attn_json_begin(attn_page_push_key(json, "texts"), '[');
     for (size_t i = 0; i < sizeof figure->texts / sizeof *figure->texts; i++) {
@@ -131,7 +131,7 @@ static void push_rows(struct attn_json_writer *json, const struct attn_table *ta
 
 /* The labels of the rows or columns of the map. */
 static void push_axis(struct attn_json_writer *json, const char *name,
-                      const struct attn_figure_axis *axis)
+                      const struct attn_grid_axis *axis)
 {
     attn_json_begin(attn_json_key(json, name), '{');
     attn_json_text(attn_json_key(json, "title"), axis->title);
@@ -139,7 +139,7 @@ static void push_axis(struct attn_json_writer *json, const char *name,
     attn_json_size(attn_json_key(json, "n_main"), axis->n_main);
     if (attn_json_begin_list(attn_json_key(json, "positions"), !axis->is_named)) {
         for (size_t i = 0; i < axis->n; i++)
-            attn_json_size(json, attn_figure_position(axis, i));
+            attn_json_size(json, attn_grid_position(axis, i));
         attn_json_end(json);
     }
     if (attn_json_begin_list(attn_json_key(json, "texts"), axis->texts)) {
@@ -248,7 +248,7 @@ static void append_markup(struct attn_buffer *out, const char *text, size_t n)
 }
 
 /* "fable; clean: The key; corrupted: The keys". */
-static void append_about(struct attn_buffer *out, const struct attn_figure_grid *figure)
+static void append_about(struct attn_buffer *out, const struct attn_grid *figure)
 {
     const char *between = "";
 
@@ -389,7 +389,7 @@ static enum attn_status make(void *user, const struct attn_table_drawing *drawin
     const struct making *making = user;
     struct attn_page_experiment *experiment = making->experiment;
     const char *title = making->picture->title;
-    const struct attn_figure_grid *figure = drawing->figure;
+    const struct attn_grid *figure = drawing->figure;
 
     title = title ? title : figure->title;
     if (title)

@@ -211,10 +211,10 @@ static size_t append_name(struct attn_heatmap *map, const struct attn_token_text
 
 /* Writes the label of row or column I: its position and, if HAS_NAME, its text, or the text alone.
  * Returns its columns. */
-static size_t make_label(struct attn_heatmap *map, const struct attn_figure_axis *axis, size_t i,
+static size_t make_label(struct attn_heatmap *map, const struct attn_grid_axis *axis, size_t i,
                          bool has_name)
 {
-    const size_t position = attn_figure_position(axis, i);
+    const size_t position = attn_grid_position(axis, i);
     const size_t n = count_digits(position), at = axis->has_own_texts ? i : position;
 
     map->label.size = 0;
@@ -242,7 +242,7 @@ static void put_text(struct attn_heatmap *map, const char *text, size_t size, si
 }
 
 enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
-                                         const struct attn_figure_axis *axis, const char *head,
+                                         const struct attn_grid_axis *axis, const char *head,
                                          size_t most_lines, size_t *n_line, struct attn_error *err)
 {
     const size_t indent = *head ? strlen(head) + 1 : 0;
@@ -283,7 +283,7 @@ enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
 
 struct sheet {
     const struct attn_level_matrix *matrix;
-    struct attn_figure_axis rows, columns;
+    struct attn_grid_axis rows, columns;
     struct attn_heatmap_colors colors;
     size_t position_width; /* columns left of the cells, flush right: positions, or labels of a
                               table */
@@ -368,7 +368,7 @@ static void put_edge(struct attn_heatmap *map, const struct sheet *sheet, size_t
     if (sheet->label_width == 0)
         return;
     attn_color_line_blanks(&map->line, 1);
-    used = append_name(map, sheet->rows.texts, attn_figure_position(&sheet->rows, at));
+    used = append_name(map, sheet->rows.texts, attn_grid_position(&sheet->rows, at));
     attn_heatmap_put_label(map);
     attn_color_line_blanks(&map->line, used < sheet->label_width ? sheet->label_width - used : 0);
 }
@@ -392,7 +392,7 @@ static size_t write_cell(const struct attn_heatmap *map, const struct attn_level
     if (is_share(map, matrix))
         return (size_t)snprintf(text, size, "%ld", lround(100 * value));
     if (map->table)
-        return attn_figure_grid_text(map->table, (float)value, text);
+        return attn_grid_number(map->table, (float)value, text);
     return (size_t)snprintf(text, size, fabs(value) < 1000 ? "%.1f" : "%.0e", value);
 }
 
@@ -413,7 +413,7 @@ static size_t make_cell_label(struct attn_heatmap *map, const struct attn_level_
     const bool has_number = map->line.depth == ATTN_DEPTH_NONE;
     char number[ATTN_FIXED_TEXT_SIZE];
     size_t n, width;
-    const char *text = attn_figure_grid_cell(map->table, i, &n);
+    const char *text = attn_grid_cell_text(map->table, i, &n);
     const int size =
         has_number ? (int)write_cell(map, matrix, ATTN_CELL_VALUE, (double)value, number) : 0;
 
@@ -628,7 +628,7 @@ static bool has_key_line(const struct attn_heatmap *map, const struct attn_level
 enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err)
 {
-    const struct attn_figure_axis keys = attn_heatmap_axis(&map->tokens[1]);
+    const struct attn_grid_axis keys = attn_heatmap_axis(&map->tokens[1]);
     const size_t n = matrix->n_not_finite;
     const bool is_numbers = attn_heatmap_has_numbers(map, matrix);
     struct sheet sheet;
@@ -647,7 +647,7 @@ enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_l
 
 size_t attn_heatmap_n_line(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
-    const struct attn_figure_axis keys = attn_heatmap_axis(&map->tokens[1]);
+    const struct attn_grid_axis keys = attn_heatmap_axis(&map->tokens[1]);
     const size_t n_row = matrix->n_cell_row;
     size_t n_key = 0, n_pooling = 0;
 
@@ -728,7 +728,7 @@ static enum attn_status draw_ticks(struct attn_heatmap *map,
 {
     const bool is_row = colors->scale.span == ATTN_SPAN_ROW; /* each has its own */
     double ticks[ATTN_MOST_TICKS];
-    const size_t n = is_row ? 0 : attn_figure_ticks(&colors->scale, colors->range, ticks);
+    const size_t n = is_row ? 0 : attn_grid_ticks(&colors->scale, colors->range, ticks);
     const size_t indent = strlen("colors: ");
     size_t used = indent;
 
@@ -773,7 +773,7 @@ enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
 /* The lines above a table: title, subtitle and texts, as in figures. */
 static enum attn_status draw_heading(struct attn_heatmap *map, struct attn_error *err)
 {
-    const struct attn_figure_grid *table = map->table;
+    const struct attn_grid *table = map->table;
     const char *title = map->picture->title;
     const bool has_numbers = map->picture->values != ATTN_CELL_TEXT_NEVER &&
                              (!table->cells || map->line.depth == ATTN_DEPTH_NONE);
@@ -781,18 +781,18 @@ static enum attn_status draw_heading(struct attn_heatmap *map, struct attn_error
     if (title)
         attn_escape_append(&map->label, title, strlen(title));
     else
-        attn_figure_grid_append_title(table, &map->label);
+        attn_grid_append_title(table, &map->label);
     ATTN_TRY(attn_heatmap_end_text(map, 1, NULL, err));
-    attn_figure_grid_append_subtitle(table, &map->label);
+    attn_grid_append_subtitle(table, &map->label);
     if (table->is_share && has_numbers)
         attn_buffer_append_string(&map->label, "in percent; ");
     if (table->texts[0].text)
-        attn_figure_grid_append_sentence(table, 0, &map->label);
+        attn_grid_append_sentence(table, 0, &map->label);
     else if (map->label.size > 0)
         map->label.size -= strlen("; ");
     ATTN_TRY(attn_heatmap_end_text(map, 1, NULL, err));
     if (table->texts[1].text)
-        attn_figure_grid_append_sentence(table, 1, &map->label);
+        attn_grid_append_sentence(table, 1, &map->label);
     return attn_heatmap_end_text(map, 1, NULL, err);
 }
 
@@ -849,7 +849,7 @@ static struct sheet sheet_of_table(struct attn_heatmap *map)
 static enum attn_status draw_table(struct attn_heatmap *map, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = &map->table->matrix;
-    const struct attn_figure_axis *columns = map->table->columns;
+    const struct attn_grid_axis *columns = map->table->columns;
     const size_t n = matrix->n_cell_column;
     struct sheet sheet;
 
@@ -876,7 +876,7 @@ static enum attn_status draw_table(struct attn_heatmap *map, struct attn_error *
     return attn_buffer_check(&map->label, err);
 }
 
-enum attn_status attn_heatmap_draw_table(const struct attn_figure_grid *table,
+enum attn_status attn_heatmap_draw_table(const struct attn_grid *table,
                                          const struct attn_picture_options *picture,
                                          struct attn_sink *sink, struct attn_error *err)
 {

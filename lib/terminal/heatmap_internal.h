@@ -31,8 +31,8 @@
 
 /* Initialize with = {0}; end with attn_heatmap_release. */
 struct attn_heatmap {
-    const struct attn_writer *writer;     /* borrowed; NULL: a table is drawn: */
-    const struct attn_figure_grid *table; /* borrowed */
+    const struct attn_writer *writer; /* borrowed; NULL: a table is drawn: */
+    const struct attn_grid *table;    /* borrowed */
     const struct attn_picture_options *picture;
     struct attn_sink *sink;            /* borrowed */
     struct attn_token_texts tokens[2]; /* tokens of the run, and of its source */
@@ -94,7 +94,7 @@ enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
  *     colors:  -2  -1  0  1  2  linear
  */
 /* clang-format on */
-enum attn_status attn_heatmap_draw_table(const struct attn_figure_grid *table,
+enum attn_status attn_heatmap_draw_table(const struct attn_grid *table,
                                          const struct attn_picture_options *picture,
                                          struct attn_sink *sink, struct attn_error *err);
 
@@ -147,9 +147,9 @@ enum attn_status attn_heatmap_end_legend(struct attn_heatmap *map,
                                          struct attn_error *err);
 
 /* Returns the axis of all positions of a run, or of its source, for attn_heatmap_draw_items. */
-static inline struct attn_figure_axis attn_heatmap_axis(const struct attn_token_texts *tokens)
+static inline struct attn_grid_axis attn_heatmap_axis(const struct attn_token_texts *tokens)
 {
-    return (struct attn_figure_axis){.n = tokens->n, .texts = tokens};
+    return (struct attn_grid_axis){.n = tokens->n, .texts = tokens};
 }
 
 /* Appends printable TEXT to the label as the name of a token, trimmed and cut. Returns its columns.
@@ -159,7 +159,7 @@ size_t attn_heatmap_append_token(struct attn_heatmap *map, const char *text, siz
 /* Draws HEAD, which may be "", and the labels of AXIS, "keys: 0 eat 1 dessert", in MOST_LINES lines
  * at most, "..." for the rest. With N_LINE it only counts lines. */
 enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
-                                         const struct attn_figure_axis *axis, const char *head,
+                                         const struct attn_grid_axis *axis, const char *head,
                                          size_t most_lines, size_t *n_line, struct attn_error *err);
 
 /* --- Heads across, layers down ---------------------------------------------------------------- */

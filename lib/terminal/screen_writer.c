@@ -229,7 +229,7 @@ static size_t fixed_lines(struct screen_writer *w, size_t n_head)
 static void share(struct screen_writer *w, size_t n_head, size_t left)
 {
     const size_t n_position = w->base.n_position;
-    const struct attn_figure_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
+    const struct attn_grid_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
     const bool has_vectors = attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
     const size_t least = n_position < LEAST_VECTOR_LINES ? n_position : LEAST_VECTOR_LINES;
     const size_t reserved = (tokens.n > 0) + (has_vectors ? n_head * least : 0);
@@ -419,7 +419,7 @@ static enum attn_status draw_all_heads(struct screen_writer *w, struct attn_erro
 static enum attn_status finish_screen(struct attn_writer *writer, struct attn_error *err)
 {
     struct screen_writer *w = (struct screen_writer *)writer;
-    const struct attn_figure_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
+    const struct attn_grid_axis tokens = attn_heatmap_axis(&w->map.tokens[0]);
     double far;
     const struct attn_level_matrix *matrix = choose(w, &far);
 

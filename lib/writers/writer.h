@@ -111,8 +111,8 @@ struct attn_place {
     struct attn_extent extent;
 };
 
-struct attn_shapes;      /* encode/shapes.h */
-struct attn_figure_grid; /* figures/figure.h */
+struct attn_shapes; /* encode/shapes.h */
+struct attn_grid;   /* figures/figure.h */
 
 struct attn_writer_ops {
     size_t size; /* bytes of the format's struct, which is zeroed before _open */
@@ -149,7 +149,7 @@ struct attn_writer_ops {
                                    struct attn_sink *sink, struct attn_error *err);
 
     /* Writes the numbers of a table, in the rows and columns of GRID, as text; or NULL. */
-    enum attn_status (*draw_grid)(const struct attn_figure_grid *grid,
+    enum attn_status (*draw_grid)(const struct attn_grid *grid,
                                   const struct attn_picture_options *picture,
                                   struct attn_sink *sink, struct attn_error *err);
 };

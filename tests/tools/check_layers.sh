@@ -14,7 +14,7 @@ cd "$(dirname "$0")/../.." || exit 1
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
-of_pictures='base trace encode tables writers figures analysis'
+of_pictures='base trace encode tables writers grid figures analysis'
 of_run="kernels attention formats image tokenizer capture model forward gradient catalog inspect terminal page"
 of_run+=" host input edits predict derived $of_pictures"
 
@@ -38,9 +38,10 @@ declare -A below=(
     [encode]='base'
     [tables]='base encode'
     [writers]='base trace formats encode tables'
-    [figures]='base trace encode tables writers analysis'
+    [grid]='base trace encode writers analysis'
+    [figures]='base trace encode tables writers grid analysis'
     [terminal]="$of_pictures"
-    [explain]='base encode kernels attention formats trace model forward tables writers figures'
+    [explain]='base encode kernels attention formats trace model forward tables writers grid figures'
     [page]="$of_pictures"
     [host]='base formats model tokenizer image catalog writers'
     [input]='base attention formats trace tokenizer model forward image'

@@ -1,6 +1,6 @@
 /* test_clusters.c - the order of clusters: what is alike stands together, each thing once, whatever
  * order it came in. */
-#include "figures/clusters.h"
+#include "grid/clusters.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

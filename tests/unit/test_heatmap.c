@@ -4,7 +4,7 @@
  * else.
  */
 #include "base/random.h"
-#include "figures/levels.h"
+#include "grid/levels.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"

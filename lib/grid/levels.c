@@ -1,6 +1,6 @@
 /* levels.c - see levels.h. A cell is a float32, or a float16 in a large matrix; three NaNs stand
  * for the kinds of cells without a value. */
-#include "figures/levels.h"
+#include "grid/levels.h"
 
 #include "base/memory.h"
 #include "base/status_internal.h"

@@ -5,8 +5,8 @@
  *
  *     attn_clusters_order(distances, n, order, &err);   // order[0] comes first
  */
-#ifndef ATTN_FIGURES_CLUSTERS_H
-#define ATTN_FIGURES_CLUSTERS_H
+#ifndef ATTN_GRID_CLUSTERS_H
+#define ATTN_GRID_CLUSTERS_H
 
 #include "base/status.h"
 

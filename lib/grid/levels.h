@@ -19,8 +19,8 @@
  * A matrix of at most 128 x 128 cells is kept as it came, 4 bytes a cell. A larger one takes 2
  * bytes a cell: 11 bits of each number, far less than a level of colour.
  */
-#ifndef ATTN_FIGURES_LEVELS_H
-#define ATTN_FIGURES_LEVELS_H
+#ifndef ATTN_GRID_LEVELS_H
+#define ATTN_GRID_LEVELS_H
 
 #include "encode/colormap_internal.h"
 #include "writers/writer.h"

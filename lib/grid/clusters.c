@@ -1,7 +1,7 @@
 /* clusters.c - see clusters.h. The tree is found by a chain of nearest neighbours (Murtagh 1983):
  * from any cluster go on to the nearest one, and merge two that are nearest to each other. For
  * average linkage that gives the tree of the greedy method, in n^2 steps instead of n^3. */
-#include "figures/clusters.h"
+#include "grid/clusters.h"
 
 #include "base/memory.h"
 

@@ -1,0 +1,32 @@
+/* table_cells_internal.h - how each kind of table is read. For the files of this room. */
+#ifndef ATTN_GRID_TABLE_CELLS_INTERNAL_H
+#define ATTN_GRID_TABLE_CELLS_INTERNAL_H
+
+#include "grid/table_cells.h"
+
+/* Reads a table into CELLS. */
+enum attn_status attn_table_axes_read(const struct attn_table *table,
+                                      const struct attn_table_picture *picture,
+                                      struct attn_table_cells *cells, struct attn_error *err);
+enum attn_status attn_table_pairs_read(const struct attn_table *table,
+                                       const struct attn_table_picture *picture,
+                                       struct attn_table_cells *cells, struct attn_error *err);
+enum attn_status attn_table_head_map_read(const struct attn_table *table,
+                                          const struct attn_table_picture *picture,
+                                          struct attn_table_cells *cells, struct attn_error *err);
+enum attn_status attn_table_poster_read(const struct attn_table *table,
+                                        const struct attn_table_picture *picture,
+                                        struct attn_table_cells *cells, struct attn_error *err);
+enum attn_status attn_table_series_read(const struct attn_table *table,
+                                        const struct attn_table_picture *picture, bool is_curve,
+                                        struct attn_table_cells *cells, struct attn_error *err);
+enum attn_status attn_table_groups_read(const struct attn_table *table, size_t n_label,
+                                        struct attn_table_cells *cells, struct attn_error *err);
+enum attn_status attn_table_tokens_read(const struct attn_table *table,
+                                        const struct attn_table_picture *picture,
+                                        struct attn_table_cells *cells, struct attn_error *err);
+enum attn_status attn_table_causes_read(const struct attn_table *table,
+                                        const struct attn_table_picture *picture,
+                                        struct attn_table_cells *cells, struct attn_error *err);
+
+#endif

@@ -1,0 +1,188 @@
+/* table_pairs.c - a table of pairs of heads as a symmetric grid. */
+#include "grid/table_cells_internal.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
+#include "grid/clusters.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* One side of a pair: a head. */
+struct pair_side {
+    int64_t number, head;
+    struct attn_location at;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    const struct pair_side *x = a, *y = b;
+
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* A table of pairs. */
+struct pairs {
+    const struct attn_table *table;
+    size_t columns[2][3];    /* number, layer and head of both sides */
+    struct pair_side *sides; /* [n] owns; each once, by number */
+    size_t n;
+    float *values; /* [n, n] owns; NaN: missing */
+    size_t *order; /* [n] owns */
+};
+
+static struct pair_side side_of(const struct pairs *pairs, size_t row, int side)
+{
+    const size_t *columns = pairs->columns[side];
+    struct pair_side found = {attn_table_cell(pairs->table, row, columns[0]).integer,
+                              attn_table_cell(pairs->table, row, columns[2]).integer,
+                              {.layer = ATTN_NO_LAYER}};
+
+    attn_table_read_layer(pairs->table, row, columns[1], &found.at);
+    return found;
+}
+
+static size_t place_of_side(const struct pairs *pairs, struct pair_side side)
+{
+    const struct pair_side *found = bsearch(&side, pairs->sides, pairs->n, sizeof side, by_number);
+
+    return (size_t)(found - pairs->sides);
+}
+
+/* Lists the sides, and the number of each pair. */
+static enum attn_status read_pairs(struct pairs *pairs, size_t values, struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(pairs->table);
+    size_t n = 0;
+
+    ATTN_TRY(ATTN_ALLOC(pairs->sides, 2 * n_row, err));
+    for (size_t i = 0; i < 2 * n_row; i++)
+        pairs->sides[n++] = side_of(pairs, i / 2, i % 2);
+    if (n > 0)
+        qsort(pairs->sides, n, sizeof *pairs->sides, by_number);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || pairs->sides[i].number != pairs->sides[i - 1].number)
+            pairs->sides[pairs->n++] = pairs->sides[i];
+    ATTN_TRY(ATTN_ALLOC(pairs->values, pairs->n * pairs->n, err));
+    ATTN_TRY(ATTN_ALLOC(pairs->order, pairs->n, err));
+    for (size_t i = 0; i < pairs->n * pairs->n; i++)
+        pairs->values[i] = i % (pairs->n + 1) == 0 ? 0 : NAN;
+    for (size_t i = 0; i < n_row; i++) {
+        const size_t a = place_of_side(pairs, side_of(pairs, i, 0));
+        const size_t b = place_of_side(pairs, side_of(pairs, i, 1));
+
+        pairs->values[a * pairs->n + b] = pairs->values[b * pairs->n + a] =
+            attn_table_number(pairs->table, i, values);
+    }
+    return ATTN_OK;
+}
+
+/* Pairs that are not there are as far apart as any. */
+static enum attn_status order_pairs(struct pairs *pairs, bool is_clustered, struct attn_error *err)
+{
+    const size_t n = pairs->n * pairs->n;
+    float *distances, most = 0;
+    enum attn_status status;
+
+    for (size_t i = 0; i < pairs->n; i++)
+        pairs->order[i] = i;
+    if (!is_clustered)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(distances, n, err));
+    for (size_t i = 0; i < n; i++)
+        most = isfinite(pairs->values[i]) ? fmaxf(most, pairs->values[i]) : most;
+    for (size_t i = 0; i < n; i++)
+        distances[i] = isfinite(pairs->values[i]) ? pairs->values[i] : most;
+    status = attn_clusters_order(distances, pairs->n, pairs->order, err);
+    attn_free(distances);
+    return status;
+}
+
+/* Labels an axis: "3.5", with a line before each layer unless clustered. */
+static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
+                                   struct attn_table_axis *axis, struct attn_error *err)
+{
+    ATTN_TRY(attn_table_axis_create(axis, attn_table_n_row(pairs->table), pairs->n, err));
+    for (size_t i = 0; i < pairs->n; i++) {
+        const struct pair_side *side = &pairs->sides[pairs->order[i]];
+
+        attn_grid_append_layer(&axis->texts.bytes, &side->at);
+        attn_buffer_append_format(&axis->texts.bytes, ".%" PRId64, side->head);
+        axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
+        axis->positions[i] = i;
+        axis->begins[i] =
+            i > 0 && attn_location_order(&side->at, &pairs->sides[pairs->order[i - 1]].at) != 0;
+    }
+    axis->axis = (struct attn_grid_axis){.n = pairs->n,
+                                         .texts = &axis->texts,
+                                         .positions = axis->positions,
+                                         .has_own_texts = true,
+                                         .is_named = true,
+                                         .title = "head",
+                                         .begins = is_clustered ? NULL : axis->begins};
+    return attn_buffer_check(&axis->texts.bytes, err);
+}
+
+/* Where each row of the table goes: to one of its two cells. */
+static enum attn_status find_pair_rows(const struct pairs *pairs, struct attn_table_cells *cells,
+                                       struct attn_error *err)
+{
+    size_t *places; /* of each side in the order */
+
+    ATTN_TRY(ATTN_ALLOC(places, pairs->n, err));
+    for (size_t i = 0; i < pairs->n; i++)
+        places[pairs->order[i]] = i;
+    for (size_t i = 0; i < attn_table_n_row(pairs->table); i++) {
+        cells->rows.of_rows[i] = places[place_of_side(pairs, side_of(pairs, i, 0))];
+        cells->columns.of_rows[i] = places[place_of_side(pairs, side_of(pairs, i, 1))];
+    }
+    attn_free(places);
+    return ATTN_OK;
+}
+
+static enum attn_status place_pairs(struct pairs *pairs, bool is_clustered,
+                                    struct attn_table_cells *cells, struct attn_error *err)
+{
+    static const enum attn_column_role roles[2][2] = {
+        {ATTN_ROLE_LAYER, ATTN_ROLE_HEAD}, {ATTN_ROLE_OTHER_LAYER, ATTN_ROLE_OTHER_HEAD}};
+    for (int side = 0; side < 2; side++) {
+        size_t *columns = pairs->columns[side];
+
+        columns[0] = side == 0 ? cells->of.rows : cells->of.columns;
+        columns[1] = attn_table_find_role(pairs->table, roles[side][0]);
+        columns[2] = attn_table_find_role(pairs->table, roles[side][1]);
+        if (columns[0] == SIZE_MAX || columns[1] == SIZE_MAX || columns[2] == SIZE_MAX)
+            return attn_error_set(err, ATTN_INVALID, "the table is not one of pairs of heads");
+    }
+    ATTN_TRY(read_pairs(pairs, cells->of.values, err));
+    if (pairs->n == 0)
+        return attn_error_set(err, ATTN_INVALID, "the table has no pairs to draw");
+    ATTN_TRY(order_pairs(pairs, is_clustered, err));
+    ATTN_TRY(name_pairs(pairs, is_clustered, &cells->rows, err));
+    ATTN_TRY(name_pairs(pairs, is_clustered, &cells->columns, err));
+    ATTN_TRY(attn_level_matrix_create(pairs->n, pairs->n, &cells->grid.matrix, err));
+    for (size_t i = 0; i < pairs->n * pairs->n; i++) {
+        const size_t r = pairs->order[i / pairs->n], c = pairs->order[i % pairs->n];
+        const float value = pairs->values[r * pairs->n + c];
+
+        if (!isnan(value))
+            attn_level_matrix_put(&cells->grid.matrix, i / pairs->n, i % pairs->n, value);
+    }
+    return find_pair_rows(pairs, cells, err);
+}
+
+enum attn_status attn_table_pairs_read(const struct attn_table *table,
+                                       const struct attn_table_picture *picture,
+                                       struct attn_table_cells *cells, struct attn_error *err)
+{
+    struct pairs pairs = {.table = table};
+    const enum attn_status status =
+        place_pairs(&pairs, (picture->view.traits & ATTN_VIEW_CLUSTERED) != 0, cells, err);
+
+    attn_free(pairs.sides);
+    attn_free(pairs.values);
+    attn_free(pairs.order);
+    return status;
+}

@@ -1,0 +1,161 @@
+/* table_tokens.c - rows of a table as tokens of a text, and as causes between positions. */
+#include "grid/table_cells_internal.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
+#include "encode/text_table.h"
+
+#include <math.h>
+
+enum { MOST_CAUSES = 2000 };
+
+/* One more than the largest number in the columns of TABLE that have the ROLES [2]. */
+static size_t count_to(const struct attn_table *table, const enum attn_column_role roles[2])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < 2 * attn_table_n_row(table); i++) {
+        const struct attn_cell cell =
+            attn_table_cell(table, i / 2, attn_table_find_role(table, roles[i % 2]));
+
+        if (cell.type == ATTN_VALUE_INTEGER && cell.integer >= (int64_t)n)
+            n = (size_t)cell.integer + 1;
+    }
+    return n;
+}
+
+/* Appends the token of a row: that of its POSITION, else the text or id in the table. */
+static void append_token(struct attn_buffer *out, const struct attn_table *table, size_t row,
+                         size_t texts, size_t positions, const struct attn_token_texts *tokens)
+{
+    const struct attn_cell position = attn_table_cell(table, row, positions);
+    const size_t ids = attn_table_find_role(table, ATTN_ROLE_ID);
+    size_t n;
+    const char *token;
+
+    if (!attn_grid_is_position(&position, tokens)) {
+        if (!attn_table_is_missing(table, row, texts))
+            attn_grid_append_cell(out, table, row, texts);
+        else if (!attn_table_is_missing(table, row, ids))
+            attn_grid_append_cell(out, table, row, ids);
+        else /* items differ there */
+            attn_buffer_append_string(out, " " ATTN_ELLIPSIS);
+        return;
+    }
+    token = attn_token_text(tokens, (size_t)position.integer, &n);
+    attn_buffer_append(out, token, n);
+}
+
+/* Each row of the table that has a position as a token. */
+enum attn_status attn_table_tokens_read(const struct attn_table *table,
+                                        const struct attn_table_picture *picture,
+                                        struct attn_table_cells *cells, struct attn_error *err)
+{
+    const size_t texts = cells->of.texts, rows = cells->of.rows, values = cells->of.values;
+    const size_t n_row = attn_table_n_row(table);
+    const size_t positions = attn_table_find_role(table, ATTN_ROLE_POSITION);
+    struct attn_table_axis *axis = &cells->columns;
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_row; i++)
+        n += rows == SIZE_MAX || !attn_table_is_missing(table, i, rows);
+    if (texts == SIZE_MAX || n == 0 || rows != cells->of.columns)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure tokens`' needs a table with a row for each token");
+    if (picture->n_label > 0)
+        return attn_table_refuse_groups("tokens", err);
+    ATTN_TRY(attn_table_axis_create(axis, n_row, n, err));
+    ATTN_TRY(attn_table_axis_create(&cells->rows, n_row, 1, err));
+    ATTN_TRY(attn_level_matrix_create(1, n, &cells->grid.matrix, err));
+    if (picture->run && positions != SIZE_MAX)
+        ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
+    for (size_t i = 0; i < n_row; i++) {
+        if (rows != SIZE_MAX && attn_table_is_missing(table, i, rows))
+            continue; /* of all tokens together */
+        cells->rows.of_rows[i] = 0;
+        axis->of_rows[i] = axis->texts.n;
+        append_token(&axis->texts.bytes, table, i, texts, positions, cells->tokens);
+        if (!attn_table_is_missing(table, i, values))
+            attn_level_matrix_put(&cells->grid.matrix, 0, axis->texts.n,
+                                  attn_table_number(table, i, values));
+        axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
+    }
+    if (attn_table_find_role(table, ATTN_ROLE_COUNT) != SIZE_MAX)
+        cells->grid.note = ATTN_ELLIPSIS " where items differ";
+    cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
+    axis->axis = attn_table_named_axis(axis, attn_table_column_name(table, texts));
+    return attn_buffer_check(&axis->texts.bytes, err);
+}
+
+/* --- Causes -------------------------------------------------------------------------------- */
+
+/* Makes the positions of the lens the columns, or all up to N without it, and puts each row there:
+ * its query as column, its key as row. */
+static void place_causes(const struct attn_table *table, const struct attn_table *lens, size_t n,
+                         struct attn_table_cells *cells)
+{
+    struct attn_table_axis *axis = &cells->columns;
+    size_t *const of_rows[2] = {axis->of_rows, cells->rows.of_rows};
+    const enum attn_column_role roles[2] = {ATTN_ROLE_QUERY, ATTN_ROLE_KEY};
+
+    for (size_t i = 0; i < (lens ? attn_table_n_row(lens) : n); i++) {
+        const int64_t at =
+            lens ? attn_table_cell(lens, i, attn_table_find_role(lens, ATTN_ROLE_POSITION)).integer
+                 : (int64_t)i;
+
+        if (axis->axis.n > 0 && at <= (int64_t)axis->positions[axis->axis.n - 1])
+            continue; /* of a later layer */
+        for (size_t k = 0; k < 2 * attn_table_n_row(table); k++) {
+            const struct attn_cell cell =
+                attn_table_cell(table, k / 2, attn_table_find_role(table, roles[k % 2]));
+
+            if (cell.type == ATTN_VALUE_INTEGER && cell.integer == at)
+                of_rows[k % 2][k / 2] = axis->axis.n;
+        }
+        axis->positions[axis->axis.n++] = (size_t)at;
+    }
+}
+
+enum attn_status attn_table_causes_read(const struct attn_table *table,
+                                        const struct attn_table_picture *picture,
+                                        struct attn_table_cells *cells, struct attn_error *err)
+{
+    const struct attn_table *lens = picture->lens;
+    const size_t values = cells->of.values;
+    static const enum attn_column_role ends[2] = {ATTN_ROLE_QUERY, ATTN_ROLE_KEY};
+    static const enum attn_column_role layer[2] = {ATTN_ROLE_LAYER, ATTN_ROLE_LAYER};
+    const size_t n = count_to(table, ends), n_row = attn_table_n_row(table);
+    struct attn_table_axis *axis = &cells->columns;
+
+    if (n == 0 || count_to(table, layer) == 0 ||
+        attn_table_find_role(table, ATTN_ROLE_KEY) == SIZE_MAX)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure causes`' needs rows with a layer, a query and a key");
+    if (n_row > MOST_CAUSES) {
+        attn_error_set(err, ATTN_INVALID, "'`figure causes`' shows at most %d rows, not %zu",
+                       MOST_CAUSES, n_row);
+        return attn_error_hint(err, "`limit` chooses the largest");
+    }
+    if (picture->run)
+        ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
+    ATTN_TRY(attn_table_axis_create(axis, n_row, lens ? attn_table_n_row(lens) : n, err));
+    ATTN_TRY(attn_table_axis_create(&cells->rows, n_row, 1, err));
+    place_causes(table, lens, n, cells);
+    axis->axis.positions = axis->positions;
+    axis->axis.texts = cells->tokens[0].n >= n ? cells->tokens : NULL;
+    axis->axis.title = cells->rows.axis.title = "";
+    cells->rows.axis.n = 1;
+    cells->causes = (struct attn_grid_causes){table,
+                                              values,
+                                              axis->of_rows,
+                                              cells->rows.of_rows,
+                                              count_to(lens ? lens : table, layer),
+                                              picture->view.quantity != NULL,
+                                              lens};
+    cells->grid.causes = &cells->causes;
+    for (size_t i = 0; i < n_row; i++) /* for the number of digits */
+        cells->grid.matrix.most =
+            fmaxf(cells->grid.matrix.most, fabsf(attn_table_number(table, i, values)));
+    return ATTN_OK;
+}
