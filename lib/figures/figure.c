@@ -26,149 +26,35 @@ enum {
     CROP = ATTN_FIGURE_PAD - 4, /* of the margin in print */
 };
 
-/* --- What it is ---------------------------------------------------------------------------- */
-
-/* Appends the model and, for runs, the layer and the head that all matrices share: "fable, layer 2,
- * head 5". */
-static void append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
-{
-    const struct attn_grid *grid = pen->content->grid;
-    const struct attn_writer *writer = pen->content->writer;
-    const struct attn_level_matrix *first = attn_figure_matrix(pen, 0);
-    const struct attn_array_axes *axes = grid ? NULL : writer->labels.axes;
-    const char *model = grid ? grid->model : writer->labels.model;
-    struct attn_head_number number;
-    bool has_one_layer = first->at.layer != ATTN_NO_LAYER && !axes;
-    bool has_one_head = attn_site_has_heads(first->at.site) && (!axes || axes->rank > 2);
-    bool has_one_batch = axes && axes->rank == 4;
-
-    attn_grid_append_model(model, out);
-    if (grid)
-        return;
-    number = attn_writer_head_number(writer, first->at.site, first->at.head);
-    for (size_t i = 1; i < pen->content->n; i++) {
-        const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
-        const struct attn_head_number other =
-            attn_writer_head_number(writer, matrix->at.site, matrix->at.head);
-
-        has_one_layer &= matrix->at.stack == first->at.stack && matrix->at.layer == first->at.layer;
-        has_one_head &= other.head == number.head;
-        has_one_batch &= other.batch == number.batch;
-    }
-    if (has_one_layer) {
-        const char *stack = attn_model_stack_name(first->at.stack);
-
-        attn_buffer_append_format(out, "%s%s%slayer %d", out->size > 0 ? ", " : "", stack,
-                                  stack[0] ? " " : "", first->at.layer);
-    }
-    if (has_one_batch)
-        attn_buffer_append_format(out, "%sbatch %d", out->size > 0 ? ", " : "", number.batch);
-    if (has_one_head)
-        attn_buffer_append_format(out, "%shead %d", out->size > 0 ? ", " : "", number.head);
-}
-
 /* --- The heading --------------------------------------------------------------------------- */
 
-static const char *const view_texts[] = {"first key left out", "rows sum to 1", "words merged"};
-
-/* The name of its numbers. */
-static const char *name_of(const struct attn_figure_pen *pen)
-{
-    return pen->content->grid ? pen->content->grid->name
-                              : attn_site_name(attn_figure_matrix(pen, 0)->at.site);
-}
-
-/* "fable, layer 2, head 5: pattern". */
 static void append_title(struct attn_figure_pen *pen, struct attn_buffer *out)
 {
-    if (pen->options->title) {
+    if (pen->options->title)
         attn_buffer_append_string(out, pen->options->title);
-        return;
-    }
-    if (pen->content->grid) {
+    else
         attn_grid_append_title(pen->content->grid, out);
-        return;
-    }
-    append_subject(pen, out);
-    attn_buffer_append_string(out, out->size > 0 ? ": " : "");
-    attn_buffer_append_string(out, name_of(pen));
-    if (attn_figure_is_map(pen))
-        attn_figure_append_query(pen, out);
-    if (pen->options->is_difference)
-        attn_buffer_append_string(out, ", chosen minus exact");
 }
 
-/* Appends the options of the answer that gradients belong to: "target are, foil is; ". */
-static void append_answer(const struct attn_labels *labels, struct attn_buffer *out)
-{
-    static const char *const names[] = {"target", "target-id", "foil", "foil-id", "at", "metric"};
-    const size_t n_before = out->size;
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (size_t k = 0; k < labels->n_option; k++) {
-            const char *value = labels->options[k].value;
-
-            if (strcmp(labels->options[k].name, names[i]) != 0)
-                continue;
-            value += strspn(value, " ");
-            attn_buffer_append_format(out, "%s%s ", out->size > n_before ? ", " : "", names[i]);
-            attn_escape_append(out, value, strlen(value));
-        }
-    attn_buffer_append_string(out, out->size > n_before ? "; " : "");
-}
-
-/* Makes the parts of the subtitle that are never shortened: views, an unusual scale and, if the
- * title lacks it, the model of a table. */
+/* Makes the parts of the subtitle that are never shortened. */
 static void find_subtitle(struct attn_figure_pen *pen)
 {
     const struct attn_picture_options *options = pen->options;
     const struct attn_grid *grid = pen->content->grid;
-    const enum attn_site site = grid ? ATTN_N_SITE : attn_figure_matrix(pen, 0)->at.site;
-    const bool has_view[] = {!grid && attn_site_has_first_key(site) && options->hides_first,
-                             !grid && attn_view_divides(options, site), options->merges_words};
+    const enum attn_site site = grid->run ? grid->matrices[0].at.site : ATTN_N_SITE;
+    const struct {
+        bool is_there;
+        const char *text;
+    } views[] = {
+        {grid->run && attn_site_has_first_key(site) && options->hides_first, "first key left out"},
+        {grid->run && attn_view_divides(options, site), "rows sum to 1"},
+        {options->merges_words, "words merged"},
+    };
 
-    if (grid)
-        attn_grid_append_subtitle(grid, &pen->subtitle);
-    else if (attn_site_is_of_metric(site))
-        append_answer(&pen->content->writer->labels, &pen->subtitle);
-    if (!grid && pen->scale.span != ATTN_SPAN_UNIT && !pen->is_fitted) {
-        attn_color_scale_append(&pen->scale, &pen->subtitle);
-        attn_buffer_append_string(&pen->subtitle, "; ");
-    }
-    for (size_t i = 0; i < sizeof has_view / sizeof *has_view; i++)
-        if (has_view[i]) {
-            attn_buffer_append_string(&pen->subtitle, view_texts[i]);
-            attn_buffer_append_string(&pen->subtitle, "; ");
-        }
-}
-
-/* The name of a site in print: words, where it has some. */
-static const char *words_of(enum attn_site site)
-{
-    static const char *const words[ATTN_N_SITE] = {
-        [ATTN_SITE_ATTN_SCORES] = "score",
-        [ATTN_SITE_PATTERN_GRAD] = "gradient of the weight",
-        [ATTN_SITE_PATTERN_X_GRAD] = "weight times its gradient",
-        [ATTN_SITE_WEIGHTED_PATTERN] = "weight times length of the value",
-        [ATTN_SITE_VALUE_ZEROING] = "change without the value, %",
-        [ATTN_SITE_ROLLOUT] = "rollout, %"};
-
-    return words[site] ? words[site] : attn_site_name(site);
-}
-
-/* The quantity of the colors, with the unit: "weight, %". */
-static const char *quantity_of(const struct attn_figure_pen *pen)
-{
-    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
-    const bool is_percent = attn_figure_is_percent(pen, matrix);
-
-    if (pen->content->grid)
-        return pen->content->grid->quantity ? pen->content->grid->quantity : name_of(pen);
-    if (matrix->at.site != ATTN_SITE_PATTERN)
-        return pen->is_printed ? words_of(matrix->at.site) : name_of(pen);
-    if (pen->options->is_difference)
-        return is_percent ? "difference of weights, %" : "difference of weights";
-    return is_percent ? "weight, %" : "weight";
+    attn_grid_append_subtitle(grid, pen->is_fitted, &pen->subtitle);
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+        if (views[i].is_there)
+            attn_buffer_append_format(&pen->subtitle, "%s; ", views[i].text);
 }
 
 /* --- What the file says -------------------------------------------------------------------- */
@@ -192,26 +78,24 @@ static void add_note(struct attn_figure_pen *pen, const char *name)
 
 static void add_notes(struct attn_figure_pen *pen)
 {
+    const struct attn_grid *grid = pen->content->grid;
+
     append_title(pen, &pen->scratch);
     add_note(pen, "Title");
-    if (!pen->content->grid && !pen->content->writer->labels.axes) /* labels are no text */
-        attn_labels_append_text(&pen->content->writer->labels, &pen->scratch);
-    else if (pen->content->grid && pen->content->grid->texts[0].text)
-        attn_grid_append_sentence(pen->content->grid, 0, &pen->scratch);
+    attn_grid_append_sentence(grid, 0, &pen->scratch);
     add_note(pen, "Text");
-    if (pen->content->grid && pen->content->grid->texts[1].text)
-        attn_grid_append_sentence(pen->content->grid, 1, &pen->scratch);
+    attn_grid_append_sentence(grid, 1, &pen->scratch);
     add_note(pen, "Other text");
-    append_subject(pen, &pen->scratch);
+    attn_grid_append_subject(grid, &pen->scratch);
     add_note(pen, "Subject");
-    attn_buffer_append_string(&pen->scratch, name_of(pen));
-    add_note(pen, pen->content->grid ? "Column" : "Site");
+    attn_buffer_append_string(&pen->scratch, grid->name);
+    add_note(pen, grid->run ? "Site" : "Column");
     attn_buffer_append_string(&pen->scratch, pen->quantity);
     add_note(pen, "Shows");
     attn_color_scale_append(&pen->scale, &pen->scratch);
     add_note(pen, "Scale");
-    for (size_t i = 0; !pen->content->grid && i < pen->content->writer->labels.n_option; i++) {
-        const struct attn_option *option = &pen->content->writer->labels.options[i];
+    for (size_t i = 0; grid->run && i < grid->run->labels.n_option; i++) {
+        const struct attn_option *option = &grid->run->labels.options[i];
 
         attn_buffer_append_format(&pen->scratch, "%s--%s", i > 0 ? " " : "", option->name);
         if (option->value[0] != '\0')
@@ -231,7 +115,7 @@ static void add_caption(struct attn_figure_pen *pen)
                                         [ATTN_CELL_HIDDEN] = "hatched: left out",
                                         [ATTN_CELL_NOT_FINITE] = "hatched red: not finite"};
     static const char *const texts[] = {"Text", "Other text"};
-    const bool has_names = pen->content->grid && pen->content->grid->texts[0].name;
+    const bool has_names = pen->content->grid->texts[0].name;
     struct attn_buffer *out = &pen->scratch;
     size_t n;
     const char *text;
@@ -248,9 +132,10 @@ static void add_caption(struct attn_figure_pen *pen)
     }
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
         if (pen->has_kind[kind])
-            attn_buffer_append_format(
-                out, "; %s",
-                kind == ATTN_CELL_MASKED && pen->content->grid ? "pale: no value" : kinds[kind]);
+            attn_buffer_append_format(out, "; %s",
+                                      kind == ATTN_CELL_MASKED && !pen->content->grid->run
+                                          ? "pale: no value"
+                                          : kinds[kind]);
     if (pen->subtitle.size > 2)
         attn_buffer_append_format(out, "; %.*s", (int)pen->subtitle.size - 2, pen->subtitle.data);
     attn_buffer_append_char(out, '.');
@@ -275,11 +160,11 @@ static void join_scales(struct attn_figure_pen *pen)
 {
     double largest = 0;
 
-    if (pen->content->grid || pen->content->n < 2 ||
+    if (!pen->content->grid->run || pen->content->grid->n < 2 ||
         pen->options->color_scale.span != ATTN_SPAN_DEFAULT ||
         !attn_site_is_of_metric(attn_figure_matrix(pen, 0)->at.site))
         return;
-    for (size_t i = 0; i < pen->content->n; i++) {
+    for (size_t i = 0; i < pen->content->grid->n; i++) {
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
 
         if (matrix->least <= matrix->most)
@@ -295,19 +180,16 @@ static void join_scales(struct attn_figure_pen *pen)
 
 static void open_pen(struct attn_figure_pen *pen)
 {
-    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+    const struct attn_grid *grid = pen->content->grid;
     const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
     uint32_t palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE + 1];
 
-    pen->scale = pen->content->grid ? pen->content->grid->scale
-                                    : attn_color_scale_of(pen->options->color_scale,
-                                                          attn_site_range(matrix->at.site),
-                                                          pen->options->is_difference);
+    pen->scale = grid->scale;
     if (attn_figure_is_map(pen))
         attn_figure_fit_scale(pen);
     else
         join_scales(pen);
-    pen->quantity = quantity_of(pen);
+    pen->quantity = attn_grid_quantity(grid, attn_figure_is_percent(pen), pen->is_printed);
     pen->map = attn_picture_colormap(pen->options, &pen->scale, is_dark ? "viridis" : "blues");
     pen->ink = is_dark ? 0xe8e8e8 : 0x1a1a1a;
     pen->faint = is_dark ? 0xa0a0a0 : 0x595959;
@@ -334,7 +216,7 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
         kind == ATTN_FIGURE_MATRIX || kind == ATTN_FIGURE_GRID || kind == ATTN_FIGURE_PATCHES;
     size_t n = 0;
 
-    if (attn_figure_is_plot(kind) && !pen->content->grid) {
+    if (attn_figure_is_plot(kind) && pen->content->grid->run) {
         attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws a table, and this is a run",
                        attn_figure_name(kind));
         return attn_error_hint(err, "'attn-cli ablate', 'attn-cli lens' and others make tables");
@@ -346,7 +228,7 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
         return attn_error_hint(
             err, "`figure points` shows such rows as points, `csv` and `npz` write them");
     }
-    for (size_t i = 0; has_cells && i < pen->content->n; i++) {
+    for (size_t i = 0; has_cells && i < pen->content->grid->n; i++) {
         matrix = attn_figure_matrix(pen, i);
         n += matrix->n_cell_row * matrix->n_cell_column;
     }

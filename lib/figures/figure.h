@@ -23,14 +23,10 @@
 #include "writers/token_text.h"
 
 struct attn_figure_content {
-    enum attn_figure kind;        /* not ATTN_FIGURE_DEFAULT */
-    const struct attn_grid *grid; /* NULL: a run is drawn: */
+    enum attn_figure kind; /* not ATTN_FIGURE_DEFAULT */
+    const struct attn_grid *grid;
     const struct attn_picture_options *picture;
-    const struct attn_writer *writer;
-    const struct attn_levels *levels;
-    size_t first, n;   /* the matrices of `levels` that are drawn, all of one site; n >= 1 */
     bool is_in_points; /* --cell counts points, and not pixels */
-    const struct attn_token_texts *tokens; /* [2] of the run, and of its source */
 };
 
 /* Whether a cell's side counts points in files of FORMAT: PNG takes pixels. */

@@ -284,14 +284,12 @@ void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind ki
 
 /* --- Numbers in cells ---------------------------------------------------------------------- */
 
-bool attn_figure_is_percent(const struct attn_figure_pen *pen,
-                            const struct attn_level_matrix *matrix)
+bool attn_figure_is_percent(const struct attn_figure_pen *pen)
 {
-    if (pen->content->grid)
-        return pen->content->grid->is_share;
-    return attn_site_range(matrix->at.site) == ATTN_RANGE_SHARE &&
-           matrix->at.site != ATTN_SITE_CONTACTS && /* probabilities, which papers draw as such */
-           (pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
+    const struct attn_grid *grid = pen->content->grid;
+
+    return grid->is_share &&
+           (!grid->run || pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
 }
 
 /* "48", "." or in print a dot in the middle for 0 after rounding; else two digits, "-1.3". */
@@ -306,7 +304,7 @@ static size_t write_value(const struct attn_figure_pen *pen, double value, bool 
         return (size_t)snprintf(text, ATTN_FIXED_TEXT_SIZE, ".");
     if (is_share)
         n = attn_float_text_fixed((float)percent, 0, text);
-    else if (grid)
+    else if (!grid->run)
         n = attn_grid_number(grid, (float)value, text);
     else
         n = attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
@@ -316,14 +314,14 @@ static size_t write_value(const struct attn_figure_pen *pen, double value, bool 
 }
 
 /* The text of a cell of VALUE: the text of a table, or a number, written to NUMBER. */
-static const char *text_in(const struct attn_figure_pen *pen, struct attn_figure_view view,
-                           size_t at, float value, char number[ATTN_FIXED_TEXT_SIZE], size_t *n)
+static const char *text_in(const struct attn_figure_pen *pen, size_t at, float value,
+                           char number[ATTN_FIXED_TEXT_SIZE], size_t *n)
 {
     const struct attn_grid *grid = pen->content->grid;
 
-    if (grid && grid->cells)
+    if (grid->cells)
         return attn_grid_cell_text(grid, at, n);
-    *n = write_value(pen, (double)value, attn_figure_is_percent(pen, view.matrix), number);
+    *n = write_value(pen, (double)value, attn_figure_is_percent(pen), number);
     return number;
 }
 
@@ -341,7 +339,7 @@ size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_
 
             if (cell_of(view, r, c, &value) != ATTN_CELL_VALUE)
                 continue;
-            text = text_in(pen, view, at, value, number, &n);
+            text = text_in(pen, at, value, number, &n);
             n = attn_text_width(text, n);
             longest = n > longest ? n : longest;
         }
@@ -352,7 +350,7 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
                             struct attn_figure_place place)
 {
     const enum attn_cell_text wish = pen->options->values;
-    const bool is_auto = wish == ATTN_CELL_TEXT_AUTO, is_table = pen->content->grid;
+    const bool is_auto = wish == ATTN_CELL_TEXT_AUTO, is_table = !pen->content->grid->run;
     const double width = attn_figure_cell_width(place);
     struct attn_shape_text text = {.anchor = ATTN_ANCHOR_MIDDLE};
     char number[ATTN_FIXED_TEXT_SIZE];
@@ -384,7 +382,7 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
                     ? 0
                     : 0xffffff;
             text.x = place.x + ((double)c + 0.5) * width;
-            bytes = text_in(pen, view, view.first + r * stride_of(view) + c, value, number, &n);
+            bytes = text_in(pen, view.first + r * stride_of(view) + c, value, number, &n);
             attn_shapes_add_text(pen->shapes, &text, bytes, n);
         }
     }

@@ -199,21 +199,11 @@ static void measure_axis(struct attn_figure_pen *pen, struct attn_grid_axis *axi
     }
 }
 
-/* The tokens of the run, or of the keys of LAYER; NULL without tokens. */
-static const struct attn_token_texts *texts_of(const struct attn_figure_pen *pen, bool is_key,
-                                               const struct attn_location *at)
-{
-    const struct attn_figure_content *content = pen->content;
-    const size_t i = is_key && !attn_writer_has_own_keys(content->writer, at);
-
-    return content->tokens && content->tokens[i].n > 0 ? &content->tokens[i] : NULL;
-}
-
 struct attn_grid_axis attn_figure_groups(struct attn_figure_pen *pen)
 {
     struct attn_grid_axis axis = {.n = 1};
 
-    if (pen->content->grid && pen->content->grid->groups) {
+    if (pen->content->grid->groups) {
         axis = *pen->content->grid->groups;
         measure_axis(pen, &axis);
     }
@@ -223,22 +213,8 @@ struct attn_grid_axis attn_figure_groups(struct attn_figure_pen *pen)
 struct attn_grid_axis attn_figure_rows(struct attn_figure_pen *pen,
                                        const struct attn_level_matrix *matrix)
 {
-    const enum attn_site_layout layout = attn_site_layout(matrix->at.site);
-    const bool is_key = layout == ATTN_LAYOUT_KEY;
-    const bool is_contacts = matrix->at.site == ATTN_SITE_CONTACTS;
-    struct attn_grid_axis axis = {.n = matrix->n_row};
+    struct attn_grid_axis axis = attn_grid_rows(pen->content->grid, matrix);
 
-    if (pen->content->grid) {
-        axis = *pen->content->grid->rows;
-    } else {
-        axis.texts = texts_of(pen, is_key, &matrix->at);
-        axis.positions = is_key ? NULL : attn_writer_rows(pen->content->writer, matrix->at.site);
-        axis.is_named = pen->content->writer->labels.has_residues;
-        axis.title =
-            (attn_site_has_keys(matrix->at.site) && !is_contacts) || layout == ATTN_LAYOUT_RANK
-                ? "query: attends"
-                : attn_writer_row_name(pen->content->writer, matrix->at.site);
-    }
     measure_axis(pen, &axis);
     return axis;
 }
@@ -246,26 +222,8 @@ struct attn_grid_axis attn_figure_rows(struct attn_figure_pen *pen,
 struct attn_grid_axis attn_figure_columns(struct attn_figure_pen *pen,
                                           const struct attn_level_matrix *matrix)
 {
-    const enum attn_site_layout layout = attn_site_layout(matrix->at.site);
-    struct attn_grid_axis axis = {.n = matrix->n_column, .title = "component"};
+    struct attn_grid_axis axis = attn_grid_columns(pen->content->grid, matrix);
 
-    if (matrix->at.site == ATTN_SITE_ROUTER_LOGITS || matrix->at.site == ATTN_SITE_EXPERT_WEIGHTS)
-        axis.title = "expert";
-    if (pen->content->grid)
-        axis = *pen->content->grid->columns;
-    else if (layout == ATTN_LAYOUT_RANK)
-        axis.title = "projected key";
-    else if (attn_site_has_keys(matrix->at.site)) {
-        const struct attn_writer *writer = pen->content->writer;
-
-        axis.title = matrix->at.site == ATTN_SITE_CONTACTS
-                         ? attn_writer_row_name(writer, matrix->at.site)
-                         : "key: attended to";
-        axis.texts = texts_of(pen, true, &matrix->at);
-        axis.first =
-            attn_site_first_row(matrix->at.site, attn_selection_dims(writer->labels.selection));
-        axis.is_named = writer->labels.has_residues;
-    }
     measure_axis(pen, &axis);
     return axis;
 }
@@ -410,7 +368,7 @@ void attn_figure_add_heading(struct attn_figure_pen *pen)
 static bool is_relative(const struct attn_figure_pen *pen)
 {
     return pen->scale.span == ATTN_SPAN_ROW ||
-           (pen->scale.span == ATTN_SPAN_MATRIX && pen->content->n > 1);
+           (pen->scale.span == ATTN_SPAN_MATRIX && pen->content->grid->n > 1);
 }
 
 static double ramp_width(const struct attn_figure_pen *pen)
@@ -462,7 +420,7 @@ static size_t list_ticks(const struct attn_figure_pen *pen, struct tick list[ATT
         is_relative(pen)
             ? attn_color_range(&pen->scale, pen->scale.is_signed ? -1 : 0, 1)
             : attn_color_range(&pen->scale, (double)matrix->least, (double)matrix->most);
-    const double unit = attn_figure_is_percent(pen, matrix) ? 100 : 1;
+    const double unit = attn_figure_is_percent(pen) ? 100 : 1;
     double ticks[ATTN_MOST_TICKS];
     const size_t n = is_relative(pen) ? attn_color_ticks(&pen->scale, range, ticks)
                                       : attn_grid_ticks(&pen->scale, range, ticks);
@@ -571,7 +529,8 @@ static void add_ramp_name(struct attn_figure_pen *pen, double x, double *y)
 static double add_cell_kind(struct attn_figure_pen *pen, enum attn_cell_kind kind, double x,
                             double y)
 {
-    const char *const names[] = {[ATTN_CELL_MASKED] = pen->content->grid ? "no value" : "masked",
+    const char *const names[] = {[ATTN_CELL_MASKED] =
+                                     !pen->content->grid->run ? "no value" : "masked",
                                  [ATTN_CELL_HIDDEN] = "left out",
                                  [ATTN_CELL_NOT_FINITE] = "not finite"};
 

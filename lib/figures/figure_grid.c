@@ -64,7 +64,7 @@ static void add_thumbnails(struct attn_figure_pen *pen, const struct attn_figure
     enum { CELLS, HATCHES, VALUES, N_STEP };
 
     for (int step = CELLS; step < N_STEP; step++)
-        for (size_t i = 0; i < pen->content->n; i++) {
+        for (size_t i = 0; i < pen->content->grid->n; i++) {
             const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
             const struct attn_figure_view view = attn_figure_whole(matrix);
             const struct attn_figure_place place = place_of(pen, grid, matrix, side);
@@ -84,7 +84,7 @@ static void add_thumbnails(struct attn_figure_pen *pen, const struct attn_figure
 enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_level_matrix *first = attn_figure_matrix(pen, 0);
-    const struct attn_array_axes *axes = pen->content->writer->labels.axes;
+    const struct attn_array_axes *axes = pen->content->grid->run->labels.axes;
     const bool has_rows = axes ? axes->rank == 4 : first->at.layer != ATTN_NO_LAYER;
     const bool has_columns = attn_site_has_heads(first->at.site) && (!axes || axes->rank > 2);
     struct attn_figure_panels grid = {0};
@@ -92,7 +92,7 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
     enum attn_status status;
     size_t k = 1;
 
-    for (size_t i = 0; i < pen->content->n; i++)
+    for (size_t i = 0; i < pen->content->grid->n; i++)
         if (attn_figure_matrix(pen, i)->k > k)
             k = attn_figure_matrix(pen, i)->k;
     if (k > 1)

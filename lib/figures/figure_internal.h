@@ -89,8 +89,7 @@ enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struc
 static inline const struct attn_level_matrix *attn_figure_matrix(const struct attn_figure_pen *pen,
                                                                  size_t i)
 {
-    return pen->content->grid ? &pen->content->grid->matrix
-                              : &pen->content->levels->items[pen->content->first + i];
+    return &pen->content->grid->matrices[i];
 }
 
 /* --- The frame (figure_frame.c) ------------------------------------------------------------ */
@@ -226,9 +225,8 @@ size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_
 void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
                             struct attn_figure_place place);
 
-/* Whether the numbers of MATRIX are shares of 1, which are shown in percent. */
-bool attn_figure_is_percent(const struct attn_figure_pen *pen,
-                            const struct attn_level_matrix *matrix);
+/* Whether numbers are shown in percent. */
+bool attn_figure_is_percent(const struct attn_figure_pen *pen);
 
 /* The side of a cell in whole units: the requested one, or USUAL, scaled to the room. Sets
  * shapes->points and ->cell. */
@@ -281,26 +279,11 @@ void attn_figure_panels_add_names(struct attn_figure_pen *pen,
 /* Whether the figure shows patches on the picture that the model saw. */
 bool attn_figure_is_map(const struct attn_figure_pen *pen);
 
-/* Whether the columns of MATRIX are [CLS], registers and patches of the picture of the run. */
-bool attn_figure_fits_backdrop(const struct attn_writer *writer,
-                               const struct attn_level_matrix *matrix);
-
-/* The number of rows that are shown: all selected ones, or only the first, of [CLS]. */
-size_t attn_figure_n_mapped(const struct attn_writer *writer);
-
-/* Appends the name of position I: "[CLS]", "3,4". */
-void attn_figure_append_position(const struct attn_backdrop *backdrop,
-                                 const struct attn_token_texts *texts, size_t i,
-                                 struct attn_buffer *out);
-
 /* The smallest end of such a scale, so that heads with even weights do not hide the picture. */
 double attn_figure_least_end(const struct attn_backdrop *backdrop);
 
 /* Makes the scale end at the largest number on a patch, unless the user set a scale. */
 void attn_figure_fit_scale(struct attn_figure_pen *pen);
-
-/* Appends " of [CLS]" where there is one query. */
-void attn_figure_append_query(const struct attn_figure_pen *pen, struct attn_buffer *out);
 
 /* --- Files (figure_svg.c, figure_cairo.c) -------------------------------------------------- */
 

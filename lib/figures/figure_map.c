@@ -47,32 +47,6 @@ bool attn_figure_is_map(const struct attn_figure_pen *pen)
     return pen->content->kind == ATTN_FIGURE_PATCHES && pen->options->n_patch_row == 0;
 }
 
-size_t attn_figure_n_mapped(const struct attn_writer *writer)
-{
-    return writer->n_query == writer->n_position ? 1 : writer->n_query;
-}
-
-static size_t count_queries(const struct attn_figure_pen *pen)
-{
-    return pen->content->grid ? pen->content->grid->matrix.n_row
-                              : attn_figure_n_mapped(pen->content->writer);
-}
-
-static const struct attn_backdrop *backdrop_of(const struct attn_figure_pen *pen)
-{
-    return pen->content->grid ? pen->content->grid->backdrop
-                              : pen->content->writer->labels.backdrop;
-}
-
-bool attn_figure_fits_backdrop(const struct attn_writer *writer,
-                               const struct attn_level_matrix *matrix)
-{
-    const struct attn_backdrop *backdrop = writer->labels.backdrop;
-
-    return backdrop && attn_site_has_keys(matrix->at.site) &&
-           matrix->n_column == backdrop->n_front + backdrop->n_row * backdrop->n_col;
-}
-
 /* --- The scale ----------------------------------------------------------------------------- */
 
 /* The cells of patches of row ROW. */
@@ -108,17 +82,17 @@ double attn_figure_least_end(const struct attn_backdrop *backdrop)
 
 void attn_figure_fit_scale(struct attn_figure_pen *pen)
 {
-    const struct attn_backdrop *backdrop = backdrop_of(pen);
+    const struct attn_backdrop *backdrop = pen->content->grid->backdrop;
     double largest = 0;
 
-    if (!backdrop || pen->content->grid || pen->options->color_scale.span != ATTN_SPAN_DEFAULT ||
-        pen->scale.span != ATTN_SPAN_UNIT)
+    if (!backdrop || !pen->content->grid->run ||
+        pen->options->color_scale.span != ATTN_SPAN_DEFAULT || pen->scale.span != ATTN_SPAN_UNIT)
         return;
-    for (size_t i = 0; i < pen->content->n; i++)
-        for (size_t row = 0; row < count_queries(pen); row++) {
+    for (size_t i = 0; i < pen->content->grid->n; i++)
+        for (size_t row = 0; row < attn_grid_n_mapped(pen->content->grid); row++) {
             const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
 
-            if (attn_figure_fits_backdrop(pen->content->writer, matrix))
+            if (attn_grid_fits_backdrop(backdrop, matrix))
                 largest = fmax(largest, largest_of(backdrop, matrix, row));
         }
     pen->is_fitted = true;
@@ -133,51 +107,15 @@ void attn_figure_fit_scale(struct attn_figure_pen *pen)
 
 /* --- Texts --------------------------------------------------------------------------------- */
 
-void attn_figure_append_position(const struct attn_backdrop *backdrop,
-                                 const struct attn_token_texts *texts, size_t i,
-                                 struct attn_buffer *out)
-{
-    size_t n;
-
-    if (texts && texts->n > i) {
-        const char *text = attn_token_text(texts, i, &n);
-
-        attn_buffer_append(out, text, n);
-    } else if (i < backdrop->n_front) {
-        attn_buffer_append_format(out, i == 0 ? "[CLS]" : "[REG%zu]", i - 1);
-    } else {
-        i -= backdrop->n_front;
-        attn_buffer_append_format(out, "%zu,%zu", i / backdrop->n_col, i % backdrop->n_col);
-    }
-}
-
-static void append_position(const struct attn_figure_pen *pen, size_t i, struct attn_buffer *out)
-{
-    attn_figure_append_position(backdrop_of(pen), pen->content->tokens, i, out);
-}
-
-void attn_figure_append_query(const struct attn_figure_pen *pen, struct attn_buffer *out)
-{
-    const struct attn_backdrop *backdrop = backdrop_of(pen);
-    size_t position;
-
-    if (!backdrop || pen->content->grid || pen->content->writer->n_query == 0 ||
-        count_queries(pen) > 1)
-        return;
-    position = pen->content->writer->queries[0];
-    attn_buffer_append_string(out, position < backdrop->n_front ? " of " : " of patch ");
-    append_position(pen, position, out);
-}
-
 /* "12.3 %"; for scores "-1.25", for cells without a number "masked". */
-static void append_weight(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
-                          enum attn_cell_kind kind, double value, struct attn_buffer *out)
+static void append_weight(const struct attn_figure_pen *pen, enum attn_cell_kind kind, double value,
+                          struct attn_buffer *out)
 {
     static const char *const names[] = {[ATTN_CELL_VALUE] = "",
                                         [ATTN_CELL_MASKED] = "masked",
                                         [ATTN_CELL_HIDDEN] = "left out",
                                         [ATTN_CELL_NOT_FINITE] = "not finite"};
-    const bool is_share = attn_figure_is_percent(pen, matrix);
+    const bool is_share = attn_figure_is_percent(pen);
     char number[ATTN_FIXED_TEXT_SIZE];
 
     attn_buffer_append_string(out, out->size > 0 ? " " : "");
@@ -202,8 +140,8 @@ static void append_front(const struct attn_figure_pen *pen, const struct maps *m
     if (i == 0 || !maps->is_short) {
         kind = attn_level_cell(matrix, row, i, &value);
         if (!maps->is_terse)
-            append_position(pen, i, out);
-        append_weight(pen, matrix, kind, kind == ATTN_CELL_VALUE ? (double)value : 0, out);
+            attn_grid_append_position(maps->backdrop, pen->content->grid->tokens, i, out);
+        append_weight(pen, kind, kind == ATTN_CELL_VALUE ? (double)value : 0, out);
         return;
     }
     for (; i < maps->backdrop->n_front; i++)
@@ -212,7 +150,7 @@ static void append_front(const struct attn_figure_pen *pen, const struct maps *m
             sum += (double)value;
         }
     attn_buffer_append_string(out, maps->is_terse ? "" : "[REG]");
-    append_weight(pen, matrix, kind, sum, out);
+    append_weight(pen, kind, sum, out);
 }
 
 /* --- The layout ---------------------------------------------------------------------------- */
@@ -243,7 +181,8 @@ static void find_lines(const struct attn_figure_pen *pen, struct maps *maps)
     maps->n_in_line = (size_t)fmax(1, floor((maps->width + BETWEEN) / entry));
     maps->n_line = (n_front + maps->n_in_line - 1) / maps->n_in_line;
     maps->is_terse = maps->width + BETWEEN < attn_figure_text_width(SHORT, TEXT);
-    maps->is_short = n_front > 2 && maps->n_line > 2 && !pen->content->grid; /* weights add up */
+    maps->is_short =
+        n_front > 2 && maps->n_line > 2 && pen->content->grid->run; /* weights add up */
     if (maps->is_short)
         maps->n_line = maps->n_in_line > 1 ? 1 : 2;
     if (maps->width + BETWEEN < attn_figure_text_width(SHORTEST, TEXT))
@@ -256,14 +195,14 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
     const double caption = maps->n_query > 1 ? CAPTION : 0;
     double right, bottom;
 
-    if (pen->content->n > 1)
+    if (pen->content->grid->n > 1)
         ATTN_TRY(attn_figure_panels_list(pen, &maps->panels, err));
     maps->n_across = maps->panels.n_column, maps->n_down = maps->panels.n_row;
     find_size(pen, maps);
     find_lines(pen, maps);
     if (maps->is_terse && maps->n_line > 0)
         attn_buffer_append_format(&pen->subtitle, "below each its %s [CLS]%s; ",
-                                  pen->content->grid ? "number of" : "weight on",
+                                  pen->content->grid->run ? "weight on" : "number of",
                                   maps->n_line > 1 ? " and on registers" : "");
     maps->step_x = maps->width + BETWEEN;
     maps->step_y = maps->height + caption + BETWEEN + LINE * (double)maps->n_line;
@@ -316,7 +255,7 @@ static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_
                      struct attn_figure_place place)
 {
     const struct attn_backdrop *backdrop = maps->backdrop;
-    const size_t position = pen->content->grid ? 0 : pen->content->writer->queries[row];
+    const size_t position = pen->content->grid->run ? pen->content->grid->run->queries[row] : 0;
     const size_t i = position - backdrop->n_front;
     const size_t r = i / backdrop->n_col, c = i % backdrop->n_col;
     double box[4];
@@ -335,13 +274,14 @@ static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_
 static void append_caption(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
                            size_t row, struct attn_buffer *out)
 {
+    const struct attn_grid *grid = pen->content->grid;
     struct attn_grid_axis rows;
     const char *label;
     size_t n;
 
-    if (!pen->content->grid) {
+    if (grid->run) {
         attn_buffer_append_string(out, "query ");
-        append_position(pen, pen->content->writer->queries[row], out);
+        attn_grid_append_position(grid->backdrop, grid->tokens, grid->run->queries[row], out);
         return;
     }
     rows = attn_figure_rows(pen, matrix);
@@ -465,34 +405,36 @@ static void set_veils(struct attn_figure_pen *pen)
         shapes->opacities[i] = 150;
 }
 
-static enum attn_status check(const struct attn_figure_pen *pen, struct attn_error *err)
+static enum attn_status check(const struct attn_grid *grid, struct attn_error *err)
 {
-    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+    const size_t n_query = attn_grid_n_mapped(grid);
 
-    if (pen->content->grid)
-        return attn_grid_is_map(pen->content->grid)
-                   ? ATTN_OK
-                   : attn_error_set(err, ATTN_INVALID,
-                                    "the table has numbers of %zu positions, '`figure patches`' "
-                                    "shows all",
-                                    matrix->n_column);
-    for (size_t i = 0; i < pen->content->n; i++)
-        if (!attn_figure_fits_backdrop(pen->content->writer, attn_figure_matrix(pen, i)))
+    for (size_t i = 0; i < grid->n; i++) {
+        const struct attn_level_matrix *matrix = &grid->matrices[i];
+
+        if (attn_grid_fits_backdrop(grid->backdrop, matrix))
+            continue;
+        if (!grid->run)
             return attn_error_set(err, ATTN_INVALID,
-                                  "'%s' has no column for each patch of the picture, which "
-                                  "'`figure patches`' shows",
-                                  attn_site_name(matrix->at.site));
-    if (pen->content->n == 1 || count_queries(pen) == 1)
+                                  "the table has numbers of %zu positions, '`figure patches`' "
+                                  "shows all",
+                                  matrix->n_column);
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' has no column for each patch of the picture, which "
+                              "'`figure patches`' shows",
+                              attn_site_name(matrix->at.site));
+    }
+    if (grid->n == 1 || n_query == 1)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "%zu heads and %zu queries are chosen, '`figure patches`' shows several of one",
-                   pen->content->n, count_queries(pen));
+                   grid->n, n_query);
     return attn_error_hint(err, "choose one, as with `heads 0.0` or `queries [CLS]`");
 }
 
 enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err)
 {
-    struct maps maps = {.backdrop = backdrop_of(pen)};
+    struct maps maps = {.backdrop = pen->content->grid->backdrop};
     enum attn_status status;
     double end[2];
 
@@ -500,14 +442,14 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure patches`' shows keys on the picture that a model saw, and "
                               "this run has none: 'patches:RxC' lays them out in R rows of C");
-    ATTN_TRY(check(pen, err));
-    maps.n_query = count_queries(pen);
-    maps.n = pen->content->n > 1 ? pen->content->n : maps.n_query;
+    ATTN_TRY(check(pen->content->grid, err));
+    maps.n_query = attn_grid_n_mapped(pen->content->grid);
+    maps.n = pen->content->grid->n > 1 ? pen->content->grid->n : maps.n_query;
     if (pen->is_fitted)
         attn_buffer_append_string(&pen->subtitle,
                                   pen->is_even ? "colours up to ten times an even weight; "
                                                : "colours up to the largest weight on a patch; ");
-    pen->has_text = pen->content->grid; /* labels are no text */
+    pen->has_text = !pen->content->grid->run; /* labels are no text */
     status = plan(pen, &maps, err);
     if (status == ATTN_OK && !pen->is_measuring) {
         set_picture(pen, maps.backdrop);

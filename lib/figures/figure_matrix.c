@@ -166,15 +166,16 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
     n_row = (double)layout->matrix->n_row / (double)layout->groups.n;
     plan_panels(pen, layout, n_row);
     n = fmax(n_row, (double)(layout->matrix->n_column * layout->n_across));
-    layout->place.side = attn_figure_side(pen, grid && grid->cells         ? OF_TEXTS
-                                               : grid && n <= FEW_OF_TABLE ? OF_TABLE
-                                               : n <= FEW                  ? LARGEST
+    layout->place.side = attn_figure_side(pen, grid->cells                       ? OF_TEXTS
+                                               : !grid->run && n <= FEW_OF_TABLE ? OF_TABLE
+                                               : n <= FEW                        ? LARGEST
                                                           : fmax(1, floor(WHOLE / n)));
-    if (grid && grid->cells && pen->options->cell == 0)
+    if (grid->cells && pen->options->cell == 0)
         layout->place.side = OF_TEXTS; /* the room is for the texts */
-    if (grid && grid->cells)
+    if (grid->cells)
         layout->place.width = text_width(pen, layout);
-    if (grid && !grid->cells && pen->room > 0 && n <= FEW && layout->place.side < LABEL_SIDE) {
+    if (!grid->run && !grid->cells && pen->room > 0 && n <= FEW &&
+        layout->place.side < LABEL_SIDE) {
         layout->place.width = layout->place.side; /* only the width is scarce */
         layout->place.side = LABEL_SIDE;
     }

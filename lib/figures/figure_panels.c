@@ -11,7 +11,7 @@ enum { NAMES = 24 }; /* from the first row of panels up to the name of the colum
 
 static int row_number(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix)
 {
-    const struct attn_writer *writer = pen->content->writer;
+    const struct attn_writer *writer = pen->content->grid->run;
 
     if (writer->labels.axes)
         return attn_writer_head_number(writer, matrix->at.site, matrix->at.head).batch;
@@ -21,7 +21,7 @@ static int row_number(const struct attn_figure_pen *pen, const struct attn_level
 /* The stack of a row of panels, whose number there replaces *NUMBER; "" for the only one. */
 static const char *stack_of(const struct attn_figure_pen *pen, int *number)
 {
-    const struct attn_labels *labels = &pen->content->writer->labels;
+    const struct attn_labels *labels = &pen->content->grid->run->labels;
     struct attn_location at;
 
     if (labels->axes)
@@ -43,7 +43,7 @@ double attn_figure_panels_left(const struct attn_figure_pen *pen)
 static int column_number(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix)
 {
     return attn_site_has_heads(matrix->at.site)
-               ? attn_writer_head_number(pen->content->writer, matrix->at.site, matrix->at.head)
+               ? attn_writer_head_number(pen->content->grid->run, matrix->at.site, matrix->at.head)
                      .head
                : 0;
 }
@@ -67,7 +67,7 @@ static void put_line(struct attn_panel_line *lines, size_t *n, int number, size_
 enum attn_status attn_figure_panels_list(const struct attn_figure_pen *pen,
                                          struct attn_figure_panels *panels, struct attn_error *err)
 {
-    const size_t n = pen->content->n;
+    const size_t n = pen->content->grid->n;
 
     ATTN_TRY(ATTN_ALLOC(panels->rows, n, err));
     ATTN_TRY(ATTN_ALLOC(panels->columns, n, err));

@@ -34,8 +34,9 @@ struct text_layout {
 
 static bool has_own_keys(const struct attn_figure_pen *pen, const struct text_layout *layout)
 {
-    return !pen->content->grid &&
-           attn_writer_has_own_keys(pen->content->writer, &layout->matrix->at);
+    const struct attn_writer *run = pen->content->grid->run;
+
+    return run && attn_writer_has_own_keys(run, &layout->matrix->at);
 }
 
 /* The text of key I with its blanks, or its position. */
@@ -51,7 +52,7 @@ static struct spot next_spot(struct attn_figure_pen *pen, struct text_layout *la
 {
     size_t n;
     const char *text = token_of(pen, layout, i, &n);
-    const struct attn_labels *labels = pen->content->grid ? NULL : &pen->content->writer->labels;
+    const struct attn_writer *run = pen->content->grid->run;
     struct spot *spot = &layout->spot;
     const size_t n_column = attn_text_width(text, n);
     /* a mark that stands alone is drawn on a circle, as wide as two columns */
@@ -61,8 +62,8 @@ static struct spot next_spot(struct attn_figure_pen *pen, struct text_layout *la
 
     spot->x += spot->width + 2;
     /* where white space lies between this token and the one before that belongs to neither */
-    if (i > 0 && (!layout->keys.texts || (has_own_keys(pen, layout) && labels->begin &&
-                                          labels->begin[i] > labels->end[i - 1])))
+    if (i > 0 && (!layout->keys.texts || (has_own_keys(pen, layout) && run->labels.begin &&
+                                          run->labels.begin[i] > run->labels.end[i - 1])))
         spot->x += attn_figure_text_width(1, SIZE) - 2;
     if (i == 0) {
         *spot = (struct spot){layout->left, layout->top, 0};
@@ -144,7 +145,7 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
         return attn_error_hint(err, "choose one: `queries -1` is the last");
     }
     pen->has_text = false;
-    if (!pen->content->grid)
+    if (pen->content->grid->run)
         name_query(pen, &layout);
     layout.keys = attn_figure_columns(pen, layout.matrix);
     plan(pen, &layout);
@@ -155,7 +156,7 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
         const struct spot spot = next_spot(pen, &layout, i);
 
         add_token(pen, &layout, i, spot);
-        if (has_own_keys(pen, &layout) && i == pen->content->writer->queries[0])
+        if (has_own_keys(pen, &layout) && i == pen->content->grid->run->queries[0])
             attn_figure_add_outline(
                 pen, (double[]){spot.x - 1, spot.y - 1, spot.x + spot.width + 1, spot.y + BOX + 1},
                 2, pen->ink);

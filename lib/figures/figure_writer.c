@@ -14,7 +14,8 @@ struct figure_writer {
     struct attn_writer base;
     struct attn_levels *levels;         /* owns */
     struct attn_token_texts tokens[2];  /* of the run, and of its source */
-    struct attn_figure_content content; /* of all matrices */
+    struct attn_grid grid;              /* of all matrices */
+    struct attn_figure_content content; /* of it */
     size_t n_unknown;                   /* texts with characters of which no font is installed */
     size_t n_not_finite;                /* cells */
     bool has_noted_size;
@@ -27,7 +28,7 @@ static enum attn_status check_one(const struct figure_writer *w, struct attn_err
 {
     const enum attn_site site = w->levels->items[0].at.site;
 
-    for (size_t i = 1; i < w->content.n; i++) {
+    for (size_t i = 1; i < w->grid.n; i++) {
         const enum attn_site other = w->levels->items[i].at.site;
 
         if (other == site)
@@ -37,12 +38,12 @@ static enum attn_status check_one(const struct figure_writer *w, struct attn_err
         return attn_error_hint(
             err, "choose with `sites`, or give a directory for one figure per matrix");
     }
-    if (w->content.n == 1 || w->content.kind == ATTN_FIGURE_GRID ||
+    if (w->grid.n == 1 || w->content.kind == ATTN_FIGURE_GRID ||
         w->content.kind >= ATTN_FIGURE_BARS || /* of tables: refused */
         (w->content.kind == ATTN_FIGURE_PATCHES && w->content.picture->n_patch_row == 0))
         return attn_figure_measure(&w->content, err);
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, '`figure %s`' draws one",
-                   w->content.n, attn_figure_name(w->content.kind));
+                   w->grid.n, attn_figure_name(w->content.kind));
     return attn_error_hint(err,
                            "choose one, as with `heads 0.0`, or give a directory: `%s figures/`",
                            w->base.format->name);
@@ -50,19 +51,28 @@ static enum attn_status check_one(const struct figure_writer *w, struct attn_err
 
 /* --- Files --------------------------------------------------------------------------------- */
 
+/* The grid of N matrices from FIRST on. */
+static struct attn_grid grid_of(const struct figure_writer *w, size_t first, size_t n)
+{
+    struct attn_grid grid = attn_grid_of_run(&w->base, w->tokens, &w->levels->items[first], n);
+
+    if (w->content.kind == ATTN_FIGURE_PATCHES && w->content.picture->n_patch_row == 0)
+        grid.backdrop = w->base.labels.backdrop;
+    return grid;
+}
+
 /* Checks the figure of each matrix, and lists its file. */
 static enum attn_status check_each(struct figure_writer *w, struct attn_error *err)
 {
-    struct attn_figure_content content = w->content;
+    for (size_t i = 0; i < w->grid.n; i++) {
+        const struct attn_grid grid = grid_of(w, i, 1);
+        struct attn_figure_content content = w->content;
 
-    content.n = 1;
-    for (; content.first < w->content.n; content.first++)
+        content.grid = &grid;
         ATTN_TRY(attn_figure_measure(&content, err));
-    for (size_t i = 0; i < w->content.n; i++) {
-        const struct attn_level_matrix *matrix = &w->levels->items[i];
-
-        ATTN_TRY(attn_writer_list_file(&w->base, &matrix->at, err));
     }
+    for (size_t i = 0; i < w->grid.n; i++)
+        ATTN_TRY(attn_writer_list_file(&w->base, &w->levels->items[i].at, err));
     return ATTN_OK;
 }
 
@@ -82,8 +92,8 @@ static enum attn_status draw_figure(struct figure_writer *w,
     attn_figure_note_caption(shapes, w->base.options.on_note, w->base.options.user);
     ATTN_TRY(w->base.ops->draw(shapes, sink, &n_unknown, err));
     w->n_unknown += n_unknown;
-    for (size_t i = content->first; i < content->first + content->n; i++)
-        w->n_not_finite += w->levels->items[i].n_not_finite;
+    for (size_t i = 0; i < content->grid->n; i++)
+        w->n_not_finite += content->grid->matrices[i].n_not_finite;
     return attn_sink_check(sink, err);
 }
 
@@ -102,12 +112,12 @@ static enum attn_status write_figure(struct figure_writer *w,
 static enum attn_status write_file(struct figure_writer *w, size_t i, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = &w->levels->items[i];
+    const struct attn_grid grid = grid_of(w, i, 1);
     struct attn_figure_content content = w->content;
     struct attn_sink *sink;
     enum attn_status status;
 
-    content.first = i;
-    content.n = 1;
+    content.grid = &grid;
     ATTN_TRY(attn_writer_create_file(&w->base, &matrix->at, &sink, err));
     status = write_figure(w, &content, sink, err);
     attn_levels_drop(w->levels, i);
@@ -122,10 +132,10 @@ static enum attn_status write_file(struct figure_writer *w, size_t i, struct att
 /* Whether heads are shown over the picture of the run by default. */
 static bool shows_maps(const struct figure_writer *w)
 {
-    for (size_t i = 0; i < w->content.n; i++)
-        if (!attn_figure_fits_backdrop(&w->base, &w->levels->items[i]))
+    for (size_t i = 0; i < w->levels->n; i++)
+        if (!attn_grid_fits_backdrop(w->base.labels.backdrop, &w->levels->items[i]))
             return false;
-    return w->base.n_query == w->base.n_position || w->base.n_query == 1 || w->content.n == 1;
+    return w->base.n_query == w->base.n_position || w->base.n_query == 1 || w->levels->n == 1;
 }
 
 static enum attn_status open_figure(struct attn_writer *writer, struct attn_error *err)
@@ -137,18 +147,16 @@ static enum attn_status open_figure(struct attn_writer *writer, struct attn_erro
     ATTN_TRY(attn_token_labels_init(w->tokens, &writer->labels, err));
     w->content = (struct attn_figure_content){
         .kind = writer->options.picture->figure,
-        .writer = writer,
+        .grid = &w->grid,
         .picture = writer->options.picture,
-        .levels = w->levels,
-        .n = w->levels->n,
         .is_in_points = attn_figure_is_in_points(writer->format),
-        .tokens = w->tokens,
     };
     if (w->content.kind == ATTN_FIGURE_DEFAULT && shows_maps(w))
         w->content.kind = ATTN_FIGURE_PATCHES;
     if (w->content.kind == ATTN_FIGURE_DEFAULT) /* in a directory each is alone */
         w->content.kind =
-            w->content.n > 1 && !writer->directory ? ATTN_FIGURE_GRID : ATTN_FIGURE_MATRIX;
+            w->levels->n > 1 && !writer->directory ? ATTN_FIGURE_GRID : ATTN_FIGURE_MATRIX;
+    w->grid = grid_of(w, 0, w->levels->n);
     most = attn_figure_most_cells(w->content.kind);
     attn_levels_limit(w->levels, most, most);
     return writer->directory ? check_each(w, err) : check_one(w, err);

@@ -156,7 +156,6 @@ static enum attn_status draw(struct table_picture *picture, struct attn_error *e
     struct attn_figure_content content = {.kind = kind,
                                           .grid = figure,
                                           .picture = &picture->options,
-                                          .n = 1,
                                           .is_in_points = attn_figure_is_in_points(output->format)};
 
     ATTN_TRY(attn_table_picture_check(output, err));
@@ -172,7 +171,8 @@ static enum attn_status draw(struct table_picture *picture, struct attn_error *e
         return ATTN_OK;
     if (kind == ATTN_FIGURE_PATCHES) {
         figure->backdrop = of->run->backdrop;
-        if (picture->options.figure == ATTN_FIGURE_DEFAULT && !attn_grid_is_map(figure))
+        if (picture->options.figure == ATTN_FIGURE_DEFAULT &&
+            !attn_grid_fits_backdrop(figure->backdrop, figure->matrices))
             content.kind = ATTN_FIGURE_MATRIX; /* of some positions */
     }
     ATTN_TRY(attn_figure_measure(&content, err));
@@ -215,7 +215,7 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
                                          .kind = kind_of(options->figure, table, &whole, NULL),
                                          .figure = &cells.grid};
     struct attn_figure_content content = {
-        .grid = &cells.grid, .picture = options, .n = 1, .is_in_points = true};
+        .grid = &cells.grid, .picture = options, .is_in_points = true};
     const bool is_plot = attn_figure_is_plot(drawing.kind);
     bool needs_figure;
     struct attn_error unseen = {0}; /* of the figure beside the table */
@@ -225,7 +225,7 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
     status = attn_table_cells_read(table, &whole, drawing.kind, options->color_scale, &cells, err);
     if (status == ATTN_OK && drawing.kind == ATTN_FIGURE_PATCHES) {
         cells.grid.backdrop = picture->run->backdrop;
-        if (!attn_grid_is_map(&cells.grid))
+        if (!attn_grid_fits_backdrop(cells.grid.backdrop, cells.grid.matrices))
             drawing.kind = ATTN_FIGURE_MATRIX; /* of some positions */
     }
     content.kind = drawing.kind;

@@ -5,10 +5,101 @@
 #include "base/escape.h"
 #include "base/path.h"
 #include "trace/model_stack.h"
+#include "trace/trace_internal.h"
 #include "writers/output.h"
 
 #include <math.h>
 #include <string.h>
+
+/* --- Of a run --------------------------------------------------------------------------------- */
+
+struct attn_grid attn_grid_of_run(const struct attn_writer *run,
+                                  const struct attn_token_texts tokens[2],
+                                  const struct attn_level_matrix *matrices, size_t n)
+{
+    const enum attn_site site = matrices[0].at.site;
+    const struct attn_picture_options *picture = run->options.picture;
+
+    return (struct attn_grid){
+        .matrices = matrices,
+        .n = n,
+        .name = attn_site_name(site),
+        .model = run->labels.model,
+        .scale = attn_color_scale_of(picture->color_scale, attn_site_range(site),
+                                     picture->is_difference),
+        /* contacts are probabilities, which papers draw as such */
+        .is_share = attn_site_range(site) == ATTN_RANGE_SHARE && site != ATTN_SITE_CONTACTS,
+        .run = run,
+        .tokens = tokens,
+    };
+}
+
+const struct attn_token_texts *attn_grid_tokens(const struct attn_grid *grid,
+                                                const struct attn_level_matrix *matrix, bool is_key)
+{
+    size_t i;
+
+    if (!grid->run || !grid->tokens)
+        return NULL;
+    i = is_key && !attn_writer_has_own_keys(grid->run, &matrix->at);
+    return grid->tokens[i].n > 0 ? &grid->tokens[i] : NULL;
+}
+
+struct attn_grid_axis attn_grid_rows(const struct attn_grid *grid,
+                                     const struct attn_level_matrix *matrix)
+{
+    const enum attn_site site = matrix->at.site;
+    const enum attn_site_layout layout = attn_site_layout(site);
+    const bool is_key = layout == ATTN_LAYOUT_KEY;
+    const bool attends =
+        layout == ATTN_LAYOUT_RANK || (attn_site_has_keys(site) && site != ATTN_SITE_CONTACTS);
+
+    if (!grid->run)
+        return *grid->rows;
+    return (struct attn_grid_axis){.n = matrix->n_row,
+                                   .texts = attn_grid_tokens(grid, matrix, is_key),
+                                   .positions = is_key ? NULL : attn_writer_rows(grid->run, site),
+                                   .is_named = grid->run->labels.has_residues,
+                                   .title = attends ? "query: attends"
+                                                    : attn_writer_row_name(grid->run, site)};
+}
+
+struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,
+                                        const struct attn_level_matrix *matrix)
+{
+    const enum attn_site site = matrix->at.site;
+    const bool is_expert = site == ATTN_SITE_ROUTER_LOGITS || site == ATTN_SITE_EXPERT_WEIGHTS;
+    const bool is_rank = attn_site_layout(site) == ATTN_LAYOUT_RANK;
+
+    if (!grid->run)
+        return *grid->columns;
+    if (is_rank || !attn_site_has_keys(site))
+        return (struct attn_grid_axis){.n = matrix->n_column,
+                                       .title = is_rank     ? "projected key"
+                                                : is_expert ? "expert"
+                                                            : "component"};
+    return (struct attn_grid_axis){
+        .n = matrix->n_column,
+        .texts = attn_grid_tokens(grid, matrix, true),
+        .first = attn_site_first_row(site, attn_selection_dims(grid->run->labels.selection)),
+        .is_named = grid->run->labels.has_residues,
+        .title = site == ATTN_SITE_CONTACTS ? attn_writer_row_name(grid->run, site)
+                                            : "key: attended to"};
+}
+
+bool attn_grid_fits_backdrop(const struct attn_backdrop *backdrop,
+                             const struct attn_level_matrix *matrix)
+{
+    return backdrop && attn_site_has_keys(matrix->at.site) &&
+           matrix->n_column == backdrop->n_front + backdrop->n_row * backdrop->n_col;
+}
+
+size_t attn_grid_n_mapped(const struct attn_grid *grid)
+{
+    if (!grid->run)
+        return grid->matrices[0].n_row;
+    return grid->run->n_query == grid->run->n_position ? 1 : grid->run->n_query;
+}
 
 /* --- Words ------------------------------------------------------------------------------------ */
 
@@ -21,23 +112,102 @@ void attn_grid_append_model(const char *model, struct attn_buffer *out)
         attn_escape_append(out, name, size);
 }
 
+void attn_grid_append_subject(const struct attn_grid *grid, struct attn_buffer *out)
+{
+    const struct attn_level_matrix *first = &grid->matrices[0];
+    const struct attn_array_axes *axes = grid->run ? grid->run->labels.axes : NULL;
+    struct attn_head_number number;
+    bool has_one_layer = first->at.layer != ATTN_NO_LAYER && !axes;
+    bool has_one_head = attn_site_has_heads(first->at.site) && (!axes || axes->rank > 2);
+    bool has_one_batch = axes && axes->rank == 4;
+
+    attn_grid_append_model(grid->model, out);
+    if (!grid->run)
+        return;
+    number = attn_writer_head_number(grid->run, first->at.site, first->at.head);
+    for (size_t i = 1; i < grid->n; i++) {
+        const struct attn_level_matrix *matrix = &grid->matrices[i];
+        const struct attn_head_number other =
+            attn_writer_head_number(grid->run, matrix->at.site, matrix->at.head);
+
+        has_one_layer &= matrix->at.stack == first->at.stack && matrix->at.layer == first->at.layer;
+        has_one_head &= other.head == number.head;
+        has_one_batch &= other.batch == number.batch;
+    }
+    if (has_one_layer) {
+        const char *stack = attn_model_stack_name(first->at.stack);
+
+        attn_buffer_append_format(out, "%s%s%slayer %d", out->size > 0 ? ", " : "", stack,
+                                  stack[0] ? " " : "", first->at.layer);
+    }
+    if (has_one_batch)
+        attn_buffer_append_format(out, "%sbatch %d", out->size > 0 ? ", " : "", number.batch);
+    if (has_one_head)
+        attn_buffer_append_format(out, "%shead %d", out->size > 0 ? ", " : "", number.head);
+}
+
+/* " of [CLS]", where there is one query. */
+static void append_query(const struct attn_grid *grid, struct attn_buffer *out)
+{
+    size_t position;
+
+    if (!grid->backdrop || grid->run->n_query == 0 || attn_grid_n_mapped(grid) > 1)
+        return;
+    position = grid->run->queries[0];
+    attn_buffer_append_string(out, position < grid->backdrop->n_front ? " of " : " of patch ");
+    attn_grid_append_position(grid->backdrop, grid->tokens, position, out);
+}
+
 void attn_grid_append_title(const struct attn_grid *grid, struct attn_buffer *out)
 {
     if (grid->title) {
         attn_buffer_append_string(out, grid->title);
         return;
     }
-    attn_grid_append_model(grid->model, out);
-    attn_buffer_append_format(out, "%s%s", grid->model ? ": " : "", grid->name);
+    attn_grid_append_subject(grid, out);
+    attn_buffer_append_format(out, "%s%s", out->size > 0 ? ": " : "", grid->name);
+    if (!grid->run)
+        return;
+    append_query(grid, out);
+    if (grid->run->options.picture->is_difference)
+        attn_buffer_append_string(out, ", chosen minus exact");
 }
 
-void attn_grid_append_subtitle(const struct attn_grid *grid, struct attn_buffer *out)
+/* Appends the options of the answer that gradients belong to: "target are, foil is; ". */
+static void append_answer(const struct attn_labels *labels, struct attn_buffer *out)
 {
-    if (grid->title) /* else the title names the model */
+    static const char *const names[] = {"target", "target-id", "foil", "foil-id", "at", "metric"};
+    const size_t n_before = out->size;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t k = 0; k < labels->n_option; k++) {
+            const char *value = labels->options[k].value;
+
+            if (strcmp(labels->options[k].name, names[i]) != 0)
+                continue;
+            value += strspn(value, " ");
+            attn_buffer_append_format(out, "%s%s ", out->size > n_before ? ", " : "", names[i]);
+            attn_escape_append(out, value, strlen(value));
+        }
+    attn_buffer_append_string(out, out->size > n_before ? "; " : "");
+}
+
+void attn_grid_append_subtitle(const struct attn_grid *grid, bool is_fitted,
+                               struct attn_buffer *out)
+{
+    const enum attn_color_span span = grid->scale.span;
+    const bool has_model = grid->title && grid->model; /* else the title names it */
+    /* the legend shows the others */
+    const bool has_scale = span != ATTN_SPAN_UNIT && (grid->run || span != ATTN_SPAN_MATRIX);
+
+    if (has_model) {
         attn_grid_append_model(grid->model, out);
-    attn_buffer_append_string(out, grid->title && grid->model ? "; " : "");
-    if (grid->scale.span != ATTN_SPAN_UNIT && grid->scale.span != ATTN_SPAN_MATRIX) {
-        attn_color_scale_append(&grid->scale, out); /* the legend shows the others */
+        attn_buffer_append_string(out, "; ");
+    }
+    if (grid->run && attn_site_is_of_metric(grid->matrices[0].at.site))
+        append_answer(&grid->run->labels, out);
+    if (has_scale && !is_fitted) {
+        attn_color_scale_append(&grid->scale, out);
         attn_buffer_append_string(out, "; ");
     }
     if (grid->note)
@@ -48,9 +218,58 @@ void attn_grid_append_sentence(const struct attn_grid *grid, int i, struct attn_
 {
     const struct attn_figure_text *text = &grid->texts[i];
 
+    if (grid->run && i == 0 && !grid->run->labels.axes) /* labels of arrays are no text */
+        attn_labels_append_text(&grid->run->labels, out);
+    if (!text->text)
+        return;
     if (text->name)
         attn_buffer_append_format(out, "%s: ", text->name);
     attn_escape_append(out, text->text, text->n);
+}
+
+/* The name of a site in print: words, where it has some. */
+static const char *words_of(enum attn_site site)
+{
+    static const char *const words[ATTN_N_SITE] = {
+        [ATTN_SITE_ATTN_SCORES] = "score",
+        [ATTN_SITE_PATTERN_GRAD] = "gradient of the weight",
+        [ATTN_SITE_PATTERN_X_GRAD] = "weight times its gradient",
+        [ATTN_SITE_WEIGHTED_PATTERN] = "weight times length of the value",
+        [ATTN_SITE_VALUE_ZEROING] = "change without the value, %",
+        [ATTN_SITE_ROLLOUT] = "rollout, %"};
+
+    return words[site] ? words[site] : attn_site_name(site);
+}
+
+const char *attn_grid_quantity(const struct attn_grid *grid, bool is_percent, bool is_printed)
+{
+    const enum attn_site site = grid->matrices[0].at.site;
+
+    if (!grid->run)
+        return grid->quantity ? grid->quantity : grid->name;
+    if (site != ATTN_SITE_PATTERN)
+        return is_printed ? words_of(site) : grid->name;
+    if (grid->run->options.picture->is_difference)
+        return is_percent ? "difference of weights, %" : "difference of weights";
+    return is_percent ? "weight, %" : "weight";
+}
+
+void attn_grid_append_position(const struct attn_backdrop *backdrop,
+                               const struct attn_token_texts *texts, size_t i,
+                               struct attn_buffer *out)
+{
+    size_t n;
+
+    if (texts && texts->n > i) {
+        const char *text = attn_token_text(texts, i, &n);
+
+        attn_buffer_append(out, text, n);
+    } else if (i < backdrop->n_front) {
+        attn_buffer_append_format(out, i == 0 ? "[CLS]" : "[REG%zu]", i - 1);
+    } else {
+        i -= backdrop->n_front;
+        attn_buffer_append_format(out, "%zu,%zu", i / backdrop->n_col, i % backdrop->n_col);
+    }
 }
 
 void attn_grid_append_layer(struct attn_buffer *out, const struct attn_location *at)
@@ -78,14 +297,6 @@ const char *attn_grid_cell_text(const struct attn_grid *grid, size_t i, size_t *
     for (; *n > 1 && *text == ' '; --*n)
         text++;
     return text;
-}
-
-bool attn_grid_is_map(const struct attn_grid *grid)
-{
-    const struct attn_backdrop *backdrop = grid->backdrop;
-
-    return backdrop &&
-           grid->matrix.n_column == backdrop->n_front + backdrop->n_row * backdrop->n_col;
 }
 
 /* The largest of 1, 2, 2.5 and 5 times a power of ten that is not above SIZE. */

@@ -48,30 +48,60 @@ struct attn_grid_causes {
     const struct attn_table *lens; /* the best token of each layer and position; or NULL */
 };
 
-/* Numbers of a table, instead of a matrix of a run. Borrowed. */
+/* Borrowed, for the length of a call. */
 struct attn_grid {
-    struct attn_level_matrix matrix;
+    const struct attn_level_matrix *matrices; /* [n] of one site and one run; one of a table */
+    size_t n;
+    const char *name;                     /* of the numbers: "pattern", "effect" */
+    const char *model;                    /* that they are of, or NULL */
+    struct attn_color_scale scale;        /* without open parts */
+    bool is_share;                        /* numbers are shown in percent */
+    const struct attn_backdrop *backdrop; /* over which the columns are drawn as patches; or NULL */
+
+    /* Of a run; of a table NULL. */
+    const struct attn_writer *run;
+    const struct attn_token_texts *tokens; /* [2] of the run, and of its source */
+
+    /* Of a table. */
     const struct attn_grid_axis *rows, *columns;
     const struct attn_grid_axis *groups; /* each has its rows in the matrix, in order; or NULL */
-    const char *name;                    /* of the numbers: "effect" */
     const char *title;                   /* printable; NULL: model and name */
     const char *quantity;                /* with the unit, printable; NULL: the name */
     const char *note;                    /* for the subtitle, printable, or NULL */
-    const char *model;                   /* that they are of, or NULL */
     struct attn_figure_text texts[2];    /* the text that was run, or the two of a pair */
     const float *lows,
         *highs; /* of bars and curves: the interval of each cell, NaN if unknown; or NULL */
     const struct attn_token_texts *cells;  /* texts of the cells, row by row; NULL: the numbers */
-    struct attn_color_scale scale;         /* without open parts */
-    const struct attn_backdrop *backdrop;  /* that the columns are positions of; or NULL */
     const struct attn_grid_causes *causes; /* of ATTN_FIGURE_CAUSES: they are drawn; or NULL */
-    /* Of a poster: matrix has the patterns of the heads one below the other; [n] heads. */
+    int digits;                            /* of numbers after the point, unless in percent */
+    /* Of a poster: the matrix has the patterns of the heads one below the other; [n] heads. */
     const struct attn_head_kind *const *kinds; /* or NULL without a kind */
     const double *weights;                     /* on what the kind looks at */
     const size_t *order;                       /* of the heads on the sheet */
-    bool is_share;                             /* numbers are shown in percent */
-    int digits;                                /* of other numbers after the point */
 };
+
+/* MATRICES [n] of RUN, whose TOKENS are those of attn_token_labels_init. */
+struct attn_grid attn_grid_of_run(const struct attn_writer *run,
+                                  const struct attn_token_texts tokens[2],
+                                  const struct attn_level_matrix *matrices, size_t n);
+
+/* The rows and the columns of MATRIX, one of the grid's, not measured. */
+struct attn_grid_axis attn_grid_rows(const struct attn_grid *grid,
+                                     const struct attn_level_matrix *matrix);
+struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,
+                                        const struct attn_level_matrix *matrix);
+
+/* The tokens of rows, or of keys, of MATRIX; NULL: of a table, or none. */
+const struct attn_token_texts *
+attn_grid_tokens(const struct attn_grid *grid, const struct attn_level_matrix *matrix, bool is_key);
+
+/* Whether the columns of MATRIX are [CLS], registers and patches of BACKDROP, which may be NULL. */
+bool attn_grid_fits_backdrop(const struct attn_backdrop *backdrop,
+                             const struct attn_level_matrix *matrix);
+
+/* The number of rows that are drawn over the picture: all, or of a run with all queries the first,
+ * that of [CLS]. */
+size_t attn_grid_n_mapped(const struct attn_grid *grid);
 
 enum { ATTN_KIND_LEVELS = 51 }; /* of the 256 levels of a map, for each kind of head */
 
@@ -80,14 +110,29 @@ enum { ATTN_KIND_LEVELS = 51 }; /* of the 256 levels of a map, for each kind of 
 /* The name of a model without its folders; nothing of NULL. */
 void attn_grid_append_model(const char *model, struct attn_buffer *out);
 
-/* The title of a table, printable: its own, or "fable: change". */
+/* Appends the model and, for runs, the layer and the head that all matrices share: "fable, layer 2,
+ * head 5". */
+void attn_grid_append_subject(const struct attn_grid *grid, struct attn_buffer *out);
+
+/* Appends the title, printable: "fable, layer 2, head 5: pattern". */
 void attn_grid_append_title(const struct attn_grid *grid, struct attn_buffer *out);
 
-/* The subtitle up to the texts: model, unusual scale, note; each ends in "; ". */
-void attn_grid_append_subtitle(const struct attn_grid *grid, struct attn_buffer *out);
+/* Appends the subtitle up to the texts, each part ending in "; ": of a table its model and note, of
+ * gradients their answer; an unusual scale, unless IS_FITTED to the numbers. */
+void attn_grid_append_subtitle(const struct attn_grid *grid, bool is_fitted,
+                               struct attn_buffer *out);
 
-/* Text I, 0 or 1, which is not NULL: "clean: The keys". */
+/* Appends text I, 0 or 1: "clean: The keys"; nothing if there is none. */
 void attn_grid_append_sentence(const struct attn_grid *grid, int i, struct attn_buffer *out);
+
+/* The quantity of the numbers, with the unit: "weight, %", IS_PERCENT if they are shown so; if
+ * IS_PRINTED in words. */
+const char *attn_grid_quantity(const struct attn_grid *grid, bool is_percent, bool is_printed);
+
+/* Appends the name of position I of a picture: "[CLS]", "3,4". */
+void attn_grid_append_position(const struct attn_backdrop *backdrop,
+                               const struct attn_token_texts *texts, size_t i,
+                               struct attn_buffer *out);
 
 /* A layer: "2", or "cross 1" of two stacks. */
 void attn_grid_append_layer(struct attn_buffer *out, const struct attn_location *at);
@@ -99,9 +144,6 @@ size_t attn_grid_number(const struct attn_grid *grid, float value, char text[ATT
 
 /* The text of cell I of a table that has texts in its cells, without blanks before it. */
 const char *attn_grid_cell_text(const struct attn_grid *grid, size_t i, size_t *n);
-
-/* Whether a table has a number for each position of its picture. */
-bool attn_grid_is_map(const struct attn_grid *grid);
 
 /* Round numbers from LOW to HIGH, ascending: multiples of 1, 2, 2.5 or 5 times a power of ten. */
 size_t attn_round_ticks(double low, double high, double ticks[ATTN_MOST_TICKS]);

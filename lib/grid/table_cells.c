@@ -94,7 +94,7 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
                                    const size_t *rows, struct attn_table_cells *cells,
                                    struct attn_error *err)
 {
-    const size_t n = cells->grid.matrix.n_row * cells->columns.axis.n;
+    const size_t n = cells->matrix.n_row * cells->columns.axis.n;
     struct attn_token_texts *texts = &cells->texts;
 
     ATTN_TRY(ATTN_ALLOC(texts->ends, n, err));
@@ -118,7 +118,7 @@ static void place_rows(const struct attn_table *table, const struct attn_table_p
     const size_t n = cells->columns.axis.n;
     double shown = 0, sum = 0;
 
-    for (size_t i = 0; i < cells->grid.matrix.n_row * n; i++)
+    for (size_t i = 0; i < cells->matrix.n_row * n; i++)
         placed[i] = SIZE_MAX;
     for (size_t i = 0; i < attn_table_n_row(table); i++) {
         const size_t group = cells->grid.groups ? cells->groups.of_rows[i] : 0;
@@ -132,7 +132,7 @@ static void place_rows(const struct attn_table *table, const struct attn_table_p
             continue;
         placed[row * n + at] = i;
         shown += (double)attn_table_number(table, i, values);
-        attn_level_matrix_put(&cells->grid.matrix, row, at, attn_table_number(table, i, values));
+        attn_level_matrix_put(&cells->matrix, row, at, attn_table_number(table, i, values));
     }
     if (fabs(shown - sum) > 1e-3 * fabs(sum) && sum != 0) {
         snprintf(cells->note, sizeof cells->note, "the parts shown add up to %.3g of %.3g", shown,
@@ -150,7 +150,7 @@ static enum attn_status read_cells(const struct attn_table *table,
 
     ATTN_TRY(attn_table_axes_read(table, picture, cells, err));
     n_row = cells->rows.axis.n * (cells->grid.groups ? cells->groups.texts.n : 1);
-    ATTN_TRY(attn_level_matrix_create(n_row, cells->columns.axis.n, &cells->grid.matrix, err));
+    ATTN_TRY(attn_level_matrix_create(n_row, cells->columns.axis.n, &cells->matrix, err));
     ATTN_TRY(ATTN_ALLOC(placed, n_row * cells->columns.axis.n, err));
     place_rows(table, picture, cells, placed);
     if (cells->of.cells != SIZE_MAX)
@@ -250,6 +250,8 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     ATTN_TRY(read_kind(table, picture, kind, cells, err));
     ATTN_TRY(join_texts(picture, cells, err));
     column = attn_table_column(table, of->values);
+    figure->matrices = &cells->matrix;
+    figure->n = 1;
     figure->rows = &cells->rows.axis;
     figure->columns = &cells->columns.axis;
     figure->name = column->name;
@@ -257,7 +259,7 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     figure->scale = attn_color_scale_of(asked, column->range, false);
     figure->is_share = column->range == ATTN_RANGE_SHARE;
     /* the largest number gets two figures, whole numbers no decimals */
-    most = fmax(fabs((double)figure->matrix.least), fabs((double)figure->matrix.most));
+    most = fmax(fabs((double)cells->matrix.least), fabs((double)cells->matrix.most));
     if (column->type == ATTN_VALUE_REAL && isfinite(most) && most < MANY)
         figure->digits =
             most > 0 && most < 1 ? (int)fmin(1 - floor(attn_log10(most)), MOST_DIGITS) : 1;
@@ -290,7 +292,7 @@ void attn_table_cells_release(struct attn_table_cells *cells)
     attn_free(cells->order);
     attn_free(cells->lows);
     attn_free(cells->highs);
-    attn_free(cells->grid.matrix.cells);
+    attn_free(cells->matrix.cells);
     attn_table_words_release(&cells->words);
     attn_buffer_release(&cells->quantity);
     attn_buffer_release(&cells->both);

@@ -62,8 +62,8 @@ enum attn_status attn_table_head_map_read(const struct attn_table *table,
     ATTN_TRY(attn_table_axes_read(table, picture, cells, err));
     ATTN_TRY(find_kinds(table, cells, err));
     n = cells->rows.axis.n * cells->columns.axis.n;
-    ATTN_TRY(attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n,
-                                      &cells->grid.matrix, err));
+    ATTN_TRY(
+        attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n, &cells->matrix, err));
     ATTN_TRY(ATTN_ALLOC(texts->ends, n, err));
     ATTN_TRY(ATTN_ALLOC(placed, n, err));
     for (size_t i = attn_table_n_row(table); i-- > 0;) /* the first of equal ones counts */
@@ -77,7 +77,7 @@ enum attn_status attn_table_head_map_read(const struct attn_table *table,
             const double place = sqrt(fmin(fmax(cells->weights[placed[at] - 1], 0), 1));
             const size_t number = (size_t)(kind - attn_head_kind_at(0));
 
-            attn_level_matrix_put(&cells->grid.matrix, at / cells->columns.axis.n,
+            attn_level_matrix_put(&cells->matrix, at / cells->columns.axis.n,
                                   at % cells->columns.axis.n,
                                   (float)(((double)(number * ATTN_KIND_LEVELS) +
                                            round(place * (ATTN_KIND_LEVELS - 1))) /
@@ -134,8 +134,8 @@ enum attn_status attn_table_poster_read(const struct attn_table *table,
     ATTN_TRY(find_kinds(table, cells, err));
     ATTN_TRY(attn_table_axis_create(rows, n, n, err));
     ATTN_TRY(ATTN_ALLOC(cells->order, n, err));
-    ATTN_TRY(attn_level_matrix_create(n * ATTN_PATTERN_SIDE, ATTN_PATTERN_SIDE, &cells->grid.matrix,
-                                      err));
+    ATTN_TRY(
+        attn_level_matrix_create(n * ATTN_PATTERN_SIDE, ATTN_PATTERN_SIDE, &cells->matrix, err));
     for (size_t i = 0; i < n; i++) {
         struct attn_location at;
 
@@ -149,11 +149,10 @@ enum attn_status attn_table_poster_read(const struct attn_table *table,
                 const float mean = attn_head_patterns_mean(picture->patterns, &at, query, key);
 
                 if (!isnan(mean))
-                    attn_level_matrix_put(&cells->grid.matrix, i * ATTN_PATTERN_SIDE + query, key,
-                                          mean);
+                    attn_level_matrix_put(&cells->matrix, i * ATTN_PATTERN_SIDE + query, key, mean);
             }
     }
-    ATTN_TRY(order_heads(&cells->grid.matrix, n, cells->order, err));
+    ATTN_TRY(order_heads(&cells->matrix, n, cells->order, err));
     rows->axis = attn_table_named_axis(rows, "");
     cells->columns.axis = (struct attn_grid_axis){.n = ATTN_PATTERN_SIDE, .title = ""};
     cells->grid.kinds = cells->kinds;

@@ -162,13 +162,13 @@ static enum attn_status place_pairs(struct pairs *pairs, bool is_clustered,
     ATTN_TRY(order_pairs(pairs, is_clustered, err));
     ATTN_TRY(name_pairs(pairs, is_clustered, &cells->rows, err));
     ATTN_TRY(name_pairs(pairs, is_clustered, &cells->columns, err));
-    ATTN_TRY(attn_level_matrix_create(pairs->n, pairs->n, &cells->grid.matrix, err));
+    ATTN_TRY(attn_level_matrix_create(pairs->n, pairs->n, &cells->matrix, err));
     for (size_t i = 0; i < pairs->n * pairs->n; i++) {
         const size_t r = pairs->order[i / pairs->n], c = pairs->order[i % pairs->n];
         const float value = pairs->values[r * pairs->n + c];
 
         if (!isnan(value))
-            attn_level_matrix_put(&cells->grid.matrix, i / pairs->n, i % pairs->n, value);
+            attn_level_matrix_put(&cells->matrix, i / pairs->n, i % pairs->n, value);
     }
     return find_pair_rows(pairs, cells, err);
 }

@@ -285,8 +285,7 @@ static enum attn_status put_series(const struct attn_table *table, size_t values
             continue;
         }
         is_taken[row * cells->columns.texts.n + column] = true;
-        attn_level_matrix_put(&cells->grid.matrix, row, column,
-                              attn_table_number(table, i, values));
+        attn_level_matrix_put(&cells->matrix, row, column, attn_table_number(table, i, values));
     }
     attn_free(is_taken);
     return ATTN_OK;
@@ -333,8 +332,8 @@ static enum attn_status fill_series(const struct attn_table *table,
     ATTN_TRY(attn_table_axis_create(&cells->columns, n_row, n_row, err));
     ATTN_TRY(place_series(table, columns, is_curve, cells, err));
     n = cells->rows.texts.n * cells->columns.texts.n;
-    ATTN_TRY(attn_level_matrix_create(cells->rows.texts.n, cells->columns.texts.n,
-                                      &cells->grid.matrix, err));
+    ATTN_TRY(
+        attn_level_matrix_create(cells->rows.texts.n, cells->columns.texts.n, &cells->matrix, err));
     ATTN_TRY(ATTN_ALLOC(cells->lows, n, err));
     ATTN_TRY(ATTN_ALLOC(cells->highs, n, err));
     for (size_t i = 0; i < n; i++)

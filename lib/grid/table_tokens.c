@@ -67,7 +67,7 @@ enum attn_status attn_table_tokens_read(const struct attn_table *table,
         return attn_table_refuse_groups("tokens", err);
     ATTN_TRY(attn_table_axis_create(axis, n_row, n, err));
     ATTN_TRY(attn_table_axis_create(&cells->rows, n_row, 1, err));
-    ATTN_TRY(attn_level_matrix_create(1, n, &cells->grid.matrix, err));
+    ATTN_TRY(attn_level_matrix_create(1, n, &cells->matrix, err));
     if (picture->run && positions != SIZE_MAX)
         ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
     for (size_t i = 0; i < n_row; i++) {
@@ -77,7 +77,7 @@ enum attn_status attn_table_tokens_read(const struct attn_table *table,
         axis->of_rows[i] = axis->texts.n;
         append_token(&axis->texts.bytes, table, i, texts, positions, cells->tokens);
         if (!attn_table_is_missing(table, i, values))
-            attn_level_matrix_put(&cells->grid.matrix, 0, axis->texts.n,
+            attn_level_matrix_put(&cells->matrix, 0, axis->texts.n,
                                   attn_table_number(table, i, values));
         axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
     }
@@ -155,7 +155,6 @@ enum attn_status attn_table_causes_read(const struct attn_table *table,
                                               lens};
     cells->grid.causes = &cells->causes;
     for (size_t i = 0; i < n_row; i++) /* for the number of digits */
-        cells->grid.matrix.most =
-            fmaxf(cells->grid.matrix.most, fabsf(attn_table_number(table, i, values)));
+        cells->matrix.most = fmaxf(cells->matrix.most, fabsf(attn_table_number(table, i, values)));
     return ATTN_OK;
 }

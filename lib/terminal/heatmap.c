@@ -783,7 +783,7 @@ static enum attn_status draw_heading(struct attn_heatmap *map, struct attn_error
     else
         attn_grid_append_title(table, &map->label);
     ATTN_TRY(attn_heatmap_end_text(map, 1, NULL, err));
-    attn_grid_append_subtitle(table, &map->label);
+    attn_grid_append_subtitle(table, false, &map->label);
     if (table->is_share && has_numbers)
         attn_buffer_append_string(&map->label, "in percent; ");
     if (table->texts[0].text)
@@ -818,7 +818,7 @@ static size_t measure_column(struct attn_heatmap *map, const struct sheet *sheet
 /* The sheet of the table, as wide as its labels and numbers. */
 static struct sheet sheet_of_table(struct attn_heatmap *map)
 {
-    const struct attn_level_matrix *matrix = &map->table->matrix;
+    const struct attn_level_matrix *matrix = map->table->matrices;
     const size_t n_main = map->table->columns->n_main;
     struct sheet sheet = {.matrix = matrix,
                           .rows = *map->table->rows,
@@ -848,7 +848,7 @@ static struct sheet sheet_of_table(struct attn_heatmap *map)
 /* Columns that have names beside their numbers are listed: "position:  0 The  1 keys". */
 static enum attn_status draw_table(struct attn_heatmap *map, struct attn_error *err)
 {
-    const struct attn_level_matrix *matrix = &map->table->matrix;
+    const struct attn_level_matrix *matrix = map->table->matrices;
     const struct attn_grid_axis *columns = map->table->columns;
     const size_t n = matrix->n_cell_column;
     struct sheet sheet;

@@ -31,7 +31,7 @@ static size_t pitch_of(const struct attn_heatmap *map, bool is_share)
 bool attn_heatmap_shows_patches(const struct attn_heatmap *map, const struct attn_levels *levels)
 {
     for (size_t i = 0; i < levels->n; i++)
-        if (!attn_figure_fits_backdrop(map->writer, &levels->items[i]))
+        if (!attn_grid_fits_backdrop(map->writer->labels.backdrop, &levels->items[i]))
             return false;
     return levels->n > 0 && pitch_of(map, false) > 0;
 }
@@ -141,7 +141,7 @@ static enum attn_status draw_front(struct attn_heatmap *map, const struct attn_l
         return ATTN_OK;
     for (size_t i = 0; i < backdrop->n_front; i++) {
         attn_buffer_append_string(&map->label, "  ");
-        attn_figure_append_position(backdrop, &map->tokens[0], i, &map->label);
+        attn_grid_append_position(backdrop, &map->tokens[0], i, &map->label);
         attn_buffer_append_char(&map->label, ' ');
         if (attn_level_cell(matrix, row, i, &value) == ATTN_CELL_VALUE)
             attn_buffer_append(
@@ -163,8 +163,7 @@ enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
 
     attn_matrix_name_append(map->writer, &matrix->at, &map->label);
     attn_buffer_append_string(&map->label, ", query ");
-    attn_figure_append_position(map->writer->labels.backdrop, &map->tokens[0], position,
-                                &map->label);
+    attn_grid_append_position(map->writer->labels.backdrop, &map->tokens[0], position, &map->label);
     attn_buffer_append_string(&map->label, is_share && pitch > SHADE ? ", in percent" : "");
     ATTN_TRY(attn_heatmap_end_line(map, err));
     ATTN_TRY(draw_cells(map, &colors, matrix, row, pitch, err));

@@ -133,9 +133,12 @@ static enum attn_status draw_title(struct heatmap_writer *w, struct attn_error *
 /* A map of each query that is chosen. */
 static enum attn_status draw_patches(struct heatmap_writer *w, size_t i, struct attn_error *err)
 {
+    const struct attn_grid grid =
+        attn_grid_of_run(&w->base, w->map.tokens, &w->levels->items[i], 1);
+
     if (i == 0)
         ATTN_TRY(draw_title(w, err));
-    for (size_t row = 0; row < attn_figure_n_mapped(&w->base); row++) {
+    for (size_t row = 0; row < attn_grid_n_mapped(&grid); row++) {
         if (w->has_printed)
             attn_sink_write(w->base.sink, "\n", 1);
         w->has_printed = true;
