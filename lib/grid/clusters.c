@@ -5,8 +5,10 @@
 
 #include "base/memory.h"
 
-#include <stdbool.h>
+#include <math.h>
 #include <stdint.h>
+
+#define BLOCK 0.7 /* of the height of the tree */
 
 /* A cluster is a list of things, and has the number of one of them. */
 struct clusters {
@@ -14,6 +16,8 @@ struct clusters {
     size_t n;
     double *distances;    /* [n, n] of clusters */
     size_t *next;         /* [n] the next in its list, or SIZE_MAX */
+    double *heights;      /* [n] at which it and the next came together */
+    double top;           /* the height of the tree so far */
     size_t *first, *last; /* [n] of the list of a cluster */
     size_t *size;         /* [n] of a cluster; 0: it is part of another */
     size_t *chain;        /* [n] each the nearest of the one before */
@@ -45,12 +49,16 @@ static size_t nearest(const struct clusters *clusters, size_t c, size_t before)
 static void turn(struct clusters *clusters, size_t c)
 {
     size_t before = SIZE_MAX, at = clusters->first[c];
+    double height = 0; /* between the one before and this one */
 
     clusters->last[c] = at;
     while (at != SIZE_MAX) {
         const size_t after = clusters->next[at];
+        const double next = clusters->heights[at];
 
         clusters->next[at] = before;
+        clusters->heights[at] = height;
+        height = next;
         before = at;
         at = after;
     }
@@ -87,6 +95,8 @@ static void merge(struct clusters *clusters, size_t a, size_t b)
     const double n_into = (double)clusters->size[into], n_from = (double)clusters->size[from];
 
     turn_both(clusters, into, from);
+    clusters->top = fmax(clusters->top, *distance(clusters, into, from));
+    clusters->heights[clusters->last[into]] = *distance(clusters, into, from);
     clusters->next[clusters->last[into]] = clusters->first[from];
     clusters->last[into] = clusters->last[from];
     for (size_t i = 0; i < clusters->n; i++) {
@@ -127,6 +137,7 @@ static enum attn_status open_clusters(struct clusters *clusters, struct attn_err
     const size_t n = clusters->n;
 
     ATTN_TRY(ATTN_ALLOC(clusters->distances, n * n, err));
+    ATTN_TRY(ATTN_ALLOC(clusters->heights, n, err));
     ATTN_TRY(ATTN_ALLOC(clusters->next, 5 * n, err));
     clusters->first = clusters->next + n;
     clusters->last = clusters->first + n;
@@ -142,7 +153,7 @@ static enum attn_status open_clusters(struct clusters *clusters, struct attn_err
     return ATTN_OK;
 }
 
-enum attn_status attn_clusters_order(const float *distances, size_t n, size_t *order,
+enum attn_status attn_clusters_order(const float *distances, size_t n, size_t *order, bool *begins,
                                      struct attn_error *err)
 {
     struct clusters clusters = {.given = distances, .n = n};
@@ -151,10 +162,15 @@ enum attn_status attn_clusters_order(const float *distances, size_t n, size_t *o
     if (status == ATTN_OK && n > 0) {
         for (size_t i = 1; i < n; i++)
             merge_two(&clusters);
-        for (size_t i = 0, at = clusters.first[0]; i < n; i++, at = clusters.next[at])
-            order[i] = at; /* the last cluster has the smallest number */
+        /* the last cluster has the smallest number */
+        for (size_t i = 0, at = clusters.first[0]; i < n; i++, at = clusters.next[at]) {
+            order[i] = at;
+            if (begins)
+                begins[i] = i > 0 && clusters.heights[order[i - 1]] > BLOCK * clusters.top;
+        }
     }
     attn_free(clusters.distances);
     attn_free(clusters.next);
+    attn_free(clusters.heights);
     return status;
 }

@@ -26,6 +26,7 @@ struct attn_grid_axis {
     const char *title;  /* "query: attends" */
     size_t n_main;      /* rows or columns after these stand apart; or 0 */
     const bool *begins; /* [n] whether a line separates it from the one before; or NULL */
+    bool has_blocks;    /* the lines are around things that are alike, and not groups by name */
     size_t n_together;  /* columns that stand together, apart from the next ones; 0: all */
     /* Measured by figures. */
     size_t most_columns; /* of text that a label has */

@@ -115,7 +115,7 @@ static enum attn_status order_heads(const struct attn_level_matrix *matrix, size
             }
             distances[i * n + k] = distances[k * n + i] = (float)(sum / 2);
         }
-    status = attn_clusters_order(distances, n, order, err);
+    status = attn_clusters_order(distances, n, order, NULL, err);
     attn_free(distances);
     return status;
 }

@@ -31,6 +31,7 @@ struct pairs {
     size_t n;
     float *values; /* [n, n] owns; NaN: missing */
     size_t *order; /* [n] owns */
+    bool *begins;  /* [n] owns; whether a layer begins there, or if clustered a block */
 };
 
 static struct pair_side side_of(const struct pairs *pairs, size_t row, int side)
@@ -67,6 +68,7 @@ static enum attn_status read_pairs(struct pairs *pairs, size_t values, struct at
             pairs->sides[pairs->n++] = pairs->sides[i];
     ATTN_TRY(ATTN_ALLOC(pairs->values, pairs->n * pairs->n, err));
     ATTN_TRY(ATTN_ALLOC(pairs->order, pairs->n, err));
+    ATTN_TRY(ATTN_ALLOC(pairs->begins, pairs->n, err));
     for (size_t i = 0; i < pairs->n * pairs->n; i++)
         pairs->values[i] = i % (pairs->n + 1) == 0 ? 0 : NAN;
     for (size_t i = 0; i < n_row; i++) {
@@ -95,12 +97,12 @@ static enum attn_status order_pairs(struct pairs *pairs, bool is_clustered, stru
         most = isfinite(pairs->values[i]) ? fmaxf(most, pairs->values[i]) : most;
     for (size_t i = 0; i < n; i++)
         distances[i] = isfinite(pairs->values[i]) ? pairs->values[i] : most;
-    status = attn_clusters_order(distances, pairs->n, pairs->order, err);
+    status = attn_clusters_order(distances, pairs->n, pairs->order, pairs->begins, err);
     attn_free(distances);
     return status;
 }
 
-/* Labels an axis: "3.5", with a line before each layer unless clustered. */
+/* Labels an axis: "3.5", with a line before each layer, or if clustered each block. */
 static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
                                    struct attn_table_axis *axis, struct attn_error *err)
 {
@@ -113,7 +115,9 @@ static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
         axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
         axis->positions[i] = i;
         axis->begins[i] =
-            i > 0 && attn_location_order(&side->at, &pairs->sides[pairs->order[i - 1]].at) != 0;
+            is_clustered ? pairs->begins[i]
+                         : i > 0 && attn_location_order(&side->at,
+                                                        &pairs->sides[pairs->order[i - 1]].at) != 0;
     }
     axis->axis = (struct attn_grid_axis){.n = pairs->n,
                                          .texts = &axis->texts,
@@ -121,7 +125,8 @@ static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
                                          .has_own_texts = true,
                                          .is_named = true,
                                          .title = "head",
-                                         .begins = is_clustered ? NULL : axis->begins};
+                                         .begins = axis->begins,
+                                         .has_blocks = is_clustered};
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 
@@ -184,5 +189,6 @@ enum attn_status attn_table_pairs_read(const struct attn_table *table,
     attn_free(pairs.sides);
     attn_free(pairs.values);
     attn_free(pairs.order);
+    attn_free(pairs.begins);
     return status;
 }

@@ -10,6 +10,7 @@
 enum { MOST = 64 };
 
 static size_t order[MOST];
+static bool begins[MOST];
 static float distances[MOST * MOST];
 
 /* Distances of points on a line. */
@@ -24,7 +25,7 @@ static void find(size_t n)
 {
     struct attn_error err = {0};
 
-    ck_assert_int_eq(attn_clusters_order(distances, n, order, &err), ATTN_OK);
+    ck_assert_int_eq(attn_clusters_order(distances, n, order, begins, &err), ATTN_OK);
 }
 
 START_TEST(points_of_a_line_stand_in_their_order)
@@ -54,6 +55,7 @@ START_TEST(groups_stay_together)
         ck_assert(!is_there[order[i]]);
         is_there[order[i]] = true;
         n_change += i > 0 && order[i] % 3 != order[i - 1] % 3;
+        ck_assert_int_eq(begins[i], i > 0 && order[i] % 3 != order[i - 1] % 3);
     }
     ck_assert_uint_eq(n_change, 2);
 }
