@@ -283,12 +283,14 @@ void attn_figure_note_size(const struct attn_shapes *shapes,
 {
     const double size = shapes->points * (shapes->label > 0 ? shapes->label : ATTN_FIGURE_TEXT);
     const double dpi = attn_shapes_pixels(shapes) / shapes->points * 72;
-    const double usual = attn_figure_is_printed(options) ? 8 : 0;
-    const double wanted = options->font_size > 0 ? options->font_size : usual;
+    const double wanted = options->font_size > 0 ? options->font_size : ATTN_FIGURE_LEAST;
 
-    if (wanted > 0 && size < (options->font_size > 0 ? 0.95 : 0.6) * wanted)
+    if (size < (options->font_size > 0 ? 0.95 : 0.99) * wanted)
         attn_note(on_note, user, ATTN_NOTE_FIGURE_SIZE,
-                  "the labels of the figure have %.1f points, not %g: it has no room for more",
+                  options->font_size > 0
+                      ? "the labels of the figure have %.1f points, not %g: it has no room for more"
+                      : "the labels of the figure have %.1f points, less than the %g that are read "
+                        "with ease: it has no room for more",
                   size, wanted);
     if (is_pixels && options->dpi > 0 && fabs(dpi - options->dpi) > 0.5)
         attn_note(on_note, user, ATTN_NOTE_FIGURE_SIZE,
@@ -313,6 +315,7 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
         [ATTN_FIGURE_POSTER] = attn_figure_draw_poster,
     };
 
+    pen->layout = (struct attn_figure_layout){0};
     ATTN_TRY(kinds[pen->content->kind](pen, err));
     ATTN_TRY(attn_buffer_check(&pen->scratch, err));
     ATTN_TRY(attn_buffer_check(&pen->subtitle, err));

@@ -325,7 +325,14 @@ static const char *text_in(const struct attn_figure_pen *pen, size_t at, float v
     return number;
 }
 
-size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_figure_view view)
+/* Whether a cell has a number that is LEAST or farther from 0. */
+static bool has_value(struct attn_figure_view view, size_t r, size_t c, double least, float *value)
+{
+    return cell_of(view, r, c, value) == ATTN_CELL_VALUE && fabs((double)*value) >= least;
+}
+
+size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_figure_view view,
+                                 double least)
 {
     char number[ATTN_FIXED_TEXT_SIZE];
     size_t longest = 2;
@@ -337,7 +344,7 @@ size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_
             size_t n;
             const char *text;
 
-            if (cell_of(view, r, c, &value) != ATTN_CELL_VALUE)
+            if (!has_value(view, r, c, least, &value))
                 continue;
             text = text_in(pen, at, value, number, &n);
             n = attn_text_width(text, n);
@@ -346,44 +353,64 @@ size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_
     return longest;
 }
 
+/* The size of the font of numbers, of which the longest fits its cell; 0: they have no room. Where
+ * in print only those over half of the largest have some, *LEAST is that half. */
+static double value_size(const struct attn_figure_pen *pen, struct attn_figure_view view,
+                         struct attn_figure_place place, double *least)
+{
+    const struct attn_level_matrix *matrix = view.matrix;
+    const bool is_auto = pen->options->values == ATTN_CELL_TEXT_AUTO;
+    const bool is_table = !pen->content->grid->run;
+    const bool has_room = place.side >= VALUE_SIDE && view.n_col <= VALUE_COLUMNS;
+    const double width = attn_figure_cell_width(place);
+    /* with a requested size of text, no number is smaller than the legend */
+    const double smallest = !is_auto ? 0 : pen->room > 0 ? ATTN_FIGURE_SMALL : SMALLEST;
+    size_t n = attn_figure_value_columns(pen, attn_figure_whole(matrix), 0);
+    double size = fmin(fmax(ATTN_FIGURE_SMALL, place.side * 0.42),
+                       width * 0.82 / attn_figure_text_width(n, 1));
+
+    size = fmin(size, pen->is_printed ? ATTN_FIGURE_TEXT : place.side * 0.8);
+    if (size >= smallest && (has_room || is_table || !is_auto))
+        return size;
+    if (!pen->is_printed || !is_auto || !(matrix->least <= matrix->most))
+        return 0;
+    *least = fmax(fabs((double)matrix->least), fabs((double)matrix->most)) / 2;
+    n = attn_figure_is_percent(pen) /* 100 is left out where it has no room */
+            ? 2
+            : attn_figure_value_columns(pen, attn_figure_whole(matrix), *least);
+    size = fmin(ATTN_FIGURE_SMALL, width * 0.9 / attn_figure_text_width(n, 1));
+    return size >= attn_figure_least_letters(pen) ? size : 0;
+}
+
 void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
                             struct attn_figure_place place)
 {
-    const enum attn_cell_text wish = pen->options->values;
-    const bool is_auto = wish == ATTN_CELL_TEXT_AUTO, is_table = !pen->content->grid->run;
-    const double width = attn_figure_cell_width(place);
     struct attn_shape_text text = {.anchor = ATTN_ANCHOR_MIDDLE};
     char number[ATTN_FIXED_TEXT_SIZE];
+    double least = 0;
     float value;
 
-    if (wish == ATTN_CELL_TEXT_NEVER ||
-        (is_auto && !is_table && (place.side < VALUE_SIDE || view.n_col > VALUE_COLUMNS)))
+    if (pen->options->values == ATTN_CELL_TEXT_NEVER)
         return;
-    /* of one size, in which the longest fits, with room around it */
-    text.size = fmin(fmax(ATTN_FIGURE_SMALL, place.side * 0.42),
-                     width * 0.82 /
-                         attn_figure_text_width(
-                             attn_figure_value_columns(pen, attn_figure_whole(view.matrix)), 1));
-    text.size = fmin(text.size, pen->is_printed ? ATTN_FIGURE_TEXT : place.side * 0.8);
-    if (is_auto && text.size < (pen->room > 0 ? ATTN_FIGURE_SMALL : SMALLEST))
-        return; /* with a requested size of text, no number is smaller than the legend */
-    for (size_t r = 0; r < view.n_row; r++) {
+    text.size = value_size(pen, view, place, &least);
+    for (size_t r = 0; text.size > 0 && r < view.n_row; r++) {
         const struct attn_color_range range = range_in(pen, view, r);
 
         text.y = place.y + ((double)r + 0.5) * place.side + 0.35 * text.size;
         for (size_t c = 0; c < view.n_col; c++) {
             size_t n;
             const char *bytes;
+            int level;
 
-            if (cell_of(view, r, c, &value) != ATTN_CELL_VALUE)
+            if (!has_value(view, r, c, least, &value))
                 continue;
-            text.color =
-                attn_figure_takes_black(pen, attn_color_level(&pen->scale, range, (double)value))
-                    ? 0
-                    : 0xffffff;
-            text.x = place.x + ((double)c + 0.5) * width;
+            level = attn_color_level(&pen->scale, range, (double)value);
+            text.color = attn_figure_takes_black(pen, level) ? 0 : 0xffffff;
+            text.x = place.x + ((double)c + 0.5) * attn_figure_cell_width(place);
             bytes = text_in(pen, view.first + r * stride_of(view) + c, value, number, &n);
-            attn_shapes_add_text(pen->shapes, &text, bytes, n);
+            if (least == 0 ||
+                attn_figure_text_width(n, text.size) < attn_figure_cell_width(place) * 0.95)
+                attn_shapes_add_text(pen->shapes, &text, bytes, n);
         }
     }
 }

@@ -31,8 +31,8 @@ enum {
     SWATCH = 12,       /* the side of a cell in the legend */
     ENTRY = 18,        /* the height of a line of the legend */
     LEGEND_COLUMNS = 11,
-    SLIM = 8,         /* the width of a ramp in print, */
-    SLIM_LEAST = 64,  /* and its least height */
+    SLIM = 8,         /* the width of a ramp in print */
+    LEAST_RAMP = 36,  /* the height of a ramp that stands */
     KIND_STEPS = 5,   /* weights of a kind of head in the legend */
     FEW_LABELS = 256, /* more have no room in print */
     LABEL_COLUMNS = 14,
@@ -238,7 +238,7 @@ static const char *run_text(const struct attn_figure_pen *pen, size_t *n)
     return pen->has_text ? text : NULL;
 }
 
-double attn_figure_heading_width(struct attn_figure_pen *pen)
+static double heading_width(struct attn_figure_pen *pen)
 {
     size_t n_title, n_text;
     const char *title = attn_shapes_note(pen->shapes, "Title", &n_title);
@@ -261,7 +261,7 @@ double attn_figure_heading_width(struct attn_figure_pen *pen)
 
 void attn_figure_set_width(struct attn_figure_pen *pen, double right)
 {
-    pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_PAD, attn_figure_heading_width(pen)));
+    pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_PAD, heading_width(pen)));
 }
 
 /* Title and subtitle in lines. */
@@ -376,9 +376,43 @@ static double ramp_width(const struct attn_figure_pen *pen)
     return pen->is_printed ? SLIM : RAMP_WIDTH;
 }
 
+/* The entries of the legend below its ramp; before cells are drawn, those that may come. */
+static int n_entry(const struct attn_figure_pen *pen)
+{
+    const bool is_run = pen->content->grid->run;
+    int n = 0;
+
+    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
+        n += pen->has_kind[kind];
+    if (pen->is_printed) /* the caption names them */
+        return 0;
+    return n > 0 || pen->has_kind[ATTN_CELL_VALUE] ? n : is_run + pen->options->hides_first;
+}
+
+static struct heading break_name(const struct attn_figure_pen *pen);
+
+/* The height of the name over a ramp. */
+static double name_height(const struct attn_figure_pen *pen)
+{
+    struct heading name;
+
+    if (pen->is_printed) /* it stands beside it */
+        return 0;
+    name = break_name(pen);
+    attn_buffer_release(&name.text);
+    return fmax(0, (double)name.n - 1) * NAME_LINE + ENTRY;
+}
+
+/* The height of a ramp that stands beside the picture, with name and entries no higher than it. */
 static double ramp_height(const struct attn_figure_pen *pen)
 {
-    return pen->is_printed && pen->ramp > 0 ? fmax(pen->ramp, SLIM_LEAST) : RAMP_HEIGHT;
+    const double room = pen->layout.height;
+
+    if (room == 0)
+        return RAMP_HEIGHT;
+    if (pen->is_printed)
+        return room;
+    return fmin(RAMP_HEIGHT, floor(room - name_height(pen) - ENTRY * n_entry(pen)));
 }
 
 /* The name of the ramp in lines; release its text. */
@@ -450,18 +484,36 @@ static double tick_width(const struct attn_figure_pen *pen)
     return TICK + 4 + ATTN_FIGURE_SMALL * width;
 }
 
+/* The columns of the legend of kinds, no higher than the picture. */
+static size_t n_kind_column(const struct attn_figure_pen *pen)
+{
+    const double n_row = fmax(1, floor(pen->layout.height / ENTRY) - 1);
+
+    return pen->layout.height == 0 ? 1 : (size_t)ceil(ATTN_N_HEAD_KIND / n_row);
+}
+
+/* From one column of kinds to the next. */
+static double kind_width(void)
+{
+    return KIND_STEPS * SLIM + TICK + 4 + ceil(attn_figure_text_width(11, ATTN_FIGURE_SMALL));
+}
+
+static struct attn_figure_size lying_size(const struct attn_figure_pen *pen);
+
 struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pen)
 {
-    const int n_entry = 1 + pen->options->hides_first;
     struct heading name;
     double n_column = LEGEND_COLUMNS;
 
-    if (attn_figure_has_kinds(pen))
-        return (struct attn_figure_size){KIND_STEPS * SLIM + TICK + 4 +
-                                             ceil(attn_figure_text_width(11, ATTN_FIGURE_SMALL)),
-                                         (ATTN_N_HEAD_KIND + 1) * ENTRY};
-    name = break_name(pen);
+    if (pen->layout.lies)
+        return lying_size(pen);
+    if (attn_figure_has_kinds(pen)) {
+        const size_t n = n_kind_column(pen);
 
+        return (struct attn_figure_size){kind_width() * (double)n,
+                                         ceil((double)ATTN_N_HEAD_KIND / (double)n + 1) * ENTRY};
+    }
+    name = break_name(pen);
     for (size_t i = 0, begin = 0; i < name.n; begin = name.ends[i++])
         n_column =
             fmax(n_column, (double)attn_text_width(name.text.data + begin, name.ends[i] - begin));
@@ -471,7 +523,29 @@ struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pe
                                          ramp_height(pen)};
     return (struct attn_figure_size){
         ceil(attn_figure_text_width((size_t)n_column, ATTN_FIGURE_SMALL)) + 8,
-        fmax(0, (double)name.n - 1) * NAME_LINE + ENTRY + RAMP_HEIGHT + ENTRY * (n_entry + 1)};
+        name_height(pen) + ramp_height(pen) + ENTRY * n_entry(pen)};
+}
+
+/* Between a picture and its legend. */
+static double aside(const struct attn_figure_pen *pen)
+{
+    return pen->is_printed ? ATTN_FIGURE_ASIDE / 2.0 : ATTN_FIGURE_ASIDE;
+}
+
+void attn_figure_set_frame(struct attn_figure_pen *pen, double right, double above, double height,
+                           bool lies)
+{
+    struct attn_figure_layout *frame = &pen->layout;
+    struct attn_figure_size legend;
+
+    *frame = (struct attn_figure_layout){.right = right, .height = height};
+    frame->lies = lies || (!attn_figure_has_kinds(pen) && ramp_height(pen) < LEAST_RAMP);
+    legend = attn_figure_legend_size(pen);
+    attn_figure_set_width(pen, frame->lies ? fmax(right, ATTN_FIGURE_PAD + legend.width)
+                                           : right + aside(pen) + legend.width);
+    frame->top = ceil(attn_figure_heading_height(pen) + above);
+    height = frame->lies ? height + ENTRY + legend.height : fmax(height, legend.height);
+    pen->shapes->height = ceil(frame->top + height + ATTN_FIGURE_PAD);
 }
 
 static void add_tick(struct attn_figure_pen *pen, double x, double y, const char *text, size_t n)
@@ -542,6 +616,9 @@ static double add_cell_kind(struct attn_figure_pen *pen, enum attn_cell_kind kin
 /* A row for each kind of head: its hue for weights from 0 to 1, letter and name. */
 static void add_kinds(struct attn_figure_pen *pen, double x, double y)
 {
+    const size_t n_column = n_kind_column(pen);
+    const size_t n_row = (ATTN_N_HEAD_KIND + n_column - 1) / n_column;
+    const double top = y;
     const struct attn_shape_text line = {
         .x = x - 1, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
 
@@ -553,6 +630,10 @@ static void add_kinds(struct attn_figure_pen *pen, double x, double y)
             snprintf(name, sizeof name, "%c %s", kind->letter, attn_measure_name(kind->measure));
 
         y += ENTRY;
+        if (k > 0 && k % n_row == 0) {
+            x += kind_width();
+            y = top + ENTRY;
+        }
         for (int i = 0; i < KIND_STEPS; i++)
             attn_shapes_add_box(pen->shapes,
                                 (struct attn_shape_box){x + i * SLIM, y, SLIM, SWATCH,
@@ -561,45 +642,48 @@ static void add_kinds(struct attn_figure_pen *pen, double x, double y)
                                                             pen->options->theme))});
         add_tick(pen, x + KIND_STEPS * SLIM - RAMP_WIDTH, y + SWATCH / 2.0, name, (size_t)n);
     }
-    pen->shapes->height = fmax(pen->shapes->height, y + ENTRY + ATTN_FIGURE_PAD);
 }
 
-void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
+static void add_ramp(struct attn_figure_pen *pen, struct attn_shape_cells ramp, bool lies)
+{
+    const size_t n = lies ? ramp.n_col : ramp.n_row;
+    const double width = ramp.width * (double)ramp.n_col;
+    const double height = ramp.height * (double)ramp.n_row;
+    uint16_t *colors;
+
+    for (int i = 0; pen->is_veiled && i < 2; i++)
+        attn_shapes_add_box(pen->shapes,
+                            lies ? (struct attn_shape_box){ramp.x, ramp.y + i * height / 2, width,
+                                                           height / 2, pen->grounds[i]}
+                                 : (struct attn_shape_box){ramp.x + i * width / 2, ramp.y,
+                                                           width / 2, height, pen->grounds[i]});
+    ramp.is_veil = pen->is_veiled;
+    colors = attn_shapes_add_cells(pen->shapes, &ramp);
+    for (size_t i = 0; colors && i < n; i++)
+        colors[i] = (uint16_t)((lies ? i : n - 1 - i) * (ATTN_N_COLOR - 1) / (n - 1));
+    attn_figure_add_frame(pen, ramp.x, ramp.y, width, height);
+}
+
+static void add_standing(struct attn_figure_pen *pen, double x, double y)
 {
     const double width = ramp_width(pen);
     const size_t height = (size_t)ramp_height(pen);
-    struct attn_shape_cells ramp = {
-        .x = x, .width = width, .height = 1, .n_row = height, .n_col = 1};
-    uint16_t *colors;
 
-    if (attn_figure_has_kinds(pen)) {
-        add_kinds(pen, x, y);
-        return;
-    }
     add_ramp_name(pen, x, &y);
-    ramp.y = y;
-    for (int i = 0; pen->is_veiled && i < 2; i++)
-        attn_shapes_add_box(pen->shapes, (struct attn_shape_box){x + i * width / 2, y, width / 2,
-                                                                 (double)height, pen->grounds[i]});
-    ramp.is_veil = pen->is_veiled;
-    colors = attn_shapes_add_cells(pen->shapes, &ramp);
-    for (size_t i = 0; colors && i < height; i++)
-        colors[i] = (uint16_t)((height - 1 - i) * (ATTN_N_COLOR - 1) / (height - 1));
-    attn_figure_add_frame(pen, x, y, width, (double)height);
+    add_ramp(pen,
+             (struct attn_shape_cells){
+                 .x = x, .y = y, .width = width, .height = 1, .n_row = height, .n_col = 1},
+             false);
     add_ticks(pen, x, y);
-    if (pen->is_printed) { /* the caption names the kinds of cells */
-        pen->shapes->height =
-            fmax(pen->shapes->height, y + (double)height + ATTN_FIGURE_PAD + TICK);
-        return;
-    }
-    y += (double)height + ENTRY;
-    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++) {
+    y += (double)height + 6;
+    for (int kind = ATTN_CELL_MASKED; !pen->is_printed && kind <= ATTN_CELL_NOT_FINITE; kind++) {
         if (!pen->has_kind[kind])
             continue;
         add_cell_kind(pen, (enum attn_cell_kind)kind, x, y);
         y += ENTRY;
     }
-    pen->shapes->height = fmax(pen->shapes->height, y + ATTN_FIGURE_PAD - 4);
+    y += pen->is_printed ? TICK - 6 : -ENTRY + SWATCH;
+    pen->shapes->height = fmax(pen->shapes->height, ceil(y + ATTN_FIGURE_PAD));
 }
 
 /* The name and its scale in one line. */
@@ -638,7 +722,7 @@ static void add_ticks_below(struct attn_figure_pen *pen, double x, double y)
     }
 }
 
-struct attn_figure_size attn_figure_lying_legend_size(const struct attn_figure_pen *pen)
+static struct attn_figure_size lying_size(const struct attn_figure_pen *pen)
 {
     struct attn_buffer name = {0};
     double width;
@@ -650,27 +734,37 @@ struct attn_figure_size attn_figure_lying_legend_size(const struct attn_figure_p
     return (struct attn_figure_size){fmax(ceil(width), LYING_WIDTH + 120), LYING_HEIGHT};
 }
 
-void attn_figure_add_lying_legend(struct attn_figure_pen *pen, double x, double y)
+static void add_lying(struct attn_figure_pen *pen, double x, double y)
 {
     const struct attn_shape_text line = {
         .x = x, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
-    struct attn_shape_cells ramp = {
-        .x = x, .y = y + ENTRY, .width = 1, .height = RAMP_WIDTH, .n_row = 1, .n_col = LYING_WIDTH};
     struct attn_buffer name = {0};
-    uint16_t *colors;
 
     append_name(pen, &name);
     attn_shapes_add_text(pen->shapes, &line, name.data, name.size);
     pen->shapes->text.has_failed |= name.has_failed;
     attn_buffer_release(&name);
     y += ENTRY;
-    colors = attn_shapes_add_cells(pen->shapes, &ramp);
-    for (size_t i = 0; colors && i < LYING_WIDTH; i++)
-        colors[i] = (uint16_t)(i * (ATTN_N_COLOR - 1) / (LYING_WIDTH - 1));
-    attn_figure_add_frame(pen, x, y, LYING_WIDTH, RAMP_WIDTH);
+    add_ramp(
+        pen,
+        (struct attn_shape_cells){
+            .x = x, .y = y, .width = 1, .height = RAMP_WIDTH, .n_row = 1, .n_col = LYING_WIDTH},
+        true);
     add_ticks_below(pen, x, y);
     x += LYING_WIDTH + ENTRY;
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
         if (pen->has_kind[kind])
             x += 2 * ENTRY + add_cell_kind(pen, (enum attn_cell_kind)kind, x, y);
+}
+
+void attn_figure_add_legend(struct attn_figure_pen *pen)
+{
+    const struct attn_figure_layout *frame = &pen->layout;
+
+    if (frame->lies)
+        add_lying(pen, ATTN_FIGURE_PAD, frame->top + frame->height + ENTRY);
+    else if (attn_figure_has_kinds(pen))
+        add_kinds(pen, frame->right + aside(pen), frame->top);
+    else
+        add_standing(pen, frame->right + aside(pen), frame->top);
 }

@@ -27,7 +27,6 @@ static double place_lines(struct attn_panel_line *lines, size_t n, double from, 
 static enum attn_status plan(struct attn_figure_pen *pen, struct attn_figure_panels *grid,
                              double end[2], double *side, struct attn_error *err)
 {
-    struct attn_figure_size legend;
     size_t n_cell = 1;
 
     ATTN_TRY(attn_figure_panels_list(pen, grid, err));
@@ -38,12 +37,9 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct attn_figure_pan
     *side = attn_figure_side(pen, ceil(SIDE / (double)n_cell));
     end[0] = place_lines(grid->columns, grid->n_column,
                          ATTN_FIGURE_PAD + attn_figure_panels_left(pen), *side);
-    pen->ramp = place_lines(grid->rows, grid->n_row, 0, *side);
-    legend = attn_figure_legend_size(pen);
-    attn_figure_set_width(pen, end[0] + attn_figure_aside(pen) + legend.width);
-    end[1] = place_lines(grid->rows, grid->n_row,
-                         attn_figure_heading_height(pen) + ATTN_PANELS_ABOVE, *side);
-    pen->shapes->height = ceil(fmax(end[1], grid->rows[0].at + legend.height) + ATTN_FIGURE_PAD);
+    attn_figure_set_frame(pen, end[0], ATTN_PANELS_ABOVE,
+                          place_lines(grid->rows, grid->n_row, 0, *side), false);
+    end[1] = place_lines(grid->rows, grid->n_row, pen->layout.top, *side);
     return ATTN_OK;
 }
 
@@ -107,7 +103,7 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
                                                : "layer",
                                      has_columns ? "head" : "");
         attn_figure_panels_add_numbers(pen, &grid, has_rows, has_columns);
-        attn_figure_add_legend(pen, end[0] + attn_figure_aside(pen), grid.rows[0].at);
+        attn_figure_add_legend(pen);
     }
     attn_figure_panels_release(&grid);
     return status;

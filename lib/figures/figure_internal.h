@@ -20,6 +20,7 @@ enum {
 
 enum { ATTN_FIGURE_PARTS = 4 }; /* of a unit: steps of the sides of cells in print */
 
+#define ATTN_FIGURE_LEAST 5.0 /* points of the smallest letters that are read with ease */
 #define ATTN_FIGURE_TEXT 13.5 /* size of the font of labels: 9 points */
 
 /* Whether a figure has the width of a column, and the look of a journal: proportional type, words
@@ -37,6 +38,12 @@ static inline double attn_figure_unit(const struct attn_picture_options *options
     return ATTN_SHAPES_POINTS * (options->font_size > 0 ? options->font_size : usual) / 9;
 }
 
+/* Where the picture in a figure is, and the legend. */
+struct attn_figure_layout {
+    double right, top, height; /* of the picture: its right end, top and height; 0: not known yet */
+    bool lies;                 /* the legend is below it */
+};
+
 /* A figure that is being drawn. */
 struct attn_figure_pen {
     const struct attn_figure_content *content;
@@ -50,11 +57,11 @@ struct attn_figure_pen {
     double room;          /* the requested width, in units, or 0 */
     double growth;        /* of cells, as they have room */
     double label;         /* size of the smallest labels of rows and columns */
-    double ramp;          /* the height of the legend's ramp; 0: as usual */
-    bool is_fitted;       /* the scale ends at the largest number on a patch, or of all matrices */
-    bool is_even;         /* all numbers are small: the scale ends above the largest */
-    bool is_veiled;       /* cells let a picture through */
-    uint32_t grounds[2];  /* its darkest and its lightest color */
+    struct attn_figure_layout layout;
+    bool is_fitted;      /* the scale ends at the largest number on a patch, or of all matrices */
+    bool is_even;        /* all numbers are small: the scale ends above the largest */
+    bool is_veiled;      /* cells let a picture through */
+    uint32_t grounds[2]; /* its darkest and its lightest color */
     bool has_text; /* the subtitle ends in the text: true, until a kind that shows it clears it */
     bool has_kind[ATTN_CELL_NOT_FINITE + 1]; /* of cells that were drawn, for the legend */
     uint32_t ink, faint, rule, frame;        /* of text, less important text, lines, frames */
@@ -76,6 +83,13 @@ enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_
 enum attn_status attn_figure_draw_causes(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_poster(struct attn_figure_pen *pen, struct attn_error *err);
 
+/* The size of letters of 5 points, the smallest that are read with ease. */
+static inline double attn_figure_least_letters(const struct attn_figure_pen *pen)
+{
+    return ATTN_FIGURE_LEAST /
+           (pen->shapes->points > 0 ? pen->shapes->points : attn_figure_unit(pen->options));
+}
+
 /* Whether KIND draws a table, which a page shows as it is, and no terminal. */
 static inline bool attn_figure_is_plot(enum attn_figure kind)
 {
@@ -93,12 +107,6 @@ static inline const struct attn_level_matrix *attn_figure_matrix(const struct at
 }
 
 /* --- The frame (figure_frame.c) ------------------------------------------------------------ */
-
-/* Between a matrix and its legend. */
-static inline double attn_figure_aside(const struct attn_figure_pen *pen)
-{
-    return pen->is_printed ? ATTN_FIGURE_ASIDE / 2.0 : ATTN_FIGURE_ASIDE;
-}
 
 /* The legend of the kinds of heads, in place of a ramp. */
 static inline bool attn_figure_has_kinds(const struct attn_figure_pen *pen)
@@ -145,25 +153,27 @@ void attn_figure_add_turned_name(struct attn_figure_pen *pen, double y, const ch
 /* Makes the figure so wide that its title and everything up to RIGHT have room, with the pad. */
 void attn_figure_set_width(struct attn_figure_pen *pen, double right);
 
-/* The smallest width of a figure with its title, and the height of title and subtitle in shapes of
- * known width. */
-double attn_figure_heading_width(struct attn_figure_pen *pen);
+/* The height of title and subtitle in shapes of known width. */
 double attn_figure_heading_height(struct attn_figure_pen *pen);
+
+/* Lays out a figure whose picture ends at RIGHT and is HEIGHT high, with room for what is ABOVE it:
+ * the legend stands beside it, at most as high, or LIES below it, also where that has no room.
+ * Sets pen->layout and the size of the shapes. */
+void attn_figure_set_frame(struct attn_figure_pen *pen, double right, double above, double height,
+                           bool lies);
 
 /* Adds title and subtitle at the top: two lines of the title and of each text, cut to the width of
  * the shapes. In print only a title of the user's is there. */
 void attn_figure_add_heading(struct attn_figure_pen *pen);
 
-/* The legend: a ramp with ticks, and the kinds of cells without a value. */
+/* The size of the legend: a ramp with ticks, and the kinds of cells without a value. */
 struct attn_figure_size {
     double width, height;
 };
 struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pen);
-void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y);
 
-/* The same lying: a ramp with its name above and ticks below. */
-struct attn_figure_size attn_figure_lying_legend_size(const struct attn_figure_pen *pen);
-void attn_figure_add_lying_legend(struct attn_figure_pen *pen, double x, double y);
+/* Adds it where attn_figure_set_frame has put it, after all cells. */
+void attn_figure_add_legend(struct attn_figure_pen *pen);
 
 /* --- Cells (figure_cells.c) ---------------------------------------------------------------- */
 
@@ -218,8 +228,10 @@ void attn_figure_add_outline(struct attn_figure_pen *pen, const double box[4], d
 void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, double width,
                            double height);
 
-/* The columns of the longest number, or text of a table, in the cells of VIEW. */
-size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_figure_view view);
+/* The columns of the longest number, or text of a table, in the cells of VIEW that are LEAST or
+ * farther from 0. */
+size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_figure_view view,
+                                 double least);
 
 /* The numbers in cells, where they are wanted and fit. */
 void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,

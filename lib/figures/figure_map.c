@@ -193,7 +193,7 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
 {
     const struct attn_figure_size legend = attn_figure_legend_size(pen);
     const double caption = maps->n_query > 1 ? CAPTION : 0;
-    double right, bottom;
+    double right;
 
     if (pen->content->grid->n > 1)
         ATTN_TRY(attn_figure_panels_list(pen, &maps->panels, err));
@@ -216,17 +216,15 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
     }
     maps->left = ATTN_FIGURE_PAD + (maps->panels.rows ? ATTN_PANELS_LEFT : 0);
     right = maps->left + (double)maps->n_across * maps->step_x - BETWEEN;
-    attn_figure_set_width(pen, right + ATTN_FIGURE_ASIDE + legend.width);
-    maps->top =
-        attn_figure_heading_height(pen) + (maps->panels.rows ? ATTN_PANELS_ABOVE : 4) + caption;
-    bottom = maps->top + (double)maps->n_down * maps->step_y - BETWEEN - caption;
+    attn_figure_set_frame(pen, right, (maps->panels.rows ? ATTN_PANELS_ABOVE : 4) + caption,
+                          (double)maps->n_down * maps->step_y - BETWEEN - caption, false);
+    maps->top = pen->layout.top;
     for (size_t i = 0; i < maps->panels.n_column; i++)
         maps->panels.columns[i].at = maps->left + (double)i * maps->step_x,
         maps->panels.columns[i].size = maps->width;
     for (size_t i = 0; maps->panels.rows && i < maps->panels.n_row; i++)
         maps->panels.rows[i].at = maps->top + (double)i * maps->step_y,
         maps->panels.rows[i].size = maps->height;
-    pen->shapes->height = ceil(fmax(bottom, maps->top + legend.height) + ATTN_FIGURE_PAD);
     return ATTN_OK;
 }
 
@@ -462,7 +460,7 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
             attn_figure_panels_add_numbers(pen, &maps.panels, true, true);
             attn_figure_panels_add_names(pen, &maps.panels, end, "layer", "head");
         }
-        attn_figure_add_legend(pen, end[0] + ATTN_FIGURE_ASIDE, maps.top);
+        attn_figure_add_legend(pen);
     }
     attn_figure_panels_release(&maps.panels);
     return status;

@@ -1,13 +1,16 @@
 /* figure_matrix.c - one matrix with its labels: queries down, keys across. Labels of keys stand
- * above, turned if one is wider than a cell; positions stand outside the labels. Small cells
- * have positions that are multiples of 1, 2, 5, 10, ..., or the labels of the first row of each
- * group. A table with groups has a panel for each, with the same rows, columns and colors. */
+ * above, turned if one is wider than a cell; positions stand outside the labels. Letters that would
+ * be too small get two cells, every other label farther out. Small cells have positions that are
+ * multiples of 1, 2, 5, 10, ..., names at such places, or the name of the first row of each group.
+ * A table with groups has a panel for each, with the same rows, columns and colors. */
 #include "figures/figure_internal.h"
 
 #include "encode/text_table.h"
 
 #include <math.h>
 #include <string.h>
+
+#define BANDED 6.5 /* the side of cells in print from which labels stand in two bands */
 
 enum {
     LARGEST = 18,  /* side of a cell, of matrices with up to 40 rows or columns */
@@ -19,11 +22,12 @@ enum {
     BESIDE = 12,        /* between columns that stand apart, */
     BETWEEN_GROUPS = 8, /* and groups of columns */
     BETWEEN_PANELS = 14,
-    NAME = 20,       /* above a panel */
-    FEW = 40,        /* rows or columns */
-    WHOLE = 720,     /* side of matrices with more */
-    APART = 12,      /* positions without labels, at least */
-    BETWEEN = 11,    /* labels and positions */
+    NAME = 20,    /* above a panel */
+    FEW = 40,     /* rows or columns */
+    WHOLE = 720,  /* side of matrices with more */
+    APART = 12,   /* positions without labels, at least */
+    BETWEEN = 11, /* labels and positions */
+    BETWEEN_BANDS = 6,
     TITLE_ROOM = 18, /* of an axis */
     LABEL_SIDE = 15, /* height of cells beside which labels have their size */
 };
@@ -31,14 +35,18 @@ enum {
 /* How one axis is written. */
 struct axis_labels {
     struct attn_grid_axis axis;
-    bool has_labels;    /* each row or column has one */
-    bool is_by_group;   /* the first of each group has one */
-    bool has_positions; /* beside the labels */
-    bool is_turned;     /* of columns */
-    size_t step;        /* step between positions, without labels */
-    double size;        /* of the font of labels, or of positions without labels */
-    double depth;       /* from the matrix to the end of the labels */
-    double room;        /* and of the positions */
+    bool has_labels;      /* each row or column has one */
+    bool is_by_group;     /* the first of each group has one */
+    bool is_thinned;      /* every `step` rows or columns one has its name */
+    size_t n_band;        /* 2: every other label stands farther out */
+    bool has_positions;   /* beside the labels */
+    bool is_turned;       /* of columns */
+    size_t step;          /* from one position or name to the next */
+    double size;          /* of the font of labels, or of positions without labels */
+    double band;          /* from one band to the next */
+    double position_size; /* of the font of positions beside labels */
+    double depth;         /* from the matrix to the end of the labels */
+    double room;          /* and of the positions */
 };
 
 struct matrix_layout {
@@ -52,10 +60,15 @@ struct matrix_layout {
     size_t first;            /* cell of the panel that is drawn */
 };
 
-/* The bytes of the title of an axis: in print "query" of "query: attends". */
-static size_t title_size(const struct attn_figure_pen *pen, const char *title)
+/* The bytes of the title of an axis along SIDE: in print, and where the whole is longer, "query" of
+ * "query: attends". */
+static size_t title_size(const struct attn_figure_pen *pen, const char *title, double side)
 {
-    return pen->is_printed ? strcspn(title, ":") : strlen(title);
+    const size_t n = strlen(title);
+
+    return pen->is_printed || attn_figure_text_width(n, ATTN_FIGURE_AXIS) > side
+               ? strcspn(title, ":")
+               : n;
 }
 
 /* The width of columns that stand apart: that of the others, unless their names need more. */
@@ -102,35 +115,45 @@ static size_t n_group(const struct attn_grid_axis *axis)
 static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct attn_grid_axis axis,
                                       double side, bool is_above)
 {
-    struct axis_labels labels = {.axis = axis, .step = step_of(side, APART)};
+    struct axis_labels labels = {.axis = axis, .step = step_of(side, APART), .n_band = 1};
     double width, positions, room;
 
-    labels.has_labels = axis.texts ? side >= ATTN_FIGURE_LABELLED : false;
-    labels.is_by_group = !labels.has_labels && axis.texts && axis.begins;
+    labels.has_labels =
+        axis.texts ? side >= (pen->is_printed ? BANDED : ATTN_FIGURE_LABELLED) : false;
+    labels.is_by_group = !labels.has_labels && axis.texts && axis.begins && !axis.has_blocks;
+    labels.is_thinned =
+        !labels.has_labels && axis.texts && axis.is_named && !axis.begins == !axis.has_blocks;
     labels.has_positions = labels.has_labels && !axis.is_named && !pen->is_printed;
     labels.size = labels.has_labels ? fmin(ATTN_FIGURE_TEXT, side * 0.95) : ATTN_FIGURE_SMALL;
-    width = labels.has_labels || labels.is_by_group || axis.n_main > 0
+    if (labels.has_labels && labels.size < attn_figure_least_letters(pen)) {
+        labels.n_band = 2;
+        labels.size = fmin(attn_figure_least_letters(pen), 2 * labels.size);
+    }
+    width = labels.has_labels || labels.is_by_group || labels.is_thinned || axis.n_main > 0
                 ? attn_figure_label_width(pen, &axis, labels.size)
                 : attn_figure_text_width(axis.n_digit, labels.size);
-    positions = attn_figure_text_width(axis.n_digit, labels.size * 0.8);
+    labels.position_size = fmin(fmax(labels.size * 0.8, attn_figure_least_letters(pen)), side);
+    positions = attn_figure_text_width(axis.n_digit, labels.position_size);
     if (axis.n_main > 0) /* numbers are not turned */
         labels.step = step_of(side, attn_figure_text_width(axis.n_digit, ATTN_FIGURE_SMALL) + 3);
-    room = labels.has_labels    ? side
+    room = labels.has_labels    ? side * (double)labels.n_band
            : labels.is_by_group ? side * (double)axis.n / (double)n_group(&axis)
                                 : side * (double)labels.step;
     labels.is_turned = is_above && width > room - 3;
-    labels.depth = ATTN_FIGURE_GAP + (is_above && !labels.is_turned ? labels.size * 0.8 : width);
+    labels.band = is_above && !labels.is_turned ? labels.size : width + BETWEEN_BANDS;
+    labels.depth = ATTN_FIGURE_GAP + (double)(labels.n_band - 1) * labels.band +
+                   (is_above && !labels.is_turned ? labels.size * 0.8 : width);
     labels.room = labels.depth;
     if (labels.has_positions)
         labels.room +=
-            BETWEEN - 3 + (is_above && !labels.is_turned ? labels.size * 0.8 * 0.8 : positions);
+            BETWEEN - 3 + (is_above && !labels.is_turned ? labels.position_size * 0.8 : positions);
     return labels;
 }
 
 /* The width of cells in which the longest text fits. */
 static double text_width(const struct attn_figure_pen *pen, const struct matrix_layout *layout)
 {
-    const size_t n = attn_figure_value_columns(pen, attn_figure_whole(layout->matrix));
+    const size_t n = attn_figure_value_columns(pen, attn_figure_whole(layout->matrix), 0);
 
     return fmax(layout->place.side, ceil(attn_figure_text_width(n, TEXT_SIZE)) + TEXT_MARGIN);
 }
@@ -155,11 +178,19 @@ static void plan_panels(struct attn_figure_pen *pen, struct matrix_layout *layou
     layout->n_across = (n + layout->n_line - 1) / layout->n_line;
 }
 
+/* Notes how small the letters of labels are. */
+static void note_letters(struct attn_figure_pen *pen, const struct axis_labels *labels)
+{
+    if (labels->has_labels)
+        pen->label = fmin(pen->label, labels->size);
+    if (labels->has_positions)
+        pen->label = fmin(pen->label, labels->position_size);
+}
+
 static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
 {
     const struct attn_grid *grid = pen->content->grid;
-    struct attn_figure_size legend;
-    double n, n_row, below;
+    double n, n_row, height;
 
     layout->matrix = attn_figure_matrix(pen, 0);
     layout->groups = attn_figure_groups(pen);
@@ -183,26 +214,19 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
         plan_labels(pen, attn_figure_rows(pen, layout->matrix), layout->place.side, false);
     layout->columns = plan_labels(pen, attn_figure_columns(pen, layout->matrix),
                                   attn_figure_cell_width(layout->place), true);
-    if (layout->rows.has_labels)
-        pen->label = fmin(pen->label, layout->rows.size);
-    if (layout->columns.has_labels)
-        pen->label = fmin(pen->label, layout->columns.size);
+    note_letters(pen, &layout->rows);
+    note_letters(pen, &layout->columns);
     layout->width = column_at(layout, (double)layout->matrix->n_column);
     layout->height = n_row * layout->place.side;
     layout->down = layout->height + NAME + BETWEEN_PANELS;
     layout->right = attn_figure_label_width(pen, &layout->groups, ATTN_FIGURE_TEXT);
     layout->right = fmax(layout->width, layout->right) + BETWEEN_PANELS;
     layout->place.x = ceil(ATTN_FIGURE_PAD + TITLE_ROOM + layout->rows.room);
-    pen->ramp = (double)(layout->n_line - 1) * layout->down + layout->height;
-    legend = attn_figure_legend_size(pen);
-    attn_figure_set_width(pen, panels_end(layout) + attn_figure_aside(pen) + legend.width);
-    layout->place.y = ceil(attn_figure_heading_height(pen) + TITLE_ROOM + layout->columns.room);
-    layout->place.y += layout->groups.texts ? NAME : 0;
-    below = attn_figure_text_width(title_size(pen, layout->rows.axis.title), ATTN_FIGURE_AXIS);
-    below = fmax(pen->ramp, below);
-    if (pen->is_measuring) /* the kinds of cells are not known yet */
-        below = fmax(below, legend.height);
-    pen->shapes->height = ceil(layout->place.y + below + ATTN_FIGURE_PAD);
+    height = (double)(layout->n_line - 1) * layout->down + layout->height;
+    attn_figure_set_frame(pen, panels_end(layout),
+                          TITLE_ROOM + layout->columns.room + (layout->groups.texts ? NAME : 0),
+                          height, false);
+    layout->place.y = pen->layout.top;
 }
 
 /* --- Labels -------------------------------------------------------------------------------- */
@@ -237,17 +261,21 @@ static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *
     double next = 0;
 
     for (size_t i = 0; i < axis->n; i++) {
-        struct attn_shape_text text = place_label(layout, labels, i, ATTN_FIGURE_GAP);
+        const double band = labels->band * (double)(i % labels->n_band);
+        struct attn_shape_text text = place_label(layout, labels, i, ATTN_FIGURE_GAP + band);
         const bool is_first = labels->is_by_group && (i == 0 || axis->begins[i]);
-        const bool is_name = axis->n_main > 0 ? i >= axis->n_main : labels->has_labels;
+        const bool is_step =
+            (labels->is_thinned ? i : attn_grid_position(axis, i)) % labels->step == 0;
+        const bool is_name = axis->n_main > 0     ? i >= axis->n_main
+                             : labels->is_thinned ? is_step
+                                                  : labels->has_labels;
         const bool is_label = is_name || (is_first && (double)i >= next);
 
         text.color = labels->has_labels && is_label ? pen->ink : pen->faint;
         if (is_label) {
             next = (double)i + apart;
             attn_figure_add_label(pen, &text, axis, i);
-        } else if (!labels->is_by_group && !is_name &&
-                   attn_grid_position(axis, i) % labels->step == 0) {
+        } else if (!labels->is_by_group && !labels->is_thinned && !is_name && is_step) {
             text.size = ATTN_FIGURE_SMALL;
             attn_shapes_add_number(pen->shapes, &text, attn_grid_position(axis, i));
         }
@@ -261,23 +289,25 @@ static void add_positions(struct attn_figure_pen *pen, const struct matrix_layou
     for (size_t i = 0; labels->has_positions && i < labels->axis.n; i++) {
         struct attn_shape_text text = place_label(layout, labels, i, labels->depth + BETWEEN);
 
-        text.size *= 0.8;
+        text.y -= (text.size - labels->position_size) * (labels == &layout->rows ? 0.35 : 0);
+        text.size = labels->position_size;
         text.color = pen->faint;
         attn_shapes_add_number(pen->shapes, &text, attn_grid_position(&labels->axis, i));
     }
 }
 
 /* The title of the rows or, if IS_ABOVE, of the columns. One that is longer than its side begins
- * where the matrix does. */
+ * where the matrix does, or ends where the rows end. */
 static void add_axis_title(struct attn_figure_pen *pen, const struct matrix_layout *layout,
                            bool is_above)
 {
     const char *title = is_above ? layout->columns.axis.title : layout->rows.axis.title;
-    const size_t n_title = title_size(pen, title);
-    const double title_width = attn_figure_text_width(n_title, ATTN_FIGURE_AXIS);
     const size_t n_main = layout->columns.axis.n_main;
     const double width =
         column_at(layout, (double)(n_main > 0 ? n_main : layout->matrix->n_column));
+    const double side = is_above ? HUGE_VAL : layout->height; /* above, there is room beyond it */
+    const size_t n_title = title_size(pen, title, side);
+    const double title_width = attn_figure_text_width(n_title, ATTN_FIGURE_AXIS);
     struct attn_shape_text text = {.size = ATTN_FIGURE_AXIS, .color = pen->faint};
 
     text.x = layout->place.x + fmax(0, (width - title_width) / 2);
@@ -287,7 +317,7 @@ static void add_axis_title(struct attn_figure_pen *pen, const struct matrix_layo
     text.is_turned = !is_above;
     if (text.is_turned) {
         text.x = ATTN_FIGURE_PAD + 9;
-        text.y = layout->place.y + fmax(title_width, (layout->height + title_width) / 2);
+        text.y = layout->place.y + layout->height - fmax(0, (layout->height - title_width) / 2);
     }
     attn_shapes_add_text(pen->shapes, &text, title, n_title);
 }
@@ -394,6 +424,6 @@ enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct att
         if (layout.groups.texts)
             attn_figure_add_label(pen, &name, &layout.groups, i);
     }
-    attn_figure_add_legend(pen, panels_end(&layout) + attn_figure_aside(pen), layout.place.y);
+    attn_figure_add_legend(pen);
     return ATTN_OK;
 }

@@ -47,20 +47,17 @@ static void plan(struct attn_figure_pen *pen, struct patches_layout *layout)
     layout->height = (double)layout->n_row * layout->side + CAPTION + BETWEEN;
     if (pen->room > 0) /* by the usual size: cells grow afterwards */
         layout->n_across =
-            (size_t)fmax(1, floor((pen->room - legend.width - ATTN_FIGURE_ASIDE) /
+            (size_t)fmax(1, floor((pen->room - legend.width - BETWEEN) /
                                   (fmax((double)layout->n_column * side, caption) + BETWEEN)));
     else
         layout->n_across = (size_t)fmax(1, floor(ACROSS / layout->width));
     if (layout->n_across > n)
         layout->n_across = n;
     layout->left = ATTN_FIGURE_PAD;
-    attn_figure_set_width(pen, layout->left + (double)layout->n_across * layout->width - BETWEEN +
-                                   ATTN_FIGURE_ASIDE + legend.width);
-    layout->top = attn_figure_heading_height(pen) + 4;
     n_down = (n - 1) / layout->n_across + 1;
-    pen->shapes->height = (double)n_down * layout->height - BETWEEN;
-    pen->shapes->height =
-        ceil(layout->top + fmax(pen->shapes->height, legend.height) + ATTN_FIGURE_PAD);
+    attn_figure_set_frame(pen, layout->left + (double)layout->n_across * layout->width - BETWEEN,
+                          4 + CAPTION, (double)n_down * layout->height - BETWEEN - CAPTION, false);
+    layout->top = pen->layout.top;
 }
 
 static struct attn_figure_place place_of(const struct patches_layout *layout, size_t i)
@@ -68,7 +65,7 @@ static struct attn_figure_place place_of(const struct patches_layout *layout, si
     const size_t across = i % layout->n_across, down = i / layout->n_across;
 
     return (struct attn_figure_place){.x = layout->left + (double)across * layout->width,
-                                      .y = layout->top + CAPTION + (double)down * layout->height,
+                                      .y = layout->top + (double)down * layout->height,
                                       .side = layout->side};
 }
 
@@ -109,8 +106,6 @@ enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct at
 
         attn_figure_add_label(pen, &text, &layout.queries, i);
     }
-    attn_figure_add_legend(
-        pen, layout.left + (double)layout.n_across * layout.width - BETWEEN + ATTN_FIGURE_ASIDE,
-        layout.top + CAPTION);
+    attn_figure_add_legend(pen);
     return ATTN_OK;
 }

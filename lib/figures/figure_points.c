@@ -390,8 +390,7 @@ enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct att
     plot.n_axis = plot.matrix->n_column == 3 ? 3 : 2;
     pen->subtitle.size = 0; /* the figure has no scale */
     plot.left = ATTN_FIGURE_PAD + TICK_ROOM + 12;
-    pen->shapes->width =
-        fmax(plot.left + SIDE + ATTN_FIGURE_PAD + 20, attn_figure_heading_width(pen));
+    attn_figure_set_width(pen, plot.left + SIDE + 20);
     plot.top = attn_figure_heading_height(pen) + 6;
     pen->shapes->height = ceil(plot.top + SIDE + AXIS_ROOM + 4);
     if (pen->is_measuring)

@@ -31,7 +31,6 @@ static size_t n_column_of(size_t n, double side)
 
 static struct poster_layout plan(struct attn_figure_pen *pen)
 {
-    const struct attn_figure_size legend = attn_figure_legend_size(pen);
     const double cell = attn_figure_side(pen, CELL);
     struct poster_layout poster = {.n = pen->content->grid->rows->n,
                                    .side = ATTN_PATTERN_SIDE * cell};
@@ -40,12 +39,9 @@ static struct poster_layout plan(struct attn_figure_pen *pen)
     poster.n_column = n_column_of(poster.n, poster.side);
     n_row = (poster.n + poster.n_column - 1) / poster.n_column;
     poster.left = ATTN_FIGURE_PAD;
-    attn_figure_set_width(pen, poster.left + (double)poster.n_column * (poster.side + BETWEEN) +
-                                   attn_figure_aside(pen) + legend.width);
-    poster.top = attn_figure_heading_height(pen);
-    pen->shapes->height = (double)n_row * (poster.side + NAME + BETWEEN);
-    pen->shapes->height =
-        ceil(poster.top + fmax(pen->shapes->height, legend.height) + ATTN_FIGURE_PAD);
+    attn_figure_set_frame(pen, poster.left + (double)poster.n_column * (poster.side + BETWEEN), 0,
+                          (double)n_row * (poster.side + NAME + BETWEEN), false);
+    poster.top = pen->layout.top;
     return poster;
 }
 
@@ -103,9 +99,6 @@ enum attn_status attn_figure_draw_poster(struct attn_figure_pen *pen, struct att
         attn_figure_add_frame(pen, place.x, place.y, poster.side, poster.side);
         add_name(pen, &poster, head, place.x, place.y);
     }
-    attn_figure_add_legend(pen,
-                           poster.left + (double)poster.n_column * (poster.side + BETWEEN) +
-                               attn_figure_aside(pen),
-                           poster.top + NAME);
+    attn_figure_add_legend(pen);
     return ATTN_OK;
 }

@@ -27,7 +27,6 @@ struct text_layout {
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis keys;
     double left, top, right; /* of all lines */
-    double bottom;           /* of the text, where the legend begins */
     struct spot spot;        /* of the last token */
     bool is_broken;          /* after it a line ends */
 };
@@ -78,7 +77,6 @@ static struct spot next_spot(struct attn_figure_pen *pen, struct text_layout *la
 
 static void plan(struct attn_figure_pen *pen, struct text_layout *layout)
 {
-    const struct attn_figure_size legend = attn_figure_lying_legend_size(pen);
     double right;
 
     layout->left = right = ATTN_FIGURE_PAD;
@@ -90,11 +88,8 @@ static void plan(struct attn_figure_pen *pen, struct text_layout *layout)
 
         right = fmax(right, spot.x + spot.width);
     }
-    right = fmax(right, layout->left + legend.width);
-    attn_figure_set_width(pen, right);
-    layout->top = attn_figure_heading_height(pen) + 4;
-    layout->bottom = layout->top + layout->spot.y + LINE + 6;
-    pen->shapes->height = ceil(layout->bottom + legend.height + ATTN_FIGURE_PAD);
+    attn_figure_set_frame(pen, right, 4, layout->spot.y + BOX, true);
+    layout->top = pen->layout.top;
 }
 
 static void add_token(struct attn_figure_pen *pen, const struct text_layout *layout, size_t i,
@@ -161,6 +156,6 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
                 pen, (double[]){spot.x - 1, spot.y - 1, spot.x + spot.width + 1, spot.y + BOX + 1},
                 2, pen->ink);
     }
-    attn_figure_add_lying_legend(pen, layout.left, layout.bottom);
+    attn_figure_add_legend(pen);
     return ATTN_OK;
 }
