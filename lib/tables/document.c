@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum block_kind { WORDS, GRID, VALUE, BEGIN, END, TABLE };
+enum block_kind { WORDS, GRID, VALUE, JSON, BEGIN, END, TABLE };
 
 struct attn_document_block {
     struct attn_document_block *next;
     enum block_kind kind;
     const char *name;            /* of a member of JSON */
-    struct attn_buffer words;    /* owns */
+    struct attn_buffer words;    /* owns; WORDS, or the value of JSON */
     struct attn_text_table grid; /* owns */
     struct attn_cell cell;       /* VALUE */
     const struct attn_table *table;
@@ -111,6 +111,13 @@ void attn_document_value(struct attn_document *document, const char *name, struc
 
     if (block)
         block->cell = cell;
+}
+
+struct attn_buffer *attn_document_json(struct attn_document *document, const char *name)
+{
+    struct attn_document_block *block = add(document, JSON, name);
+
+    return block ? &block->words : &document->spare.text;
 }
 
 void attn_document_begin(struct attn_document *document, const char *name)
@@ -318,6 +325,7 @@ struct json_form {
     struct attn_buffer text;      /* handed to the sink row by row */
     struct attn_json_writer json; /* of that */
     int margin;                   /* of the line that was begun last */
+    int precision;                /* of reals */
 };
 
 /* Begins the member NAME, on a line of its own unless IS_JOINED. */
@@ -330,33 +338,81 @@ static void push_name(struct json_form *form, const char *name, bool is_joined)
     attn_json_key(&form->json, name);
 }
 
-static void push_members(struct json_form *form, const struct attn_table *table, size_t row)
+/* The name of COLUMN as a member of OBJECT; NULL if it is no member. */
+static const char *member_of(const char *object, const struct attn_column *column)
 {
-    for (size_t c = 0; c < attn_table_n_column(table); c++) {
-        const struct attn_cell cell = attn_table_cell(table, row, c);
+    const size_t size = strlen(object);
 
-        attn_table_push_cells(&form->json, attn_table_column(table, c), &cell, 1, -1);
+    return strncmp(column->name, object, size) == 0 && column->name[size] == '_'
+               ? column->name + size + 1
+               : NULL;
+}
+
+/* Pushes the cells of ROW that are members of no object. */
+static void push_plain(struct json_form *form, const struct attn_document_block *block, size_t row)
+{
+    for (size_t c = 0; c < attn_table_n_column(block->table); c++) {
+        const struct attn_column *column = attn_table_column(block->table, c);
+        const struct attn_cell cell = attn_table_cell(block->table, row, c);
+        size_t i = 0;
+
+        while (i < block->view.n_object && !member_of(block->view.objects[i], column))
+            i++;
+        if (i == block->view.n_object)
+            attn_table_push_cells(&form->json, column, &cell, 1, form->precision);
     }
 }
 
-/* All rows; where they have LINES, each begins two blanks further in than the line before. */
-static void push_rows(struct json_form *form, const struct attn_table *table, bool has_lines)
+static void push_members(struct json_form *form, const struct attn_document_block *block,
+                         size_t row)
 {
     char line[64];
 
-    snprintf(line, sizeof line, ",\n%*s", form->margin + form->json.indent, "");
+    push_plain(form, block, row);
+    snprintf(line, sizeof line, ",\n%*s", form->margin + 1, "");
+    for (size_t i = 0; i < block->view.n_object; i++) {
+        bool is_there = false;
+
+        form->json.comma = line;
+        attn_json_key(&form->json, block->view.objects[i]);
+        form->json.comma = NULL;
+        for (size_t c = 0; c < attn_table_n_column(block->table); c++) {
+            const struct attn_column *column = attn_table_column(block->table, c);
+            const struct attn_cell cell = attn_table_cell(block->table, row, c);
+            const char *name = member_of(block->view.objects[i], column);
+
+            if (name && !is_there)
+                attn_json_begin(&form->json, '{');
+            is_there |= name != NULL;
+            if (name)
+                attn_table_push_cell(attn_json_key(&form->json, name), column, &cell,
+                                     form->precision);
+        }
+        (is_there ? attn_json_end : attn_json_null)(&form->json);
+    }
+}
+
+/* All rows; of ATTN_JSON_LINES each begins two blanks further in than the line before. */
+static void push_rows(struct json_form *form, const struct attn_document_block *block)
+{
+    const bool has_lines = block->view.json == ATTN_JSON_LINES;
+    char line[64];
+
+    form->margin += has_lines ? form->json.indent : 0;
+    snprintf(line, sizeof line, ",\n%*s", form->margin, "");
     attn_json_begin(&form->json, '[');
-    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+    for (size_t row = 0; row < attn_table_n_row(block->table); row++) {
         if (has_lines && row == 0)
             attn_buffer_append_string(&form->text, line + 1);
         form->json.comma = has_lines ? line : NULL;
         attn_json_begin(&form->json, '{');
         form->json.comma = NULL;
-        push_members(form, table, row);
+        push_members(form, block, row);
         attn_json_end(&form->json);
         attn_sink_write(form->sink, form->text.data, form->text.size);
         form->text.size = 0;
     }
+    form->margin -= has_lines ? form->json.indent : 0;
     attn_json_end(&form->json);
 }
 
@@ -367,7 +423,7 @@ static void push_table(struct json_form *form, const struct attn_document_block 
     if (view->json == ATTN_JSON_NOTHING)
         return;
     if (view->json == ATTN_JSON_MEMBERS) {
-        push_members(form, block->table, 0);
+        push_members(form, block, 0);
         return;
     }
     push_name(form, block->name, view->is_joined);
@@ -375,10 +431,10 @@ static void push_table(struct json_form *form, const struct attn_document_block 
         attn_json_null(&form->json);
     } else if (view->json == ATTN_JSON_OBJECT) {
         attn_json_begin(&form->json, '{');
-        push_members(form, block->table, 0);
+        push_members(form, block, 0);
         attn_json_end(&form->json);
     } else {
-        push_rows(form, block->table, view->json == ATTN_JSON_LINES);
+        push_rows(form, block);
     }
 }
 
@@ -391,7 +447,11 @@ static void push_document(struct json_form *form, const struct attn_document *do
 
             if (form->json.depth == 1)
                 attn_json_line(&form->json);
-            attn_table_push_cells(&form->json, &column, &block->cell, 1, -1);
+            attn_table_push_cells(&form->json, &column, &block->cell, 1, form->precision);
+        } else if (block->kind == JSON) {
+            push_name(form, block->name, false);
+            attn_buffer_append(attn_json_value(&form->json), block->words.data, block->words.size);
+            form->text.has_failed |= block->words.has_failed;
         } else if (block->kind == BEGIN) {
             push_name(form, block->name, false);
             attn_json_begin(&form->json, '{');
@@ -409,7 +469,9 @@ static void push_document(struct json_form *form, const struct attn_document *do
 static enum attn_status write_json(const struct attn_document *document, struct attn_sink *sink,
                                    struct attn_error *err)
 {
-    struct json_form form = {.sink = sink, .json.indent = 2};
+    struct json_form form = {.sink = sink,
+                             .json.indent = document->is_flush ? 0 : 2,
+                             .precision = document->has_precision ? document->style.precision : -1};
     enum attn_status status;
 
     form.json.out = &form.text;

@@ -70,6 +70,11 @@ struct attn_document_view {
     const char *const *labels; /* [columns] of amounts; NULL: the names of the columns */
     const struct attn_document_column *columns; /* [n_column] */
     size_t n_column;
+    /* [n_object] In JSON the columns `exact_pairs` and `exact_bytes` of the object "exact" are its
+     * members "pairs" and "bytes"; it is null without such columns. Objects follow the
+     * other members of a row, each on a line of its own. */
+    const char *const *objects;
+    size_t n_object;
     bool has_headings; /* a line of them above the columns */
     bool is_joined;    /* in JSON it follows on the same line */
 };
@@ -79,6 +84,8 @@ struct attn_document {
     struct attn_document_block *first, *last; /* own */
     struct attn_text_table spare;             /* for tables that memory has no block for */
     struct attn_table_style style;            /* of aligned tables */
+    bool has_precision;                       /* JSON has the precision of `style`, too */
+    bool is_flush;                            /* no line of JSON is indented */
     bool has_failed;
 };
 
@@ -95,8 +102,10 @@ void attn_document_cell(struct attn_document *document, const struct attn_column
 struct attn_text_table *attn_document_grid(struct attn_document *document, size_t n_column,
                                            size_t indent);
 
-/* A member of JSON; an object holds all members added up to its end. */
+/* A member of JSON: a cell, or a value that the caller appends to the buffer; an object holds all
+ * members added up to its end. */
 void attn_document_value(struct attn_document *document, const char *name, struct attn_cell cell);
+struct attn_buffer *attn_document_json(struct attn_document *document, const char *name);
 void attn_document_begin(struct attn_document *document, const char *name);
 void attn_document_end(struct attn_document *document);
 

@@ -45,6 +45,25 @@ static struct attn_table *create_rows(void)
     return table;
 }
 
+/* Rows with two objects. */
+static struct attn_table *create_objects(void)
+{
+    static const struct attn_column columns[] = {{.name = "layer", .type = ATTN_VALUE_INTEGER},
+                                                 {.name = "exact_n", .type = ATTN_VALUE_INTEGER},
+                                                 {.name = "exact_share", .type = ATTN_VALUE_REAL},
+                                                 {.name = "chosen_n", .type = ATTN_VALUE_INTEGER}};
+    struct attn_table *table;
+
+    ck_assert(attn_table_create("objects", columns, 4, &table, NULL) == ATTN_OK);
+    for (int i = 0; i < 2; i++) {
+        const struct attn_cell row[] = {attn_cell_integer(i), attn_cell_missing(),
+                                        attn_cell_real(0.25), attn_cell_integer(3)};
+
+        ck_assert(attn_table_append(table, row, 4, NULL) == ATTN_OK);
+    }
+    return table;
+}
+
 /* Fills DOCUMENT with a block of each kind. */
 static void fill(struct attn_document *document, const struct attn_table *amounts,
                  const struct attn_table *rows)
@@ -152,6 +171,45 @@ START_TEST(json_has_a_member_a_line)
 }
 END_TEST
 
+START_TEST(columns_of_an_object_are_its_members)
+{
+    static const char *const objects[] = {"chosen", "other", "exact"};
+    const struct attn_document_view lines = {
+        .name = "rows", .json = ATTN_JSON_LINES, .objects = objects, .n_object = 3};
+    struct attn_table *table = create_objects();
+
+    for (int is_flush = 0; is_flush < 2; is_flush++) {
+        struct attn_document document = {
+            .style.precision = 1, .has_precision = is_flush, .is_flush = is_flush};
+        struct attn_sink *sink;
+        size_t size;
+
+        ck_assert(attn_sink_create_memory(&sink, NULL) == ATTN_OK);
+        attn_buffer_append_string(attn_document_json(&document, "ids"), "[1,2]");
+        attn_document_table(&document, table, &lines);
+        ck_assert(attn_document_write(&document, ATTN_FORM_JSON, sink, NULL) == ATTN_OK);
+        ck_assert_str_eq(attn_sink_bytes(sink, &size),
+                         is_flush ? "{\n\"ids\": [1,2],\n\"rows\": [\n"
+                                    "{\"layer\": 0,\n \"chosen\": {\"n\": 3},\n"
+                                    " \"other\": null,\n"
+                                    " \"exact\": {\"n\": null, \"share\": 0.2}},\n"
+                                    "{\"layer\": 1,\n \"chosen\": {\"n\": 3},\n"
+                                    " \"other\": null,\n"
+                                    " \"exact\": {\"n\": null, \"share\": 0.2}}]\n}\n"
+                                  : "{\n  \"ids\": [1,2],\n  \"rows\": [\n"
+                                    "    {\"layer\": 0,\n     \"chosen\": {\"n\": 3},\n"
+                                    "     \"other\": null,\n"
+                                    "     \"exact\": {\"n\": null, \"share\": 0.25}},\n"
+                                    "    {\"layer\": 1,\n     \"chosen\": {\"n\": 3},\n"
+                                    "     \"other\": null,\n"
+                                    "     \"exact\": {\"n\": null, \"share\": 0.25}}]\n}\n");
+        attn_document_release(&document);
+        attn_sink_free(sink);
+    }
+    attn_table_free(table);
+}
+END_TEST
+
 /* Or make no difference, where the other form alone needs the memory. */
 START_TEST(failures_are_reported)
 {
@@ -173,4 +231,5 @@ START_TEST(failures_are_reported)
 }
 END_TEST
 
-ATTN_SUITE("document", text_lines_up, json_has_a_member_a_line, failures_are_reported)
+ATTN_SUITE("document", text_lines_up, json_has_a_member_a_line,
+           columns_of_an_object_are_its_members, failures_are_reported)
