@@ -9,6 +9,16 @@
 #include "trace/model_stack.h"
 #include "trace/trace_internal.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Seconds are small: they keep their digits whatever the precision of a file is. */
+#define COLUMN_SECONDS(label)                                                                      \
+    {                                                                                              \
+        .name = (label), .type = ATTN_VALUE_REAL, .unit = "s", .notation = ATTN_NOTATION_FIGURES,  \
+        .digits = 7                                                                                \
+    }
+
 static const struct attn_param order_params[] = {
     ATTN_TABLE_ORDER_PARAMS(
         "sort the heads of `compare` by this column, the largest first; :up and "
@@ -69,85 +79,210 @@ void attn_comparison_free(struct attn_comparison *comparison)
     attn_free(comparison);
 }
 
-/* --- Tables ----------------------------------------------------------------------------------- */
-
-struct attn_head_place attn_comparison_place(const struct attn_compared_row *head,
-                                             const struct attn_labels *labels)
-{
-    size_t n_head;
-
-    if (!labels->axes)
-        return (struct attn_head_place){head->at.layer, head->at.head};
-    n_head = attn_selection_dims(labels->selection)->n_head / labels->axes->n_batch;
-    return (struct attn_head_place){head->at.head / (int)n_head, head->at.head % (int)n_head};
-}
-
-enum { N_PLACE = 4, N_OF_HEAD = N_PLACE + ATTN_N_DIFFERENCE }; /* columns of a head */
-
-/* The columns of stacks, the first of a table, that a run with LABELS does not have. */
-static size_t n_hidden(const struct attn_labels *labels)
-{
-    return !attn_selection_dims(labels->selection)->has_pairs;
-}
-
-/* Writes where ROW is into CELLS [2]: stack and layer; or without a model the batch. */
-static void put_place(const struct attn_compared_row *row, const struct attn_labels *labels,
-                      struct attn_cell *cells)
-{
-    attn_location_put(&row->at, cells);
-    if (labels->axes)
-        cells[1] = attn_cell_integer(attn_comparison_place(row, labels).first);
-}
-
-static enum attn_status append_head(struct attn_table *table, const struct attn_labels *labels,
-                                    const struct attn_compared_row *head, bool is_local,
-                                    struct attn_error *err)
-{
-    struct attn_cell cells[N_OF_HEAD] = {
-        [2] = attn_cell_integer(attn_comparison_place(head, labels).head),
-        [3] = attn_cell_string(is_local ? "local" : "propagated")};
-
-    put_place(head, labels, cells);
-    attn_difference_cells(is_local ? &head->local : &head->propagated, cells + N_PLACE);
-    return attn_table_append(table, cells + n_hidden(labels), N_OF_HEAD - n_hidden(labels), err);
-}
-
-/* Makes *TABLE, which is the caller's, also after a failure; so do those below. */
-static enum attn_status tabulate_heads(const struct attn_comparison *comparison,
-                                       const struct attn_labels *labels, struct attn_table **table,
-                                       struct attn_error *err)
-{
-    struct attn_column columns[N_OF_HEAD] = {
-        ATTN_COLUMN_STACK("stack"),
-        {.name = labels->axes ? "batch" : "layer",
-         .type = ATTN_VALUE_INTEGER,
-         .role = labels->axes ? ATTN_ROLE_VALUE : ATTN_ROLE_LAYER},
-        {.name = "head", .type = ATTN_VALUE_INTEGER},
-        {.name = "error", .type = ATTN_VALUE_TEXT}};
-
-    attn_difference_columns(columns + N_PLACE);
-    ATTN_TRY(attn_table_create("heads", columns + n_hidden(labels), N_OF_HEAD - n_hidden(labels),
-                               table, err));
-    for (size_t i = 0; i < comparison->n_head; i++) {
-        const struct attn_compared_row *head = &comparison->heads[i];
-
-        ATTN_TRY(append_head(*table, labels, head, true, err));
-        if (comparison->has_propagated)
-            ATTN_TRY(append_head(*table, labels, head, false, err));
-    }
-    return ATTN_OK;
-}
+/* --- Rows of tables --------------------------------------------------------------------------- */
 
 static const struct attn_column cost_columns[] = {
-    ATTN_COLUMN_STACK("stack"),
-    ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     ATTN_COLUMN("exact_pairs", INTEGER),
     ATTN_COLUMN("chosen_pairs", INTEGER),
     {.name = "exact_bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
     {.name = "chosen_bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
-    {.name = "exact_seconds", .type = ATTN_VALUE_REAL, .unit = "s"},
-    {.name = "chosen_seconds", .type = ATTN_VALUE_REAL, .unit = "s"},
+    COLUMN_SECONDS("exact_seconds"),
+    COLUMN_SECONDS("chosen_seconds"),
 };
+
+enum { NAME_SIZE = 32, N_COST = sizeof cost_columns / sizeof *cost_columns };
+enum { MAX_COLUMN = 3 + 2 * ATTN_N_DIFFERENCE + N_COST };
+
+/* Forms that name heads, layers, or both, by text or by numbers. */
+enum {
+    OF_HEADS = ATTN_COMPARED_ERRORS | ATTN_COMPARED_HEADS,
+    OF_LAYERS = ATTN_COMPARED_COSTS | ATTN_COMPARED_LAYERS,
+    OF_TEXT = ATTN_COMPARED_LOCAL | ATTN_COMPARED_PROPAGATED,
+    OF_BOTH_ERRORS = ATTN_COMPARED_HEADS | ATTN_COMPARED_LAYERS | ATTN_COMPARED_ALL
+};
+
+/* A row in one form, and its columns. */
+struct filled_row {
+    enum attn_compared_form form;
+    struct attn_column columns[MAX_COLUMN];
+    struct attn_cell cells[MAX_COLUMN];
+    char names[MAX_COLUMN][NAME_SIZE]; /* of columns with a prefix */
+    char head[NAME_SIZE];
+    size_t n;
+};
+
+/* Appends CELL in COLUMN if the row's form is one of FORMS. */
+static void put(struct filled_row *to, unsigned forms, struct attn_column column,
+                struct attn_cell cell)
+{
+    if ((forms & to->form) == 0)
+        return;
+    to->columns[to->n] = column;
+    to->cells[to->n++] = cell;
+}
+
+/* The same for the values of DIFFERENCE. Text has no number of rows. */
+static void put_difference(struct filled_row *to, unsigned forms, const char *prefix,
+                           const struct attn_difference *difference)
+{
+    const int n = to->form & OF_TEXT ? ATTN_DIFFERENCE_ROWS : ATTN_N_DIFFERENCE;
+    struct attn_column columns[ATTN_N_DIFFERENCE];
+    struct attn_cell cells[ATTN_N_DIFFERENCE];
+
+    attn_difference_columns(columns);
+    attn_difference_cells(difference, cells);
+    for (int i = 0; i < n && (forms & to->form) != 0; i++) {
+        snprintf(to->names[to->n], NAME_SIZE, "%s%s", prefix, columns[i].name);
+        columns[i].name = to->names[to->n];
+        put(to, forms, columns[i], cells[i]);
+    }
+}
+
+/* The number of a head of arrays among those of all batches: its batch, and the head there. */
+static div_t batch_of(const struct attn_compared_row *row, const struct attn_labels *labels)
+{
+    const size_t n_head = attn_selection_dims(labels->selection)->n_head;
+
+    return div(row->at.head, (int)(labels->axes ? n_head / labels->axes->n_batch : n_head));
+}
+
+/* The name in a selection: 5.1 for models, 3 for arrays, B1H3 for batches, 5.* and all for means.
+ */
+static void write_name(const struct attn_compared_row *row, const struct attn_labels *labels,
+                       char name[NAME_SIZE])
+{
+    const div_t batch = batch_of(row, labels);
+    const char *stack = attn_model_stack_name(row->at.stack), *colon = stack[0] ? ":" : "";
+
+    if (row->at.head == ATTN_ALL_HEADS && (labels->axes || row->at.layer == ATTN_ALL_LAYERS))
+        snprintf(name, NAME_SIZE, "all");
+    else if (row->at.head == ATTN_ALL_HEADS)
+        snprintf(name, NAME_SIZE, "%s%s%d.*", stack, colon, row->at.layer);
+    else if (!labels->axes)
+        snprintf(name, NAME_SIZE, "%s%s%d.%d", stack, colon, row->at.layer, row->at.head);
+    else if (labels->axes->rank < 4)
+        snprintf(name, NAME_SIZE, "%d", batch.rem);
+    else
+        snprintf(name, NAME_SIZE, "B%dH%d", batch.quot, batch.rem);
+}
+
+static void put_costs(struct filled_row *to, const struct attn_compared_row *row)
+{
+    const struct attn_cell cells[N_COST] = {attn_cell_integer((int64_t)row->exact.n_pair),
+                                            attn_cell_integer((int64_t)row->chosen.n_pair),
+                                            attn_cell_integer((int64_t)row->exact.n_byte),
+                                            attn_cell_integer((int64_t)row->chosen.n_byte),
+                                            attn_cell_real(row->exact.seconds),
+                                            attn_cell_real(row->chosen.seconds)};
+
+    for (int i = 0; i < N_COST; i++)
+        put(to, OF_LAYERS, cost_columns[i], cells[i]);
+}
+
+/* Fills *TO, whose form is set; IS_LOCAL chooses the error of forms with one. */
+static void fill_row(struct filled_row *to, const struct attn_compared_row *row, bool is_local,
+                     const struct attn_labels *labels)
+{
+    static const struct attn_column columns[] = {
+        ATTN_COLUMN_STACK("stack"),    ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+        ATTN_COLUMN("batch", INTEGER), ATTN_COLUMN("head", INTEGER),
+        ATTN_COLUMN("error", TEXT),    {.name = "head", .type = ATTN_VALUE_TEXT, .width = 5}};
+    const bool has_pairs = attn_selection_dims(labels->selection)->has_pairs;
+    const div_t batch = batch_of(row, labels);
+    struct attn_cell place[2];
+
+    attn_location_put(&row->at, place);
+    write_name(row, labels, to->head);
+    put(to, OF_TEXT, columns[5], attn_cell_string(to->head));
+    put(to, has_pairs ? OF_HEADS | OF_LAYERS : 0, columns[0], place[0]);
+    put(to, labels->axes ? OF_LAYERS : OF_HEADS | OF_LAYERS, columns[1], place[1]);
+    put(to, labels->axes ? OF_HEADS : 0, columns[2], attn_cell_integer(batch.quot));
+    put(to, OF_HEADS, columns[3], attn_cell_integer(labels->axes ? batch.rem : row->at.head));
+    put(to, ATTN_COMPARED_ERRORS, columns[4], attn_cell_string(is_local ? "local" : "propagated"));
+    put_difference(to, OF_TEXT | ATTN_COMPARED_ERRORS, "",
+                   is_local ? &row->local : &row->propagated);
+    put_difference(to, OF_BOTH_ERRORS, "local_", &row->local);
+    put_difference(to, labels->axes ? 0 : OF_BOTH_ERRORS, "propagated_", &row->propagated);
+    put_costs(to, row);
+}
+
+static enum attn_status append(const struct attn_compared_run *comparison,
+                               enum attn_compared_form form, const struct attn_compared_row *row,
+                               bool is_local, struct attn_table *table, struct attn_error *err)
+{
+    struct filled_row filled = {.form = form};
+
+    fill_row(&filled, row, is_local, comparison->labels);
+    return attn_table_append(table, filled.cells, filled.n, err);
+}
+
+/* --- Tables ----------------------------------------------------------------------------------- */
+
+/* Sorts the rows of *TABLE, heads, if an order was given. */
+static enum attn_status sort_heads(const struct attn_compared_run *comparison,
+                                   struct attn_table **table, struct attn_error *err)
+{
+    struct attn_table *sorted;
+
+    if (!comparison->order.sort && comparison->order.n_most == 0)
+        return ATTN_OK;
+    ATTN_TRY(attn_table_sort(*table, &comparison->order, &sorted, err));
+    attn_table_free(*table);
+    *table = sorted;
+    return ATTN_OK;
+}
+
+/* Appends the rows of text: each layer's mean after its heads, or all means after sorted heads.
+ * Means of one row are left out. */
+static enum attn_status append_text(const struct attn_compared_run *comparison,
+                                    enum attn_compared_form form, struct attn_table **table,
+                                    struct attn_error *err)
+{
+    const struct attn_comparison *found = comparison->found;
+    const bool is_sorted = comparison->order.sort || comparison->order.n_most > 0;
+    const bool is_local = form == ATTN_COMPARED_LOCAL;
+    const struct attn_compared_row *head = found->heads, *mean = found->layers;
+
+    for (const struct attn_compared_row *layer = mean; layer < found->all; layer++) {
+        for (; head < found->layers && head->at.stack == layer->at.stack &&
+               head->at.layer == layer->at.layer;
+             head++)
+            ATTN_TRY(append(comparison, form, head, is_local, *table, err));
+        if (!is_sorted && layer->n > 1)
+            ATTN_TRY(append(comparison, form, layer, is_local, *table, err));
+    }
+    ATTN_TRY(sort_heads(comparison, table, err));
+    for (mean = is_sorted ? mean : found->all; mean <= found->all; mean++)
+        if (mean->n > 1)
+            ATTN_TRY(append(comparison, form, mean, is_local, *table, err));
+    return ATTN_OK;
+}
+
+/* Makes *TABLE, which is the caller's, also after a failure; so does tabulate_logits. */
+static enum attn_status tabulate_rows(const struct attn_compared_run *comparison,
+                                      enum attn_compared_form form, struct attn_table **table,
+                                      struct attn_error *err)
+{
+    const struct attn_comparison *found = comparison->found;
+    const struct attn_compared_row *row = form & OF_HEADS    ? found->heads
+                                          : form & OF_LAYERS ? found->layers
+                                                             : found->all;
+    const struct attn_compared_row *end = form & OF_HEADS    ? found->layers
+                                          : form & OF_LAYERS ? found->all
+                                                             : found->all + 1;
+    struct filled_row columns = {.form = form};
+
+    fill_row(&columns, found->all, true, comparison->labels);
+    ATTN_TRY(attn_table_create(form == ATTN_COMPARED_COSTS ? "costs" : "heads", columns.columns,
+                               columns.n, table, err));
+    if (form & OF_TEXT)
+        return append_text(comparison, form, table, err);
+    for (; row < end; row++)
+        for (int error = 0; error < (form == ATTN_COMPARED_ERRORS && found->has_propagated ? 2 : 1);
+             error++)
+            ATTN_TRY(append(comparison, form, row, error == 0, *table, err));
+    return form == ATTN_COMPARED_ERRORS ? sort_heads(comparison, table, err) : ATTN_OK;
+}
 
 static const struct attn_column logits_columns[] = {
     ATTN_COLUMN_OF(QUERY, "query", INTEGER),
@@ -159,42 +294,20 @@ static const struct attn_column logits_columns[] = {
     ATTN_COLUMN("chosen_token", TEXT),
 };
 
-enum { N_COLUMN = 7 }; /* of logits, and of costs without stacks */
-_Static_assert(sizeof cost_columns == (N_COLUMN + 1) * sizeof *cost_columns, "costs");
-_Static_assert(sizeof logits_columns == N_COLUMN * sizeof *logits_columns, "logits");
+enum { N_LOGITS_COLUMN = sizeof logits_columns / sizeof *logits_columns, N_TEXT_COLUMN = 3 };
 
-static enum attn_status tabulate_costs(const struct attn_comparison *comparison,
-                                       const struct attn_labels *labels, struct attn_table **table,
-                                       struct attn_error *err)
+static enum attn_status tabulate_logits(const struct attn_compared_run *comparison,
+                                        enum attn_compared_form form, struct attn_table **table,
+                                        struct attn_error *err)
 {
-    const size_t first = n_hidden(labels), n = N_COLUMN + 1 - first;
+    const size_t n = N_LOGITS_COLUMN - (form == ATTN_COMPARED_IDS ? N_TEXT_COLUMN : 0);
+    const struct attn_tokenizer *tokenizer = comparison->tokenizer;
+    const int32_t *ids = comparison->labels->ids;
 
-    ATTN_TRY(attn_table_create("costs", cost_columns + first, n, table, err));
-    for (size_t i = 0; i < comparison->n_layer; i++) {
-        const struct attn_compared_row *layer = &comparison->layers[i];
-        struct attn_cell cells[N_COLUMN + 1] = {[2] =
-                                                    attn_cell_integer((int64_t)layer->exact.n_pair),
-                                                attn_cell_integer((int64_t)layer->chosen.n_pair),
-                                                attn_cell_integer((int64_t)layer->exact.n_byte),
-                                                attn_cell_integer((int64_t)layer->chosen.n_byte),
-                                                attn_cell_real(layer->exact.seconds),
-                                                attn_cell_real(layer->chosen.seconds)};
-
-        put_place(layer, labels, cells);
-        ATTN_TRY(attn_table_append(*table, cells + first, n, err));
-    }
-    return ATTN_OK;
-}
-
-/* IDS are those of the text, or NULL. */
-static enum attn_status tabulate_logits(const struct attn_comparison *comparison,
-                                        const int32_t *ids, const struct attn_tokenizer *tokenizer,
-                                        struct attn_table **table, struct attn_error *err)
-{
-    ATTN_TRY(attn_table_create("logits", logits_columns, N_COLUMN, table, err));
-    for (size_t i = 0; i < comparison->n_logits; i++) {
-        const struct attn_compared_logits *logits = &comparison->logits[i];
-        const struct attn_cell cells[N_COLUMN] = {
+    ATTN_TRY(attn_table_create("logits", logits_columns, n, table, err));
+    for (size_t i = 0; i < comparison->found->n_logits; i++) {
+        const struct attn_compared_logits *logits = &comparison->found->logits[i];
+        const struct attn_cell cells[N_LOGITS_COLUMN] = {
             attn_cell_integer((int64_t)logits->position),
             attn_cell_real(logits->kl),
             attn_cell_integer(logits->exact_first),
@@ -203,9 +316,20 @@ static enum attn_status tabulate_logits(const struct attn_comparison *comparison
             attn_cell_token(tokenizer, logits->exact_first),
             attn_cell_token(tokenizer, logits->chosen_first)};
 
-        ATTN_TRY(attn_table_append(*table, cells, N_COLUMN, err));
+        ATTN_TRY(attn_table_append(*table, cells, n, err));
     }
     return ATTN_OK;
+}
+
+enum attn_status attn_compared_tabulate(const struct attn_compared_run *comparison,
+                                        enum attn_compared_form form, struct attn_table **table,
+                                        struct attn_error *err)
+{
+    const bool is_logits = form == ATTN_COMPARED_LOGITS || form == ATTN_COMPARED_IDS;
+    struct attn_table *made = NULL;
+
+    ATTN_RETURN_MADE((is_logits ? tabulate_logits : tabulate_rows)(comparison, form, &made, err),
+                     table, made, attn_table_free);
 }
 
 enum attn_status attn_comparison_tabulate(const struct attn_comparison *comparison,
@@ -214,16 +338,16 @@ enum attn_status attn_comparison_tabulate(const struct attn_comparison *comparis
                                           const struct attn_tokenizer *tokenizer,
                                           struct attn_table **table, struct attn_error *err)
 {
-    struct attn_table *made = NULL;
-    enum attn_status status;
+    static const enum attn_compared_form forms[] = {[ATTN_COMPARISON_HEADS] = ATTN_COMPARED_ERRORS,
+                                                    [ATTN_COMPARISON_COSTS] = ATTN_COMPARED_COSTS,
+                                                    [ATTN_COMPARISON_LOGITS] =
+                                                        ATTN_COMPARED_LOGITS};
 
     if (!attn_is_given(comparison, "comparison", err) || !attn_is_given(labels, "labels", err) ||
         !attn_is_given(table, "table", err) ||
         !attn_is_choice(part, ATTN_COMPARISON_LOGITS + 1, "part", err))
         return ATTN_INVALID;
-    status = part == ATTN_COMPARISON_HEADS ? tabulate_heads(comparison, labels, &made, err)
-             : part == ATTN_COMPARISON_COSTS
-                 ? tabulate_costs(comparison, labels, &made, err)
-                 : tabulate_logits(comparison, labels->ids, tokenizer, &made, err);
-    ATTN_RETURN_MADE(status, table, made, attn_table_free);
+    return attn_compared_tabulate(
+        &(struct attn_compared_run){.found = comparison, .labels = labels, .tokenizer = tokenizer},
+        forms[part], table, err);
 }
