@@ -155,7 +155,9 @@ CONFORMANCE := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/conformance/*.c))
 OBJECTS += $(CONFORMANCE:=.o)
 
 BENCH_COLD := $(BUILD)/tests/bench/cold_products
-OBJECTS += $(BENCH_COLD).o
+BENCH_PARTS := $(BUILD)/tests/bench/bench_parts
+BENCH_PARTS_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/parts/*.c))
+OBJECTS += $(BENCH_COLD).o $(BENCH_PARTS_OBJECTS)
 
 # V=1 shows the commands instead of their short form.
 say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(@:$(BUILD)/%=%);)
@@ -323,6 +325,9 @@ $(FUZZERS): %: %.o $(FUZZ_SHARED) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflag
 $(CONFORMANCE) $(BENCH_COLD): %: %.o $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
+$(BENCH_PARTS): $(BENCH_PARTS_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
+	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
+
 $(ADVERSARY): $(ADVERSARY_OBJECTS) $(addprefix $(BUILD)/,tests/fuzz/fuzz.o tests/support/naughty.o libattn.a) | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
@@ -469,8 +474,11 @@ check-wheel: wheel ## test that wheel in Debian's SUITES, default trixie: needs 
 
 .PHONY: completions wheel wheel-any check-targets check-wheel check-module
 
-bench: all ## attn-cli beside PyTorch, ONNX Runtime, llama.cpp and numpy, as ratios (PYTHON names the python)
+bench: all $(BENCH_PARTS) ## attn-cli beside PyTorch, ONNX Runtime, llama.cpp and numpy, as ratios (PYTHON names the python)
 	@$(or $(PYTHON),python3) tests/bench/peers.py $(BUILD)/attn-cli $(BUILD)/bench $(BENCH_ARGS)
+
+bench-parts: $(BENCH_PARTS) ## the parts of a model, as shares of what the machine can do: BENCH_ARGS='--model DIR --parts product,write'
+	@$< $(BENCH_ARGS)
 
 bench-cold: $(BENCH_COLD) ## products with cold weights, by libxsmm and by our own loop: BENCH_ARGS='THREADS ROUNDS'
 	@$< $(BENCH_ARGS)
@@ -482,7 +490,7 @@ bench-wasm: deps-node ## attn.wasm under node beside the binary without FMA, as 
 
 check-bench: deps-node ## every script of tests/bench once, small: that it still runs (PYTHON names the python)
 	@$(MAKE) wasm
-	@$(MAKE) all $(BENCH_COLD)
+	@$(MAKE) all $(BENCH_COLD) $(BENCH_PARTS)
 	@tests/bench/small.sh $(PYTHON)
 
 probes: $(BUILD)/attn-cli ## ask a model for the next words of data/probes: make probes MODEL=models/fable
@@ -833,7 +841,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all run test tests unit cli cli-refresh bench bench-cold bench-wasm check-bench check-python check-compare check-ctypes binding binding-check probes translations test-threaded check \
+.PHONY: all run test tests unit cli cli-refresh bench bench-parts bench-cold bench-wasm check-bench check-python check-compare check-ctypes binding binding-check probes translations test-threaded check \
     compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers abi abi-check hardening links gallery reference reference-check site format format-check tidy man install uninstall deps \
     deps-build deps-test deps-draw deps-pictures deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:

@@ -1,5 +1,4 @@
-/* bench.c - attn-cli bench: how fast the parts and the whole run here, as shares of what the
- * machine can do. */
+/* bench.c - attn-cli bench: how fast a model runs here, as shares of what the machine can do. */
 #include "cmd/args/model.h"
 #include "cmd/args/running.h"
 #include "cmd/line/command.h"
@@ -45,8 +44,8 @@ struct bench {
 
 static const struct option measuring_rows[] = {
     OPTION_TEXT("parts", "LIST", struct bench_args, parts,
-                "what to measure, separated by commas: limit, product, pack, softmax, attention, "
-                "prefill, feed, gradients, decode, batch, load, write; default: all"),
+                "what to measure, separated by commas: prefill (prompts, with every attention "
+                "matrix), feed (without), decode (a token at a time); default: all"),
     OPTION_REAL("seconds", "S", struct bench_args, seconds,
                 "how long to measure each row, default 0.5"),
     OPTION_HEADING("Output"),
@@ -66,15 +65,15 @@ static enum attn_status run_bench(struct call *call, struct attn_error *err);
 
 const struct command command_bench = {
     .name = "bench",
-    .summary = "how fast a model and its parts run on this machine",
+    .summary = "how fast a model runs on this machine",
     .usage = "[OPTIONS]",
     .description =
-        "Runs the parts of a model and the whole model. Prints the median time of each,\n"
-        "and its share of what this machine can do at most: the multiply-adds that the\n"
-        "same threads do on registers, or the bytes that they read from memory, whichever\n"
-        "limits the part. Both limits are measured again in every round, so that shares\n"
-        "can be compared even where times cannot. The table names the processor and the\n"
-        "limits. Files are written into the current folder and removed.\n"
+        "Runs a model on prompts of several lengths, and token by token. Prints median\n"
+        "times, and the share of what this machine can do at most: the multiply-adds that\n"
+        "the same threads do on registers, or the bytes that they read from memory,\n"
+        "whichever limits it. Both limits are measured again in every round, so that\n"
+        "shares can be compared even where times cannot. The table names the processor\n"
+        "and the limits.\n"
         "\n"
         "Times are those of this machine as it is now. They do not say how fast another\n"
         "machine is.\n",
@@ -255,9 +254,7 @@ static enum attn_status measure(struct bench *bench, struct attn_error *err)
     enum attn_status status;
 
     options.model = bench->model;
-    options.source = &bench->source.source;
     options.pool = bench->pool;
-    options.directory = ".";
     options.parts = args->parts;
     options.seconds = args->seconds >= 0 ? args->seconds : options.seconds;
     options.on_row = take_row;
@@ -270,6 +267,8 @@ static enum attn_status measure(struct bench *bench, struct attn_error *err)
         *err = (struct attn_error){0};
         return ATTN_OK;
     }
+    if (status == ATTN_INVALID)
+        attn_error_hint(err, "`make bench-parts` of the source measures parts of a model");
     ATTN_TRY(at_stage(status == ATTN_INVALID ? ATTN_STAGE_OPTIONS
                       : status == ATTN_IO    ? ATTN_STAGE_OUTPUT
                                              : ATTN_STAGE_MODEL,

@@ -1,57 +1,22 @@
-/* bench.c - the table of parts, and a run of some of them. */
+/* bench.c - the table of rows, and a run of some parts. */
 #include "bench/bench_internal.h"
 
-#include "base/clock.h"
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/pool_internal.h"
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
-#include "base/thread.h"
 #include "model/model_internal.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
     MEMORY_BYTES = 256 << 20, /* several times the largest cache */
     N_RANDOM = 1 << 22,
 };
-
-#define PART_MAP(X)                                                                                \
-    X(limit)                                                                                       \
-    X(product)                                                                                     \
-    X(pack)                                                                                        \
-    X(softmax)                                                                                     \
-    X(attention)                                                                                   \
-    X(prefill)                                                                                     \
-    X(feed)                                                                                        \
-    X(gradients)                                                                                   \
-    X(decode)                                                                                      \
-    X(batch)                                                                                       \
-    X(load)                                                                                        \
-    X(write)
-
-static const struct {
-    const char *name;
-    attn_bench_part_fn run;
-} parts[] = {
-#define PART_ROW(name) {#name, attn_bench_##name},
-    PART_MAP(PART_ROW)
-#undef PART_ROW
-};
-enum { N_PART = sizeof parts / sizeof *parts };
-
-const char *attn_bench_parts(void)
-{
-#define PART_NAME(name) "," #name
-    return (PART_MAP(PART_NAME)) + 1;
-#undef PART_NAME
-}
 
 enum attn_status attn_bench_table(struct attn_table **table, struct attn_error *err)
 {
@@ -92,28 +57,34 @@ enum attn_status attn_bench_table_append(struct attn_table *table, const struct 
 
 /* --- A run ------------------------------------------------------------------------------------ */
 
-/* Which parts LIST names; all when it is NULL. */
-static enum attn_status read_parts(const char *list, bool wanted[N_PART], struct attn_error *err)
+/* Finds which of KINDS [n] LIST names; all when it is NULL. */
+static enum attn_status read_parts(const char *list, const struct attn_bench_kind *kinds, size_t n,
+                                   bool *wanted, struct attn_error *err)
 {
-    for (size_t i = 0; i < N_PART; i++)
+    char names[128];
+    size_t used = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        attn_fixed_text_append(names, sizeof names, &used, i > 0 ? ",%s" : "%s", kinds[i].name);
         wanted[i] = !list;
+    }
     for (const char *at = list; at && *at != '\0'; at += *at == ',') {
-        const size_t n = strcspn(at, ",");
+        const size_t size = strcspn(at, ",");
         size_t i = 0;
 
-        while (i < N_PART && (strlen(parts[i].name) != n || memcmp(at, parts[i].name, n) != 0))
+        while (i < n && (strlen(kinds[i].name) != size || memcmp(at, kinds[i].name, size) != 0))
             i++;
-        if (i == N_PART)
+        if (i == n)
             return attn_error_set(err, ATTN_INVALID, "unknown part '%s', expected some of %s",
-                                  attn_quote(at, n).text, attn_bench_parts());
+                                  attn_quote(at, size).text, names);
         wanted[i] = true;
-        at += n;
+        at += size;
     }
     return ATTN_OK;
 }
 
-static enum attn_status run_parts(struct attn_bench *bench, const bool wanted[N_PART],
-                                  struct attn_error *err)
+static enum attn_status run_parts(struct attn_bench *bench, const struct attn_bench_kind *kinds,
+                                  size_t n, const bool *wanted, struct attn_error *err)
 {
     struct attn_random random;
 
@@ -123,31 +94,41 @@ static enum attn_status run_parts(struct attn_bench *bench, const bool wanted[N_
     attn_random_fill_uniform(&random, bench->random, bench->n_random, -1, 1);
     for (size_t i = 0; i < bench->n_memory; i += bench->n_random)
         memcpy(bench->memory + i, bench->random, bench->n_random * sizeof *bench->memory);
-    for (size_t i = 0; i < N_PART; i++)
+    for (size_t i = 0; i < n; i++)
         if (wanted[i]) {
-            bench->part = parts[i].name;
-            ATTN_TRY(parts[i].run(bench, err));
+            bench->part = kinds[i].name;
+            ATTN_TRY(kinds[i].run(bench, err));
         }
     return ATTN_OK;
 }
 
-enum attn_status attn_bench_run(const struct attn_bench_options *options, struct attn_error *err)
+enum attn_status attn_bench_run_kinds(const struct attn_bench_options *options,
+                                      const struct attn_bench_kind *kinds, size_t n,
+                                      struct attn_error *err)
 {
     struct attn_bench bench = {.options = options,
                                .config = attn_model_config(options->model),
                                .n_memory = MEMORY_BYTES / sizeof(float),
                                .n_random = N_RANDOM};
-    bool wanted[N_PART];
+    bool wanted[ATTN_BENCH_MOST_KINDS];
     enum attn_status status;
 
-    ATTN_TRY(read_parts(options->parts, wanted, err));
+    ATTN_TRY(read_parts(options->parts, kinds, n, wanted, err));
     bench.n_thread = options->pool ? attn_pool_n_thread(options->pool) : 1;
     bench.gemm = attn_gemm_engine_start_for(options->model->compute, options->gemm, options->isa,
                                             (double)INFINITY);
     if (bench.gemm.lacks_memory)
         return attn_error_no_memory(err);
-    status = run_parts(&bench, wanted, err);
+    status = run_parts(&bench, kinds, n, wanted, err);
     attn_free(bench.memory);
     attn_free(bench.random);
     return status;
+}
+
+enum attn_status attn_bench_run(const struct attn_bench_options *options, struct attn_error *err)
+{
+    static const struct attn_bench_kind kinds[] = {
+        {"prefill", attn_bench_prefill}, {"feed", attn_bench_feed}, {"decode", attn_bench_decode}};
+
+    return attn_bench_run_kinds(options, kinds, sizeof kinds / sizeof *kinds, err);
 }

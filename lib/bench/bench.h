@@ -1,6 +1,7 @@
 /*
- * bench.h - the speed of a model and of its parts on this machine, relative to the limits of the
- * machine.
+ * bench.h - the speed of a model on this machine, relative to the limits of the machine: `prefill`
+ * feeds prompts of several lengths and delivers every attention matrix, `feed` delivers none,
+ * `decode` feeds one token.
  *
  *     struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
  *     options.model = model, options.pool = pool, options.on_row = print;
@@ -32,8 +33,8 @@ struct attn_bench_limits {
 
 /* The measurements of one part. */
 struct attn_bench_row {
-    const char *part;                /* "product", "prefill", ...; constant */
-    char name[ATTN_BENCH_NAME_SIZE]; /* "768 x 3072, 32 rows" */
+    const char *part;                /* "prefill"; constant */
+    char name[ATTN_BENCH_NAME_SIZE]; /* "128 tokens, all patterns" */
     double seconds;                  /* median of a round */
     double n_flop;                   /* floating-point operations that it needs; 0: not counted */
     double n_byte;                   /* bytes that it must read, or that a writer writes */
@@ -50,12 +51,9 @@ typedef enum attn_status (*attn_bench_fn)(void *user, const struct attn_bench_ro
 
 struct attn_bench_options {
     const struct attn_model *model; /* borrowed; its shapes and weights are run */
-    /* Where it came from, to be opened again; NULL: not measured. */
-    const struct attn_source *source;
-    struct attn_pool *pool; /* borrowed; NULL: the caller's thread alone */
-    const char *directory;  /* where writers may make files; NULL: they are not measured */
-    const char *parts;      /* names separated by commas; NULL: all */
-    double seconds;         /* for each part, about */
+    struct attn_pool *pool;         /* borrowed; NULL: the caller's thread alone */
+    const char *parts;              /* names separated by commas; NULL: all */
+    double seconds;                 /* for each part, about */
     attn_bench_fn on_row;
     void *user;
     const volatile sig_atomic_t *cancel; /* not 0: ATTN_CANCELED */
@@ -73,9 +71,6 @@ enum attn_status attn_bench_table(struct attn_table **table, struct attn_error *
 /* Appends ROW to that table. */
 enum attn_status attn_bench_table_append(struct attn_table *table, const struct attn_bench_row *row,
                                          struct attn_error *err);
-
-/* The names of the parts, separated by commas. */
-const char *attn_bench_parts(void);
 
 /* Runs them. ATTN_INVALID for an unknown part; otherwise the failure of a part. */
 enum attn_status attn_bench_run(const struct attn_bench_options *options, struct attn_error *err);

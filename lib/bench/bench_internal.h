@@ -3,8 +3,7 @@
 #define ATTN_BENCH_BENCH_INTERNAL_H
 
 #include "bench/bench.h"
-#include "kernels/linear.h"
-#include "kernels/panels.h"
+#include "kernels/gemm_internal.h"
 
 struct attn_bench {
     const struct attn_bench_options *options;
@@ -40,19 +39,19 @@ size_t attn_bench_length(const struct attn_bench *bench, size_t i); /* 0 after t
 /* Token I of the sequence that is fed. */
 int32_t attn_bench_id(const struct attn_bench *bench, size_t i);
 
-/* One function for each part: bench.c, bench_NAME.c. */
-typedef enum attn_status (*attn_bench_part_fn)(struct attn_bench *bench, struct attn_error *err);
-enum attn_status attn_bench_limit(struct attn_bench *bench, struct attn_error *err);
-enum attn_status attn_bench_product(struct attn_bench *bench, struct attn_error *err);
-enum attn_status attn_bench_pack(struct attn_bench *bench, struct attn_error *err);
-enum attn_status attn_bench_softmax(struct attn_bench *bench, struct attn_error *err);
-enum attn_status attn_bench_attention(struct attn_bench *bench, struct attn_error *err);
-enum attn_status attn_bench_prefill(struct attn_bench *bench, struct attn_error *err);
-enum attn_status attn_bench_feed(struct attn_bench *bench, struct attn_error *err);
-enum attn_status attn_bench_gradients(struct attn_bench *bench, struct attn_error *err);
-enum attn_status attn_bench_decode(struct attn_bench *bench, struct attn_error *err);
-enum attn_status attn_bench_batch(struct attn_bench *bench, struct attn_error *err);
-enum attn_status attn_bench_load(struct attn_bench *bench, struct attn_error *err);
-enum attn_status attn_bench_write(struct attn_bench *bench, struct attn_error *err);
+/* A kind of parts: its name in a list of them, and what measures each. */
+typedef enum attn_status attn_bench_part_fn(struct attn_bench *bench, struct attn_error *err);
+struct attn_bench_kind {
+    const char *name;
+    attn_bench_part_fn *run;
+};
+attn_bench_part_fn attn_bench_prefill, attn_bench_feed, attn_bench_decode;
+
+enum { ATTN_BENCH_MOST_KINDS = 16 };
+
+/* attn_bench_run with other KINDS [n] than its own. */
+enum attn_status attn_bench_run_kinds(const struct attn_bench_options *options,
+                                      const struct attn_bench_kind *kinds, size_t n,
+                                      struct attn_error *err);
 
 #endif

@@ -169,36 +169,3 @@ enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_
                                                 median(rounds.bytes, row.n_round)};
     return options->on_row(options->user, &row, err);
 }
-
-/* The limits themselves, as rows: a round of each is measured beside every other part. */
-static enum attn_status run_spin(void *context, struct attn_error *err)
-{
-    struct attn_bench *bench = context;
-
-    (void)err;
-    attn_pool_run(bench->options->pool, (size_t)bench->n_thread, spin, bench);
-    return ATTN_OK;
-}
-
-static enum attn_status run_read(void *context, struct attn_error *err)
-{
-    struct attn_bench *bench = context;
-    struct memory_read read = next_read(bench);
-
-    (void)err;
-    attn_pool_run(bench->options->pool, (size_t)bench->n_thread, read_memory, &read);
-    return ATTN_OK;
-}
-
-enum attn_status attn_bench_limit(struct attn_bench *bench, struct attn_error *err)
-{
-    const double n_spin = 2 * bench->gemm.kernels->spin(1) * SPIN_ROUNDS * (double)bench->n_thread;
-    const struct attn_bench_part rows[] = {
-        {.name = "multiply-adds", .n_flop = n_spin, .run = run_spin, .context = bench},
-        {.name = "read memory", .n_byte = READ_BYTES, .run = run_read, .context = bench},
-    };
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        ATTN_TRY(attn_bench_measure(bench, &rows[i], err));
-    return ATTN_OK;
-}

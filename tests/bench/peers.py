@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """peers.py - attn-cli beside what else does the same work, as ratios (make bench).
 
-Each round runs attn-cli bench and then asks every peer, which waits in a process of its own with
+Each round runs attn-cli bench and bench_parts, and then asks every peer, which waits in a process of its own with
 the model open, for the same work; then come fresh processes (processes.py). The ratio of a round
 is peer / attn-cli, and the median over the rounds is shown: above 1 attn-cli is faster. Peers that
 are not installed are named and left out. tests/bench/README.md says how to read the table.
@@ -35,7 +35,8 @@ TUNED = {
 
 PARTS = ["prefill", "feed", "gradients", "decode", "write", "process", "files", "batch"]
 FRESH = {"process", "files"}  # those of processes.py
-OTHER = FRESH | {"batch"}  # not of attn-cli bench
+OTHER = FRESH | {"batch"}  # measured here
+WHOLE = {"prefill", "feed", "decode"}  # by attn-cli bench, the others by bench_parts
 FABLE = os.path.join(os.path.dirname(HERE), "..", "..", "models", "fable")
 
 
@@ -179,27 +180,33 @@ def computes_of(args):
 def machine_line(args):
     """Which processor a table is from, and what it can do at the moment."""
     command = [args.tool, "bench", "-m", "life-is-short", "-t", str(args.threads), "--parts",
-               "limit", "--seconds", "0.1", "--format", "json"]
+               "decode", "--seconds", "0.1", "--format", "json"]
     told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    spin, read = told["rows"]
+    limits = told["rows"][0]
     return (f"{told['processor']}; {told['cores'] or '?'} cores, {told['hardware_threads']} hardware"
-            f" threads; {told['features']}\n{told['threads']} of them did {spin['gflops']:.0f}"
-            f" GFLOP/s on registers and read {read['gbytes_per_second']:.1f} GB/s;"
+            f" threads; {told['features']}\n{told['threads']} of them did {limits['limit_gflops']:.0f}"
+            f" GFLOP/s on registers and read {limits['limit_gbytes_per_second']:.1f} GB/s;"
             f" {time.strftime('%d %B %Y')}, {told['products']}, {told['compiler']}")
 
 
 def measure_ours(args, model, folder, options):
-    """Rows of one run of attn-cli bench by (part, name)."""
-    command = [args.tool, "bench", "-m", model, "-t", str(args.threads), "--format", "csv",
-               "--seconds", "0", *options, "--parts",
-               ",".join(part for part in args.parts if part not in OTHER)]
-    text = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
-    return {(row["part"], row["name"]): (float(row["seconds"]), float(row["share"]))
-            for row in csv.DictReader(io.StringIO(text))}
+    """Rows of one run of attn-cli bench, and one of bench_parts, by (part, name)."""
+    parts = [part for part in args.parts if part not in OTHER]
+    rows = {}
+    for command, names in (([args.tool, "bench", "--format", "csv"], [part for part in parts if part in WHOLE]),
+                           ([os.path.join(os.path.dirname(args.tool), "tests", "bench", "bench_parts")],
+                            [part for part in parts if part not in WHOLE])):
+        if names:
+            text = subprocess.run([*command, "--model", model, "--threads", str(args.threads), "--seconds", "0",
+                                   *options, "--parts", ",".join(names)],
+                                  check=True, capture_output=True, text=True, cwd=folder).stdout
+            rows |= {(row["part"], row["name"]): (float(row["seconds"]), float(row["share"]))
+                     for row in csv.DictReader(io.StringIO(text))}
+    return rows
 
 
 def question(part, name):
-    """What a peer is asked for a row of attn-cli bench, or None."""
+    """What a peer is asked for a row of ours, or None."""
     numbers = [int(digits) for digits in re.findall(r"\b\d+\b", name)]
     if part == "write":
         return ("save", name.split(",")[0], *numbers)

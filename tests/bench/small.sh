@@ -57,6 +57,7 @@ try fable_graph.py '' "$python" $here/peers/fable_graph.py "$scratch/fable.onnx"
 try random_gguf.py '' "$python" $here/random_gguf.py "$scratch/random.gguf" Q4_K 1
 [ ! -e "$scratch/random.gguf" ] || only= try 'bench of random_gguf.py' '^decode' "$cli" bench -m "$scratch/random.gguf" --parts decode --seconds 0
 try cold_products.c '^3072 x  768, 128 rows' "$build/tests/bench/cold_products" 0 1
+try bench_parts '^write,"?json, ' "$build/tests/bench/bench_parts" --model models/tiny-gpt2 --seconds 0
 if command -v node >/dev/null; then
     try wasm.mjs '^each later one, 200 tokens' node $here/wasm.mjs "${WASM_MODULE:-build/wasm/attn.wasm}" "$cli" 1
 else

@@ -55,7 +55,7 @@ declare -A below=(
     [study]="$of_run run records batch"
     [experiment]="$of_run run records batch study"
     [compare]="$of_run run study"
-    [bench]='base kernels trace attention formats model forward gradient inspect tables writers'
+    [bench]='base kernels trace model forward inspect'
 )
 
 # Foreign headers and the one place that may include them: an expression over paths.

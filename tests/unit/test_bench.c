@@ -3,7 +3,6 @@
 #include "bench/processor.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
-#include "writers/format_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +14,7 @@ struct seen {
     size_t n_row;
     size_t stop_after; /* rows; 0: never */
     double first_flop;
-    double n_flop, n_byte; /* of the last */
+    double n_byte; /* of the last */
 };
 
 static enum attn_status take(void *user, const struct attn_bench_row *row, struct attn_error *err)
@@ -26,14 +25,11 @@ static enum attn_status take(void *user, const struct attn_bench_row *row, struc
     ck_assert_msg(row->seconds > 0 && isfinite(row->seconds), "%s", row->name);
     ck_assert_msg(row->share >= 0 && isfinite(row->share), "%s", row->name);
     ck_assert_uint_ge(row->n_round, 5);
-    /* writers are compared with plain writes, all else with the machine */
-    ck_assert((row->limits.flops > 0) == (strcmp(row->part, "write") != 0));
-    ck_assert((row->limits.bytes > 0) == (strcmp(row->part, "write") != 0));
+    ck_assert(row->limits.flops > 0 && row->limits.bytes > 0);
     if (strstr(seen->parts, row->part) == NULL)
         snprintf(seen->parts + size, sizeof seen->parts - size, "%s;", row->part);
     if (seen->n_row == 0)
         seen->first_flop = row->n_flop;
-    seen->n_flop = row->n_flop;
     seen->n_byte = row->n_byte;
     seen->n_row++;
     if (seen->n_row == seen->stop_after)
@@ -44,13 +40,11 @@ static enum attn_status take(void *user, const struct attn_bench_row *row, struc
 /* Measures PARTS as briefly as can be. */
 static enum attn_status run(const char *parts, struct seen *seen, struct attn_error *err)
 {
-    const struct attn_source source = {.directory = "models/tiny-gpt2"};
-    struct attn_model *model = attn_open_source(&source, NULL);
+    struct attn_model *model = attn_open_model("models/tiny-gpt2", NULL);
     struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
     enum attn_status status;
 
     options.model = model;
-    options.source = &source;
     options.parts = parts;
     options.seconds = 0;
     options.on_row = take;
@@ -66,9 +60,7 @@ START_TEST(measures_every_part_that_is_asked_for)
     struct attn_error err = {0};
 
     ck_assert_msg(run(NULL, &seen, &err) == ATTN_OK, "%s", err.message);
-    ck_assert_str_eq(
-        seen.parts,
-        "limit;product;pack;softmax;attention;prefill;feed;gradients;decode;batch;load;");
+    ck_assert_str_eq(seen.parts, "prefill;feed;decode;");
 }
 END_TEST
 
@@ -78,43 +70,12 @@ START_TEST(counts_what_a_part_needs)
     struct seen seen = {.parts = ""};
     struct attn_error err = {0};
 
-    ck_assert(run("batch,attention", &seen, &err) == ATTN_OK);
-    ck_assert_str_eq(seen.parts, "attention;batch;");
-    /* 3 heads of width 5, 6 tokens: 3 * 21 pairs, 10 multiply-adds each */
-    ck_assert(seen.first_flop == 2 * 3 * 21 * 10);
-    /* the same texts one at a time and together */
-    ck_assert_uint_eq(seen.n_row, 3);
-    ck_assert(seen.n_flop > 0);
-}
-END_TEST
-
-START_TEST(writers_are_measured_in_a_folder_and_leave_nothing)
-{
-    const struct attn_source source = {.directory = "models/tiny-gpt2"};
-    struct attn_model *model = attn_open_source(&source, NULL);
-    struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
-    struct seen seen = {.parts = ""};
-    struct attn_error err = {0};
-    char folder[] = "build/bench-XXXXXX";
-    size_t n_format = 0;
-
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    options.model = model;
-    options.parts = "write";
-    options.directory = folder;
-    options.seconds = 0;
-    options.on_row = take;
-    options.user = &seen;
-    ck_assert_msg(attn_bench_run(&options, &err) == ATTN_OK, "%s", err.message);
-    for (size_t i = 0; i < attn_n_format(); i++) { /* text and pictures are not measured */
-        const struct attn_format *format = attn_format_at(i);
-
-        n_format += format->argument && format->tensors && !format->is_picture;
-    }
-    ck_assert_uint_eq(seen.n_row, n_format);
-    ck_assert(seen.n_byte > 3 * 17 * 17); /* heads, tokens */
-    ck_assert_msg(remove(folder) == 0, "something was left in '%s'", folder);
-    attn_model_free(model);
+    ck_assert(run("decode,prefill", &seen, &err) == ATTN_OK);
+    ck_assert_str_eq(seen.parts, "prefill;decode;");
+    ck_assert_uint_eq(seen.n_row, 2);
+    /* 3 heads of width 5 over 21 pairs in each of 2 layers, 10 multiply-adds each, and more */
+    ck_assert(seen.first_flop > 2 * 2 * 3 * 21 * 10);
+    ck_assert(seen.n_byte > 0);
 }
 END_TEST
 
@@ -124,10 +85,7 @@ START_TEST(an_unknown_part_is_refused)
     struct attn_error err = {0};
 
     ck_assert(run("decode,encode", &seen, &err) == ATTN_INVALID);
-    ck_assert_str_eq(
-        err.message,
-        "unknown part 'encode', expected some of "
-        "limit,product,pack,softmax,attention,prefill,feed,gradients,decode,batch,load,write");
+    ck_assert_str_eq(err.message, "unknown part 'encode', expected some of prefill,feed,decode");
     ck_assert_uint_eq(seen.n_row, 0);
 }
 END_TEST
@@ -145,8 +103,7 @@ END_TEST
 
 START_TEST(a_bench_can_be_canceled)
 {
-    const struct attn_source source = {.directory = "models/tiny-gpt2"};
-    struct attn_model *model = attn_open_source(&source, NULL);
+    struct attn_model *model = attn_open_model("models/tiny-gpt2", NULL);
     const volatile sig_atomic_t cancel = 1;
     struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
     struct seen seen = {.parts = ""};
@@ -221,7 +178,6 @@ START_TEST(what_is_not_said_of_a_processor_stays_unknown)
 END_TEST
 
 ATTN_SUITE("bench", measures_every_part_that_is_asked_for, counts_what_a_part_needs,
-           writers_are_measured_in_a_folder_and_leave_nothing, an_unknown_part_is_refused,
-           who_is_told_may_end_it, a_bench_can_be_canceled,
+           an_unknown_part_is_refused, who_is_told_may_end_it, a_bench_can_be_canceled,
            a_processor_is_told_with_its_numbers_and_features,
            what_is_not_said_of_a_processor_stays_unknown)

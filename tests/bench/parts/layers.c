@@ -1,7 +1,7 @@
-/* bench_layers.c - the parts of a layer alone: its linear maps as a forward pass runs them, each
+/* layers.c - the parts of a layer alone: its linear maps as a forward pass runs them, each
  * layer's weights from memory and not from a cache; packing; its attention with every matrix kept;
  * softmaxes. */
-#include "bench/bench_internal.h"
+#include "tests/bench/parts/parts.h"
 
 #include "attention/heads.h"
 #include "base/dtype_internal.h"
@@ -133,7 +133,7 @@ static enum attn_status measure_shapes(struct attn_bench *bench,
     return ATTN_OK;
 }
 
-enum attn_status attn_bench_product(struct attn_bench *bench, struct attn_error *err)
+enum attn_status bench_product(struct attn_bench *bench, struct attn_error *err)
 {
     return measure_shapes(bench, measure_lengths, err);
 }
@@ -176,7 +176,7 @@ static enum attn_status measure_pack(struct product *product, struct attn_error 
     return attn_bench_measure(product->bench, &part, err);
 }
 
-enum attn_status attn_bench_pack(struct attn_bench *bench, struct attn_error *err)
+enum attn_status bench_pack(struct attn_bench *bench, struct attn_error *err)
 {
     return measure_shapes(bench, measure_pack, err);
 }
@@ -335,7 +335,7 @@ static enum attn_status measure_layer(struct layer *layer, struct attn_error *er
     return attn_bench_measure(layer->bench, &part, err);
 }
 
-enum attn_status attn_bench_attention(struct attn_bench *bench, struct attn_error *err)
+enum attn_status bench_attention(struct attn_bench *bench, struct attn_error *err)
 {
     const struct attn_config *config = bench->config;
 
@@ -372,7 +372,7 @@ static enum attn_status run_softmax(void *context, struct attn_error *err)
     return ATTN_OK;
 }
 
-enum attn_status attn_bench_softmax(struct attn_bench *bench, struct attn_error *err)
+enum attn_status bench_softmax(struct attn_bench *bench, struct attn_error *err)
 {
     struct softmax_rows rows = {bench, attn_alloc((size_t)N_ROW * N_COL, sizeof *rows.x, err)};
     /* On one thread: its time is not bounded by reading, so there is no limit to compare with. */

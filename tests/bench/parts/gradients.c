@@ -1,5 +1,5 @@
-/* bench_gradients.c - the forward and backward pass of a prompt: the gradients of all tensors. */
-#include "bench/bench_internal.h"
+/* gradients.c - the forward and backward pass of a prompt: the gradients of all tensors. */
+#include "tests/bench/parts/parts.h"
 
 #include "base/memory.h"
 #include "forward/session.h"
@@ -148,7 +148,7 @@ static double count(const struct attn_config *config, const struct attn_cost *co
                 4.5 * (double)cost->matrices + 2 * (double)config->d_model);
 }
 
-enum attn_status attn_bench_gradients(struct attn_bench *bench, struct attn_error *err)
+enum attn_status bench_gradients(struct attn_bench *bench, struct attn_error *err)
 {
     const struct attn_model *model = bench->options->model;
     struct attn_error none = {0};

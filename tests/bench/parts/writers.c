@@ -1,6 +1,6 @@
-/* bench_files.c - every writer on the patterns of one layer of the model, beside plain writes of as
- * many bytes. */
-#include "bench/bench_internal.h"
+/* writers.c - every writer on the patterns of one layer of the model, beside plain writes of as
+ * many bytes, in the current folder. */
+#include "tests/bench/parts/parts.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -27,7 +27,7 @@ struct files {
     const struct attn_format *format;
     size_t n_head, n_token;
     float *patterns; /* [n_head, n_token, n_token]; no writer finds the next one in a cache */
-    char path[4096];
+    char path[64];
     size_t n_byte; /* bytes that are written */
 };
 
@@ -136,8 +136,8 @@ static enum attn_status measure_format(struct files *files, struct attn_error *e
     struct attn_bench_part part = {
         .limit = write_plainly, .prepare = remove_files, .run = run_writer, .context = files};
 
-    snprintf(files->path, sizeof files->path, "%s/attn-bench.%ld-%s", bench->options->directory,
-             (long)getpid(), files->format->name);
+    snprintf(files->path, sizeof files->path, "attn-bench.%ld-%s", (long)getpid(),
+             files->format->name);
     snprintf(part.name, sizeof part.name, "%s, %zu heads, %zu tokens", files->format->name,
              files->n_head, files->n_token);
     ATTN_TRY(run_writer(files, err));
@@ -180,7 +180,7 @@ static enum attn_status measure_formats(struct files *files, struct attn_error *
     return ATTN_OK;
 }
 
-enum attn_status attn_bench_write(struct attn_bench *bench, struct attn_error *err)
+enum attn_status bench_write(struct attn_bench *bench, struct attn_error *err)
 {
     const size_t n_ctx = bench->config->n_ctx;
     struct files files = {.bench = bench,
@@ -188,8 +188,6 @@ enum attn_status attn_bench_write(struct attn_bench *bench, struct attn_error *e
                           .n_token = n_ctx < MAX_TOKENS ? n_ctx : MAX_TOKENS};
     enum attn_status status;
 
-    if (!bench->options->directory)
-        return ATTN_OK;
     status = measure_formats(&files, err);
     attn_selection_free(files.selection);
     attn_free(files.patterns);
