@@ -401,6 +401,7 @@ static const struct attn_document_view views[N_PART] = {
                                COLUMNS(tower_columns),
                                .has_headings = true},
     [ATTN_INSPECTED_ATTENTION] = {.name = "attention", .json = ATTN_JSON_LINES},
+    [ATTN_INSPECTED_LAYERS] = {COLUMNS(difference_columns)},
     [ATTN_INSPECTED_DIFFERENCES] = {.name = "differences",
                                     .json = ATTN_JSON_LINES,
                                     COLUMNS(difference_columns)},
@@ -448,72 +449,6 @@ static void add(struct attn_document *document, const struct inspection *inspect
 
 /* --- Config ----------------------------------------------------------------------------------- */
 
-/* Whether two rows of the attention table are equal. */
-static bool is_same_layer(const struct attn_table *layers, size_t one, size_t other)
-{
-    for (size_t c = 0; c < attn_table_n_column(layers); c++) {
-        const struct attn_cell a = attn_table_cell(layers, one, c);
-        const struct attn_cell b = attn_table_cell(layers, other, c);
-
-        if (a.size != b.size || a.integer != b.integer || a.real < b.real || a.real > b.real ||
-            (a.text && memcmp(a.text, b.text, a.size) != 0))
-            return false;
-    }
-    return true;
-}
-
-/* "full, causal, scores / sqrt(d_head)" */
-static void add_layer(struct attn_document *document, const struct attn_table *layers, size_t layer)
-{
-    const struct attn_cell kind = cell_of(layers, layer, "kind");
-    const struct attn_cell mask = cell_of(layers, layer, "mask");
-    const struct attn_cell window = cell_of(layers, layer, "window");
-    const double eps = cell_of(layers, layer, "eps").real;
-    const double factor = cell_of(layers, layer, "factor").real;
-    const bool is_scaled = number_of(layers, layer, "is_scaled");
-
-    attn_document_text(document, "%.*s", (int)kind.size, kind.text);
-    if (window.type == ATTN_VALUE_INTEGER)
-        attn_document_text(document, ":%" PRId64, window.integer);
-    attn_document_text(document, ", %s, scores ",
-                       number_of(layers, layer, "is_cross") ? "to the source"
-                       : is_text(&mask, "causal")           ? "causal"
-                                                            : "no mask");
-    if (!is_scaled)
-        attn_document_text(document, factor < 1 || factor > 1 ? "" : "not scaled");
-    else if (eps > 0)
-        attn_document_text(document, "/ (sqrt(d_head) + %g)", eps);
-    else
-        attn_document_text(document, "/ sqrt(d_head)");
-    if (factor < 1 || factor > 1)
-        attn_document_text(document, "%s* %g", is_scaled ? " " : "", factor);
-    attn_document_text(document, "\n");
-}
-
-/* One line for each run of equal layers. */
-static void add_attention(struct attn_document *document, const struct attn_table *layers,
-                          bool is_of_stacks)
-{
-    const size_t n = attn_table_n_row(layers);
-
-    for (size_t first = 0, last; first < n; first = last) {
-        char label[64] = "attention";
-
-        last = first + 1;
-        while (last < n && is_same_layer(layers, first, last))
-            last++;
-        if (is_of_stacks)
-            snprintf(label, sizeof label, first % 2 == 0 ? "attention %zu" : "cross %zu",
-                     first / 2);
-        else if (last - first < n && last == first + 1)
-            snprintf(label, sizeof label, "attention %zu", first);
-        else if (last - first < n)
-            snprintf(label, sizeof label, "attention %zu-%zu", first, last - 1);
-        attn_document_text(document, "  %-*s  ", SETTING_WIDTH, label);
-        add_layer(document, layers, first);
-    }
-}
-
 /* Whether the model has an encoder and a decoder. */
 static bool is_of_stacks(const struct inspection *inspection)
 {
@@ -534,8 +469,7 @@ static void add_config(struct attn_document *document, const struct inspection *
         attn_document_begin(document, "config");
         attn_document_text(document, "\nConfig\n");
         add(document, inspection, ATTN_INSPECTED_CONFIG);
-        add_attention(document, inspection->tables[ATTN_INSPECTED_ATTENTION],
-                      is_of_stacks(inspection));
+        add(document, inspection, ATTN_INSPECTED_LAYERS);
         add(document, inspection, ATTN_INSPECTED_ATTENTION);
         attn_document_end(document);
     }

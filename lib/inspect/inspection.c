@@ -247,6 +247,13 @@ static enum attn_status find_towers(struct filling *to)
     return ATTN_OK;
 }
 
+static const struct attn_column layers_columns[] = {{TEXT("part")}, {TEXT("difference")}};
+
+static enum attn_status find_layers(struct filling *to)
+{
+    return attn_layers_append(attn_model_config(to->given.model), to->table, to->err);
+}
+
 static const struct attn_column differences_columns[] = {{TEXT("part")}, {TEXT("difference")}};
 
 static enum attn_status find_differences(struct filling *to)

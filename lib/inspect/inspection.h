@@ -29,7 +29,8 @@
  * config: n_ctx is missing if nothing limits it. towers: a row per tower of a directory with two,
  * otherwise no rows: tower, model_type, n_layer, n_head, d_model, n_ctx, parameters. attention: a
  * row per layer, kind, is_cross, mask, is_scaled, eps, factor, and columns that only some models
- * fill: window, score_cap, rope_type, rope_theta, rope_factor, d_rotary. differences: how the model
+ * fill: window, score_cap, rope_type, rope_theta, rope_factor, d_rotary. layers: the same in words,
+ * a row per run of equal layers: part, difference. differences: how the model
  * differs from GPT-2: part, difference. parameters: the elements of each part, total. tensors:
  * name, dtype, shape, file, offset, bytes. types: a row per dtype, most values first: dtype,
  * n_tensor, n_value, bytes, share of all values. precision: mixture (its name in GGUF, missing if
@@ -49,6 +50,7 @@
     X(CONFIG, config, MODEL)                                                                       \
     X(TOWERS, towers, MODEL)                                                                       \
     X(ATTENTION, attention, MODEL)                                                                 \
+    X(LAYERS, layers, MODEL)                                                                       \
     X(DIFFERENCES, differences, MODEL)                                                             \
     X(PARAMETERS, parameters, MODEL)                                                               \
     X(TENSORS, tensors, WEIGHTS)                                                                   \

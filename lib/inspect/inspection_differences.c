@@ -1,4 +1,5 @@
-/* inspection_differences.c - how a model differs from GPT-2, for readers. GPT-2: LayerNorm before
+/* inspection_differences.c - the attention of each layer, and how a model differs from GPT-2, for
+ * readers. GPT-2: LayerNorm before
  * attention and MLP, learned positions, causal attention to all keys with scores / sqrt(d_head), a
  * bias in every map of a block, gelu_new, and the embedding as its output matrix. */
 #include "inspect/inspection_internal.h"
@@ -201,6 +202,72 @@ static void describe_scores(const struct attn_config *config, size_t layer, char
 static void describe_dense(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
 {
     snprintf(words, WORDS_SIZE, "%s", config->is_dense[layer] ? "dense, without experts" : "");
+}
+
+/* "full, causal, scores / sqrt(d_head)": of all models, not in comparison with GPT-2. */
+static void describe_attention(const struct attn_config *config, size_t layer,
+                               char words[WORDS_SIZE])
+{
+    const struct attn_attention *attention = &config->attention[layer];
+    const bool has_factor = attention->factor < 1 || attention->factor > 1;
+    size_t used = 0;
+
+    attn_fixed_text_append(words, WORDS_SIZE, &used, "%s",
+                           attn_attention_kind_name(attention->kind));
+    if (attention->kind == ATTN_ATTENTION_WINDOW)
+        attn_fixed_text_append(words, WORDS_SIZE, &used, ":%zu", attention->window);
+    attn_fixed_text_append(words, WORDS_SIZE, &used, ", %s, scores",
+                           config->is_cross[layer]               ? "to the source"
+                           : attention->mask == ATTN_MASK_CAUSAL ? "causal"
+                                                                 : "no mask");
+    if (attention->is_scaled && attention->eps > 0)
+        attn_fixed_text_append(words, WORDS_SIZE, &used, " / (sqrt(d_head) + %g)", attention->eps);
+    else if (attention->is_scaled || !has_factor)
+        attn_fixed_text_append(words, WORDS_SIZE, &used, "%s",
+                               attention->is_scaled ? " / sqrt(d_head)" : " not scaled");
+    if (has_factor)
+        attn_fixed_text_append(words, WORDS_SIZE, &used, " * %g", attention->factor);
+}
+
+/* Whether two layers have the same attention and positions. */
+static bool is_same_layer(const struct attn_config *config, size_t one, size_t other)
+{
+    static const describe_fn parts[] = {describe_attention, describe_scores, describe_rope};
+    const size_t n = config->positions == ATTN_POSITIONS_ROTARY ? 3 : 2;
+    char words[2][WORDS_SIZE];
+
+    for (size_t i = 0; i < n; i++) {
+        parts[i](config, one, words[0]);
+        parts[i](config, other, words[1]);
+        if (strcmp(words[0], words[1]) != 0)
+            return false;
+    }
+    return true;
+}
+
+enum attn_status attn_layers_append(const struct attn_config *config, struct attn_table *table,
+                                    struct attn_error *err)
+{
+    struct difference_list list = {.config = config, .table = table, .err = err};
+    const size_t n = config->n_layer;
+
+    for (size_t first = 0, last; first < n; first = last) {
+        char label[64] = "attention", words[WORDS_SIZE];
+
+        last = first + 1;
+        while (last < n && is_same_layer(config, first, last))
+            last++;
+        if (config->stack.has_encoder)
+            snprintf(label, sizeof label, first % 2 == 0 ? "attention %zu" : "cross %zu",
+                     first / 2);
+        else if (last - first < n && last == first + 1)
+            snprintf(label, sizeof label, "attention %zu", first);
+        else if (last - first < n)
+            snprintf(label, sizeof label, "attention %zu-%zu", first, last - 1);
+        describe_attention(config, first, words);
+        append(&list, label, words, strlen(words));
+    }
+    return list.status;
 }
 
 /* --- Differences of all layers ---------------------------------------------------------------- */

@@ -18,6 +18,10 @@
 enum attn_status attn_differences_append(const struct attn_config *config, struct attn_table *table,
                                          struct attn_error *err);
 
+/* Appends a row of two texts for each run of equal layers: "attention 0-4", and its attention. */
+enum attn_status attn_layers_append(const struct attn_config *config, struct attn_table *table,
+                                    struct attn_error *err);
+
 /* The name of the mixture with the number `general.file_type`, static; NULL if it has no name or
  * contradicts the tensors: more than half of the values in matrices of blocks must have the type in
  * its name, or the type that replaces it if rows are not whole blocks. */

@@ -86,6 +86,8 @@ START_TEST(describes_a_gpt2)
            "full\t0\tcausal\t1\t0\t1\t\t\t\t\t\t\t\n"
            "full\t0\tcausal\t1\t0\t1\t\t\t\t\t\t\t\n"
            "full\t0\tcausal\t1\t0\t1\t\t\t\t\t\t\t\n");
+    expect(&subject, ATTN_INSPECTED_LAYERS, ATTN_TABLE_TABBED,
+           "attention\tfull, causal, scores / sqrt(d_head)\n");
     expect(&subject, ATTN_INSPECTED_DIFFERENCES, ATTN_TABLE_TABBED, "");
     expect(&subject, ATTN_INSPECTED_PARAMETERS, ATTN_TABLE_TABBED,
            "7305\t255\t2880\t2091\t210\t0\t12741\n");
@@ -116,6 +118,10 @@ START_TEST(tells_windows_and_positions_by_layer)
         "\"eps\": 0, \"factor\": 0.2886751345948129, \"window\": 5, \"score_cap\": null, "
         "\"rope_type\": \"default\", \"rope_theta\": 10000, \"rope_factor\": null, "
         "\"d_rotary\": 12, \"rope_pairs\": \"half\"}\n");
+    expect(&subject, ATTN_INSPECTED_LAYERS, ATTN_TABLE_TABBED,
+           "attention 0\twindow:5, causal, scores * 0.288675\n"
+           "attention 1\tfull, causal, scores * 0.288675\n"
+           "attention 2\twindow:5, causal, scores * 0.288675\n");
     close_subject(&subject);
 }
 END_TEST
