@@ -32,9 +32,10 @@ struct attn_colormap {
     }
 
 static const struct attn_colormap maps[] = {
-    MAP("blues", false, BLUES, BLUES, "paper to dark blue; the default of files"),
+    MAP("blues", false, BLUES, BLUES,
+        "paper to dark blue; the default of files and light terminals"),
     MAP("viridis", false, VIRIDIS, VIRIDIS,
-        "dark violet to yellow; the default of terminals and dark pages"),
+        "dark violet to yellow; the default of dark terminals and pages"),
     MAP("cividis", false, CIVIDIS, CIVIDIS,
         "dark blue to yellow, the same for eyes with any colour deficiency"),
     MAP("magma", false, MAGMA, MAGMA, "black over red to pale yellow"),
@@ -156,7 +157,7 @@ struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme t
         [ATTN_CELL_NOT_FINITE] = {{0xffffff, 0xd01c1c}, {0x000000, 0xff5a4a}},
     };
 
-    return looks[kind][theme];
+    return looks[kind][theme == ATTN_THEME_DARK];
 }
 
 /* --- Scales ---------------------------------------------------------------------------------- */

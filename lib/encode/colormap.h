@@ -24,7 +24,11 @@ struct attn_rgb {
 enum attn_color_depth { ATTN_DEPTH_NONE = 0, ATTN_DEPTH_256 = 1, ATTN_DEPTH_24_BIT = 2 };
 
 /* The ground of a picture. */
-enum attn_theme { ATTN_THEME_LIGHT = 0, ATTN_THEME_DARK = 1 };
+enum attn_theme {
+    ATTN_THEME_AUTO = 0, /* light in files, that of the terminal on it */
+    ATTN_THEME_LIGHT = 1,
+    ATTN_THEME_DARK = 2
+};
 
 enum { ATTN_N_COLOR = 256 }; /* of a map: levels 0 .. 255 */
 

@@ -46,7 +46,7 @@ uint32_t attn_figure_ground(const struct attn_figure_pen *pen, enum attn_cell_ki
 {
     enum { PALE = 0xeeeeee };
 
-    if (pen->is_printed && kind == ATTN_CELL_MASKED && pen->options->theme == ATTN_THEME_LIGHT)
+    if (pen->is_printed && kind == ATTN_CELL_MASKED && pen->options->theme != ATTN_THEME_DARK)
         return PALE;
     return attn_cell_look(kind, pen->options->theme).ground;
 }

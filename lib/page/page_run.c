@@ -53,16 +53,16 @@ static void push_number(struct attn_json_writer *json, int n_digit, double value
 /* All maps, 256 colors each, diverging ones for either theme. */
 static void push_colormaps(struct attn_json_writer *json)
 {
-    static const char *const endings[] = {"", "-dark"};
+    static const char *const endings[] = {[ATTN_THEME_LIGHT] = "", [ATTN_THEME_DARK] = "-dark"};
     struct attn_buffer *out;
 
     attn_json_begin(attn_page_push_key(json, "colormaps"), '{');
     json->comma = ",\n";
     for (size_t i = 0; i < attn_n_colormap(); i++) {
         const struct attn_colormap *map = attn_colormap_at(i);
-        const int n_theme = attn_colormap_is_diverging(map) ? 2 : 1;
+        const int last = attn_colormap_is_diverging(map) ? ATTN_THEME_DARK : ATTN_THEME_LIGHT;
 
-        for (int theme = ATTN_THEME_LIGHT; theme < n_theme; theme++) {
+        for (int theme = ATTN_THEME_LIGHT; theme <= last; theme++) {
             unsigned char bytes[ATTN_N_COLOR][3];
             char name[64];
 
@@ -89,7 +89,7 @@ static void push_cells(struct attn_json_writer *json)
     } kinds[] = {{"masked", ATTN_CELL_MASKED},
                  {"hidden", ATTN_CELL_HIDDEN},
                  {"not_finite", ATTN_CELL_NOT_FINITE}};
-    static const char *const themes[] = {"light", "dark"};
+    static const char *const themes[] = {[ATTN_THEME_LIGHT] = "light", [ATTN_THEME_DARK] = "dark"};
 
     attn_json_begin(attn_page_push_key(json, "nothing"), '{');
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

@@ -158,23 +158,33 @@ bool attn_heatmap_has_numbers(const struct attn_heatmap *map,
 struct attn_heatmap_colors attn_heatmap_colors(const struct attn_heatmap *map,
                                                const struct attn_level_matrix *matrix)
 {
-    struct attn_heatmap_colors colors = {.theme = map->picture->theme};
+    struct attn_heatmap_colors colors = {.theme = attn_picture_terminal_theme(map->picture)};
+    const bool is_light = colors.theme == ATTN_THEME_LIGHT;
 
     colors.scale = map->table ? map->table->scale
                               : attn_color_scale_of(map->picture->color_scale,
                                                     attn_site_range(matrix->at.site),
                                                     map->picture->is_difference);
-    colors.map = attn_picture_colormap(map->picture, &colors.scale, "viridis");
+    colors.map = attn_picture_colormap(map->picture, &colors.scale, is_light ? "blues" : "viridis");
     colors.range = attn_color_range(&colors.scale, (double)matrix->least, (double)matrix->most);
+    if (is_light && map->line.depth != ATTN_DEPTH_NONE) /* 0 is nearly the ground */
+        colors.masked = attn_ink_nearest(
+            attn_rgb_mix(attn_cell_look(ATTN_CELL_MASKED, colors.theme).ground, 1, colors.theme));
     return colors;
+}
+
+static struct attn_ink ink_at(const struct attn_heatmap_colors *colors, double place)
+{
+    if (colors->hue)
+        return attn_ink_nearest(attn_hue_color(colors->hue, place, colors->theme));
+    return attn_ink_of(colors->map, colors->theme, (int)lround((ATTN_N_COLOR - 1) * place));
 }
 
 struct attn_paint attn_heatmap_paint(const struct attn_heatmap_colors *colors, double value,
                                      enum attn_color_depth depth)
 {
-    const int level = attn_color_level(&colors->scale, colors->range, value);
-
-    return attn_paint_behind(attn_ink_of(colors->map, colors->theme, level), depth);
+    return attn_paint_behind(ink_at(colors, attn_color_place(&colors->scale, colors->range, value)),
+                             depth);
 }
 
 /* --- Labels ---------------------------------------------------------------------------------- */
@@ -453,6 +463,8 @@ static void put_cell(struct attn_heatmap *map, const struct sheet *sheet, size_t
     if (is_value)
         attn_color_line_paint(&map->line,
                               attn_heatmap_paint(colors, (double)value, map->line.depth));
+    else if (kind == ATTN_CELL_MASKED)
+        attn_color_line_paint(&map->line, (struct attn_paint){.ground = colors->masked});
     if (is_value && sheet->has_numbers && map->table && map->table->cells) {
         size = make_cell_label(map, sheet->matrix, row * sheet->matrix->n_column + column, value);
         put_right(map, size, width);
@@ -500,9 +512,14 @@ const char *attn_heatmap_shade(const struct attn_heatmap *map,
     return shade(map, size < least ? 0 : 1 + (int)fmin(floor(4 * size), 3));
 }
 
-static struct attn_ink ink_at(const struct attn_heatmap_colors *colors, double place)
+/* The colour of a half, of a masked one too; or none. */
+static struct attn_ink half_ink(const struct attn_heatmap_colors *colors,
+                                const struct attn_heatmap_half *half)
 {
-    return attn_ink_of(colors->map, colors->theme, (int)lround((ATTN_N_COLOR - 1) * place));
+    if (half->kind == ATTN_CELL_VALUE)
+        return ink_at(colors, half->place);
+    return half->kind == ATTN_CELL_MASKED && !half->is_beyond ? colors->masked
+                                                              : (struct attn_ink){.is_set = false};
 }
 
 void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap_colors *colors,
@@ -511,29 +528,32 @@ void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap
     const bool has_upper = upper.kind == ATTN_CELL_VALUE, has_lower = lower.kind == ATTN_CELL_VALUE;
     const bool is_lower = has_lower && (!has_upper || fabsf(lower.value) > fabsf(upper.value));
     const bool is_colored = map->line.depth != ATTN_DEPTH_NONE;
+    const struct attn_ink inks[] = {half_ink(colors, &upper), half_ink(colors, &lower)};
     struct attn_paint paint = ATTN_PAINT_NONE;
+    const char *text = " ";
 
     if (upper.kind == ATTN_CELL_NOT_FINITE || lower.kind == ATTN_CELL_NOT_FINITE) {
         attn_color_line_string(&map->line, "!");
         return;
     }
-    if (!has_upper && !has_lower) {
-        attn_color_line_string(&map->line, upper.kind == ATTN_CELL_HIDDEN ? "-" : " ");
+    if (!has_upper && !has_lower && upper.kind == ATTN_CELL_HIDDEN) {
+        attn_color_line_string(&map->line, "-");
         return;
     }
-    if (is_colored && map->picture->is_plain) { /* both halves get the colour of the larger value */
-        paint.ground = ink_at(colors, is_lower ? lower.place : upper.place);
-    } else if (is_colored) {
-        paint.text = ink_at(colors, has_upper ? upper.place : lower.place);
-        if (has_upper && has_lower)
-            paint.ground = ink_at(colors, lower.place);
+    if (!is_colored) {
+        text = has_upper || has_lower
+                   ? attn_heatmap_shade(map, colors, (is_lower ? lower : upper).place)
+                   : " ";
+    } else if (map->picture->is_plain ||
+               (!has_upper && !has_lower && inks[0].is_set && inks[1].is_set)) {
+        paint.ground = inks[is_lower || !inks[0].is_set]; /* that of the larger value */
+    } else if (inks[0].is_set || inks[1].is_set) {
+        text = inks[0].is_set ? "\xe2\x96\x80" : "\xe2\x96\x84";
+        paint.text = inks[!inks[0].is_set];
+        paint.ground = inks[0].is_set ? inks[1] : inks[0];
     }
     attn_color_line_paint(&map->line, paint);
-    attn_color_line_string(
-        &map->line, !is_colored ? attn_heatmap_shade(map, colors, (is_lower ? lower : upper).place)
-                    : map->picture->is_plain ? " "
-                    : has_upper              ? "\xe2\x96\x80"
-                                             : "\xe2\x96\x84");
+    attn_color_line_string(&map->line, text);
     attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
 }
 
@@ -542,9 +562,10 @@ static struct attn_heatmap_half half_at(const struct attn_level_matrix *matrix,
                                         const struct attn_heatmap_colors *colors, size_t row,
                                         size_t column)
 {
-    struct attn_heatmap_half half = {.kind = ATTN_CELL_MASKED};
+    struct attn_heatmap_half half = {.kind = ATTN_CELL_MASKED,
+                                     .is_beyond = row >= matrix->n_cell_row};
 
-    if (row < matrix->n_cell_row)
+    if (!half.is_beyond)
         half.kind = attn_level_cell(matrix, row, column, &half.value);
     if (half.kind == ATTN_CELL_VALUE)
         half.place = attn_color_place(&colors->scale, attn_level_range(matrix, &colors->scale, row),

@@ -67,7 +67,7 @@ enum attn_status attn_heatmap_draw_head_numbers(struct attn_heatmap *map,
 
 /* --- The map --------------------------------------------------------------------------------- */
 
-/* Returns the scale of weights: the user's colour map, or greys beside hues. */
+/* Returns the colours of weights: the user's colour map, or greys beside hues. */
 static struct attn_heatmap_colors colors_of(const struct attn_head_map *heads)
 {
     const struct attn_level_matrix matrix = {.at.site = ATTN_SITE_PATTERN, .most = 1};
@@ -75,7 +75,7 @@ static struct attn_heatmap_colors colors_of(const struct attn_head_map *heads)
     struct attn_heatmap_colors colors = attn_heatmap_colors(heads->map, &matrix);
 
     if (!heads->map->picture->colormap)
-        colors.map = attn_colormap_find("greys");
+        colors.hue = colors.theme == ATTN_THEME_DARK ? 0xffffff : 0x010101;
     return colors;
 }
 
@@ -149,13 +149,11 @@ static struct attn_paint paint_of(const struct attn_head_map *heads,
                                   const struct attn_heatmap_colors *colors,
                                   const struct attn_head_kind *kind, double weight)
 {
-    const enum attn_color_depth depth = heads->map->line.depth;
-    const double place = attn_color_place(&colors->scale, colors->range, weight);
+    struct attn_heatmap_colors own = *colors;
 
-    if (heads->map->picture->colormap)
-        return attn_heatmap_paint(colors, weight, depth);
-    return attn_paint_behind(attn_ink_nearest(attn_hue_color(kind->hue, place, colors->theme)),
-                             depth);
+    if (!heads->map->picture->colormap)
+        own.hue = kind->hue;
+    return attn_heatmap_paint(&own, weight, heads->map->line.depth);
 }
 
 /* Writes the cell of a head: its letter, and its shade if there is a column for it. */

@@ -115,6 +115,8 @@ struct attn_heatmap_colors {
     enum attn_theme theme;
     struct attn_color_scale scale;
     struct attn_color_range range;
+    uint32_t hue;           /* 0xRRGGBB, mixed with the ground, instead of the map; or 0 */
+    struct attn_ink masked; /* of masked cells; not set: the terminal's ground */
 };
 
 struct attn_heatmap_colors attn_heatmap_colors(const struct attn_heatmap *map,
@@ -128,7 +130,8 @@ struct attn_paint attn_heatmap_paint(const struct attn_heatmap_colors *colors, d
 struct attn_heatmap_half {
     enum attn_cell_kind kind;
     float value;
-    double place; /* 0..1, of a value */
+    double place;   /* 0..1, of a value */
+    bool is_beyond; /* the last row */
 };
 
 /* Appends one character for both halves; without colours or half blocks, the character of the

@@ -391,7 +391,7 @@ static size_t put_line(const struct attn_thumbnails *t, size_t down, size_t acro
                 row < scaled(t, m, m->n_row)
                     ? half_of(
                           &t->cells[((down * t->n_across + across) * t->side + row) * t->side + c])
-                    : (struct attn_heatmap_half){.kind = ATTN_CELL_MASKED};
+                    : (struct attn_heatmap_half){.kind = ATTN_CELL_MASKED, .is_beyond = true};
         set_places(&colors, halves[i], n);
     }
     for (size_t c = 0; c < n; c++)

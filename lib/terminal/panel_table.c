@@ -191,14 +191,15 @@ static struct attn_paint paint_of(const struct attn_panel_table *t,
     const struct attn_color_scale scale = attn_color_scale_of(
         picture->color_scale, attn_site_range(panel->at.site), picture->is_difference);
     const struct attn_color_range range = attn_color_range(&scale, 0, 1);
-    const struct attn_colormap *map = attn_picture_colormap(picture, &scale, "viridis");
+    const enum attn_theme theme = attn_picture_terminal_theme(picture);
+    const struct attn_colormap *map =
+        attn_picture_colormap(picture, &scale, theme == ATTN_THEME_LIGHT ? "blues" : "viridis");
 
     if (picture->depth == ATTN_DEPTH_NONE || !isfinite(value) || scale.span == ATTN_SPAN_MATRIX ||
         scale.span == ATTN_SPAN_ROW)
         return ATTN_PAINT_NONE;
     return attn_paint_behind(
-        attn_ink_of(map, picture->theme, attn_color_level(&scale, range, (double)value)),
-        picture->depth);
+        attn_ink_of(map, theme, attn_color_level(&scale, range, (double)value)), picture->depth);
 }
 
 static void add_row(struct attn_panel_table *t, const struct attn_text_panel *panel, size_t row)

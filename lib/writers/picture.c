@@ -72,6 +72,14 @@ void attn_picture_name_fields(const struct attn_picture_options *options, struct
     attn_buffer_append_string(text, named);
 }
 
+enum attn_theme attn_picture_terminal_theme(const struct attn_picture_options *options)
+{
+    const enum attn_theme theme =
+        options->theme != ATTN_THEME_AUTO ? options->theme : options->terminal_theme;
+
+    return theme != ATTN_THEME_AUTO ? theme : ATTN_THEME_DARK;
+}
+
 const struct attn_colormap *attn_picture_colormap(const struct attn_picture_options *options,
                                                   const struct attn_color_scale *scale,
                                                   const char *usual)
@@ -104,6 +112,7 @@ enum attn_status attn_picture_options_read(const struct attn_picture_options *gi
     if (!attn_is_choice(read.figure, ATTN_N_FIGURE, "figure", err) ||
         !attn_is_choice(read.values, ATTN_CELL_TEXT_NEVER + 1, "values", err) ||
         !attn_is_choice(read.theme, ATTN_THEME_DARK + 1, "theme", err) ||
+        !attn_is_choice(read.terminal_theme, ATTN_THEME_DARK + 1, "terminal_theme", err) ||
         !attn_is_choice(read.depth, ATTN_DEPTH_24_BIT + 1, "depth", err) ||
         !attn_is_choice(read.color_scale.curve, ATTN_CURVE_LOG + 1, "curve", err) ||
         !attn_is_choice(read.color_scale.span, ATTN_SPAN_FIXED + 1, "span", err) ||

@@ -83,9 +83,10 @@ struct attn_picture_options {
     bool is_full;       /* --full: tables of text are not shortened */
 
     /* The terminal. */
-    size_t width;                /* columns; 0: 80 */
-    enum attn_color_depth depth; /* of its colours */
-    bool is_plain;               /* no half blocks and shades: the locale is not UTF-8 */
+    size_t width;                   /* columns; 0: 80 */
+    enum attn_color_depth depth;    /* of its colours */
+    enum attn_theme terminal_theme; /* its ground, for `theme` AUTO; AUTO: dark */
+    bool is_plain;                  /* no half blocks and shades: the locale is not UTF-8 */
     attn_name_fields_fn
         name_fields; /* renames fields in hints; NULL: no renaming, no hints in "screen" */
 

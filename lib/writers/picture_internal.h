@@ -14,6 +14,9 @@ void attn_picture_name_fields(const struct attn_picture_options *options, struct
 
 const char *attn_figure_name(enum attn_figure figure); /* "grid"; not of the default */
 
+/* The theme of text on the terminal: light or dark. */
+enum attn_theme attn_picture_terminal_theme(const struct attn_picture_options *options);
+
 /* The map for numbers of SCALE: OPTIONS' own, or diverging for both signs, or else USUAL. */
 const struct attn_colormap *attn_picture_colormap(const struct attn_picture_options *options,
                                                   const struct attn_color_scale *scale,

@@ -102,11 +102,12 @@ static const struct attn_param picture_rows[] = {
         "grid for several and for tables, patches for pictures; for `attn-cli score` and "
         "\140attribute `method`\140 tokens, causes for its cells",
         .read = read_figure, .media = ATTN_MEDIA_PICTURES),
-    ATTN_PARAM(OWN, "colormap", "NAME", PICTURE, colormap,
-               "colours; 'help' shows them. Default: blues in files, viridis on a terminal, "
-               "diverging for numbers that may be negative",
-               .read = read_colormap, .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN,
-               .traits = ATTN_PARAM_TAKES_HELP),
+    ATTN_PARAM(
+        OWN, "colormap", "NAME", PICTURE, colormap,
+        "colours; 'help' shows them. Default: blues in files and on light terminals, viridis on "
+        "dark ones, diverging for numbers that may be negative",
+        .read = read_colormap, .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN,
+        .traits = ATTN_PARAM_TAKES_HELP),
     ATTN_PARAM(OWN, "color_scale", "SPEC", PICTURE, color_scale,
                "how numbers become colours: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI]; each "
                "part may stand alone. Default: sqrt:unit for weights, linear:matrix for others; "
@@ -144,8 +145,10 @@ static const struct attn_param picture_rows[] = {
                         ATTN_MEDIUM_COMPARISON | ATTN_MEDIUM_HEATMAP),
     ATTN_PARAM(TEXT, "title", "TEXT", PICTURE, title, "title of the figure; \"\" for none",
                .media = ATTN_MEDIA_PICTURES),
-    ATTN_PARAM(CHOICE, "theme", NULL, PICTURE, theme,
-               "colours of a figure's background and text: light, as on paper, or dark",
-               .words = "light|dark", .media = ATTN_MEDIA_DRAWN),
+    ATTN_PARAM(
+        CHOICE, "theme", NULL, PICTURE, theme,
+        "colours for a light background, as of paper, or a dark one; auto (default): light in "
+        "files, on a terminal those of its background",
+        .words = "auto|light|dark", .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN),
 };
 const struct attn_param_list attn_picture_params = ATTN_PARAM_LIST("Pictures", picture_rows);

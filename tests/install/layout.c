@@ -700,6 +700,7 @@ static const struct {
     {"    is_full", offsetof(struct attn_picture_options, is_full)},
     {"    width", offsetof(struct attn_picture_options, width)},
     {"    depth", offsetof(struct attn_picture_options, depth)},
+    {"    terminal_theme", offsetof(struct attn_picture_options, terminal_theme)},
     {"    is_plain", offsetof(struct attn_picture_options, is_plain)},
     {"    name_fields", offsetof(struct attn_picture_options, name_fields)},
     {"    dpi", offsetof(struct attn_picture_options, dpi)},

@@ -81,7 +81,7 @@ START_TEST(other_texts_leave_them_as_they_are)
     set("picture", "figure_width", "-1mm",
         "'it' is '-1mm', expected a length as in 85mm, 8.5cm, "
         "3.3in or 240pt");
-    set("picture", "theme", "grey", "'it' is 'grey', expected light|dark");
+    set("picture", "theme", "grey", "'it' is 'grey', expected auto|light|dark");
     set("picture", "cell", "0", "'it' is '0', expected a whole number 1 to 1000");
     set("picture", "dpi", "9", "'it' is '9', expected a number from 10 to 2400");
     ck_assert_mem_eq(&picture, &plain, sizeof picture);

@@ -391,8 +391,9 @@ ATTN_TABLE_MARKDOWN = 6
 ATTN_DEPTH_NONE = 0
 ATTN_DEPTH_256 = 1
 ATTN_DEPTH_24_BIT = 2
-ATTN_THEME_LIGHT = 0
-ATTN_THEME_DARK = 1
+ATTN_THEME_AUTO = 0
+ATTN_THEME_LIGHT = 1
+ATTN_THEME_DARK = 2
 ATTN_N_COLOR = 256
 ATTN_CURVE_DEFAULT = 0
 ATTN_CURVE_LINEAR = 1
@@ -1915,6 +1916,7 @@ attn_picture_options._fields_ = [
     ("is_full", c_bool),
     ("width", c_size_t),
     ("depth", c_int),
+    ("terminal_theme", c_int),
     ("is_plain", c_bool),
     ("name_fields", attn_name_fields_fn),
     ("dpi", c_double),

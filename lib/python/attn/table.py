@@ -222,7 +222,7 @@ class Table:
         layer and position. In a notebook it is shown; plot().save("a.png") saves it, plot().svg is its text.
 
         options     figure ("grid", "bars", "curve", "tokens"), colormap, color_scale, values_text ("auto", "always",
-                    "never": numbers in cells), cell, title, theme ("light", "dark"), dpi, font, font_size,
+                    "never": numbers in cells), cell, title, theme ("auto", "light", "dark"), dpi, font, font_size,
                     figure_width ("85mm", "3.3in"); of similarity order: "layer", or "cluster", those that are alike side
                     by side
         """
