@@ -343,7 +343,7 @@ enum attn_status tables_check(const struct call *call, const struct tables_args 
         if (args->picture.is_heatmap && !walk.output.path)
             return refuse(err, NULL, "--heatmap and --%s both write to standard output",
                           walk.output.format->name);
-    ATTN_TRY(picture_find(&args->picture, &picture, err));
+    ATTN_TRY(picture_find(&args->picture, args->picture.is_heatmap, &picture, err));
     ATTN_TRY(outputs_check(&args->output, &is_standard_used, err));
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);) {
         if (walk.output.format->is_picture)
@@ -390,7 +390,7 @@ enum attn_status tables_draw(const struct tables_args *args, const struct attn_t
     struct attn_table_picture drawn = *picture;
     struct attn_picture_options options;
 
-    ATTN_TRY(picture_find(&args->picture, &options, err));
+    ATTN_TRY(picture_find(&args->picture, args->picture.is_heatmap, &options, err));
     options.on_note = run->on_note;
     if (args->column)
         ATTN_TRY(attn_table_picture_show(&drawn, table, args->column, err));

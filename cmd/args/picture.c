@@ -44,8 +44,8 @@ static const struct option_part parts[] = {
 
 const struct option_group picture_options = {OPTION_PARTS(parts)};
 
-enum attn_status picture_find(const struct picture_args *args, struct attn_picture_options *picture,
-                              struct attn_error *err)
+enum attn_status picture_find(const struct picture_args *args, bool has_colors,
+                              struct attn_picture_options *picture, struct attn_error *err)
 {
     if (args->options.figure_width > 0 && args->options.cell > 0)
         return refuse(err, NULL, "--figure-width and --cell both set the size");
@@ -54,6 +54,8 @@ enum attn_status picture_find(const struct picture_args *args, struct attn_pictu
     if (picture->width == 0)
         picture->width = terminal_width();
     picture->depth = terminal_depth((enum color_wish)args->color);
+    if (has_colors && picture->theme == ATTN_THEME_AUTO)
+        picture->terminal_theme = terminal_theme(picture->depth);
     picture->is_plain = !terminal_is_utf8();
     picture->name_fields = field_names_show;
     return ATTN_OK;
@@ -62,32 +64,34 @@ enum attn_status picture_find(const struct picture_args *args, struct attn_pictu
 enum { N_STEP = 32 }; /* of a map as it is shown */
 
 static void print_ramp(const struct attn_colormap *map, enum attn_color_depth depth,
-                       struct attn_sink *out)
+                       enum attn_theme theme, struct attn_sink *out)
 {
     for (int i = 0; i < N_STEP; i++) {
         int level = i * (ATTN_N_COLOR - 1) / (N_STEP - 1);
-        struct attn_rgb color = attn_colormap_color(map, ATTN_THEME_LIGHT, level);
+        struct attn_rgb color = attn_colormap_color(map, theme, level);
 
         if (depth == ATTN_DEPTH_24_BIT)
             print(out, "\033[48;2;%d;%d;%dm ", color.r, color.g, color.b);
         else
-            print(out, "\033[48;5;%dm ", attn_colormap_terminal(map, ATTN_THEME_LIGHT, level));
+            print(out, "\033[48;5;%dm ", attn_colormap_terminal(map, theme, level));
     }
     print_text(out, "\033[0m  ");
 }
 
 bool colormaps_print(const struct call *call, const struct picture_args *args)
 {
-    enum attn_color_depth depth = terminal_depth((enum color_wish)args->color);
+    const enum attn_color_depth depth = terminal_depth((enum color_wish)args->color);
+    struct attn_picture_options picture = args->options;
 
     if (!help_is_asked(option_text(call, "colormap")))
         return false;
+    picture.terminal_theme = terminal_theme(depth);
     for (size_t i = 0; i < attn_n_colormap(); i++) {
         const struct attn_colormap *map = attn_colormap_at(i);
 
         print(call->out, "%-9s  ", attn_colormap_name(map));
         if (depth != ATTN_DEPTH_NONE)
-            print_ramp(map, depth, call->out);
+            print_ramp(map, depth, attn_picture_terminal_theme(&picture), call->out);
         print(call->out, "%s\n", attn_colormap_help(map));
     }
     return true;

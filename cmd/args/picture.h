@@ -24,9 +24,10 @@ extern const struct option_group view_options;
 extern const struct option_group picture_options;
 extern const struct option_group figure_options, color_options; /* of them, for tables */
 
-/* The options of ARGS for this terminal: its width, unless that is given, and its colours. */
-enum attn_status picture_find(const struct picture_args *args, struct attn_picture_options *picture,
-                              struct attn_error *err);
+/* The options of ARGS for this terminal: its width, unless that is given, and its colours. Only if
+ * HAS_COLORS, colours may be printed on it, its background matters. */
+enum attn_status picture_find(const struct picture_args *args, bool has_colors,
+                              struct attn_picture_options *picture, struct attn_error *err);
 
 /* Whether CALL asks which colour maps there are: then prints them, in colours where its output
  * shows any. */

@@ -126,6 +126,15 @@ static enum attn_status check_effects(const struct served *served, struct attn_e
                          err);
 }
 
+/* Whether matrices are printed on their colours. */
+static bool has_colors(const struct served *served)
+{
+    const struct request_args *args = served->args;
+
+    return args->picture.is_heatmap || (served->shown == 0 && !args->is_compared &&
+                                        !args->is_explained && !outputs_are_wanted(&args->output));
+}
+
 enum attn_status request_check(struct served *served, struct attn_error *err)
 {
     const struct request_args *args = served->args;
@@ -133,7 +142,7 @@ enum attn_status request_check(struct served *served, struct attn_error *err)
     ATTN_TRY(places_check(served->call, err));
     ATTN_TRY(outputs_check(&args->output, &served->is_standard_used, err));
     ATTN_TRY(check_effects(served, err));
-    ATTN_TRY(picture_find(&args->picture, &served->picture, err));
+    ATTN_TRY(picture_find(&args->picture, has_colors(served), &served->picture, err));
     if (served->asked->selection.sites) /* a list that is wrong is refused later */
         attn_sites_parse(served->asked->selection.sites, &served->picture.sites, NULL);
     if (args->is_explained && served->is_standard_used)

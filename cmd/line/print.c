@@ -113,10 +113,16 @@ static const char *value_of(const char *variable, const char *otherwise)
     return value && *value ? value : otherwise;
 }
 
+/* Whether TERM has no colours. */
+static bool is_without_colors(const char *terminal)
+{
+    return strcmp(terminal, "dumb") == 0 || strcmp(terminal, "linux") == 0;
+}
+
 enum attn_color_depth terminal_depth(enum color_wish wish)
 {
     const char *terminal = value_of("TERM", "dumb"), *depth = value_of("COLORTERM", "");
-    bool has_none = strcmp(terminal, "dumb") == 0 || strcmp(terminal, "linux") == 0;
+    const bool has_none = is_without_colors(terminal);
 
     if (wish == COLOR_NEVER)
         return ATTN_DEPTH_NONE;
@@ -126,6 +132,31 @@ enum attn_color_depth terminal_depth(enum color_wish wish)
         text_ends_in(terminal, "-direct"))
         return ATTN_DEPTH_24_BIT;
     return ATTN_DEPTH_256;
+}
+
+/* The theme of COLORFGBG, "15;0" or "0;default;15": black and dark colours are 0 to 6 and 8. */
+static enum attn_theme colorfgbg_theme(void)
+{
+    const char *last = strrchr(value_of("COLORFGBG", ""), ';');
+    int64_t color;
+
+    if (!last || !attn_parse_int(last + 1, strlen(last + 1), 0, 15, &color))
+        return ATTN_THEME_AUTO;
+    return color == 7 || color > 8 ? ATTN_THEME_LIGHT : ATTN_THEME_DARK;
+}
+
+enum attn_theme terminal_theme(enum attn_color_depth depth)
+{
+    static bool is_asked;
+    static enum attn_theme answer;
+    const enum attn_theme theme = colorfgbg_theme();
+
+    if (depth == ATTN_DEPTH_NONE || theme != ATTN_THEME_AUTO)
+        return theme;
+    if (!is_asked && !is_without_colors(value_of("TERM", "dumb")))
+        answer = terminal_ask_theme();
+    is_asked = true;
+    return answer;
 }
 
 bool terminal_is_utf8(void)

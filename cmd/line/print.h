@@ -1,7 +1,7 @@
 /*
  * print.h - standard output, as a sink: a full device is noticed, a closed pipe ends quietly. And
- * what it can show: how wide it is, in which colours, and whether it takes characters beyond ASCII;
- * the terminal itself is not asked.
+ * what it can show: how wide it is, in which colours, on which background, and whether it takes
+ * characters beyond ASCII.
  *
  *     print(call->out, "%d\n", 42);
  */
@@ -53,6 +53,15 @@ size_t terminal_room(size_t wish);
  * TERM is unset, dumb or linux. 24 bits when COLORTERM is truecolor or 24bit, or TERM ends in
  * -direct, else 256. */
 enum attn_color_depth terminal_depth(enum color_wish wish);
+
+/* The theme for text in the colours of DEPTH: that of the last field of COLORFGBG, or of the
+ * terminal's answer, or ATTN_THEME_AUTO. It is asked once, and only if standard input and output
+ * are a terminal that has colours by TERM. */
+enum attn_theme terminal_theme(enum attn_color_depth depth);
+
+/* Asks the terminal for its background: some 0.3 s at most, its mode is restored, and what was
+ * typed ahead is kept. ATTN_THEME_AUTO: no answer. */
+enum attn_theme terminal_ask_theme(void);
 
 /* Whether the locale of characters is UTF-8: LC_ALL, LC_CTYPE, LANG, the first that is set. */
 bool terminal_is_utf8(void);

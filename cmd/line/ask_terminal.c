@@ -1,0 +1,104 @@
+/* ask_terminal.c - asks the terminal for its background; see print.h. */
+#include "cmd/line/print.h"
+
+#include "tool.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+enum { MOST_MILLISECONDS = 300, ANSWER_SIZE = 256 };
+
+/* The colour of the background (OSC 11), and what terminals are (DA1), which nearly all answer: one
+ * that does not know the first is not waited for. */
+static const char question[] = "\033]11;?\033\\\033[c";
+
+/* Whether ANSWER ends in that to DA1: "\033[?62;22c". */
+static bool is_complete(const char *answer)
+{
+    const char *last = strstr(answer, "\033[?");
+
+    return last && strchr(last, 'c');
+}
+
+/* Reads the answer, until it is complete or time is up. */
+static void read_answer(char answer[ANSWER_SIZE])
+{
+    const double end = attn_clock_seconds() + MOST_MILLISECONDS / 1000.0;
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    size_t n = 0;
+
+    while (n + 1 < ANSWER_SIZE && !is_complete(answer)) {
+        const double left = 1000 * (end - attn_clock_seconds());
+        ssize_t n_read;
+
+        if (left <= 0 || poll(&input, 1, (int)left + 1) <= 0)
+            return;
+        n_read = read(STDIN_FILENO, answer + n, ANSWER_SIZE - 1 - n);
+        if (n_read <= 0)
+            return;
+        n += (size_t)n_read;
+        answer[n] = '\0';
+    }
+}
+
+/* Reads a channel of an answer, 1 to 4 digits; *text moves behind it. */
+static bool read_channel(const char **text, uint8_t *channel)
+{
+    unsigned value, most = 0;
+    int n = 0;
+
+    if (sscanf(*text, "%4x%n", &value, &n) != 1)
+        return false;
+    *text += n;
+    for (int i = 0; i < n; i++)
+        most = most << 4 | 15;
+    *channel = (uint8_t)(255 * value / most);
+    return true;
+}
+
+/* Reads "\033]11;rgb:ffff/ffff/ffff", or "rgba:". */
+static enum attn_theme theme_of(const char *answer)
+{
+    const char *at = strstr(answer, "\033]11;rgb");
+    struct attn_rgb color;
+
+    at = at ? strchr(at, ':') : NULL;
+    if (!at)
+        return ATTN_THEME_AUTO;
+    at++;
+    if (!read_channel(&at, &color.r) || *at++ != '/' || !read_channel(&at, &color.g) ||
+        *at++ != '/' || !read_channel(&at, &color.b))
+        return ATTN_THEME_AUTO;
+    return attn_rgb_takes_black(color) ? ATTN_THEME_LIGHT : ATTN_THEME_DARK;
+}
+
+enum attn_theme terminal_ask_theme(void)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    struct termios before, during;
+    char answer[ANSWER_SIZE] = "";
+    sigset_t all, signals;
+
+    if (!isatty(STDOUT_FILENO) || tcgetpgrp(STDIN_FILENO) != getpgrp() ||
+        tcgetattr(STDIN_FILENO, &before) != 0)
+        return ATTN_THEME_AUTO;
+    during = before;
+    during.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    during.c_cc[VMIN] = 0;
+    during.c_cc[VTIME] = 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &signals); /* until the terminal is as before */
+    if (tcsetattr(STDIN_FILENO, TCSANOW, &during) == 0) {
+        if (poll(&input, 1, 0) == 0 && /* what was typed ahead is not for us */
+            write(STDOUT_FILENO, question, sizeof question - 1) == sizeof question - 1)
+            read_answer(answer);
+        tcsetattr(STDIN_FILENO, TCSANOW, &before);
+    }
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
+    return theme_of(answer);
+}
