@@ -617,6 +617,13 @@ static enum attn_status draw_halves(struct attn_heatmap *map, const struct sheet
 
 /* --- A matrix -------------------------------------------------------------------------------- */
 
+const char *attn_heatmap_noun(const struct attn_writer *writer)
+{
+    return writer->options.picture->merges_words ? "word"
+           : writer->labels.ids                  ? "token"
+                                                 : "position";
+}
+
 void attn_heatmap_append_layer(struct attn_heatmap *map, const struct attn_location *at)
 {
     attn_buffer_append_format(&map->label, "%s%2d",

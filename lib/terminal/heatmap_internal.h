@@ -53,6 +53,9 @@ size_t attn_heatmap_most_columns(const struct attn_writer *writer);
 /* Writes the line above a matrix, or appends its words to the label. */
 void attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix);
 
+/* "token", or "word" or "position": what the rows and columns of a pattern are. */
+const char *attn_heatmap_noun(const struct attn_writer *writer);
+
 /* Appends the layer of AT as the label of a row: "layer 1", or "cross 1". */
 void attn_heatmap_append_layer(struct attn_heatmap *map, const struct attn_location *at);
 enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
@@ -221,15 +224,18 @@ struct attn_thumbnails {
     size_t *numbers;         /* [n_down, n_across] owns: of levels, or SIZE_MAX */
     size_t *shown;           /* [n_shown] owns: layers that have heads */
     size_t n_shown;
-    size_t largest; /* rows or columns of the largest matrix */
-    size_t side;    /* maximum number of cells of a thumbnail */
+    size_t n_matrix;
+    size_t largest;  /* rows or columns of the largest matrix */
+    bool is_trivial; /* each pattern is a single token's weight on itself */
+    size_t side;     /* maximum number of cells of a thumbnail */
     struct attn_head_columns columns;
     size_t n_line;                     /* lines of the thumbnails, with header and legend */
     struct attn_thumbnail_cell *cells; /* [n_down, n_across, side, side] owns */
 };
 
 /* Plans thumbnails as large as MOST_LINES lines hold, of 5 x 5 cells or more. If these do not fit,
- * n_line is 0, and nothing is taken or drawn. */
+ * n_line is 0, and nothing is taken or drawn. Instead of those of a single token, which are all
+ * alike, a sentence is drawn. */
 enum attn_status attn_thumbnails_plan(struct attn_thumbnails *thumbnails, struct attn_heatmap *map,
                                       const struct attn_levels *levels, enum attn_site site,
                                       size_t most_lines, struct attn_error *err);

@@ -67,9 +67,12 @@ static enum attn_status list(struct attn_thumbnails *t, struct attn_error *err)
         t->numbers[down * t->n_across + (size_t)m->at.head % t->n_across] = i;
         if (t->n_shown == 0 || t->shown[t->n_shown - 1] != down)
             t->shown[t->n_shown++] = down;
+        t->is_trivial &= attn_writer_has_own_keys(t->map->writer, &m->at);
+        t->n_matrix++;
         t->largest = m->n_row > t->largest ? m->n_row : t->largest;
         t->largest = m->n_column > t->largest ? m->n_column : t->largest;
     }
+    t->is_trivial &= t->largest == 1;
     return ATTN_OK;
 }
 
@@ -104,6 +107,17 @@ static size_t row_lines(const struct attn_thumbnails *t, size_t row, size_t firs
         most = n > most ? n : most;
     }
     return most;
+}
+
+/* "a single token has nothing but itself to look at, in all 32 heads" */
+static enum attn_status end_sentence(const struct attn_thumbnails *t, size_t *n_line,
+                                     struct attn_error *err)
+{
+    attn_buffer_append_format(&t->map->label, "a single %s has nothing but itself to look at",
+                              attn_heatmap_noun(t->map->writer));
+    if (t->n_matrix > 1)
+        attn_buffer_append_format(&t->map->label, ", in all %zu heads", t->n_matrix);
+    return attn_heatmap_end_text(t->map, 1, n_line, err);
 }
 
 /* Appends the axes and the pooling: "queries down, keys across, mean row maximum of 2 x 2". */
@@ -208,9 +222,14 @@ enum attn_status attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_hea
     *t = (struct attn_thumbnails){.map = map,
                                   .levels = levels,
                                   .site = site,
+                                  .is_trivial = attn_site_has_keys(site) &&
+                                                attn_site_range(site) == ATTN_RANGE_SHARE &&
+                                                !map->picture->is_difference,
                                   .n_down = labels->axes ? n_batch : dims->n_layer,
                                   .n_across = dims->n_head / n_batch};
     ATTN_TRY(list(t, err));
+    if (t->is_trivial)
+        return end_sentence(t, &t->n_line, err);
     if (t->n_shown > 0)
         choose_plan(t, most_lines);
     if (t->n_line == 0)
@@ -429,6 +448,8 @@ static size_t put_layer(const struct attn_thumbnails *t, size_t down, size_t fir
 
 enum attn_status attn_thumbnails_draw(const struct attn_thumbnails *t, struct attn_error *err)
 {
+    if (t->is_trivial)
+        return end_sentence(t, NULL, err);
     const struct attn_heatmap_colors colors = legend_colors(t);
     const size_t n_row = n_layer_row(t);
 

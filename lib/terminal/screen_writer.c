@@ -91,9 +91,6 @@ static enum attn_status end_model(struct screen_writer *w, size_t *n_line, struc
     const struct attn_labels *labels = &w->base.labels;
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
     const size_t n_added = attn_labels_n_added(labels);
-    const char *noun = w->base.options.picture->merges_words ? "word"
-                       : labels->ids                         ? "token"
-                                                             : "position";
     size_t n_model;
 
     if (labels->model) {
@@ -106,8 +103,8 @@ static enum attn_status end_model(struct screen_writer *w, size_t *n_line, struc
 
     attn_buffer_append_format(&w->map.label, "%zu layer%s of %zu head%s%s, %zu %s%s", n_layer,
                               n_layer == 1 ? "" : "s", dims->n_head, dims->n_head == 1 ? "" : "s",
-                              dims->has_pairs ? " in the decoder" : "", w->base.n_position, noun,
-                              w->base.n_position == 1 ? "" : "s");
+                              dims->has_pairs ? " in the decoder" : "", w->base.n_position,
+                              attn_heatmap_noun(&w->base), w->base.n_position == 1 ? "" : "s");
     if (n_added > 0)
         attn_buffer_append_format(&w->map.label, ", %zu added by the tokenizer", n_added);
     return attn_heatmap_end_text(&w->map, 1, n_line, err);
@@ -141,7 +138,7 @@ static enum attn_status end_name(struct screen_writer *w, const struct attn_leve
     char note[160] = "";
     size_t n_name = 0, n_note = 0, size = 0;
 
-    if (!has_all_heads(w))
+    if (!has_all_heads(w) && !w->thumbnails.is_trivial)
         append_reason(w, matrix, far, note, sizeof note, &size);
     if (has_sinks(w))
         attn_fixed_text_append(note, sizeof note, &size, "%s%.2f on its sink, %.2f on average",
