@@ -1,12 +1,13 @@
 /* figure_points.c - rows of a site as labelled points: on the first two principal components, with
  * their share of the variance; rows of two numbers on these; rows of three as arrows from the
- * origin, seen from above. A label goes to the place where it covers least. */
+ * origin, seen from above. Labels cover no point and no other label (label_places.h). */
 #include "figures/figure_internal.h"
 
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "encode/colormap_internal.h"
 #include "encode/text_table.h"
+#include "figures/label_places.h"
 #include "figures/principal_axes.h"
 
 #include <math.h>
@@ -18,15 +19,9 @@ enum {
     TICK_ROOM = 44, /* left of it, and */
     AXIS_ROOM = 40, /* below */
     RADIUS = 4,     /* of a point */
-    N_PLACE = 8,    /* of a label, around its point */
     N_HUE = 6,      /* of arrows */
     N_PART = 12,    /* of an arrow, that labels keep away from */
     NAME_SIZE = 64, /* bytes of the name of an axis */
-};
-
-/* The rectangle of a label. */
-struct rectangle {
-    double left, top, right, bottom;
 };
 
 /* The range of an axis, in whole steps. */
@@ -43,9 +38,10 @@ struct plot {
     double *points;                /* [n, n_axis] owns */
     double shares[ATTN_MOST_AXES]; /* of the variance; 0: the axes are the numbers themselves */
     struct tick_range ranges[ATTN_MOST_AXES];
-    double left, top;        /* of the plot */
-    struct rectangle *taken; /* [(N_PART + 2) n] owns; points, parts of arrows, labels */
-    size_t n_taken;
+    double left, top;                /* of the plot */
+    struct attn_point_label *labels; /* [n] owns; set where points are drawn */
+    double (*arrows)[4];             /* [N_PART n] owns; boxes of parts of arrows */
+    size_t n_arrow;
 };
 
 /* Okabe and Ito 2008: distinct with any deficiency of color vision. */
@@ -62,8 +58,9 @@ static enum attn_status find_points(struct plot *plot, struct attn_error *err)
 
     plot->row = attn_alloc(n_row, sizeof *plot->row, err);
     plot->points = attn_alloc(n_row * plot->n_axis, sizeof *plot->points, err);
-    plot->taken = attn_alloc((N_PART + 2) * n_row, sizeof *plot->taken, err);
-    if (!numbers || !plot->row || !plot->points || !plot->taken) {
+    plot->labels = attn_alloc(n_row, sizeof *plot->labels, err);
+    plot->arrows = attn_alloc(N_PART * n_row, sizeof *plot->arrows, err);
+    if (!numbers || !plot->row || !plot->points || !plot->labels || !plot->arrows) {
         attn_free(numbers);
         return ATTN_NO_MEMORY;
     }
@@ -148,61 +145,68 @@ static void write_axis_name(const struct plot *plot, size_t a, char name[NAME_SI
 
 /* --- Labels -------------------------------------------------------------------------------- */
 
-static void take(struct plot *plot, struct rectangle rectangle)
+/* Whether points A and B have one text and lie on each other. */
+static bool is_same_point(const struct plot *plot, size_t a, size_t b)
 {
-    plot->taken[plot->n_taken++] = rectangle;
+    const struct attn_point_label *x = &plot->labels[a], *y = &plot->labels[b];
+    const size_t rows[2] = {plot->row[a], plot->row[b]};
+    const char *texts[2];
+    size_t n[2];
+
+    if (fabs(x->x - y->x) >= 1 || fabs(x->y - y->y) >= 1 || !plot->rows.texts)
+        return false;
+    for (int k = 0; k < 2; k++)
+        texts[k] = attn_token_text(
+            plot->rows.texts,
+            plot->rows.has_own_texts ? rows[k] : attn_grid_position(&plot->rows, rows[k]), &n[k]);
+    return n[0] == n[1] && (n[0] == 0 || memcmp(texts[0], texts[1], n[0]) == 0);
 }
 
-/* Place K of a label of WIDTH around a point: right, left, above, below, and the corners. */
-static struct rectangle place_around(double x, double y, double width, int k)
+/* Measures the labels, one for points of one text that lie on each other. */
+static void measure_labels(struct attn_figure_pen *pen, struct plot *plot)
 {
-    static const int across[N_PLACE] = {1, -1, 0, 0, 1, 1, -1, -1};
-    static const int down[N_PLACE] = {0, 0, -1, 1, -1, 1, -1, 1};
-    const double height = ATTN_FIGURE_TEXT;
-    const double left = x + (across[k] - 1) * width / 2 + across[k] * (RADIUS + 3);
-    const double top = y + (down[k] - 1) * height / 2 + down[k] * (RADIUS + 1);
+    for (size_t i = 0; i < plot->n; i++) {
+        size_t first = 0, n;
+        const char *label;
 
-    return (struct rectangle){left, top, left + width, top + height};
-}
-
-/* The area that LABEL would cover, and more for leaving the plot. */
-static double cost_of(const struct plot *plot, const struct rectangle *label)
-{
-    double cost = 0;
-
-    for (size_t i = 0; i < plot->n_taken; i++) {
-        const struct rectangle *taken = &plot->taken[i];
-        const double width = fmin(label->right, taken->right) - fmax(label->left, taken->left);
-        const double height = fmin(label->bottom, taken->bottom) - fmax(label->top, taken->top);
-
-        cost += width > 0 && height > 0 ? width * height : 0;
+        while (!is_same_point(plot, i, first) && first < i)
+            first++;
+        if (first < i)
+            continue;
+        label = attn_figure_label(pen, &plot->rows, plot->row[i], &n);
+        plot->labels[i].width = attn_figure_string_width(pen, label, n) * ATTN_FIGURE_TEXT;
     }
-    cost += 10 * (fmax(0, plot->left - label->left) + fmax(0, label->right - plot->left - SIDE) +
-                  fmax(0, plot->top - label->top) + fmax(0, label->bottom - plot->top - SIDE));
-    return cost;
 }
 
-static void add_label(struct attn_figure_pen *pen, struct plot *plot, size_t i, double x, double y)
+/* Adds the labels of all points, which are drawn, and lines to those that stand far away. */
+static enum attn_status add_labels(struct attn_figure_pen *pen, struct plot *plot,
+                                   struct attn_error *err)
 {
-    size_t n;
-    const char *label = attn_figure_label(pen, &plot->rows, plot->row[i], &n);
-    const double width = attn_figure_text_width(attn_text_width(label, n), ATTN_FIGURE_TEXT);
-    struct rectangle best = place_around(x, y, width, 0);
-    double lowest = cost_of(plot, &best);
+    const struct attn_label_sheet sheet = {.left = plot->left,
+                                           .top = plot->top,
+                                           .width = SIDE,
+                                           .height = SIDE,
+                                           .line = ATTN_FIGURE_TEXT,
+                                           .radius = RADIUS,
+                                           .taken = (const double(*)[4])plot->arrows,
+                                           .n_taken = plot->n_arrow};
 
-    for (int k = 1; k < N_PLACE && lowest > 0; k++) {
-        const struct rectangle there = place_around(x, y, width, k);
-        const double cost = cost_of(plot, &there);
+    measure_labels(pen, plot);
+    ATTN_TRY(attn_label_places_find(&sheet, plot->labels, plot->n, err));
+    for (size_t i = 0; i < plot->n; i++) {
+        const struct attn_point_label *label = &plot->labels[i];
 
-        if (cost < lowest)
-            lowest = cost, best = there;
+        if (label->has_line)
+            attn_figure_add_line(pen, (double[]){label->x, label->y}, label->end, 1, pen->frame);
+        if (label->is_placed)
+            attn_figure_add_label(pen,
+                                  &(struct attn_shape_text){.x = label->box[0],
+                                                            .y = label->box[3] - 2.5,
+                                                            .size = ATTN_FIGURE_TEXT,
+                                                            .color = pen->ink},
+                                  &plot->rows, plot->row[i]);
     }
-    take(plot, best);
-    attn_shapes_add_text(
-        pen->shapes,
-        &(struct attn_shape_text){
-            .x = best.left, .y = best.bottom - 2.5, .size = ATTN_FIGURE_TEXT, .color = pen->ink},
-        label, n);
+    return ATTN_OK;
 }
 
 /* --- Two axes ------------------------------------------------------------------------------ */
@@ -235,7 +239,6 @@ static void add_flat_ticks(struct attn_figure_pen *pen, const struct plot *plot,
 static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
 {
     const uint32_t color = attn_figure_color(pen, pen->scale.is_signed ? 0 : 190);
-    char name[NAME_SIZE];
 
     add_flat_ticks(pen, plot, 0);
     add_flat_ticks(pen, plot, 1);
@@ -246,11 +249,14 @@ static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
             plot->top + SIDE - share_in(plot->ranges[1], plot->points[2 * i + 1]) * SIDE;
 
         attn_shapes_add_dot(pen->shapes, (struct attn_shape_dot){x, y, RADIUS, color});
-        take(plot, (struct rectangle){x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS});
+        plot->labels[i].x = x, plot->labels[i].y = y;
     }
-    for (size_t i = 0; i < plot->n; i++)
-        add_label(pen, plot, i, (plot->taken[i].left + plot->taken[i].right) / 2,
-                  (plot->taken[i].top + plot->taken[i].bottom) / 2);
+}
+
+static void add_flat_names(struct attn_figure_pen *pen, const struct plot *plot)
+{
+    char name[NAME_SIZE];
+
     write_axis_name(plot, 0, name);
     attn_figure_add_axis_name(pen, plot->left + SIDE / 2.0, plot->top + SIDE + AXIS_ROOM - 8, name);
     write_axis_name(plot, 1, name);
@@ -371,12 +377,10 @@ static void add_deep(struct attn_figure_pen *pen, struct plot *plot)
             const double x = origin[0] + (tip[0] - origin[0]) * k / N_PART;
             const double y = origin[1] + (tip[1] - origin[1]) * k / N_PART;
 
-            take(plot, (struct rectangle){x - 4, y - 4, x + 4, y + 4});
+            memcpy(plot->arrows[plot->n_arrow++], (double[]){x - 4, y - 4, x + 4, y + 4},
+                   sizeof *plot->arrows);
         }
-    }
-    for (size_t i = 0; i < plot->n; i++) {
-        project_point(plot, plot->points + 3 * i, tip);
-        add_label(pen, plot, i, tip[0], tip[1]);
+        plot->labels[i].x = tip[0], plot->labels[i].y = tip[1];
     }
 }
 
@@ -402,9 +406,13 @@ enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct att
             plot.ranges[a] = range_of(&plot, a);
         attn_figure_add_heading(pen);
         (plot.n_axis == 3 ? add_deep : add_flat)(pen, &plot);
+        status = add_labels(pen, &plot, err);
+        if (plot.n_axis == 2)
+            add_flat_names(pen, &plot);
     }
     attn_free(plot.row);
     attn_free(plot.points);
-    attn_free(plot.taken);
+    attn_free(plot.labels);
+    attn_free(plot.arrows);
     return status;
 }
