@@ -71,7 +71,9 @@ enum attn_column_trait {
     ATTN_TRAIT_SD = 32, /* of the column before it without such a trait: the standard deviation, */
     ATTN_TRAIT_SE = 64, /* the standard error of the mean, */
     ATTN_TRAIT_LOW = 128, /* and the ends of its interval */
-    ATTN_TRAIT_HIGH = 256
+    ATTN_TRAIT_HIGH = 256,
+    ATTN_TRAIT_LINEAR = 512 /* shares of a maximum or of cases, whose colors are linear. Others are
+                               weights or probabilities, which are often small */
 };
 
 struct attn_column {

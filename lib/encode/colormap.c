@@ -245,6 +245,14 @@ struct attn_color_scale attn_color_scale_of(struct attn_color_scale asked,
     return scale;
 }
 
+struct attn_color_scale attn_color_scale_of_column(struct attn_color_scale asked,
+                                                   const struct attn_column *column)
+{
+    if (asked.curve == ATTN_CURVE_DEFAULT && (column->traits & ATTN_TRAIT_LINEAR) != 0)
+        asked.curve = ATTN_CURVE_LINEAR;
+    return attn_color_scale_of(asked, column->range, false);
+}
+
 struct attn_color_range attn_color_range(const struct attn_color_scale *scale, double least,
                                          double most)
 {

@@ -41,6 +41,10 @@ struct attn_cell_look {
 };
 struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme theme);
 
+/* Completes ASKED for the numbers of COLUMN. */
+struct attn_color_scale attn_color_scale_of_column(struct attn_color_scale asked,
+                                                   const struct attn_column *column);
+
 /* Completes ASKED for numbers of RANGE, or for differences. */
 struct attn_color_scale attn_color_scale_of(struct attn_color_scale asked,
                                             enum attn_value_range range, bool is_difference);

@@ -58,7 +58,8 @@ static const struct attn_column columns[N_COLUMN] = {
     [SAME_TOP] = {.name = "same_top",
                   .type = ATTN_VALUE_BOOLEAN,
                   .range = ATTN_RANGE_SHARE,
-                  .quantity = "most probable token stays the same"},
+                  .quantity = "most probable token stays the same",
+                  .traits = ATTN_TRAIT_LINEAR},
     [RIGHT] = ATTN_COLUMN_RIGHT,
     ATTN_COLUMNS_CONTROL(CONTROL),
 };

@@ -51,6 +51,12 @@ enum {
              ATTN_MEASURE_##id == ATTN_MEASURE_PATCH_DISTANCE                                      \
          ? ATTN_RANGE_POSITIVE                                                                     \
          : ATTN_RANGE_SHARE)
+#define MEASURE_TRAITS(id, is_count)                                                               \
+    ((is_count) ? ATTN_TRAIT_COUNT                                                                 \
+     : ATTN_MEASURE_##id == ATTN_MEASURE_ENTROPY_NORM ||                                           \
+             ATTN_MEASURE_##id == ATTN_MEASURE_DIAGONAL                                            \
+         ? ATTN_TRAIT_LINEAR                                                                       \
+         : 0)
 #define MEASURE_COLUMN(id, number, label, metric, which, of, words, is_count, help)                \
     [OF_##id] = {.name = (label),                                                                  \
                  .type = (is_count) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,                        \
@@ -59,7 +65,7 @@ enum {
                  .notation = ATTN_NOTATION_FIXED,                                                  \
                  .digits = 4,                                                                      \
                  .range = MEASURE_RANGE(id, is_count),                                             \
-                 .traits = (is_count) ? ATTN_TRAIT_COUNT : 0},
+                 .traits = MEASURE_TRAITS(id, is_count)},
 
 static const struct attn_column columns[N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack"),
@@ -70,7 +76,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [MUL] = ATTN_COLUMN_REAL("mul", 4, NULL, SIGNED),
     [ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED),
     [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight"),
-    [PERCENTILE] = ATTN_COLUMN_REAL("percentile", 4, NULL, SHARE),
+    [PERCENTILE] = ATTN_COLUMN_RATE("percentile", 4, NULL, 0),
     [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @"),
     [RIGHT] = ATTN_COLUMN_RIGHT,
     ATTN_MEASURE_MAP(MEASURE_COLUMN)};

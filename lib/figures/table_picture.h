@@ -12,8 +12,8 @@
  * picture, numbers ascending, texts in the order in which they come first; a row of the table
  * without one of them is left out. Where several rows of the table fall on one cell, the first
  * counts. Cells without a value look like masked ones. Colours follow from the range of the column
- * (base/column.h): shares from 0 to 1 by their square root, other numbers from 0, or symmetric
- * about 0, to the largest.
+ * (base/column.h): shares from 0 to 1 by their square root, or ATTN_TRAIT_LINEAR, other numbers
+ * from 0, or symmetric about 0, to the largest.
  *
  * html is a page with this map and all of the table; where a request names table and picture among
  * its outputs (run/request.h), with the patterns of that run, too.

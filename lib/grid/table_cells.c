@@ -256,7 +256,7 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     figure->columns = &cells->columns.axis;
     figure->name = column->name;
     figure->model = picture->model;
-    figure->scale = attn_color_scale_of(asked, column->range, false);
+    figure->scale = attn_color_scale_of_column(asked, column);
     figure->is_share = column->range == ATTN_RANGE_SHARE;
     /* the largest number gets two figures, whole numbers no decimals */
     most = fmax(fabs((double)cells->matrix.least), fabs((double)cells->matrix.most));

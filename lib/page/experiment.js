@@ -253,7 +253,7 @@ class View {
 
   curveName() {
     const column = this.column(this.state.value);
-    return this.data.look.scale ?? (column?.range === 'share' ? 'sqrt' : 'linear');
+    return this.data.look.scale ?? column?.scale ?? 'linear';
   }
 
   prepareColours() {

@@ -64,6 +64,9 @@ static void push_question(struct attn_json_writer *json, const struct attn_table
     push_texts(json, drawing->figure);
 }
 
+static const char *const curves[] = {
+    [ATTN_CURVE_LINEAR] = "linear", [ATTN_CURVE_SQRT] = "sqrt", [ATTN_CURVE_LOG] = "log"};
+
 static void push_columns(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
     static const char *const types[] = {"", "integer", "real", "text", "boolean", "list"};
@@ -92,6 +95,8 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
             attn_json_text(attn_json_key(json, "role"), roles[column->role]);
         attn_json_text(attn_json_key(json, "unit"), column->unit);
         attn_json_text(attn_json_key(json, "range"), ranges[column->range]);
+        attn_json_text(attn_json_key(json, "scale"),
+                       curves[attn_color_scale_of_column(ATTN_COLOR_SCALE_DEFAULT, column).curve]);
         if (column->notation == ATTN_NOTATION_FIXED)
             attn_json_integer(attn_json_key(json, "digits"), column->digits);
         attn_json_text(attn_json_key(json, "words"), words.quantity);
@@ -199,7 +204,6 @@ static void push_map(struct attn_json_writer *json, const struct attn_table_draw
 static void push_look(struct attn_json_writer *json, const struct attn_color_scale *scale,
                       const struct attn_picture_options *picture)
 {
-    static const char *const curves[] = {"linear", "linear", "sqrt", "log"};
     static const char *const spans[] = {"matrix", "unit", "matrix", "row", "fixed"};
     static const char *const values[] = {"auto", "always", "never"};
     const struct attn_color_scale *asked = &picture->color_scale;

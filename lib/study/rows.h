@@ -50,9 +50,17 @@ enum { ATTN_MOST_COLUMNS = 80 };
         .digits = (places), .range = ATTN_RANGE_##numbers, .quantity = (words)                     \
     }
 
+/* A column of reals that are shares of cases or of a maximum, with words for the quantity or NULL;
+ * TRAIT: ATTN_TRAIT_DERIVED or 0. */
+#define ATTN_COLUMN_RATE(label, places, words, trait)                                              \
+    {                                                                                              \
+        .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED,                 \
+        .digits = (places), .range = ATTN_RANGE_SHARE, .quantity = (words),                        \
+        .traits = ATTN_TRAIT_LINEAR | (trait)                                                      \
+    }
+
 /* 1 where the model answers an item rightly, else 0; its mean is the accuracy. */
-#define ATTN_COLUMN_RIGHT                                                                          \
-    ATTN_COLUMN_QUANTITY("right", 4, NULL, SHARE, "share of items that the model has right")
+#define ATTN_COLUMN_RIGHT ATTN_COLUMN_RATE("right", 4, "share of items that the model has right", 0)
 
 /* Such a column of integers that are added up over items, or texts that must be equal: TRAIT is
  * COUNT or NAME. */
@@ -75,8 +83,8 @@ enum { ATTN_MOST_COLUMNS = 80 };
 #define ATTN_COLUMNS_CONTROL(first)                                                                \
     [first] = ATTN_COLUMN_DERIVED("control", 6, SIGNED, "change of @ without random heads"),       \
     [(first) + 1] = ATTN_COLUMN_DERIVED("control_sd", 6, POSITIVE, NULL),                          \
-    [(first) + 2] =                                                                                \
-        ATTN_COLUMN_DERIVED("control_rank", 4, SHARE, "share of random heads with such an effect")
+    [(first) + 2] = ATTN_COLUMN_RATE(                                                              \
+        "control_rank", 4, "share of random heads with such an effect", ATTN_TRAIT_DERIVED)
 
 /* The text of token ID; missing where there is none. TOKENIZER may be NULL. */
 struct attn_cell attn_cell_token(const struct attn_tokenizer *tokenizer, int32_t id);
