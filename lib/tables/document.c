@@ -157,11 +157,24 @@ void attn_document_release(struct attn_document *document)
 
 /* --- Text ------------------------------------------------------------------------------------- */
 
-/* Puts CELL of COLUMN into LINES, numbers in STYLE. */
-static void put_cell(struct attn_text_table *lines, const struct attn_column *column,
-                     const struct attn_cell *cell, enum attn_number_style style)
+bool attn_slot_next(struct attn_slot *slot)
 {
-    struct attn_buffer text = {0};
+    const size_t half = slot->limit / 2;
+
+    slot->first = slot->last;
+    while (slot->n > slot->limit && slot->last >= half && slot->last < slot->n - half &&
+           slot->last != slot->extra)
+        slot->last++;
+    slot->is_gap = slot->last > slot->first;
+    slot->last += !slot->is_gap;
+    return slot->first < slot->n;
+}
+
+/* Puts CELL of COLUMN into LINES, numbers in STYLE, at most MOST columns of it; 0: all. */
+static void put_cell(struct attn_text_table *lines, const struct attn_column *column,
+                     const struct attn_cell *cell, enum attn_number_style style, size_t most)
+{
+    struct attn_buffer text = {0}, cut = {0};
     char number[ATTN_QUANTITY_SIZE];
 
     if (cell->type == ATTN_VALUE_INTEGER && style == ATTN_NUMBER_QUANTITY) {
@@ -174,10 +187,13 @@ static void put_cell(struct attn_text_table *lines, const struct attn_column *co
     } else if (style == ATTN_NUMBER_PERCENT) {
         attn_text_table_format(lines, "%.1f %%", 100 * cell->real);
     } else {
-        attn_table_append_cell(&text, -1, column, cell);
-        attn_text_table_cell(lines, text.data, text.size);
-        lines->text.has_failed |= text.has_failed;
+        attn_table_append_cell(&text, style == ATTN_NUMBER_FIXED ? column->digits : -1, column,
+                               cell);
+        attn_text_append_cut(&cut, text.data, text.size, most > 0 ? most : SIZE_MAX, ATTN_ELLIPSIS);
+        attn_text_table_cell(lines, cut.data, cut.size);
+        lines->text.has_failed |= text.has_failed | cut.has_failed;
         attn_buffer_release(&text);
+        attn_buffer_release(&cut);
     }
 }
 
@@ -202,7 +218,7 @@ static void put_settings(struct attn_text_table *lines, const struct attn_table 
         else if (cell.type == ATTN_VALUE_REAL) /* whatever digits programs get */
             attn_text_table_cell(lines, number, attn_format_float((float)cell.real, number));
         else
-            put_cell(lines, column, &cell, ATTN_NUMBER_QUANTITY);
+            put_cell(lines, column, &cell, ATTN_NUMBER_QUANTITY, 0);
     }
 }
 
@@ -221,60 +237,182 @@ static void put_amounts(struct attn_text_table *lines, const struct attn_table *
         const struct attn_cell cell = attn_table_cell(table, 0, c);
 
         attn_text_table_string(lines, view->labels ? view->labels[c] : column->name);
-        put_cell(lines, column, &cell, ATTN_NUMBER_QUANTITY);
+        put_cell(lines, column, &cell, ATTN_NUMBER_QUANTITY, 0);
         if (total > 0 && c + 1 < n)
             attn_text_table_format(lines, "%5.1f %%", 100 * (double)cell.integer / total);
         attn_text_table_end_row(lines);
     }
 }
 
-static void put_row(struct attn_text_table *lines, const struct attn_table *table, size_t row,
-                    const struct attn_document_view *view)
+static struct attn_slot items_of(const struct attn_document_column *shown, size_t n)
 {
-    for (size_t i = 0; i < view->n_column; i++) {
-        const struct attn_document_column *shown = &view->columns[i];
-        const size_t c = attn_table_find(table, shown->name);
-        const struct attn_cell cell = attn_table_cell(table, row, c);
+    return (struct attn_slot){.n = n, .limit = shown->n_item, .extra = SIZE_MAX};
+}
 
-        if (cell.type == ATTN_VALUE_MISSING)
+/* The items of CELL, a list, in N columns. */
+static void put_items(struct attn_text_table *lines, const struct attn_column *column,
+                      const struct attn_cell *cell, const struct attn_document_column *shown,
+                      size_t n)
+{
+    for (struct attn_slot s = items_of(shown, cell->size); attn_slot_next(&s); n--) {
+        struct attn_cell item = attn_cell_real(cell->reals[s.first]);
+
+        for (size_t i = s.first + 1; i < s.last; i++)
+            item.real += cell->reals[i];
+        if (s.is_gap && !shown->sign)
+            attn_text_table_string(lines, "...");
+        else
+            put_cell(lines, column, &item, shown->style, 0);
+        if (shown->sign)
+            attn_text_table_string(lines, s.last < s.n ? shown->sign : shown->end), n--;
+    }
+    for (; n > 0; n--)
+        attn_text_table_string(lines, "");
+}
+
+/* The headings of a list of N items. */
+static void put_item_headings(struct attn_text_table *lines,
+                              const struct attn_document_column *shown, size_t n)
+{
+    struct attn_buffer text = {0};
+
+    for (struct attn_slot s = items_of(shown, n); attn_slot_next(&s); text.size = 0) {
+        if (s.is_gap && shown->sign)
+            attn_buffer_append_format(&text, "%zu-%zu", s.first, s.last - 1);
+        else if (s.is_gap)
+            attn_buffer_append_string(&text, "...");
+        for (const char *c = shown->heading; !s.is_gap && *c; c++)
+            if (*c == '#')
+                attn_buffer_append_format(&text, "%zu", s.first);
+            else
+                attn_buffer_append_char(&text, *c);
+        attn_text_table_cell(lines, text.data, text.size);
+        if (shown->sign)
+            attn_text_table_string(lines, "");
+    }
+    lines->text.has_failed |= text.has_failed;
+    attn_buffer_release(&text);
+}
+
+/* A table as columns of text. */
+struct columns {
+    const struct attn_table *table;
+    const struct attn_document_view *view;
+    size_t *longest; /* [view->n_column] items of the longest list; owns */
+};
+
+/* The columns of text that column I of the view takes. */
+static size_t width_of(const struct columns *columns, size_t i)
+{
+    const struct attn_document_column *shown = &columns->view->columns[i];
+    size_t n = 0;
+
+    if (shown->n_item == 0)
+        return 1;
+    for (struct attn_slot s = items_of(shown, columns->longest[i]); attn_slot_next(&s);)
+        n += shown->sign ? 2 : 1;
+    return n;
+}
+
+static void put_row(struct attn_text_table *lines, const struct columns *columns, size_t row)
+{
+    for (size_t i = 0; i < columns->view->n_column; i++) {
+        const struct attn_document_column *shown = &columns->view->columns[i];
+        const size_t c = attn_table_find(columns->table, shown->name);
+        const struct attn_column *column = attn_table_column(columns->table, c);
+        const struct attn_cell cell = attn_table_cell(columns->table, row, c);
+
+        if (shown->n_item > 0)
+            put_items(lines, column, &cell, shown, width_of(columns, i));
+        else if (cell.type == ATTN_VALUE_MISSING)
             attn_text_table_string(lines, shown->missing ? shown->missing : "");
         else
-            put_cell(lines, attn_table_column(table, c), &cell, shown->style);
+            put_cell(lines, column, &cell, shown->style, shown->most);
+    }
+}
+
+static void put_headings(struct attn_text_table *lines, const struct columns *columns)
+{
+    for (size_t i = 0; columns->view->has_headings && i < columns->view->n_column; i++) {
+        const struct attn_document_column *shown = &columns->view->columns[i];
+
+        if (shown->n_item > 0)
+            put_item_headings(lines, shown, columns->longest[i]);
+        else
+            attn_text_table_string(lines, shown->heading ? shown->heading : shown->name);
+    }
+}
+
+/* Finds the longest lists, and sets LINES up. */
+static void begin_columns(struct attn_text_table *lines, struct columns *columns)
+{
+    const struct attn_table *table = columns->table;
+    size_t n = 0;
+
+    for (size_t i = 0; i < columns->view->n_column; i++) {
+        const struct attn_document_column *shown = &columns->view->columns[i];
+        const size_t c = attn_table_find(table, shown->name);
+
+        for (size_t row = 0; shown->n_item > 0 && row < attn_table_n_row(table); row++) {
+            const size_t n_item = attn_table_cell(table, row, c).size;
+
+            columns->longest[i] = n_item > columns->longest[i] ? n_item : columns->longest[i];
+        }
+        n += width_of(columns, i);
+    }
+    attn_text_table_begin(lines, n);
+    n = 0;
+    for (size_t i = 0; i < columns->view->n_column; i++) {
+        const struct attn_document_column *shown = &columns->view->columns[i];
+        const enum attn_value_type type =
+            attn_table_column(table, attn_table_find(table, shown->name))->type;
+        const size_t end = n + width_of(columns, i);
+
+        if (shown->n_item == 0 && !shown->is_right &&
+            (type == ATTN_VALUE_TEXT || attn_value_is_list(type)))
+            attn_text_table_flush_left(lines, n);
+        attn_text_table_limit(lines, n, shown->limit);
+        attn_text_table_widen(lines, n, shown->width);
+        for (n++; n < end; n++)
+            if (shown->sign && (end - n) % 2 == 1)
+                attn_text_table_sign(lines, n);
     }
 }
 
 /* Writes all rows, which may be as many as tensors in a file, without keeping them. */
-static enum attn_status write_columns(struct attn_text_table *lines, const struct attn_table *table,
-                                      const struct attn_document_view *view, struct attn_sink *sink,
-                                      struct attn_error *err)
+static enum attn_status write_rows(struct attn_text_table *lines, struct columns *columns,
+                                   struct attn_sink *sink, struct attn_error *err)
 {
-    attn_text_table_begin(lines, view->n_column);
-    for (size_t i = 0; i < view->n_column; i++) {
-        const struct attn_document_column *shown = &view->columns[i];
-        const enum attn_value_type type =
-            attn_table_column(table, attn_table_find(table, shown->name))->type;
+    const size_t n_row = attn_table_n_row(columns->table);
 
-        if (type == ATTN_VALUE_TEXT || attn_value_is_list(type))
-            attn_text_table_flush_left(lines, i);
-        attn_text_table_limit(lines, i, shown->limit);
-        attn_text_table_widen(lines, i, shown->width);
-        if (view->has_headings) /* no narrower than its heading */
-            attn_text_table_widen(lines, i, strlen(shown->heading ? shown->heading : shown->name));
-    }
-    for (size_t row = 0; row < attn_table_n_row(table); row++) {
-        put_row(lines, table, row, view);
+    begin_columns(lines, columns);
+    put_headings(lines, columns);
+    for (size_t row = 0; row < n_row; row++) {
+        put_row(lines, columns, row);
         ATTN_TRY(attn_text_table_measure(lines, err));
         attn_text_table_clear(lines);
     }
-    for (size_t i = 0; view->has_headings && i < view->n_column; i++)
-        attn_text_table_string(lines, view->columns[i].heading ? view->columns[i].heading
-                                                               : view->columns[i].name);
-    for (size_t row = 0; row < attn_table_n_row(table); row++) {
-        put_row(lines, table, row, view);
+    put_headings(lines, columns);
+    for (size_t row = 0; row < n_row; row++) {
+        put_row(lines, columns, row);
         ATTN_TRY(attn_text_table_write(lines, sink, err));
         attn_text_table_clear(lines);
     }
     return ATTN_OK;
+}
+
+static enum attn_status write_columns(struct attn_text_table *lines, const struct attn_table *table,
+                                      const struct attn_document_view *view, struct attn_sink *sink,
+                                      struct attn_error *err)
+{
+    struct columns columns = {.table = table, .view = view};
+    enum attn_status status;
+
+    ATTN_TRY(ATTN_ALLOC(columns.longest, view->n_column, err));
+    lines->indent += view->indent;
+    status = write_rows(lines, &columns, sink, err);
+    attn_free(columns.longest);
+    return status;
 }
 
 static enum attn_status write_table(const struct attn_document_block *block,

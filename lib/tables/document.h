@@ -49,17 +49,25 @@ enum attn_json_layout {
 enum attn_number_style {
     ATTN_NUMBER_PLAIN,
     ATTN_NUMBER_QUANTITY, /* base/number.h: bytes and operations, as the unit is, or a count */
-    ATTN_NUMBER_PERCENT   /* of a share */
+    ATTN_NUMBER_PERCENT,  /* of a share */
+    ATTN_NUMBER_FIXED     /* of the column's digits after the point, whatever the magnitude */
 };
 
 /* A column for ATTN_TEXT_COLUMNS. Texts and lists are flush left. */
 struct attn_document_column {
     const char *name;    /* of the table's column */
-    const char *heading; /* NULL: the name */
+    const char *heading; /* NULL: the name; of items: '#' is the number of each, "k_#" */
     enum attn_number_style style;
     size_t width;        /* at least */
     size_t limit;        /* wider cells do not widen the column; 0: all do */
+    size_t most;         /* longer texts end in an ellipsis; 0: all are whole */
     const char *missing; /* for a cell without a value; NULL: left empty */
+    bool is_right;       /* texts are flush right */
+    /* A list of reals takes a column for each of its items, N_ITEM at most: "..." stands for the
+     * middle of longer lists or, with SIGN, their sum. 0: the list is one cell. SIGN ("+") follows
+     * each item, END ("=") the last one. */
+    size_t n_item;
+    const char *sign, *end;
 };
 
 struct attn_document_view {
@@ -75,9 +83,20 @@ struct attn_document_view {
      * other members of a row, each on a line of its own. */
     const char *const *objects;
     size_t n_object;
+    size_t indent;     /* blanks before the columns in addition to two */
     bool has_headings; /* a line of them above the columns */
     bool is_joined;    /* in JSON it follows on the same line */
 };
+
+/* Iterates over N items, of which the first and the last of LIMIT are shown, and EXTRA. A slot is a
+ * shown item or a gap. Set N, LIMIT and EXTRA (SIZE_MAX: none), the rest is 0. */
+struct attn_slot {
+    size_t n, limit, extra;
+    size_t first, last; /* items first .. last - 1 */
+    bool is_gap;
+};
+
+bool attn_slot_next(struct attn_slot *slot); /* false after the last */
 
 /* Initialize with = {0}; end with attn_document_release. */
 struct attn_document {

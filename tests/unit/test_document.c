@@ -64,9 +64,55 @@ static struct attn_table *create_objects(void)
     return table;
 }
 
+/* Vectors of different lengths, and none. */
+static struct attn_table *create_vectors(void)
+{
+    static const struct attn_column columns[] = {
+        {.name = "place", .type = ATTN_VALUE_TEXT},
+        {.name = "word", .type = ATTN_VALUE_TEXT},
+        {.name = "x", .type = ATTN_VALUE_REALS, .digits = 1},
+        {.name = "sum", .type = ATTN_VALUE_REAL, .digits = 1}};
+    static const double x[] = {1, -2, 3, 4, 0.25, 6};
+    struct attn_table *table;
+
+    ck_assert(attn_table_create("vectors", columns, 4, &table, NULL) == ATTN_OK);
+    for (size_t i = 0; i < 3; i++) {
+        const struct attn_cell row[] = {
+            attn_cell_text("10", i == 0 ? 2 : 1), attn_cell_text("eleven", 6),
+            i == 1 ? attn_cell_missing() : attn_cell_reals(x, i == 0 ? 6 : 2),
+            attn_cell_real(i == 2 ? -1 : 12.25)};
+
+        ck_assert(attn_table_append(table, row, 4, NULL) == ATTN_OK);
+    }
+    return table;
+}
+
+/* Adds the items of the vectors to DOCUMENT: as they are, and as a sum. */
+static void add_vectors(struct attn_document *document, const struct attn_table *vectors)
+{
+    static const struct attn_document_column columns[] = {
+        {.name = "place", .heading = "", .is_right = true},
+        {.name = "word", .most = 4},
+        {.name = "x", .heading = "x_#", .style = ATTN_NUMBER_FIXED, .n_item = 3},
+        {.name = "x",
+         .heading = "#x#",
+         .style = ATTN_NUMBER_FIXED,
+         .n_item = 3,
+         .sign = "+",
+         .end = "="},
+        {.name = "sum", .style = ATTN_NUMBER_FIXED}};
+
+    attn_document_table(document, vectors,
+                        &(struct attn_document_view){.text = ATTN_TEXT_COLUMNS,
+                                                     .columns = columns,
+                                                     .n_column = 5,
+                                                     .indent = 1,
+                                                     .has_headings = true});
+}
+
 /* Fills DOCUMENT with a block of each kind. */
 static void fill(struct attn_document *document, const struct attn_table *amounts,
-                 const struct attn_table *rows)
+                 const struct attn_table *rows, const struct attn_table *vectors)
 {
     static const struct attn_column kl = {
         .name = "kl", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 4};
@@ -99,6 +145,7 @@ static void fill(struct attn_document *document, const struct attn_table *amount
                                                      .columns = columns,
                                                      .n_column = 3,
                                                      .has_headings = true});
+    add_vectors(document, vectors);
     attn_document_end(document);
     attn_document_table(document, NULL,
                         &(struct attn_document_view){.name = "nothing",
@@ -112,6 +159,7 @@ static char *text_of(enum attn_document_form form, long n)
 {
     struct attn_document document = {0};
     struct attn_table *amounts = create_amounts(), *rows = create_rows();
+    struct attn_table *vectors = create_vectors();
     struct attn_sink *sink;
     struct attn_error err = {0};
     char *text = NULL;
@@ -119,7 +167,7 @@ static char *text_of(enum attn_document_form form, long n)
 
     ck_assert(attn_sink_create_memory(&sink, NULL) == ATTN_OK);
     attn_alloc_fail_at(n);
-    fill(&document, amounts, rows);
+    fill(&document, amounts, rows, vectors);
     if (attn_document_write(&document, form, sink, &err) == ATTN_OK &&
         attn_sink_check(sink, &err) == ATTN_OK) {
         const char *bytes = attn_sink_bytes(sink, &size);
@@ -133,6 +181,7 @@ static char *text_of(enum attn_document_form form, long n)
     attn_sink_free(sink);
     attn_table_free(amounts);
     attn_table_free(rows);
+    attn_table_free(vectors);
     return text;
 }
 
@@ -147,7 +196,11 @@ START_TEST(text_lines_up)
                            "  name  shape        size\n"
                            "  \xe5\x90\x8d    [2, 3]    2.0 KiB\n"
                            "  a\\tb  by layer  2.0 KiB\n"
-                           "  longer than six  [2, 3]    2.0 KiB\n");
+                           "  longer than six  [2, 3]    2.0 KiB\n"
+                           "       word  x_0   ...  x_5  0x0    1-4   5x5    sum\n"
+                           "   10  ele\xe2\x80\xa6  1.0   ...  6.0  1.0 +  5.2 + 6.0 = 12.2\n"
+                           "    1  ele\xe2\x80\xa6                                     12.2\n"
+                           "    1  ele\xe2\x80\xa6  1.0  -2.0       1.0 + -2.0 =       -1.0\n");
     free(text);
 }
 END_TEST
