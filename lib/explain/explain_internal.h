@@ -16,6 +16,7 @@
 #define ATTN_EXPLAIN_EXPLAIN_INTERNAL_H
 
 #include "base/sink.h"
+#include "base/table.h"
 #include "explain/explain.h"
 #include "writers/outputs.h"
 #include "writers/picture.h"
@@ -26,6 +27,34 @@ struct attn_explained_run {
     const struct attn_attend_args *arrays; /* those; NULL: a model is run */
     const struct attn_labels *labels;
 };
+
+/* Tables of a row. Lists are vectors. */
+enum attn_explained_table {
+    ATTN_EXPLAINED_FITS,    /* q, then each key: k and its products with q */
+    ATTN_EXPLAINED_WEIGHTS, /* each key: from the fit to the weight; sink and sum */
+    ATTN_EXPLAINED_VALUES,  /* each key: weight w, v and their product; z */
+    ATTN_EXPLAINED_LAYER,   /* x, the output of the layer, their sum */
+    ATTN_N_EXPLAINED_TABLE
+};
+
+/* Makes a table of ROW of RUN. If ROW has more keys than LIMIT, the middle is left out except for
+ * the strongest key: a row "... 7 more" has the sums over those between. The table of the layer
+ * needs `config` and attn_out. */
+enum attn_status attn_explanation_tabulate(const struct attn_explanation *row,
+                                           const struct attn_explained_run *run,
+                                           enum attn_explained_table which, size_t limit,
+                                           struct attn_table **table, struct attn_error *err);
+
+/* Whether weights are dropped. */
+static inline bool attn_explanation_has_dropout(const struct attn_explanation *row)
+{
+    return row->attention->dropout > 0 || row->attention->dropout_mask.cells;
+}
+
+/* The text of token I of the run, or of its source, without surrounding blanks; NULL without
+ * tokens. */
+const char *attn_explained_token(const struct attn_labels *labels, bool is_source, size_t i,
+                                 size_t *size);
 
 /* Writes ROW of RUN as text. */
 enum attn_status attn_explanation_print(const struct attn_explanation *row,

@@ -6,7 +6,7 @@
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
-#include "encode/text_table.h"
+#include "base/table_internal.h"
 #include "tables/document.h"
 #include "trace/trace_internal.h"
 #include "writers/token_text.h"
@@ -20,18 +20,44 @@ enum {
     SHOWN_NUMBERS = 8, /* of a vector in brackets */
     SHOWN_COLUMNS = 5, /* of a vector in a table; the first and last two of a longer one */
     SHOWN_KEYS = 16,   /* in addition to the strongest key */
-    LABEL_WIDTH = 10,
-    N_LABEL = 2 /* columns before the numbers: number and token of a key */
+    LABEL_WIDTH = 10
 };
+
+/* The columns of all tables, in order. */
+static const struct attn_document_column shown[] = {
+    {.name = "key", .heading = "", .is_right = true},
+    {.name = "token", .heading = "", .most = LABEL_WIDTH},
+    {.name = "components", .heading = "", .n_item = SHOWN_COLUMNS},
+    {.name = "k", .heading = "k_#", .n_item = SHOWN_COLUMNS},
+    {.name = "products", .heading = "q_#*k_#", .n_item = SHOWN_COLUMNS, .sign = "+", .end = "="},
+    {.name = "dot", .heading = "q.k"},
+    {.name = "k_length", .heading = "|k|"},
+    {.name = "fit"}, /* fit_name */
+    {.name = "bias"},
+    {.name = "scaled"},
+    {.name = "score"},
+    {.name = "less_max", .heading = "less max"},
+    {.name = "exp"},
+    {.name = "share"},
+    {.name = "weight"},
+    {.name = "kept"},
+    {.name = "mark", .heading = ""},
+    {.name = "w"},
+    {.name = "v", .heading = "v_#", .n_item = SHOWN_COLUMNS},
+    {.name = "weighted", .heading = "w*v_#", .n_item = SHOWN_COLUMNS},
+};
+
+enum { N_SHOWN = sizeof shown / sizeof *shown };
 
 /* An explanation while it is written. */
 struct explaining {
     const struct attn_explained_run *run; /* where the row comes from */
     const struct attn_explanation *row;
     struct attn_document document;
-    struct attn_text_table *table; /* the current table of the document */
-    int n_step;                    /* so far */
-    bool is_turned;                /* whether q and k are turned by their positions */
+    struct attn_table *tables[ATTN_N_EXPLAINED_TABLE]; /* own; NULL: not shown */
+    struct attn_document_column columns[ATTN_N_EXPLAINED_TABLE][N_SHOWN];
+    int n_step;     /* so far */
+    bool is_turned; /* whether q and k are turned by their positions */
     bool is_cosine;
     bool is_capped;
     bool is_masked_after; /* masked keys are in the softmax, too */
@@ -48,48 +74,13 @@ static ATTN_PRINTF(2, 3) void say(struct explaining *e, const char *format, ...)
     va_end(arguments);
 }
 
-/* --- Gaps ------------------------------------------------------------------------------------- */
-
-/* Iterates over N items, of which LIMIT and EXTRA are shown. A slot is a shown item or a gap. */
-struct slot {
-    size_t n, limit, extra;
-    size_t first, last; /* first .. last - 1; 0 before the first slot */
-    bool is_gap;
-};
-
-static struct slot columns_of(size_t n)
-{
-    return (struct slot){.n = n, .limit = SHOWN_COLUMNS, .extra = SIZE_MAX};
-}
-
-static struct slot cells_of(const struct attn_explanation *row)
-{
-    return (struct slot){.n = row->n_cell, .limit = SHOWN_KEYS, .extra = row->strongest};
-}
-
-static bool next_slot(struct slot *s)
-{
-    s->first = s->last;
-    while (s->last < s->n && s->last != s->extra && s->n > s->limit && s->last >= s->limit / 2 &&
-           s->last < s->n - s->limit / 2)
-        s->last++;
-    s->is_gap = s->last > s->first;
-    s->last += !s->is_gap;
-    return s->first < s->n;
-}
-
-/* The number of columns of a vector of N in a table. */
-static size_t n_shown(size_t n)
-{
-    return n < SHOWN_COLUMNS ? n : SHOWN_COLUMNS;
-}
-
 /* --- Tokens and vectors ----------------------------------------------------------------------- */
 
-/* The text of a token without surrounding blanks, *SIZE bytes; NULL without tokens. */
-static const char *token_text(const char *const *tokens, const size_t *sizes, size_t i,
-                              size_t *size)
+const char *attn_explained_token(const struct attn_labels *labels, bool is_source, size_t i,
+                                 size_t *size)
 {
+    const char *const *tokens = is_source ? labels->source_tokens : labels->tokens;
+    const size_t *sizes = is_source ? labels->source_token_sizes : labels->token_sizes;
     const char *text = tokens ? tokens[i] : NULL;
 
     *size = tokens ? sizes[i] : 0;
@@ -115,7 +106,8 @@ static struct vector_text vector_text(const float *x, size_t n)
     size_t used = 0;
 
     attn_fixed_text_append(vector.text, sizeof vector.text, &used, "[");
-    for (struct slot s = {.n = n, .limit = SHOWN_NUMBERS, .extra = SIZE_MAX}; next_slot(&s);) {
+    for (struct attn_slot s = {.n = n, .limit = SHOWN_NUMBERS, .extra = SIZE_MAX};
+         attn_slot_next(&s);) {
         attn_fixed_text_append(vector.text, sizeof vector.text, &used, s.first > 0 ? "  " : "");
         if (s.is_gap)
             attn_fixed_text_append(vector.text, sizeof vector.text, &used, "...");
@@ -129,9 +121,8 @@ static struct vector_text vector_text(const float *x, size_t n)
 
 static void add_title(struct explaining *e)
 {
-    const struct attn_labels *labels = e->run->labels;
     size_t size;
-    const char *token = token_text(labels->tokens, labels->token_sizes, e->row->query, &size);
+    const char *token = attn_explained_token(e->run->labels, false, e->row->query, &size);
 
     if (e->run->config) {
         const char *stack = attn_model_stack_name(e->row->at.stack);
@@ -281,117 +272,7 @@ static void add_visible(struct explaining *e)
         say(e, "  q, k, v and what v is multiplied by are rounded to bfloat16.\n");
 }
 
-/* --- Parts of tables -------------------------------------------------------------------------- */
-
-/* A table of N_NUMBER columns after the labels. */
-static void begin_table(struct explaining *e, size_t n_number)
-{
-    e->table = attn_document_grid(&e->document, N_LABEL + n_number, 2);
-    attn_text_table_flush_left(e->table, 1);
-}
-
-static void end_row(struct explaining *e)
-{
-    attn_text_table_end_row(e->table);
-}
-
-static void put(struct explaining *e, const char *text)
-{
-    attn_text_table_string(e->table, text);
-}
-
-static void put_number(struct explaining *e, double number)
-{
-    attn_text_table_format(e->table, "%.4f", isnan(number) ? fabs(number) : number); /* no "-nan" */
-}
-
-static void put_blanks(struct explaining *e, size_t n)
-{
-    for (; n > 0; n--)
-        put(e, "");
-}
-
-static void put_vector(struct explaining *e, const float *x, size_t n)
-{
-    for (struct slot s = columns_of(n); next_slot(&s);)
-        if (s.is_gap)
-            put(e, "...");
-        else
-            put_number(e, (double)x[s.first]);
-}
-
-/* Adds the names of components: "k_0". */
-static void put_names(struct explaining *e, const char *name, size_t n)
-{
-    for (struct slot s = columns_of(n); next_slot(&s);)
-        if (s.is_gap)
-            put(e, "...");
-        else
-            attn_text_table_format(e->table, "%s_%zu", name, s.first);
-}
-
-/* Adds the first two cells of a row that is not about a key. */
-static void put_heading(struct explaining *e, const char *text)
-{
-    put(e, "");
-    put(e, text);
-}
-
-/* Adds the first two cells of a key, number and token, or of hidden keys, their number. */
-static void put_key(struct explaining *e, struct slot cells)
-{
-    const struct attn_labels *labels = e->run->labels;
-    const bool is_cross = e->row->is_cross;
-    struct attn_buffer escaped = {0}, label = {0};
-    size_t key, size;
-    const char *token;
-
-    if (cells.is_gap) {
-        put(e, "...");
-        attn_buffer_append_format(&escaped, "%zu more", cells.last - cells.first);
-    } else {
-        key = e->row->keys[cells.first].key;
-        token = token_text(is_cross ? labels->source_tokens : labels->tokens,
-                           is_cross ? labels->source_token_sizes : labels->token_sizes, key, &size);
-        attn_text_table_number(e->table, key);
-        attn_escape_append(&escaped, token, size);
-    }
-    attn_text_append_cut(&label, escaped.data, escaped.size, LABEL_WIDTH, ATTN_ELLIPSIS);
-    attn_text_table_cell(e->table, label.data, label.size);
-    e->document.has_failed |= escaped.has_failed || label.has_failed;
-    attn_buffer_release(&escaped);
-    attn_buffer_release(&label);
-}
-
 /* --- 1. How well each key fits ---------------------------------------------------------------- */
-
-/* "q_0*k_0 + q_1*k_1 = q.k"; hidden products are one sum, "2-61". */
-static void put_product_names(struct explaining *e)
-{
-    for (struct slot s = columns_of(e->row->d_head); next_slot(&s);) {
-        if (s.is_gap)
-            attn_text_table_format(e->table, "%zu-%zu", s.first, s.last - 1);
-        else
-            attn_text_table_format(e->table, "q_%zu*k_%zu", s.first, s.first);
-        put(e, "");
-    }
-    put(e, "q.k");
-}
-
-static void put_products(struct explaining *e, const float *k, double sum)
-{
-    const struct attn_explanation *row = e->row;
-
-    for (struct slot s = columns_of(row->d_head); next_slot(&s);) {
-        double part = 0;
-
-        for (size_t a = s.first; a < s.last; a++)
-            part += (double)row->q[a] * (double)k[a];
-        put_number(e, part);
-        put(e, s.last < row->d_head ? "+" : "=");
-    }
-    put_number(e, sum);
-}
 
 /* The name of the number that a score is computed from. */
 static const char *fit_name(const struct explaining *e)
@@ -401,12 +282,32 @@ static const char *fit_name(const struct explaining *e)
     return e->is_cosine ? "cosine" : "q.k";
 }
 
+/* Adds a table of the row after an empty line. */
+static void add_table(struct explaining *e, enum attn_explained_table which)
+{
+    struct attn_document_view view = {.text = ATTN_TEXT_COLUMNS,
+                                      .columns = e->columns[which],
+                                      .indent = which == ATTN_EXPLAINED_LAYER ? 2 : 0,
+                                      .has_headings = which != ATTN_EXPLAINED_LAYER};
+
+    for (size_t i = 0; i < N_SHOWN; i++) {
+        struct attn_document_column *column = &e->columns[which][view.n_column];
+
+        if (attn_table_find(e->tables[which], shown[i].name) == SIZE_MAX)
+            continue;
+        *column = shown[i];
+        column->style = ATTN_NUMBER_FIXED;
+        if (strcmp(column->name, "fit") == 0)
+            column->heading = fit_name(e);
+        view.n_column++;
+    }
+    say(e, "\n");
+    attn_document_table(&e->document, e->tables[which], &view);
+}
+
 static void add_scores(struct explaining *e)
 {
-    const struct attn_explanation *row = e->row;
-    const size_t n = n_shown(row->d_head); /* of k, then products and signs in turn */
-
-    if (!row->has_products)
+    if (!e->tables[ATTN_EXPLAINED_FITS])
         return;
     say(e, "\n%d. How well each key fits: its components times those of q, added up", ++e->n_step);
     if (e->is_cosine)
@@ -417,34 +318,7 @@ static void add_scores(struct explaining *e)
         say(e, "   q and k are rot_q and rot_k here.\n");
     if (e->row->d_head > SHOWN_COLUMNS)
         say(e, "   Those between are not shown, only what they add up to.\n");
-    say(e, "\n");
-    begin_table(e, n + 2 * n + 1 + (e->is_cosine ? 2 : 0));
-    for (size_t i = 0; i < n; i++)
-        attn_text_table_sign(e->table, N_LABEL + n + 2 * i + 1);
-    put_heading(e, "");
-    put_names(e, "k", row->d_head);
-    put_product_names(e);
-    if (e->is_cosine) {
-        put(e, "|k|");
-        put(e, "cosine");
-    }
-    put_heading(e, "q");
-    put_vector(e, row->q, row->d_head);
-    end_row(e);
-    for (struct slot s = cells_of(row); next_slot(&s); end_row(e)) {
-        const struct attn_explained_key *key = &row->keys[s.first];
-        const double fit = (double)key->fit;
-
-        put_key(e, s);
-        if (s.is_gap)
-            continue;
-        put_vector(e, key->k, row->d_head);
-        put_products(e, key->k, e->is_cosine ? fit * key->k_length * row->q_length : fit);
-        if (e->is_cosine) {
-            put_number(e, key->k_length);
-            put_number(e, fit);
-        }
-    }
+    add_table(e, ATTN_EXPLAINED_FITS);
 }
 
 /* --- 2. The softmax --------------------------------------------------------------------------- */
@@ -485,7 +359,7 @@ static void add_scale(struct explaining *e)
         say(e, "   score   %g * tanh(scaled / %g), which never passes %g\n", cap, cap, cap);
 }
 
-static void add_softmax_rules(struct explaining *e)
+static void add_weights(struct explaining *e)
 {
     const struct attn_explanation *row = e->row;
 
@@ -507,152 +381,24 @@ static void add_softmax_rules(struct explaining *e)
     if (e->has_dropout)
         say(e, "   kept    0 where the weight is dropped, else weight / (1 - %g)\n",
             row->attention->dropout);
-    say(e, "\n");
-}
-
-/* Adds the sums of exponentials and weights over CELLS, and of the sink if HAS_SINK, and marks the
- * strongest key. */
-static void put_shares(struct explaining *e, struct slot cells, bool has_sink)
-{
-    const struct attn_explanation *row = e->row;
-    double exponential = has_sink ? row->sink_exponential : 0, kept = 0;
-    double weight = exponential / row->exponential_sum;
-
-    for (size_t i = cells.first; i < cells.last; i++) {
-        exponential += row->keys[i].exponential;
-        weight += (double)row->keys[i].weight;
-        kept += (double)row->keys[i].kept;
-    }
-    put_number(e, exponential);
-    if (e->is_masked_after)
-        put_number(e, exponential / row->exponential_sum);
-    put_number(e, weight);
-    if (e->has_dropout)
-        put_number(e, kept);
-    if (cells.last == cells.first + 1 && cells.first == row->strongest && row->n_cell > 1)
-        put(e, "strongest");
-    end_row(e);
-}
-
-static void add_weights(struct explaining *e)
-{
-    const struct attn_explanation *row = e->row;
-    const bool has_bias = row->attention->bias;
-    const size_t n_score = 3 + e->is_capped + has_bias; /* columns before the exponential */
-    const size_t n_share = (e->is_masked_after ? 3 : 2) + (e->has_dropout ? 1 : 0);
-
-    add_softmax_rules(e);
-    begin_table(e, n_score + n_share + 1); /* and a word */
-    attn_text_table_flush_left(e->table, N_LABEL + n_score + n_share);
-    put_heading(e, "");
-    put(e, fit_name(e));
-    if (has_bias)
-        put(e, "bias");
-    if (e->is_capped)
-        put(e, "scaled");
-    put(e, "score");
-    put(e, "less max");
-    put(e, "exp");
-    if (e->is_masked_after)
-        put(e, "share");
-    put(e, "weight");
-    if (e->has_dropout)
-        put(e, "kept");
-    end_row(e);
-    for (struct slot s = cells_of(row); next_slot(&s);) {
-        put_key(e, s);
-        if (s.is_gap) {
-            put_blanks(e, n_score);
-        } else {
-            const struct attn_explained_key *key = &row->keys[s.first];
-
-            put_number(e, (double)key->fit);
-            if (has_bias)
-                put_number(e, key->bias);
-            if (e->is_capped)
-                put_number(e, key->scaled);
-            put_number(e, (double)key->score);
-            put_number(e, (double)key->score - e->largest_score);
-        }
-        put_shares(e, s, false);
-    }
-    if (row->sink) {
-        put_heading(e, "sink");
-        put_blanks(e, n_score - 2);
-        put_number(e, (double)*row->sink);
-        put_number(e, (double)*row->sink - e->largest_score);
-        put_shares(e, (struct slot){.last = 0}, true);
-    }
-    put_heading(e, "sum");
-    put_blanks(e, n_score);
-    put_shares(e, (struct slot){.last = row->n_cell}, true);
+    add_table(e, ATTN_EXPLAINED_WEIGHTS);
 }
 
 /* --- 3. The weighted sum ---------------------------------------------------------------------- */
 
-/* Adds the sum of values times weights over CELLS. */
-static void put_weighted(struct explaining *e, struct slot cells)
-{
-    for (struct slot s = columns_of(e->row->d_value); next_slot(&s);) {
-        double sum = 0;
-
-        for (size_t i = cells.first; i < cells.last; i++)
-            sum += (double)e->row->keys[i].kept * (double)e->row->keys[i].v[s.first];
-        if (s.is_gap)
-            put(e, "...");
-        else
-            put_number(e, sum);
-    }
-}
-
-static void put_value(struct explaining *e, struct slot cells)
-{
-    const struct attn_explanation *row = e->row;
-    double weight = 0;
-
-    for (size_t i = cells.first; i < cells.last; i++)
-        weight += (double)row->keys[i].kept;
-    put_key(e, cells);
-    put_number(e, weight);
-    if (cells.is_gap)
-        put_blanks(e, n_shown(row->d_value));
-    else
-        put_vector(e, row->keys[cells.first].v, row->d_value);
-    put_weighted(e, cells);
-}
-
 static void add_context(struct explaining *e)
 {
-    const struct attn_explanation *row = e->row;
-
-    if (!row->has_values)
+    if (!e->tables[ATTN_EXPLAINED_VALUES])
         return;
-    say(e, "\n%d. The context vector z: each value times its weight w, added up.\n\n", ++e->n_step);
-    begin_table(e, 1 + 2 * n_shown(row->d_value));
-    put_heading(e, "");
-    put(e, "w");
-    put_names(e, "v", row->d_value);
-    put_names(e, "w*v", row->d_value);
-    for (struct slot s = cells_of(row); next_slot(&s);)
-        put_value(e, s);
-    put_heading(e, "z");
-    put_blanks(e, 1 + n_shown(row->d_value));
-    put_vector(e, row->z, row->d_value);
+    say(e, "\n%d. The context vector z: each value times its weight w, added up.\n", ++e->n_step);
+    add_table(e, ATTN_EXPLAINED_VALUES);
 }
 
 /* --- 4. The output of the layer --------------------------------------------------------------- */
 
-static void put_named(struct explaining *e, const char *name, const float *vector, size_t n)
-{
-    put_heading(e, name);
-    put_vector(e, vector, n);
-    end_row(e);
-}
-
 static void add_layer(struct explaining *e)
 {
     const struct attn_config *config = e->run->config;
-    const struct attn_explanation *row = e->row;
     const bool is_normed =
         config && config->norm != ATTN_NORM_NONE &&
         (config->norm_place == ATTN_NORM_POST || config->norm_place == ATTN_NORM_AROUND);
@@ -667,25 +413,47 @@ static void add_layer(struct explaining *e)
         say(e, "   Added to x%s it is what the block goes on with%s.\n",
             config->has_parallel_residual ? ", with what the MLP makes of x," : "",
             config->norm_place == ATTN_NORM_SUM ? ", normalized" : "");
-    if (!row->attn_out)
-        return;
-    say(e, "\n");
-    begin_table(e, n_shown(row->d_model > row->d_out ? row->d_model : row->d_out));
-    if (config->has_residual)
-        put_named(e, "x", row->x, row->d_model);
-    put_named(e, "attn_out", row->attn_out, row->d_out);
-    if (!config->has_residual || config->has_parallel_residual)
-        return;
-    put_heading(e, "sum"); /* the residual stream after the layer */
-    for (struct slot s = columns_of(row->d_model); next_slot(&s);)
-        if (s.is_gap)
-            put(e, "...");
-        else
-            put_number(e, (double)row->x[s.first] + (double)row->attn_out[s.first]);
-    end_row(e);
+    if (e->tables[ATTN_EXPLAINED_LAYER])
+        add_table(e, ATTN_EXPLAINED_LAYER);
 }
 
 /* --- The document ----------------------------------------------------------------------------- */
+
+static enum attn_status make_tables(struct explaining *e, struct attn_error *err)
+{
+    const struct attn_explanation *row = e->row;
+    const bool is_shown[ATTN_N_EXPLAINED_TABLE] = {
+        [ATTN_EXPLAINED_FITS] = row->n_cell > 0 && row->has_products,
+        [ATTN_EXPLAINED_WEIGHTS] = row->n_cell > 0,
+        [ATTN_EXPLAINED_VALUES] = row->n_cell > 0 && row->has_values,
+        [ATTN_EXPLAINED_LAYER] = e->run->config && row->attn_out};
+
+    for (int i = 0; i < ATTN_N_EXPLAINED_TABLE; i++)
+        if (is_shown[i])
+            ATTN_TRY(attn_explanation_tabulate(row, e->run, (enum attn_explained_table)i,
+                                               SHOWN_KEYS, &e->tables[i], err));
+    return ATTN_OK;
+}
+
+static void fill(struct explaining *e)
+{
+    add_title(e);
+    if (e->run->config) {
+        add_input(e);
+        if (e->row->normed_q)
+            add_turning(e);
+        add_keys_and_values(e);
+    } else {
+        add_arrays(e);
+    }
+    add_visible(e);
+    if (e->row->n_cell > 0) {
+        add_scores(e);
+        add_weights(e);
+        add_context(e);
+    }
+    add_layer(e);
+}
 
 enum attn_status attn_explanation_print(const struct attn_explanation *row,
                                         const struct attn_explained_run *run, struct attn_sink *out,
@@ -700,28 +468,18 @@ enum attn_status attn_explanation_print(const struct attn_explanation *row,
                            .is_cosine = attention->similarity == ATTN_SIMILARITY_COSINE,
                            .is_capped = attention->score_cap > 0,
                            .is_masked_after = attention->masking != ATTN_MASKING_INF,
-                           .has_dropout = attention->dropout > 0 || attention->dropout_mask.cells,
+                           .has_dropout = attn_explanation_has_dropout(row),
                            .largest_score =
                                row->n_cell > 0 ? (double)row->keys[row->largest].score : 0};
     enum attn_status status;
 
-    add_title(&e);
-    if (run->config) {
-        add_input(&e);
-        if (row->normed_q)
-            add_turning(&e);
-        add_keys_and_values(&e);
-    } else {
-        add_arrays(&e);
+    status = make_tables(&e, err);
+    if (status == ATTN_OK) {
+        fill(&e);
+        status = attn_document_write(&e.document, ATTN_FORM_TEXT, out, err);
     }
-    add_visible(&e);
-    if (row->n_cell > 0) {
-        add_scores(&e);
-        add_weights(&e);
-        add_context(&e);
-    }
-    add_layer(&e);
-    status = attn_document_write(&e.document, ATTN_FORM_TEXT, out, err);
     attn_document_release(&e.document);
+    for (int i = 0; i < ATTN_N_EXPLAINED_TABLE; i++)
+        attn_table_free(e.tables[i]);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
