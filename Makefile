@@ -245,14 +245,14 @@ $(BUILD)/%.o: %.S
 
 $(BUILD)/lib/page/viewer.policy $(BUILD)/lib/page/figure.policy: $(BUILD)/lib/page/%.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$< $(wildcard lib/page/$*.js) lib/page/$*.css >$@
+	$(call say,GEN)$< $(if $(filter viewer,$*),lib/page/shared.js lib/page/viewer.js) lib/page/$*.css >$@
 $(BUILD)/lib/page/live.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$< --live $(addprefix lib/page/,$(foreach part,viewer experiment picture neurons live stage,$(part).js $(part).css) story.js) >$@
+	$(call say,GEN)$< --live $(addprefix lib/page/,$(foreach part,viewer experiment picture neurons live stage,$(part).js $(part).css) shared.js story.js) >$@
 
 $(BUILD)/lib/page/more.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$< $(addprefix lib/page/,$(foreach part,experiment neurons picture viewer,$(part).js $(part).css) gradients.js) >$@
+	$(call say,GEN)$< $(addprefix lib/page/,$(foreach part,experiment neurons picture viewer,$(part).js $(part).css) shared.js gradients.js) >$@
 
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	@rm -f $@

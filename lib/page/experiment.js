@@ -15,24 +15,10 @@ const NAMED = ['layer', 'head', 'kv_head', 'position', 'key', 'query', 'number',
   'other_layer', 'other_head'];
 const FIRST_ROWS = 100, MOST_TIP = 10, GAP = 10, PAPER = 700; // pixels across a printed page
 
-function el(tag, attributes, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
-
+const { el, clamp, prefersDark, isDark, paint, hex, inkOn, hatchPattern, swatch, rampBox, opaque, save } = attnPage;
 const isSameHead = (a, b) => a.stack === b.stack && a.layer === b.layer && a.head === b.head;
-const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
-const paint = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const prefersDark = matchMedia('(prefers-color-scheme: dark)');
 const shown = new WeakMap(); // of each container: its view
-let isPrinting = false, nView = 0;
-
-function isDark() {
-  const theme = document.documentElement.dataset.theme;
-  return !isPrinting && (theme ? theme === 'dark' : prefersDark.matches);
-}
+let nView = 0;
 
 // --- Numbers ------------------------------------------------------------------------------------
 
@@ -59,28 +45,6 @@ function roundTicks(high, n) {
   return ticks;
 }
 
-// --- Colours ------------------------------------------------------------------------------------
-
-const hex = (ramp, i) => '#' + [0, 1, 2].map(c => ramp[3 * i + c].toString(16).padStart(2, '0')).join('');
-
-// Black or white, whichever has the larger contrast with a colour.
-function inkOn(colour) {
-  const [r, g, b] = [1, 3, 5].map(i => {
-    const c = parseInt(colour.slice(i, i + 2), 16) / 255;
-    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
-}
-
-function hatch(context, colour) {
-  const tile = el('canvas', { width: 6, height: 6 }), c = tile.getContext('2d');
-  c.strokeStyle = colour;
-  c.beginPath();
-  for (const at of [-6, 0, 6]) { c.moveTo(at - 1, 7); c.lineTo(at + 7, -1); }
-  c.stroke();
-  return context.createPattern(tile, 'repeat');
-}
-
 // --- One container ------------------------------------------------------------------------------
 
 class View {
@@ -93,9 +57,7 @@ class View {
     this.columns = data.columns;
     this.at = new Map(data.columns.map((column, i) => [column.name, i]));
     this.of = new Map(data.columns.map((column, i) => [column.role, i]).reverse()); // the first of each role
-    this.ramps = {};
-    for (const [name, text] of Object.entries(data.colormaps))
-      this.ramps[name] = Uint8Array.from(atob(text), c => c.charCodeAt(0));
+    this.ramps = attnPage.rampsOf(data.colormaps);
     this.readGroups();
     this.drawn = this.columns.filter((column, i) => i >= data.n_label && !column.role &&
       ['integer', 'real', 'boolean'].includes(column.type) && data.rows.some(row => row[i] !== null))
@@ -258,15 +220,8 @@ class View {
 
   prepareColours() {
     const curve = this.curveName(), asked = this.data.look.colormap;
-    const [low, high] = this.limits = this.range(), end = Math.max(Math.abs(low), Math.abs(high));
-    const bend = x => {
-      const size = Math.abs(x);
-      const bent = curve === 'linear' ? size : curve === 'sqrt' ? Math.sqrt(size)
-        : size === 0 ? 0 : Math.max(0, Math.log10(size / end) + 4);
-      return x < 0 ? -bent : bent;
-    };
-    const from = bend(low), to = bend(high);
-    this.step = x => Math.round(255 * clamp((bend(x) - from) / (to - from), 0, 1));
+    this.limits = this.range();
+    this.step = attnPage.stepper(curve, this.limits);
     this.ramp = this.ramps[this.isSigned ? (isDark() ? 'diverging-dark' : 'diverging')
       : asked && !asked.startsWith('diverging') ? asked : isDark() ? 'viridis' : 'blues'];
     this.nothing = this.data.nothing.masked[isDark() ? 'dark' : 'light'];
@@ -317,7 +272,6 @@ class View {
   isNarrow() { return this.nColumn <= 34; }
 
   print(isOn) {
-    isPrinting = isOn;
     const root = document.documentElement;
     if (isOn) this.themeBefore = root.dataset.theme;
     if (isOn) root.dataset.theme = 'light';
@@ -572,7 +526,7 @@ class View {
   }
 
   layOut() {
-    const { map, look } = this.data, width = isPrinting ? PAPER : this.container.clientWidth;
+    const { map, look } = this.data, width = attnPage.isPrinting ? PAPER : this.container.clientWidth;
     this.mono = '12px ' + paint('--mono');
     this.sans = '12px system-ui, sans-serif';
     const room = Math.floor(width * (width >= 900 && !map.cell && !document.body.classList.contains('beside') ? 0.62 : 1));
@@ -584,7 +538,7 @@ class View {
     const hasTexts = Boolean(map.columns.texts);
     if (map.cell) {
       this.h = look.cell || 26;
-      this.w = look.cell ? 2 * look.cell : clamp(fits, isPrinting ? 30 : 62, 110);
+      this.w = look.cell ? 2 * look.cell : clamp(fits, attnPage.isPrinting ? 30 : 62, 110);
     } else {
       const tall = Math.floor((innerHeight * 0.62) / this.nRow);
       this.w = this.h = look.cell || clamp(Math.min(fits, Math.max(tall, 14)), hasTexts ? 15 : 8, 46);
@@ -598,7 +552,7 @@ class View {
     this.width = this.left + this.nColumn * this.w + gap + 2;
     this.height = this.top + this.nRow * this.h + 2;
     this.figure.style.width = Math.max(Math.min(this.width + 16, room), Math.min(room, 300)) + 'px';
-    this.map.style.maxHeight = isPrinting ? 'none' : Math.max(280, Math.round(innerHeight * 0.74)) + 'px';
+    this.map.style.maxHeight = attnPage.isPrinting ? 'none' : Math.max(280, Math.round(innerHeight * 0.74)) + 'px';
     this.map.dataset.cells = [this.left, this.top, this.w, this.h].join(' '); // where they are, for scripts
     this.size.style.width = this.width + 'px';
     this.size.style.height = this.height + 'px';
@@ -618,16 +572,16 @@ class View {
   // What can be seen of the map; all of it on paper.
   paint() {
     const { map, canvas, frame } = this, ratio = devicePixelRatio || 1;
-    const width = isPrinting ? this.width : Math.min(map.clientWidth, this.width);
-    const height = isPrinting ? this.height : Math.min(map.clientHeight, this.height);
+    const width = attnPage.isPrinting ? this.width : Math.min(map.clientWidth, this.width);
+    const height = attnPage.isPrinting ? this.height : Math.min(map.clientHeight, this.height);
     const context = canvas.getContext('2d');
     frame.style.width = canvas.style.width = width + 'px';
     frame.style.height = canvas.style.height = height + 'px';
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.dx = isPrinting ? 0 : map.scrollLeft;
-    this.dy = isPrinting ? 0 : map.scrollTop;
+    this.dx = attnPage.isPrinting ? 0 : map.scrollLeft;
+    this.dy = attnPage.isPrinting ? 0 : map.scrollTop;
     const first = (size, d, start) => Math.max(0, Math.floor((d - GAP) / size) - (start ? 0 : 0));
     this.seen = { r0: clamp(Math.floor(this.dy / this.h), 0, this.nRow - 1),
       r1: Math.min(this.nRow, Math.ceil((this.dy + height - this.top) / this.h) + 1),
@@ -647,7 +601,7 @@ class View {
 
   paintCells(context) {
     const { seen, w, h } = this, rule = paint('--rule'), paper = paint('--paper');
-    const hatches = hatch(context, this.nothing[1]);
+    const hatches = hatchPattern(context, this.nothing[1]);
     for (let r = seen.r0; r < seen.r1; r++)
       for (let c = seen.c0; c < seen.c1; c++) {
         const x = this.x(c), y = this.y(r), number = this.numberAt(r, c);
@@ -872,23 +826,11 @@ class View {
 
   drawLegend() {
     const column = this.column(this.state.value), share = column.range === 'share';
-    const canvas = el('canvas', { width: 256, height: 1, 'aria-hidden': 'true' }), context = canvas.getContext('2d');
-    const image = context.createImageData(256, 1), box = el('div', { class: 'x-ramp' }, canvas);
-    for (let i = 0; i < 256; i++) image.data.set([this.ramp[3 * i], this.ramp[3 * i + 1], this.ramp[3 * i + 2], 255], 4 * i);
-    context.putImageData(image, 0, 0);
-    for (const { at, text } of this.ticks(share)) {
-      const node = el('span', { class: 'tick' }, text);
-      node.style.left = 100 * at + '%';
-      box.append(node);
-    }
     const curve = { sqrt: ', square root', log: ', logarithm', linear: '' }[this.curveName()];
     const unit = column.unit ? ', ' + column.unit : '';
+    const box = rampBox('x-ramp', opaque(this.ramp), this.ticks(share).map(({ at, text }) => [at, text]));
     const parts = [box, el('span', { class: 'kind' }, (column.words ?? column.name) + unit + curve)];
-    if (this.hasEmpty()) {
-      const swatch = el('canvas', { width: 16, height: 16 }), c = swatch.getContext('2d');
-      for (const fill of [this.nothing[0], hatch(c, this.nothing[1])]) { c.fillStyle = fill; c.fillRect(0, 0, 16, 16); }
-      parts.push(el('span', { class: 'kind' }, swatch, 'no value'));
-    }
+    if (this.hasEmpty()) parts.push(el('span', { class: 'kind' }, swatch(this.nothing), 'no value'));
     this.legend.replaceChildren(...parts);
   }
 
@@ -1022,12 +964,6 @@ class View {
 
   fileName(ending) { return [this.data.model ?? 'attention', this.data.kind, this.state.value].join('-') + '.' + ending; }
 
-  save(blob, name) {
-    const link = el('a', { href: URL.createObjectURL(blob), download: name });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-  }
-
   // Whole numbers of JavaScript read back as the same; what is missing is empty.
   csv() {
     const field = value => {
@@ -1046,13 +982,13 @@ class View {
 
   openSave() {
     const svg = this.plot ?? document.querySelector('#static > svg') ?? this.svg, isFigures = this.state.value === this.data.value;
-    const buttons = [this.button('CSV', () => this.save(new Blob([this.csv()], { type: 'text/csv' }), this.fileName('csv')),
+    const buttons = [this.button('CSV', () => save(new Blob([this.csv()], { type: 'text/csv' }), this.fileName('csv')),
       { class: 'x-csv' })];
     if (svg && isFigures)
-      buttons.push(this.button('SVG', () => this.save(new Blob([new XMLSerializer().serializeToString(svg)],
+      buttons.push(this.button('SVG', () => save(new Blob([new XMLSerializer().serializeToString(svg)],
         { type: 'image/svg+xml' }), this.fileName('svg')), { class: 'x-svg' }));
     if (this.canvas)
-      buttons.push(this.button('PNG', () => this.canvas.toBlob(blob => this.save(blob, this.fileName('png'))), { class: 'x-png' }));
+      buttons.push(this.button('PNG', () => this.canvas.toBlob(blob => save(blob, this.fileName('png'))), { class: 'x-png' }));
     buttons.push(this.button('Print', () => { this.dialog.close(); print(); }));
     this.openDialog('Save', el('p', { class: 'group' }, ...buttons),
       el('p', { class: 'note' }, 'CSV has the rows of the table as they are sorted and found' +
@@ -1101,10 +1037,10 @@ class View {
     const { value, sort, way, row, group, find } = this.state, theme = document.documentElement.dataset.theme;
     const isUsual = sort === this.usualSort && way === 'size';
     const parts = [['x', value === this.data.value ? '' : value], ['sort', isUsual ? '' : sort ? sort + ':' + way : 'none'],
-      ['row', row < 0 ? '' : row], ['group', group || ''], ['find', find], ['d', isPrinting ? this.themeBefore : theme]];
+      ['row', row < 0 ? '' : row], ['group', group || ''], ['find', find], ['d', attnPage.isPrinting ? this.themeBefore : theme]];
     const hash = '#' + parts.filter(([, text]) => text !== '' && text !== undefined)
       .map(([name, text]) => name + '=' + encodeURIComponent(text)).join('&');
-    if (hash === (location.hash || '#') || isPrinting) return;
+    if (hash === (location.hash || '#') || attnPage.isPrinting) return;
     try { history.replaceState(null, '', hash); } catch { location.replace(hash); }
   }
 

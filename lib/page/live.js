@@ -3,7 +3,7 @@
 // the viewer (viewer.js) shows the run that comes back. Nothing is asked of a network.
 'use strict';
 (() => {
-const viewer = globalThis.attnViewer, { $, el, state, predictedAt } = viewer;
+const viewer = globalThis.attnViewer, { $, state, predictedAt } = viewer, { el, save } = attnPage;
 const live = JSON.parse($('live').textContent);
 for (const option of live.options) if (/^(merge-words|hide-first|renormalize)$/.test(option[0])) option[1] = '';
 const words = JSON.parse($('live-language')?.textContent ?? '{}'); // of another language, by those of this one
@@ -897,7 +897,7 @@ async function saveOutput(format, path) {
   const { code, err, file } = await ask(argsOf('run', [...kept, ...optionsOf(asked), [format, path]], asked),
     { wanted: 'file' });
   if (code !== 0) return say(messageOf(err), true);
-  return viewer.save(new Blob([file]), live.model.replace(/\.gguf$/, '') + path.slice(3));
+  return save(new Blob([file]), live.model.replace(/\.gguf$/, '') + path.slice(3));
 }
 
 // --- Another language ---------------------------------------------------------------------------

@@ -8,17 +8,8 @@ const isThere = Boolean($('vectors'));
 let run = JSON.parse($('run').textContent), about, textOf = id => $(id).textContent;
 if (isThere) about = JSON.parse(textOf('vectors'));
 const MOST_KEYS = 64, MOST_KEPT = 64;
-const root = document.documentElement, prefersDark = matchMedia('(prefers-color-scheme: dark)');
-const ramps = ['diverging', 'diverging-dark'].map(name =>
-  Uint8Array.from(atob(run.colormaps[name]), c => c.charCodeAt(0)));
-let isPrinting = false, drawn = '', wanted = '';
-
-function el(tag, attributes, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
+const root = document.documentElement, { el, prefersDark, isDark } = attnPage, ramps = attnPage.rampsOf(run.colormaps);
+let drawn = '', wanted = '';
 
 // --- The vectors --------------------------------------------------------------------------------
 
@@ -71,7 +62,6 @@ function factorOf(keys) {
 
 // --- Drawing ------------------------------------------------------------------------------------
 
-const isDark = () => !isPrinting && (root.dataset.theme ? root.dataset.theme === 'dark' : prefersDark.matches);
 const number = x => (x < 0 ? '\u2212' : '') + Math.abs(x).toFixed(4);
 const largest = lists => lists.reduce((most, list) => list.reduce((m, x) => Math.max(m, Math.abs(x)), most), 0) || 1;
 
@@ -86,7 +76,7 @@ function label(position, isSource) {
 function strip(vector, most, kind, say) {
   const canvas = el('canvas', { width: vector.length, height: 1, 'aria-hidden': 'true' });
   const context = canvas.getContext('2d'), image = context.createImageData(vector.length, 1);
-  const ramp = ramps[isDark() ? 1 : 0];
+  const ramp = ramps[isDark() ? 'diverging-dark' : 'diverging'];
   vector.forEach((x, i) => {
     const c = 3 * Math.round(127.5 * (1 + Math.max(-1, Math.min(1, x / most))));
     image.data.set([ramp[c], ramp[c + 1], ramp[c + 2], 255], 4 * i);
@@ -214,6 +204,5 @@ $('app').after(section);
 new MutationObserver(() => setTimeout(draw)).observe(root, { attributes: true, attributeFilter: ['data-ready', 'data-theme'] });
 addEventListener('hashchange', () => setTimeout(draw));
 prefersDark.addEventListener('change', () => draw());
-addEventListener('beforeprint', () => { isPrinting = true; draw(); });
-addEventListener('afterprint', () => { isPrinting = false; draw(); });
+for (const event of ['beforeprint', 'afterprint']) addEventListener(event, () => draw());
 })();

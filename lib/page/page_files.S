@@ -5,6 +5,7 @@
 
     embed attn_page_html, "lib/page/viewer.html"
     embed attn_page_css, "lib/page/viewer.css"
+    embed attn_page_shared_js, "lib/page/shared.js"
     embed attn_page_js, "lib/page/viewer.js"
     embed attn_page_policy, "lib/page/viewer.policy"
     embed attn_page_figure_css, "lib/page/figure.css"

@@ -3,7 +3,7 @@
 // and registers, are buttons beside it. It is a part of the viewer, which gives it what it needs.
 'use strict';
 globalThis.attnPicture = (viewer, image) => {
-const { el, svgEl, state, run } = viewer;
+const { state, run } = viewer, { el, svgEl, rgbOf, inkOn, rampBox } = attnPage;
 const $ = id => document.getElementById(id);
 const { n_front: nFront, n_row: nRow, n_col: nCol, width, height } = run.picture;
 const MOST_BYTES = 1 << 27; // of weights that are kept of all heads together
@@ -12,7 +12,6 @@ const LEAST_END = Math.min(1, 10 / (nFront + nRow * nCol)); // of colours: ten t
 const nCell = nRow * nCol, canFollow = run.bytes * run.sets.length * heads.reduce((n, h) => n + h.rows * h.cols, 0) <= MOST_BYTES;
 
 const nothingOf = kind => run.nothing[kind][viewer.isDark() ? 'dark' : 'light'][0];
-const rgbOf = colour => [1, 3, 5].map(i => parseInt(colour.slice(i, i + 2), 16));
 const rowOfQuery = new Map(Array.from({ length: heads[0].rows }, (_, row) => [viewer.queryAt(row), row]));
 const isShown = () => state.v === 'grid' || state.v === 'tokens';
 
@@ -83,12 +82,6 @@ function colourOn(grey, w, stepOf, isSigned) {
   const veil = veils(isSigned), at = 4 * stepOf(w), share = veil[at + 3] / 255;
   return '#' + [0, 1, 2].map(c => Math.round(veil[at + c] * share + grey * (1 - share))
     .toString(16).padStart(2, '0')).join('');
-}
-
-// Black or white, whichever can be read better.
-function inkOn(colour) {
-  const [r, g, b] = rgbOf(colour).map(c => c <= 10 ? c / 3294.6 : ((c / 255 + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
 }
 
 const cells = el('canvas', { width: nCol, height: nRow }), cellContext = cells.getContext('2d');
@@ -327,25 +320,19 @@ const tickText = w => String(Number(w.toPrecision(2))).replace(/^(-?)0\./, '$1.'
 // The colours on the lightest and on the darkest part of the picture, and what they stand for.
 function ramp() {
   const { range: [low, high], isSigned } = painted, stepOf = viewer.stepper([low, high]);
-  const canvas = el('canvas', { width: 256, height: 2, 'aria-hidden': 'true' }), context = canvas.getContext('2d');
-  const image = context.createImageData(256, 2), veil = veils(isSigned), [from, to] = greys();
+  const colours = new Uint8ClampedArray(2048).fill(255), veil = veils(isSigned), [from, to] = greys(), ticks = [];
   for (let i = 0; i < 512; i++) {
     const at = 4 * (i % 256), share = veil[at + 3] / 255, grey = i < 256 ? to : from;
-    image.data.set([0, 1, 2].map(c => veil[at + c] * share + grey * (1 - share)), 4 * i);
-    image.data[4 * i + 3] = 255;
+    colours.set([0, 1, 2].map(c => veil[at + c] * share + grey * (1 - share)), 4 * i);
   }
-  context.putImageData(image, 0, 0);
-  const box = el('div', { class: 'ramp' }, canvas);
   let last = -1;
   for (const share of isSigned ? SIGNED_TICKS : TICKS) {
     const w = isSigned ? share * high : low + share * (high - low), at = stepOf(w) / 255;
     if (last >= 0 && at - last < 0.13) continue;
     last = at;
-    const tick = el('span', { class: 'tick' }, tickText(w));
-    tick.style.left = 100 * at + '%';
-    box.append(tick);
+    ticks.push([at, tickText(w)]);
   }
-  return box;
+  return rampBox('ramp', colours, ticks);
 }
 
 // What the scale goes up to, in words, where it is not what the viewer says.

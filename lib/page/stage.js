@@ -3,7 +3,7 @@
 // Weights, measures and probabilities are those of the run that the viewer shows (viewer.js, live.js).
 'use strict';
 globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, lent }) => {
-const { $, el, svgEl, state } = viewer, still = matchMedia('(prefers-reduced-motion: reduce)');
+const { $, state } = viewer, { el, svgEl } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
 // Kinds of heads by where they look most, in the order and the hues of attn-cli's map of heads
 // (lib/analysis/head_kind.h): five of Okabe and Ito.

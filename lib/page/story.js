@@ -3,7 +3,7 @@
 // (live_story.c checks it).
 'use strict';
 globalThis.attnStory = ({ viewer, asked, t, button, change, changesOf, optionsOf, ask, askedNow, pathOf, imageOf, viewParts }) => {
-const { $, el } = viewer;
+const { $ } = viewer, { el } = attnPage;
 const LISTS = ['ablate', 'ablate-mean', 'knockout', 'steer'];
 const LABELS = { title: 'Title', paragraph: 'Paragraph', question: 'Question', answer: 'Answer' }, WORDS = Object.keys(LABELS);
 let story = { title: '', steps: [] }, step = 0;
@@ -88,7 +88,7 @@ function list() {
   $('story-save').disabled = story.steps.length === 0;
 }
 
-const save = () => viewer.save(new Blob([JSON.stringify(story, null, 2) + '\n'], { type: 'application/json' }), 'story.json');
+const save = () => attnPage.save(new Blob([JSON.stringify(story, null, 2) + '\n'], { type: 'application/json' }), 'story.json');
 
 // Reads a story that was saved, and tells it.
 async function open(file) {

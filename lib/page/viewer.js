@@ -5,25 +5,13 @@
 (() => {
 const $ = id => document.getElementById(id);
 const { abs, ceil, floor, max, min, round, sqrt } = Math;
+const { el, svgEl, svgNames, clamp, prefersDark, isDark, paint, hex, rgbOf, inkOn, hatchPattern, swatch, rampBox, opaque, save } = attnPage;
 const on = (node, event, action) => node.addEventListener(event, action);
-
-// A node with attributes and children; strings become text.
-function fill(node, attributes, children) {
-  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
-
-const svgNames = 'http://www.w3.org/2000/svg';
-const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
-const svgEl = (tag, attributes, ...children) => fill(document.createElementNS(svgNames, tag), attributes, children);
 
 // Gives lengths of the style of a node in pixels.
 const inPixels = (node, lengths) => {
   for (const [name, length] of Object.entries(lengths)) node.style[name] = length + 'px';
 };
-
-const clamp = (x, low, high) => max(low, min(high, x));
 
 // --- The run ---
 
@@ -348,15 +336,9 @@ function thumbOf(h, set) {
 
 // --- Colours ---
 
-const ramps = {};
-for (const [name, text] of Object.entries(run.colormaps))
-  ramps[name] = Uint8Array.from(atob(text), c => c.charCodeAt(0));
+const ramps = attnPage.rampsOf(run.colormaps);
 const rampNames = Object.keys(ramps).filter(name => !name.startsWith('diverging'));
-const prefersDark = matchMedia('(prefers-color-scheme: dark)');
-let isPrinting = false;
 
-const isDark = () => !isPrinting && (state.d ? state.d === 'dark' : prefersDark.matches);
-const paint = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const rampName = () => state.map || (isDark() ? 'viridis' : 'blues');
 const nothingOf = kind => run.nothing[kind][isDark() ? 'dark' : 'light'];
 
@@ -389,40 +371,12 @@ function largestOf(cells) {
   return most;
 }
 
-function curve(value, end) {
-  const size = abs(value);
-  const bent = state.s === 'linear' ? size : state.s === 'sqrt' ? sqrt(size)
-    : size === 0 ? 0 : max(0, Math.log10(size / end) + 4);
-  return value < 0 ? -bent : bent;
-}
-
-// Which colour of a ramp, 0 to 255, a value has between two others.
-function stepper([low, high]) {
-  const end = max(abs(low), abs(high));
-  const from = curve(low, end), to = curve(high, end);
-  return value => {
-    const shown = abs(value) < state.min ? 0 : value;
-    return round(255 * clamp((curve(shown, end) - from) / (to - from), 0, 1));
-  };
-}
-
-const hex = (ramp, i) => '#' + [0, 1, 2].map(c => ramp[3 * i + c].toString(16).padStart(2, '0')).join('');
+const stepper = range => attnPage.stepper(state.s, range, state.min);
 
 function colourOf(m, row, column) {
   const kind = kindOf(m, row, column);
   if (kind !== 'value') return nothingOf(kind)[0];
   return hex(rampOf(m.isDifference), stepper(rangeOf(m, row))(m.weights[row * m.cols + column]));
-}
-
-const rgbOf = colour => [1, 3, 5].map(i => parseInt(colour.slice(i, i + 2), 16));
-
-// Black or white, whichever has the larger contrast with a colour: it is 4.58:1 or more.
-function inkOn(colour) {
-  const [r, g, b] = rgbOf(colour).map(x => {
-    const c = x / 255;
-    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
 }
 
 // Paints cells [r0, r1) x [c0, c1) of M, one pixel each.
@@ -675,7 +629,7 @@ function sayCell(m) {
 // --- All heads ---
 
 let thumbNodes = [], thumbsDrawn = '';
-const roomIn = node => isPrinting ? 700 : node.clientWidth; // 700 on paper
+const roomIn = node => attnPage.isPrinting ? 700 : node.clientWidth; // 700 on paper
 
 function makeThumbs() {
   thumbNodes = heads.map((head, h) => {
@@ -761,7 +715,7 @@ function drawThumbs() {
   if (heads.length === 1 || place.offsetParent === null) return;
   const size = thumbSize(), which = thumbSet();
   const { s, e, first, r, m, o } = state;
-  const drawn = [size, which, rampName(), isDark(), isPrinting, s, e, state.min, first, r, m, o, over?.key()].join();
+  const drawn = [size, which, rampName(), isDark(), attnPage.isPrinting, s, e, state.min, first, r, m, o, over?.key()].join();
   if (drawn !== thumbsDrawn) {
     for (let h = 0; h < heads.length; h++) drawThumb(h, size, which);
     arrangeThumbs(size);
@@ -806,18 +760,6 @@ const ruler = el('canvas').getContext('2d');
 function textWidth(text) {
   ruler.font = '12px ' + paint('--mono');
   return ceil(ruler.measureText(text).width);
-}
-
-const hatch = el('canvas');
-function hatchPattern(context, colour) {
-  hatch.width = hatch.height = 6;
-  const c = hatch.getContext('2d');
-  c.strokeStyle = colour;
-  c.lineWidth = 1;
-  c.beginPath();
-  for (const at of [-6, 0, 6]) { c.moveTo(at - 1, 7); c.lineTo(at + 7, -1); }
-  c.stroke();
-  return context.createPattern(hatch, 'repeat');
 }
 
 const labelSize = px => clamp(px - 1, 8, 12);
@@ -867,7 +809,7 @@ class Matrix {
   show(m, isSmall, most = 44) {
     this.m = m;
     const width = roomIn(this.node.parentNode);
-    const height = isPrinting ? 660 : isSmall ? min(width, innerHeight * 0.7) : innerHeight * 0.74;
+    const height = attnPage.isPrinting ? 660 : isSmall ? min(width, innerHeight * 0.7) : innerHeight * 0.74;
     let px = state.z || most;
     for (;; px--) {
       this.left = measureLabels(m.rows, queryAt, false, px);
@@ -882,7 +824,7 @@ class Matrix {
     this.x0 = this.left.width + 18;
     this.y0 = this.labelHeight + 18;
     inPixels(this.node, { maxHeight: max(height, 240) });
-    this.node.style.zoom = isPrinting ? min(1, width / (this.x0 + m.cols * px)) : 1;
+    this.node.style.zoom = attnPage.isPrinting ? min(1, width / (this.x0 + m.cols * px)) : 1;
     inPixels(this.size, { width: this.x0 + max(m.cols * px, 110) + 1, height: this.y0 + max(m.rows * px, 80) + 1 });
     const active = this.node.parentNode.querySelectorAll('.matrix').length === 1
       ? 'active-cell' : 'active-' + Math.random().toString(36).slice(2);
@@ -897,7 +839,7 @@ class Matrix {
 
   // Which rows and columns can be seen.
   window() {
-    const { px, m, node } = this, more = isPrinting * 1e5; // all on paper
+    const { px, m, node } = this, more = attnPage.isPrinting * 1e5; // all on paper
     const width = min(node.clientWidth + more, this.x0 + max(m.cols * px, 110) + 1);
     const height = min(node.clientHeight + more, this.y0 + max(m.rows * px, 80) + 1);
     this.scrolled = { x: node.scrollLeft, y: node.scrollTop }; // asked once: it lays the page out
@@ -1371,38 +1313,20 @@ const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels, of the tables of a query
 
 const TICKS = [0, 0.01, 0.04, 0.1, 0.25, 0.5, 1];
 
-function swatch(kind) {
-  const canvas = el('canvas', { width: 16, height: 16 }), context = canvas.getContext('2d');
-  for (const fill of [nothingOf(kind)[0], hatchPattern(context, nothingOf(kind)[1])]) {
-    context.fillStyle = fill;
-    context.fillRect(0, 0, 16, 16);
-  }
-  return canvas;
-}
-
 const tickText = w => String(Number(w.toPrecision(2))).replace(/^(-?)0\./, '$1.').replace('-', '\u2212');
 
 function drawRamp(m) {
   if (isOver()) return over.ramp();
-  const ramp = rampOf(m.isDifference), range = rangeOf(m, 0), stepOf = stepper(range);
-  const canvas = el('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
-  const context = canvas.getContext('2d'), image = context.createImageData(256, 1);
-  for (let i = 0; i < 256; i++)
-    image.data.set([...ramp.subarray(3 * i, 3 * i + 3), 255], 4 * i);
-  context.putImageData(image, 0, 0);
-  const box = el('div', { class: 'ramp' }, canvas);
-  if (state.e === 'row') return box;
+  const range = rangeOf(m, 0), stepOf = stepper(range), ticks = [];
   let last = -1;
-  for (const share of m.isDifference ? [-1, -0.25, -0.04, 0, 0.04, 0.25, 1] : TICKS) {
+  for (const share of state.e === 'row' ? [] : m.isDifference ? [-1, -0.25, -0.04, 0, 0.04, 0.25, 1] : TICKS) {
     const w = m.isDifference ? share * range[1] : range[0] + share * (range[1] - range[0]);
     const at = stepOf(w) / 255;
     if (last >= 0 && at - last < 0.07) continue;
     last = at;
-    const tick = el('span', { class: 'tick' }, tickText(w * (unit() || 1)));
-    tick.style.left = 100 * at + '%';
-    box.append(tick);
+    ticks.push([at, tickText(w * (unit() || 1))]);
   }
-  return box;
+  return rampBox('ramp', opaque(rampOf(m.isDifference)), ticks);
 }
 
 function drawLegend(m) {
@@ -1413,9 +1337,9 @@ function drawLegend(m) {
   const parts = [m, ...(matrices.length === 3 ? [matrices[2].m] : [])].flatMap(one => [drawRamp(one),
     kind((!one.isDifference ? 'weight: ' : (unit() ? state.w : setNames().join(' minus ')) + ': signed ') + names[state.s] + (over?.span() ?? spans[state.e] ?? '') + (unit() ? gradients.note : ''))]);
   m.hasMasked ??= m.weights.some((w, i) => w !== w && (state.first || i % m.cols > 0));
-  if (m.hasMasked) parts.push(kind('masked', swatch('masked')));
-  if (!state.first) parts.push(kind('first token left out', swatch('hidden')));
-  if (heads[state.h].not_finite) parts.push(kind('not finite', swatch('not_finite')));
+  if (m.hasMasked) parts.push(kind('masked', swatch(nothingOf('masked'))));
+  if (!state.first) parts.push(kind('first token left out', swatch(nothingOf('hidden'))));
+  if (heads[state.h].not_finite) parts.push(kind('not finite', swatch(nothingOf('not_finite'))));
   if (state.r && !unit()) parts.push(kind('rows divided by their sum'));
   if (state.min) parts.push(kind('below ' + (unit() ? number(state.min) : state.min) + ' as 0'));
   if (heads[state.h].outside)
@@ -1459,7 +1383,7 @@ function drawDetail(m) {
 // Where heads are few and the matrix is tall, the tables stand below the heads.
 function placeDetail() {
   const ends = id => $(id).getBoundingClientRect().bottom, detail = $('detail');
-  const isBelow = state.v === 'grid' && state.w !== 'both' && innerWidth > 900 && !isPrinting &&
+  const isBelow = state.v === 'grid' && state.w !== 'both' && innerWidth > 900 && !attnPage.isPrinting &&
     $('thumbs').offsetParent !== null &&
     ends('thumbs') + DETAIL_ROOM <= max(ends('legend') + DETAIL_SLACK, innerHeight);
   const home = $(isBelow ? 'heads' : 'body');
@@ -1583,7 +1507,7 @@ let onDrawn = () => {};
 
 function draw() {
   const root = document.documentElement;
-  const theme = isPrinting ? 'light' : state.d;
+  const theme = attnPage.isPrinting ? 'light' : state.d;
   if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
   $('panes').dataset.view = state.v;
   $('panes').classList.toggle('both', state.w === 'both' && (state.v === 'grid' || state.v === 'matrix'));
@@ -1608,12 +1532,6 @@ function draw() {
 
 const fileName = ending => (run.model || 'attention') + '-' + (state.v === 'grid' ? 'heads'
   : heads[state.h].id + '-' + state.v) + '.' + ending;
-
-function save(blob, name) {
-  const link = el('a', { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-}
 
 const svgText = (x, y, text, more) => svgEl('text', { x, y, fill: paint('--ink'), 'font-size': 12,
   'font-family': paint('--mono'), 'xml:space': 'preserve', ...more }, text);
@@ -1898,7 +1816,7 @@ let gradients; // gradients.js, where the page has some
 
 // Heads over a picture (picture.js), where one was run; and whether they are shown.
 const { attnPicture } = globalThis;
-const lookOver = image => image && attnPicture({ el, svgEl, state, run, blockOf, set, draw, inflate, isDark, rampName, rampOf,
+const lookOver = image => image && attnPicture({ state, run, blockOf, set, draw, inflate, isDark, rampName, rampOf,
   stepper, number, shortText, queryAt, matrixOf, tokenWeights, lookedFrom, sayToken, keptSvg, keptTitle,
   hover: at => { hover = at; draw(); } }, image);
 let over;
@@ -1957,8 +1875,7 @@ function listen() {
   addEventListener('hashchange', () => { readHash(location.hash); draw(); });
   addEventListener('resize', () => draw());
   on(prefersDark, 'change', () => draw());
-  addEventListener('beforeprint', () => { isPrinting = true; draw(); });
-  addEventListener('afterprint', () => { isPrinting = false; draw(); });
+  for (const event of ['beforeprint', 'afterprint']) addEventListener(event, () => draw());
 }
 
 // A comparison begins with what differs most.
@@ -2048,7 +1965,7 @@ async function start() {
 
 // What live.js and stage.js use.
 globalThis.attnViewer = {
-  $, el, svgEl, inflate, state, set, show, save, decode, number, openDialog, headName, tokenAt, shortText, predictedAt, expectedAt, cell,
+  $, inflate, state, set, show, decode, number, openDialog, headName, tokenAt, shortText, predictedAt, expectedAt, cell,
   isReady: start(),
   get run() { return run; },
   headAt: name => byName.get(name),

@@ -1,0 +1,101 @@
+// shared.js - what all scripts of a page use: nodes, colours, legends and files.
+'use strict';
+const attnPage = (() => {
+const root = document.documentElement, prefersDark = matchMedia('(prefers-color-scheme: dark)');
+
+// A node with attributes and children; strings become text.
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+const svgNames = 'http://www.w3.org/2000/svg';
+const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const svgEl = (tag, attributes, ...children) => fill(document.createElementNS(svgNames, tag), attributes, children);
+const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
+
+// --- Colours ---
+
+let isPrinting = false;
+addEventListener('beforeprint', () => { isPrinting = true; });
+addEventListener('afterprint', () => { isPrinting = false; });
+
+function isDark() {
+  const { theme } = root.dataset;
+  return !isPrinting && (theme ? theme === 'dark' : prefersDark.matches);
+}
+
+const paint = name => getComputedStyle(root).getPropertyValue(name).trim();
+const rampsOf = colormaps => Object.fromEntries(Object.entries(colormaps).map(([name, text]) =>
+  [name, Uint8Array.from(atob(text), c => c.charCodeAt(0))]));
+const hex = (ramp, i) => '#' + [0, 1, 2].map(c => ramp[3 * i + c].toString(16).padStart(2, '0')).join('');
+const rgbOf = colour => [1, 3, 5].map(i => parseInt(colour.slice(i, i + 2), 16));
+
+// Black or white, whichever has the larger contrast with a colour: it is 4.58:1 or more.
+function inkOn(colour) {
+  const [r, g, b] = rgbOf(colour).map(x => {
+    const c = x / 255;
+    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
+}
+
+// Which colour of a ramp, 0 to 255, a value between two others has on a CURVE.
+function stepper(curve, [low, high], least = 0) {
+  const end = Math.max(Math.abs(low), Math.abs(high));
+  const bend = x => {
+    const size = Math.abs(x) < least ? 0 : Math.abs(x);
+    const bent = curve === 'linear' ? size : curve === 'sqrt' ? Math.sqrt(size)
+      : size === 0 ? 0 : Math.max(0, Math.log10(size / end) + 4);
+    return x < 0 ? -bent : bent;
+  };
+  const from = bend(low), to = bend(high);
+  return x => Math.round(255 * clamp((bend(x) - from) / (to - from), 0, 1));
+}
+
+function hatchPattern(context, colour) {
+  const tile = el('canvas', { width: 6, height: 6 }), c = tile.getContext('2d');
+  c.strokeStyle = colour;
+  c.beginPath();
+  for (const at of [-6, 0, 6]) { c.moveTo(at - 1, 7); c.lineTo(at + 7, -1); }
+  c.stroke();
+  return context.createPattern(tile, 'repeat');
+}
+
+// A cell without a value for a legend; LOOK has its ground and its hatch.
+function swatch([ground, colour]) {
+  const canvas = el('canvas', { width: 16, height: 16 }), context = canvas.getContext('2d');
+  for (const fill of [ground, hatchPattern(context, colour)]) {
+    context.fillStyle = fill;
+    context.fillRect(0, 0, 16, 16);
+  }
+  return canvas;
+}
+
+// --- Legends ---
+
+// A ramp of COLOURS [n * 4], in rows of 256, with TICKS, [place, text].
+function rampBox(kind, colours, ticks) {
+  const height = colours.length / 1024, canvas = el('canvas', { width: 256, height, 'aria-hidden': 'true' });
+  canvas.getContext('2d').putImageData(new ImageData(colours, 256, height), 0, 0);
+  return el('div', { class: kind }, canvas, ...ticks.map(([place, text]) => {
+    const tick = el('span', { class: 'tick' }, text);
+    tick.style.left = 100 * place + '%';
+    return tick;
+  }));
+}
+
+const opaque = ramp => Uint8ClampedArray.from({ length: 1024 }, (_, i) => i % 4 === 3 ? 255 : ramp[3 * (i >> 2) + i % 4]);
+
+// --- Files ---
+
+function save(blob, name) {
+  const link = el('a', { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+return { el, svgEl, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch,
+  rampBox, opaque, save, get isPrinting() { return isPrinting; } };
+})();
