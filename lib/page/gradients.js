@@ -6,6 +6,7 @@ globalThis.attnGradients = async viewer => {
 const { run, thumbs, state } = viewer;
 const { heads } = run;
 const mostOf = new Map(run.gradients.map(g => [g.site, g.most || 1]));
+const rules = Object.fromEntries(run.gradients.map(g => [g.site, g.number]));
 
 // Numbers of N_BYTE planes: their float32s' first bytes, their second ones, and so on.
 function numbersOf(bytes, nByte) {
@@ -41,11 +42,8 @@ for (const { site } of run.gradients) {
 // The largest of what is shown; undefined where that is the weights.
 const unit = () => mostOf.get(state.w);
 
-function number(share) {
-  const x = share * unit(), isSmall = x !== 0 && Math.abs(x) < 1e-3;
-  const text = isSmall ? x.toExponential(2) : String(Number(x.toPrecision(3)));
-  return text.replace(/^-/, '\u2212');
-}
+// How a share is written; undefined likewise.
+const rule = () => rules[state.w];
 
-return { matrix, unit, number, note: '; numbers in cells: % of the largest of all heads' };
+return { matrix, unit, rule, note: '; numbers in cells: % of the largest of all heads' };
 };

@@ -3,7 +3,7 @@
 // the viewer (viewer.js) shows the run that comes back. Nothing is asked of a network.
 'use strict';
 (() => {
-const viewer = globalThis.attnViewer, { $, state, predictedAt } = viewer, { el, save } = attnPage;
+const viewer = globalThis.attnViewer, { $, state, predictedAt } = viewer, { el, save, written } = attnPage;
 const live = JSON.parse($('live').textContent);
 for (const option of live.options) if (/^(merge-words|hide-first|renormalize)$/.test(option[0])) option[1] = '';
 const words = JSON.parse($('live-language')?.textContent ?? '{}'); // of another language, by those of this one
@@ -425,7 +425,7 @@ function expectedHere(n) {
 // What a list lacks is below its last.
 function expectedTable(position, after, before) {
   const cell = (p, list) => el('td', { class: 'number' },
-    p !== undefined ? p.toFixed(4) : '< ' + list.at(-1).probability.toFixed(4));
+    (p === undefined ? '< ' : '') + written(viewer.run.numbers.probability, p ?? list.at(-1).probability));
   const bar = (p, name) => {
     const span = el('span', { class: name });
     span.style.width = 100 * (p ?? 0) + '%';

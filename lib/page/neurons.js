@@ -62,7 +62,7 @@ function factorOf(keys) {
 
 // --- Drawing ------------------------------------------------------------------------------------
 
-const number = x => (x < 0 ? '\u2212' : '') + Math.abs(x).toFixed(4);
+const number = x => attnPage.written(run.numbers.component, x);
 const largest = lists => lists.reduce((most, list) => list.reduce((m, x) => Math.max(m, Math.abs(x)), most), 0) || 1;
 
 function label(position, isSource) {
@@ -135,7 +135,7 @@ function fill(head, q, found, chosen) {
         el('td', {}, strip(z, most.v, 'value', i => 'component ' + i + ': z ' + number(z[i]))))));
   const turned = about.query === 'rot_q' ? ' q and k are turned by their positions.' : '';
   note.textContent = (found.factor === undefined ? 'The score is made of q\u00b7k' : 'score = q\u00b7k \u00d7 ' +
-    found.factor.toFixed(4)) + '; weights are the softmax of the scores.' + turned +
+    number(found.factor)) + '; weights are the softmax of the scores.' + turned +
     (shown.length < keys.length ? ' Of ' + keys.length + ' keys these are the ' + MOST_KEYS + ' with the largest weights.' : '') +
     ' Blue is below 0, orange above.';
 }

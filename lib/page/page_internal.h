@@ -317,6 +317,23 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
 /* Begins the member NAME of the page's object on a new line. Returns JSON. */
 struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const char *name);
 
+/* How the page writes a kind of numbers: the function written of shared.js. Fields that are 0 are
+ * left out of the JSON. */
+struct attn_page_rule {
+    const char *name;
+    double factor; /* of the number, for percent */
+    int figures;   /* in all; 0: digits after the point */
+    double least;  /* with figures: smaller numbers have an exponent */
+    int digits[3]; /* of numbers below below[0], of those below below[1], and of the others */
+    double below[2];
+    const char *zero, *unit;     /* of what rounds to 0, and after all others */
+    const char *none, *infinite; /* in the place of no number; a dash by default */
+    bool is_bare;                /* without a 0 before the point */
+};
+
+/* Pushes the value of RULE. */
+void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_rule *rule);
+
 /* Pushes `nothing`, the colors of cells without a value, and all `colormaps`. */
 void attn_page_push_colors(struct attn_json_writer *json);
 

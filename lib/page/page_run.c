@@ -48,6 +48,75 @@ static void push_number(struct attn_json_writer *json, int n_digit, double value
         attn_json_null(json);
 }
 
+/* --- Numbers --------------------------------------------------------------------------------- */
+
+void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_rule *rule)
+{
+    const int n_below = (rule->below[0] > 0) + (rule->below[1] > 0);
+
+    attn_json_begin(json, '{');
+    if (rule->factor > 0)
+        push_number(attn_json_key(json, "factor"), 9, rule->factor);
+    if (rule->figures > 0)
+        attn_json_integer(attn_json_key(json, "figures"), rule->figures);
+    if (rule->least > 0)
+        push_number(attn_json_key(json, "least"), 9, rule->least);
+    if (rule->figures == 0) {
+        attn_json_begin(attn_json_key(json, "digits"), '[');
+        for (int i = 0; i <= n_below; i++)
+            attn_json_integer(json, rule->digits[i]);
+        attn_json_end(json);
+    }
+    if (n_below > 0) {
+        attn_json_begin(attn_json_key(json, "below"), '[');
+        for (int i = 0; i < n_below; i++)
+            push_number(json, 9, rule->below[i]);
+        attn_json_end(json);
+    }
+    if (rule->zero)
+        attn_json_text(attn_json_key(json, "zero"), rule->zero);
+    if (rule->unit)
+        attn_json_text(attn_json_key(json, "unit"), rule->unit);
+    if (rule->none)
+        attn_json_text(attn_json_key(json, "none"), rule->none);
+    if (rule->infinite)
+        attn_json_text(attn_json_key(json, "infinite"), rule->infinite);
+    if (rule->is_bare)
+        attn_json_bool(attn_json_key(json, "is_bare"), true);
+    attn_json_end(json);
+}
+
+/* How weights and other numbers are written. The square root of a weight W has 254 levels in a
+ * byte, so that W is known to sqrt(W) / 254: to half of the last digit up to these limits. */
+static void push_numbers(struct run_json *to)
+{
+    const struct attn_page_rule rules[] = {
+        {.name = "weight",
+         .digits = {4, 3, 2},
+         .below = {1.6129e-4, 1.6129e-2},
+         .none = "masked",
+         .infinite = "not finite"},
+        {.name = "cell", .factor = 100, .zero = "."},
+        {.name = "share", .factor = 100, .unit = " %"},
+        {.name = "chance", .factor = 100, .digits = {1}, .unit = " %"},
+        {.name = "probability", .digits = {4}},
+        {.name = "component", .digits = {4}},
+        {.name = "measure", .digits = {2}},
+        {.name = "limit", .figures = 4},
+        {.name = "tick", .figures = 2, .is_bare = true},
+    };
+
+    attn_json_begin(push_key(to, "numbers"), '{');
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        struct attn_page_rule rule = rules[i];
+
+        if (i == 0 && to->page->n_byte == 2)
+            rule.below[0] = rule.below[1] = 0;
+        attn_page_push_rule(attn_json_key(&to->json, rule.name), &rule);
+    }
+    attn_json_end(&to->json);
+}
+
 /* --- Colours --------------------------------------------------------------------------------- */
 
 /* All maps, 256 colors each, diverging ones for either theme. */
@@ -355,6 +424,8 @@ static void push_heads(struct run_json *to)
 static void push_gradients(struct run_json *to)
 {
     const struct attn_page_gradients *gradients = &to->page->gradients;
+    struct attn_page_rule number = {
+        .figures = 3, .least = 1e-3, .none = "masked", .infinite = "not finite"};
     struct attn_json_writer *json;
 
     if (gradients->n == 0)
@@ -365,6 +436,8 @@ static void push_gradients(struct run_json *to)
         attn_json_begin(json, '{');
         attn_json_text(attn_json_key(json, "site"), attn_site_name(gradients->items[i].site));
         push_number(attn_json_key(json, "most"), 9, (double)gradients->items[i].most);
+        number.factor = (double)gradients->items[i].most;
+        attn_page_push_rule(attn_json_key(json, "number"), &number);
         attn_json_end(json);
     }
     attn_json_end(json);
@@ -542,6 +615,7 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
     attn_json_begin(&to.json, '{');
     push_labels(&to);
     push_picture(&to);
+    push_numbers(&to);
     attn_page_push_colors(&to.json);
     push_heads(&to);
     push_gradients(&to);

@@ -315,7 +315,6 @@ function draw(list) {
 // --- Legend, keys, files ------------------------------------------------------------------------
 
 const TICKS = [0, 0.01, 0.04, 0.1, 0.25, 0.5, 1], SIGNED_TICKS = [-1, -0.25, -0.04, 0, 0.04, 0.25, 1];
-const tickText = w => String(Number(w.toPrecision(2))).replace(/^(-?)0\./, '$1.').replace('-', '\u2212');
 
 // The colours on the lightest and on the darkest part of the picture, and what they stand for.
 function ramp() {
@@ -330,7 +329,7 @@ function ramp() {
     const w = isSigned ? share * high : low + share * (high - low), at = stepOf(w) / 255;
     if (last >= 0 && at - last < 0.13) continue;
     last = at;
-    ticks.push([at, tickText(w)]);
+    ticks.push([at, attnPage.written(run.numbers.tick, w)]);
   }
   return rampBox('ramp', colours, ticks);
 }

@@ -1,4 +1,5 @@
-// shared.js - what all scripts of a page use: nodes, colours, legends and files.
+// shared.js - what all scripts of a page use: nodes, colours, numbers, legends and files. Labels, ticks and
+// the rules of numbers come from the library, in the objects of the page (page_internal.h).
 'use strict';
 const attnPage = (() => {
 const root = document.documentElement, prefersDark = matchMedia('(prefers-color-scheme: dark)');
@@ -73,6 +74,17 @@ function swatch([ground, colour]) {
   return canvas;
 }
 
+// --- Numbers ---
+
+// The text of a number by a RULE of the library (struct attn_page_rule).
+function written({ factor = 1, figures, least = 0, digits, below = [], zero, unit = '', none = '\u2013', infinite = none, is_bare }, x) {
+  if (!Number.isFinite(x)) return x === Infinity ? infinite : none;
+  const size = Math.abs(x * factor), text = !figures ? size.toFixed(digits[below.filter(end => size >= end).length])
+    : size > 0 && size < least ? size.toExponential(figures - 1) : String(Number(size.toPrecision(figures)));
+  if (Number(text) === 0) return zero ?? text + unit;
+  return (x < 0 ? '\u2212' : '') + (is_bare ? text.replace(/^0\./, '.') : text) + unit;
+}
+
 // --- Legends ---
 
 // A ramp of COLOURS [n * 4], in rows of 256, with TICKS, [place, text].
@@ -96,6 +108,8 @@ function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-return { el, svgEl, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch,
-  rampBox, opaque, save, get isPrinting() { return isPrinting; } };
+const csvField = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+
+return { el, svgEl, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
+  rampBox, opaque, save, csvField, get isPrinting() { return isPrinting; } };
 })();

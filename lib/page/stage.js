@@ -3,7 +3,7 @@
 // Weights, measures and probabilities are those of the run that the viewer shows (viewer.js, live.js).
 'use strict';
 globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, lent }) => {
-const { $, state } = viewer, { el, svgEl } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
+const { $, state } = viewer, { el, svgEl, written } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
 // Kinds of heads by where they look most, in the order and the hues of attn-cli's map of heads
 // (lib/analysis/head_kind.h): five of Okabe and Ito.
@@ -163,7 +163,7 @@ async function drawArcs() {
     d: pathBetween(boxes[q], boxes[k], room), 'stroke-width': Math.max(1, row[k] * WIDEST).toFixed(2), pathLength: 1,
     class: k === pick ? 'picked' : '', 'data-key': k, 'data-weight': row[k] })));
   words.forEach((node, k) => {
-    node.lastChild.textContent = row[k] >= 0.005 ? Math.round(100 * row[k]) + ' %' : '';
+    node.lastChild.textContent = row[k] >= 0.005 ? written(run.numbers.share, row[k]) : '';
     node.classList.toggle('from', k === q);
     node.classList.toggle('picked', k === pick);
     node.tabIndex = k === state.q ? 0 : -1;
@@ -204,7 +204,7 @@ function drawNext() {
   if (at >= 0) (list.children[at] ?? list.lastChild)?.firstChild.focus();
   list.getBoundingClientRect(); // so that bars in new rows begin where they were
   for (const p of rows) {
-    const [word, meter, value] = bars.get(p.id).children, percent = x => x === undefined ? '\u2013' : (100 * x).toFixed(1) + ' %';
+    const [word, meter, value] = bars.get(p.id).children, percent = x => written(viewer.run.numbers.chance, x);
     meter.firstChild.style.width = 100 * (hasBefore ? p.before ?? 0 : 0) / longest + '%';
     meter.lastChild.style.width = 100 * (p.after ?? 0) / longest + '%';
     value.textContent = (hasBefore ? percent(p.before) + ' \u2192 ' : '') + percent(p.after);

@@ -5,7 +5,8 @@
 (() => {
 const $ = id => document.getElementById(id);
 const { abs, ceil, floor, max, min, round, sqrt } = Math;
-const { el, svgEl, svgNames, clamp, prefersDark, isDark, paint, hex, rgbOf, inkOn, hatchPattern, swatch, rampBox, opaque, save } = attnPage;
+const { el, svgEl, svgNames, clamp, prefersDark, isDark, paint, hex, rgbOf, inkOn, hatchPattern, swatch, written, rampBox, opaque, save,
+  csvField } = attnPage;
 const on = (node, event, action) => node.addEventListener(event, action);
 
 // Gives lengths of the style of a node in pixels.
@@ -412,19 +413,7 @@ function paintCells(m, r0, r1, c0, c1, canvas) {
 // Gradients are shares of the largest of all heads, which is their unit; weights have none.
 const unit = () => gradients?.unit();
 
-// As many decimals as the stored levels are good for, four at most.
-function number(w) {
-  if (!isFinite(w)) return w === Infinity ? 'not finite' : 'masked';
-  if (unit()) return gradients.number(w);
-  const error = sqrt(abs(w)) / (run.bytes === 2 ? 65534 : 254);
-  const digits = error <= 5e-5 ? 4 : error <= 5e-4 ? 3 : 2;
-  return (w < 0 ? '\u2212' : '') + abs(w).toFixed(digits);
-}
-
-function percent(w) {
-  const p = round(abs(w) * 100);
-  return p === 0 ? '.' : (w < 0 ? '\u2212' : '') + p;
-}
+const number = w => written(gradients?.rule() ?? run.numbers.weight, w);
 
 // --- State ---
 
@@ -601,7 +590,7 @@ const say = (...parts) => $('readout').replaceChildren(...parts);
 
 function sayHead(h) {
   const head = heads[h];
-  const value = name => head[name] === null ? '\u2013' : head[name].toFixed(2);
+  const value = name => written(run.numbers.measure, head[name]);
   say(el('b', {}, headName(h)), ': first token ' + value('first') + ', previous ' +
     value('previous') + ', itself ' + value('self') + ', far ' + value('far') + ', entropy ' +
     value('entropy') + ' nats');
@@ -646,8 +635,6 @@ function makeThumbs() {
   });
 }
 
-const measureText = head => head[state.m] === null ? '\u2013' : head[state.m].toFixed(2);
-
 function thumbSize() {
   const room = roomIn($('thumbs')) - 44;
   const across = state.o && state.m ? min(heads.length, columns.length) : columns.length;
@@ -663,7 +650,7 @@ function drawThumb(h, size, set) {
     inPixels(canvas, { width: max(3, round(size * head.cols / shrink)), height: max(3, round(size * head.rows / shrink)) });
   }
   while (node.childNodes.length > 1) node.lastChild.remove();
-  if (state.m && size >= 24) node.append(el('span', { class: 'value' }, measureText(head)));
+  if (state.m && size >= 24) node.append(el('span', { class: 'value' }, written(run.numbers.measure, head[state.m])));
   canvas.style.opacity = state.m ? dimmed(head[state.m]) : 1;
 }
 
@@ -910,7 +897,7 @@ class Matrix {
         const w = m.weights[r * m.cols + c];
         if (!isFinite(w)) continue;
         context.fillStyle = inkOn(colourOf(m, r, c));
-        context.fillText(percent(w), this.x(c) + px / 2, this.y(r) + px / 2);
+        context.fillText(written(run.numbers.cell, w), this.x(c) + px / 2, this.y(r) + px / 2);
       }
   }
 
@@ -1313,8 +1300,6 @@ const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels, of the tables of a query
 
 const TICKS = [0, 0.01, 0.04, 0.1, 0.25, 0.5, 1];
 
-const tickText = w => String(Number(w.toPrecision(2))).replace(/^(-?)0\./, '$1.').replace('-', '\u2212');
-
 function drawRamp(m) {
   if (isOver()) return over.ramp();
   const range = rangeOf(m, 0), stepOf = stepper(range), ticks = [];
@@ -1324,7 +1309,7 @@ function drawRamp(m) {
     const at = stepOf(w) / 255;
     if (last >= 0 && at - last < 0.07) continue;
     last = at;
-    ticks.push([at, tickText(w * (unit() || 1))]);
+    ticks.push([at, written(run.numbers.tick, w * (unit() || 1))]);
   }
   return rampBox('ramp', opaque(rampOf(m.isDifference)), ticks);
 }
@@ -1341,7 +1326,7 @@ function drawLegend(m) {
   if (!state.first) parts.push(kind('first token left out', swatch(nothingOf('hidden'))));
   if (heads[state.h].not_finite) parts.push(kind('not finite', swatch(nothingOf('not_finite'))));
   if (state.r && !unit()) parts.push(kind('rows divided by their sum'));
-  if (state.min) parts.push(kind('below ' + (unit() ? number(state.min) : state.min) + ' as 0'));
+  if (state.min) parts.push(kind('below ' + (unit() ? number(state.min) : written(run.numbers.limit, state.min)) + ' as 0'));
   if (heads[state.h].outside)
     parts.push(kind(heads[state.h].outside + ' weights outside 0 to 1 are shown as 0 or 1'));
   return $('legend').replaceChildren(...parts);
@@ -1368,7 +1353,7 @@ const expectedAt = q => el('caption', {}, ...run.predictions.heading ? [run.pred
 
 function predictionTable(q) {
   const rows = predictedAt(run, q).map(p => el('tr', {}, el('td', {}, el('bdi', {}, p.token === null ? 'id ' + p.id : p.label ?? p.token)),
-    el('td', { class: 'number' }, p.probability.toFixed(4))));
+    el('td', { class: 'number' }, written(run.numbers.probability, p.probability))));
   return rows.length ? [el('table', { id: 'predictions' }, expectedAt(q), el('tbody', {}, ...rows))] : [];
 }
 
@@ -1519,7 +1504,7 @@ function draw() {
   $('renormalize').disabled = run.renormalizes;
   $('words').checked = areMerged;
   $('threshold').value = round(100 * sqrt(state.min));
-  $('threshold-value').textContent = state.min;
+  $('threshold-value').textContent = written(run.numbers.limit, state.min);
   $('span').querySelector('[value=unit]').text = unit() ? 'all heads' : '0 to 1';
   $('dark').setAttribute('aria-pressed', isDark());
   $('view-tools').replaceChildren(...tools());
@@ -1539,7 +1524,7 @@ const svgText = (x, y, text, more) => svgEl('text', { x, y, fill: paint('--ink')
 function keptTitle(name) {
   const scale = { sqrt: 'square root', linear: 'linear', log: 'logarithm' }[state.s];
   const more = (state.first ? '' : ', first token left out') + (state.r && !unit() ? ', renormalized' : '') +
-    (state.min ? ', from ' + state.min : '');
+    (state.min ? ', from ' + written(run.numbers.limit, state.min) : '');
   return [svgText(10, 20, heading(), { 'font-weight': 'bold', 'font-size': 14 }),
     svgText(10, 38, name + ', ' + scale + ' of ' + (unit() ? state.w : 'the weight') + more, { fill: paint('--soft') })];
 }
@@ -1653,12 +1638,11 @@ function keepPng() {
   image.src = address;
 }
 
-const csvField = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 const csvLabel = (p, isSource) => {
   const texts = textsOf(isSource);
   return csvField(texts?.[p] ? p + '|' + texts[p] : String(p));
 };
-const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2212', '-') : '';
+const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2212', '-') : ''; // numpy reads both
 
 const valueName = () => unit() ? state.w : 'weight';
 
