@@ -5,6 +5,7 @@
 #define ATTN_PAGE_PAGE_INTERNAL_H
 
 #include "analysis/metric.h"
+#include "encode/colormap_internal.h"
 #include "encode/json_writer.h"
 #include "figures/table_picture.h"
 #include "writers/token_text.h"
@@ -333,6 +334,11 @@ struct attn_page_rule {
 
 /* Pushes the value of RULE. */
 void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_rule *rule);
+
+/* Pushes the ticks of a legend: [[place on the ramp, number, text], ...], texts UNIT times as
+ * large. */
+void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color_scale *scale,
+                          struct attn_color_range range, double unit);
 
 /* Pushes `nothing`, the colors of cells without a value, and all `colormaps`. */
 void attn_page_push_colors(struct attn_json_writer *json);

@@ -8,6 +8,7 @@
 #include "encode/json_writer.h"
 #include "encode/png_file.h"
 #include "encode/quoting.h"
+#include "grid/grid.h"
 #include "tables/table_writer.h"
 #include "writers/labels_json.h"
 #include "writers/picture_internal.h"
@@ -182,6 +183,68 @@ void attn_page_push_colors(struct attn_json_writer *json)
     push_colormaps(json);
 }
 
+/* --- Scales ---------------------------------------------------------------------------------- */
+
+void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color_scale *scale,
+                          struct attn_color_range range, double unit)
+{
+    static const char minus[] = "\xe2\x88\x92";
+    double ticks[ATTN_MOST_TICKS];
+    const size_t n = attn_grid_ticks(scale, range, ticks);
+
+    attn_json_begin(json, '[');
+    for (size_t i = 0; i < n; i++) {
+        char text[sizeof minus + ATTN_TICK_TEXT_SIZE];
+        const bool is_below = ticks[i] < 0;
+        const size_t n_minus = is_below ? sizeof minus - 1 : 0;
+
+        memcpy(text, minus, n_minus);
+        attn_color_tick_text(fabs(unit * ticks[i]), text + n_minus);
+        attn_json_begin(json, '[');
+        push_number(json, 4, attn_color_place(scale, range, ticks[i]));
+        push_number(json, 6, ticks[i]);
+        attn_json_text(json, text);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
+/* The scales that a reader can choose, with the ticks of their legends. */
+static void push_scales(struct run_json *to, const struct attn_color_scale *asked)
+{
+    static const struct {
+        enum attn_color_curve curve;
+        const char *name, *words;
+    } curves[] = {{ATTN_CURVE_SQRT, "sqrt", "square root"},
+                  {ATTN_CURVE_LINEAR, "linear", "linear"},
+                  {ATTN_CURVE_LOG, "log", "logarithm"}};
+    const struct attn_color_range fixed = {asked->low, asked->high};
+    struct attn_json_writer *json = push_key(to, "scales");
+
+    attn_json_begin(json, '{');
+    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
+        struct attn_color_scale scale = {.curve = curves[i].curve, .span = ATTN_SPAN_UNIT};
+
+        attn_json_begin(attn_json_key(json, curves[i].name), '{');
+        attn_json_text(attn_json_key(json, "words"), curves[i].words);
+        attn_page_push_ticks(attn_json_key(json, "ticks"), &scale, (struct attn_color_range){0, 1},
+                             1);
+        if (asked->span == ATTN_SPAN_FIXED)
+            attn_page_push_ticks(attn_json_key(json, "fixed"), &scale, fixed, 1);
+        scale.is_signed = true;
+        attn_page_push_ticks(attn_json_key(json, "signed"), &scale,
+                             (struct attn_color_range){-1, 1}, 1);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+    if (asked->span == ATTN_SPAN_FIXED) {
+        char extent[64];
+
+        snprintf(extent, sizeof extent, "%g to %g", fixed.low, fixed.high);
+        attn_json_text(push_key(to, "extent"), extent);
+    }
+}
+
 /* The options of the first look: map, scale, theme, views. */
 static void push_look(struct run_json *to)
 {
@@ -208,6 +271,7 @@ static void push_look(struct run_json *to)
         push_number(push_key(to, "low"), 9, scale->low);
         push_number(push_key(to, "high"), 9, scale->high);
     }
+    push_scales(to, scale);
     attn_json_text(push_key(to, "values"), values[picture->values]);
     attn_json_size(push_key(to, "cell"), picture->cell);
     attn_json_text(push_key(to, "figure"),

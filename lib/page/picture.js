@@ -314,24 +314,16 @@ function draw(list) {
 
 // --- Legend, keys, files ------------------------------------------------------------------------
 
-const TICKS = [0, 0.01, 0.04, 0.1, 0.25, 0.5, 1], SIGNED_TICKS = [-1, -0.25, -0.04, 0, 0.04, 0.25, 1];
 
 // The colours on the lightest and on the darkest part of the picture, and what they stand for.
 function ramp() {
-  const { range: [low, high], isSigned } = painted, stepOf = viewer.stepper([low, high]);
-  const colours = new Uint8ClampedArray(2048).fill(255), veil = veils(isSigned), [from, to] = greys(), ticks = [];
+  const { range: [, high], isSigned } = painted;
+  const colours = new Uint8ClampedArray(2048).fill(255), veil = veils(isSigned), [from, to] = greys();
   for (let i = 0; i < 512; i++) {
     const at = 4 * (i % 256), share = veil[at + 3] / 255, grey = i < 256 ? to : from;
     colours.set([0, 1, 2].map(c => veil[at + c] * share + grey * (1 - share)), 4 * i);
   }
-  let last = -1;
-  for (const share of isSigned ? SIGNED_TICKS : TICKS) {
-    const w = isSigned ? share * high : low + share * (high - low), at = stepOf(w) / 255;
-    if (last >= 0 && at - last < 0.13) continue;
-    last = at;
-    ticks.push([at, attnPage.written(run.numbers.tick, w)]);
-  }
-  return rampBox('ramp', colours, ticks);
+  return rampBox('ramp', colours, viewer.ticksOf(isSigned, high));
 }
 
 // What the scale goes up to, in words, where it is not what the viewer says.

@@ -469,7 +469,7 @@ const readQuery = text => rowOfQuery.has(readNumber(0, maxPosition)(text)) ? Num
 // How each part of the hash is read; what is not understood is undefined and left out.
 const readers = {
   v: readWord(VIEWS), h: readHead, q: readQuery, k: text => readNumber(0, maxKey)(text),
-  s: readWord(['sqrt', 'linear', 'log']), map: readWord(rampNames),
+  s: readWord(Object.keys(run.scales)), map: readWord(rampNames),
   e: readWord(['unit', 'matrix', 'row', run.span]),
   first: readNumber(0, 1), r: readNumber(0, 1),
   min: text => /^0?\.\d{1,6}$/.test(text) ? Number(text) : undefined,
@@ -1298,29 +1298,25 @@ function drawLines() {
 
 const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels, of the tables of a query
 
-const TICKS = [0, 0.01, 0.04, 0.1, 0.25, 0.5, 1];
+// The library's ticks [place, number, text] of the scale, for colours up to SIZE: [place, text].
+function ticksOf(isSigned, size) {
+  const { fixed, signed, ticks } = run.scales[state.s], isFixed = state.e === 'fixed';
+  const factor = (isFixed ? 1 : size) * (unit() || 1);
+  return (isFixed ? fixed : isSigned ? signed : ticks).map(([place, x, text]) =>
+    [place, factor === 1 ? text : written(run.numbers.tick, x * factor)]);
+}
 
 function drawRamp(m) {
   if (isOver()) return over.ramp();
-  const range = rangeOf(m, 0), stepOf = stepper(range), ticks = [];
-  let last = -1;
-  for (const share of state.e === 'row' ? [] : m.isDifference ? [-1, -0.25, -0.04, 0, 0.04, 0.25, 1] : TICKS) {
-    const w = m.isDifference ? share * range[1] : range[0] + share * (range[1] - range[0]);
-    const at = stepOf(w) / 255;
-    if (last >= 0 && at - last < 0.07) continue;
-    last = at;
-    ticks.push([at, written(run.numbers.tick, w * (unit() || 1))]);
-  }
-  return rampBox('ramp', opaque(rampOf(m.isDifference)), ticks);
+  return rampBox('ramp', opaque(rampOf(m.isDifference)), state.e === 'row' ? [] : ticksOf(m.isDifference, rangeOf(m, 0)[1]));
 }
 
 function drawLegend(m) {
-  const names = { sqrt: 'square root', linear: 'linear', log: 'logarithm, four decades' };
   const spans = { matrix: ', to the largest of this matrix', row: ', to the largest of each row' };
   const kind = (text, ...before) => el('span', { class: 'kind' }, ...before, text);
   if (!m) return $('legend').replaceChildren();
   const parts = [m, ...(matrices.length === 3 ? [matrices[2].m] : [])].flatMap(one => [drawRamp(one),
-    kind((!one.isDifference ? 'weight: ' : (unit() ? state.w : setNames().join(' minus ')) + ': signed ') + names[state.s] + (over?.span() ?? spans[state.e] ?? '') + (unit() ? gradients.note : ''))]);
+    kind((!one.isDifference ? 'weight: ' : (unit() ? state.w : setNames().join(' minus ')) + ': signed ') + run.scales[state.s].words + (over?.span() ?? spans[state.e] ?? '') + (unit() ? gradients.note : ''))]);
   m.hasMasked ??= m.weights.some((w, i) => w !== w && (state.first || i % m.cols > 0));
   if (m.hasMasked) parts.push(kind('masked', swatch(nothingOf('masked'))));
   if (!state.first) parts.push(kind('first token left out', swatch(nothingOf('hidden'))));
@@ -1522,11 +1518,10 @@ const svgText = (x, y, text, more) => svgEl('text', { x, y, fill: paint('--ink')
   'font-family': paint('--mono'), 'xml:space': 'preserve', ...more }, text);
 
 function keptTitle(name) {
-  const scale = { sqrt: 'square root', linear: 'linear', log: 'logarithm' }[state.s];
   const more = (state.first ? '' : ', first token left out') + (state.r && !unit() ? ', renormalized' : '') +
     (state.min ? ', from ' + written(run.numbers.limit, state.min) : '');
   return [svgText(10, 20, heading(), { 'font-weight': 'bold', 'font-size': 14 }),
-    svgText(10, 38, name + ', ' + scale + ' of ' + (unit() ? state.w : 'the weight') + more, { fill: paint('--soft') })];
+    svgText(10, 38, name + ', ' + run.scales[state.s].words + ' of ' + (unit() ? state.w : 'the weight') + more, { fill: paint('--soft') })];
 }
 
 // Cells as one path for each colour, neighbours of a row in one piece; large ones as an image.
@@ -1751,7 +1746,7 @@ const actions = {
   l: () => set({ v: 'lines' }),
   f: () => run.hides_first || set({ first: state.first ? 0 : 1 }),
   r: () => run.renormalizes || set({ r: state.r ? 0 : 1 }),
-  s: () => set({ s: next(['sqrt', 'linear', 'log'], state.s) }),
+  s: () => set({ s: next(Object.keys(run.scales), state.s) }),
   e: () => set({ e: next(['unit', 'matrix', 'row'], state.e) }),
   o: () => set({ map: next(['', ...rampNames], state.map) }),
   c: () => set({ c: next(['', 'mean', 'max'], state.c) }),
@@ -1801,7 +1796,7 @@ let gradients; // gradients.js, where the page has some
 // Heads over a picture (picture.js), where one was run; and whether they are shown.
 const { attnPicture } = globalThis;
 const lookOver = image => image && attnPicture({ state, run, blockOf, set, draw, inflate, isDark, rampName, rampOf,
-  stepper, number, shortText, queryAt, matrixOf, tokenWeights, lookedFrom, sayToken, keptSvg, keptTitle,
+  stepper, ticksOf, number, shortText, queryAt, matrixOf, tokenWeights, lookedFrom, sayToken, keptSvg, keptTitle,
   hover: at => { hover = at; draw(); } }, image);
 let over;
 const isOver = () => over && (state.v === 'grid' || state.v === 'tokens');
@@ -1812,10 +1807,11 @@ const CONTROLS = [['head', 'h'], ['combine', 'c'], ['scale', 's'], ['span', 'e']
 
 function fillControls() {
   fillHeads();
+  $('scale').append(...Object.entries(run.scales).map(([value, { words }]) => el('option', { value }, words)));
   $('colormap').append(el('option', { value: '' }, 'by theme'),
     ...rampNames.map(name => el('option', { value: name }, name)));
   if (run.span === 'fixed')
-    $('span').append(el('option', { value: 'fixed' }, run.low + ' to ' + run.high));
+    $('span').append(el('option', { value: 'fixed' }, run.extent));
 }
 
 // What depends on the run that is shown.

@@ -248,6 +248,26 @@ START_TEST(colours_are_weights)
 }
 END_TEST
 
+/* The legend's texts, one after the other. */
+#define TICKS "[...document.querySelectorAll('#legend .tick')].map(t => t.textContent).join(' ')"
+
+START_TEST(legends_have_the_ticks_of_the_library)
+{
+    enter();
+    run_without_json(FABLE("--color-scale", ":0..0.5", life));
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
+    assert_text(TICKS, "0 .005 .02 .05 .1 .25 .5");
+    assert_text("[...document.getElementById('span').options].at(-1).text", "0 to 0.5");
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&s=log&e=unit");
+    assert_text(TICKS, "1e-4 .001 .01 .1 1");
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&s=linear&e=unit");
+    assert_text(TICKS, "0 .25 .5 .75 1");
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&s=sqrt&e=matrix&first=0");
+    assert_text(TICKS, "0 .0063 .025 .063 .16 .32 .63"); /* shares of the largest */
+    leave();
+}
+END_TEST
+
 /* Masked, small and left out are three colours, and none is another's. */
 START_TEST(masked_zero_and_left_out_look_different)
 {
@@ -1536,9 +1556,10 @@ START_TEST(is_seen)
 END_TEST
 
 ATTN_SUITE("browser_page", reads_out_every_weight, colours_are_weights,
-           masked_zero_and_left_out_look_different, all_heads_are_named_and_locked,
-           heads_are_combined, first_token_is_left_out_and_rows_are_divided,
-           keys_do_what_the_mouse_does, address_brings_a_view_back_and_its_garbage_is_left_out,
+           legends_have_the_ticks_of_the_library, masked_zero_and_left_out_look_different,
+           all_heads_are_named_and_locked, heads_are_combined,
+           first_token_is_left_out_and_rows_are_divided, keys_do_what_the_mouse_does,
+           address_brings_a_view_back_and_its_garbage_is_left_out,
            tokens_have_the_colours_of_a_row_or_a_column, lines_are_the_strongest_keys,
            long_texts_have_fewer_labels_and_digits_and_no_lines, cross_attention_has_two_texts,
            predictions_stand_beside_their_position, both_attentions_of_a_comparison_are_shown,
