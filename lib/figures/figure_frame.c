@@ -487,7 +487,7 @@ static double tick_width(const struct attn_figure_pen *pen)
 /* The columns of the legend of kinds, no higher than the picture. */
 static size_t n_kind_column(const struct attn_figure_pen *pen)
 {
-    const double n_row = fmax(1, floor(pen->layout.height / ENTRY) - 1);
+    const double n_row = fmax(1, floor((pen->layout.height - SWATCH) / ENTRY));
 
     return pen->layout.height == 0 ? 1 : (size_t)ceil(ATTN_N_HEAD_KIND / n_row);
 }
@@ -510,8 +510,8 @@ struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pe
     if (attn_figure_has_kinds(pen)) {
         const size_t n = n_kind_column(pen);
 
-        return (struct attn_figure_size){kind_width() * (double)n,
-                                         ceil((double)ATTN_N_HEAD_KIND / (double)n + 1) * ENTRY};
+        return (struct attn_figure_size){
+            kind_width() * (double)n, ceil((double)ATTN_N_HEAD_KIND / (double)n) * ENTRY + SWATCH};
     }
     name = break_name(pen);
     for (size_t i = 0, begin = 0; i < name.n; begin = name.ends[i++])
