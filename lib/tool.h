@@ -37,7 +37,7 @@
 #include "formats/safetensors.h"
 #include "host/host_internal.h"
 #include "inspect/cost.h"
-#include "inspect/inspection.h"
+#include "inspect/inspection_document.h"
 #include "kernels/gemm_internal.h"
 #include "kernels/kernels.h"
 #include "live/live.h"

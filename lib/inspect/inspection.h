@@ -73,6 +73,7 @@ enum attn_inspected {
 #define ATTN_INSPECTED_ENUM(id, name, needs) ATTN_INSPECTED_##id,
     ATTN_INSPECTED_MAP(ATTN_INSPECTED_ENUM)
 #undef ATTN_INSPECTED_ENUM
+        ATTN_N_INSPECTED
 };
 
 /* The subject of an inspection; all borrowed. */

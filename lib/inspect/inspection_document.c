@@ -1,0 +1,468 @@
+/* inspection_document.c - see inspection_document.h. */
+#include "inspect/inspection_document.h"
+
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
+#include "base/version.h"
+#include "model/elements.h"
+#include "model/model_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    SETTING_WIDTH = 21,
+    MAX_VALUE = 60 /* bytes of one of the metadata in text */
+};
+
+enum attn_status attn_shown_inspection_find(struct attn_shown_inspection *shown,
+                                            struct attn_error *err)
+{
+    for (int i = 0; i < ATTN_N_INSPECTED; i++) {
+        const enum attn_inspected part = (enum attn_inspected)i;
+        const bool is_wanted = part == ATTN_INSPECTED_NON_FINITE ? shown->has_check
+                               : part == ATTN_INSPECTED_KINDS    ? shown->has_kinds
+                                                                 : true;
+
+        if (is_wanted && attn_inspection_has(&shown->given, part))
+            ATTN_TRY(attn_inspect(&shown->given, part, &shown->tables[i], err));
+    }
+    return ATTN_OK;
+}
+
+void attn_shown_inspection_release(struct attn_shown_inspection *shown)
+{
+    for (int i = 0; i < ATTN_N_INSPECTED; i++)
+        attn_table_free(shown->tables[i]);
+}
+
+static size_t n_row_of(const struct attn_shown_inspection *shown, enum attn_inspected part)
+{
+    return shown->tables[part] ? attn_table_n_row(shown->tables[part]) : 0;
+}
+
+/* The cell of COLUMN, by its name, which the table of PART has. */
+static struct attn_cell cell_of(const struct attn_shown_inspection *shown, enum attn_inspected part,
+                                size_t row, const char *column)
+{
+    const struct attn_table *table = shown->tables[part];
+
+    return attn_table_cell(table, row, attn_table_find(table, column));
+}
+
+static uint64_t number_of(const struct attn_shown_inspection *shown, enum attn_inspected part,
+                          size_t row, const char *column)
+{
+    return (uint64_t)cell_of(shown, part, row, column).integer;
+}
+
+/* --- How each table is shown ------------------------------------------------------------------ */
+
+/* Names of more than 60 columns do not widen the column. The last column is for weights in several
+ * files. */
+static const struct attn_document_column tensor_columns[] = {
+    {.name = "name", .limit = 60},
+    {.name = "dtype"},
+    {.name = "shape"},
+    {.name = "offset", .width = 12},
+    {.name = "bytes", .heading = "size", .style = ATTN_NUMBER_QUANTITY, .width = 10},
+    {.name = "file"}};
+static const struct attn_document_column tower_columns[] = {
+    {.name = "tower"},
+    {.name = "model_type"},
+    {.name = "n_layer", .heading = "layers"},
+    {.name = "n_head", .heading = "heads"},
+    {.name = "d_model"},
+    {.name = "n_ctx", .heading = "positions"},
+    {.name = "parameters", .style = ATTN_NUMBER_QUANTITY, .width = 10}};
+static const struct attn_document_column difference_columns[] = {
+    {.name = "part", .width = SETTING_WIDTH}, {.name = "difference"}};
+static const struct attn_document_column file_columns[] = {
+    {.name = "name", .width = 5}, {.name = "bytes", .style = ATTN_NUMBER_QUANTITY, .width = 10}};
+static const struct attn_document_column output_columns[] = {
+    {.name = "site", .width = 14},
+    {.name = "shape", .width = 22, .missing = "by layer"},
+    {.name = "bytes", .style = ATTN_NUMBER_QUANTITY, .width = 12}};
+static const struct attn_document_column kind_columns[] = {
+    {.name = "kind", .width = 16},
+    {.name = "n_pair", .heading = "pairs", .style = ATTN_NUMBER_QUANTITY, .width = 12},
+    {.name = "multiply_adds", .heading = "multiply-adds", .style = ATTN_NUMBER_QUANTITY},
+    {.name = "share", .heading = "of exact", .style = ATTN_NUMBER_PERCENT}};
+
+static const char *const operation_labels[] = {"q, k, v and output projections",
+                                               "attention matrices", "mlp", "logits of every token",
+                                               "total"};
+static const char *const image_operation_labels[] = {
+    "patches, q, k, v and output projections", "attention matrices", "mlp", "logits", "total"};
+static const char *const memory_labels[] = {"weights read", "working memory of 'run', one thread",
+                                            "keys and values of all layers", "  with plain heads",
+                                            "  with multi-query heads"};
+
+#define COLUMNS(list)                                                                              \
+    .text = ATTN_TEXT_COLUMNS, .columns = (list), .n_column = sizeof(list) / sizeof *(list)
+
+static const struct attn_document_view views[ATTN_N_INSPECTED] = {
+    [ATTN_INSPECTED_CONFIG] = {.json = ATTN_JSON_MEMBERS,
+                               .text = ATTN_TEXT_SETTINGS,
+                               .width = SETTING_WIDTH},
+    [ATTN_INSPECTED_TOWERS] = {.name = "towers",
+                               .json = ATTN_JSON_LINES,
+                               COLUMNS(tower_columns),
+                               .has_headings = true},
+    [ATTN_INSPECTED_ATTENTION] = {.name = "attention", .json = ATTN_JSON_LINES},
+    [ATTN_INSPECTED_LAYERS] = {COLUMNS(difference_columns)},
+    [ATTN_INSPECTED_DIFFERENCES] = {.name = "differences",
+                                    .json = ATTN_JSON_LINES,
+                                    COLUMNS(difference_columns)},
+    [ATTN_INSPECTED_PARAMETERS] = {.name = "parameters",
+                                   .json = ATTN_JSON_OBJECT,
+                                   .text = ATTN_TEXT_AMOUNTS},
+    [ATTN_INSPECTED_TENSORS] = {.name = "tensors",
+                                .json = ATTN_JSON_LINES,
+                                COLUMNS(tensor_columns),
+                                .has_headings = true},
+    [ATTN_INSPECTED_TYPES] = {.name = "types", .json = ATTN_JSON_LINES},
+    [ATTN_INSPECTED_METADATA] = {.name = "metadata", .json = ATTN_JSON_LINES},
+    [ATTN_INSPECTED_CONVERSION] = {.name = "conversion",
+                                   .json = ATTN_JSON_LINES,
+                                   COLUMNS(difference_columns)},
+    [ATTN_INSPECTED_TOKENIZER] = {.json = ATTN_JSON_MEMBERS},
+    [ATTN_INSPECTED_SPECIAL] = {.name = "special", .json = ATTN_JSON_ROWS, .is_joined = true},
+    [ATTN_INSPECTED_PROMPTS] = {.name = "prompts",
+                                .json = ATTN_JSON_LINES,
+                                .text = ATTN_TEXT_NOTHING},
+    [ATTN_INSPECTED_FILES] = {.name = "files", .json = ATTN_JSON_LINES, COLUMNS(file_columns)},
+    [ATTN_INSPECTED_RUN] = {.json = ATTN_JSON_MEMBERS},
+    [ATTN_INSPECTED_MULTIPLY_ADDS] = {.name = "multiply_adds",
+                                      .json = ATTN_JSON_OBJECT,
+                                      .text = ATTN_TEXT_AMOUNTS,
+                                      .labels = operation_labels},
+    [ATTN_INSPECTED_MEMORY] = {.name = "memory",
+                               .json = ATTN_JSON_OBJECT,
+                               .text = ATTN_TEXT_AMOUNTS,
+                               .labels = memory_labels},
+    [ATTN_INSPECTED_OUTPUTS] = {.name = "outputs",
+                                .json = ATTN_JSON_LINES,
+                                COLUMNS(output_columns)},
+    [ATTN_INSPECTED_KINDS] = {COLUMNS(kind_columns), .has_headings = true},
+    [ATTN_INSPECTED_NON_FINITE] = {.name = "non_finite",
+                                   .json = ATTN_JSON_LINES,
+                                   .is_joined = true},
+};
+
+/* Lines above the tables in text. */
+static const char *const headings[ATTN_N_INSPECTED] = {
+    [ATTN_INSPECTED_CONFIG] = "Config",
+    [ATTN_INSPECTED_DIFFERENCES] = "Unlike GPT-2",
+    [ATTN_INSPECTED_PARAMETERS] = "Parameters",
+    [ATTN_INSPECTED_CONVERSION] = "Unlike Hugging Face's files",
+    [ATTN_INSPECTED_MEMORY] = "Its memory",
+    [ATTN_INSPECTED_OUTPUTS] = "Its tensors: the shape in one layer, the size of all layers"};
+
+static void add(struct attn_document *document, const struct attn_shown_inspection *shown,
+                enum attn_inspected part)
+{
+    if (headings[part] && n_row_of(shown, part) > 0)
+        attn_document_text(document, "\n%s\n", headings[part]);
+    attn_document_table(document, shown->tables[part], &views[part]);
+}
+
+/* --- Config ----------------------------------------------------------------------------------- */
+
+static void add_config(struct attn_document *document, const struct attn_shown_inspection *shown)
+{
+
+    if (n_row_of(shown, ATTN_INSPECTED_TOWERS) > 0) {
+        attn_document_text(document, attn_model_config(shown->given.model)->stack.has_encoder
+                                         ? "\nStacks\n"
+                                         : "\nTowers\n");
+        add(document, shown, ATTN_INSPECTED_TOWERS);
+    }
+    if (!shown->given.model) {
+        attn_document_value(document, "config", attn_cell_missing());
+    } else {
+        attn_document_begin(document, "config");
+        add(document, shown, ATTN_INSPECTED_CONFIG);
+        add(document, shown, ATTN_INSPECTED_LAYERS);
+        add(document, shown, ATTN_INSPECTED_ATTENTION);
+        attn_document_end(document);
+    }
+    add(document, shown, ATTN_INSPECTED_DIFFERENCES);
+    add(document, shown, ATTN_INSPECTED_CONVERSION);
+    add(document, shown, ATTN_INSPECTED_PARAMETERS);
+    attn_document_value(document, "mixture",
+                        cell_of(shown, ATTN_INSPECTED_PRECISION, 0, "mixture"));
+    attn_document_value(document, "bits_per_weight",
+                        cell_of(shown, ATTN_INSPECTED_PRECISION, 0, "bits_per_weight"));
+    add(document, shown, ATTN_INSPECTED_TYPES);
+}
+
+/* --- Tensors, tokenizer, files ---------------------------------------------------------------- */
+
+static void add_tensors(struct attn_document *document, const struct attn_shown_inspection *shown)
+{
+    struct attn_document_view view = views[ATTN_INSPECTED_TENSORS];
+
+    attn_document_text(document, "\nTensors\n");
+    view.n_column -= attn_tensor_files_n_shard(shown->given.weights) <= 1;
+    if (n_row_of(shown, ATTN_INSPECTED_TENSORS) == 0) {
+        attn_document_text(document, "  none\n");
+        view.text = ATTN_TEXT_NOTHING;
+    }
+    attn_document_table(document, shown->tables[ATTN_INSPECTED_TENSORS], &view);
+}
+
+/* Appends VALUE, truncated to a line. */
+static void add_value(struct attn_document *document, const struct attn_cell *value)
+{
+    size_t n = value->size;
+
+    if (n > MAX_VALUE)
+        for (n = MAX_VALUE; n > 0 && ((unsigned char)value->text[n] & 0xC0) == 0x80;)
+            n--; /* never inside a character */
+    attn_document_escaped(document, value->text, n);
+    if (n < value->size)
+        attn_document_text(document, "...");
+}
+
+/* The metadata of a GGUF file; in text only with --verbose, or if there is no model. */
+static void add_metadata(struct attn_document *document, const struct attn_shown_inspection *shown)
+{
+    const size_t n = n_row_of(shown, ATTN_INSPECTED_METADATA);
+
+    if (n > 0 && (shown->is_verbose || !shown->given.model)) {
+        attn_document_text(document, "\nMetadata\n");
+        for (size_t i = 0; i < n; i++) {
+            const struct attn_cell key = cell_of(shown, ATTN_INSPECTED_METADATA, i, "key");
+            const struct attn_cell type = cell_of(shown, ATTN_INSPECTED_METADATA, i, "type");
+            const struct attn_cell value = cell_of(shown, ATTN_INSPECTED_METADATA, i, "value");
+
+            attn_document_text(document, "  ");
+            attn_document_escaped(document, key.text, key.size);
+            attn_document_text(document, "%*s", key.size < 38 ? 40 - (int)key.size : 2, "");
+            if (value.type == ATTN_VALUE_MISSING)
+                attn_document_text(document, "%" PRIu64 " of type %.*s",
+                                   number_of(shown, ATTN_INSPECTED_METADATA, i, "n"),
+                                   (int)type.size, type.text);
+            else
+                add_value(document, &value);
+            attn_document_text(
+                document, "%s\n",
+                number_of(shown, ATTN_INSPECTED_METADATA, i, "is_known") ? "" : "  (not known)");
+        }
+    }
+    add(document, shown, ATTN_INSPECTED_METADATA);
+}
+
+static void add_tokenizer(struct attn_document *document, const struct attn_shown_inspection *shown)
+{
+    static const char *const words[] = {[ATTN_TOKENIZER_WORD] = "words",
+                                        [ATTN_TOKENIZER_CHARACTER] = "characters",
+                                        [ATTN_TOKENIZER_BPE] = "byte-level BPE",
+                                        [ATTN_TOKENIZER_WORDPIECE] = NULL,
+                                        [ATTN_TOKENIZER_UNIGRAM] = NULL};
+    const char *kind;
+    char text[ATTN_QUANTITY_SIZE];
+
+    if (shown->given.model)
+        attn_document_text(document, "\nTokenizer\n");
+    if (!shown->given.tokenizer) {
+        attn_document_value(document, "tokenizer", attn_cell_missing());
+        if (shown->given.model)
+            attn_document_text(document, "  none: %s\n",
+                               attn_model_config(shown->given.model)->image.patch_height > 0
+                                   ? "it reads pictures"
+                                   : shown->no_tokenizer);
+        return;
+    }
+    attn_document_begin(document, "tokenizer");
+    add(document, shown, ATTN_INSPECTED_TOKENIZER);
+    add(document, shown, ATTN_INSPECTED_SPECIAL);
+    attn_document_end(document);
+    kind = words[attn_tokenizer_kind(shown->given.tokenizer)];
+    if (kind)
+        attn_document_text(document, "  kind             %s\n", kind);
+    attn_document_text(
+        document, "  n_vocab          %s\n",
+        attn_quantity_count(number_of(shown, ATTN_INSPECTED_TOKENIZER, 0, "n_vocab"), text));
+    attn_document_text(document, "  unicode          " ATTN_UNICODE_VERSIONS "\n");
+    for (size_t i = 0; i < n_row_of(shown, ATTN_INSPECTED_SPECIAL); i++) {
+        const struct attn_cell token = cell_of(shown, ATTN_INSPECTED_SPECIAL, i, "token");
+
+        attn_document_text(document, "  special          %" PRIu64 " ",
+                           number_of(shown, ATTN_INSPECTED_SPECIAL, i, "id"));
+        attn_document_escaped(document, token.text, token.size);
+        attn_document_text(document, "\n");
+    }
+}
+
+static void add_prompts(struct attn_document *document, const struct attn_shown_inspection *shown)
+{
+
+    if (n_row_of(shown, ATTN_INSPECTED_PROMPTS) == 0)
+        return;
+    attn_document_text(document, "\nPrompts, which %s puts in front of a text\n",
+                       shown->with_prompt);
+    for (size_t i = 0; i < n_row_of(shown, ATTN_INSPECTED_PROMPTS); i++) {
+        const struct attn_cell name = cell_of(shown, ATTN_INSPECTED_PROMPTS, i, "name"),
+                               text = cell_of(shown, ATTN_INSPECTED_PROMPTS, i, "text");
+
+        attn_document_text(document, "  ");
+        attn_document_escaped(document, name.text, name.size);
+        attn_document_text(document, "%*s '", name.size < 16 ? (int)(16 - name.size) : 0, "");
+        attn_document_escaped(document, text.text, text.size);
+        attn_document_text(
+            document, "'%s\n",
+            number_of(shown, ATTN_INSPECTED_PROMPTS, i, "is_default") ? ", the default" : "");
+    }
+    add(document, shown, ATTN_INSPECTED_PROMPTS);
+}
+
+static void add_files(struct attn_document *document, const struct attn_shown_inspection *shown,
+                      uint64_t n_byte)
+{
+    struct attn_document_view view = views[ATTN_INSPECTED_FILES];
+
+    if (shown->given.model)
+        attn_document_text(document, "\nFiles\n");
+    else
+        view.text = ATTN_TEXT_NOTHING;
+    attn_document_table(document, shown->tables[ATTN_INSPECTED_FILES], &view);
+    attn_document_value(document, "bytes", attn_cell_integer((int64_t)n_byte));
+}
+
+/* --- Cost ------------------------------------------------------------------------------------- */
+
+static void add_run(struct attn_document *document, const struct attn_shown_inspection *shown)
+{
+    const struct attn_document_view kinds = {.name = "kinds", .json = ATTN_JSON_LINES};
+    const uint64_t n_token = number_of(shown, ATTN_INSPECTED_RUN, 0, "n_token");
+    const uint64_t n_source = number_of(shown, ATTN_INSPECTED_RUN, 0, "n_source");
+    const bool is_image = attn_model_config(shown->given.model)->image.patch_height > 0;
+    struct attn_document_view operations = views[ATTN_INSPECTED_MULTIPLY_ADDS];
+    char text[ATTN_QUANTITY_SIZE];
+
+    attn_document_begin(document, "run");
+    add(document, shown, ATTN_INSPECTED_RUN);
+    attn_document_text(document, "\nMultiply-adds of a %s of %s %s%s", is_image ? "picture" : "run",
+                       attn_quantity_count(n_token, text), is_image ? "position" : "token",
+                       n_token == 1 ? "" : "s");
+    if (n_source > 0)
+        attn_document_text(document, " and a source of %s row%s",
+                           attn_quantity_count(n_source, text), n_source == 1 ? "" : "s");
+    attn_document_text(document, "\n");
+    if (is_image)
+        operations.labels = image_operation_labels;
+    attn_document_table(document, shown->tables[ATTN_INSPECTED_MULTIPLY_ADDS], &operations);
+    if (shown->has_kinds) {
+        attn_document_text(
+            document, "\nAttention matrices are %.1f %% of this run; by kind:\n",
+            100 * ((double)number_of(shown, ATTN_INSPECTED_MULTIPLY_ADDS, 0, "matrices") /
+                   (double)number_of(shown, ATTN_INSPECTED_MULTIPLY_ADDS, 0, "total")));
+        add(document, shown, ATTN_INSPECTED_KINDS);
+    }
+    add(document, shown, ATTN_INSPECTED_MEMORY);
+    add(document, shown, ATTN_INSPECTED_OUTPUTS);
+    if (shown->has_kinds) /* JSON has them last */
+        attn_document_table(document, shown->tables[ATTN_INSPECTED_KINDS], &kinds);
+    attn_document_end(document);
+}
+
+/* --- All -------------------------------------------------------------------------------------- */
+
+/* ", Q4_K_M: 4.83 bits a weight", and "Q4_K 71 %, Q6_K 28 %, F32 < 1 %" */
+static void add_precision(struct attn_document *document, const struct attn_shown_inspection *shown)
+{
+    const struct attn_cell mixture = cell_of(shown, ATTN_INSPECTED_PRECISION, 0, "mixture");
+
+    if (cell_of(shown, ATTN_INSPECTED_PRECISION, 0, "bits_per_weight").type == ATTN_VALUE_MISSING)
+        return;
+    attn_document_text(document, ", %.*s%s%.2f bits a weight\n", (int)mixture.size,
+                       mixture.size > 0 ? mixture.text : "", mixture.size > 0 ? ": " : "",
+                       cell_of(shown, ATTN_INSPECTED_PRECISION, 0, "bits_per_weight").real);
+    for (size_t i = 0; i < n_row_of(shown, ATTN_INSPECTED_TYPES); i++) {
+        const struct attn_cell dtype = cell_of(shown, ATTN_INSPECTED_TYPES, i, "dtype");
+        const double percent = 100 * cell_of(shown, ATTN_INSPECTED_TYPES, i, "share").real;
+
+        attn_document_text(document, "%s%.*s ", i > 0 ? ", " : "", (int)dtype.size, dtype.text);
+        attn_document_text(document, percent < 0.5 ? "< 1 %%" : "%.0f %%", percent);
+    }
+}
+
+static void add_heading(struct attn_document *document, const struct attn_shown_inspection *shown,
+                        uint64_t n_byte)
+{
+    const size_t n = attn_tensor_files_count(shown->given.weights);
+    const char *name = shown->name;
+    char text[ATTN_QUANTITY_SIZE];
+
+    attn_document_value(document, "schema", attn_cell_integer(ATTN_JSON_SCHEMA));
+    attn_document_value(document, "model", attn_cell_text(name, strlen(name)));
+    attn_document_escaped(document, name, strlen(name));
+    if (shown->given.model)
+        attn_document_text(
+            document, ": %s, %s parameters", attn_model_config(shown->given.model)->model_type,
+            attn_quantity_count(number_of(shown, ATTN_INSPECTED_PARAMETERS, 0, "total"), text));
+    else
+        attn_document_text(document, shown->given.gguf ? ": GGUF" : ": safetensors");
+    if (shown->given.model && attn_model_config(shown->given.model)->n_expert > 0) {
+        const uint64_t n_active = attn_model_parameters(shown->given.model).active;
+
+        attn_document_value(document, "parameters_active", attn_cell_integer((int64_t)n_active));
+        attn_document_text(document, ", %s for a token", attn_quantity_count(n_active, text));
+    }
+    attn_document_text(document, ", %zu tensor%s, %s", n, n == 1 ? "" : "s",
+                       attn_quantity_bytes(n_byte, text));
+    if (shown->given.gguf)
+        add_precision(document, shown);
+    attn_document_text(document, "\n");
+}
+
+void attn_shown_inspection_fill(const struct attn_shown_inspection *shown,
+                                struct attn_document *document)
+{
+    const size_t n_tensor = attn_tensor_files_count(shown->given.weights);
+    uint64_t n_byte = 0;
+
+    for (size_t i = 0; i < n_row_of(shown, ATTN_INSPECTED_FILES); i++)
+        n_byte += number_of(shown, ATTN_INSPECTED_FILES, i, "bytes");
+    add_heading(document, shown, n_byte);
+    add_config(document, shown);
+    add_tensors(document, shown);
+    add_metadata(document, shown);
+    add_tokenizer(document, shown);
+    add_prompts(document, shown);
+    add_files(document, shown, n_byte);
+    if (shown->given.model)
+        add_run(document, shown);
+    else
+        attn_document_value(document, "run", attn_cell_missing());
+    if (shown->tables[ATTN_INSPECTED_NON_FINITE]) {
+        attn_document_begin(document, "check");
+        attn_document_value(document, "n_tensor", attn_cell_integer((int64_t)n_tensor));
+        add(document, shown, ATTN_INSPECTED_NON_FINITE);
+        attn_document_end(document);
+    }
+}
+
+void attn_shown_inspection_fill_check(const struct attn_shown_inspection *shown,
+                                      struct attn_document *document)
+{
+    const size_t n = attn_tensor_files_count(shown->given.weights);
+
+    for (size_t i = 0; i < n_row_of(shown, ATTN_INSPECTED_NON_FINITE); i++) {
+        const struct attn_cell name = cell_of(shown, ATTN_INSPECTED_NON_FINITE, i, "name");
+
+        attn_document_escaped(document, name.text, name.size);
+        attn_document_text(document,
+                           ": %" PRIu64 " NaN, %" PRIu64 " infinite of %" PRIu64
+                           ", the first at %" PRIu64 "\n",
+                           number_of(shown, ATTN_INSPECTED_NON_FINITE, i, "n_nan"),
+                           number_of(shown, ATTN_INSPECTED_NON_FINITE, i, "n_infinite"),
+                           number_of(shown, ATTN_INSPECTED_NON_FINITE, i, "n_value"),
+                           number_of(shown, ATTN_INSPECTED_NON_FINITE, i, "first"));
+    }
+    if (n_row_of(shown, ATTN_INSPECTED_NON_FINITE) == 0)
+        attn_document_text(document, "%zu tensor%s, all values are finite\n", n, n == 1 ? "" : "s");
+}
