@@ -85,7 +85,9 @@ struct attn_column {
     /* The smallest width in aligned text, so that tables one below the other line up. */
     size_t width;
     enum attn_value_range range;
-    const char *quantity; /* quantity for a title: "change of @"; NULL: the name is enough */
+    const char *quantity; /* quantity for a title: "change of @"; NULL: the name is enough. Of
+                             texts: the title of rows or columns, which are then named by these
+                             texts alone, and not by their numbers */
     const char *totals;   /* of ATTN_ROLE_PART: texts of rows that others are compared with, with
                              blanks between them, the sum of all parts first: "sum model" */
     enum attn_column_role role;

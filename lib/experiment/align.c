@@ -37,6 +37,7 @@ enum {
     WORD_INDEX,
     WORD,
     WEIGHT,
+    COSINE, /* the same column, of hidden states */
     LINKED,
     MARK,
     TS,
@@ -62,10 +63,11 @@ static const struct attn_column columns[N_COLUMN] = {
     [METHOD] = ATTN_COLUMN("method", TEXT),
     [LINE] = ATTN_COLUMN("links", TEXT),
     [SOURCE_INDEX] = ATTN_COLUMN("source_index", INTEGER),
-    [SOURCE] = ATTN_COLUMN("source", TEXT),
+    [SOURCE] = {.name = "source", .type = ATTN_VALUE_TEXT, .quantity = "source"},
     [WORD_INDEX] = ATTN_COLUMN("word_index", INTEGER),
-    [WORD] = ATTN_COLUMN("word", TEXT),
-    [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 6, NULL, SIGNED, "weight between words"),
+    [WORD] = {.name = "word", .type = ATTN_VALUE_TEXT, .quantity = "text"},
+    [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 6, NULL, SHARE, "weight between words"),
+    [COSINE] = ATTN_COLUMN_QUANTITY("weight", 6, NULL, SIGNED, "cosine between words"),
     [LINKED] = ATTN_COLUMN("linked", BOOLEAN),
     [MARK] = ATTN_COLUMN("mark", TEXT),
     [TS] = ATTN_COLUMN_RATE("ts", 6, "share of tokens that look where they should",
@@ -509,7 +511,7 @@ static const struct attn_table_view views[] = {
      .texts = ATTN_TABLE_COLUMN(SOURCE),
      .values = ATTN_TABLE_COLUMN(WEIGHT),
      .cells = ATTN_TABLE_COLUMN(MARK),
-     .asked = "of the text (rows) and of the source (columns)"},
+     .asked = "of text and source"},
     {.rows = ATTN_ROLE_LAYER,
      .columns = ATTN_TABLE_COLUMN(METHOD),
      .values = ATTN_TABLE_COLUMN(RECALL)},
@@ -522,11 +524,15 @@ static bool shows(const void *state, size_t column)
     const struct align *align = state;
     const struct attn_align_args *args = align->args;
     const bool is_attention = align->by == ATTN_ALIGN_ATTENTION;
+    const bool is_cosine =
+        align->by == ATTN_ALIGN_HIDDEN && align->rule.method != ATTN_LINK_SOFTMAX;
 
     if (!args->has_score)
         return column == LINKED || column == MARK ? args->is_soft
                : column == LINE                   ? args->is_line
-                                : !args->is_line && column >= SOURCE_INDEX && column <= WEIGHT;
+               : column == (is_cosine ? WEIGHT : COSINE)
+                   ? false
+                   : !args->is_line && column >= SOURCE_INDEX && column <= COSINE;
     switch (column) {
     case STACK:
     case LAYER:
@@ -763,7 +769,7 @@ static enum attn_status append_links(struct align *align, struct attn_error *err
         row[SOURCE] = cell_of_word(&align->sides[0], i / n);
         row[WORD_INDEX] = attn_cell_integer((int64_t)(i % n));
         row[WORD] = cell_of_word(&align->sides[1], i % n);
-        row[WEIGHT] = attn_cell_real(align->x[i]);
+        row[WEIGHT] = row[COSINE] = attn_cell_real(align->x[i]);
         row[LINKED] = attn_cell_boolean(align->links[i]);
         row[MARK] = align->gold[i] == ATTN_LINK_SURE       ? attn_cell_text("S", 1)
                     : align->gold[i] == ATTN_LINK_POSSIBLE ? attn_cell_text("P", 1)

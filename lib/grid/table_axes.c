@@ -221,12 +221,25 @@ static void place_keys(struct attn_table_axis *axis, const struct attn_table *ta
     axis->axis.n_main = n_main < n_found ? n_main : 0;
 }
 
+/* The column that names rows or columns: their texts if these have a quantity, and numbers only
+ * order them; else the key. */
+static const struct attn_column *naming_column(const struct attn_table *table,
+                                               const struct axis_columns *columns)
+{
+    const struct attn_column *texts =
+        attn_table_column(table, columns->texts < SIZE_MAX ? columns->texts : columns->detail);
+
+    return texts && texts->type == ATTN_VALUE_TEXT && texts->quantity
+               ? texts
+               : attn_table_column(table, columns->key);
+}
+
 static enum attn_status read_axis(const struct attn_table *table,
                                   const struct axis_columns *columns,
                                   const struct axis_columns *other, struct attn_table_axis *axis,
                                   struct attn_error *err)
 {
-    const struct attn_column *column = attn_table_column(table, columns->key);
+    const struct attn_column *column = naming_column(table, columns);
     const size_t n_row = attn_table_n_row(table);
     size_t n;
     struct table_key *keys;
@@ -238,8 +251,9 @@ static enum attn_status read_axis(const struct attn_table *table,
     place_keys(axis, table, keys, n, columns);
     attn_free(keys);
     axis->axis.title = attn_table_has_role(table, columns->detail, ATTN_ROLE_HEAD) ? "head"
-                       : columns->is_stream ? "residual stream"
-                                            : column->name;
+                       : columns->is_stream                                  ? "residual stream"
+                       : column->type == ATTN_VALUE_TEXT && column->quantity ? column->quantity
+                                                                             : column->name;
     axis->axis.positions = axis->positions;
     axis->axis.has_own_texts = true;
     axis->axis.is_named = column->type == ATTN_VALUE_TEXT || axis->axis.n_main > 0 ||
@@ -247,15 +261,6 @@ static enum attn_status read_axis(const struct attn_table *table,
                           attn_table_has_role(table, columns->detail, ATTN_ROLE_HEAD);
     axis->axis.texts = axis->texts.bytes.size > 0 ? &axis->texts : NULL;
     return attn_buffer_check(&axis->texts.bytes, err);
-}
-
-/* COLUMN; SIZE_MAX if no row has a value. */
-static size_t texts_or_none(const struct attn_table *table, size_t column)
-{
-    for (size_t i = 0; i < attn_table_n_row(table); i++)
-        if (!attn_table_is_missing(table, i, column))
-            return column;
-    return SIZE_MAX;
 }
 
 /* The first and the last number in the column of ROWS, which are layers. */
@@ -290,7 +295,7 @@ enum attn_status attn_table_axes_read(const struct attn_table *table,
     struct axis_columns columns = {.key = cells->of.columns,
                                    .detail = SIZE_MAX,
                                    .query = SIZE_MAX,
-                                   .texts = texts_or_none(table, cells->of.texts),
+                                   .texts = attn_table_filled(table, cells->of.texts),
                                    .part = part,
                                    .parts = view->parts,
                                    .only = view->only};

@@ -30,15 +30,24 @@ size_t attn_table_view_find(const struct attn_table *table, unsigned column)
     return column - first < attn_table_n_column(table) ? column - first : SIZE_MAX;
 }
 
+size_t attn_table_filled(const struct attn_table *table, size_t column)
+{
+    for (size_t i = 0; i < attn_table_n_row(table); i++)
+        if (!attn_table_is_missing(table, i, column))
+            return column;
+    return SIZE_MAX;
+}
+
 struct attn_view_columns attn_view_columns_find(const struct attn_table *table,
                                                 const struct attn_table_view *view)
 {
-    return (struct attn_view_columns){.rows = attn_table_view_find(table, view->rows),
-                                      .detail = attn_table_view_find(table, view->detail),
-                                      .columns = attn_table_view_find(table, view->columns),
-                                      .texts = attn_table_view_find(table, view->texts),
-                                      .values = attn_table_view_find(table, view->values),
-                                      .cells = attn_table_view_find(table, view->cells)};
+    return (struct attn_view_columns){
+        .rows = attn_table_view_find(table, view->rows),
+        .detail = attn_table_view_find(table, view->detail),
+        .columns = attn_table_view_find(table, view->columns),
+        .texts = attn_table_view_find(table, view->texts),
+        .values = attn_table_view_find(table, view->values),
+        .cells = attn_table_filled(table, attn_table_view_find(table, view->cells))};
 }
 
 enum attn_status attn_table_check_sides(const struct attn_view_columns *of, struct attn_error *err)

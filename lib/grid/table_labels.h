@@ -34,6 +34,9 @@ enum attn_status attn_view_columns_check(const struct attn_table *table,
                                          const struct attn_view_columns *of, size_t column,
                                          const char *name, struct attn_error *err);
 
+/* COLUMN; SIZE_MAX if no row has a value. */
+size_t attn_table_filled(const struct attn_table *table, size_t column);
+
 /* Whether COLUMN, which may be SIZE_MAX, has ROLE. */
 bool attn_table_has_role(const struct attn_table *table, size_t column, enum attn_column_role role);
 

@@ -636,8 +636,9 @@ class View {
       for (let c = seen.c0; c < seen.c1; c++) {
         const number = this.numberAt(r, c), row = this.rowAt(r, c);
         if (row < 0 || (cell === null && number !== number)) continue;
-        const text = cell ? this.fitted(context, (this.value(row, cell) ?? '').trim() || "' '", w - 8)
-          : this.short(number);
+        const label = cell ? this.value(row, cell) : this.short(number);
+        if (label === null) continue;
+        const text = cell ? this.fitted(context, label.trim() || "' '", w - 8) : label;
         list.push([text, r, c, number === number ? this.colour(number) : this.nothing[0]]);
       }
     const longest = list.reduce((most, [text]) => text.length > most.length ? text : most, '');

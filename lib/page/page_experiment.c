@@ -171,7 +171,8 @@ static void push_map(struct attn_json_writer *json, const struct attn_table_draw
 {
     const struct attn_table_view *view = &drawing->picture->view;
     const bool is_plot = drawing->is_figure;
-    const size_t cells = is_plot ? SIZE_MAX : attn_table_view_find(drawing->table, view->cells);
+    const size_t cells =
+        drawing->figure->cells ? attn_table_view_find(drawing->table, view->cells) : SIZE_MAX;
 
     attn_json_size(attn_page_push_key(json, "n_label"), drawing->picture->n_label);
     attn_json_text(attn_page_push_key(json, "value"),
