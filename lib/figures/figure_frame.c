@@ -35,8 +35,6 @@ enum {
     LEAST_RAMP = 36,  /* the height of a ramp that stands */
     KIND_STEPS = 5,   /* weights of a kind of head in the legend */
     FEW_LABELS = 256, /* more have no room in print */
-    LABEL_COLUMNS = 14,
-    OWN_COLUMNS = 30, /* of a label of a table: two tokens */
 };
 
 enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struct attn_error *err)
@@ -127,28 +125,11 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_gri
                               size_t i, size_t *n)
 {
     struct attn_buffer *label = &pen->scratch;
-    const size_t position = attn_grid_position(axis, i);
-    const size_t at = axis->has_own_texts ? i : position;
-    const char *text;
-    size_t size;
 
     label->size = 0;
-    if (!axis->texts) {
-        attn_buffer_append_format(label, "%zu", position);
-        *n = label->size;
-        return label->data;
-    }
-    text = trimmed_text(axis, i, &size);
-    if (size == 0) {
-        text = attn_token_text(axis->texts, at, &size);
-        attn_buffer_append_format(label, "'%.*s'",
-                                  (int)attn_text_fit(text, size, LABEL_COLUMNS - 2), text);
-    } else {
-        attn_text_append_cut(label, text, size, axis->has_own_texts ? OWN_COLUMNS : LABEL_COLUMNS,
-                             ATTN_ELLIPSIS);
-    }
-    if (pen->is_printed && !axis->is_named && is_repeated(axis, i))
-        append_subscript(label, position);
+    attn_grid_append_label(axis, i, ATTN_ELLIPSIS, label);
+    if (pen->is_printed && axis->texts && !axis->is_named && is_repeated(axis, i))
+        append_subscript(label, attn_grid_position(axis, i));
     *n = label->size;
     return label->data;
 }

@@ -4,12 +4,34 @@
 #include "base/elementary.h"
 #include "base/escape.h"
 #include "base/path.h"
+#include "encode/text_table.h"
 #include "trace/model_stack.h"
 #include "trace/trace_internal.h"
 #include "writers/output.h"
 
 #include <math.h>
 #include <string.h>
+
+enum {
+    LABEL_COLUMNS = 14,
+    OWN_COLUMNS = 30, /* of a label of a table: two tokens */
+};
+
+void attn_grid_append_label(const struct attn_grid_axis *axis, size_t i, const char *ellipsis,
+                            struct attn_buffer *out)
+{
+    const size_t position = attn_grid_position(axis, i);
+    const char *text;
+    size_t size;
+
+    if (!axis->texts) {
+        attn_buffer_append_format(out, "%zu", position);
+        return;
+    }
+    text = attn_token_text(axis->texts, axis->has_own_texts ? i : position, &size);
+    attn_text_append_label(out, text, size, axis->has_own_texts ? OWN_COLUMNS : LABEL_COLUMNS,
+                           ellipsis);
+}
 
 /* --- Of a run --------------------------------------------------------------------------------- */
 

@@ -106,6 +106,11 @@ size_t attn_grid_n_mapped(const struct attn_grid *grid);
 
 enum { ATTN_KIND_LEVELS = 51 }; /* of the 256 levels of a map, for each kind of head */
 
+/* Appends the label of row or column I: its text without blanks around it, cut to what a label may
+ * have with ELLIPSIS at its end, or its position. */
+void attn_grid_append_label(const struct attn_grid_axis *axis, size_t i, const char *ellipsis,
+                            struct attn_buffer *out);
+
 /* --- Words ------------------------------------------------------------------------------------ */
 
 /* The name of a model without its folders; nothing of NULL. */
