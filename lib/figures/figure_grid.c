@@ -9,6 +9,7 @@
 
 enum {
     SIDE = 96,   /* of a thumbnail, at least; then the next multiple of its cells */
+    LONE = 28,   /* of one that shows a single cell, with its number */
     BETWEEN = 8, /* thumbnails */
 };
 
@@ -34,7 +35,8 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct attn_figure_pan
         n_cell = grid->rows[i].n_cell > n_cell ? grid->rows[i].n_cell : n_cell;
     for (size_t i = 0; i < grid->n_column; i++)
         n_cell = grid->columns[i].n_cell > n_cell ? grid->columns[i].n_cell : n_cell;
-    *side = attn_figure_side(pen, ceil(SIDE / (double)n_cell));
+    *side = attn_figure_side(
+        pen, attn_grid_is_lone(pen->content->grid) ? LONE : ceil(SIDE / (double)n_cell));
     end[0] = place_lines(grid->columns, grid->n_column,
                          ATTN_FIGURE_PAD + attn_figure_panels_left(pen), *side);
     attn_figure_set_frame(pen, end[0], ATTN_PANELS_ABOVE,
@@ -58,6 +60,8 @@ static void add_thumbnails(struct attn_figure_pen *pen, const struct attn_figure
                            double side)
 {
     enum { CELLS, HATCHES, VALUES, N_STEP };
+    const bool has_values =
+        pen->options->values == ATTN_CELL_TEXT_ALWAYS || attn_grid_is_lone(pen->content->grid);
 
     for (int step = CELLS; step < N_STEP; step++)
         for (size_t i = 0; i < pen->content->grid->n; i++) {
@@ -69,7 +73,7 @@ static void add_thumbnails(struct attn_figure_pen *pen, const struct attn_figure
                 attn_figure_add_cells(pen, view, place);
             if (step == HATCHES)
                 attn_figure_add_hatches(pen, view, place);
-            if (step == VALUES && pen->options->values == ATTN_CELL_TEXT_ALWAYS)
+            if (step == VALUES && has_values)
                 attn_figure_add_values(pen, view, place);
             if (step == VALUES)
                 attn_figure_add_frame(pen, place.x, place.y, (double)view.n_col * side,
@@ -93,6 +97,9 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
             k = attn_figure_matrix(pen, i)->k;
     if (k > 1)
         attn_buffer_append_format(&pen->subtitle, "each cell the largest of %zu x %zu; ", k, k);
+    if (attn_grid_is_lone(pen->content->grid))
+        attn_buffer_append_string(&pen->subtitle,
+                                  "a single token has nothing but itself to look at; ");
     status = plan(pen, &grid, end, &side, err);
     if (status == ATTN_OK && !pen->is_measuring) {
         attn_figure_add_heading(pen);

@@ -109,6 +109,19 @@ struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,
                                             : "key: attended to"};
 }
 
+bool attn_grid_is_lone(const struct attn_grid *grid)
+{
+    const enum attn_site site = grid->matrices[0].at.site;
+    bool is_lone = grid->run && attn_site_has_keys(site) &&
+                   attn_site_range(site) == ATTN_RANGE_SHARE &&
+                   !grid->run->options.picture->is_difference;
+
+    for (size_t i = 0; is_lone && i < grid->n; i++)
+        is_lone = grid->matrices[i].n_row == 1 && grid->matrices[i].n_column == 1 &&
+                  attn_writer_has_own_keys(grid->run, &grid->matrices[i].at);
+    return is_lone;
+}
+
 bool attn_grid_fits_backdrop(const struct attn_backdrop *backdrop,
                              const struct attn_level_matrix *matrix)
 {

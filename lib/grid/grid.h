@@ -96,6 +96,9 @@ struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,
 const struct attn_token_texts *
 attn_grid_tokens(const struct attn_grid *grid, const struct attn_level_matrix *matrix, bool is_key);
 
+/* Whether all matrices are one cell, the weight of a token on itself. */
+bool attn_grid_is_lone(const struct attn_grid *grid);
+
 /* Whether the columns of MATRIX are [CLS], registers and patches of BACKDROP, which may be NULL. */
 bool attn_grid_fits_backdrop(const struct attn_backdrop *backdrop,
                              const struct attn_level_matrix *matrix);
