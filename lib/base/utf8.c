@@ -135,6 +135,39 @@ int attn_utf8_width(uint32_t code_point)
     return found ? (int)found->value - 1 : 1;
 }
 
+static bool is_of_flag(uint32_t code_point)
+{
+    return code_point >= 0x1f1e6 && code_point <= 0x1f1ff;
+}
+
+/* Whether NEXT, after BEFORE, goes on with a cluster. */
+static bool continues_cluster(uint32_t before, uint32_t next)
+{
+    const bool is_skin = next >= 0x1f3fb && next <= 0x1f3ff;
+    const bool is_picture = (next >= 0x2190 && next <= 0x2bff) || next >= 0x1f000;
+
+    return attn_utf8_is_joiner(next) || is_skin || (before == 0x200d && is_picture) ||
+           (attn_utf8_width(next) == 0 && attn_utf8_is_printable(next));
+}
+
+size_t attn_utf8_cluster(const char *text, size_t size)
+{
+    uint32_t before, next;
+    size_t at = attn_utf8_decode(text, size, &before), n;
+    bool begins_flag;
+
+    if (at == 0 || at == size || (unsigned char)text[at] < 0x80)
+        return at > 0 ? at : 1;
+    for (begins_flag = is_of_flag(before); at < size; at += n) {
+        n = attn_utf8_decode(text + at, size - at, &next);
+        if (n == 0 || !(continues_cluster(before, next) || (begins_flag && is_of_flag(next))))
+            break;
+        begins_flag = false;
+        before = next;
+    }
+    return at;
+}
+
 bool attn_utf8_is_punctuation(uint32_t code_point)
 {
     return attn_character_range_find(attn_unicode_punctuation, attn_unicode_punctuation_end,

@@ -36,6 +36,17 @@ attn_character_range_find(const struct attn_character_range *low,
  * 1. */
 int attn_utf8_width(uint32_t code_point);
 
+/* U+200C and U+200D, which join the letters or emoji before and after them, or keep them apart. */
+static inline bool attn_utf8_is_joiner(uint32_t code_point)
+{
+    return code_point == 0x200c || code_point == 0x200d;
+}
+
+/* The bytes of the first grapheme cluster, what readers see as one character, at TEXT [size bytes,
+ * size > 0]: a character with its marks and joiners, emoji that are joined or have a colour of
+ * skin, a flag (UAX 29; Hangul in letters is not put together). Malformed bytes are one each. */
+size_t attn_utf8_cluster(const char *text, size_t size);
+
 /* Whether it has a category P: commas, full stops, quotes, brackets, dashes, not + $ < ~. */
 bool attn_utf8_is_punctuation(uint32_t code_point);
 

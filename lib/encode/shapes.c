@@ -3,7 +3,6 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -166,15 +165,12 @@ void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const ch
     note->name = name;
     note->first = shapes->text.size;
     /* controls, and bytes that are no UTF-8, as \xNN; a backslash stays one: it is for reading */
-    for (size_t at = 0, length; at < n; at += length) {
-        uint32_t code_point;
-        const size_t decoded = attn_utf8_decode(value + at, n - at, &code_point);
+    for (size_t at = 0, length; at < n; at += length + 1) {
+        const char *backslash = memchr(value + at, '\\', n - at);
 
-        length = decoded > 0 ? decoded : code_point;
-        if (decoded > 0 && attn_utf8_is_printable(code_point))
-            attn_buffer_append(&shapes->text, value + at, length);
-        else
-            attn_escape_append(&shapes->text, value + at, length);
+        length = backslash ? (size_t)(backslash - value) - at : n - at;
+        attn_escape_append(&shapes->text, value + at, length);
+        attn_buffer_append(&shapes->text, "\\", backslash != NULL);
     }
     note->n = shapes->text.size - note->first;
     shapes->n_note++;

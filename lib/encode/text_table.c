@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A grapheme cluster is as wide as its first character. */
 static size_t next_character(const char *text, size_t size, size_t *width)
 {
     uint32_t code_point;
-    size_t length = attn_utf8_decode(text, size, &code_point);
+    const size_t length = attn_utf8_decode(text, size, &code_point);
 
     *width = length > 0 ? (size_t)attn_utf8_width(code_point) : 1;
-    return length > 0 ? length : 1;
+    return length > 0 ? attn_utf8_cluster(text, size) : 1;
 }
 
 size_t attn_text_width(const char *text, size_t size)

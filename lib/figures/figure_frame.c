@@ -166,6 +166,23 @@ void attn_figure_add_turned_name(struct attn_figure_pen *pen, double y, const ch
     attn_shapes_add_string(pen->shapes, &text, name);
 }
 
+size_t attn_figure_character_size(const char *label, size_t size)
+{
+    for (size_t n = size; n > 0; n--)
+        if (label[n - 1] == '/')
+            return n - 1;
+    return size; /* it was cut */
+}
+
+/* Whether row or column I is a piece of a character that is shown as a whole. */
+static bool is_piece(const struct attn_grid_axis *axis, size_t i)
+{
+    const struct attn_token_texts *texts = axis->texts;
+
+    return texts && texts->joins && !axis->has_own_texts && !axis->positions &&
+           (texts->joins[axis->first + i] || attn_token_n_joined(texts, axis->first + i) > 0);
+}
+
 static void measure_axis(struct attn_figure_pen *pen, struct attn_grid_axis *axis)
 {
     for (size_t i = 0; i < axis->n; i++) {
@@ -173,6 +190,8 @@ static void measure_axis(struct attn_figure_pen *pen, struct attn_grid_axis *axi
         size_t size, width;
         const char *text = attn_figure_label(pen, axis, i, &size);
 
+        if (text && is_piece(axis, i))
+            size = attn_figure_character_size(text, size);
         width = text ? attn_text_width(text, size) : 0;
         axis->most_columns = width > axis->most_columns ? width : axis->most_columns;
         axis->widest = fmax(axis->widest, text ? attn_figure_string_width(pen, text, size) : 0);

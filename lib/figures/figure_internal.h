@@ -127,6 +127,8 @@ struct attn_grid_axis attn_figure_groups(struct attn_figure_pen *pen);
  * blanks, or a position. */
 const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_grid_axis *axis,
                               size_t i, size_t *n);
+/* The bytes of the LABEL [size] of a piece of a character without the number of the piece. */
+size_t attn_figure_character_size(const char *label, size_t size);
 void attn_figure_add_label(struct attn_figure_pen *pen, const struct attn_shape_text *text,
                            const struct attn_grid_axis *axis, size_t i);
 /* The width of TEXT [n] in sizes of the font: in print of its letters, else of its columns. */

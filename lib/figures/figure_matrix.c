@@ -252,6 +252,61 @@ static struct attn_shape_text place_label(const struct matrix_layout *layout,
     return text;
 }
 
+/* How many rows or columns from I on are the pieces of one character, 1: none, or not all of them;
+ * 0: they begin before I. */
+static size_t n_piece(const struct axis_labels *labels, size_t i)
+{
+    const struct attn_grid_axis *axis = &labels->axis;
+    const bool *joins = axis->texts ? axis->texts->joins : NULL;
+    size_t begin = i, first, n;
+
+    if (!labels->has_labels || axis->has_own_texts || !joins)
+        return 1;
+    while (begin > 0 && joins[attn_grid_position(axis, begin)])
+        begin--;
+    first = attn_grid_position(axis, begin);
+    n = joins[first] ? 1 : 1 + attn_token_n_joined(axis->texts, first);
+    if (n == 1 || begin + n > axis->n || begin + n <= i ||
+        attn_grid_position(axis, begin + n - 1) != first + n - 1)
+        return 1;
+    return begin == i ? n : 0;
+}
+
+/* A line along N rows or columns from I on. */
+static void add_bracket(struct attn_figure_pen *pen, const struct matrix_layout *layout,
+                        const struct axis_labels *labels, size_t i, size_t n)
+{
+    enum { AWAY = 3, MARGIN = 2 };
+    const struct attn_figure_place place = layout->place;
+    const bool is_above = labels == &layout->columns;
+    const double from =
+        is_above ? place.x + column_at(layout, (double)i) : place.y + (double)i * place.side;
+    const double to = is_above ? place.x + column_at(layout, (double)(i + n))
+                               : place.y + (double)(i + n) * place.side;
+    const double x = place.x - AWAY, y = place.y - AWAY;
+
+    attn_figure_add_line(
+        pen, is_above ? (double[]){from + MARGIN, y} : (double[]){x, from + MARGIN},
+        is_above ? (double[]){to - MARGIN, y} : (double[]){x, to - MARGIN}, 1, pen->ink);
+}
+
+/* Adds the character of N rows or columns from I on, without the number of the piece, with a line
+ * along them. */
+static void add_character(struct attn_figure_pen *pen, const struct matrix_layout *layout,
+                          const struct axis_labels *labels, size_t i, size_t n)
+{
+    struct attn_shape_text first = place_label(layout, labels, i, ATTN_FIGURE_GAP);
+    const struct attn_shape_text last = place_label(layout, labels, i + n - 1, ATTN_FIGURE_GAP);
+    size_t size;
+    const char *text = attn_figure_label(pen, &labels->axis, i, &size);
+
+    first.x = (first.x + last.x) / 2;
+    first.y = (first.y + last.y) / 2;
+    first.color = pen->ink;
+    attn_shapes_add_text(pen->shapes, &first, text, attn_figure_character_size(text, size));
+    add_bracket(pen, layout, labels, i, n);
+}
+
 /* Adds labels or, if they do not fit or columns stand apart, positions. */
 static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *layout,
                        const struct axis_labels *labels)
@@ -270,9 +325,13 @@ static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *
                              : labels->is_thinned ? is_step
                                                   : labels->has_labels;
         const bool is_label = is_name || (is_first && (double)i >= next);
+        const size_t n = n_piece(labels, i);
 
         text.color = labels->has_labels && is_label ? pen->ink : pen->faint;
-        if (is_label) {
+        if (n != 1) {
+            if (n > 1)
+                add_character(pen, layout, labels, i, n);
+        } else if (is_label) {
             next = (double)i + apart;
             attn_figure_add_label(pen, &text, axis, i);
         } else if (!labels->is_by_group && !labels->is_thinned && !is_name && is_step) {

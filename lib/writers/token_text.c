@@ -70,11 +70,21 @@ const char *attn_token_text(const struct attn_token_texts *texts, size_t positio
     return *size > 0 ? texts->bytes.data + begin : "";
 }
 
+size_t attn_token_n_joined(const struct attn_token_texts *texts, size_t position)
+{
+    size_t end = position + 1;
+
+    while (texts->joins && end < texts->n && texts->joins[end])
+        end++;
+    return end - position - 1;
+}
+
 void attn_token_texts_release(struct attn_token_texts *texts, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         attn_buffer_release(&texts[i].bytes);
         attn_free(texts[i].ends);
+        attn_free(texts[i].joins);
         texts[i] = (struct attn_token_texts){0};
     }
 }
@@ -126,7 +136,7 @@ struct token_cursor {
     size_t n, token, at; /* tokens; the one that is read, and where in it */
 };
 
-enum { MOST_BYTES = 4 }; /* of a character */
+enum { MOST_BYTES = 64 }; /* of a character as readers see it */
 
 /* Goes on to a token with bytes left; false at the end. */
 static bool has_bytes(struct token_cursor *cursor)
@@ -138,8 +148,8 @@ static bool has_bytes(struct token_cursor *cursor)
     return cursor->token < cursor->n;
 }
 
-/* Reads a character, which may continue in the next tokens. Returns its length, or 0 if malformed.
- */
+/* Reads what readers see as one character, which may continue in the next tokens. Returns its
+ * length, or 0 if malformed. */
 static size_t read_character(struct token_cursor cursor, char bytes[MOST_BYTES])
 {
     uint32_t code_point;
@@ -147,7 +157,7 @@ static size_t read_character(struct token_cursor cursor, char bytes[MOST_BYTES])
 
     while (n < MOST_BYTES && has_bytes(&cursor))
         bytes[n++] = cursor.tokens[cursor.token][cursor.at++];
-    return attn_utf8_decode(bytes, n, &code_point);
+    return attn_utf8_decode(bytes, n, &code_point) > 0 ? attn_utf8_cluster(bytes, n) : 0;
 }
 
 /* Appends the character of LENGTH bytes to the texts of its tokens, numbered if there are several.
@@ -166,6 +176,7 @@ static void append_character(struct attn_token_texts *texts, struct token_cursor
         if (is_split)
             attn_buffer_append_format(&texts->bytes, "/%u", piece);
         texts->ends[cursor->token] = texts->bytes.size;
+        texts->joins[cursor->token] = piece > 1;
         cursor->at += n;
         left -= n;
         if (left > 0)
@@ -181,6 +192,7 @@ static enum attn_status make_labels(struct attn_token_texts *texts, const char *
     size_t last = 0;
 
     ATTN_TRY(ATTN_ALLOC(texts->ends, n, err));
+    ATTN_TRY(ATTN_ALLOC(texts->joins, n, err));
     texts->n = n;
     while (has_bytes(&cursor)) {
         char bytes[MOST_BYTES];

@@ -12,6 +12,7 @@ struct attn_token_texts {
     struct attn_buffer bytes; /* all texts, one after the other */
     size_t *ends;             /* [n] owns; where each ends in bytes */
     size_t n;                 /* positions; 0 when the run has no tokens */
+    bool *joins; /* [n] owns; of labels: whether it goes on with the character of the one before */
 };
 
 /* The labels of RUN, or of its encoder by itself if that alone is selected. */
@@ -21,13 +22,16 @@ struct attn_labels attn_labels_of_stack(const struct attn_labels *run);
 enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
                                        const struct attn_labels *run, struct attn_error *err);
 
-/* The same for readers. Tokens that are pieces of one character are shown as that character with
- * the number of the piece: "\xe4\xbd\xa0/1". */
+/* The same for readers. Tokens that are pieces of one character, as readers see it (a grapheme
+ * cluster), are shown as that character with the number of the piece: "\xe4\xbd\xa0/1". */
 enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
                                         const struct attn_labels *run, struct attn_error *err);
 
 /* How many characters of the run's tokens are in several pieces. */
 size_t attn_token_labels_n_split(const struct attn_labels *run);
+
+/* How many tokens after POSITION go on with its character. */
+size_t attn_token_n_joined(const struct attn_token_texts *texts, size_t position);
 
 /* The text of POSITION, not terminated, borrowed; empty without tokens. */
 const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size);

@@ -128,6 +128,10 @@ void attn_assert_printable(const char *what, const char *text, size_t size)
             ck_abort_msg("%.100s: not UTF-8 at byte %zu of\n%.2000s", what, at, text);
         if (code_point == LEFT_TO_RIGHT && is_right_to_left)
             continue; /* a table ends such text so, for terminals that turn it */
+        if ((code_point == 0x200c || code_point == 0x200d) && at > 0 &&
+            (unsigned char)text[at - 1] >= 0x80 && at + length < size &&
+            (unsigned char)text[at + length] >= 0x80)
+            continue; /* it joins two characters */
         if (code_point == '\n')
             is_right_to_left = false;
         is_right_to_left |= (code_point >= 0x590 && code_point < 0x900) ||

@@ -159,6 +159,51 @@ START_TEST(widths_are_those_of_terminals)
 }
 END_TEST
 
+/* Each text begins with one cluster of so many bytes. */
+START_TEST(clusters_are_what_readers_see_as_one_character)
+{
+    static const struct {
+        const char *text;
+        size_t n;
+    } texts[] = {
+        {"ab", 1},
+        {"e\xcc\x81x", 3},                                     /* e with an acute accent */
+        {"\xe4\xbd\xa0\xe5\xa5\xbd", 3},                       /* two characters */
+        {"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa6z", 11}, /* woman, joiner, boy */
+        {"\xf0\x9f\x8f\xb3\xef\xb8\x8f\xe2\x80\x8d\xf0\x9f\x8c\x88", 14}, /* a flag of colours */
+        {"\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbf\xf0\x9f\x91\x8d", 8},          /* a dark thumb */
+        {"\xf0\x9f\x87\xa9\xf0\x9f\x87\xaa\xf0\x9f\x87\xab", 8},          /* D and E, not F */
+        {"\xd9\x85\xe2\x80\x8c\xd9\x85", 5}, /* two letters that are kept apart */
+        {"\xff\xcc\x81", 1},
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        ck_assert_uint_eq(attn_utf8_cluster(texts[i].text, strlen(texts[i].text)), texts[i].n);
+}
+END_TEST
+
+START_TEST(joiners_stay_between_characters_alone)
+{
+    static const char *const texts[][2] = {
+        {"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa6", NULL},
+        {"a\xe2\x80\x8d\xf0\x9f\x91\xa6", "a\\xe2\\x80\\x8d\xf0\x9f\x91\xa6"},
+        {"\xd9\x85\xe2\x80\x8c", "\xd9\x85\\xe2\\x80\\x8c"},
+        {"\xd9\x85\xe2\x80\x8c\xe2\x80\x8c\xd9\x85",
+         "\xd9\x85\\xe2\\x80\\x8c\\xe2\\x80\\x8c\xd9\x85"},
+        {"\xd9\x85 \xe2\x80\x8c\xd9\x85", "\xd9\x85 \\xe2\\x80\\x8c\xd9\x85"},
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *expected = texts[i][1] ? texts[i][1] : texts[i][0];
+        char *escaped;
+
+        ck_assert(attn_escape(texts[i][0], strlen(texts[i][0]), &escaped, NULL) == ATTN_OK);
+        ck_assert_str_eq(escaped, expected);
+        attn_free(escaped);
+    }
+}
+END_TEST
+
 START_TEST(punctuation_is_what_unicode_calls_so)
 {
     static const uint32_t marks[] = {'!',    '#',    '%',    '*',    ',',    '/',    ':',    ';',
@@ -667,6 +712,7 @@ END_TEST
 ATTN_SUITE("base text", every_character_survives_encoding, what_is_no_character_is_refused,
            maximal_subparts_are_those_of_the_standard, valid_length_stops_at_the_first_bad_byte,
            hidden_characters_are_not_printable, widths_are_those_of_terminals,
+           clusters_are_what_readers_see_as_one_character, joiners_stay_between_characters_alone,
            punctuation_is_what_unicode_calls_so, escapes_what_cannot_be_shown,
            a_string_of_json_is_the_text, escaped_text_is_printable_and_can_be_undone,
            quotes_are_cut_between_escapes, escaping_without_memory_sticks,
