@@ -43,19 +43,17 @@ static size_t n_row_of(const struct attn_shown_inspection *shown, enum attn_insp
 }
 
 /* The cell of COLUMN, by its name, which the table of PART has. */
-static struct attn_cell cell_of(const struct attn_shown_inspection *shown, enum attn_inspected part,
-                                size_t row, const char *column)
+static struct attn_cell find_cell(const struct attn_shown_inspection *shown,
+                                  enum attn_inspected part, size_t row, const char *column)
 {
     const struct attn_table *table = shown->tables[part];
 
     return attn_table_cell(table, row, attn_table_find(table, column));
 }
 
-static uint64_t number_of(const struct attn_shown_inspection *shown, enum attn_inspected part,
-                          size_t row, const char *column)
-{
-    return (uint64_t)cell_of(shown, part, row, column).integer;
-}
+#define CELL(part, row, column) find_cell(shown, ATTN_INSPECTED_##part, row, column)
+#define NUMBER(part, row, column) ((uint64_t)CELL(part, row, column).integer)
+#define N_ROW(part) n_row_of(shown, ATTN_INSPECTED_##part)
 
 /* --- How each table is shown ------------------------------------------------------------------ */
 
@@ -102,53 +100,33 @@ static const char *const memory_labels[] = {"weights read", "working memory of '
 #define COLUMNS(list)                                                                              \
     .text = ATTN_TEXT_COLUMNS, .columns = (list), .n_column = sizeof(list) / sizeof *(list)
 
+#define JSON(layout) .json = ATTN_JSON_##layout
+#define SETTINGS .text = ATTN_TEXT_SETTINGS, .width = SETTING_WIDTH
+#define AMOUNTS(list) .text = ATTN_TEXT_AMOUNTS, .labels = (list)
+#define HEADED .has_headings = true
+
+/* The name of each is that of its table. */
 static const struct attn_document_view views[ATTN_N_INSPECTED] = {
-    [ATTN_INSPECTED_CONFIG] = {.json = ATTN_JSON_MEMBERS,
-                               .text = ATTN_TEXT_SETTINGS,
-                               .width = SETTING_WIDTH},
-    [ATTN_INSPECTED_TOWERS] = {.name = "towers",
-                               .json = ATTN_JSON_LINES,
-                               COLUMNS(tower_columns),
-                               .has_headings = true},
-    [ATTN_INSPECTED_ATTENTION] = {.name = "attention", .json = ATTN_JSON_LINES},
+    [ATTN_INSPECTED_CONFIG] = {JSON(MEMBERS), SETTINGS},
+    [ATTN_INSPECTED_TOWERS] = {JSON(LINES), COLUMNS(tower_columns), HEADED},
+    [ATTN_INSPECTED_ATTENTION] = {JSON(LINES)},
     [ATTN_INSPECTED_LAYERS] = {COLUMNS(difference_columns)},
-    [ATTN_INSPECTED_DIFFERENCES] = {.name = "differences",
-                                    .json = ATTN_JSON_LINES,
-                                    COLUMNS(difference_columns)},
-    [ATTN_INSPECTED_PARAMETERS] = {.name = "parameters",
-                                   .json = ATTN_JSON_OBJECT,
-                                   .text = ATTN_TEXT_AMOUNTS},
-    [ATTN_INSPECTED_TENSORS] = {.name = "tensors",
-                                .json = ATTN_JSON_LINES,
-                                COLUMNS(tensor_columns),
-                                .has_headings = true},
-    [ATTN_INSPECTED_TYPES] = {.name = "types", .json = ATTN_JSON_LINES},
-    [ATTN_INSPECTED_METADATA] = {.name = "metadata", .json = ATTN_JSON_LINES},
-    [ATTN_INSPECTED_CONVERSION] = {.name = "conversion",
-                                   .json = ATTN_JSON_LINES,
-                                   COLUMNS(difference_columns)},
-    [ATTN_INSPECTED_TOKENIZER] = {.json = ATTN_JSON_MEMBERS},
-    [ATTN_INSPECTED_SPECIAL] = {.name = "special", .json = ATTN_JSON_ROWS, .is_joined = true},
-    [ATTN_INSPECTED_PROMPTS] = {.name = "prompts",
-                                .json = ATTN_JSON_LINES,
-                                .text = ATTN_TEXT_NOTHING},
-    [ATTN_INSPECTED_FILES] = {.name = "files", .json = ATTN_JSON_LINES, COLUMNS(file_columns)},
-    [ATTN_INSPECTED_RUN] = {.json = ATTN_JSON_MEMBERS},
-    [ATTN_INSPECTED_MULTIPLY_ADDS] = {.name = "multiply_adds",
-                                      .json = ATTN_JSON_OBJECT,
-                                      .text = ATTN_TEXT_AMOUNTS,
-                                      .labels = operation_labels},
-    [ATTN_INSPECTED_MEMORY] = {.name = "memory",
-                               .json = ATTN_JSON_OBJECT,
-                               .text = ATTN_TEXT_AMOUNTS,
-                               .labels = memory_labels},
-    [ATTN_INSPECTED_OUTPUTS] = {.name = "outputs",
-                                .json = ATTN_JSON_LINES,
-                                COLUMNS(output_columns)},
-    [ATTN_INSPECTED_KINDS] = {COLUMNS(kind_columns), .has_headings = true},
-    [ATTN_INSPECTED_NON_FINITE] = {.name = "non_finite",
-                                   .json = ATTN_JSON_LINES,
-                                   .is_joined = true},
+    [ATTN_INSPECTED_DIFFERENCES] = {JSON(LINES), COLUMNS(difference_columns)},
+    [ATTN_INSPECTED_PARAMETERS] = {JSON(OBJECT), AMOUNTS(NULL)},
+    [ATTN_INSPECTED_TENSORS] = {JSON(LINES), COLUMNS(tensor_columns), HEADED},
+    [ATTN_INSPECTED_TYPES] = {JSON(LINES)},
+    [ATTN_INSPECTED_METADATA] = {JSON(LINES)},
+    [ATTN_INSPECTED_CONVERSION] = {JSON(LINES), COLUMNS(difference_columns)},
+    [ATTN_INSPECTED_TOKENIZER] = {JSON(MEMBERS)},
+    [ATTN_INSPECTED_SPECIAL] = {JSON(ROWS), .is_joined = true},
+    [ATTN_INSPECTED_PROMPTS] = {JSON(LINES)},
+    [ATTN_INSPECTED_FILES] = {JSON(LINES), COLUMNS(file_columns)},
+    [ATTN_INSPECTED_RUN] = {JSON(MEMBERS)},
+    [ATTN_INSPECTED_MULTIPLY_ADDS] = {JSON(OBJECT), AMOUNTS(operation_labels)},
+    [ATTN_INSPECTED_MEMORY] = {JSON(OBJECT), AMOUNTS(memory_labels)},
+    [ATTN_INSPECTED_OUTPUTS] = {JSON(LINES), COLUMNS(output_columns)},
+    [ATTN_INSPECTED_KINDS] = {COLUMNS(kind_columns), HEADED},
+    [ATTN_INSPECTED_NON_FINITE] = {JSON(LINES), .is_joined = true},
 };
 
 /* Lines above the tables in text. */
@@ -160,20 +138,32 @@ static const char *const headings[ATTN_N_INSPECTED] = {
     [ATTN_INSPECTED_MEMORY] = "Its memory",
     [ATTN_INSPECTED_OUTPUTS] = "Its tensors: the shape in one layer, the size of all layers"};
 
+static void add_as(struct attn_document *document, const struct attn_shown_inspection *shown,
+                   enum attn_inspected part, struct attn_document_view view)
+{
+    static const char *const names[] = {
+#define NAME(id, name, subject) #name,
+        ATTN_INSPECTED_MAP(NAME)
+#undef NAME
+    };
+
+    view.name = names[part];
+    attn_document_table(document, shown->tables[part], &view);
+}
+
 static void add(struct attn_document *document, const struct attn_shown_inspection *shown,
                 enum attn_inspected part)
 {
     if (headings[part] && n_row_of(shown, part) > 0)
         attn_document_text(document, "\n%s\n", headings[part]);
-    attn_document_table(document, shown->tables[part], &views[part]);
+    add_as(document, shown, part, views[part]);
 }
 
 /* --- Config ----------------------------------------------------------------------------------- */
 
 static void add_config(struct attn_document *document, const struct attn_shown_inspection *shown)
 {
-
-    if (n_row_of(shown, ATTN_INSPECTED_TOWERS) > 0) {
+    if (N_ROW(TOWERS) > 0) {
         attn_document_text(document, attn_model_config(shown->given.model)->stack.has_encoder
                                          ? "\nStacks\n"
                                          : "\nTowers\n");
@@ -191,10 +181,8 @@ static void add_config(struct attn_document *document, const struct attn_shown_i
     add(document, shown, ATTN_INSPECTED_DIFFERENCES);
     add(document, shown, ATTN_INSPECTED_CONVERSION);
     add(document, shown, ATTN_INSPECTED_PARAMETERS);
-    attn_document_value(document, "mixture",
-                        cell_of(shown, ATTN_INSPECTED_PRECISION, 0, "mixture"));
-    attn_document_value(document, "bits_per_weight",
-                        cell_of(shown, ATTN_INSPECTED_PRECISION, 0, "bits_per_weight"));
+    attn_document_value(document, "mixture", CELL(PRECISION, 0, "mixture"));
+    attn_document_value(document, "bits_per_weight", CELL(PRECISION, 0, "bits_per_weight"));
     add(document, shown, ATTN_INSPECTED_TYPES);
 }
 
@@ -206,11 +194,11 @@ static void add_tensors(struct attn_document *document, const struct attn_shown_
 
     attn_document_text(document, "\nTensors\n");
     view.n_column -= attn_tensor_files_n_shard(shown->given.weights) <= 1;
-    if (n_row_of(shown, ATTN_INSPECTED_TENSORS) == 0) {
+    if (N_ROW(TENSORS) == 0) {
         attn_document_text(document, "  none\n");
         view.text = ATTN_TEXT_NOTHING;
     }
-    attn_document_table(document, shown->tables[ATTN_INSPECTED_TENSORS], &view);
+    add_as(document, shown, ATTN_INSPECTED_TENSORS, view);
 }
 
 /* Appends VALUE, truncated to a line. */
@@ -229,27 +217,25 @@ static void add_value(struct attn_document *document, const struct attn_cell *va
 /* The metadata of a GGUF file; in text only with --verbose, or if there is no model. */
 static void add_metadata(struct attn_document *document, const struct attn_shown_inspection *shown)
 {
-    const size_t n = n_row_of(shown, ATTN_INSPECTED_METADATA);
+    const size_t n = N_ROW(METADATA);
 
     if (n > 0 && (shown->is_verbose || !shown->given.model)) {
         attn_document_text(document, "\nMetadata\n");
         for (size_t i = 0; i < n; i++) {
-            const struct attn_cell key = cell_of(shown, ATTN_INSPECTED_METADATA, i, "key");
-            const struct attn_cell type = cell_of(shown, ATTN_INSPECTED_METADATA, i, "type");
-            const struct attn_cell value = cell_of(shown, ATTN_INSPECTED_METADATA, i, "value");
+            const struct attn_cell key = CELL(METADATA, i, "key");
+            const struct attn_cell type = CELL(METADATA, i, "type");
+            const struct attn_cell value = CELL(METADATA, i, "value");
 
             attn_document_text(document, "  ");
             attn_document_escaped(document, key.text, key.size);
             attn_document_text(document, "%*s", key.size < 38 ? 40 - (int)key.size : 2, "");
             if (value.type == ATTN_VALUE_MISSING)
-                attn_document_text(document, "%" PRIu64 " of type %.*s",
-                                   number_of(shown, ATTN_INSPECTED_METADATA, i, "n"),
+                attn_document_text(document, "%" PRIu64 " of type %.*s", NUMBER(METADATA, i, "n"),
                                    (int)type.size, type.text);
             else
                 add_value(document, &value);
-            attn_document_text(
-                document, "%s\n",
-                number_of(shown, ATTN_INSPECTED_METADATA, i, "is_known") ? "" : "  (not known)");
+            attn_document_text(document, "%s\n",
+                               NUMBER(METADATA, i, "is_known") ? "" : "  (not known)");
         }
     }
     add(document, shown, ATTN_INSPECTED_METADATA);
@@ -283,15 +269,13 @@ static void add_tokenizer(struct attn_document *document, const struct attn_show
     kind = words[attn_tokenizer_kind(shown->given.tokenizer)];
     if (kind)
         attn_document_text(document, "  kind             %s\n", kind);
-    attn_document_text(
-        document, "  n_vocab          %s\n",
-        attn_quantity_count(number_of(shown, ATTN_INSPECTED_TOKENIZER, 0, "n_vocab"), text));
+    attn_document_text(document, "  n_vocab          %s\n",
+                       attn_quantity_count(NUMBER(TOKENIZER, 0, "n_vocab"), text));
     attn_document_text(document, "  unicode          " ATTN_UNICODE_VERSIONS "\n");
-    for (size_t i = 0; i < n_row_of(shown, ATTN_INSPECTED_SPECIAL); i++) {
-        const struct attn_cell token = cell_of(shown, ATTN_INSPECTED_SPECIAL, i, "token");
+    for (size_t i = 0; i < N_ROW(SPECIAL); i++) {
+        const struct attn_cell token = CELL(SPECIAL, i, "token");
 
-        attn_document_text(document, "  special          %" PRIu64 " ",
-                           number_of(shown, ATTN_INSPECTED_SPECIAL, i, "id"));
+        attn_document_text(document, "  special          %" PRIu64 " ", NUMBER(SPECIAL, i, "id"));
         attn_document_escaped(document, token.text, token.size);
         attn_document_text(document, "\n");
     }
@@ -299,22 +283,19 @@ static void add_tokenizer(struct attn_document *document, const struct attn_show
 
 static void add_prompts(struct attn_document *document, const struct attn_shown_inspection *shown)
 {
-
-    if (n_row_of(shown, ATTN_INSPECTED_PROMPTS) == 0)
+    if (N_ROW(PROMPTS) == 0)
         return;
     attn_document_text(document, "\nPrompts, which %s puts in front of a text\n",
                        shown->with_prompt);
-    for (size_t i = 0; i < n_row_of(shown, ATTN_INSPECTED_PROMPTS); i++) {
-        const struct attn_cell name = cell_of(shown, ATTN_INSPECTED_PROMPTS, i, "name"),
-                               text = cell_of(shown, ATTN_INSPECTED_PROMPTS, i, "text");
+    for (size_t i = 0; i < N_ROW(PROMPTS); i++) {
+        const struct attn_cell name = CELL(PROMPTS, i, "name"), text = CELL(PROMPTS, i, "text");
 
         attn_document_text(document, "  ");
         attn_document_escaped(document, name.text, name.size);
         attn_document_text(document, "%*s '", name.size < 16 ? (int)(16 - name.size) : 0, "");
         attn_document_escaped(document, text.text, text.size);
-        attn_document_text(
-            document, "'%s\n",
-            number_of(shown, ATTN_INSPECTED_PROMPTS, i, "is_default") ? ", the default" : "");
+        attn_document_text(document, "'%s\n",
+                           NUMBER(PROMPTS, i, "is_default") ? ", the default" : "");
     }
     add(document, shown, ATTN_INSPECTED_PROMPTS);
 }
@@ -328,7 +309,7 @@ static void add_files(struct attn_document *document, const struct attn_shown_in
         attn_document_text(document, "\nFiles\n");
     else
         view.text = ATTN_TEXT_NOTHING;
-    attn_document_table(document, shown->tables[ATTN_INSPECTED_FILES], &view);
+    add_as(document, shown, ATTN_INSPECTED_FILES, view);
     attn_document_value(document, "bytes", attn_cell_integer((int64_t)n_byte));
 }
 
@@ -336,9 +317,8 @@ static void add_files(struct attn_document *document, const struct attn_shown_in
 
 static void add_run(struct attn_document *document, const struct attn_shown_inspection *shown)
 {
-    const struct attn_document_view kinds = {.name = "kinds", .json = ATTN_JSON_LINES};
-    const uint64_t n_token = number_of(shown, ATTN_INSPECTED_RUN, 0, "n_token");
-    const uint64_t n_source = number_of(shown, ATTN_INSPECTED_RUN, 0, "n_source");
+    const uint64_t n_token = NUMBER(RUN, 0, "n_token");
+    const uint64_t n_source = NUMBER(RUN, 0, "n_source");
     const bool is_image = attn_model_config(shown->given.model)->image.patch_height > 0;
     struct attn_document_view operations = views[ATTN_INSPECTED_MULTIPLY_ADDS];
     char text[ATTN_QUANTITY_SIZE];
@@ -354,18 +334,18 @@ static void add_run(struct attn_document *document, const struct attn_shown_insp
     attn_document_text(document, "\n");
     if (is_image)
         operations.labels = image_operation_labels;
-    attn_document_table(document, shown->tables[ATTN_INSPECTED_MULTIPLY_ADDS], &operations);
+    add_as(document, shown, ATTN_INSPECTED_MULTIPLY_ADDS, operations);
     if (shown->has_kinds) {
-        attn_document_text(
-            document, "\nAttention matrices are %.1f %% of this run; by kind:\n",
-            100 * ((double)number_of(shown, ATTN_INSPECTED_MULTIPLY_ADDS, 0, "matrices") /
-                   (double)number_of(shown, ATTN_INSPECTED_MULTIPLY_ADDS, 0, "total")));
+        attn_document_text(document, "\nAttention matrices are %.1f %% of this run; by kind:\n",
+                           100 * ((double)NUMBER(MULTIPLY_ADDS, 0, "matrices") /
+                                  (double)NUMBER(MULTIPLY_ADDS, 0, "total")));
         add(document, shown, ATTN_INSPECTED_KINDS);
     }
     add(document, shown, ATTN_INSPECTED_MEMORY);
     add(document, shown, ATTN_INSPECTED_OUTPUTS);
     if (shown->has_kinds) /* JSON has them last */
-        attn_document_table(document, shown->tables[ATTN_INSPECTED_KINDS], &kinds);
+        add_as(document, shown, ATTN_INSPECTED_KINDS,
+               (struct attn_document_view){.json = ATTN_JSON_LINES});
     attn_document_end(document);
 }
 
@@ -374,16 +354,16 @@ static void add_run(struct attn_document *document, const struct attn_shown_insp
 /* ", Q4_K_M: 4.83 bits a weight", and "Q4_K 71 %, Q6_K 28 %, F32 < 1 %" */
 static void add_precision(struct attn_document *document, const struct attn_shown_inspection *shown)
 {
-    const struct attn_cell mixture = cell_of(shown, ATTN_INSPECTED_PRECISION, 0, "mixture");
+    const struct attn_cell mixture = CELL(PRECISION, 0, "mixture");
 
-    if (cell_of(shown, ATTN_INSPECTED_PRECISION, 0, "bits_per_weight").type == ATTN_VALUE_MISSING)
+    if (CELL(PRECISION, 0, "bits_per_weight").type == ATTN_VALUE_MISSING)
         return;
     attn_document_text(document, ", %.*s%s%.2f bits a weight\n", (int)mixture.size,
                        mixture.size > 0 ? mixture.text : "", mixture.size > 0 ? ": " : "",
-                       cell_of(shown, ATTN_INSPECTED_PRECISION, 0, "bits_per_weight").real);
-    for (size_t i = 0; i < n_row_of(shown, ATTN_INSPECTED_TYPES); i++) {
-        const struct attn_cell dtype = cell_of(shown, ATTN_INSPECTED_TYPES, i, "dtype");
-        const double percent = 100 * cell_of(shown, ATTN_INSPECTED_TYPES, i, "share").real;
+                       CELL(PRECISION, 0, "bits_per_weight").real);
+    for (size_t i = 0; i < N_ROW(TYPES); i++) {
+        const struct attn_cell dtype = CELL(TYPES, i, "dtype");
+        const double percent = 100 * CELL(TYPES, i, "share").real;
 
         attn_document_text(document, "%s%.*s ", i > 0 ? ", " : "", (int)dtype.size, dtype.text);
         attn_document_text(document, percent < 0.5 ? "< 1 %%" : "%.0f %%", percent);
@@ -401,9 +381,9 @@ static void add_heading(struct attn_document *document, const struct attn_shown_
     attn_document_value(document, "model", attn_cell_text(name, strlen(name)));
     attn_document_escaped(document, name, strlen(name));
     if (shown->given.model)
-        attn_document_text(
-            document, ": %s, %s parameters", attn_model_config(shown->given.model)->model_type,
-            attn_quantity_count(number_of(shown, ATTN_INSPECTED_PARAMETERS, 0, "total"), text));
+        attn_document_text(document, ": %s, %s parameters",
+                           attn_model_config(shown->given.model)->model_type,
+                           attn_quantity_count(NUMBER(PARAMETERS, 0, "total"), text));
     else
         attn_document_text(document, shown->given.gguf ? ": GGUF" : ": safetensors");
     if (shown->given.model && attn_model_config(shown->given.model)->n_expert > 0) {
@@ -425,8 +405,8 @@ void attn_shown_inspection_fill(const struct attn_shown_inspection *shown,
     const size_t n_tensor = attn_tensor_files_count(shown->given.weights);
     uint64_t n_byte = 0;
 
-    for (size_t i = 0; i < n_row_of(shown, ATTN_INSPECTED_FILES); i++)
-        n_byte += number_of(shown, ATTN_INSPECTED_FILES, i, "bytes");
+    for (size_t i = 0; i < N_ROW(FILES); i++)
+        n_byte += NUMBER(FILES, i, "bytes");
     add_heading(document, shown, n_byte);
     add_config(document, shown);
     add_tensors(document, shown);
@@ -451,18 +431,16 @@ void attn_shown_inspection_fill_check(const struct attn_shown_inspection *shown,
 {
     const size_t n = attn_tensor_files_count(shown->given.weights);
 
-    for (size_t i = 0; i < n_row_of(shown, ATTN_INSPECTED_NON_FINITE); i++) {
-        const struct attn_cell name = cell_of(shown, ATTN_INSPECTED_NON_FINITE, i, "name");
+    for (size_t i = 0; i < N_ROW(NON_FINITE); i++) {
+        const struct attn_cell name = CELL(NON_FINITE, i, "name");
 
         attn_document_escaped(document, name.text, name.size);
         attn_document_text(document,
                            ": %" PRIu64 " NaN, %" PRIu64 " infinite of %" PRIu64
                            ", the first at %" PRIu64 "\n",
-                           number_of(shown, ATTN_INSPECTED_NON_FINITE, i, "n_nan"),
-                           number_of(shown, ATTN_INSPECTED_NON_FINITE, i, "n_infinite"),
-                           number_of(shown, ATTN_INSPECTED_NON_FINITE, i, "n_value"),
-                           number_of(shown, ATTN_INSPECTED_NON_FINITE, i, "first"));
+                           NUMBER(NON_FINITE, i, "n_nan"), NUMBER(NON_FINITE, i, "n_infinite"),
+                           NUMBER(NON_FINITE, i, "n_value"), NUMBER(NON_FINITE, i, "first"));
     }
-    if (n_row_of(shown, ATTN_INSPECTED_NON_FINITE) == 0)
+    if (N_ROW(NON_FINITE) == 0)
         attn_document_text(document, "%zu tensor%s, all values are finite\n", n, n == 1 ? "" : "s");
 }
