@@ -246,9 +246,8 @@ static void add_tokenizer(struct attn_document *document, const struct attn_show
     static const char *const words[] = {[ATTN_TOKENIZER_WORD] = "words",
                                         [ATTN_TOKENIZER_CHARACTER] = "characters",
                                         [ATTN_TOKENIZER_BPE] = "byte-level BPE",
-                                        [ATTN_TOKENIZER_WORDPIECE] = NULL,
-                                        [ATTN_TOKENIZER_UNIGRAM] = NULL};
-    const char *kind;
+                                        [ATTN_TOKENIZER_WORDPIECE] = "WordPiece",
+                                        [ATTN_TOKENIZER_UNIGRAM] = "unigram"};
     char text[ATTN_QUANTITY_SIZE];
 
     if (shown->given.model)
@@ -266,9 +265,8 @@ static void add_tokenizer(struct attn_document *document, const struct attn_show
     add(document, shown, ATTN_INSPECTED_TOKENIZER);
     add(document, shown, ATTN_INSPECTED_SPECIAL);
     attn_document_end(document);
-    kind = words[attn_tokenizer_kind(shown->given.tokenizer)];
-    if (kind)
-        attn_document_text(document, "  kind             %s\n", kind);
+    attn_document_text(document, "  kind             %s\n",
+                       words[attn_tokenizer_kind(shown->given.tokenizer)]);
     attn_document_text(document, "  n_vocab          %s\n",
                        attn_quantity_count(NUMBER(TOKENIZER, 0, "n_vocab"), text));
     attn_document_text(document, "  unicode          " ATTN_UNICODE_VERSIONS "\n");
