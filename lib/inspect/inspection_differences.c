@@ -18,6 +18,9 @@
 
 enum { WORDS_SIZE = 256, MAX_GROUP = 4 };
 
+/* Appends to `words`, of which `used` bytes are. */
+#define say(...) attn_fixed_text_append(words, WORDS_SIZE, &used, __VA_ARGS__)
+
 /* The table, while it is filled, and the first failure. */
 struct difference_list {
     const struct attn_config *config;
@@ -122,38 +125,30 @@ static void describe_rope(const struct attn_config *config, size_t layer, char w
         snprintf(words, WORDS_SIZE, "turn no positions");
         return;
     }
-    attn_fixed_text_append(words, WORDS_SIZE, &used, "rotary%s, theta %.15g",
-                           rope->turns_neighbours ? ": neighbours" : "", rope->theta);
+    say("rotary%s, theta %.15g", rope->turns_neighbours ? ": neighbours" : "", rope->theta);
     if (rope->d_rotary < config->d_head)
-        attn_fixed_text_append(words, WORDS_SIZE, &used,
-                               ", of the first %zu of %zu components of a head", rope->d_rotary,
-                               config->d_head);
+        say(", of the first %zu of %zu components of a head", rope->d_rotary, config->d_head);
     switch (rope->type) {
     case ATTN_ROPE_DEFAULT:
         break;
     case ATTN_ROPE_LINEAR:
-        attn_fixed_text_append(words, WORDS_SIZE, &used, ", positions / %.15g", rope->factor);
+        say(", positions / %.15g", rope->factor);
         break;
     case ATTN_ROPE_LLAMA3:
-        attn_fixed_text_append(words, WORDS_SIZE, &used,
-                               ", low frequencies / %.15g (llama3, trained on %.15g tokens)",
-                               rope->factor, rope->n_original);
+        say(", low frequencies / %.15g (llama3, trained on %.15g tokens)", rope->factor,
+            rope->n_original);
         break;
     case ATTN_ROPE_YARN:
-        attn_fixed_text_append(
-            words, WORDS_SIZE, &used,
-            ", low frequencies / %.15g, q and k * %.6g (yarn, trained on %.15g tokens)",
+        say(", low frequencies / %.15g, q and k * %.6g (yarn, trained on %.15g tokens)",
             rope->factor, rope->attention_factor, rope->n_original);
         break;
     case ATTN_ROPE_LONGROPE:
-        attn_fixed_text_append(words, WORDS_SIZE, &used,
-                               ", two lists of factors, up to %.15g tokens and beyond, q and k * "
-                               "%.6g (longrope)",
-                               rope->n_original, rope->attention_factor);
+        say(", two lists of factors, up to %.15g tokens and beyond, q and k * "
+            "%.6g (longrope)",
+            rope->n_original, rope->attention_factor);
         break;
     case ATTN_ROPE_DYNAMIC:
-        attn_fixed_text_append(words, WORDS_SIZE, &used, ", as written up to %zu tokens (dynamic)",
-                               config->n_ctx);
+        say(", as written up to %zu tokens (dynamic)", config->n_ctx);
         break;
     }
 }
@@ -185,18 +180,16 @@ static void describe_scores(const struct attn_config *config, size_t layer, char
 
     words[0] = '\0';
     if (!attention->is_scaled && !has_factor)
-        attn_fixed_text_append(words, WORDS_SIZE, &used, "not divided by sqrt(d_head)");
+        say("not divided by sqrt(d_head)");
     else if (!attention->is_scaled)
-        attn_fixed_text_append(words, WORDS_SIZE, &used, "times %.6g, not 1 / sqrt(d_head)",
-                               attention->factor);
+        say("times %.6g, not 1 / sqrt(d_head)", attention->factor);
     else if (has_factor)
-        attn_fixed_text_append(words, WORDS_SIZE, &used, "also times %.6g", attention->factor);
+        say("also times %.6g", attention->factor);
     if (used > 0)
         between = "; ";
     if (attention->score_cap > 0)
-        attn_fixed_text_append(words, WORDS_SIZE, &used,
-                               "%s%.15g * tanh(score / %.15g), before the mask", between,
-                               attention->score_cap, attention->score_cap);
+        say("%s%.15g * tanh(score / %.15g), before the mask", between, attention->score_cap,
+            attention->score_cap);
 }
 
 static void describe_dense(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
@@ -212,21 +205,18 @@ static void describe_attention(const struct attn_config *config, size_t layer,
     const bool has_factor = attention->factor < 1 || attention->factor > 1;
     size_t used = 0;
 
-    attn_fixed_text_append(words, WORDS_SIZE, &used, "%s",
-                           attn_attention_kind_name(attention->kind));
+    say("%s", attn_attention_kind_name(attention->kind));
     if (attention->kind == ATTN_ATTENTION_WINDOW)
-        attn_fixed_text_append(words, WORDS_SIZE, &used, ":%zu", attention->window);
-    attn_fixed_text_append(words, WORDS_SIZE, &used, ", %s, scores",
-                           config->is_cross[layer]               ? "to the source"
-                           : attention->mask == ATTN_MASK_CAUSAL ? "causal"
-                                                                 : "no mask");
+        say(":%zu", attention->window);
+    say(", %s, scores", config->is_cross[layer]               ? "to the source"
+                        : attention->mask == ATTN_MASK_CAUSAL ? "causal"
+                                                              : "no mask");
     if (attention->is_scaled && attention->eps > 0)
-        attn_fixed_text_append(words, WORDS_SIZE, &used, " / (sqrt(d_head) + %g)", attention->eps);
+        say(" / (sqrt(d_head) + %g)", attention->eps);
     else if (attention->is_scaled || !has_factor)
-        attn_fixed_text_append(words, WORDS_SIZE, &used, "%s",
-                               attention->is_scaled ? " / sqrt(d_head)" : " not scaled");
+        say("%s", attention->is_scaled ? " / sqrt(d_head)" : " not scaled");
     if (has_factor)
-        attn_fixed_text_append(words, WORDS_SIZE, &used, " * %g", attention->factor);
+        say(" * %g", attention->factor);
 }
 
 /* Whether two layers have the same attention and positions. */
@@ -450,8 +440,7 @@ static void add_slopes(struct difference_list *list)
         const double divisor = 1 / (double)bias->slopes[head];
         const bool is_whole = divisor == floor(divisor);
 
-        attn_fixed_text_append(words, sizeof words, &used, is_whole ? " 1/%.0f" : " %.4g",
-                               is_whole ? divisor : 1 / divisor);
+        say(is_whole ? " 1/%.0f" : " %.4g", is_whole ? divisor : 1 / divisor);
     }
     add(list, "positions", "none; scores get slope * %s:%s%s (ALiBi)",
         bias->is_of_key ? "position of the key" : "distance", words, n < n_head ? " ..." : "");
