@@ -29,7 +29,7 @@ const given = name => valuesIn(live.options, name);
 // name, and the tool reads it.
 function headsOf(item) {
   const match = /^L?(\d+)[.H](\d+|\*)$/.exec(item);
-  const found = viewer.run.heads.map(head => head.group + '.' + head.head).filter(name => match &&
+  const found = viewer.run.heads.map(head => head.at).filter(name => match &&
     (match[2] === '*' ? name.startsWith(match[1] + '.') : name === match[1] + '.' + match[2]));
   return found.length > 0 ? found : [item];
 }
@@ -307,7 +307,7 @@ function tellOf(problem) {
 
 const headHere = () => {
   const head = viewer.run.heads[state.h];
-  return head.group + '.' + head.head;
+  return head.at;
 };
 
 function toggleHead(name) {
@@ -436,7 +436,7 @@ function expectedTable(position, after, before) {
     viewer.expectedAt(position),
     el('thead', {}, el('tr', {}, el('th', {}), ...names.map(name => el('th', { class: 'number', scope: 'col' }, name)), el('th', {}))),
     el('tbody', {}, ...rowsOf(after, before, MOST_EXPECTED).map(p => el('tr', {},
-      el('th', { scope: 'row' }, el('bdi', {}, p.token === null ? 'id ' + p.id : p.label ?? p.token)),
+      el('th', { scope: 'row' }, el('bdi', {}, p.label ?? p.token)),
       ...before.length > 0 ? [cell(p.before, before)] : [], cell(p.after, after),
       el('td', { class: 'meter', 'aria-hidden': 'true' }, ...before.length > 0 ? [bar(p.before, 'before')] : [],
         bar(p.after, 'after'))))));
@@ -715,7 +715,7 @@ function onDrawn() {
   const name = headHere();
   $('live-off').textContent = t(asked.off[name] ? 'Switch head {} on' : 'Switch head {} off', name);
   viewer.run.heads.forEach((head, h) => {
-    const node = $('thumb-' + h), name = head.group + '.' + head.head, isOff = Boolean(asked.off[name]);
+    const node = $('thumb-' + h), name = head.at, isOff = Boolean(asked.off[name]);
     if (!node) return;
     node.classList.toggle('off', isOff);
     if (!node.querySelector('.switch')) {

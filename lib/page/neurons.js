@@ -66,10 +66,9 @@ const number = x => attnPage.written(run.numbers.component, x);
 const largest = lists => lists.reduce((most, list) => list.reduce((m, x) => Math.max(m, Math.abs(x)), most), 0) || 1;
 
 function label(position, isSource) {
-  const texts = (isSource ? run.source_labels ?? run.source_texts ?? run.source_tokens
-    : run.labels ?? run.texts ?? run.tokens) ?? [];
-  if (texts.length === 0) return [String(position)];
-  return [position + ' ', el('bdi', {}, (texts[position] ?? '').trim() || "' '")];
+  const names = isSource ? run.source_names ?? run.source_labels ?? run.source_texts ?? run.source_tokens
+    : run.names ?? run.labels ?? run.texts ?? run.tokens;
+  return names ? [position + ' ', el('bdi', {}, names[position])] : [String(position)];
 }
 
 // A vector as cells; MOST has the last colour. KIND says with which others a component is marked.
@@ -176,7 +175,7 @@ async function draw() {
   const found = await arithmetic(head, row);
   if (key !== wanted) return; // another row was chosen meanwhile
   drawn = key;
-  name.replaceChildren((globalThis.attnViewer?.headName(h) ?? 'layer ' + head.layer + ', head ' + head.head) + ', query ', ...label(q, false), ': q, k and v');
+  name.replaceChildren(head.name + ', query ', ...label(q, false), ': q, k and v');
   said.textContent = '';
   fill(head, q, found, k);
   section.dataset.row = [head.layer + '.' + head.head, q].join(); // which is drawn, for scripts

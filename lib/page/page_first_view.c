@@ -172,8 +172,7 @@ static void append_words(const struct attn_page *page, struct attn_buffer *out)
             heads->n, heads->n_whole);
 }
 
-/* Appends "2.5", or "cross:2.5", as `heads` takes it. */
-static void append_place(struct attn_buffer *out, const struct attn_page_head *head)
+void attn_page_head_append_place(struct attn_buffer *out, const struct attn_page_head *head)
 {
     const bool is_of_stack = head->at.stack != ATTN_STACK_ONLY;
 
@@ -197,14 +196,14 @@ static void append_map(const struct attn_page *page, const struct picture *pictu
             continue;
         attn_buffer_append_format(out, "<area coords=\"%zu,%zu,%zu,%zu\" alt=\"", x, y,
                                   x + picture->side, y + picture->side);
-        append_place(out, head);
+        attn_page_head_append_place(out, head);
         attn_buffer_append_string(out, "\" title=\"");
         attn_page_head_append_name(out, head, &page->base.labels);
         if (isfinite(head->values[ATTN_PAGE_far]))
             attn_buffer_append_format(out, ": far %.2f", head->values[ATTN_PAGE_far]);
         if (head->has_rows) {
             attn_buffer_append_string(out, "\" href=\"#h=");
-            append_place(out, head);
+            attn_page_head_append_place(out, head);
         }
         attn_buffer_append_string(out, head->has_rows ? "\">\n" : ", no rows\">\n");
     }

@@ -67,7 +67,7 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
                                       struct attn_error *err)
 {
     static const struct attn_metric *const metrics[] = {
-#define METRIC_ADDRESS(name) &attn_metric_##name,
+#define METRIC_ADDRESS(name, words, unit) &attn_metric_##name,
         ATTN_PAGE_MEASURE_MAP(METRIC_ADDRESS)
 #undef METRIC_ADDRESS
     };

@@ -25,16 +25,14 @@
  * farthest from 0, as 128 + 127 sqrt(w), with minus below 0.
  */
 
-/* X(name): measures of a head, in the order in which the page lists them. */
+/* X(name, words, unit): measures of a head, in the order in which the page lists them. */
 #define ATTN_PAGE_MEASURE_MAP(X)                                                                   \
-    X(first)                                                                                       \
-    X(previous)                                                                                    \
-    X(self)                                                                                        \
-    X(entropy)                                                                                     \
-    X(far)
+    X(first, "first token", "")                                                                    \
+    X(previous, "previous token", "")                                                              \
+    X(self, "the token itself", "") X(entropy, "entropy", "nats") X(far, "far (none of these)", "")
 
 enum {
-#define ATTN_PAGE_MEASURE_ENUM(name) ATTN_PAGE_##name,
+#define ATTN_PAGE_MEASURE_ENUM(name, words, unit) ATTN_PAGE_##name,
     ATTN_PAGE_MEASURE_MAP(ATTN_PAGE_MEASURE_ENUM)
 #undef ATTN_PAGE_MEASURE_ENUM
         ATTN_PAGE_N_MEASURE,
@@ -299,24 +297,7 @@ struct attn_page {
 /* Row R of EVENT to ROW [n], with NaN where it is masked and infinity where it is not finite. */
 void attn_page_read_row(const struct attn_trace_event *event, size_t r, float *row, size_t n);
 
-/* --- The run (page_run.c) -------------------------------------------------------------------- */
-
-/* The run as one JSON object in a hidden element: sizes, tokens, options, heads with their
- * measures, colours, predictions. Printable forms of texts have separate keys. */
-
-/* Ends the id of the block of exact attention. */
-#define ATTN_PAGE_EXACT "-exact"
-
-/* Appends PREDICTIONS as an object, to be given later. */
-void attn_page_append_predictions(struct attn_buffer *out,
-                                  const struct attn_predictions *predictions);
-
-/* Writes the element with the object. `<`, `>`, `&` and line separators are escapes, so that it
- * cannot end the element. */
-enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_error *err);
-
-/* Begins the member NAME of the page's object on a new line. Returns JSON. */
-struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const char *name);
+/* --- Numbers (page_numbers.c) ----------------------------------------------------------------- */
 
 /* How the page writes a kind of numbers: the function written of shared.js. Fields that are 0 are
  * left out of the JSON. */
@@ -339,6 +320,58 @@ void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_r
  * large. */
 void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color_scale *scale,
                           struct attn_color_range range, double unit);
+
+/* Pushes a number of N_DIGIT digits in any locale, or null. */
+void attn_page_push_number(struct attn_json_writer *json, int n_digit, double value);
+
+/* Pushes `numbers`: the rules of weights, which have N_BYTE bytes in the blocks, and of other
+ * numbers. The square root of a weight has 254 levels in a byte, so that a weight W is known to
+ * sqrt(W) / 254, and has as many digits as this is good for. */
+void attn_page_push_numbers(struct attn_json_writer *json, int n_byte);
+
+/* X(CURVE, name, words): the scales of a page, in the order of its menu. */
+#define ATTN_PAGE_CURVE_MAP(X)                                                                     \
+    X(SQRT, "sqrt", "square root") X(LINEAR, "linear", "linear") X(LOG, "log", "logarithm")
+
+/* Pushes `scales`, by which a reader can choose to see weights, with the ticks of their legends:
+ * {"sqrt": {words, ticks, signed, fixed}}. `fixed` are those of the ends that were ASKED for, and
+ * `extent` names these. */
+void attn_page_push_scales(struct attn_json_writer *json, const struct attn_color_scale *asked);
+
+/* --- Labels (page_labels.c) ------------------------------------------------------------------- */
+
+/* Pushes the labels of positions; each list is null if it is the one before:
+ *
+ *     tokens      as they are
+ *     texts       printable, as in tables
+ *     labels      for readers, with the blanks around them
+ *     names       without these; ' ' for a blank
+ *     short       {"5": "counterintuit..."}: names that are cut in maps
+ *     gaps        before each token 0: nothing, 1: a blank, 2: the end of a line; null: nothing
+ *     source_...  the same for a source
+ *     merged      the same for words, with the first token of each (firsts, source_firsts); null if
+ *                 rows and columns cannot be words */
+enum attn_status attn_page_push_tokens(struct attn_json_writer *json, const struct attn_page *page,
+                                       struct attn_error *err);
+
+/* --- The run (page_run.c) -------------------------------------------------------------------- */
+
+/* The run as one JSON object in a hidden element: sizes, tokens, options, heads with their
+ * measures, colours, predictions. Printable forms of texts have separate keys. */
+
+/* Ends the id of the block of exact attention. */
+#define ATTN_PAGE_EXACT "-exact"
+
+/* Appends PREDICTIONS as an object, to be given later. */
+void attn_page_append_predictions(struct attn_buffer *out,
+                                  const struct attn_predictions *predictions);
+
+/* Writes the element with the object. `<`, `>`, `&` and line separators are escapes, so that it
+ * cannot end the element. */
+enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_error *err);
+
+/* Begins the member NAME of the page's object on a new line. Returns JSON. */
+struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const char *name);
 
 /* Pushes `nothing`, the colors of cells without a value, and all `colormaps`. */
 void attn_page_push_colors(struct attn_json_writer *json);
@@ -402,7 +435,10 @@ enum attn_status attn_page_first_view_write(const struct attn_page *page, struct
 void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
                                 const struct attn_labels *labels);
 
-/* Whether a live page has a control, or another text of its own, that reads TEXT. */
+/* Appends "2.5", or "cross:2.5", as `heads` takes it. */
+void attn_page_head_append_place(struct attn_buffer *out, const struct attn_page_head *head);
+
+/* Whether a live page has a control, or another text without numbers, that reads TEXT. */
 bool attn_page_live_has_text(const char *text);
 
 #endif

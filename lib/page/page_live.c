@@ -88,8 +88,19 @@ bool attn_page_live_has_text(const char *text)
     const struct attn_page_file files[] = {ATTN_PAGE_FILE(html),     ATTN_PAGE_FILE(js),
                                            ATTN_PAGE_FILE(live_js),  ATTN_PAGE_FILE(stage_js),
                                            ATTN_PAGE_FILE(story_js), ATTN_PAGE_FILE(experiment_js)};
+    static const char *const words[] = {/* in the object of the run */
+#define WORDS(name, words, more) words,
+                                        ATTN_PAGE_MEASURE_MAP(WORDS)
+#undef WORDS
+#define WORDS(curve, name, words) words,
+                                            ATTN_PAGE_CURVE_MAP(WORDS)
+#undef WORDS
+    };
     const size_t n = strlen(text);
 
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], text) == 0)
+            return true;
     for (size_t i = 0; n > 0 && i < sizeof files / sizeof *files; i++) {
         const char *at = files[i].begin, *end = files[i].end - 1;
 

@@ -8,7 +8,6 @@
 #include "encode/json_writer.h"
 #include "encode/png_file.h"
 #include "encode/quoting.h"
-#include "grid/grid.h"
 #include "tables/table_writer.h"
 #include "writers/labels_json.h"
 #include "writers/picture_internal.h"
@@ -38,84 +37,6 @@ struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const
 static struct attn_json_writer *push_key(struct run_json *to, const char *name)
 {
     return attn_page_push_key(&to->json, name);
-}
-
-/* A number of N_DIGIT digits in any locale, or null. */
-static void push_number(struct attn_json_writer *json, int n_digit, double value)
-{
-    if (isfinite(value))
-        attn_buffer_append_format(attn_json_value(json), "%.*g", n_digit, value);
-    else
-        attn_json_null(json);
-}
-
-/* --- Numbers --------------------------------------------------------------------------------- */
-
-void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_rule *rule)
-{
-    const int n_below = (rule->below[0] > 0) + (rule->below[1] > 0);
-
-    attn_json_begin(json, '{');
-    if (rule->factor > 0)
-        push_number(attn_json_key(json, "factor"), 9, rule->factor);
-    if (rule->figures > 0)
-        attn_json_integer(attn_json_key(json, "figures"), rule->figures);
-    if (rule->least > 0)
-        push_number(attn_json_key(json, "least"), 9, rule->least);
-    if (rule->figures == 0) {
-        attn_json_begin(attn_json_key(json, "digits"), '[');
-        for (int i = 0; i <= n_below; i++)
-            attn_json_integer(json, rule->digits[i]);
-        attn_json_end(json);
-    }
-    if (n_below > 0) {
-        attn_json_begin(attn_json_key(json, "below"), '[');
-        for (int i = 0; i < n_below; i++)
-            push_number(json, 9, rule->below[i]);
-        attn_json_end(json);
-    }
-    if (rule->zero)
-        attn_json_text(attn_json_key(json, "zero"), rule->zero);
-    if (rule->unit)
-        attn_json_text(attn_json_key(json, "unit"), rule->unit);
-    if (rule->none)
-        attn_json_text(attn_json_key(json, "none"), rule->none);
-    if (rule->infinite)
-        attn_json_text(attn_json_key(json, "infinite"), rule->infinite);
-    if (rule->is_bare)
-        attn_json_bool(attn_json_key(json, "is_bare"), true);
-    attn_json_end(json);
-}
-
-/* How weights and other numbers are written. The square root of a weight W has 254 levels in a
- * byte, so that W is known to sqrt(W) / 254: to half of the last digit up to these limits. */
-static void push_numbers(struct run_json *to)
-{
-    const struct attn_page_rule rules[] = {
-        {.name = "weight",
-         .digits = {4, 3, 2},
-         .below = {1.6129e-4, 1.6129e-2},
-         .none = "masked",
-         .infinite = "not finite"},
-        {.name = "cell", .factor = 100, .zero = "."},
-        {.name = "share", .factor = 100, .unit = " %"},
-        {.name = "chance", .factor = 100, .digits = {1}, .unit = " %"},
-        {.name = "probability", .digits = {4}},
-        {.name = "component", .digits = {4}},
-        {.name = "measure", .digits = {2}},
-        {.name = "limit", .figures = 4},
-        {.name = "tick", .figures = 2, .is_bare = true},
-    };
-
-    attn_json_begin(push_key(to, "numbers"), '{');
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        struct attn_page_rule rule = rules[i];
-
-        if (i == 0 && to->page->n_byte == 2)
-            rule.below[0] = rule.below[1] = 0;
-        attn_page_push_rule(attn_json_key(&to->json, rule.name), &rule);
-    }
-    attn_json_end(&to->json);
 }
 
 /* --- Colours --------------------------------------------------------------------------------- */
@@ -183,68 +104,6 @@ void attn_page_push_colors(struct attn_json_writer *json)
     push_colormaps(json);
 }
 
-/* --- Scales ---------------------------------------------------------------------------------- */
-
-void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color_scale *scale,
-                          struct attn_color_range range, double unit)
-{
-    static const char minus[] = "\xe2\x88\x92";
-    double ticks[ATTN_MOST_TICKS];
-    const size_t n = attn_grid_ticks(scale, range, ticks);
-
-    attn_json_begin(json, '[');
-    for (size_t i = 0; i < n; i++) {
-        char text[sizeof minus + ATTN_TICK_TEXT_SIZE];
-        const bool is_below = ticks[i] < 0;
-        const size_t n_minus = is_below ? sizeof minus - 1 : 0;
-
-        memcpy(text, minus, n_minus);
-        attn_color_tick_text(fabs(unit * ticks[i]), text + n_minus);
-        attn_json_begin(json, '[');
-        push_number(json, 4, attn_color_place(scale, range, ticks[i]));
-        push_number(json, 6, ticks[i]);
-        attn_json_text(json, text);
-        attn_json_end(json);
-    }
-    attn_json_end(json);
-}
-
-/* The scales that a reader can choose, with the ticks of their legends. */
-static void push_scales(struct run_json *to, const struct attn_color_scale *asked)
-{
-    static const struct {
-        enum attn_color_curve curve;
-        const char *name, *words;
-    } curves[] = {{ATTN_CURVE_SQRT, "sqrt", "square root"},
-                  {ATTN_CURVE_LINEAR, "linear", "linear"},
-                  {ATTN_CURVE_LOG, "log", "logarithm"}};
-    const struct attn_color_range fixed = {asked->low, asked->high};
-    struct attn_json_writer *json = push_key(to, "scales");
-
-    attn_json_begin(json, '{');
-    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
-        struct attn_color_scale scale = {.curve = curves[i].curve, .span = ATTN_SPAN_UNIT};
-
-        attn_json_begin(attn_json_key(json, curves[i].name), '{');
-        attn_json_text(attn_json_key(json, "words"), curves[i].words);
-        attn_page_push_ticks(attn_json_key(json, "ticks"), &scale, (struct attn_color_range){0, 1},
-                             1);
-        if (asked->span == ATTN_SPAN_FIXED)
-            attn_page_push_ticks(attn_json_key(json, "fixed"), &scale, fixed, 1);
-        scale.is_signed = true;
-        attn_page_push_ticks(attn_json_key(json, "signed"), &scale,
-                             (struct attn_color_range){-1, 1}, 1);
-        attn_json_end(json);
-    }
-    attn_json_end(json);
-    if (asked->span == ATTN_SPAN_FIXED) {
-        char extent[64];
-
-        snprintf(extent, sizeof extent, "%g to %g", fixed.low, fixed.high);
-        attn_json_text(push_key(to, "extent"), extent);
-    }
-}
-
 /* The options of the first look: map, scale, theme, views. */
 static void push_look(struct run_json *to)
 {
@@ -268,10 +127,10 @@ static void push_look(struct run_json *to)
                                              ? "patches"
                                              : spans[scale->span]);
     if (scale->span == ATTN_SPAN_FIXED) {
-        push_number(push_key(to, "low"), 9, scale->low);
-        push_number(push_key(to, "high"), 9, scale->high);
+        attn_page_push_number(push_key(to, "low"), 9, scale->low);
+        attn_page_push_number(push_key(to, "high"), 9, scale->high);
     }
-    push_scales(to, scale);
+    attn_page_push_scales(&to->json, scale);
     attn_json_text(push_key(to, "values"), values[picture->values]);
     attn_json_size(push_key(to, "cell"), picture->cell);
     attn_json_text(push_key(to, "figure"),
@@ -285,76 +144,17 @@ static void push_look(struct run_json *to)
 
 /* --- The run --------------------------------------------------------------------------------- */
 
-/* TEXTS as a list; null if equal to the previous list. */
-static void push_texts(struct run_json *to, const char *name, const struct attn_token_texts *texts,
-                       bool is_same)
-{
-    struct attn_json_writer *json = push_key(to, name);
-
-    if (!attn_json_begin_list(json, !is_same && texts->n > 0))
-        return;
-    for (size_t p = 0; p < texts->n; p++) {
-        size_t size;
-        const char *text = attn_token_text(texts, p, &size);
-
-        attn_json_string(json, text, size);
-    }
-    attn_json_end(json);
-}
-
-/* The tokens, and if different their texts in tables and for readers. */
-static void push_tokens(struct run_json *to)
-{
-    const struct attn_token_texts *texts = to->page->texts, *names = to->page->names;
-    const struct attn_labels *labels = &to->page->base.labels;
-    const size_t *sizes[] = {labels->token_sizes, labels->source_token_sizes};
-
-    attn_json_append_tokens(attn_json_value(push_key(to, "tokens")), labels->tokens, sizes[0],
-                            texts[0].n);
-    attn_json_append_tokens(attn_json_value(push_key(to, "source_tokens")), labels->source_tokens,
-                            sizes[1], texts[1].n);
-    for (int i = 0; i < 2; i++) {
-        size_t n_byte = 0; /* escapes are longer than their bytes */
-
-        for (size_t p = 0; p < texts[i].n; p++)
-            n_byte += sizes[i][p];
-        push_texts(to, i == 0 ? "texts" : "source_texts", &texts[i], texts[i].bytes.size == n_byte);
-    }
-    for (int i = 0; i < 2; i++) {
-        const size_t size = texts[i].bytes.size;
-
-        push_texts(to, i == 0 ? "labels" : "source_labels", &names[i],
-                   size == names[i].bytes.size &&
-                       (size == 0 || memcmp(texts[i].bytes.data, names[i].bytes.data, size) == 0));
-    }
-}
-
-static bool begins_pair(const struct attn_labels *labels, size_t i)
-{
-    return labels->texts && i > 0 && labels->texts[i] == 2 && labels->texts[i - 1] != 2;
-}
-
-/* For each token 1 if text separates it from the one before, 2 if the second text begins there,
- * else 0, or null; the first tokens of words, or null; the prefix inside words; and the positions
- * of the rows, or null for all. */
+/* The first tokens of words, or null; and the positions of the rows, or null for all. */
 static void push_positions(struct run_json *to)
 {
     const struct attn_writer *writer = &to->page->base;
-    const size_t *begin = writer->labels.begin, *end = writer->labels.end;
 
-    if (attn_json_begin_list(push_key(to, "gaps"), begin)) {
-        for (size_t i = 0; i < writer->n_position; i++)
-            attn_json_integer(&to->json,
-                              begins_pair(&writer->labels, i) ? 2 : i > 0 && begin[i] > end[i - 1]);
-        attn_json_end(&to->json);
-    }
     if (attn_json_begin_list(push_key(to, "words"), writer->labels.words)) {
         for (size_t i = 0; i < writer->n_position; i++)
             if (i == 0 || writer->labels.words[i] > writer->labels.words[i - 1])
                 attn_json_size(&to->json, i);
         attn_json_end(&to->json);
     }
-    attn_json_text(push_key(to, "piece"), writer->labels.piece);
     if (attn_json_begin_list(push_key(to, "queries"), writer->n_query < writer->n_position)) {
         for (size_t i = 0; i < writer->n_query; i++)
             attn_json_size(&to->json, writer->queries[i]);
@@ -388,7 +188,6 @@ static void push_labels(struct run_json *to)
         attn_json_string(attn_json_key(&to->json, labels->options[i].name), value, n_value);
     }
     attn_json_end(&to->json);
-    push_tokens(to);
     attn_json_append_ids(attn_json_value(push_key(to, "ids")), labels, page->base.n_position);
     push_positions(to);
     push_look(to);
@@ -400,17 +199,42 @@ static void push_labels(struct run_json *to)
         attn_json_null(&to->json);
 }
 
-static void push_head(struct attn_json_writer *json, const struct attn_page_head *head)
+static const struct {
+    const char *name, *words, *unit;
+} measures[] = {
+#define MEASURE_ROW(name, words, unit) {#name, words, unit},
+    ATTN_PAGE_MEASURE_MAP(MEASURE_ROW)
+#undef MEASURE_ROW
+};
+
+/* The kind of the attention of HEAD where layers have two without names: "self", "cross"; else
+ * "". */
+static const char *kind_of(const struct attn_page *page, const struct attn_page_head *head)
 {
-    static const char *const names[] = {
-#define MEASURE_NAME(name) #name,
-        ATTN_PAGE_MEASURE_MAP(MEASURE_NAME)
-#undef MEASURE_NAME
-    };
+    bool is_there[2] = {false, false};
+
+    for (size_t i = 0; i < page->heads.n; i++)
+        is_there[page->heads.items[i].is_source] = true;
+    if (!is_there[0] || !is_there[1] || page->heads.items[0].at.stack != ATTN_STACK_ONLY)
+        return "";
+    return head->is_source ? "cross" : "self";
+}
+
+static void push_head(struct attn_json_writer *json, const struct attn_page *page,
+                      const struct attn_page_head *head, const char *kind)
+{
+    struct attn_buffer text = {0};
     char group[32];
 
     attn_json_begin(json, '{');
     attn_json_text(attn_json_key(json, "id"), head->id);
+    attn_page_head_append_place(&text, head);
+    attn_json_string(attn_json_key(json, "at"), text.data, text.size);
+    text.size = 0;
+    attn_page_head_append_name(&text, head, &page->base.labels);
+    attn_buffer_append_string(&text, *kind ? " (" : "");
+    attn_buffer_append_format(&text, "%s%s", kind, *kind ? ")" : "");
+    attn_json_string(attn_json_key(json, "name"), text.data, text.size);
     if (head->at.stack != ATTN_STACK_ONLY)
         attn_json_text(attn_json_key(json, "stack"), attn_model_stack_name(head->at.stack));
     attn_json_integer(attn_json_key(json, "layer"), head->at.layer);
@@ -424,12 +248,13 @@ static void push_head(struct attn_json_writer *json, const struct attn_page_head
     attn_json_integer(attn_json_key(json, "head"), head->number);
     attn_json_size(attn_json_key(json, "rows"), head->n_row);
     attn_json_size(attn_json_key(json, "cols"), head->n_column);
-    attn_json_bool(attn_json_key(json, "is_source"), head->is_source);
+    if (head->is_source)
+        attn_json_bool(attn_json_key(json, "is_source"), true);
     if (head->is_encoder)
         attn_json_bool(attn_json_key(json, "is_encoder"), true);
     attn_json_size(attn_json_key(json, "pooled"), head->k);
     for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
-        push_number(attn_json_key(json, names[i]), 6, head->values[i]);
+        attn_page_push_number(attn_json_key(json, measures[i].name), 6, head->values[i]);
     if (head->n_outside > 0)
         attn_json_size(attn_json_key(json, "outside"), head->n_outside);
     if (head->not_finite.size > 0) {
@@ -437,7 +262,8 @@ static void push_head(struct attn_json_writer *json, const struct attn_page_head
         attn_buffer_append(attn_json_value(json), head->not_finite.data, head->not_finite.size);
         attn_json_end(json);
     }
-    json->out->has_failed |= head->not_finite.has_failed;
+    json->out->has_failed |= head->not_finite.has_failed || text.has_failed;
+    attn_buffer_release(&text);
     attn_json_end(json);
 }
 
@@ -473,13 +299,52 @@ static void push_heads(struct run_json *to)
     if (page->base.options.picture->is_difference)
         attn_json_text(json, ATTN_PAGE_EXACT);
     attn_json_end(json);
+    attn_json_begin(push_key(to, "set_names"), '[');
+    attn_json_text(json, "chosen");
+    attn_json_text(json, "exact");
+    attn_json_end(json);
+    attn_json_text(push_key(to, "quantity"), "weight");
     json = push_key(to, "heads");
     attn_json_begin(json, '[');
     for (size_t i = 0; i < page->heads.n; i++) {
         if (!page->heads.items[i].has_rows)
             continue;
         attn_json_line(json);
-        push_head(json, &page->heads.items[i]);
+        push_head(json, page, &page->heads.items[i], kind_of(page, &page->heads.items[i]));
+    }
+    attn_json_end(json);
+}
+
+/* The groups of heads, each with its name beside a row of heads and its kind; and what is measured
+ * of heads: name, words, unit. */
+static void push_groups(struct run_json *to)
+{
+    const struct attn_page *page = to->page;
+    struct attn_json_writer *json = push_key(to, "groups");
+
+    attn_json_begin(json, '[');
+    for (size_t i = 0; i < page->heads.n; i++) {
+        const struct attn_page_head *head = &page->heads.items[i];
+        const bool is_of_stack = head->at.stack != ATTN_STACK_ONLY;
+        char name[32];
+
+        if (i > 0 && head->group == head[-1].group && head->at.stack == head[-1].at.stack)
+            continue;
+        snprintf(name, sizeof name, "%s%s%d", attn_model_stack_name(head->at.stack),
+                 is_of_stack ? " " : "", is_of_stack ? head->at.layer : head->group);
+        attn_json_begin(json, '[');
+        attn_json_text(json, name);
+        attn_json_text(json, kind_of(page, head));
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+    attn_json_begin(push_key(to, "measures"), '[');
+    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++) {
+        attn_json_begin(json, '[');
+        attn_json_text(json, measures[i].name);
+        attn_json_text(json, measures[i].words);
+        attn_json_text(json, measures[i].unit);
+        attn_json_end(json);
     }
     attn_json_end(json);
 }
@@ -499,7 +364,7 @@ static void push_gradients(struct run_json *to)
     for (size_t i = 0; i < gradients->n; i++) {
         attn_json_begin(json, '{');
         attn_json_text(attn_json_key(json, "site"), attn_site_name(gradients->items[i].site));
-        push_number(attn_json_key(json, "most"), 9, (double)gradients->items[i].most);
+        attn_page_push_number(attn_json_key(json, "most"), 9, (double)gradients->items[i].most);
         number.factor = (double)gradients->items[i].most;
         attn_page_push_rule(attn_json_key(json, "number"), &number);
         attn_json_end(json);
@@ -524,7 +389,7 @@ static void push_metric(struct attn_json_writer *json, const struct attn_predict
         if (predictions->has_positions)
             attn_json_size(attn_json_key(json, "position"), predictions->metric[i].position);
         attn_json_text(attn_json_key(json, "name"), predictions->metric[i].name);
-        push_number(attn_json_key(json, "value"), 6, predictions->metric[i].value);
+        attn_page_push_number(attn_json_key(json, "value"), 6, predictions->metric[i].value);
         attn_json_end(json);
     }
     attn_json_end(json);
@@ -537,11 +402,12 @@ void attn_page_append_predictions(struct attn_buffer *out,
 
     attn_json_begin(&json, '{');
     attn_json_bool(attn_json_key(&json, "is_in_place"), predictions->is_in_place);
-    if (predictions->are_of_whole)
-        attn_json_text(attn_json_key(&json, "heading"),
-                       !predictions->are_values  ? "labels by probability"
-                       : predictions->has_labels ? "labels by cosine"
-                                                 : "labels by value");
+    attn_json_text(attn_json_key(&json, predictions->are_of_whole ? "heading" : "words"),
+                   predictions->is_in_place && !predictions->are_of_whole ? "expected at position"
+                   : !predictions->are_of_whole ? "expected after position"
+                   : !predictions->are_values   ? "labels by probability"
+                   : predictions->has_labels    ? "labels by cosine"
+                                                : "labels by value");
     attn_json_begin(attn_json_key(&json, "top"), '[');
     for (size_t i = 0; i < predictions->n_top; i++) {
         const struct attn_candidate *top = &predictions->top[i];
@@ -551,13 +417,19 @@ void attn_page_append_predictions(struct attn_buffer *out,
         attn_json_size(attn_json_key(&json, "position"), top->position);
         attn_json_integer(attn_json_key(&json, "id"), top->id);
         attn_json_string(attn_json_key(&json, "token"), top->token, top->token_size);
-        if (top->token)
+        if (!top->token)
+            attn_buffer_append_format(&label, "id %d", (int)top->id);
+        else
             attn_escape_append(&label, top->token, top->token_size);
+        if (top->token_size == 1 && top->token[0] == ' ') {
+            label.size = 0;
+            attn_buffer_append_string(&label, "' '");
+        }
         if (label.size > top->token_size)
             attn_json_string(attn_json_key(&json, "label"), label.data, label.size);
         out->has_failed |= label.has_failed;
         attn_buffer_release(&label);
-        push_number(attn_json_key(&json, "probability"), 6, top->probability);
+        attn_page_push_number(attn_json_key(&json, "probability"), 6, top->probability);
         attn_json_end(&json);
     }
     attn_json_end(&json);
@@ -570,7 +442,7 @@ void attn_page_append_predictions(struct attn_buffer *out,
         if (predictions->has_positions)
             attn_json_size(attn_json_key(&json, "position"), next->position);
         attn_json_text(attn_json_key(&json, "text"), next->text);
-        push_number(attn_json_key(&json, "logprob"), 6, next->log_probability);
+        attn_page_push_number(attn_json_key(&json, "logprob"), 6, next->log_probability);
         attn_json_end(&json);
     }
     attn_json_end(&json);
@@ -678,15 +550,18 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
     to.json.out = &to.text;
     attn_json_begin(&to.json, '{');
     push_labels(&to);
+    status = attn_page_push_tokens(&to.json, page, err);
     push_picture(&to);
-    push_numbers(&to);
+    attn_page_push_numbers(&to.json, page->n_byte);
     attn_page_push_colors(&to.json);
+    push_groups(&to);
     push_heads(&to);
     push_gradients(&to);
     attn_json_line(&to.json);
     attn_json_end(&to.json);
     attn_buffer_append_char(&to.text, '\n');
-    status = attn_buffer_check(&to.text, err);
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&to.text, err);
     if (status == ATTN_OK)
         attn_page_write_json(page->base.sink, "run", &to.text);
     attn_buffer_release(&to.text);

@@ -360,7 +360,7 @@ function kept() {
   heads.forEach((_, h) => parts.push(svgEl('image', { width: w, height: tall, href: document.querySelector('#thumb-' + h + ' canvas').toDataURL(),
     x: 60 + columns.indexOf(heads[h].head) * (w + 8), y: 76 + groups.indexOf(heads[h].group) * (tall + 8) })));
   columns.forEach((c, i) => parts.push(svgText(60 + i * (w + 8) + w / 2, 68, String(c), { 'text-anchor': 'middle' })));
-  groups.forEach((g, i) => parts.push(svgText(50, 80 + i * (tall + 8) + tall / 2, 'layer ' + g, { 'text-anchor': 'end', 'font-size': 11 })));
+  run.groups.forEach(([name], i) => parts.push(svgText(50, 80 + i * (tall + 8) + tall / 2, run.grouping + ' ' + name, { 'text-anchor': 'end', 'font-size': 11 })));
   return viewer.keptSvg(68 + columns.length * (w + 8), 84 + groups.length * (tall + 8),
     ...viewer.keptTitle('all heads, ' + viewer.shortText(viewer.lookedFrom()[0])), ...parts);
 }

@@ -25,9 +25,9 @@ const TERMS = {
   'switched off': 'Switching a part off, for instance by setting z of a head to 0, to see the change.',
 };
 
-const nameOf = h => viewer.run.heads[h].group + '.' + viewer.run.heads[h].head;
+const nameOf = h => viewer.run.heads[h].at;
 const isOff = h => Boolean(asked.off[nameOf(h)]);
-const textAt = p => viewer.tokenAt(p, false).trim() || '\u2423'; // an open box for white space
+const textAt = p => viewer.nameAt(p, false);
 
 // The kind of a head and its measure, the largest of all. Without a second row of induction there is none of it.
 function kindOf(measures) {
@@ -185,7 +185,7 @@ function sayRow(q, h, row) {
 const bars = new Map(); // rows by token id, so that their bars move
 
 function makeBar(p) {
-  const node = el('button', { class: 'stage-bar', type: 'button' }, el('bdi', {}, (p.label ?? p.token ?? 'id ' + p.id).trim() || "' '"),
+  const node = el('button', { class: 'stage-bar', type: 'button' }, el('bdi', {}, (p.label ?? p.token).trim()),
     el('span', { class: 'stage-meter', 'aria-hidden': 'true' }, el('i', { class: 'before' }), el('i', { class: 'after' })),
     el('span', { class: 'number' }));
   node.addEventListener('click', () => write(p.token));

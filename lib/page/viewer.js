@@ -16,13 +16,12 @@ const inPixels = (node, lengths) => {
 
 // --- The run ---
 
-let run, blockOf, heads, groups, columns, byName, isComparison, isMixed, sites, MEASURES;
+let run, blockOf, heads, groups, columns, byName, isComparison, sites, MEASURES;
 let nTaken = 0; // runs that were shown: what was decoded of another one is of no use
 let plain; // the run as it came
 let words = null, areMerged = false, isEncoder; // whose rows are shown: words, tokens of the source
 let usualQuery, maxKey, maxPosition; // positions; the query that is looked at first
 const rowOfQuery = new Map();
-const isSpaced = list => Boolean(list) && list.length > 1 && !list.some(t => /^\s|\s$/.test(t));
 const MAX_LINES = 128, MAX_TABLE = 64, MAX_KEPT = 24, MAX_SHAPED = 6;
 
 const queryAt = row => run.queries ? run.queries[row] : row;
@@ -38,11 +37,10 @@ function takeRun(made, textOf) {
   heads = run.heads;
   groups = [...new Set(heads.map(h => h.group))];
   columns = [...new Set(heads.map(h => h.head))].sort((a, b) => a - b);
-  byName = new Map(heads.map((h, i) => [nameOf(h), i]));
+  byName = new Map(heads.map((h, i) => [h.at, i]));
   isComparison = run.sets.length > 1;
-  isMixed = heads.some(h => h.is_source) && heads.some(h => !h.is_source) && !isNaN(heads[0].group);
   sites = (run.gradients ?? []).map(g => g.site);
-  MEASURES = ['first', 'previous', 'self', 'entropy', 'far', ...signedSets()];
+  MEASURES = [...run.measures.map(([name]) => name), ...signedSets()];
   plain = { ...run };
   arrange();
   nTaken++;
@@ -51,9 +49,10 @@ function takeRun(made, textOf) {
 // Makes rows and columns words or tokens, and while a head of an encoder is shown those of the source.
 function arrange() {
   Object.assign(run, plain, areMerged && words.texts);
-  if (isEncoder)
-    Object.assign(run, { tokens: run.source_tokens, texts: run.source_texts, labels: run.source_labels,
-      source_tokens: null, ids: null, gaps: null, queries: null, predictions: null });
+  if (isEncoder) {
+    for (const name of ['tokens', 'texts', 'labels', 'names', 'short', 'gaps']) run[name] = run['source_' + name];
+    Object.assign(run, { source_tokens: null, ids: null, queries: null, predictions: null });
+  }
   rowOfQuery.clear();
   const { rows } = heads.find(h => h.is_encoder === isEncoder) ?? heads[0];
   for (let row = 0; row < rows; row++) rowOfQuery.set(queryAt(row), row);
@@ -64,72 +63,34 @@ function arrange() {
 
 takeRun(JSON.parse($('run').textContent), id => $(id).textContent);
 
-// What the first and the second set of patterns are called.
-const setNames = () => run.set_names ?? ['chosen', 'exact'];
-
-// 2.5 or cross:2.5
-function nameOf(head) { return head.group + '.' + head.head; }
-
-function headName(h) {
-  const head = heads[h];
-  if (run.grouping === 'none') return 'head ' + head.head;
-  return (head.stack ? head.stack + ' layer ' + head.layer : run.grouping + ' ' + head.group) + ', head ' + head.head +
-    (isMixed ? head.is_source ? ' (cross)' : ' (self)' : '');
-}
+const headName = h => heads[h].name;
 
 // The run has texts as they are, and printable ones beside them where these differ.
 const heading = () => run.heading ?? run.title;
 const tokensOf = isSource => isSource ? run.source_tokens : run.tokens;
 const textsOf = isSource => (isSource ? run.source_texts : run.texts) || tokensOf(isSource);
 
-// Text of a position, as the tables of attn-cli show it; '' where there are no tokens.
-function tokenAt(position, isSource) {
-  const labels = (isSource ? run.source_labels : run.labels) || textsOf(isSource);
-  return labels ? labels[position] : '';
-}
-
-function shortText(position, isSource) {
-  if (!tokensOf(isSource)) return '';
-  const text = tokenAt(position, isSource).trim() || "' '";
-  const characters = Array.from(text);
-  return characters.length > 14 ? characters.slice(0, 13).join('') + '\u2026' : text;
-}
+// Texts of a position: as it stands in a text, by itself, and in a map; '' where there are no tokens.
+const labelsOf = isSource => (isSource ? run.source_labels : run.labels) || textsOf(isSource);
+const tokenAt = (position, isSource) => labelsOf(isSource)?.[position] ?? '';
+const nameAt = (position, isSource) => ((isSource ? run.source_names : run.names) || labelsOf(isSource))?.[position] ?? '';
+const shortText = (position, isSource) => (isSource ? run.source_short : run.short)[position] ?? nameAt(position, isSource);
 
 const isolated = (position, isSource) => '\u2068' + shortText(position, isSource) + '\u2069';
 
 // --- Words ---
 
-// The first and the last token of each word. Where the run does not say, it begins with white space,
-// and what follows without any belongs to it.
-function wordsOf(isSource) {
-  const tokens = tokensOf(isSource), found = [];
-  if (!tokens) return null;
-  if (run.words && !isSource) return run.words.map((p, w) => [p, (run.words[w + 1] ?? tokens.length) - 1]);
-  tokens.forEach((token, p) => {
-    if (p === 0 || /^\s/.test(token) || isGap(p, isSource)) found.push([p, p]);
-    else found.at(-1)[1] = p;
-  });
-  return found;
-}
-
-// What a page of words needs: which tokens are which, and what the run is in words. Null where tokens
-// are words, or rows are not all there.
+// What a page of words needs: the first and the last token of each, and what the run is in words. Null where
+// the library has none.
 function findWords() {
-  const own = wordsOf(false), source = run.source_tokens ? wordsOf(true) : null;
-  const isWhole = !run.queries && run.ids && own && heads.every(h =>
-    h.is_source || h.is_encoder ? source : h.rows === own.at(-1)[1] + 1);
-  if (!isWhole || (own.length === run.tokens.length && (!source || source.length === run.source_tokens.length)))
-    return null;
-  const rest = text => run.piece && text.startsWith(run.piece) ? text.slice(run.piece.length) : text;
-  const joined = (list, of) => list && of && list.map(([from, to]) => of[from] + of.slice(from + 1, to + 1).map(rest).join(''));
+  const { merged } = run;
+  if (!merged) return null;
+  const groups = (firsts, tokens) => firsts?.map((from, w) => [from, (firsts[w + 1] ?? tokens.length) - 1]);
+  const own = groups(merged.firsts, run.tokens), source = groups(merged.source_firsts, run.source_tokens);
   const positionOf = p => own.findIndex(([, to]) => to === p); // what is expected after a word
-  return { own, source, sizes: heads.map(h => [h.rows, h.cols]),
-    texts: { tokens: joined(own, run.tokens), texts: joined(own, run.texts), labels: joined(own, run.labels),
-      gaps: run.gaps && own.map(([from]) => run.gaps[from]),
-      source_tokens: joined(source, run.source_tokens), source_texts: joined(source, run.source_texts),
-      source_labels: joined(source, run.source_labels),
-      predictions: run.predictions && { ...run.predictions, top: run.predictions.top.flatMap(p =>
-        positionOf(p.position) < 0 ? [] : [{ ...p, position: positionOf(p.position) }]) } } };
+  return { own, source, sizes: heads.map(h => [h.rows, h.cols]), texts: { ...merged,
+    predictions: run.predictions && { ...run.predictions, top: run.predictions.top.flatMap(p =>
+      positionOf(p.position) < 0 ? [] : [{ ...p, position: positionOf(p.position) }]) } } };
 }
 
 // The words of the rows and the columns of a head.
@@ -508,7 +469,7 @@ function writeHash() {
     if (String(value) === String(name === 'q' ? usualQuery : defaults[name]) && name !== 'v' && name !== 'h')
       continue;
     if (value === -1 || value === '') continue;
-    const text = name === 'h' ? nameOf(heads[value]) : name === 't' ? value.map(h => nameOf(heads[h])).join()
+    const text = name === 'h' ? heads[value].at : name === 't' ? value.map(h => heads[h].at).join()
       : String(value);
     parts.push(name + '=' + text);
   }
@@ -588,13 +549,8 @@ const named = (role, position, isSource) => {
 
 const say = (...parts) => $('readout').replaceChildren(...parts);
 
-function sayHead(h) {
-  const head = heads[h];
-  const value = name => written(run.numbers.measure, head[name]);
-  say(el('b', {}, headName(h)), ': first token ' + value('first') + ', previous ' +
-    value('previous') + ', itself ' + value('self') + ', far ' + value('far') + ', entropy ' +
-    value('entropy') + ' nats');
-}
+const sayHead = h => say(el('b', {}, headName(h)), ': ' + run.measures.map(([name, words, unit]) =>
+  [words, written(run.numbers.measure, heads[h][name]), unit].filter(Boolean).join(' ')).join(', '));
 
 function sayCell(m) {
   const { q, k } = cell();
@@ -609,7 +565,7 @@ function sayCell(m) {
   const value = kindOf(m, row, k) === 'hidden' ? 'left out' : number(w);
   say(...named('query', q), ' \u2192 ', ...named('key', k, m.isSource), ' ',
     el('b', { id: 'value' }, value), rank ? ', rank ' + rank + ' in the row' : '',
-    ...others.flatMap(({ m: other }, i) => [', ' + [setNames()[1], setNames()[0], 'difference'][i] + ' ',
+    ...others.flatMap(({ m: other }, i) => [', ' + [run.set_names[1], run.set_names[0], 'difference'][i] + ' ',
       el('b', {}, number(other.weights[row * other.cols + k]))]));
   const active = $('active-cell');
   if (active) active.textContent = $('readout').textContent;
@@ -666,19 +622,15 @@ function orderedHeads() {
   return order.sort((a, b) => (heads[b][state.m] || 0) - (heads[a][state.m] || 0) || a - b);
 }
 
-// Whether a layer looks at the text itself or at the source, where there are both kinds.
-const kindOfLayer = group => !isMixed ? []
-  : [el('small', {}, heads.find(h => h.group === group).is_source ? ' cross' : ' self')];
-
 const groupTitle = () => run.grouping === 'none' ? '' : run.grouping;
 
 function arrangeThumbs(size) {
   const place = $('thumbs');
   if (state.o && state.m) {
-    const longest = max(...heads.map(head => textWidth(nameOf(head))));
+    const longest = max(...heads.map(head => textWidth(head.at)));
     place.style.gridTemplateColumns = 'repeat(auto-fill, ' + max(size, longest) + 'px)';
     place.replaceChildren(...orderedHeads().map(h => {
-      thumbNodes[h].append(el('span', { class: 'value' }, nameOf(heads[h])));
+      thumbNodes[h].append(el('span', { class: 'value' }, heads[h].at));
       return el('div', { class: 'row', role: 'row' }, thumbNodes[h]);
     }));
     return;
@@ -686,9 +638,9 @@ function arrangeThumbs(size) {
   const top = el('div', { class: 'row', role: 'row' },
     el('span', { class: 'row-name', role: 'columnheader' }, groupTitle()),
     ...columns.map(c => el('span', { class: 'column-name', role: 'columnheader' }, String(c))));
-  const rows = groups.map(group => el('div', { class: 'row', role: 'row' },
+  const rows = groups.map((group, i) => [group, ...run.groups[i]]).map(([group, name, kind]) => el('div', { class: 'row', role: 'row' },
     el('span', { class: 'row-name', role: 'rowheader' },
-      run.grouping === 'none' ? '' : String(group).replace(':', ' '), ...kindOfLayer(group)),
+      run.grouping === 'none' ? '' : name, ...kind ? [el('small', {}, ' ' + kind)] : []),
     ...columns.map(c => {
       const h = byName.get(group + '.' + c);
       return h === undefined ? el('span', { role: 'gridcell' }) : thumbNodes[h];
@@ -714,9 +666,9 @@ function drawThumbs() {
   });
   place.setAttribute('aria-activedescendant', 'thumb-' + state.h);
   const k = heads[0].pooled;
-  $('measure-note').textContent = state.m === 'entropy' ? 'nats'
-    : state.m === 'difference' ? 'largest of a weight' : sites.includes(state.m) ? 'share of the largest of all' : state.m ? 'mean weight of a query'
-    : k > 1 && !over ? `a cell is the ${isNaN(which) ? 'largest' : 'mean row maximum'} of ${k} x ${k}` : '';
+  $('measure-note').textContent = run.measures.find(([name]) => name === state.m)?.[2]
+    || (state.m === 'difference' ? 'largest of a weight' : sites.includes(state.m) ? 'share of the largest of all' : state.m ? 'mean weight of a query'
+    : k > 1 && !over ? `a cell is the ${isNaN(which) ? 'largest' : 'mean row maximum'} of ${k} x ${k}` : '');
 }
 
 function tick(h) {
@@ -993,7 +945,7 @@ class Matrix {
 let matrices = [];
 
 function makeMatrices(n) {
-  const [name, other] = setNames(), titles = [other, name, `difference: ${name} minus ${other}`];
+  const [name, other] = run.set_names, titles = [other, name, `difference: ${name} minus ${other}`];
   const places = [];
   for (let i = 0; i < n; i++)
     places.push(el('div', {}, ...(n > 1 ? [el('h3', {}, titles[i])] : [])));
@@ -1041,12 +993,6 @@ function tableOf(m) {
 
 // --- The text ---
 
-// Whether a text has something between a token and the one before it.
-function isGap(p, isSource) {
-  if (isSource) return isSpaced(run.source_tokens);
-  return run.gaps ? run.gaps[p] > 0 : isSpaced(run.tokens) && !run.ids;
-}
-
 // Whether a line may end between two tokens: a word and its blank stay together, and so do the pieces
 // of a word, but in scripts without blanks.
 const mayBreak = (before, text) => /^\s/.test(text) || /[\u2e80-\uffef]/.test(before.slice(-1) + text[0]) ||
@@ -1064,10 +1010,10 @@ function makeText(n, isSource, role) {
     on(span, 'pointerleave', () => { hover = null; draw(); });
     on(span, 'click', () => pin(p, isSource));
     made.push(span);
-    if (p > 0 && isGap(p, isSource)) box.append(!isSource && run.gaps?.[p] > 1 ? el('br') : ' ');
+    const gap = (isSource ? run.source_gaps : run.gaps)?.[p];
+    if (gap) box.append(gap > 1 ? el('br') : ' ');
     else if (p > 0 && mayBreak(tokenAt(p - 1, isSource), text)) box.append(el('wbr'));
     box.append(span);
-    if (tokensOf(isSource)?.[p].endsWith('\n')) box.append(el('br'));
   }
   return { box, spans: made };
 }
@@ -1316,7 +1262,7 @@ function drawLegend(m) {
   const kind = (text, ...before) => el('span', { class: 'kind' }, ...before, text);
   if (!m) return $('legend').replaceChildren();
   const parts = [m, ...(matrices.length === 3 ? [matrices[2].m] : [])].flatMap(one => [drawRamp(one),
-    kind((!one.isDifference ? 'weight: ' : (unit() ? state.w : setNames().join(' minus ')) + ': signed ') + run.scales[state.s].words + (over?.span() ?? spans[state.e] ?? '') + (unit() ? gradients.note : ''))]);
+    kind((!one.isDifference ? run.quantity + ': ' : (unit() ? state.w : run.set_names.join(' minus ')) + ': signed ') + run.scales[state.s].words + (over?.span() ?? spans[state.e] ?? '') + (unit() ? gradients.note : ''))]);
   m.hasMasked ??= m.weights.some((w, i) => w !== w && (state.first || i % m.cols > 0));
   if (m.hasMasked) parts.push(kind('masked', swatch(nothingOf('masked'))));
   if (!state.first) parts.push(kind('first token left out', swatch(nothingOf('hidden'))));
@@ -1345,10 +1291,10 @@ function strongestTable(m, q) {
 // Labels of a whole text have a heading.
 const predictedAt = (run, q) => (run?.predictions?.top ?? []).filter(p => run.predictions.heading || p.position === q);
 const expectedAt = q => el('caption', {}, ...run.predictions.heading ? [run.predictions.heading]
-  : named(`expected ${run.predictions.is_in_place ? 'at' : 'after'} position`, q));
+  : named(run.predictions.words, q));
 
 function predictionTable(q) {
-  const rows = predictedAt(run, q).map(p => el('tr', {}, el('td', {}, el('bdi', {}, p.token === null ? 'id ' + p.id : p.label ?? p.token)),
+  const rows = predictedAt(run, q).map(p => el('tr', {}, el('td', {}, el('bdi', {}, p.label ?? p.token)),
     el('td', { class: 'number' }, written(run.numbers.probability, p.probability))));
   return rows.length ? [el('table', { id: 'predictions' }, expectedAt(q), el('tbody', {}, ...rows))] : [];
 }
@@ -1580,7 +1526,7 @@ function keptGrid() {
   });
   columns.forEach((c, i) => parts.push(svgText(60 + i * (size + 8) + size / 2, 68, String(c), { 'text-anchor': 'middle' })));
   if (run.grouping !== 'none')
-    groups.forEach((g, i) => parts.push(svgText(50, 80 + i * (size + 8) + size / 2, (run.grouping + ' ' + g).replace(/.* (.*:)/, '$1'),
+    groups.forEach((g, i) => parts.push(svgText(50, 80 + i * (size + 8) + size / 2, (g === Number(g) ? run.grouping + ' ' : '') + run.groups[i][0],
       { 'text-anchor': 'end', 'font-size': 11 })));
   return keptSvg(68 + columns.length * (size + 8), 84 + groups.length * (size + 8),
     ...keptTitle('all heads'), ...parts);
@@ -1639,7 +1585,7 @@ const csvLabel = (p, isSource) => {
 };
 const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2212', '-') : ''; // numpy reads both
 
-const valueName = () => unit() ? state.w : 'weight';
+const valueName = () => unit() ? state.w : run.quantity;
 
 // What is shown, as a table: measures of all heads, the matrix, sums of tokens, or lines.
 function csvRows() {
@@ -1656,7 +1602,7 @@ function csvRows() {
   if (state.v === 'lines') {
     for (const h of lineHeads())
       for (const { row, key, w } of strongest(matrixOf(state.c ? lineHeads() : [h], setOf(state.w)), state.n))
-        list.push([nameOf(heads[h]), csvLabel(queryAt(row)), csvLabel(key, m.isSource), csvWeight(w)]);
+        list.push([heads[h].at, csvLabel(queryAt(row)), csvLabel(key, m.isSource), csvWeight(w)]);
     return [['head', 'query', 'key', valueName()], ...list];
   }
   list.push(['query', ...Array.from({ length: m.cols }, (_, j) => csvLabel(j, m.isSource))]);
@@ -1817,12 +1763,12 @@ function fillControls() {
 // What depends on the run that is shown.
 function fillHeads() {
   $('head').replaceChildren(...heads.map((_, h) => el('option', { value: h }, headName(h))));
-  const names = isComparison ? [...setNames(), 'difference', 'side by side'] : ['pattern', ...sites];
+  const names = isComparison ? [...run.set_names, 'difference', 'side by side'] : ['pattern', ...sites];
   $('which').replaceChildren(...shownSets().map((value, i) => el('option', { value }, names[i])));
   $('compared').hidden = !names[1];
   $('words').parentNode.hidden = !words;
-  for (const option of [...$('measure').options].slice(6)) option.remove();
-  $('measure').append(...signedSets().map(value => el('option', { value }, value)));
+  $('measure').replaceChildren(...[['', 'none'], ...run.measures, ...signedSets().map(name => [name, name])].map(([value, words]) =>
+    el('option', { value }, words)));
   $('app').classList.toggle('alone', heads.length === 1);
 }
 
@@ -1887,9 +1833,9 @@ async function show(made, textOf, other, otherTextOf) {
   const number = ++nWanted;
   const weights = (run, text, head) => inflate(text(head.id)).then(bytes =>
     weightsOf(bytes, head.rows * head.cols, run.bytes));
-  const names = [state.h, ...state.t].map(h => nameOf(heads[h])), { q } = state;
+  const names = [state.h, ...state.t].map(h => heads[h].at), { q } = state;
   const isLast = q === usualQuery, wanted = other ? made.heads
-    : made.heads.filter(h => names.includes(nameOf(h))).slice(0, MAX_KEPT);
+    : made.heads.filter(h => names.includes(h.at)).slice(0, MAX_KEPT);
   const [own, others, bytes, otherBytes, image] = await Promise.all([
     Promise.all(wanted.map(head => weights(made, textOf, head))),
     other && Promise.all(wanted.map(head => weights(other, otherTextOf, head))),
@@ -1902,7 +1848,7 @@ async function show(made, textOf, other, otherTextOf) {
   over = lookOver(image);
   for (const cache of [decoded, shapedOnes]) cache.clear();
   wanted.forEach((head, i) => {
-    if (!names.includes(nameOf(head))) return;
+    if (!names.includes(head.at)) return;
     eachNotFinite(head, (row, column) => { own[i][row * head.cols + column] = Infinity; });
     decoded.set([nTaken, 0, heads.indexOf(head)].join(':'), own[i]);
     if (other) decoded.set([nTaken, 1, heads.indexOf(head)].join(':'), others[i]);
@@ -1945,7 +1891,7 @@ async function start() {
 
 // What live.js and stage.js use.
 globalThis.attnViewer = {
-  $, inflate, state, set, show, decode, number, openDialog, headName, tokenAt, shortText, predictedAt, expectedAt, cell,
+  $, inflate, state, set, show, decode, number, openDialog, headName, tokenAt, nameAt, shortText, predictedAt, expectedAt, cell,
   isReady: start(),
   get run() { return run; },
   headAt: name => byName.get(name),

@@ -24,9 +24,8 @@ static enum attn_status make_both(make_fn make, struct attn_token_texts texts[2]
     return ATTN_OK;
 }
 
-/* A make_fn. */
-static enum attn_status make_texts(struct attn_token_texts *texts, const char *const *tokens,
-                                   const size_t *sizes, size_t n, struct attn_error *err)
+enum attn_status attn_token_texts_of(struct attn_token_texts *texts, const char *const *tokens,
+                                     const size_t *sizes, size_t n, struct attn_error *err)
 {
     ATTN_TRY(ATTN_ALLOC(texts->ends, n, err));
     texts->n = n;
@@ -59,7 +58,7 @@ struct attn_labels attn_labels_of_stack(const struct attn_labels *run)
 enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
                                        const struct attn_labels *run, struct attn_error *err)
 {
-    return make_both(make_texts, texts, run, err);
+    return make_both(attn_token_texts_of, texts, run, err);
 }
 
 const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size)
@@ -111,6 +110,36 @@ size_t attn_word_piece_size(const char *token, size_t size, const char *piece)
     const size_t n_piece = piece ? strlen(piece) : 0;
 
     return n_piece > 0 && size > n_piece && memcmp(token, piece, n_piece) == 0 ? n_piece : 0;
+}
+
+enum attn_status attn_joined_tokens_init(struct attn_joined_tokens *joined, const size_t *of_token,
+                                         size_t n, const char *const *tokens, const size_t *sizes,
+                                         struct attn_error *err)
+{
+    size_t begin = 0;
+
+    joined->n = of_token[n - 1] + 1;
+    ATTN_TRY(ATTN_ALLOC(joined->texts, joined->n, err));
+    ATTN_TRY(ATTN_ALLOC(joined->sizes, joined->n, err));
+    for (size_t i = 0; i < n; i++) {
+        const size_t n_piece = i > 0 && of_token[i] == of_token[i - 1]
+                                   ? attn_word_piece_size(tokens[i], sizes[i], joined->piece)
+                                   : 0;
+
+        attn_buffer_append(&joined->bytes, tokens[i] + n_piece, sizes[i] - n_piece);
+        joined->sizes[of_token[i]] += sizes[i] - n_piece;
+    }
+    attn_buffer_append_char(&joined->bytes, '\0'); /* so that there are bytes */
+    for (size_t w = 0; w < joined->n; begin += joined->sizes[w++])
+        joined->texts[w] = joined->bytes.data + begin;
+    return attn_buffer_check(&joined->bytes, err);
+}
+
+void attn_joined_tokens_release(struct attn_joined_tokens *joined)
+{
+    attn_buffer_release(&joined->bytes);
+    attn_free(joined->texts);
+    attn_free(joined->sizes);
 }
 
 void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out)
@@ -184,9 +213,8 @@ static void append_character(struct attn_token_texts *texts, struct token_cursor
     }
 }
 
-/* A make_fn. */
-static enum attn_status make_labels(struct attn_token_texts *texts, const char *const *tokens,
-                                    const size_t *sizes, size_t n, struct attn_error *err)
+enum attn_status attn_token_labels_of(struct attn_token_texts *texts, const char *const *tokens,
+                                      const size_t *sizes, size_t n, struct attn_error *err)
 {
     struct token_cursor cursor = {tokens, sizes, n, 0, 0};
     size_t last = 0;
@@ -233,7 +261,7 @@ static enum attn_status number_residues(struct attn_token_texts *texts, const si
 enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
                                         const struct attn_labels *run, struct attn_error *err)
 {
-    ATTN_TRY(make_both(make_labels, texts, run, err));
+    ATTN_TRY(make_both(attn_token_labels_of, texts, run, err));
     return run->has_residues && run->tokens ? number_residues(&texts[0], run->token_sizes, err)
                                             : ATTN_OK;
 }

@@ -27,6 +27,12 @@ enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
 enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
                                         const struct attn_labels *run, struct attn_error *err);
 
+/* The same for N tokens of no run. */
+enum attn_status attn_token_texts_of(struct attn_token_texts *texts, const char *const *tokens,
+                                     const size_t *sizes, size_t n, struct attn_error *err);
+enum attn_status attn_token_labels_of(struct attn_token_texts *texts, const char *const *tokens,
+                                      const size_t *sizes, size_t n, struct attn_error *err);
+
 /* How many characters of the run's tokens are in several pieces. */
 size_t attn_token_labels_n_split(const struct attn_labels *run);
 
@@ -43,6 +49,22 @@ void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *
 
 /* Bytes of PIECE (attn_labels) at the beginning of a token that continues a word. */
 size_t attn_word_piece_size(const char *token, size_t size, const char *piece);
+
+/* Words: each token with those that continue it, without their prefix. Initialize with = {0}, or
+ * with `piece` alone; end with attn_joined_tokens_release, after a failed _init too. */
+struct attn_joined_tokens {
+    const char *piece; /* as attn_labels has it, or NULL */
+    struct attn_buffer bytes;
+    const char **texts; /* [n] owns; of `bytes` */
+    size_t *sizes;      /* [n] owns */
+    size_t n;
+};
+
+/* Joins the N TOKENS, 1 or more, whose words are OF_TOKEN [n], as attn_labels has them. */
+enum attn_status attn_joined_tokens_init(struct attn_joined_tokens *joined, const size_t *of_token,
+                                         size_t n, const char *const *tokens, const size_t *sizes,
+                                         struct attn_error *err);
+void attn_joined_tokens_release(struct attn_joined_tokens *joined);
 
 /* Whether the tokenizer added the token at POSITION of RUN by itself. */
 bool attn_token_is_added(const struct attn_labels *run, size_t position);

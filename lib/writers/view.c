@@ -11,13 +11,10 @@
 
 /* The words of the positions, or of a source. */
 struct view_words {
-    const size_t *of_token; /* [n_token]; NULL: tokens are not merged */
-    const char *piece;      /* as labels have it */
-    size_t n_token, n;      /* n: words, or tokens */
-    struct attn_buffer bytes;
-    const char **texts; /* [n] owns; of `bytes`; or NULL */
-    size_t *sizes;      /* [n] owns */
-    size_t *n_row;      /* [n] owns; tokens of each whose rows come */
+    const size_t *of_token;           /* [n_token]; NULL: tokens are not merged */
+    size_t n_token, n;                /* n: words, or tokens */
+    struct attn_joined_tokens joined; /* [n], or empty */
+    size_t *n_row;                    /* [n] owns; tokens of each whose rows come */
 };
 
 /* A row of one head that is being made of the rows of a word. */
@@ -63,34 +60,17 @@ static enum attn_status make_words(struct view_words *words, const size_t *of_to
                                    const char *const *tokens, const size_t *sizes,
                                    struct attn_error *err)
 {
-    size_t begin = 0;
-
     words->of_token = of_token;
     words->n_token = n;
     words->n = of_token && n > 0 ? of_token[n - 1] + 1 : n;
     if (!of_token || n == 0 || !tokens)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(words->texts, words->n, err));
-    ATTN_TRY(ATTN_ALLOC(words->sizes, words->n, err));
-    for (size_t i = 0; i < n; i++) {
-        const size_t n_piece = i > 0 && of_token[i] == of_token[i - 1]
-                                   ? attn_word_piece_size(tokens[i], sizes[i], words->piece)
-                                   : 0;
-
-        attn_buffer_append(&words->bytes, tokens[i] + n_piece, sizes[i] - n_piece);
-        words->sizes[of_token[i]] += sizes[i] - n_piece;
-    }
-    attn_buffer_append_char(&words->bytes, '\0'); /* so that there are bytes */
-    for (size_t w = 0; w < words->n; begin += words->sizes[w++])
-        words->texts[w] = words->bytes.data + begin;
-    return attn_buffer_check(&words->bytes, err);
+    return attn_joined_tokens_init(&words->joined, of_token, n, tokens, sizes, err);
 }
 
 static void release_words(struct view_words *words)
 {
-    attn_buffer_release(&words->bytes);
-    attn_free(words->texts);
-    attn_free(words->sizes);
+    attn_joined_tokens_release(&words->joined);
     attn_free(words->n_row);
 }
 
@@ -195,7 +175,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
 
     if (status != ATTN_OK)
         return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-    view->positions.piece = given->piece;
+    view->positions.joined.piece = given->piece;
     ATTN_TRY(make_words(&view->positions, given->words, dims->n_position, given->tokens,
                         given->token_sizes, err));
     ATTN_TRY(make_words(&view->source, given->source_words, dims->n_source, given->source_tokens,
@@ -205,15 +185,15 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     view->labels.selection = view->selection;
     view->labels.ids = view->labels.source_ids = view->labels.types = NULL;
     view->labels.texts = NULL;
-    view->labels.tokens = view->positions.texts;
-    view->labels.token_sizes = view->positions.sizes;
+    view->labels.tokens = view->positions.joined.texts;
+    view->labels.token_sizes = view->positions.joined.sizes;
     view->labels.words = view->labels.source_words = NULL;
     if (given->mask)
         view->mask = word_of(&view->positions, *given->mask);
     view->labels.mask = given->mask ? &view->mask : NULL;
-    if (view->source.texts) {
-        view->labels.source_tokens = view->source.texts;
-        view->labels.source_token_sizes = view->source.sizes;
+    if (view->source.joined.texts) {
+        view->labels.source_tokens = view->source.joined.texts;
+        view->labels.source_token_sizes = view->source.joined.sizes;
     }
     view->n_open = ATTN_N_SITE * attn_selection_n_slot(given->selection) *
                    (dims->n_head > n_encoder_head ? dims->n_head : n_encoder_head);

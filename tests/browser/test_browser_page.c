@@ -853,7 +853,7 @@ START_TEST(maps_of_the_encoder_have_rows_of_the_source)
     attn_browser_key(browser, "ArrowUp", 0);
     assert_text(HASH, "#v=matrix&h=encoder:1.0&q=4&k=0");
     attn_browser_key(browser, "u", 0); /* words */
-    attn_browser_wait(browser, ROW_LABELS " === '0The,1cat,2on,3the</s>'");
+    attn_browser_wait(browser, ROW_LABELS " === '0The,1cat,2on,3the,4</s>'");
     choose_head("cross layer 1, head 0");
     attn_browser_wait(browser, ROW_LABELS ".endsWith(',2Le,3\\' \\',4chat')");
     attn_browser_key(browser, "u", 0);

@@ -1,0 +1,145 @@
+/* page_numbers.c - see page_internal.h. */
+#include "page/page_internal.h"
+
+#include "grid/grid.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void attn_page_push_number(struct attn_json_writer *json, int n_digit, double value)
+{
+    if (isfinite(value))
+        attn_buffer_append_format(attn_json_value(json), "%.*g", n_digit, value);
+    else
+        attn_json_null(json);
+}
+
+/* --- Numbers --------------------------------------------------------------------------------- */
+
+void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_rule *rule)
+{
+    const int n_below = (rule->below[0] > 0) + (rule->below[1] > 0);
+
+    attn_json_begin(json, '{');
+    if (rule->factor > 0)
+        attn_page_push_number(attn_json_key(json, "factor"), 9, rule->factor);
+    if (rule->figures > 0)
+        attn_json_integer(attn_json_key(json, "figures"), rule->figures);
+    if (rule->least > 0)
+        attn_page_push_number(attn_json_key(json, "least"), 9, rule->least);
+    if (rule->figures == 0) {
+        attn_json_begin(attn_json_key(json, "digits"), '[');
+        for (int i = 0; i <= n_below; i++)
+            attn_json_integer(json, rule->digits[i]);
+        attn_json_end(json);
+    }
+    if (n_below > 0) {
+        attn_json_begin(attn_json_key(json, "below"), '[');
+        for (int i = 0; i < n_below; i++)
+            attn_page_push_number(json, 9, rule->below[i]);
+        attn_json_end(json);
+    }
+    if (rule->zero)
+        attn_json_text(attn_json_key(json, "zero"), rule->zero);
+    if (rule->unit)
+        attn_json_text(attn_json_key(json, "unit"), rule->unit);
+    if (rule->none)
+        attn_json_text(attn_json_key(json, "none"), rule->none);
+    if (rule->infinite)
+        attn_json_text(attn_json_key(json, "infinite"), rule->infinite);
+    if (rule->is_bare)
+        attn_json_bool(attn_json_key(json, "is_bare"), true);
+    attn_json_end(json);
+}
+
+void attn_page_push_numbers(struct attn_json_writer *json, int n_byte)
+{
+    const struct attn_page_rule rules[] = {
+        {.name = "weight",
+         .digits = {4, 3, 2},
+         .below = {1.6129e-4, 1.6129e-2},
+         .none = "masked",
+         .infinite = "not finite"},
+        {.name = "cell", .factor = 100, .zero = "."},
+        {.name = "share", .factor = 100, .unit = " %"},
+        {.name = "chance", .factor = 100, .digits = {1}, .unit = " %"},
+        {.name = "probability", .digits = {4}},
+        {.name = "component", .digits = {4}},
+        {.name = "measure", .digits = {2}},
+        {.name = "limit", .figures = 4},
+        {.name = "tick", .figures = 2, .is_bare = true},
+    };
+
+    attn_json_begin(attn_page_push_key(json, "numbers"), '{');
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        struct attn_page_rule rule = rules[i];
+
+        if (i == 0 && n_byte == 2)
+            rule.below[0] = rule.below[1] = 0;
+        attn_page_push_rule(attn_json_key(json, rule.name), &rule);
+    }
+    attn_json_end(json);
+}
+
+/* --- Scales ---------------------------------------------------------------------------------- */
+
+void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color_scale *scale,
+                          struct attn_color_range range, double unit)
+{
+    static const char minus[] = "\xe2\x88\x92";
+    double ticks[ATTN_MOST_TICKS];
+    const size_t n = attn_grid_ticks(scale, range, ticks);
+
+    attn_json_begin(json, '[');
+    for (size_t i = 0; i < n; i++) {
+        char text[sizeof minus + ATTN_TICK_TEXT_SIZE];
+        const bool is_below = ticks[i] < 0;
+        const size_t n_minus = is_below ? sizeof minus - 1 : 0;
+
+        memcpy(text, minus, n_minus);
+        attn_color_tick_text(fabs(unit * ticks[i]), text + n_minus);
+        attn_json_begin(json, '[');
+        attn_page_push_number(json, 4, attn_color_place(scale, range, ticks[i]));
+        attn_page_push_number(json, 6, ticks[i]);
+        attn_json_text(json, text);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
+void attn_page_push_scales(struct attn_json_writer *json, const struct attn_color_scale *asked)
+{
+    static const struct {
+        enum attn_color_curve curve;
+        const char *name, *words;
+    } curves[] = {
+#define CURVE_ROW(curve, name, words) {ATTN_CURVE_##curve, name, words},
+        ATTN_PAGE_CURVE_MAP(CURVE_ROW)
+#undef CURVE_ROW
+    };
+    const struct attn_color_range fixed = {asked->low, asked->high};
+
+    attn_json_begin(attn_page_push_key(json, "scales"), '{');
+    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
+        struct attn_color_scale scale = {.curve = curves[i].curve, .span = ATTN_SPAN_UNIT};
+
+        attn_json_begin(attn_json_key(json, curves[i].name), '{');
+        attn_json_text(attn_json_key(json, "words"), curves[i].words);
+        attn_page_push_ticks(attn_json_key(json, "ticks"), &scale, (struct attn_color_range){0, 1},
+                             1);
+        if (asked->span == ATTN_SPAN_FIXED)
+            attn_page_push_ticks(attn_json_key(json, "fixed"), &scale, fixed, 1);
+        scale.is_signed = true;
+        attn_page_push_ticks(attn_json_key(json, "signed"), &scale,
+                             (struct attn_color_range){-1, 1}, 1);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+    if (asked->span == ATTN_SPAN_FIXED) {
+        char extent[64];
+
+        snprintf(extent, sizeof extent, "%g to %g", fixed.low, fixed.high);
+        attn_json_text(attn_page_push_key(json, "extent"), extent);
+    }
+}
