@@ -232,12 +232,22 @@ static enum attn_status join_texts(const struct attn_table_picture *picture,
     return ATTN_OK;
 }
 
+int attn_table_cell_digits(const struct attn_column *column, double most, bool has_parts)
+{
+    enum { MOST_DIGITS = 4, MANY = 1000 };
+
+    if (column->type != ATTN_VALUE_REAL || !isfinite(most) || most >= MANY)
+        return 0;
+    if (most > 0 && most < 1)
+        return (int)fmin(1 - floor(attn_log10(most)), MOST_DIGITS);
+    return most < 10 && has_parts ? 2 : 1; /* one part is often larger than all others */
+}
+
 enum attn_status attn_table_cells_read(const struct attn_table *table,
                                        const struct attn_table_picture *picture,
                                        enum attn_figure kind, struct attn_color_scale asked,
                                        struct attn_table_cells *cells, struct attn_error *err)
 {
-    enum { MOST_DIGITS = 4, MANY = 1000 };
     struct attn_grid *figure = &cells->grid;
     const struct attn_column *column;
     const struct attn_view_columns *of = &cells->of;
@@ -258,13 +268,8 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     figure->model = picture->model;
     figure->scale = attn_color_scale_of_column(asked, column);
     figure->is_share = column->range == ATTN_RANGE_SHARE;
-    /* the largest number gets two figures, whole numbers no decimals */
     most = fmax(fabs((double)cells->matrix.least), fabs((double)cells->matrix.most));
-    if (column->type == ATTN_VALUE_REAL && isfinite(most) && most < MANY)
-        figure->digits =
-            most > 0 && most < 1 ? (int)fmin(1 - floor(attn_log10(most)), MOST_DIGITS) : 1;
-    if (figure->digits == 1 && most < 10 && cells->columns.axis.n_main > 0)
-        figure->digits = 2; /* one part of another kind is often larger than all others */
+    figure->digits = attn_table_cell_digits(column, most, cells->columns.axis.n_main > 0);
     if (kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER) {
         set_kind_words(kind, figure);
         return ATTN_OK;

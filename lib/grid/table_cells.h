@@ -55,4 +55,7 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
                                        struct attn_table_cells *cells, struct attn_error *err);
 void attn_table_cells_release(struct attn_table_cells *cells);
 
+/* Digits after the point of COLUMN in cells, where MOST is the largest: that gets two figures. */
+int attn_table_cell_digits(const struct attn_column *column, double most, bool has_parts);
+
 #endif

@@ -15,35 +15,15 @@ const NAMED = ['layer', 'head', 'kv_head', 'position', 'key', 'query', 'number',
   'other_layer', 'other_head'];
 const FIRST_ROWS = 100, MOST_TIP = 10, GAP = 10, PAPER = 700; // pixels across a printed page
 
-const { el, clamp, prefersDark, isDark, paint, hex, inkOn, hatchPattern, swatch, rampBox, opaque, save } = attnPage;
+const { el, clamp, prefersDark, isDark, paint, hex, inkOn, hatchPattern, swatch, written, rampBox, opaque, save, csvField } = attnPage;
 const isSameHead = (a, b) => a.stack === b.stack && a.layer === b.layer && a.head === b.head;
 const shown = new WeakMap(); // of each container: its view
 let nView = 0;
 
 // --- Numbers ------------------------------------------------------------------------------------
 
-const signed = text => text.replace(/^-/, '\u2212');
-
-// A value as the tool prints it: fixed digits, or its size where these say nothing.
-function textOf(column, value) {
-  if (value === null || value === undefined) return '\u2013';
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value !== 'number') return String(value);
-  if (column.type !== 'real' || value === 0 || column.digits === undefined) return signed(String(value));
-  const isSmall = Math.abs(value) < 0.5 * 10 ** -column.digits, isLarge = Math.abs(value) >= 1e15;
-  return signed(isSmall || isLarge ? value.toExponential(1) : value.toFixed(column.digits));
-}
-
 const numberOf = value => typeof value === 'boolean' ? Number(value)
   : typeof value === 'number' ? value : NaN;
-
-// Round numbers from 0 to HIGH, N at most after 0: steps of 1, 2, 2.5 or 5 times a power of ten.
-function roundTicks(high, n) {
-  const power = 10 ** Math.floor(Math.log10(high / 2)), ticks = [];
-  const step = [1, 2, 2.5, 5, 10].map(x => x * power).find(x => high / x <= n) ?? 10 * power;
-  for (let i = 0; i * step <= high * (1 + 1e-9); i++) ticks.push(Number((i * step).toPrecision(6)));
-  return ticks;
-}
 
 // --- One container ------------------------------------------------------------------------------
 
@@ -58,6 +38,7 @@ class View {
     this.at = new Map(data.columns.map((column, i) => [column.name, i]));
     this.of = new Map(data.columns.map((column, i) => [column.role, i]).reverse()); // the first of each role
     this.ramps = attnPage.rampsOf(data.colormaps);
+    this.printed = [...this.columns.keys()].filter(i => ['real', 'boolean'].includes(this.columns[i].type)); // texts_of_rows
     this.readGroups();
     this.drawn = this.columns.filter((column, i) => i >= data.n_label && !column.role &&
       ['integer', 'real', 'boolean'].includes(column.type) && data.rows.some(row => row[i] !== null))
@@ -149,95 +130,40 @@ class View {
 
   column(name) { return this.columns[this.at.get(name)]; }
 
+  // The text of column I in ROW, as the tool prints it.
+  textOf(row, i) {
+    const value = this.data.rows[row][i], { number } = this.columns[i];
+    return (number ? written(number, value) : this.data.texts_of_rows[row][this.printed.indexOf(i)] ?? value) ?? '\u2013';
+  }
+
+  shownText(row) { return this.textOf(row, this.at.get(this.state.value)); }
+
   label(axis, i) {
-    const text = (axis.texts?.[i] ?? '').trim();
-    return { position: axis.positions ? String(axis.positions[i]) : '', text };
+    return { position: axis.positions ? String(axis.positions[i]) : '', text: axis.texts?.[i] ?? '' };
   }
 
   // "layer 2, head 5", "3.0 and 3.6", "layer 2, position 3 cat".
   cellName(r, c) {
-    const { map } = this.data;
-    const side = (axis, i) => {
-      const { position, text } = this.label(axis, i), title = (axis.title ?? '').replace(/:.*/, '');
-      const isNumber = !position && i < axis.n_main; // beside parts, whose names say enough
-      return [position || isNumber ? title : '', position, text].filter(Boolean).join(' ');
-    };
-    if (map.is_pairs) return side(map.rows, r) + ' and ' + side(map.columns, c);
-    if (map.kind === 'tokens') return this.tokenName(c);
-    return [side(map.rows, r), side(map.columns, c)].filter(Boolean).join(', ');
-  }
-
-  tokenName(c) {
-    const position = this.valueOf(this.rowAt(0, c), 'position');
-    return [position === null ? '' : 'position ' + position, this.data.map.columns.texts[c].trim() || "' '"]
-      .filter(Boolean).join(' ');
+    const { rows, columns, is_pairs } = this.data.map;
+    return [rows?.names[r], columns.names[c]].filter(Boolean).join(is_pairs ? ' and ' : ', ');
   }
 
   rowName(row) {
-    const at = this.cellOf(row), [layer, head, query, key, token] =
-      ['layer', 'head', 'query', 'key', 'token'].map(role => this.valueOf(row, role));
-    if (at) return this.cellName(...at);
-    if (query !== null) // of a cell, or of the MLP at a position
-      return (head === null ? 'MLP ' + layer : layer + '.' + head) + ', query ' + query +
-        (key === null ? '' : ', key ' + key) + ' ' + (token ?? '').trim();
-    const part = [...['part', 'set', 'token'].map(role => this.valueOf(row, role)),
-      ...this.data.rows[row].slice(0, this.data.n_label)].find(text => text !== null);
-    return part === undefined ? 'row ' + row : String(part);
+    const at = this.cellOf(row);
+    return at ? this.cellName(...at) : this.data.names[row];
   }
 
   // --- Colours
 
-  range() {
-    this.ranges ??= new Map(); // of each column: from and to, and whether both signs have colours
-    const { value } = this.state;
-    if (!this.ranges.has(value)) this.ranges.set(value, [this.findRange(), this.isSigned]);
-    const [range, isSigned] = this.ranges.get(value);
-    this.isSigned = isSigned;
-    return range;
-  }
-
-  findRange() {
-    this.isSigned = false;
-    const column = this.column(this.state.value), { look } = this.data;
-    if (look.span === 'fixed') return [look.low, look.high];
-    let least = 0, most = 0;
-    for (let i = 0; i < this.data.rows.length; i++) {
-      if (this.cellOf(i) === null && this.data.map.kind !== 'figure') continue;
-      const x = numberOf(this.value(i, this.state.value));
-      if (x < least) least = x;
-      if (x > most) most = x;
-    }
-    if (column.range === 'share' && look.span !== 'matrix') return [0, 1];
-    const size = Math.max(-least, most) || 1;
-    this.isSigned = column.range === 'signed' && (column.type === 'real' || least < 0);
-    return [this.isSigned ? -size : 0, look.span === 'unit' ? 1 : size];
-  }
-
-  curveName() {
-    const column = this.column(this.state.value);
-    return this.data.look.scale ?? column?.scale ?? 'linear';
-  }
-
   prepareColours() {
-    const curve = this.curveName(), asked = this.data.look.colormap;
-    this.limits = this.range();
-    this.step = attnPage.stepper(curve, this.limits);
-    this.ramp = this.ramps[this.isSigned ? (isDark() ? 'diverging-dark' : 'diverging')
+    const { scale } = this.column(this.state.value), asked = this.data.look.colormap;
+    this.step = attnPage.stepper(scale.curve, [scale.low, scale.high]);
+    this.ramp = this.ramps[scale.is_signed ? (isDark() ? 'diverging-dark' : 'diverging')
       : asked && !asked.startsWith('diverging') ? asked : isDark() ? 'viridis' : 'blues'];
     this.nothing = this.data.nothing.masked[isDark() ? 'dark' : 'light'];
   }
 
   colour(x) { return hex(this.ramp, this.step(x)); }
-
-  // A number as it stands in a cell: shares in percent, else so many digits that the largest has two.
-  short(x) {
-    const column = this.column(this.state.value), most = Math.max(...this.limits.map(Math.abs));
-    if (column.range === 'share') return signed(String(Math.round(100 * x)));
-    const digits = column.type !== 'real' || most >= 1000 ? 0
-      : most < 1 ? Math.min(4, 1 - Math.floor(Math.log10(most))) : most < 10 && this.hasParts() ? 2 : 1;
-    const text = x.toFixed(digits);
-    return signed(/^-0\.?0*$/.test(text) ? text.slice(1) : text);
-  }
 
   hasParts() { return (this.data.map.columns?.n_main ?? 0) > 0; }
 
@@ -288,7 +214,7 @@ class View {
 
   makeBar() {
     const option = (value, text) => el('option', { value }, text);
-    const wordsOf = name => [this.column(name).words ?? name, this.column(name).unit].filter(Boolean).join(', ');
+    const wordsOf = name => this.column(name).title ?? name;
     this.show = el('select', { class: 'x-show' }, ...this.drawn.map(name => option(name, wordsOf(name))));
     this.listen(this.show, 'change', () => this.set({ value: this.show.value }));
     this.group = el('select', { class: 'x-group' }, ...this.groups.map((name, i) => option(i, name)));
@@ -418,8 +344,7 @@ class View {
     if (row < 0) return;
     this.set({ row, ...(this.groupOf[row] === this.state.group ? {} : { group: this.groupOf[row] }) });
     this.reveal(row);
-    this.said.textContent = this.rowName(row) + ': ' + this.state.value + ' ' +
-      textOf(this.column(this.state.value), this.value(row, this.state.value));
+    this.said.textContent = this.rowName(row) + ': ' + this.state.value + ' ' + this.shownText(row);
     this.announce(row, isPressed);
   }
 
@@ -451,12 +376,11 @@ class View {
     const cell = (row, { column, i }) => {
       const value = this.data.rows[row][i], isText = column.type === 'text';
       return el('td', { class: isText ? 'is-text' : column.name === this.state.value ? 'is-shown' : '' },
-        isText ? el('bdi', {}, value ?? '\u2013') : textOf(column, value));
+        isText ? el('bdi', {}, value ?? '\u2013') : this.textOf(row, i));
     };
     if (isOne)
       return el('table', {}, ...shownColumns.map(x => el('tr', {},
-        el('th', { class: x.column.name === this.state.value ? 'is-shown' : '' }, x.column.name,
-          x.column.unit ? ', ' + x.column.unit : ''), cell(rows[0], x))));
+        el('th', { class: x.column.name === this.state.value ? 'is-shown' : '' }, x.column.heading), cell(rows[0], x))));
     return el('table', {}, el('tr', {}, ...shownColumns.map(x => el('th', {}, x.column.name))),
       ...rows.slice(0, MOST_TIP).map(row => el('tr', {}, ...shownColumns.map(x => cell(row, x)))));
   }
@@ -511,16 +435,11 @@ class View {
     return this.ruler.measureText(text).width;
   }
 
-  shortLabel(text) {
-    const characters = Array.from(text);
-    return characters.length > 14 ? characters.slice(0, 13).join('') + '\u2026' : text;
-  }
-
   axisWidth(axis, n) {
     let most = 0;
     for (let i = 0; i < n; i++) {
       const { position, text } = this.label(axis, i);
-      most = Math.max(most, this.measure(position + (position && text ? ' ' : '') + this.shortLabel(text), this.mono));
+      most = Math.max(most, this.measure(position + (position && text ? ' ' : '') + text, this.mono));
     }
     return Math.ceil(most);
   }
@@ -565,8 +484,7 @@ class View {
     this.layOut();
     this.paint();
     const at = this.cellOf(this.state.row);
-    this.active.textContent = at ? this.cellName(...at) + ' ' +
-      textOf(this.column(this.state.value), this.value(this.state.row, this.state.value)) : '';
+    this.active.textContent = at ? this.cellName(...at) + ' ' + this.shownText(this.state.row) : '';
   }
 
   // What can be seen of the map; all of it on paper.
@@ -636,7 +554,7 @@ class View {
       for (let c = seen.c0; c < seen.c1; c++) {
         const number = this.numberAt(r, c), row = this.rowAt(r, c);
         if (row < 0 || (cell === null && number !== number)) continue;
-        const label = cell ? this.value(row, cell) : this.short(number);
+        const label = cell ? this.value(row, cell) : written(this.column(this.state.value).cell, number);
         if (label === null) continue;
         const text = cell ? this.fitted(context, label.trim() || "' '", w - 8) : label;
         list.push([text, r, c, number === number ? this.colour(number) : this.nothing[0]]);
@@ -671,8 +589,8 @@ class View {
   }
 
   paintLabel(context, axis, i, isHere) {
-    const { position, text } = this.label(axis, i), short = this.shortLabel(text);
-    const parts = [position && [position, paint('--soft')], short && ['\u2068' + short + '\u2069', paint('--ink')]].filter(Boolean);
+    const { position, text } = this.label(axis, i);
+    const parts = [position && [position, paint('--soft')], text && ['\u2068' + text + '\u2069', paint('--ink')]].filter(Boolean);
     const blank = this.measure(' ', this.mono);
     const width = parts.reduce((sum, [part]) => sum + context.measureText(part).width, 0) + (parts.length - 1) * blank;
     return { width, draw: (x, y) => {
@@ -780,11 +698,11 @@ class View {
   // --- The text
 
   makeTokens() {
-    const { texts } = this.data.map.columns;
-    this.spans = texts.map(text => el('bdi', { class: 'token' }, text.replace(/^ (?=.)/, '')));
+    const { texts, gaps } = this.data.map.columns;
+    this.spans = texts.map(text => el('bdi', { class: 'token' }, text));
     const box = el('div', { class: 'text x-text', tabindex: '0', role: 'group', 'aria-label': this.data.title ?? 'Text' });
     this.spans.forEach((span, c) => {
-      if (c > 0 && /^ ./.test(texts[c])) box.append(' '); // it is no part of the coloured word
+      if (c > 0 && gaps[c]) box.append(' '); // it is no part of the coloured word
       else if (c > 0 && /^[\u2e80-\uffef]/.test(texts[c])) box.append(el('wbr'));
       box.append(span);
       this.listen(span, 'pointermove', event => this.showTip(0, c, event.clientX, event.clientY));
@@ -809,28 +727,10 @@ class View {
 
   // --- The legend
 
-  // As many round numbers as have room.
-  ticks(share) {
-    const [low, high] = this.limits, font = '11px system-ui, sans-serif';
-    const textAt = x => share ? Number((100 * x).toPrecision(3)) + (x === high ? ' %' : '') : String(x);
-    const lists = share && this.curveName() === 'sqrt' && high === 1 ? [[0, 0.01, 0.04, 0.1, 0.25, 0.5, 1]]
-      : [4, 3, 2, 1].map(n => roundTicks(high, n));
-    let found = [];
-    for (const up of lists) {
-      const both = low < 0 ? [...up.slice(1).map(x => -x).reverse(), ...up] : up;
-      found = both.filter(x => x >= low).map(x => ({ at: this.step(x) / 255, text: signed(textAt(x)) }));
-      const widths = found.map(tick => this.measure(tick.text, font));
-      if (found.every((tick, i) => i === 0 || 240 * (tick.at - found[i - 1].at) > (widths[i] + widths[i - 1]) / 2 + 6)) break;
-    }
-    return found;
-  }
-
   drawLegend() {
-    const column = this.column(this.state.value), share = column.range === 'share';
-    const curve = { sqrt: ', square root', log: ', logarithm', linear: '' }[this.curveName()];
-    const unit = column.unit ? ', ' + column.unit : '';
-    const box = rampBox('x-ramp', opaque(this.ramp), this.ticks(share).map(({ at, text }) => [at, text]));
-    const parts = [box, el('span', { class: 'kind' }, (column.words ?? column.name) + unit + curve)];
+    const { name, title, scale } = this.column(this.state.value);
+    const parts = [rampBox('x-ramp', opaque(this.ramp), scale.ticks.map(([place, , text]) => [place, text])),
+      el('span', { class: 'kind' }, (title ?? name) + scale.words)];
     if (this.hasEmpty()) parts.push(el('span', { class: 'kind' }, swatch(this.nothing), 'no value'));
     this.legend.replaceChildren(...parts);
   }
@@ -861,7 +761,7 @@ class View {
     this.heads = this.listed.map(({ column }) => {
       const isText = column.type === 'text';
       const button = this.button(column.name, () => this.sortBy(column.name),
-        { title: [column.words, column.unit].filter(Boolean).join(', ') || 'sort by ' + column.name });
+        { title: column.title ?? 'sort by ' + column.name });
       return el('th', { scope: 'col', class: isText ? 'is-text' : '' }, button);
     });
     this.head.append(el('tr', {}, ...this.heads));
@@ -918,7 +818,7 @@ class View {
       else th.removeAttribute('aria-sort');
       th.firstChild.textContent = this.listed[at].column.name + (this.listed[at].column.name === sort
         ? { size: ' \u25bc', down: ' \u25be', up: ' \u25b4' }[way] : '');
-      if (this.listed[at].column.name === sort && way === 'size' && this.column(sort).range === 'signed')
+      if (this.listed[at].column.name === sort && way === 'size' && this.column(sort).is_signed)
         th.firstChild.textContent = sort + ' |\u25bc|';
     });
     const lines = [];
@@ -928,7 +828,7 @@ class View {
         const value = this.data.rows[row][i], isText = column.type === 'text';
         const td = el('td', isText ? { class: 'is-text' } : {});
         if (isText) td.append(el('bdi', {}, value ?? '\u2013'));
-        else td.textContent = textOf(column, value);
+        else td.textContent = this.textOf(row, i);
         const isDrawn = column.name === this.state.value && value !== null &&
           (this.cellOf(row) !== null || this.data.map.kind === 'figure');
         if (isDrawn) {
@@ -967,10 +867,7 @@ class View {
 
   // Whole numbers of JavaScript read back as the same; what is missing is empty.
   csv() {
-    const field = value => {
-      const text = value === null ? '' : value === true ? '1' : value === false ? '0' : String(value);
-      return /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
-    };
+    const field = value => csvField(value === null ? '' : String(typeof value === 'boolean' ? Number(value) : value));
     return [this.columns.map(c => c.name), ...this.order.map(row => this.data.rows[row])]
       .map(line => line.map(field).join()).join('\n') + '\n';
   }

@@ -64,25 +64,82 @@ static void push_question(struct attn_json_writer *json, const struct attn_table
     push_texts(json, drawing->figure);
 }
 
-static const char *const curves[] = {
-    [ATTN_CURVE_LINEAR] = "linear", [ATTN_CURVE_SQRT] = "sqrt", [ATTN_CURVE_LOG] = "log"};
+/* Whether ROW of the table is in the map. */
+static bool is_on_map(const struct attn_table_drawing *drawing, size_t row)
+{
+    return !drawing->is_figure && drawing->rows[row] != SIZE_MAX &&
+           drawing->columns[row] != SIZE_MAX;
+}
 
-static void push_columns(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
+/* Pushes the scale of column C in the map, with its ticks, and how numbers stand in cells. */
+static void push_scale(struct attn_json_writer *json, const struct attn_table_drawing *drawing,
+                       size_t c, struct attn_color_scale asked)
+{
+    const struct attn_column *column = attn_table_column(drawing->table, c);
+    const bool is_share = column->range == ATTN_RANGE_SHARE;
+    const struct attn_grid_axis *columns = drawing->figure->columns;
+    struct attn_page_rule rule = {.factor = is_share ? 100 : 0};
+    double least = HUGE_VAL, most = -HUGE_VAL;
+    struct attn_column drawn = *column;
+    struct attn_color_scale scale;
+    struct attn_color_range ends;
+
+    for (size_t r = 0; r < attn_table_n_row(drawing->table); r++)
+        if (drawing->is_figure || is_on_map(drawing, r)) {
+            const double number = (double)attn_table_number(drawing->table, r, c);
+
+            least = fmin(least, number);
+            most = fmax(most, number);
+        }
+    if (column->range == ATTN_RANGE_SIGNED && column->type != ATTN_VALUE_REAL && !(least < 0))
+        drawn.range = ATTN_RANGE_POSITIVE; /* counts */
+    scale = attn_color_scale_of_column(asked, &drawn);
+    ends = attn_color_range(&scale, least, most);
+    attn_json_begin(attn_json_key(json, "scale"), '{');
+    attn_page_push_number(attn_json_key(json, "low"), 9, ends.low);
+    attn_page_push_number(attn_json_key(json, "high"), 9, ends.high);
+    attn_json_bool(attn_json_key(json, "is_signed"), scale.is_signed);
+    attn_json_text(attn_json_key(json, "curve"), scale.curve == ATTN_CURVE_SQRT  ? "sqrt"
+                                                 : scale.curve == ATTN_CURVE_LOG ? "log"
+                                                                                 : "linear");
+    attn_json_text(attn_json_key(json, "words"), scale.curve == ATTN_CURVE_SQRT  ? ", square root"
+                                                 : scale.curve == ATTN_CURVE_LOG ? ", logarithm"
+                                                                                 : "");
+    attn_page_push_ticks(attn_json_key(json, "ticks"), &scale, ends, is_share ? 100 : 1);
+    attn_json_end(json);
+    rule.digits[0] = is_share ? 0
+                              : attn_table_cell_digits(column, fmax(fabs(least), fabs(most)),
+                                                       columns && columns->n_main > 0);
+    attn_page_push_rule(attn_json_key(json, "cell"), &rule);
+}
+
+/* "words, unit"; NULL without both. The caller releases TEXT. */
+static const char *join_unit(struct attn_buffer *text, const char *words, const char *unit)
+{
+    attn_buffer_append_string(text, words ? words : "");
+    attn_buffer_append_string(text, words && unit ? ", " : "");
+    attn_buffer_append_string(text, unit ? unit : "");
+    return text->size > 0 ? attn_buffer_string(text) : NULL;
+}
+
+static void push_columns(struct attn_json_writer *json, const struct attn_table_drawing *drawing,
+                         struct attn_color_scale asked)
 {
     static const char *const types[] = {"", "integer", "real", "text", "boolean", "list"};
-    static const char *const ranges[] = {"signed", "positive", "share"};
     static const char *const roles[] = {
         "value",  "layer",       "head",       "kv_head",      "neuron", "position", "query",
         "key",    "place",       "token",      "id",           "site",   "part",     "set",
         "number", "other_layer", "other_head", "other_number", "count",  "total",    "stack"};
-
+    const struct attn_page_rule whole = {.digits = {0}};
     const size_t values = attn_table_view_find(drawing->table, drawing->picture->view.values);
 
     attn_json_begin(attn_page_push_key(json, "columns"), '[');
     for (size_t c = 0; c < attn_table_n_column(drawing->table); c++) {
         const struct attn_column *column = attn_table_column(drawing->table, c);
+        const bool is_number = column->type != ATTN_VALUE_TEXT && !attn_value_is_list(column->type);
         struct attn_table_picture picture = *drawing->picture;
         struct attn_table_words words = {0};
+        struct attn_buffer title = {0}, heading = {0};
 
         if (c != values)
             picture.view.quantity = NULL; /* it is of that column */
@@ -93,16 +150,21 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
         attn_json_text(attn_json_key(json, "type"), types[column->type]);
         if (column->role != ATTN_ROLE_VALUE)
             attn_json_text(attn_json_key(json, "role"), roles[column->role]);
-        attn_json_text(attn_json_key(json, "unit"), column->unit);
-        attn_json_text(attn_json_key(json, "range"), ranges[column->range]);
-        attn_json_text(attn_json_key(json, "scale"),
-                       curves[attn_color_scale_of_column(ATTN_COLOR_SCALE_DEFAULT, column).curve]);
-        if (column->notation == ATTN_NOTATION_FIXED)
-            attn_json_integer(attn_json_key(json, "digits"), column->digits);
-        attn_json_text(attn_json_key(json, "words"), words.quantity);
+        attn_json_text(attn_json_key(json, "heading"),
+                       join_unit(&heading, column->name, column->unit));
+        attn_json_text(attn_json_key(json, "title"),
+                       join_unit(&title, words.quantity, column->unit));
+        if (is_number && column->range == ATTN_RANGE_SIGNED)
+            attn_json_bool(attn_json_key(json, "is_signed"), true);
+        if (column->type == ATTN_VALUE_INTEGER)
+            attn_page_push_rule(attn_json_key(json, "number"), &whole);
+        if (is_number && (column->role == ATTN_ROLE_VALUE || c == values))
+            push_scale(json, drawing, c, asked);
         attn_json_end(json);
-        json->out->has_failed |= words.bytes.has_failed;
+        json->out->has_failed |= words.bytes.has_failed || title.has_failed || heading.has_failed;
         attn_table_words_release(&words);
+        attn_buffer_release(&title);
+        attn_buffer_release(&heading);
     }
     attn_json_end(json);
 }
@@ -134,10 +196,90 @@ static void push_rows(struct attn_json_writer *json, const struct attn_table *ta
     attn_buffer_release(&printable);
 }
 
+/* The texts of reals and booleans, row by row, with a minus sign. */
+static void push_cells(struct attn_json_writer *json, const struct attn_table *table)
+{
+    struct attn_buffer text = {0};
+
+    attn_json_begin(attn_page_push_key(json, "texts_of_rows"), '[');
+    for (size_t r = 0; r < attn_table_n_row(table); r++) {
+        attn_json_begin(json, '[');
+        for (size_t c = 0; c < attn_table_n_column(table); c++) {
+            const struct attn_column *column = attn_table_column(table, c);
+            const struct attn_cell cell = attn_table_cell(table, r, c);
+
+            if (column->type != ATTN_VALUE_REAL && column->type != ATTN_VALUE_BOOLEAN)
+                continue;
+            text.size = 0;
+            if (cell.type == ATTN_VALUE_REAL && cell.real < 0) {
+                const struct attn_cell size = attn_cell_real(-cell.real);
+
+                attn_buffer_append_string(&text, "\xe2\x88\x92");
+                attn_table_append_cell(&text, -1, column, &size);
+            } else if (cell.type != ATTN_VALUE_MISSING) {
+                attn_table_append_cell(&text, -1, column, &cell);
+            }
+            attn_json_string(json, text.size > 0 ? text.data : NULL, text.size);
+        }
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+    json->out->has_failed |= text.has_failed;
+    attn_buffer_release(&text);
+}
+
+/* --- The map --------------------------------------------------------------------------------- */
+
+/* The text of row or column I, as it is. */
+static const char *text_of(const struct attn_grid_axis *axis, size_t i, size_t *n)
+{
+    return attn_token_text(axis->texts, axis->has_own_texts ? i : attn_grid_position(axis, i), n);
+}
+
+/* The label of row or column I in a map: nothing, a text without blanks around it. */
+static void push_label(struct attn_json_writer *json, struct attn_figure_pen *pen,
+                       const struct attn_grid_axis *axis, size_t i)
+{
+    size_t n;
+    const char *label = text_of(axis, i, &n);
+
+    if (n > 0)
+        label = attn_figure_label(pen, axis, i, &n);
+    attn_json_string(json, label, n);
+}
+
+/* The name of row or column I: "layer 2", "position 3 cat", "mlp". */
+static void push_name(struct attn_json_writer *json, const struct attn_grid_axis *axis, size_t i)
+{
+    const char *title = axis->title ? axis->title : "", *text = "", *before = "";
+    struct attn_buffer name = {0};
+    size_t n = 0;
+
+    if (axis->texts)
+        text = text_of(axis, i, &n);
+    for (; n > 0 && *text == ' '; n--)
+        text++;
+    if (!axis->is_named || i < axis->n_main) { /* other parts have names that say enough */
+        attn_buffer_append(&name, title, strcspn(title, ":"));
+        before = name.size > 0 ? " " : "";
+    }
+    if (!axis->is_named) {
+        attn_buffer_append_format(&name, "%s%zu", before, attn_grid_position(axis, i));
+        before = " ";
+    }
+    attn_buffer_append_string(&name, n > 0 ? before : "");
+    attn_buffer_append(&name, text, n);
+    attn_json_string(json, name.data ? name.data : "", name.size);
+    json->out->has_failed |= name.has_failed;
+    attn_buffer_release(&name);
+}
+
 /* The labels of the rows or columns of the map. */
 static void push_axis(struct attn_json_writer *json, const char *name,
                       const struct attn_grid_axis *axis)
 {
+    struct attn_figure_pen pen = {0};
+
     attn_json_begin(attn_json_key(json, name), '{');
     attn_json_text(attn_json_key(json, "title"), axis->title);
     attn_json_size(attn_json_key(json, "n"), axis->n);
@@ -148,15 +290,131 @@ static void push_axis(struct attn_json_writer *json, const char *name,
         attn_json_end(json);
     }
     if (attn_json_begin_list(attn_json_key(json, "texts"), axis->texts)) {
-        for (size_t i = 0; i < axis->n; i++) {
-            size_t n;
-            const char *text = attn_token_text(axis->texts, i, &n);
-
-            attn_json_string(json, text, n);
-        }
+        for (size_t i = 0; i < axis->n; i++)
+            push_label(json, &pen, axis, i);
         attn_json_end(json);
     }
+    attn_json_begin(attn_json_key(json, "names"), '[');
+    for (size_t i = 0; i < axis->n; i++)
+        push_name(json, axis, i);
     attn_json_end(json);
+    attn_json_end(json);
+    json->out->has_failed |= pen.scratch.has_failed;
+    attn_buffer_release(&pen.scratch);
+}
+
+/* The tokens of a text, each with the position of its row: texts without one blank before them, and
+ * whether there is one. */
+static void push_text(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
+{
+    const struct attn_grid_axis *axis = drawing->figure->columns;
+    const size_t position = attn_table_find_role(drawing->table, ATTN_ROLE_POSITION);
+    size_t n;
+
+    attn_json_begin(attn_json_key(json, "columns"), '{');
+    attn_json_size(attn_json_key(json, "n"), axis->n);
+    attn_json_begin(attn_json_key(json, "texts"), '[');
+    for (size_t i = 0; i < axis->n; i++) {
+        const char *text = text_of(axis, i, &n);
+        const size_t n_blank = n > 1 && *text == ' ';
+
+        attn_json_string(json, text + n_blank, n - n_blank);
+    }
+    attn_json_end(json);
+    attn_json_begin(attn_json_key(json, "gaps"), '[');
+    for (size_t i = 0; i < axis->n; i++) {
+        const char *text = text_of(axis, i, &n);
+
+        attn_json_integer(json, n > 1 && *text == ' ');
+    }
+    attn_json_end(json);
+    attn_json_begin(attn_json_key(json, "names"), '[');
+    for (size_t i = 0; i < axis->n; i++) {
+        const char *text = text_of(axis, i, &n);
+        struct attn_buffer name = {0};
+
+        for (size_t r = 0; r < attn_table_n_row(drawing->table) && name.size == 0; r++)
+            if (drawing->columns[r] == i && position != SIZE_MAX) {
+                attn_buffer_append_string(&name, "position ");
+                attn_grid_append_cell(&name, drawing->table, r, position);
+            }
+        attn_buffer_append_string(&name, name.size > 0 ? " " : "");
+        if (n == 1 && *text == ' ')
+            attn_buffer_append_string(&name, "' '");
+        else
+            attn_buffer_append(&name, text + (n > 0 && *text == ' '), n - (n > 0 && *text == ' '));
+        attn_json_string(json, name.data ? name.data : "", name.size);
+        json->out->has_failed |= name.has_failed;
+        attn_buffer_release(&name);
+    }
+    attn_json_end(json);
+    attn_json_end(json);
+}
+
+/* Appends BEFORE, and a cell in the first column of ROLE without a blank before it; false if it is
+ * missing. */
+static bool append_part(struct attn_buffer *out, const struct attn_table *table, size_t row,
+                        enum attn_column_role role, const char *before)
+{
+    const size_t c = attn_table_find_role(table, role);
+    size_t n;
+
+    if (c == SIZE_MAX || attn_table_is_missing(table, row, c))
+        return false;
+    attn_buffer_append_string(out, before);
+    n = out->size;
+    attn_grid_append_cell(out, table, row, c);
+    if (out->size > n + 1 && out->data[n] == ' ')
+        memmove(out->data + n, out->data + n + 1, --out->size - n);
+    return true;
+}
+
+/* The name of a row that is not on the map: "2.5, query 6, key 3 cat", "mlp", "row 7". */
+static void append_row_name(struct attn_buffer *out, const struct attn_table_drawing *drawing,
+                            size_t row)
+{
+    static const enum attn_column_role parts[] = {ATTN_ROLE_PART, ATTN_ROLE_SET, ATTN_ROLE_TOKEN};
+    const struct attn_table *table = drawing->table;
+    const size_t query = attn_table_find_role(table, ATTN_ROLE_QUERY);
+    const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
+    bool is_there = false;
+
+    if (query != SIZE_MAX && !attn_table_is_missing(table, row, query)) {
+        const bool is_head = head != SIZE_MAX && !attn_table_is_missing(table, row, head);
+
+        append_part(out, table, row, ATTN_ROLE_LAYER, is_head ? "" : "MLP ");
+        append_part(out, table, row, ATTN_ROLE_HEAD, ".");
+        append_part(out, table, row, ATTN_ROLE_QUERY, ", query ");
+        append_part(out, table, row, ATTN_ROLE_KEY, ", key ");
+        append_part(out, table, row, ATTN_ROLE_TOKEN, " ");
+        return;
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && !is_there; i++)
+        is_there = append_part(out, table, row, parts[i], "");
+    for (size_t c = 0; c < drawing->picture->n_label && !is_there; c++)
+        if (!attn_table_is_missing(table, row, c)) {
+            attn_grid_append_cell(out, table, row, c);
+            is_there = true;
+        }
+    if (!is_there)
+        attn_buffer_append_format(out, "row %zu", row);
+}
+
+/* Names of the rows that are not on the map; null for the others. */
+static void push_row_names(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
+{
+    struct attn_buffer name = {0};
+
+    attn_json_begin(attn_page_push_key(json, "names"), '[');
+    for (size_t r = 0; r < attn_table_n_row(drawing->table); r++) {
+        name.size = 0;
+        if (!is_on_map(drawing, r))
+            append_row_name(&name, drawing, r);
+        attn_json_string(json, name.size > 0 ? name.data : NULL, name.size);
+    }
+    attn_json_end(json);
+    json->out->has_failed |= name.has_failed;
+    attn_buffer_release(&name);
 }
 
 /* The name of COLUMN; NULL if it is missing. */
@@ -186,13 +444,15 @@ static void push_map(struct attn_json_writer *json, const struct attn_table_draw
     attn_json_bool(attn_json_key(json, "is_ranked"),
                    (view->traits & (ATTN_VIEW_SEQUENCE | ATTN_VIEW_STREAM)) == 0 &&
                        cells == SIZE_MAX);
-    if (!is_plot) {
+    if (!is_plot && drawing->kind == ATTN_FIGURE_TOKENS)
+        push_text(json, drawing);
+    else if (!is_plot) {
         push_axis(json, "rows", drawing->figure->rows);
         push_axis(json, "columns", drawing->figure->columns);
     }
     if (attn_json_begin_list(attn_json_key(json, "at"), !is_plot)) {
         for (size_t i = 0; i < attn_table_n_row(drawing->table); i++) {
-            const bool is_there = drawing->rows[i] != SIZE_MAX && drawing->columns[i] != SIZE_MAX;
+            const bool is_there = is_on_map(drawing, i);
 
             attn_json_integer(json, is_there ? (int64_t)drawing->rows[i] : -1);
             attn_json_integer(json, is_there ? (int64_t)drawing->columns[i] : -1);
@@ -202,12 +462,9 @@ static void push_map(struct attn_json_writer *json, const struct attn_table_draw
     attn_json_end(json);
 }
 
-static void push_look(struct attn_json_writer *json, const struct attn_color_scale *scale,
-                      const struct attn_picture_options *picture)
+static void push_look(struct attn_json_writer *json, const struct attn_picture_options *picture)
 {
-    static const char *const spans[] = {"matrix", "unit", "matrix", "row", "fixed"};
     static const char *const values[] = {"auto", "always", "never"};
-    const struct attn_color_scale *asked = &picture->color_scale;
 
     attn_json_begin(attn_page_push_key(json, "look"), '{');
     attn_json_text(attn_json_key(json, "colormap"),
@@ -215,14 +472,6 @@ static void push_look(struct attn_json_writer *json, const struct attn_color_sca
     attn_json_text(attn_json_key(json, "theme"), picture->theme == ATTN_THEME_DARK ? "dark" : NULL);
     attn_json_text(attn_json_key(json, "values"), values[picture->values]);
     attn_json_size(attn_json_key(json, "cell"), picture->cell);
-    attn_json_text(attn_json_key(json, "scale"),
-                   asked->curve == ATTN_CURVE_DEFAULT ? NULL : curves[scale->curve]);
-    attn_json_text(attn_json_key(json, "span"),
-                   asked->span == ATTN_SPAN_DEFAULT ? NULL : spans[scale->span]);
-    if (scale->span == ATTN_SPAN_FIXED) {
-        attn_json_double(attn_json_key(json, "low"), scale->low);
-        attn_json_double(attn_json_key(json, "high"), scale->high);
-    }
     attn_json_end(json);
 }
 
@@ -233,10 +482,12 @@ static void push_all(struct attn_buffer *out, const struct attn_table_drawing *d
 
     attn_json_begin(&json, '{');
     push_question(&json, drawing);
-    push_columns(&json, drawing);
+    push_columns(&json, drawing, picture->color_scale);
     push_map(&json, drawing);
     push_rows(&json, drawing->table);
-    push_look(&json, &drawing->figure->scale, picture);
+    push_cells(&json, drawing->table);
+    push_row_names(&json, drawing);
+    push_look(&json, picture);
     attn_page_push_colors(&json);
     attn_json_line(&json);
     attn_json_end(&json);
@@ -396,9 +647,10 @@ static enum attn_status make(void *user, const struct attn_table_drawing *drawin
     const char *title = making->picture->title;
     const struct attn_grid *figure = drawing->figure;
 
-    title = title ? title : figure->title;
     if (title)
         attn_escape_append(&experiment->title, title, strlen(title));
+    else if (figure->title)
+        attn_buffer_append_string(&experiment->title, figure->title);
     else
         attn_buffer_append_format(&experiment->title, "%s%s%s", figure->model ? figure->model : "",
                                   figure->model ? ": " : "", figure->name);

@@ -317,7 +317,7 @@ struct attn_page_rule {
 void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_rule *rule);
 
 /* Pushes the ticks of a legend: [[place on the ramp, number, text], ...], texts UNIT times as
- * large. */
+ * large; with a unit of 100 the last has a %. */
 void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color_scale *scale,
                           struct attn_color_range range, double unit);
 

@@ -87,18 +87,21 @@ void attn_page_push_numbers(struct attn_json_writer *json, int n_byte)
 void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color_scale *scale,
                           struct attn_color_range range, double unit)
 {
-    static const char minus[] = "\xe2\x88\x92";
+    static const char minus[] = "\xe2\x88\x92", percent[] = " %";
     double ticks[ATTN_MOST_TICKS];
     const size_t n = attn_grid_ticks(scale, range, ticks);
 
     attn_json_begin(json, '[');
     for (size_t i = 0; i < n; i++) {
-        char text[sizeof minus + ATTN_TICK_TEXT_SIZE];
+        char text[sizeof minus + ATTN_TICK_TEXT_SIZE + sizeof percent];
         const bool is_below = ticks[i] < 0;
         const size_t n_minus = is_below ? sizeof minus - 1 : 0;
+        size_t n_text;
 
         memcpy(text, minus, n_minus);
-        attn_color_tick_text(fabs(unit * ticks[i]), text + n_minus);
+        n_text = n_minus + attn_color_tick_text(fabs(unit * ticks[i]), text + n_minus);
+        if (unit == 100 && i + 1 == n)
+            memcpy(text + n_text, percent, sizeof percent);
         attn_json_begin(json, '[');
         attn_page_push_number(json, 4, attn_color_place(scale, range, ticks[i]));
         attn_page_push_number(json, 6, ticks[i]);
