@@ -268,7 +268,7 @@ static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_
     attn_figure_add_outline(pen, box, 1.5, 0xff7a1a);
 }
 
-/* "query 3,4", or the label of a table's row, "layer 3". */
+/* "query 3,4", or the label of a table's row, "layer 3" or "embedding". */
 static void append_caption(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
                            size_t row, struct attn_buffer *out)
 {
@@ -284,7 +284,9 @@ static void append_caption(struct attn_figure_pen *pen, const struct attn_level_
     }
     rows = attn_figure_rows(pen, matrix);
     label = attn_figure_label(pen, &rows, row, &n);
-    attn_buffer_append_format(out, "%s %.*s", rows.title, (int)n, label);
+    if (n > 0 && *label >= '0' && *label <= '9')
+        attn_buffer_append_format(out, "%s ", rows.title);
+    attn_buffer_append(out, label, n);
 }
 
 static void add_texts(struct attn_figure_pen *pen, const struct maps *maps,

@@ -162,7 +162,6 @@ static enum attn_status draw(struct table_picture *picture, struct attn_error *e
     if (!attn_output_is_given(output, err))
         return ATTN_INVALID;
     ATTN_TRY(check_kind(kind, picture, err));
-    picture->cells.is_printed = attn_figure_is_printed(&picture->options);
     if (output->format->tensors->draw_table) /* it lays the table out itself */
         return ATTN_OK;
     ATTN_TRY(attn_table_cells_read(picture->table, of, kind, picture->options.color_scale,

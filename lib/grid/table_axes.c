@@ -20,7 +20,8 @@ struct axis_columns {
     size_t detail, query, texts, part; /* or SIZE_MAX; query: of a cell of a head */
     struct attn_location first, last;  /* layers for parts without one, if has_layers */
     bool has_layers;
-    bool is_stream;                    /* layers of a residual stream, of named places */
+    bool is_stream;                    /* places in the residual stream, */
+    struct attn_location last_place;   /* which ends there */
     const char *parts, *inputs, *only; /* of struct attn_table_view */
     const struct attn_token_texts
         *tokens; /* [N_TOKENS] of both runs; NULL unless detail or else key is a position */
@@ -139,7 +140,9 @@ static void append_text(struct attn_table_axis *axis, const struct attn_table *t
     const struct attn_token_texts *tokens = columns->tokens;
     struct attn_buffer *bytes = &axis->texts.bytes;
     const bool has_detail = columns->detail != SIZE_MAX;
-    struct attn_cell text = has_detail ? key->detail : key->cell;
+    struct attn_cell text = columns->is_stream ? attn_table_site(table, key->row)
+                            : has_detail       ? key->detail
+                                               : key->cell;
     const bool is_token = attn_grid_is_position(&text, tokens);
     size_t size = 0;
     const char *token = is_token ? attn_token_text(tokens, (size_t)text.integer, &size) : "";
@@ -163,7 +166,8 @@ static void append_text(struct attn_table_axis *axis, const struct attn_table *t
     if (is_whole) {
         ; /* the layer says it */
     } else if (text.type == ATTN_VALUE_TEXT) {
-        if (!columns->is_stream || !attn_grid_append_stream(bytes, key->at, text, &columns->last))
+        if (!columns->is_stream ||
+            !attn_grid_append_stream(bytes, key->at, text, &columns->last_place))
             attn_escape_append(bytes, text.text, text.size);
     } else if (columns->texts != SIZE_MAX) {
         attn_buffer_append_string(bytes, ATTN_ELLIPSIS); /* items differ there */
@@ -190,6 +194,20 @@ static void append_text(struct attn_table_axis *axis, const struct attn_table *t
     axis->texts.ends[axis->texts.n++] = bytes->size;
 }
 
+/* Whether the last two rows are one place of the residual stream: before a layer and after the one
+ * before it. */
+static bool is_same_place(const struct attn_table_axis *axis)
+{
+    size_t a, b;
+    const char *text, *before;
+
+    if (axis->texts.n < 2)
+        return false;
+    text = attn_token_text(&axis->texts, axis->texts.n - 1, &a);
+    before = attn_token_text(&axis->texts, axis->texts.n - 2, &b);
+    return a == b && memcmp(text, before, a) == 0;
+}
+
 /* Gives each key its row or column, and each of those its name. */
 static void place_keys(struct attn_table_axis *axis, const struct attn_table *table,
                        struct table_key *keys, size_t n, const struct axis_columns *columns)
@@ -210,12 +228,17 @@ static void place_keys(struct attn_table_axis *axis, const struct attn_table *ta
         axis->of_rows[key.row] = at;
         if (at < n_found)
             continue;
+        append_text(axis, table, &key, columns);
+        if (columns->is_stream && is_same_place(axis)) {
+            axis->texts.bytes.size = axis->texts.ends[--axis->texts.n - 1];
+            axis->of_rows[key.row] = n_found - 1;
+            continue;
+        }
         keys[n_found] = key; /* those before are placed */
         axis->positions[n_found++] = key.cell.type == ATTN_VALUE_INTEGER && key.cell.integer > 0
                                          ? (size_t)key.cell.integer
                                          : 0;
         n_main += key.rank == 0;
-        append_text(axis, table, &key, columns);
     }
     axis->axis.n = n_found;
     axis->axis.n_main = n_main < n_found ? n_main : 0;
@@ -302,7 +325,9 @@ enum attn_status attn_table_axes_read(const struct attn_table *table,
 
     ATTN_TRY(attn_table_check_sides(&cells->of, err));
     find_layers(table, &rows);
-    rows.is_stream = cells->is_printed && (view->traits & ATTN_VIEW_STREAM) != 0;
+    rows.is_stream = attn_table_is_stream(table, view) &&
+                     !attn_table_has_role(table, columns.key, ATTN_ROLE_SITE);
+    rows.last_place = attn_table_last_place(table);
     rows.query = attn_table_has_role(table, rows.detail, ATTN_ROLE_HEAD)
                      ? attn_table_find_role(table, ATTN_ROLE_QUERY)
                      : SIZE_MAX;

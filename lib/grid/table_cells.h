@@ -39,7 +39,6 @@ struct attn_table_cells {
     struct attn_token_texts
         tokens[ATTN_GRID_N_TOKENS]; /* of the runs, if their positions are drawn */
     struct attn_grid_causes causes;
-    bool is_printed; /* as a journal does it */
     char note[80];
     float *lows, *highs;                 /* [cells] of plots; owns */
     const struct attn_head_kind **kinds; /* [n_row of the table] of heads; owns */
@@ -47,8 +46,8 @@ struct attn_table_cells {
     size_t *order;                       /* [n_row of the table] of heads on a poster; owns */
 };
 
-/* Reads TABLE as KIND of figure, not ATTN_FIGURE_DEFAULT, into CELLS, which is {0} or has
- * `is_printed` alone. ASKED is how the user wants the scale. Release CELLS after a failure, too. */
+/* Reads TABLE as KIND of figure, not ATTN_FIGURE_DEFAULT, into CELLS, which is {0}. ASKED is how
+ * the user wants the scale. Release CELLS after a failure, too. */
 enum attn_status attn_table_cells_read(const struct attn_table *table,
                                        const struct attn_table_picture *picture,
                                        enum attn_figure kind, struct attn_color_scale asked,

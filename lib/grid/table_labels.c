@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
+#include "trace/model_stack.h"
 #include "trace/site.h"
 
 #include <inttypes.h>
@@ -203,6 +204,9 @@ void attn_grid_append_other(struct attn_buffer *out, const char *token, size_t s
     attn_buffer_append(out, other, n);
 }
 
+/* Places of a layer in the residual stream. */
+enum { PRE, MID, POST, N_PLACE };
+
 /* Makes AT the layer before it in the order of computation. */
 static void step_back(struct attn_location *at)
 {
@@ -215,17 +219,59 @@ static void step_back(struct attn_location *at)
         at->stack = ATTN_STACK_CROSS;
 }
 
+struct attn_cell attn_table_site(const struct attn_table *table, size_t row)
+{
+    const size_t sites = attn_table_find_role(table, ATTN_ROLE_SITE);
+
+    return attn_table_cell(table, row,
+                           sites < SIZE_MAX ? sites : attn_table_find_role(table, ATTN_ROLE_PART));
+}
+
+/* The place of a layer at which SITE is: SIZE_MAX if it is not in the residual stream. */
+static size_t place_of_site(const struct attn_cell *site)
+{
+    const size_t word = attn_cell_word(site, "resid_pre resid_mid resid_post "
+                                             "- normalized_resid_mid normalized_resid_post");
+
+    return word < SIZE_MAX ? word % N_PLACE : SIZE_MAX;
+}
+
+bool attn_table_is_stream(const struct attn_table *table, const struct attn_table_view *view)
+{
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const struct attn_cell site = attn_table_site(table, i);
+
+        if (place_of_site(&site) < SIZE_MAX)
+            return (view->traits & ATTN_VIEW_STREAM) != 0;
+    }
+    return false;
+}
+
+struct attn_location attn_table_last_place(const struct attn_table *table)
+{
+    const size_t layers = attn_table_find_role(table, ATTN_ROLE_LAYER);
+    struct attn_location at, last = {.layer = ATTN_NO_LAYER};
+
+    if (attn_table_find_role(table, ATTN_ROLE_SITE) == SIZE_MAX)
+        return last;
+    for (size_t i = 0; i < attn_table_n_row(table); i++)
+        if (attn_table_read_layer(table, i, layers, &at) &&
+            (last.layer == ATTN_NO_LAYER || attn_location_order(&at, &last) > 0))
+            last = at;
+    return last;
+}
+
 bool attn_grid_append_stream(struct attn_buffer *out, struct attn_location at,
                              struct attn_cell site, const struct attn_location *last)
 {
-    enum { PRE, MID, POST, NORMED };
     const bool is_of_stacks = at.stack != ATTN_STACK_ONLY;
-    size_t word = attn_cell_word(&site, "resid_pre resid_mid resid_post normalized_resid_post");
+    size_t word = place_of_site(&site);
 
-    if (is_of_stacks && word == NORMED)
+    if (word == MID && at.stack == ATTN_STACK_DECODER) /* attention to the source is next */
         word = POST;
     if (word == PRE && at.layer == 0 && at.stack != ATTN_STACK_CROSS) {
-        attn_buffer_append_string(out, "embedding");
+        attn_buffer_append_format(out, "%s%sembedding", attn_model_stack_name(at.stack),
+                                  is_of_stacks ? " " : "");
     } else if (word == POST && attn_location_order(&at, last) == 0) {
         attn_buffer_append_string(out, "output");
     } else if (word <= POST) {

@@ -92,9 +92,19 @@ bool attn_grid_is_position(const struct attn_cell *cell, const struct attn_token
 void attn_grid_append_other(struct attn_buffer *out, const char *token, size_t size,
                             const struct attn_token_texts *others, size_t position);
 
+/* The site of a row: in a column of sites, or its part. */
+struct attn_cell attn_table_site(const struct attn_table *table, size_t row);
+
+/* Whether rows of TABLE are places in the residual stream (ATTN_VIEW_STREAM). */
+bool attn_table_is_stream(const struct attn_table *table, const struct attn_table_view *view);
+
+/* The place of readings in the order of computation after which nothing comes; of tables without
+ * sites, which need not have all layers: {.layer = ATTN_NO_LAYER}. */
+struct attn_location attn_table_last_place(const struct attn_table *table);
+
 /* Appends the name of a place AT in the residual stream, which ends in the layer LAST:
- * "embedding", "in layer 2", "after layer 2", "output", or "after cross 1" of two stacks. False for
- * other sites. */
+ * "embedding", "in layer 2", "after layer 2", "output", or of two stacks "decoder embedding",
+ * "after cross 1". False for other sites. */
 bool attn_grid_append_stream(struct attn_buffer *out, struct attn_location at,
                              struct attn_cell site, const struct attn_location *last);
 

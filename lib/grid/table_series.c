@@ -16,24 +16,12 @@ struct row_columns {
     size_t rows, columns, detail, texts; /* of the view */
     size_t query, part;
     size_t n_label;            /* leading columns by which rows are grouped */
-    struct attn_location last; /* layer */
+    struct attn_location last; /* place of the residual stream */
     bool has_totals; /* they are drawn beside the parts: the answer itself, not a change of it */
     unsigned traits; /* of the view */
+    bool is_stream;  /* rows are places in the residual stream */
     const struct attn_token_texts *tokens; /* [N_TOKENS] of both runs, or NULL */
 };
-
-/* The last layer of TABLE in the order of computation; none: {.layer = ATTN_NO_LAYER}. */
-static struct attn_location find_last(const struct attn_table *table)
-{
-    const size_t layers = attn_table_find_role(table, ATTN_ROLE_LAYER);
-    struct attn_location at, last = {.layer = ATTN_NO_LAYER};
-
-    for (size_t i = 0; i < attn_table_n_row(table); i++)
-        if (attn_table_read_layer(table, i, layers, &at) &&
-            (last.layer == ATTN_NO_LAYER || attn_location_order(&at, &last) > 0))
-            last = at;
-    return last;
-}
 
 /* Appends " resid_post" or, for a head, ".5"; empty for the usual site. */
 static void append_site(struct attn_buffer *out, const struct attn_table *table, size_t detail,
@@ -90,6 +78,20 @@ static void append_column_side(struct attn_buffer *out, const struct attn_table 
     }
 }
 
+/* Appends the place of a row: that in the residual stream, else its layer with the site. */
+static void append_place(struct attn_buffer *out, const struct attn_table *table,
+                         const struct row_columns *columns, size_t row, bool is_named)
+{
+    struct attn_location at;
+
+    if (columns->is_stream && attn_table_read_layer(table, row, columns->rows, &at) &&
+        attn_grid_append_stream(out, at, attn_table_site(table, row), &columns->last))
+        return;
+    append_row_side(out, table, columns, row, is_named);
+    if (attn_table_has_role(table, columns->columns, ATTN_ROLE_SITE))
+        append_site(out, table, columns->columns, row);
+}
+
 /* Appends the name of a row: "2.5" of a head or neuron, "2.5 4>1 keys" of a cell, "mlp 3", "2
  * keys". */
 static void append_row(struct attn_buffer *out, const struct attn_table *table,
@@ -118,9 +120,10 @@ static void append_row(struct attn_buffer *out, const struct attn_table *table,
     } else {
         const size_t n = out->size;
 
-        append_column_side(out, table, columns, row);
+        if (!attn_table_has_role(table, columns->columns, ATTN_ROLE_SITE))
+            append_column_side(out, table, columns, row);
         attn_buffer_append_string(out, out->size > n ? " " : "");
-        append_row_side(out, table, columns, row, out->size == n);
+        append_place(out, table, columns, row, out->size == n);
     }
 }
 
@@ -179,25 +182,6 @@ enum attn_status attn_table_groups_read(const struct attn_table *table, size_t n
     return status;
 }
 
-/* Appends the place of a row on a curve: that in the residual stream, or its layer with the site.
- */
-static void append_place(struct attn_buffer *out, const struct attn_table *table,
-                         const struct row_columns *columns, size_t row)
-{
-    const bool is_of_sites = attn_table_has_role(table, columns->columns, ATTN_ROLE_SITE);
-    const struct attn_cell site =
-        attn_table_cell(table, row, is_of_sites ? columns->columns : columns->detail);
-    struct attn_location at;
-
-    attn_table_read_layer(table, row, columns->rows, &at);
-    if ((columns->traits & ATTN_VIEW_STREAM) != 0 &&
-        attn_grid_append_stream(out, at, site, &columns->last))
-        return;
-    append_row_side(out, table, columns, row, false);
-    if (is_of_sites)
-        append_site(out, table, columns->columns, row);
-}
-
 /* Names group and place of a row. Curves run along positions, else along layers; those of a
  * sequence along its rows. */
 static void name_row(const struct attn_table *table, const struct row_columns *columns, size_t row,
@@ -216,22 +200,22 @@ static void name_row(const struct attn_table *table, const struct row_columns *c
         return;
     }
     if (attn_table_has_role(table, columns->columns, ATTN_ROLE_SITE)) { /* of one reading */
-        append_place(place, table, columns, row);
+        append_place(place, table, columns, row, false);
         return;
     }
     if (columns->rows == columns->columns) { /* one curve of each group */
         if (is_by_position)
             append_column_side(place, table, columns, row);
         else
-            append_place(place, table, columns, row);
+            append_place(place, table, columns, row, false);
         return;
     }
     attn_buffer_append_string(group, group->size > 0 ? ", " : "");
     if (is_by_position) {
         append_column_side(place, table, columns, row);
-        append_row_side(group, table, columns, row, true);
+        append_place(group, table, columns, row, true);
     } else {
-        append_place(place, table, columns, row);
+        append_place(place, table, columns, row, false);
         append_column_side(group, table, columns, row);
     }
 }
@@ -345,11 +329,11 @@ static enum attn_status fill_series(const struct attn_table *table,
         &cells->columns,
         attn_table_column_name(table, (columns->traits & ATTN_VIEW_SEQUENCE) != 0 ? columns->columns
                                                                                   : columns->rows));
+    if (is_curve && columns->is_stream)
+        cells->columns.axis.title = "residual stream";
     if (is_curve && attn_table_has_role(table, columns->columns, ATTN_ROLE_POSITION) &&
         columns->detail == SIZE_MAX)
         cells->columns.axis.title = attn_table_column_name(table, columns->columns);
-    if (is_curve && (columns->traits & ATTN_VIEW_STREAM) != 0)
-        cells->columns.axis.title = "residual stream";
     return ATTN_OK;
 }
 
@@ -365,9 +349,10 @@ enum attn_status attn_table_series_read(const struct attn_table *table,
                                   .query = attn_table_find_role(table, ATTN_ROLE_QUERY),
                                   .part = attn_table_find_role(table, ATTN_ROLE_PART),
                                   .n_label = picture->n_label,
-                                  .last = find_last(table),
+                                  .last = attn_table_last_place(table),
                                   .has_totals = quantity && strcmp(quantity, ATTN_ANSWER) == 0,
-                                  .traits = picture->view.traits};
+                                  .traits = picture->view.traits,
+                                  .is_stream = attn_table_is_stream(table, &picture->view)};
 
     ATTN_TRY(attn_table_check_sides(&cells->of, err));
     if (picture->run && attn_table_has_role(table, columns.columns, ATTN_ROLE_POSITION)) {

@@ -20,7 +20,8 @@ enum attn_view_trait {
     ATTN_VIEW_PAIRS = 1,    /* each row of the table is a pair of heads and fills two cells; the
                                diagonal is 0 */
     ATTN_VIEW_SEQUENCE = 2, /* rows are in sequence: a curve runs along them */
-    ATTN_VIEW_STREAM = 4,   /* curves run along the residual stream: "embedding", "after layer 0" */
+    ATTN_VIEW_STREAM = 4,   /* rows with a layer are places in the residual stream, by their site or
+                               part: "embedding", "after layer 0" */
     ATTN_VIEW_SORTED = 8,   /* the column that a question is sorted by is drawn */
     ATTN_VIEW_GROUPS = 16,  /* rows and columns are the first label of groups, if there are any */
     ATTN_VIEW_TOKENS = 32,  /* its positions are those of one text: a picture calls them by the

@@ -442,7 +442,8 @@ static void push_map(struct attn_json_writer *json, const struct attn_table_draw
     attn_json_bool(attn_json_key(json, "is_pairs"), (view->traits & ATTN_VIEW_PAIRS) != 0);
     attn_json_text(attn_json_key(json, "cell"), name_of(drawing->table, cells));
     attn_json_bool(attn_json_key(json, "is_ranked"),
-                   (view->traits & (ATTN_VIEW_SEQUENCE | ATTN_VIEW_STREAM)) == 0 &&
+                   (view->traits & ATTN_VIEW_SEQUENCE) == 0 &&
+                       attn_table_find_role(drawing->table, ATTN_ROLE_SITE) == SIZE_MAX &&
                        cells == SIZE_MAX);
     if (!is_plot && drawing->kind == ATTN_FIGURE_TOKENS)
         push_text(json, drawing);

@@ -14,7 +14,8 @@ enum {
     USUAL_WIDTH = 80,
     LEAST_WIDTH = 24,   /* minimum width; in a narrower terminal lines wrap */
     MARGIN = 20,        /* maximum columns of labels and the gap after them */
-    MOST_LABEL = 14,    /* columns of a label */
+    MOST_LABEL = 14,    /* columns of a label, */
+    MOST_NAME = 18,     /* and of one of a table: "decoder embedding" */
     USUAL_LABEL = 9,    /* minimum columns of labels */
     POSITION_WIDTH = 3, /* minimum columns of a position */
     PERCENT_WIDTH = 3,  /* of a cell */
@@ -197,7 +198,7 @@ size_t attn_heatmap_append_token(struct attn_heatmap *map, const char *text, siz
     if (map->table) {
         for (; size > 0 && *text == ' '; size--)
             text++;
-        attn_buffer_append(&map->label, text, attn_text_fit(text, size, MOST_LABEL));
+        attn_buffer_append(&map->label, text, attn_text_fit(text, size, MOST_NAME));
     } else {
         attn_text_append_label(&map->label, text, size, MOST_LABEL,
                                map->picture->is_plain ? "..." : ATTN_ELLIPSIS);
