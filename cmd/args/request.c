@@ -179,7 +179,7 @@ static size_t take_figures(struct attn_output *outputs, size_t *n)
     for (size_t i = 0; i < *n;) {
         struct attn_output last = outputs[*n - 1];
 
-        if (!attn_explain_figure_is_format(outputs[i].format)) {
+        if (!attn_explanation_is_drawn(outputs[i].format)) {
             i++;
             continue;
         }
@@ -407,7 +407,7 @@ static enum attn_status print_explanation(const struct served *served,
         if (is_explained_page(served, output))
             ATTN_TRY(write_explained_page(served, output, err));
         else
-            ATTN_TRY(attn_explain_figure_write(row, run.labels, &served->picture, output, err));
+            ATTN_TRY(attn_explanation_draw(row, run.labels, &served->picture, output, err));
     }
     return attn_explanation_print(row, &run, served->call->out, err);
 }

@@ -1,16 +1,16 @@
 /*
- * explain_internal.h - the arithmetic of one row as text (explain_text.c) and as a figure
- * (explain_figure.c). For the library and the tool alone.
+ * explain_internal.h - the arithmetic of one row as tables (explain_table.c), as text
+ * (explain_text.c) and as a picture (explain_picture.c). For the library and the tool alone.
  *
- *     if (attn_explain_figure_is_format(output.format))
- *         status = attn_explain_figure_write(row, labels, &picture, &output, &err);
+ *     if (attn_explanation_is_drawn(output.format))
+ *         status = attn_explanation_draw(row, labels, &options, &output, &err);
  *
- * The text has one section per step. The middle of long vectors and of many keys is left out and
- * replaced by one sum, so that the numbers that are shown add up.
+ * The text has one section per step, most with a table. The middle of long vectors and of many keys
+ * is left out and replaced by one sum, so that the numbers that are shown add up.
  *
- * The figure shows the query, and for each key its vector, score, weight and value, down to the sum
- * that is z. The strongest key has a frame. Vectors are strips of cells, blue below 0 and orange
- * above; each kind of vector has its own scale.
+ * The picture shows the query, and for each key its vector, score, weight and value, down to the
+ * sum that is z. The strongest key has a frame. Vectors are strips of cells, blue below 0 and
+ * orange above; each kind of vector has its own scale.
  */
 #ifndef ATTN_EXPLAIN_EXPLAIN_INTERNAL_H
 #define ATTN_EXPLAIN_EXPLAIN_INTERNAL_H
@@ -34,6 +34,8 @@ enum attn_explained_table {
     ATTN_EXPLAINED_WEIGHTS, /* each key: from the fit to the weight; sink and sum */
     ATTN_EXPLAINED_VALUES,  /* each key: weight w, v and their product; z */
     ATTN_EXPLAINED_LAYER,   /* x, the output of the layer, their sum */
+    ATTN_EXPLAINED_ROW,     /* for pictures, all of it: key, token, a mark of the strongest key, and
+                               vectors and numbers of each; with q and z */
     ATTN_N_EXPLAINED_TABLE
 };
 
@@ -62,14 +64,14 @@ enum attn_status attn_explanation_print(const struct attn_explanation *row,
                                         struct attn_error *err);
 
 /* Whether FORMAT is one of figures, as svg. */
-bool attn_explain_figure_is_format(const struct attn_format *format);
+bool attn_explanation_is_drawn(const struct attn_format *format);
 
-/* Draws ROW into OUTPUT: a file, or a sink. LABELS are those of the run. ATTN_INVALID, at the stage
- * ATTN_STAGE_OPTIONS, if the row has too many keys for a figure, or the path is a directory. */
-enum attn_status attn_explain_figure_write(const struct attn_explanation *row,
-                                           const struct attn_labels *labels,
-                                           const struct attn_picture_options *picture,
-                                           const struct attn_output *output,
-                                           struct attn_error *err);
+/* Draws the table ATTN_EXPLAINED_ROW of ROW into OUTPUT: a file, or a sink. LABELS are those of the
+ * run. ATTN_INVALID, at the stage ATTN_STAGE_OPTIONS, if the row has too many keys for a figure, or
+ * the path is a directory. */
+enum attn_status attn_explanation_draw(const struct attn_explanation *row,
+                                       const struct attn_labels *labels,
+                                       const struct attn_picture_options *options,
+                                       const struct attn_output *output, struct attn_error *err);
 
 #endif

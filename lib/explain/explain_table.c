@@ -34,17 +34,17 @@ enum column {
     N_COLUMN
 };
 
-#define REAL(text)                                                                                 \
+#define REAL(column)                                                                               \
     {                                                                                              \
-        .name = text, .type = ATTN_VALUE_REAL, .digits = 4                                         \
+        .name = (column), .type = ATTN_VALUE_REAL, .digits = 4                                     \
     }
-#define LIST(text)                                                                                 \
+#define LIST(column)                                                                               \
     {                                                                                              \
-        .name = text, .type = ATTN_VALUE_REALS, .digits = 4                                        \
+        .name = (column), .type = ATTN_VALUE_REALS, .digits = 4                                    \
     }
 
 static const struct attn_column columns[N_COLUMN] = {
-    [KEY] = {.name = "key", .type = ATTN_VALUE_TEXT},
+    [KEY] = {.name = "key", .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_POSITION},
     [TOKEN] = {.name = "token", .type = ATTN_VALUE_TEXT},
     [K] = LIST("k"),
     [PRODUCTS] = LIST("products"),
@@ -55,15 +55,30 @@ static const struct attn_column columns[N_COLUMN] = {
     [SCALED] = REAL("scaled"),
     [SCORE] = REAL("score"),
     [LESS_MAX] = REAL("less_max"),
-    [EXPONENTIAL] = REAL("exp"),
+    [EXPONENTIAL] = {.name = "exp",
+                     .type = ATTN_VALUE_REAL,
+                     .range = ATTN_RANGE_POSITIVE,
+                     .quantity = "exp(score - largest)",
+                     .digits = 4},
     [SHARE] = REAL("share"),
     [WEIGHT] = REAL("weight"),
     [KEPT] = REAL("kept"),
     [MARK] = {.name = "mark", .type = ATTN_VALUE_TEXT},
-    [FACTOR] = REAL("w"),
+    [FACTOR] = {.name = "w",
+                .type = ATTN_VALUE_REAL,
+                .range = ATTN_RANGE_SHARE,
+                .quantity = "weight",
+                .digits = 4},
     [V] = LIST("v"),
-    [WEIGHTED] = LIST("weighted"),
+    [WEIGHTED] = {.name = "w x v", .type = ATTN_VALUE_REALS, .quantity = "weight x v", .digits = 4},
     [COMPONENTS] = LIST("components"),
+};
+
+enum {
+    N_LIST = 3,            /* in a table */
+    MOST_COMPONENTS = 512, /* of a vector that is drawn */
+    SCORE_DIGITS = 3,      /* in a picture, */
+    PERCENT_DIGITS = 1
 };
 
 /* The columns of each table, without those that a row may lack (has_column). */
@@ -73,6 +88,7 @@ static const enum column layouts[ATTN_N_EXPLAINED_TABLE][N_COLUMN] = {
                                 WEIGHT, KEPT, MARK},
     [ATTN_EXPLAINED_VALUES] = {KEY, TOKEN, FACTOR, V, WEIGHTED},
     [ATTN_EXPLAINED_LAYER] = {TOKEN, COMPONENTS},
+    [ATTN_EXPLAINED_ROW] = {KEY, TOKEN, MARK, K, SCORE, EXPONENTIAL, FACTOR, V, WEIGHTED},
 };
 
 /* The keys FIRST .. LAST - 1 of the softmax, or a row with a name. */
@@ -95,22 +111,46 @@ struct making {
     struct attn_table *table;
     enum column columns[N_COLUMN];
     size_t n_column;
-    struct attn_buffer items[2]; /* own; lists of the row that is appended: */
+    bool is_picture;
+    struct attn_buffer items[N_LIST]; /* own; lists of the row that is appended: */
     size_t n_list;
     char key[24], more[32];
 };
 
-static bool has_column(const struct attn_explanation *row, enum column column)
+static bool has_column(const struct making *making, enum column column)
 {
+    const struct attn_explanation *row = making->row;
     const struct attn_attention *attention = row->attention;
     const bool is_cosine = attention->similarity == ATTN_SIMILARITY_COSINE;
+    const size_t most = making->is_picture ? MOST_COMPONENTS : SIZE_MAX;
 
     return column == DOT || column == K_LENGTH ? is_cosine
            : column == BIAS                    ? attention->bias != NULL
            : column == SCALED                  ? attention->score_cap > 0
            : column == SHARE                   ? attention->masking != ATTN_MASKING_INF
            : column == KEPT                    ? attn_explanation_has_dropout(row)
+           : column == K                       ? row->has_products && row->d_head <= most
+           : column == V || column == WEIGHTED ? row->has_values && row->d_value <= most
                                                : true;
+}
+
+const char *attn_explained_token(const struct attn_labels *labels, bool is_source, size_t i,
+                                 size_t *size)
+{
+    const char *const *tokens = is_source ? labels->source_tokens : labels->tokens;
+    const size_t *sizes = is_source ? labels->source_token_sizes : labels->token_sizes;
+    const char *text = tokens ? tokens[i] : NULL;
+
+    *size = tokens ? sizes[i] : 0;
+    for (; *size > 0 && *text == ' '; --*size)
+        text++;
+    while (*size > 0 && text[*size - 1] == ' ')
+        --*size;
+    if (tokens && *size == 0) {
+        text = "' '";
+        *size = strlen(text);
+    }
+    return text;
 }
 
 /* --- Cells ------------------------------------------------------------------------------------ */
@@ -188,7 +228,8 @@ static struct attn_cell key_cell(struct making *making, enum column column,
     switch (column) {
     case KEY:
         snprintf(making->key, sizeof making->key, "%zu", key->key);
-        return attn_cell_string(making->key);
+        return making->is_picture ? attn_cell_integer((int64_t)key->key)
+                                  : attn_cell_string(making->key);
     case TOKEN:
         token = attn_explained_token(making->labels, row->is_cross, key->key, &n);
         return attn_cell_text(token, n);
@@ -221,6 +262,9 @@ static struct attn_cell cell_of(struct making *making, enum column column, const
     const bool is_key = !part->name && part->last == part->first + 1;
     const float *score = is_key ? &row->keys[part->first].score : part->score;
 
+    if (making->is_picture && is_key && !row->keys[part->first].is_visible &&
+        (column == FACTOR || column == WEIGHTED))
+        return attn_cell_missing(); /* masked, as in pictures of patterns */
     if (column == EXPONENTIAL || column == SHARE || column == WEIGHT || column == KEPT ||
         column == FACTOR)
         return part->has_sums ? sum_cell(row, column, part) : attn_cell_missing();
@@ -286,7 +330,7 @@ static enum attn_status append_keys(struct making *making, enum attn_explained_t
         .name = "sum", .last = row->n_cell, .has_sums = true, .has_sink = true};
     struct attn_slot keys = {.n = row->n_cell, .limit = limit, .extra = row->strongest};
 
-    if (which == ATTN_EXPLAINED_FITS)
+    if (which == ATTN_EXPLAINED_FITS || (making->is_picture && has_column(making, K)))
         ATTN_TRY(append(making, q, err));
     while (attn_slot_next(&keys))
         ATTN_TRY(append(
@@ -295,7 +339,20 @@ static enum attn_status append_keys(struct making *making, enum attn_explained_t
         ATTN_TRY(append(making, sink, err));
     if (which == ATTN_EXPLAINED_WEIGHTS)
         ATTN_TRY(append(making, sum, err));
-    return which == ATTN_EXPLAINED_VALUES ? append(making, z, err) : ATTN_OK;
+    return which == ATTN_EXPLAINED_VALUES || (making->is_picture && has_column(making, V))
+               ? append(making, z, err)
+               : ATTN_OK;
+}
+
+/* Makes a column of text one of a picture. */
+static void adapt(const struct attn_explanation *row, enum column column, struct attn_column *made)
+{
+    if (column == KEY) {
+        made->type = ATTN_VALUE_INTEGER;
+        made->role = row->is_cross ? ATTN_ROLE_KEY : ATTN_ROLE_POSITION;
+    } else if (column == SCORE || column == FACTOR) {
+        made->digits = column == SCORE ? SCORE_DIGITS : PERCENT_DIGITS;
+    }
 }
 
 static enum attn_status create(struct making *making, enum attn_explained_table which,
@@ -304,12 +361,15 @@ static enum attn_status create(struct making *making, enum attn_explained_table 
     static const char *const names[] = {[ATTN_EXPLAINED_FITS] = "fits",
                                         [ATTN_EXPLAINED_WEIGHTS] = "weights",
                                         [ATTN_EXPLAINED_VALUES] = "values",
-                                        [ATTN_EXPLAINED_LAYER] = "layer"};
+                                        [ATTN_EXPLAINED_LAYER] = "layer",
+                                        [ATTN_EXPLAINED_ROW] = "row"};
     struct attn_column made[N_COLUMN];
 
     for (const enum column *column = layouts[which]; *column != END_OF_LAYOUT; column++)
-        if (has_column(making->row, *column)) {
+        if (has_column(making, *column)) {
             made[making->n_column] = columns[*column];
+            if (making->is_picture)
+                adapt(making->row, *column, &made[making->n_column]);
             making->columns[making->n_column++] = *column;
         }
     return attn_table_create(names[which], made, making->n_column, &making->table, err);
@@ -320,13 +380,14 @@ enum attn_status attn_explanation_tabulate(const struct attn_explanation *row,
                                            enum attn_explained_table which, size_t limit,
                                            struct attn_table **table, struct attn_error *err)
 {
-    struct making making = {.row = row, .labels = run->labels};
+    struct making making = {
+        .row = row, .labels = run->labels, .is_picture = which == ATTN_EXPLAINED_ROW};
     enum attn_status status = create(&making, which, err);
 
     if (status == ATTN_OK)
         status = which == ATTN_EXPLAINED_LAYER ? append_layer(&making, run->config, err)
                                                : append_keys(&making, which, limit, err);
-    attn_buffer_release(&making.items[0]);
-    attn_buffer_release(&making.items[1]);
+    for (int i = 0; i < N_LIST; i++)
+        attn_buffer_release(&making.items[i]);
     ATTN_RETURN_MADE(status, table, making.table, attn_table_free);
 }

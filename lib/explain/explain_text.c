@@ -44,7 +44,7 @@ static const struct attn_document_column shown[] = {
     {.name = "mark", .heading = ""},
     {.name = "w"},
     {.name = "v", .heading = "v_#", .n_item = SHOWN_COLUMNS},
-    {.name = "weighted", .heading = "w*v_#", .n_item = SHOWN_COLUMNS},
+    {.name = "w x v", .heading = "w*v_#", .n_item = SHOWN_COLUMNS},
 };
 
 enum { N_SHOWN = sizeof shown / sizeof *shown };
@@ -75,25 +75,6 @@ static ATTN_PRINTF(2, 3) void say(struct explaining *e, const char *format, ...)
 }
 
 /* --- Tokens and vectors ----------------------------------------------------------------------- */
-
-const char *attn_explained_token(const struct attn_labels *labels, bool is_source, size_t i,
-                                 size_t *size)
-{
-    const char *const *tokens = is_source ? labels->source_tokens : labels->tokens;
-    const size_t *sizes = is_source ? labels->source_token_sizes : labels->token_sizes;
-    const char *text = tokens ? tokens[i] : NULL;
-
-    *size = tokens ? sizes[i] : 0;
-    for (; *size > 0 && *text == ' '; --*size)
-        text++;
-    while (*size > 0 && text[*size - 1] == ' ')
-        --*size;
-    if (tokens && *size == 0) {
-        text = "' '";
-        *size = strlen(text);
-    }
-    return text;
-}
 
 /* "[0.1794  1.8951  0.4954]" */
 struct vector_text {

@@ -88,12 +88,14 @@ static void add_notes(struct attn_figure_pen *pen)
     add_note(pen, "Other text");
     attn_grid_append_subject(grid, &pen->scratch);
     add_note(pen, "Subject");
-    attn_buffer_append_string(&pen->scratch, grid->name);
-    add_note(pen, grid->run ? "Site" : "Column");
-    attn_buffer_append_string(&pen->scratch, pen->quantity);
-    add_note(pen, "Shows");
-    attn_color_scale_append(&pen->scale, &pen->scratch);
-    add_note(pen, "Scale");
+    if (!grid->parts) {
+        attn_buffer_append_string(&pen->scratch, grid->name);
+        add_note(pen, grid->run ? "Site" : "Column");
+        attn_buffer_append_string(&pen->scratch, pen->quantity);
+        add_note(pen, "Shows");
+        attn_color_scale_append(&pen->scale, &pen->scratch);
+        add_note(pen, "Scale");
+    }
     for (size_t i = 0; grid->run && i < grid->run->labels.n_option; i++) {
         const struct attn_option *option = &grid->run->labels.options[i];
 
@@ -115,7 +117,8 @@ static void add_caption(struct attn_figure_pen *pen)
                                         [ATTN_CELL_HIDDEN] = "hatched: left out",
                                         [ATTN_CELL_NOT_FINITE] = "hatched red: not finite"};
     static const char *const texts[] = {"Text", "Other text"};
-    const bool has_names = pen->content->grid->texts[0].name;
+    const struct attn_grid *grid = pen->content->grid;
+    const bool has_names = grid->texts[0].name;
     struct attn_buffer *out = &pen->scratch;
     size_t n;
     const char *text;
@@ -124,7 +127,11 @@ static void add_caption(struct attn_figure_pen *pen)
         return;
     out->size = 0;
     append_title(pen, out);
-    if (pen->content->kind < ATTN_FIGURE_BARS) {
+    for (size_t i = 0; grid->parts && i < grid->n; i++)
+        if (strcmp(grid->parts[i].name, grid->parts[i].quantity) != 0)
+            attn_buffer_append_format(out, "; %s: %s", grid->parts[i].name,
+                                      grid->parts[i].quantity);
+    if (pen->content->kind < ATTN_FIGURE_BARS && !grid->parts) {
         attn_buffer_append_format(out, ". Colours: %s (", pen->quantity);
         attn_color_scale_append(&pen->scale, out);
         attn_buffer_append_string(out,
@@ -133,9 +140,8 @@ static void add_caption(struct attn_figure_pen *pen)
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
         if (pen->has_kind[kind])
             attn_buffer_append_format(out, "; %s",
-                                      kind == ATTN_CELL_MASKED && !pen->content->grid->run
-                                          ? "pale: no value"
-                                          : kinds[kind]);
+                                      kind == ATTN_CELL_MASKED && !grid->run ? "pale: no value"
+                                                                             : kinds[kind]);
     if (pen->subtitle.size > 2)
         attn_buffer_append_format(out, "; %.*s", (int)pen->subtitle.size - 2, pen->subtitle.data);
     attn_buffer_append_char(out, '.');
@@ -190,7 +196,9 @@ static void open_pen(struct attn_figure_pen *pen)
     else
         join_scales(pen);
     pen->quantity = attn_grid_quantity(grid, attn_figure_is_percent(pen), pen->is_printed);
-    pen->map = attn_picture_colormap(pen->options, &pen->scale, is_dark ? "viridis" : "blues");
+    pen->map = grid->parts ? attn_colormap_find("diverging") /* of vectors */
+                           : attn_picture_colormap(pen->options, &pen->scale,
+                                                   is_dark ? "viridis" : "blues");
     pen->ink = is_dark ? 0xe8e8e8 : 0x1a1a1a;
     pen->faint = is_dark ? 0xa0a0a0 : 0x595959;
     pen->rule = is_dark ? 0x3c3c3c : 0xd4d4d4;
@@ -243,7 +251,8 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
 
 static enum attn_status check_size(const struct attn_figure_pen *pen, struct attn_error *err)
 {
-    const double scale = pen->content->is_in_points ? 1 : attn_shapes_pixels(pen->shapes);
+    const bool is_in_points = pen->content->is_in_points || pen->content->grid->parts;
+    const double scale = is_in_points ? 1 : attn_shapes_pixels(pen->shapes);
     const double width = ceil(pen->shapes->width * scale);
     const double height = ceil(pen->shapes->height * scale);
     const bool is_long = width > MOST_SIDE || height > MOST_SIDE;
@@ -316,7 +325,8 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
     };
 
     pen->layout = (struct attn_figure_layout){0};
-    ATTN_TRY(kinds[pen->content->kind](pen, err));
+    ATTN_TRY(
+        (pen->content->grid->parts ? attn_figure_draw_parts : kinds[pen->content->kind])(pen, err));
     ATTN_TRY(attn_buffer_check(&pen->scratch, err));
     ATTN_TRY(attn_buffer_check(&pen->subtitle, err));
     return attn_shapes_check(pen->shapes, err);

@@ -26,7 +26,6 @@ enum {
     RAMP_WIDTH = 14,
     RAMP_HEIGHT = 128,
     LYING_WIDTH = 192, /* of a ramp that lies, */
-    LYING_HEIGHT = 50, /* with its name and ticks */
     TICK = 4,          /* the length of a tick */
     SWATCH = 12,       /* the side of a cell in the legend */
     ENTRY = 18,        /* the height of a line of the legend */
@@ -128,7 +127,8 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_gri
 
     label->size = 0;
     attn_grid_append_label(axis, i, ATTN_ELLIPSIS, label);
-    if (pen->is_printed && axis->texts && !axis->is_named && is_repeated(axis, i))
+    if (pen->is_printed && axis->texts && !axis->is_named &&
+        attn_grid_position(axis, i) != ATTN_GRID_NO_POSITION && is_repeated(axis, i))
         append_subscript(label, attn_grid_position(axis, i));
     *n = label->size;
     return label->data;
@@ -186,7 +186,9 @@ static bool is_piece(const struct attn_grid_axis *axis, size_t i)
 static void measure_axis(struct attn_figure_pen *pen, struct attn_grid_axis *axis)
 {
     for (size_t i = 0; i < axis->n; i++) {
-        const size_t n_digit = (size_t)snprintf(NULL, 0, "%zu", attn_grid_position(axis, i));
+        const size_t position = attn_grid_position(axis, i);
+        const size_t n_digit =
+            position == ATTN_GRID_NO_POSITION ? 0 : (size_t)snprintf(NULL, 0, "%zu", position);
         size_t size, width;
         const char *text = attn_figure_label(pen, axis, i, &size);
 
@@ -368,7 +370,8 @@ void attn_figure_add_heading(struct attn_figure_pen *pen)
 static bool is_relative(const struct attn_figure_pen *pen)
 {
     return pen->scale.span == ATTN_SPAN_ROW ||
-           (pen->scale.span == ATTN_SPAN_MATRIX && pen->content->grid->n > 1);
+           (pen->scale.span == ATTN_SPAN_MATRIX && pen->content->grid->n > 1 &&
+            !pen->content->grid->parts);
 }
 
 static double ramp_width(const struct attn_figure_pen *pen)
@@ -449,7 +452,7 @@ struct tick {
 /* Lists ticks with numbers or, for separate ranges, with names of the ends. */
 static size_t list_ticks(const struct attn_figure_pen *pen, struct tick list[ATTN_MOST_TICKS])
 {
-    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, pen->part);
     const struct attn_color_range range =
         is_relative(pen)
             ? attn_color_range(&pen->scale, pen->scale.is_signed ? -1 : 0, 1)
@@ -698,8 +701,25 @@ static void append_name(const struct attn_figure_pen *pen, struct attn_buffer *o
     attn_buffer_release(&name.text);
 }
 
-/* Ticks below a ramp that lies; those that would touch the one before are left out. */
-static void add_ticks_below(struct attn_figure_pen *pen, double x, double y)
+/* The least step between the ticks [n] of a linear ramp of WIDTH that do not touch. */
+static size_t step_of_ticks(const struct tick *ticks, size_t n, double width)
+{
+    for (size_t step = 1; step < n; step++) {
+        size_t i = step;
+
+        while (i < n &&
+               width * (ticks[i].place - ticks[i - step].place) >=
+                   4 + attn_figure_text_width(ticks[i].n + ticks[i - step].n, ATTN_FIGURE_SMALL) /
+                           2)
+            i += step;
+        if (i >= n)
+            return step;
+    }
+    return n;
+}
+
+/* Ticks below a ramp of WIDTH; those that would touch the one before are left out. */
+static void add_ticks_below(struct attn_figure_pen *pen, double x, double y, double width)
 {
     struct tick ticks[ATTN_MOST_TICKS];
     const size_t n = is_relative(pen) ? 0 : list_ticks(pen, ticks);
@@ -707,12 +727,13 @@ static void add_ticks_below(struct attn_figure_pen *pen, double x, double y)
                                     .size = ATTN_FIGURE_SMALL,
                                     .color = pen->ink,
                                     .anchor = ATTN_ANCHOR_MIDDLE};
+    const size_t step = pen->scale.curve == ATTN_CURVE_LINEAR ? step_of_ticks(ticks, n, width) : 1;
     double end = -HUGE_VAL;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i += step) {
         const double half = attn_figure_text_width(ticks[i].n, ATTN_FIGURE_SMALL) / 2;
 
-        label.x = x + LYING_WIDTH * ticks[i].place;
+        label.x = x + width * ticks[i].place;
         if (label.x - half < end + 4)
             continue;
         end = label.x + half;
@@ -731,11 +752,12 @@ static struct attn_figure_size lying_size(const struct attn_figure_pen *pen)
     width = attn_figure_text_width(attn_text_width(name.data, name.size), ATTN_FIGURE_SMALL);
     pen->shapes->text.has_failed |= name.has_failed;
     attn_buffer_release(&name);
-    return (struct attn_figure_size){fmax(ceil(width), LYING_WIDTH + 120), LYING_HEIGHT};
+    return (struct attn_figure_size){fmax(ceil(width), LYING_WIDTH + 120), ATTN_FIGURE_LYING};
 }
 
-static void add_lying(struct attn_figure_pen *pen, double x, double y)
+void attn_figure_add_lying_ramp(struct attn_figure_pen *pen, double x, double y, double width)
 {
+    const size_t n = (size_t)width;
     const struct attn_shape_text line = {
         .x = x, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
     struct attn_buffer name = {0};
@@ -745,16 +767,24 @@ static void add_lying(struct attn_figure_pen *pen, double x, double y)
     pen->shapes->text.has_failed |= name.has_failed;
     attn_buffer_release(&name);
     y += ENTRY;
-    add_ramp(
-        pen,
-        (struct attn_shape_cells){
-            .x = x, .y = y, .width = 1, .height = RAMP_WIDTH, .n_row = 1, .n_col = LYING_WIDTH},
-        true);
-    add_ticks_below(pen, x, y);
-    x += LYING_WIDTH + ENTRY;
+    add_ramp(pen,
+             (struct attn_shape_cells){
+                 .x = x, .y = y, .width = 1, .height = RAMP_WIDTH, .n_row = 1, .n_col = n},
+             true);
+    add_ticks_below(pen, x, y, (double)n);
+}
+
+void attn_figure_add_cell_kinds(struct attn_figure_pen *pen, double x, double y)
+{
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
         if (pen->has_kind[kind])
             x += 2 * ENTRY + add_cell_kind(pen, (enum attn_cell_kind)kind, x, y);
+}
+
+static void add_lying(struct attn_figure_pen *pen, double x, double y)
+{
+    attn_figure_add_lying_ramp(pen, x, y, LYING_WIDTH);
+    attn_figure_add_cell_kinds(pen, x + LYING_WIDTH + ENTRY, y + ENTRY);
 }
 
 void attn_figure_add_legend(struct attn_figure_pen *pen)

@@ -16,6 +16,7 @@ enum {
     ATTN_FIGURE_ASIDE = 22,   /* between a matrix and its legend */
     ATTN_FIGURE_HATCHED = 6,  /* the side of a cell from which it is hatched and has lines around */
     ATTN_FIGURE_LABELLED = 9, /* the side from which each row has its label */
+    ATTN_FIGURE_LYING = 50,   /* height of a legend that lies, with its name and ticks */
 };
 
 enum { ATTN_FIGURE_PARTS = 4 }; /* of a unit: steps of the sides of cells in print */
@@ -52,6 +53,7 @@ struct attn_figure_pen {
     struct attn_color_scale scale;
     const struct attn_colormap *map;
     const char *quantity; /* the quantity of the colors, with the unit */
+    size_t part;          /* whose legend is drawn; 0 unless the grid has parts */
     bool is_printed;      /* attn_figure_is_printed */
     bool is_measuring;    /* only shapes->width and ->height are wanted */
     double room;          /* the requested width, in units, or 0 */
@@ -81,6 +83,7 @@ enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct at
 enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_causes(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_parts(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_poster(struct attn_figure_pen *pen, struct attn_error *err);
 
 /* The size of letters of 5 points, the smallest that are read with ease. */
@@ -176,6 +179,10 @@ struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pe
 
 /* Adds it where attn_figure_set_frame has put it, after all cells. */
 void attn_figure_add_legend(struct attn_figure_pen *pen);
+
+/* Its parts: the ramp of WIDTH, and the kinds of cells side by side. */
+void attn_figure_add_lying_ramp(struct attn_figure_pen *pen, double x, double y, double width);
+void attn_figure_add_cell_kinds(struct attn_figure_pen *pen, double x, double y);
 
 /* --- Cells (figure_cells.c) ---------------------------------------------------------------- */
 

@@ -75,6 +75,12 @@ struct table_picture {
     const struct attn_table_picture *of;
 };
 
+/* Whether OF is drawn as parts, in every format as a figure. */
+static bool has_parts(const struct attn_table_picture *of)
+{
+    return (of->view.traits & ATTN_VIEW_PARTS) != 0;
+}
+
 static bool needs_shapes(enum attn_figure kind)
 {
     return attn_figure_is_plot(kind) || kind == ATTN_FIGURE_PATCHES;
@@ -113,6 +119,8 @@ static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table 
         !output || (output->format && output->format->tensors &&
                     (!needs_shapes(usual) || !output->format->tensors->draw_grid));
 
+    if (has_parts(of))
+        return ATTN_FIGURE_MATRIX;
     if (asked == ATTN_FIGURE_DEFAULT && is_drawn)
         asked = usual == ATTN_FIGURE_PATCHES && !is_of_positions ? asked : usual;
     if (asked == ATTN_FIGURE_PATCHES && (!output ? of->n_label > 0 || !is_of_positions
@@ -162,7 +170,7 @@ static enum attn_status draw(struct table_picture *picture, struct attn_error *e
     if (!attn_output_is_given(output, err))
         return ATTN_INVALID;
     ATTN_TRY(check_kind(kind, picture, err));
-    if (output->format->tensors->draw_table) /* it lays the table out itself */
+    if (output->format->tensors->draw_table && !has_parts(of)) /* it lays the table out itself */
         return ATTN_OK;
     ATTN_TRY(attn_table_cells_read(picture->table, of, kind, picture->options.color_scale,
                                    &picture->cells, err));
@@ -189,7 +197,7 @@ static enum attn_status write_picture(void *user, struct attn_sink *sink, struct
     const struct attn_writer_ops *ops = picture->output->format->tensors;
     size_t n_unknown;
 
-    if (ops->draw_table)
+    if (ops->draw_table && !has_parts(picture->of))
         return ops->draw_table(picture->table, picture->of, &picture->options, sink, err);
     if (ops->draw_grid)
         return ops->draw_grid(&picture->cells.grid, &picture->options, sink, err);
@@ -263,7 +271,7 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
     if (!attn_is_given(table, "table", err) || !attn_is_given(picture, "picture", err) ||
         !attn_is_given(output, "output", err) ||
         !attn_is_given(picture->view.rows > 0, "rows", err) ||
-        !attn_is_given(picture->view.columns > 0, "columns", err) ||
+        !attn_is_given(picture->view.columns > 0 || has_parts(picture), "columns", err) ||
         !attn_is_given(picture->view.values > 0, "values", err))
         return ATTN_INVALID;
     status = attn_picture_options_read(options, &made.options, err);

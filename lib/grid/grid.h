@@ -34,6 +34,8 @@ struct attn_grid_axis {
     size_t n_digit;      /* that a position has */
 };
 
+#define ATTN_GRID_NO_POSITION SIZE_MAX /* of a row with a name alone */
+
 static inline size_t attn_grid_position(const struct attn_grid_axis *axis, size_t i)
 {
     return axis->positions ? axis->positions[i] : axis->first + i;
@@ -49,9 +51,27 @@ struct attn_grid_causes {
     const struct attn_table *lens; /* the best token of each layer and position; or NULL */
 };
 
+/* How the numbers of a part are drawn. */
+enum attn_grid_look {
+    ATTN_LOOK_CELLS, /* colors: vectors */
+    ATTN_LOOK_SHARE, /* in percent, on their color */
+    ATTN_LOOK_BAR,   /* of numbers that are not negative */
+    ATTN_LOOK_NUMBER
+};
+
+/* Columns of a table with a scale of their own: a vector, or one number a row. */
+struct attn_grid_part {
+    const char *name;     /* short: "w" */
+    const char *quantity; /* "weight"; or the name */
+    enum attn_grid_look look;
+    struct attn_color_scale scale;
+    int digits; /* of numbers after the point */
+};
+
 /* Borrowed, for the length of a call. */
 struct attn_grid {
-    const struct attn_level_matrix *matrices; /* [n] of one site and one run; one of a table */
+    const struct attn_level_matrix *matrices; /* [n] of one site and one run; one of a table, or of
+                                                 each of its parts, which have the same rows */
     size_t n;
     const char *name;                     /* of the numbers: "pattern", "effect" */
     const char *model;                    /* that they are of, or NULL */
@@ -65,6 +85,8 @@ struct attn_grid {
 
     /* Of a table. */
     const struct attn_grid_axis *rows, *columns;
+    const struct attn_grid_part *parts;  /* [n] side by side, each with its own scale; or NULL */
+    const bool *marks;                   /* [rows] of parts: whether a row has a frame */
     const struct attn_grid_axis *groups; /* each has its rows in the matrix, in order; or NULL */
     const char *title;                   /* printable; NULL: model and name */
     const char *quantity;                /* with the unit, printable; NULL: the name */

@@ -254,6 +254,8 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     double most;
 
     cells->of = attn_view_columns_find(table, &picture->view);
+    if ((picture->view.traits & ATTN_VIEW_PARTS) != 0)
+        return attn_table_parts_read(table, picture, asked, cells, err);
     ATTN_TRY(attn_view_columns_check(
         table, of, of->values,
         of->values < SIZE_MAX ? attn_table_column_name(table, of->values) : "", err));
@@ -298,6 +300,11 @@ void attn_table_cells_release(struct attn_table_cells *cells)
     attn_free(cells->lows);
     attn_free(cells->highs);
     attn_free(cells->matrix.cells);
+    for (size_t i = 0; cells->matrices && i < cells->grid.n; i++)
+        attn_free(cells->matrices[i].cells);
+    attn_free(cells->matrices);
+    attn_free(cells->parts);
+    attn_free(cells->marks);
     attn_table_words_release(&cells->words);
     attn_buffer_release(&cells->quantity);
     attn_buffer_release(&cells->both);

@@ -29,7 +29,10 @@ void attn_table_words_release(struct attn_table_words *words);
 struct attn_table_cells {
     struct attn_view_columns of; /* the columns of the table that the view names */
     struct attn_grid grid;
-    struct attn_level_matrix matrix; /* of it; owns its cells */
+    struct attn_level_matrix matrix;    /* of it; owns its cells */
+    struct attn_level_matrix *matrices; /* [grid.n] of parts; owns */
+    struct attn_grid_part *parts;       /* [grid.n] owns */
+    bool *marks;                        /* [rows] owns */
     struct attn_table_words words;
     struct attn_buffer quantity;  /* with its unit */
     struct attn_buffer both;      /* "position: clean/corrupted", where labels are of two texts */

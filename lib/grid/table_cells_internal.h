@@ -25,6 +25,10 @@ enum attn_status attn_table_groups_read(const struct attn_table *table, size_t n
 enum attn_status attn_table_tokens_read(const struct attn_table *table,
                                         const struct attn_table_picture *picture,
                                         struct attn_table_cells *cells, struct attn_error *err);
+enum attn_status attn_table_parts_read(const struct attn_table *table,
+                                       const struct attn_table_picture *picture,
+                                       struct attn_color_scale asked,
+                                       struct attn_table_cells *cells, struct attn_error *err);
 enum attn_status attn_table_causes_read(const struct attn_table *table,
                                         const struct attn_table_picture *picture,
                                         struct attn_table_cells *cells, struct attn_error *err);

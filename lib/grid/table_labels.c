@@ -48,7 +48,8 @@ struct attn_view_columns attn_view_columns_find(const struct attn_table *table,
         .columns = attn_table_view_find(table, view->columns),
         .texts = attn_table_view_find(table, view->texts),
         .values = attn_table_view_find(table, view->values),
-        .cells = attn_table_filled(table, attn_table_view_find(table, view->cells))};
+        .cells = attn_table_filled(table, attn_table_view_find(table, view->cells)),
+        .marks = attn_table_view_find(table, view->marks)};
 }
 
 enum attn_status attn_table_check_sides(const struct attn_view_columns *of, struct attn_error *err)

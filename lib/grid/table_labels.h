@@ -8,7 +8,7 @@
 
 /* The columns of a view in a table, or SIZE_MAX. */
 struct attn_view_columns {
-    size_t rows, detail, columns, texts, values, cells;
+    size_t rows, detail, columns, texts, values, cells, marks;
 };
 
 /* Tokens of two runs, each with those of its source. */

@@ -26,7 +26,10 @@ enum attn_view_trait {
     ATTN_VIEW_GROUPS = 16,  /* rows and columns are the first label of groups, if there are any */
     ATTN_VIEW_TOKENS = 32,  /* its positions are those of one text: a picture calls them by the
                                tokens of a run of that */
-    ATTN_VIEW_CLUSTERED = 64 /* pairs are ordered by similarity, not by number */
+    ATTN_VIEW_CLUSTERED = 64, /* pairs are ordered by similarity, not by number */
+    ATTN_VIEW_PARTS = 128     /* a row of the picture is a row of the table, called by `rows` and
+                                 `texts`; each column of numbers or of lists from `values` on is a
+                                 part with its own scale. `quantity` is the title */
 };
 
 /* Which columns lay a table out, and the words of its title. Borrowed. */
@@ -37,6 +40,7 @@ struct attn_table_view {
     unsigned texts;          /* labels of columns: tokens */
     unsigned values;         /* the numbers that are drawn */
     unsigned cells;          /* texts that stand on the colors of the numbers */
+    unsigned marks;          /* of parts: rows with a value here have a frame */
     enum attn_figure figure; /* the default kind; DEFAULT: a grid */
     unsigned traits;         /* enum attn_view_trait */
     const char *quantity;    /* of the values, where the words of the column do not do; '@' is the
@@ -60,6 +64,7 @@ struct attn_table_picture {
     const char *metric;                  /* for pages: "logit_diff", */
     const char *target, *foil;           /* and the texts of its tokens */
     const char *model;                   /* its name */
+    const char *note;                    /* of parts: for the subtitle, printable */
     struct attn_figure_text texts[3];    /* the text, and the other one of a pair; in a figure the
                                             third follows each */
     const struct attn_labels *run;       /* whose tokens the positions are called */

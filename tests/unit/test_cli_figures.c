@@ -598,9 +598,11 @@ START_TEST(points_have_their_tokens_and_axes)
 }
 END_TEST
 
-/* The weights of the row in percent, and the strongest key in bold. */
+/* The weights of the row in percent, the strongest key in bold, and its parts with their scales. */
 START_TEST(an_explanation_shows_the_weights_of_its_row)
 {
+    static const char *const names[] = {
+        "q", "z", "k", "score", "exp(score - largest)", "v", "k, q", "weight x v", "weight x v, z"};
     const char *const row[] = {"run", "--heads", "2.5", "--queries", "6", TEXT, NULL};
     struct attn_csv csv = csv_of((const char *const[]){"run", "--sites", "pattern", "--heads",
                                                        "2.5", "--queries", "6", TEXT, NULL});
@@ -621,9 +623,11 @@ START_TEST(an_explanation_shows_the_weights_of_its_row)
         if (strtod(cell(&csv, 0, c), NULL) > strtod(cell(&csv, 0, strongest), NULL))
             strongest = c;
     }
-    snprintf(number, sizeof number, "%zu %s", strongest, token_of(csv.cells[strongest + 1]));
+    snprintf(number, sizeof number, "%s", token_of(csv.cells[strongest + 1]));
     ck_assert_ptr_nonnull(attn_svg_text(&svg, number, 0));
     ck_assert_ptr_nonnull(attn_svg_value(&svg, attn_svg_text(&svg, number, 0), "font-weight"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        ck_assert_msg(attn_svg_text(&svg, names[i], 0) != NULL, "no %s", names[i]);
     attn_svg_release(&svg);
     attn_csv_release(&csv);
     free(ran.out);

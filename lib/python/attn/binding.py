@@ -429,6 +429,7 @@ ATTN_VIEW_SORTED = 8
 ATTN_VIEW_GROUPS = 16
 ATTN_VIEW_TOKENS = 32
 ATTN_VIEW_CLUSTERED = 64
+ATTN_VIEW_PARTS = 128
 ATTN_VIEW_WORDS_SIZE = 96
 ATTN_VIEW_ANSWER_SIZE = 128
 ATTN_VIEW_MEANS_SIZE = 256
@@ -1972,6 +1973,7 @@ attn_table_view._fields_ = [
     ("texts", c_uint),
     ("values", c_uint),
     ("cells", c_uint),
+    ("marks", c_uint),
     ("figure", c_int),
     ("traits", c_uint),
     ("quantity", c_char_p),
@@ -1988,6 +1990,7 @@ attn_table_picture._fields_ = [
     ("target", c_char_p),
     ("foil", c_char_p),
     ("model", c_char_p),
+    ("note", c_char_p),
     ("texts", attn_figure_text * 3),
     ("run", POINTER(attn_labels)),
     ("other_run", POINTER(attn_labels)),
