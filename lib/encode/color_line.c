@@ -136,7 +136,8 @@ enum attn_status attn_color_line_write(struct attn_color_line *line, struct attn
         attn_buffer_append_string(text, "\033[0m");
     attn_buffer_append_char(text, '\n');
     ATTN_TRY(attn_buffer_check(text, err));
-    attn_sink_write(sink, text->data, text->size);
+    if (sink)
+        attn_sink_write(sink, text->data, text->size);
     attn_buffer_reset(text);
     line->paint = line->last = ATTN_PAINT_NONE;
     line->is_colored = false;

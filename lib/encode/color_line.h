@@ -57,7 +57,8 @@ void attn_color_line_append(struct attn_color_line *line, const char *text, size
 void attn_color_line_string(struct attn_color_line *line, const char *text);
 void attn_color_line_blanks(struct attn_color_line *line, size_t n);
 
-/* Ends the line, without the blanks at its end that have no ground, and writes it. */
+/* Ends the line, without the blanks at its end that have no ground, and writes it; without a SINK
+ * it is dropped. */
 enum attn_status attn_color_line_write(struct attn_color_line *line, struct attn_sink *sink,
                                        struct attn_error *err);
 

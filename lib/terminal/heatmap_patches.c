@@ -3,16 +3,18 @@
 #include "terminal/heatmap_internal.h"
 
 #include "encode/float_text.h"
+#include "figures/figure_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    EDGE = 3,   /* columns of the number of a row */
-    WIDE = 5,   /* of a cell with one digit after the point, and of the gap before it */
-    NARROW = 4, /* without that digit */
-    SHADE = 2,  /* and without a number */
+    EDGE = 3,       /* columns of the number of a row */
+    WIDE = 5,       /* of a cell with one digit after the point, and of the gap before it */
+    NARROW = 4,     /* without that digit */
+    SHADE = 2,      /* and without a number */
+    SHADED_STEP = 5 /* patches between numbers above those */
 };
 
 /* Columns of a cell; 0: the picture does not fit. */
@@ -44,6 +46,8 @@ static struct attn_heatmap_colors colors_of(const struct attn_heatmap *map,
     double largest = 0;
     float value;
 
+    if (colors.scale.span == ATTN_SPAN_ROW)
+        colors.range = attn_level_range(matrix, &colors.scale, row);
     if (map->picture->color_scale.span != ATTN_SPAN_DEFAULT || colors.scale.span != ATTN_SPAN_UNIT)
         return colors;
     for (size_t c = map->writer->labels.backdrop->n_front; c < matrix->n_cell_column; c++)
@@ -55,9 +59,15 @@ static struct attn_heatmap_colors colors_of(const struct attn_heatmap *map,
     return colors;
 }
 
-/* Appends "12.3" or, if IS_NARROW, "12" and ".4"; "." for 0 after rounding; "!!" if not finite. */
-static void append_number(struct attn_buffer *out, enum attn_cell_kind kind, float value,
-                          bool is_narrow)
+struct patches {
+    const struct attn_heatmap_colors *colors;
+    const struct attn_backdrop *backdrop;
+    const struct attn_level_matrix *matrix;
+    size_t row, pitch;
+};
+
+/* Appends "12.3" or, if IS_NARROW, "12" and ".4"; "." for 0 after rounding. */
+static void append_number(struct attn_buffer *out, float value, bool is_narrow)
 {
     char number[ATTN_FIXED_TEXT_SIZE], *text = number;
     const bool is_small = is_narrow && 100 * value < 0.95F;
@@ -65,68 +75,32 @@ static void append_number(struct attn_buffer *out, enum attn_cell_kind kind, flo
 
     if (is_small && n > 2 && number[0] == '0')
         text++, n--;
-
-    if (kind == ATTN_CELL_NOT_FINITE)
-        attn_buffer_append_string(out, "!!");
-    else if (kind == ATTN_CELL_VALUE && strspn(text, "-0.") == n)
+    if (strspn(text, "-0.") == n)
         attn_buffer_append_char(out, '.');
-    else if (kind == ATTN_CELL_VALUE)
+    else
         attn_buffer_append(out, text, n);
 }
 
-static void put_cell(struct attn_heatmap *map, const struct attn_heatmap_colors *colors,
-                     enum attn_cell_kind kind, float value, size_t pitch)
+static size_t put_patch(struct attn_heatmap *map, const void *of, struct attn_sheet_spot at)
 {
-    const size_t gap = pitch > SHADE;
-    size_t n;
+    const struct patches *p = of;
+    const size_t width = p->pitch - (p->pitch > SHADE);
+    const size_t i = p->backdrop->n_front + at.row * p->backdrop->n_col + at.column;
+    const struct attn_heatmap_cell cell = attn_heatmap_cell(p->colors, p->matrix, p->row, i);
 
-    attn_color_line_blanks(&map->line, gap);
-    if (kind == ATTN_CELL_VALUE)
-        attn_color_line_paint(&map->line,
-                              attn_heatmap_paint(colors, (double)value, map->line.depth));
-    if (pitch > SHADE) {
-        append_number(&map->label, kind, value, pitch == NARROW);
-        n = map->label.size;
-        attn_color_line_blanks(&map->line, n < pitch - gap ? pitch - gap - n : 0);
-        attn_heatmap_put_label(map);
-    } else if (kind == ATTN_CELL_VALUE && map->line.depth == ATTN_DEPTH_NONE) {
-        const double place = attn_color_place(&colors->scale, colors->range, (double)value);
-
-        for (int i = 0; i < SHADE; i++)
-            attn_color_line_string(&map->line, attn_heatmap_shade(map, colors, place));
-    } else {
-        attn_color_line_blanks(&map->line, SHADE);
-    }
-    attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
+    attn_heatmap_append_mark(map, cell.kind);
+    if (cell.kind == ATTN_CELL_VALUE && p->pitch > SHADE)
+        append_number(&map->label, cell.value, p->pitch == NARROW);
+    attn_heatmap_put_cell(map, p->colors, cell, map->label.size, width);
+    return width;
 }
 
-/* The patches of row ROW, with their numbers above and at the left. */
-static enum attn_status draw_cells(struct attn_heatmap *map,
-                                   const struct attn_heatmap_colors *colors,
-                                   const struct attn_level_matrix *matrix, size_t row, size_t pitch,
-                                   struct attn_error *err)
+static size_t put_number(struct attn_heatmap *map, const void *of, struct attn_sheet_spot at)
 {
-    const struct attn_backdrop *backdrop = map->writer->labels.backdrop;
-
-    attn_color_line_blanks(&map->line, pitch == SHADE ? EDGE + 1 : EDGE);
-    for (size_t c = 0; c < backdrop->n_col; c++)
-        if (pitch > SHADE || c % 5 == 0)
-            attn_buffer_append_format(&map->label, pitch > SHADE ? "%*zu" : "%-*zu",
-                                      pitch > SHADE ? (int)pitch : 5 * SHADE, c);
-    ATTN_TRY(attn_heatmap_end_line(map, err));
-    for (size_t r = 0; r < backdrop->n_row; r++) {
-        attn_buffer_append_format(&map->label, "%*zu%s", EDGE, r, pitch == SHADE ? " " : "");
-        attn_heatmap_put_label(map);
-        for (size_t c = 0; c < backdrop->n_col; c++) {
-            float value = 0;
-            const enum attn_cell_kind kind =
-                attn_level_cell(matrix, row, backdrop->n_front + r * backdrop->n_col + c, &value);
-
-            put_cell(map, colors, kind, value, pitch);
-        }
-        ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
-    }
-    return ATTN_OK;
+    (void)of;
+    attn_buffer_append_format(&map->label, "%*zu", EDGE, at.row);
+    attn_heatmap_put_label(map);
+    return EDGE;
 }
 
 /* "[CLS] 4.8  [REG0] 1.2" */
@@ -150,7 +124,7 @@ static enum attn_status draw_front(struct attn_heatmap *map, const struct attn_l
         else
             attn_buffer_append_string(&map->label, "--");
     }
-    return attn_heatmap_end_text(map, 2, NULL, err);
+    return attn_heatmap_end_text(map, 2, err);
 }
 
 enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
@@ -159,16 +133,34 @@ enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
 {
     const struct attn_heatmap_colors colors = colors_of(map, matrix, row);
     const bool is_share = attn_site_range(matrix->at.site) == ATTN_RANGE_SHARE;
+    const struct attn_backdrop *backdrop = map->writer->labels.backdrop;
     const size_t pitch = pitch_of(map, is_share), position = map->writer->queries[row];
+    const struct patches patches = {&colors, backdrop, matrix, row, pitch};
+    const struct attn_sheet sheet = {.of = &patches,
+                                     .n_row = backdrop->n_row,
+                                     .last = backdrop->n_col,
+                                     .left = EDGE + 1,
+                                     .pitch = pitch,
+                                     .cell_width = pitch - (pitch > SHADE),
+                                     .n = backdrop->n_col,
+                                     .first_apart = SIZE_MAX,
+                                     .n_beside = 1,
+                                     .corner = "",
+                                     .label_step = pitch > SHADE ? 1 : SHADED_STEP,
+                                     .is_right = pitch > SHADE,
+                                     .most_label_end = SIZE_MAX,
+                                     .make_label = attn_sheet_make_number,
+                                     .put_edge = put_number,
+                                     .put_cell = put_patch};
 
     attn_matrix_name_append(map->writer, &matrix->at, &map->label);
     attn_buffer_append_string(&map->label, ", query ");
     attn_grid_append_position(map->writer->labels.backdrop, &map->tokens[0], position, &map->label);
     attn_buffer_append_string(&map->label, is_share && pitch > SHADE ? ", in percent" : "");
     ATTN_TRY(attn_heatmap_end_line(map, err));
-    ATTN_TRY(draw_cells(map, &colors, matrix, row, pitch, err));
+    ATTN_TRY(attn_sheet_draw(map, &sheet, err));
     ATTN_TRY(draw_front(map, matrix, row, is_share, err));
     if (pitch > SHADE && map->line.depth == ATTN_DEPTH_NONE)
         return ATTN_OK; /* the numbers suffice */
-    return attn_heatmap_end_legend(map, &colors, NULL, err);
+    return attn_heatmap_end_legend(map, &colors, err);
 }

@@ -45,6 +45,72 @@ static size_t scaled(const struct attn_thumbnails *t, const struct attn_level_ma
     return largest <= t->side ? n : divide_up(n * t->side, largest);
 }
 
+/* --- A thumbnail ------------------------------------------------------------------------------ */
+
+static struct attn_heatmap_cell cell_of(const struct attn_thumbnail_cell *sum)
+{
+    struct attn_heatmap_cell cell = {.kind = ATTN_CELL_MASKED};
+
+    if (sum->is_not_finite) {
+        cell.kind = ATTN_CELL_NOT_FINITE;
+    } else if (sum->n_row > 0) {
+        cell.kind = ATTN_CELL_VALUE;
+        cell.value = sum->sum / (float)sum->n_row;
+    } else if (sum->is_hidden) {
+        cell.kind = ATTN_CELL_HIDDEN;
+    }
+    return cell;
+}
+
+/* Finds the places of a row of CELLS [n] on the scale of COLORS. */
+static void set_places(const struct attn_heatmap_colors *colors, struct attn_heatmap_cell *cells,
+                       size_t n)
+{
+    struct attn_color_range range = colors->range;
+    double least = HUGE_VAL, most = -HUGE_VAL;
+
+    for (size_t i = 0; i < n; i++)
+        if (cells[i].kind == ATTN_CELL_VALUE) {
+            least = fmin(least, (double)cells[i].value);
+            most = fmax(most, (double)cells[i].value);
+        }
+    if (colors->scale.span == ATTN_SPAN_ROW)
+        range = attn_color_range(&colors->scale, least, most);
+    for (size_t i = 0; i < n; i++)
+        if (cells[i].kind == ATTN_CELL_VALUE)
+            cells[i].place = attn_color_place(&colors->scale, range, (double)cells[i].value);
+}
+
+/* Puts LINE of a thumbnail. Returns its columns. */
+static size_t put_line(struct attn_heatmap *map, const void *of, struct attn_sheet_spot at)
+{
+    const struct attn_thumbnails *t = of;
+    const size_t first = t->shown[at.row] * t->n_across + at.column;
+    const struct attn_level_matrix *m = matrix_of(t, t->shown[at.row], at.column);
+    const size_t n = m ? scaled(t, m, m->n_column) : 0;
+    struct attn_heatmap_cell cells[2][MOST_SIDE];
+    struct attn_heatmap_colors colors;
+
+    if (!m)
+        return 0;
+    colors = attn_heatmap_colors(map, m);
+    for (size_t i = 0; i < 2; i++) {
+        const size_t r = 2 * at.line + i;
+        const bool is_beyond = r >= scaled(t, m, m->n_row);
+        const struct attn_thumbnail_cell *sums =
+            &t->cells[(first * t->side + (is_beyond ? 0 : r)) * t->side];
+
+        for (size_t c = 0; c < n; c++)
+            cells[i][c] =
+                is_beyond ? (struct attn_heatmap_cell){.kind = ATTN_CELL_MASKED, .is_beyond = true}
+                          : cell_of(&sums[c]);
+        set_places(&colors, cells[i], n);
+    }
+    for (size_t c = 0; c < n; c++)
+        attn_heatmap_put_halves(map, &colors, cells[0][c], cells[1][c]);
+    return n;
+}
+
 /* --- Planning -------------------------------------------------------------------------------- */
 
 /* Lists the matrices by layer and head. */
@@ -52,6 +118,7 @@ static enum attn_status list(struct attn_thumbnails *t, struct attn_error *err)
 {
     const bool is_arrays = t->map->writer->labels.axes != NULL;
     const size_t n = t->n_down * t->n_across;
+    size_t *n_row = &t->sheet.n_row;
 
     ATTN_TRY(ATTN_ALLOC(t->numbers, n, err));
     ATTN_TRY(ATTN_ALLOC(t->shown, t->n_down, err));
@@ -65,8 +132,8 @@ static enum attn_status list(struct attn_thumbnails *t, struct attn_error *err)
         if (m->at.site != t->site)
             continue;
         t->numbers[down * t->n_across + (size_t)m->at.head % t->n_across] = i;
-        if (t->n_shown == 0 || t->shown[t->n_shown - 1] != down)
-            t->shown[t->n_shown++] = down;
+        if (*n_row == 0 || t->shown[*n_row - 1] != down)
+            t->shown[(*n_row)++] = down;
         t->is_trivial &= attn_writer_has_own_keys(t->map->writer, &m->at);
         t->n_matrix++;
         t->largest = m->n_row > t->largest ? m->n_row : t->largest;
@@ -76,13 +143,14 @@ static enum attn_status list(struct attn_thumbnails *t, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Returns the lines of the heads from FIRST on of layer DOWN, which share a line. */
-static size_t block_lines(const struct attn_thumbnails *t, size_t down, size_t first)
+/* Lines of the heads FIRST and on of the layer in row ROW, which share lines. */
+static size_t count_lines(const void *of, size_t row, size_t first)
 {
+    const struct attn_thumbnails *t = of;
     size_t most = 0;
 
-    for (size_t across = first; across < first + t->columns.n && across < t->n_across; across++) {
-        const struct attn_level_matrix *matrix = matrix_of(t, down, across);
+    for (size_t across = first; across < first + t->sheet.n && across < t->n_across; across++) {
+        const struct attn_level_matrix *matrix = matrix_of(t, t->shown[row], across);
         const size_t n = matrix ? divide_up(scaled(t, matrix, matrix->n_row), 2) : 0;
 
         most = n > most ? n : most;
@@ -90,43 +158,29 @@ static size_t block_lines(const struct attn_thumbnails *t, size_t down, size_t f
     return most;
 }
 
-/* Returns the number of rows of layers; layers beside each other are one row. */
-static size_t n_layer_row(const struct attn_thumbnails *t)
-{
-    return divide_up(t->n_shown, t->columns.n_beside);
-}
-
-/* Lines of the heads FIRST and on of the layers in row ROW. */
-static size_t row_lines(const struct attn_thumbnails *t, size_t row, size_t first)
-{
-    size_t most = 0;
-
-    for (size_t i = row; i < t->n_shown; i += n_layer_row(t)) {
-        const size_t n = block_lines(t, t->shown[i], first);
-
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
 /* "a single token has nothing but itself to look at, in all 32 heads" */
-static enum attn_status end_sentence(const struct attn_thumbnails *t, size_t *n_line,
-                                     struct attn_error *err)
+static enum attn_status end_sentence(const struct attn_thumbnails *t, struct attn_error *err)
 {
     attn_buffer_append_format(&t->map->label, "a single %s has nothing but itself to look at",
                               attn_heatmap_noun(t->map->writer));
     if (t->n_matrix > 1)
         attn_buffer_append_format(&t->map->label, ", in all %zu heads", t->n_matrix);
-    return attn_heatmap_end_text(t->map, 1, n_line, err);
+    return attn_heatmap_end_text(t->map, 1, err);
 }
 
-/* Appends the axes and the pooling: "queries down, keys across, mean row maximum of 2 x 2". */
-static void append_words(const struct attn_thumbnails *t)
+/* Ends with the axes, the pooling and the colours of the first matrix: "queries down, keys across,
+ * mean row maximum of 2 x 2". */
+static enum attn_status end_legend(const struct attn_thumbnails *t, struct attn_error *err)
 {
     const bool is_share = attn_site_range(t->site) == ATTN_RANGE_SHARE;
     const size_t k = divide_up(t->largest, t->side);
     struct attn_buffer *label = &t->map->label;
+    struct attn_heatmap_colors colors;
+    size_t i = 0;
 
+    while (t->levels->items[i].at.site != t->site)
+        i++;
+    colors = attn_heatmap_colors(t->map, &t->levels->items[i]);
     attn_buffer_append_string(label, attn_site_has_keys(t->site)
                                          ? "queries down, keys across"
                                          : "tokens down, components across");
@@ -134,23 +188,13 @@ static void append_words(const struct attn_thumbnails *t)
         attn_buffer_append_format(
             label, ", mean row %s of %zu x %zu",
             is_share && !t->map->picture->is_difference ? "maximum" : "extreme", k, k);
-}
-
-/* The colours of the legend: those of the first matrix. */
-static struct attn_heatmap_colors legend_colors(const struct attn_thumbnails *t)
-{
-    size_t i = 0;
-
-    while (t->levels->items[i].at.site != t->site)
-        i++;
-    return attn_heatmap_colors(t->map, &t->levels->items[i]);
+    return attn_heatmap_end_legend(t->map, &colors, err);
 }
 
 /* Tries SIDE cells per head and N_BESIDE layers beside each other. False if they do not fit. */
 static bool fits(struct attn_thumbnails *t, size_t side, size_t n_beside)
 {
-    const struct attn_heatmap_colors colors = legend_colors(t);
-    size_t width = 1, n_line;
+    size_t width = 1;
     bool is_fit;
 
     t->side = side;
@@ -161,14 +205,10 @@ static bool fits(struct attn_thumbnails *t, size_t side, size_t n_beside)
 
             width = n > width ? n : width;
         }
-    t->columns.left = t->n_down > 100 ? sizeof "layer 100" : sizeof "layer 1";
-    is_fit = attn_head_columns_fit(&t->columns, t->map->width, t->n_across, width, 1, n_beside);
-    append_words(t);
-    attn_heatmap_end_legend(t->map, &colors, &n_line, NULL);
-    t->n_line = N_HEADER + n_line;
-    for (size_t row = 0; row < n_layer_row(t); row++)
-        for (size_t first = 0; first < t->n_across; first += t->columns.n)
-            t->n_line += row_lines(t, row, first);
+    is_fit = attn_sheet_fit(&t->sheet, t->map->width, width, width + 1, n_beside);
+    attn_heatmap_begin_count(t->map);
+    end_legend(t, NULL);
+    t->n_line = N_HEADER + attn_sheet_n_line(&t->sheet) + attn_heatmap_end_count(t->map);
     return is_fit;
 }
 
@@ -199,7 +239,7 @@ static void choose_plan(struct attn_thumbnails *t, size_t most_lines)
     struct attn_thumbnails best = *t;
 
     for (size_t side = most; side >= least && side > 0; side--)
-        for (size_t n_beside = 1; n_beside <= t->n_shown; n_beside++) {
+        for (size_t n_beside = 1; n_beside <= t->sheet.n_row; n_beside++) {
             const bool is_fit = fits(t, side, n_beside);
 
             if ((is_fit || (n_beside == 1 && side == least)) && t->n_line <= most_lines &&
@@ -227,10 +267,19 @@ enum attn_status attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_hea
                                                 !map->picture->is_difference,
                                   .n_down = labels->axes ? n_batch : dims->n_layer,
                                   .n_across = dims->n_head / n_batch};
+    t->sheet = attn_sheet_of_heads(t, t->n_down, t->n_across, map->width);
+    t->sheet.n_row = 0; /* listed below */
     ATTN_TRY(list(t, err));
-    if (t->is_trivial)
-        return end_sentence(t, &t->n_line, err);
-    if (t->n_shown > 0)
+    t->sheet.layers = t->shown;
+    t->sheet.put_cell = put_line;
+    t->sheet.count_lines = count_lines;
+    if (t->is_trivial) {
+        attn_heatmap_begin_count(map);
+        end_sentence(t, NULL);
+        t->n_line = attn_heatmap_end_count(map);
+        return ATTN_OK;
+    }
+    if (t->sheet.n_row > 0)
         choose_plan(t, most_lines);
     if (t->n_line == 0)
         return ATTN_OK;
@@ -357,114 +406,10 @@ void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_eve
 
 /* --- Drawing --------------------------------------------------------------------------------- */
 
-static struct attn_heatmap_half half_of(const struct attn_thumbnail_cell *cell)
-{
-    struct attn_heatmap_half half = {.kind = ATTN_CELL_MASKED};
-
-    if (cell->is_not_finite) {
-        half.kind = ATTN_CELL_NOT_FINITE;
-    } else if (cell->n_row > 0) {
-        half.kind = ATTN_CELL_VALUE;
-        half.value = cell->sum / (float)cell->n_row;
-    } else if (cell->is_hidden) {
-        half.kind = ATTN_CELL_HIDDEN;
-    }
-    return half;
-}
-
-/* Finds the places of a row of cells, HALVES [n], on the scale of COLORS. */
-static void set_places(const struct attn_heatmap_colors *colors, struct attn_heatmap_half *halves,
-                       size_t n)
-{
-    struct attn_color_range range = colors->range;
-    double least = HUGE_VAL, most = -HUGE_VAL;
-
-    for (size_t i = 0; i < n; i++)
-        if (halves[i].kind == ATTN_CELL_VALUE) {
-            least = fmin(least, (double)halves[i].value);
-            most = fmax(most, (double)halves[i].value);
-        }
-    if (colors->scale.span == ATTN_SPAN_ROW)
-        range = attn_color_range(&colors->scale, least, most);
-    for (size_t i = 0; i < n; i++)
-        if (halves[i].kind == ATTN_CELL_VALUE)
-            halves[i].place = attn_color_place(&colors->scale, range, (double)halves[i].value);
-}
-
-/* Writes line LINE of a thumbnail. Returns its columns. */
-static size_t put_line(const struct attn_thumbnails *t, size_t down, size_t across, size_t line)
-{
-    const struct attn_level_matrix *m = matrix_of(t, down, across);
-    const size_t n = m ? scaled(t, m, m->n_column) : 0;
-    struct attn_heatmap_half halves[2][MOST_SIDE];
-    struct attn_heatmap_colors colors;
-
-    if (!m)
-        return 0;
-    colors = attn_heatmap_colors(t->map, m);
-    for (size_t i = 0; i < 2; i++) {
-        const size_t row = 2 * line + i;
-
-        for (size_t c = 0; c < n; c++)
-            halves[i][c] =
-                row < scaled(t, m, m->n_row)
-                    ? half_of(
-                          &t->cells[((down * t->n_across + across) * t->side + row) * t->side + c])
-                    : (struct attn_heatmap_half){.kind = ATTN_CELL_MASKED, .is_beyond = true};
-        set_places(&colors, halves[i], n);
-    }
-    for (size_t c = 0; c < n; c++)
-        attn_heatmap_put_halves(t->map, &colors, halves[0][c], halves[1][c]);
-    return n;
-}
-
-/* Puts a line of the heads from FIRST of a layer, after "layer 1 ", "batch 0 " or, if wrapped, "
- * head14 ", blank after the first line. Returns its columns. */
-static size_t put_layer(const struct attn_thumbnails *t, size_t down, size_t first, size_t line)
-{
-    struct attn_heatmap *map = t->map;
-    const struct attn_array_axes *axes = map->writer->labels.axes;
-    const struct attn_location at =
-        attn_location_of_block(attn_selection_dims(map->writer->labels.selection),
-                               ATTN_SITE_PATTERN, (int)down, ATTN_ALL_HEADS);
-    size_t used;
-
-    if (line == 0 && first > 0)
-        attn_buffer_append_format(&map->label, " head%2zu", first);
-    else if (line == 0 && axes && axes->rank == 4)
-        attn_buffer_append_format(&map->label, "batch%2zu", down);
-    else if (line == 0 && !axes)
-        attn_heatmap_append_layer(map, &at);
-    used = map->label.size;
-    attn_heatmap_put_label(map);
-    for (size_t across = first; across < first + t->columns.n && across < t->n_across; across++) {
-        const size_t column = t->columns.left + (across - first) * t->columns.pitch;
-
-        attn_color_line_blanks(&map->line, used < column ? column - used : 0);
-        used = column + put_line(t, down, across, line);
-    }
-    return used;
-}
-
 enum attn_status attn_thumbnails_draw(const struct attn_thumbnails *t, struct attn_error *err)
 {
     if (t->is_trivial)
-        return end_sentence(t, NULL, err);
-    const struct attn_heatmap_colors colors = legend_colors(t);
-    const size_t n_row = n_layer_row(t);
-
-    ATTN_TRY(attn_heatmap_draw_head_numbers(t->map, &t->columns, err));
-    for (size_t row = 0; row < n_row; row++)
-        for (size_t first = 0; first < t->n_across; first += t->columns.n)
-            for (size_t line = 0, n = row_lines(t, row, first); line < n; line++) {
-                for (size_t i = row, at = 0; i < t->n_shown; i += n_row) {
-                    const size_t left = i / n_row * (t->columns.width + t->columns.gap);
-
-                    attn_color_line_blanks(&t->map->line, left - at);
-                    at = left + put_layer(t, t->shown[i], first, line);
-                }
-                ATTN_TRY(attn_color_line_write(&t->map->line, t->map->sink, err));
-            }
-    append_words(t);
-    return attn_heatmap_end_legend(t->map, &colors, NULL, err);
+        return end_sentence(t, err);
+    ATTN_TRY(attn_sheet_draw(t->map, &t->sheet, err));
+    return end_legend(t, err);
 }

@@ -88,25 +88,26 @@ static enum attn_status draw_tokens(struct attn_heatmap *map,
         return attn_error_set(err, ATTN_INVALID, "'%s' has no tokens to be drawn as",
                               attn_site_name(matrix->at.site));
     for (size_t key = 0; key < texts->n; key++) {
-        float value = 0;
-        const enum attn_cell_kind kind = attn_level_cell(matrix, 0, key, &value);
-        const bool has_percent = map->line.depth == ATTN_DEPTH_NONE && kind != ATTN_CELL_MASKED;
+        const struct attn_heatmap_cell cell = attn_heatmap_cell(&colors, matrix, 0, key);
+        const bool has_percent =
+            map->line.depth == ATTN_DEPTH_NONE && cell.kind != ATTN_CELL_MASKED;
+        const long percent = cell.kind == ATTN_CELL_VALUE ? lround(100 * (double)cell.value) : 0;
         struct attn_paint paint = ATTN_PAINT_NONE;
         size_t size;
         const char *text = attn_token_text(texts, key, &size);
 
-        if (has_percent && kind != ATTN_CELL_VALUE)
-            attn_buffer_append_string(&map->label, kind == ATTN_CELL_HIDDEN ? "(--)" : "(!!)");
-        else if (has_percent && lround(100 * (double)value) != 0)
-            attn_buffer_append_format(&map->label, "(%ld)", lround(100 * (double)value));
+        if (has_percent && cell.kind != ATTN_CELL_VALUE)
+            attn_buffer_append_string(&map->label, cell.kind == ATTN_CELL_HIDDEN ? "(--)" : "(!!)");
+        else if (has_percent && percent != 0)
+            attn_buffer_append_format(&map->label, "(%ld)", percent);
         if (used > 0 && used + attn_text_width(text, size) + map->label.size > map->width) {
             ATTN_TRY(attn_color_line_write(&map->line, map->sink, err));
             used = 0;
         }
         if (used == 0 && size > 0 && *text == ' ')
             text++, size--;
-        if (kind == ATTN_CELL_VALUE)
-            paint = attn_heatmap_paint(&colors, (double)value, map->line.depth);
+        if (cell.kind == ATTN_CELL_VALUE)
+            paint = attn_heatmap_paint(&colors, cell, map->line.depth);
         paint.is_underlined = has_own && key == map->writer->queries[0];
         attn_color_line_paint(&map->line, paint);
         attn_color_line_append(&map->line, text, size);

@@ -83,10 +83,10 @@ static double find_sink(const struct screen_writer *w, const struct attn_locatio
     return w->measures.n == 0 ? 0 : attn_measure_group_find(&w->measures, ATTN_MEASURE_SINK, at);
 }
 
-/* --- Words: drawn, or where N_LINE is given only counted -------------------------------------- */
+/* --- Words ------------------------------------------------------------------------------------ */
 
 /* "fable: 4 layers of 8 heads, 7 tokens", of Llama also ", 1 added by the tokenizer" */
-static enum attn_status end_model(struct screen_writer *w, size_t *n_line, struct attn_error *err)
+static enum attn_status end_model(struct screen_writer *w, struct attn_error *err)
 {
     const struct attn_labels *labels = &w->base.labels;
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
@@ -107,7 +107,7 @@ static enum attn_status end_model(struct screen_writer *w, size_t *n_line, struc
                               attn_heatmap_noun(&w->base), w->base.n_position == 1 ? "" : "s");
     if (n_added > 0)
         attn_buffer_append_format(&w->map.label, ", %zu added by the tokenizer", n_added);
-    return attn_heatmap_end_text(&w->map, 1, n_line, err);
+    return attn_heatmap_end_text(&w->map, 1, err);
 }
 
 /* Appends why the head of MATRIX is drawn: "(of all, it looks farthest: far 0.53". */
@@ -131,12 +131,12 @@ static void append_reason(struct screen_writer *w, const struct attn_level_matri
 /* Ends "layer 3, head 0: pattern, in percent (of all, it looks farthest: far 0.53; 0.31 on its
  * sink, 0.40 on average)", on one line or two. */
 static enum attn_status end_name(struct screen_writer *w, const struct attn_level_matrix *matrix,
-                                 double far, size_t *n_line, struct attn_error *err)
+                                 double far, struct attn_error *err)
 {
     struct attn_heatmap *map = &w->map;
     const struct attn_location all = {.layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS};
     char note[160] = "";
-    size_t n_name = 0, n_note = 0, size = 0;
+    size_t size = 0;
 
     if (!has_all_heads(w) && !w->thumbnails.is_trivial)
         append_reason(w, matrix, far, note, sizeof note, &size);
@@ -147,20 +147,17 @@ static enum attn_status end_name(struct screen_writer *w, const struct attn_leve
     attn_fixed_text_append(note, sizeof note, &size, size > 0 ? ")" : "");
     attn_heatmap_append_name(map, matrix);
     if (*note && attn_text_width(map->label.data, map->label.size) + 1 + strlen(note) > map->width)
-        ATTN_TRY(attn_heatmap_end_text(map, 1, n_line ? &n_name : NULL, err));
+        ATTN_TRY(attn_heatmap_end_text(map, 1, err));
     else
         attn_buffer_append_string(&map->label, *note ? " " : "");
     attn_buffer_append_string(&map->label, note);
-    ATTN_TRY(attn_heatmap_end_text(map, 1, n_line ? &n_note : NULL, err));
-    if (n_line)
-        *n_line = n_name + n_note;
-    return ATTN_OK;
+    return attn_heatmap_end_text(map, 1, err);
 }
 
 /* "heads 3.2: another head   html FILE: all, in a browser   csv DIR: numbers", each as the reader
  * names it. */
 static enum attn_status end_next(struct screen_writer *w, const struct attn_level_matrix *matrix,
-                                 size_t *n_line, struct attn_error *err)
+                                 struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
     const int n_head = (int)dims->n_head, step = n_head > 2 ? 2 : 1;
@@ -179,7 +176,7 @@ static enum attn_status end_next(struct screen_writer *w, const struct attn_leve
     attn_buffer_append_format(&w->map.label, "`html FILE`: all, in a browser%s`csv DIR`: numbers",
                               gap);
     attn_picture_name_fields(w->base.options.picture, &w->map.label);
-    return attn_heatmap_end_text(&w->map, 2, n_line, err);
+    return attn_heatmap_end_text(&w->map, 2, err);
 }
 
 /* --- Opening --------------------------------------------------------------------------------- */
@@ -198,7 +195,9 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
         if (!may_be_drawn(w, m) || (i > 0 && m->at.stack == m[-1].at.stack &&
                                     m->at.layer == m[-1].at.layer)) /* as large */
             continue;
-        n = attn_heatmap_n_line(&w->map, m);
+        attn_heatmap_begin_count(&w->map);
+        attn_heatmap_draw(&w->map, m, NULL);
+        n = attn_heatmap_end_count(&w->map);
         most = n > most ? n : most;
     }
     return most;
@@ -210,16 +209,18 @@ static size_t fixed_lines(struct screen_writer *w, size_t n_head)
     enum { N_ABOVE_VECTORS = 3, N_ABOVE_HEADS = 1 }; /* with an empty line each */
     const struct attn_level_matrix *last = &w->levels->items[w->levels->n - 1];
     const bool has_vectors = attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
-    size_t n_model = 0, n_name = 0, n_next = 0;
+    size_t n_name;
 
     while (!may_be_drawn(w, last))
         last--;
-    end_model(w, &n_model, NULL);
-    end_name(w, last, 0.5, &n_name, NULL);
+    attn_heatmap_begin_count(&w->map);
+    end_name(w, last, 0.5, NULL);
+    n_name = w->map.n_line;
+    end_model(w, NULL);
     if (w->base.options.picture->name_fields)
-        end_next(w, last, &n_next, NULL);
-    return n_model + w->base.options.has_predictions +
-           n_head * (1 + n_name + (has_vectors ? N_ABOVE_VECTORS : 0)) + N_ABOVE_HEADS + n_next;
+        end_next(w, last, NULL);
+    return attn_heatmap_end_count(&w->map) + w->base.options.has_predictions +
+           n_head * (1 + n_name + (has_vectors ? N_ABOVE_VECTORS : 0)) + N_ABOVE_HEADS - n_name;
 }
 
 /* Shares LEFT lines among the matrices of N_HEAD heads, the tokens, and the vectors. */
@@ -230,7 +231,7 @@ static void share(struct screen_writer *w, size_t n_head, size_t left)
     const bool has_vectors = attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
     const size_t least = n_position < LEAST_VECTOR_LINES ? n_position : LEAST_VECTOR_LINES;
     const size_t reserved = (tokens.n > 0) + (has_vectors ? n_head * least : 0);
-    size_t n_line = MOST_HALF_LINES, n_token = 0;
+    size_t n_line = MOST_HALF_LINES, n_token;
 
     left = left > reserved ? left - reserved : 0;
     if (n_head * matrix_lines(w, true, n_line) > left)
@@ -238,7 +239,9 @@ static void share(struct screen_writer *w, size_t n_head, size_t left)
             n_line--;
     n_line = n_head * matrix_lines(w, w->map.most_number_rows > 0, n_line);
     left = left > n_line ? left - n_line : 0;
-    attn_heatmap_draw_items(&w->map, &tokens, "", MOST_TOKEN_LINES, &n_token, NULL);
+    attn_heatmap_begin_count(&w->map);
+    attn_heatmap_draw_items(&w->map, &tokens, "", MOST_TOKEN_LINES, NULL);
+    n_token = attn_heatmap_end_count(&w->map);
     w->n_token_line = n_token > 1 + left ? 1 + left : n_token;
     left -= w->n_token_line > 1 ? w->n_token_line - 1 : 0;
     w->has_gap = left > 0;
@@ -391,14 +394,14 @@ static enum attn_status draw_head(struct screen_writer *w, const struct attn_lev
         attn_text_panels_find(&w->vectors[attn_location_block(&z)], &z);
 
     attn_sink_write(w->base.sink, "\n", 1);
-    ATTN_TRY(end_name(w, matrix, far, NULL, err));
+    ATTN_TRY(end_name(w, matrix, far, err));
     ATTN_TRY(attn_heatmap_draw(&w->map, matrix, err));
     if (!panel)
         return ATTN_OK;
     attn_sink_write(w->base.sink, "\n", 1);
     attn_matrix_name_append(&w->base, &z, &w->map.label);
     attn_buffer_append_string(&w->map.label, ", the context vectors");
-    ATTN_TRY(attn_heatmap_end_text(&w->map, 1, NULL, err));
+    ATTN_TRY(attn_heatmap_end_text(&w->map, 1, err));
     return attn_panel_table_write(&w->table, panel, w->map.width, w->base.sink, err);
 }
 
@@ -420,9 +423,9 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
     double far;
     const struct attn_level_matrix *matrix = choose(w, &far);
 
-    ATTN_TRY(end_model(w, NULL, err));
+    ATTN_TRY(end_model(w, err));
     if (tokens.n > 0)
-        ATTN_TRY(attn_heatmap_draw_items(&w->map, &tokens, "", w->n_token_line, NULL, err));
+        ATTN_TRY(attn_heatmap_draw_items(&w->map, &tokens, "", w->n_token_line, err));
     if (w->next.size > 0) {
         attn_buffer_append(&w->map.label, w->next.data, w->next.size);
         ATTN_TRY(attn_heatmap_end_line(&w->map, err));
@@ -435,7 +438,7 @@ static enum attn_status finish_screen(struct attn_writer *writer, struct attn_er
     if (writer->options.picture->name_fields) {
         if (w->has_gap)
             attn_sink_write(w->base.sink, "\n", 1);
-        ATTN_TRY(end_next(w, matrix, NULL, err));
+        ATTN_TRY(end_next(w, matrix, err));
     }
     return attn_buffer_check(&w->map.label, err);
 }

@@ -1,0 +1,193 @@
+/* heatmap_lines.c - see heatmap_internal.h: lines of text that fit a width, written or counted, and
+ * the labels of rows and columns. */
+#include "terminal/heatmap_internal.h"
+
+#include "encode/text_table.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+enum {
+    USUAL_WIDTH = 80,
+    LEAST_WIDTH = 24, /* minimum width; in a narrower terminal lines wrap */
+    MOST_LABEL = 14,  /* columns of a label, */
+    MOST_NAME = 18,   /* and of one of a table: "decoder embedding" */
+    N_MORE = 5,       /* columns of "  ..." */
+};
+
+size_t attn_heatmap_width(const struct attn_picture_options *picture)
+{
+    if (picture->width == 0)
+        return USUAL_WIDTH;
+    return picture->width < LEAST_WIDTH ? LEAST_WIDTH : picture->width;
+}
+
+enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer *writer,
+                                   struct attn_sink *sink, struct attn_error *err)
+{
+    map->writer = writer;
+    map->picture = writer->options.picture;
+    map->sink = sink;
+    map->line.depth = map->picture->depth;
+    map->most_number_rows = SIZE_MAX;
+    map->width = attn_heatmap_width(map->picture);
+    return attn_token_labels_init(map->tokens, &writer->labels, err);
+}
+
+void attn_heatmap_release(struct attn_heatmap *map)
+{
+    attn_token_texts_release(map->tokens, 2);
+    attn_color_line_release(&map->line);
+    attn_buffer_release(&map->label);
+}
+
+void attn_heatmap_begin_count(struct attn_heatmap *map)
+{
+    map->is_counting = true;
+    map->n_line = 0;
+}
+
+size_t attn_heatmap_end_count(struct attn_heatmap *map)
+{
+    map->is_counting = false;
+    return map->n_line;
+}
+
+/* --- Lines ------------------------------------------------------------------------------------ */
+
+void attn_heatmap_put_label(struct attn_heatmap *map)
+{
+    attn_color_line_append(&map->line, map->label.data, map->label.size);
+    map->label.size = 0;
+}
+
+enum attn_status attn_heatmap_end_line(struct attn_heatmap *map, struct attn_error *err)
+{
+    attn_heatmap_put_label(map);
+    map->n_line++;
+    return attn_color_line_write(&map->line, map->is_counting ? NULL : map->sink, err);
+}
+
+/* Returns the size of the first line of TEXT, which ends before N_GAP blanks: at the last such gap
+ * within WIDTH, or at the first gap. */
+static size_t line_size(const char *text, size_t size, size_t width, size_t n_gap)
+{
+    size_t found = 0;
+
+    if (attn_text_width(text, size) <= width)
+        return size;
+    for (size_t i = 0, n; i < size; i += n) {
+        for (n = 0; i + n < size && text[i + n] == ' '; n++)
+            ;
+        if (n >= n_gap && i > 0 && (found == 0 || attn_text_width(text, i) <= width))
+            found = i;
+        n = n > 0 ? n : 1;
+    }
+    return found > 0 ? found : size;
+}
+
+enum attn_status attn_heatmap_end_text(struct attn_heatmap *map, size_t n_gap,
+                                       struct attn_error *err)
+{
+    const char *text = map->label.data;
+    size_t left = map->label.size;
+
+    ATTN_TRY(attn_buffer_check(&map->label, err));
+    map->label.size = 0; /* its bytes stay */
+    for (size_t size; left > 0;) {
+        size = line_size(text, left, map->width, n_gap);
+        if (n_gap > 1 && attn_text_width(text, size) > map->width)
+            size = line_size(text, left, map->width, 1);
+        attn_color_line_append(&map->line, text, size);
+        ATTN_TRY(attn_heatmap_end_line(map, err));
+        for (text += size, left -= size; left > 0 && *text == ' '; left--)
+            text++;
+    }
+    return ATTN_OK;
+}
+
+/* --- Labels ----------------------------------------------------------------------------------- */
+
+const char *attn_heatmap_noun(const struct attn_writer *writer)
+{
+    return writer->options.picture->merges_words ? "word"
+           : writer->labels.ids                  ? "token"
+                                                 : "position";
+}
+
+size_t attn_heatmap_append_token(struct attn_heatmap *map, const char *text, size_t size)
+{
+    const size_t begin = map->label.size;
+    size_t width;
+
+    if (map->table) {
+        for (; size > 0 && *text == ' '; size--)
+            text++;
+        attn_buffer_append(&map->label, text, attn_text_fit(text, size, MOST_NAME));
+    } else {
+        attn_text_append_label(&map->label, text, size, MOST_LABEL,
+                               map->picture->is_plain ? "..." : ATTN_ELLIPSIS);
+    }
+    text = map->label.data ? map->label.data + begin : "";
+    size = map->label.size - begin;
+    width = attn_text_width(text, size);
+    if (!map->table && attn_text_is_right_to_left(text, size))
+        attn_buffer_append_string(&map->label, ATTN_LEFT_TO_RIGHT);
+    return width;
+}
+
+size_t attn_heatmap_make_label(struct attn_heatmap *map, const struct attn_grid_axis *axis,
+                               size_t i, bool has_name)
+{
+    const size_t position = attn_grid_position(axis, i);
+    size_t used = 0, size;
+    const char *text;
+
+    map->label.size = 0;
+    if (!axis->is_named) {
+        attn_buffer_append_format(&map->label, "%zu", position);
+        used = map->label.size;
+    }
+    if (!axis->texts || !(has_name || axis->is_named))
+        return used;
+    if (used > 0) {
+        attn_buffer_append_char(&map->label, ' ');
+        used++;
+    }
+    text = attn_token_text(axis->texts, axis->has_own_texts ? i : position, &size);
+    return used + attn_heatmap_append_token(map, text, size);
+}
+
+enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
+                                         const struct attn_grid_axis *axis, const char *head,
+                                         size_t most_lines, struct attn_error *err)
+{
+    const size_t indent = *head ? strlen(head) + 1 : 0;
+    size_t used = indent, line = 1;
+
+    if (axis->n == 0)
+        return ATTN_OK;
+    attn_color_line_string(&map->line, head);
+    attn_color_line_string(&map->line, *head ? ":" : "");
+    for (size_t i = 0; i < axis->n; i++) {
+        const size_t width = 2 + attn_heatmap_make_label(map, axis, i, true);
+        const bool is_cut = line == most_lines && i + 1 < axis->n;
+
+        if (used > indent && used + width > map->width - (is_cut ? N_MORE : 0)) {
+            map->label.size = 0;
+            if (line == most_lines) {
+                attn_color_line_string(&map->line, "  ...");
+                break;
+            }
+            ATTN_TRY(attn_heatmap_end_line(map, err));
+            attn_color_line_blanks(&map->line, indent);
+            used = indent;
+            line++;
+            attn_heatmap_make_label(map, axis, i, true);
+        }
+        used += width;
+        attn_color_line_blanks(&map->line, 2);
+        attn_heatmap_put_label(map);
+    }
+    return attn_heatmap_end_line(map, err);
+}
