@@ -1,10 +1,9 @@
-/* ask_terminal.c - asks the terminal for its background; see print.h. */
-#include "cmd/line/print.h"
+/* ask_terminal.c - asks the terminal for its background; see ask_terminal.h. */
+#include "cmd/line/ask_terminal.h"
 
 #include "tool.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,13 +91,13 @@ enum attn_theme terminal_ask_theme(void)
     during.c_cc[VMIN] = 0;
     during.c_cc[VTIME] = 0;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &signals); /* until the terminal is as before */
+    sigprocmask(SIG_BLOCK, &all, &signals); /* until the terminal is as before */
     if (tcsetattr(STDIN_FILENO, TCSANOW, &during) == 0) {
         if (poll(&input, 1, 0) == 0 && /* what was typed ahead is not for us */
             write(STDOUT_FILENO, question, sizeof question - 1) == sizeof question - 1)
             read_answer(answer);
         tcsetattr(STDIN_FILENO, TCSANOW, &before);
     }
-    pthread_sigmask(SIG_SETMASK, &signals, NULL);
+    sigprocmask(SIG_SETMASK, &signals, NULL);
     return theme_of(answer);
 }

@@ -1,6 +1,7 @@
 /* print.c - see print.h. */
 #include "cmd/line/print.h"
 
+#include "cmd/line/ask_terminal.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
 

@@ -59,10 +59,6 @@ enum attn_color_depth terminal_depth(enum color_wish wish);
  * are a terminal that has colours by TERM. */
 enum attn_theme terminal_theme(enum attn_color_depth depth);
 
-/* Asks the terminal for its background: some 0.3 s at most, its mode is restored, and what was
- * typed ahead is kept. ATTN_THEME_AUTO: no answer. */
-enum attn_theme terminal_ask_theme(void);
-
 /* Whether the locale of characters is UTF-8: LC_ALL, LC_CTYPE, LANG, the first that is set. */
 bool terminal_is_utf8(void);
 
