@@ -189,7 +189,7 @@ every_output_of_a_run() {
     csv_places a.csv | sort -u >places
     counts "$((n_encoder * n_encoder_head)) $((n_decoder * n_head)) $((n_decoder * n_head))"
     grep '^!' places >wrong && fault "$question: tidy: $(head -1 wrong)"
-    grep -oE '"id":"[a-zA-Z0-9-]*","stack":"[a-z]*","layer":[0-9]+,"group":"[a-z:0-9]*","head":[0-9]+' a.html >rows
+    grep -oE '"id":"[a-zA-Z0-9-]*","at":"[^"]*","name":"[^"]*","stack":"[a-z]*","layer":[0-9]+,"group":"[a-z:0-9]*","head":[0-9]+' a.html >rows
     json_places rows | sort >seen
     same HTML seen
     grep -oE '^"(encoder|decoder|blocks)\.[0-9]+\.[a-z_]*attn\.hook_pattern"' a.json | tr -d '"' >names && names JSON "$layers"
