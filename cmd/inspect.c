@@ -3,7 +3,6 @@
  * a run. Nothing is run; weights are read only for --check.
  */
 #include "cmd/args/model.h"
-#include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/options.h"
@@ -13,8 +12,6 @@
 #include "attn.h"
 #include "tool.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

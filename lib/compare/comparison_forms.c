@@ -3,29 +3,22 @@
  *
  * Text has a line for each head, with its name in selections, then means over layers and over
  * everything, the costs, and the next tokens. JSON is one object that begins with the settings.
- * Values are cells with columns (base/table.h), so all forms write them alike.
+ * All show the tables of comparison.c.
  */
 #include "compare/comparison_internal.h"
 
-#include "analysis/analysis_internal.h"
 #include "attention/attention_internal.h"
 #include "base/number.h"
-#include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
-#include "encode/json_writer.h"
 #include "encode/text_table.h"
 #include "tables/document.h"
 #include "tables/table_writer_internal.h"
-#include "trace/model_stack.h"
 #include "writers/format_internal.h"
 #include "writers/labels_json.h"
 #include "writers/outputs_internal.h"
 
 #include <math.h>
-#include <stdio.h>
-
-/* --- Text ------------------------------------------------------------------------------------- */
 
 /* A comparison as a document, with the tables that it shows. */
 struct compared_document {
@@ -41,6 +34,8 @@ static void release(struct compared_document *to)
     for (size_t i = 0; i < sizeof to->tables / sizeof *to->tables; i++)
         attn_table_free(to->tables[i]);
 }
+
+/* --- Text ------------------------------------------------------------------------------------- */
 
 static void add_costs(struct attn_document *document, const struct attn_comparison *found)
 {
