@@ -56,6 +56,27 @@ static struct attn_figure_place place_of(const struct attn_figure_pen *pen,
         .x = grid->columns[column].at, .y = grid->rows[row].at, .side = side};
 }
 
+/* Lines where the second of two texts begins. */
+static void add_border(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                       struct attn_figure_place place)
+{
+    const struct attn_grid_axis axes[2] = {attn_grid_columns(pen->content->grid, matrix),
+                                           attn_grid_rows(pen->content->grid, matrix)};
+    const double size[2] = {(double)matrix->n_cell_column * place.side,
+                            (double)matrix->n_cell_row * place.side};
+
+    for (int down = 0; down < 2; down++)
+        for (size_t i = 1; i < axes[down].n; i++) {
+            const double at = (double)(i / matrix->k) * place.side + 0.5;
+            const double x = place.x + (down ? 0 : at), y = place.y + (down ? at : 0);
+
+            if (attn_grid_begins(&axes[down], i))
+                attn_figure_add_line(pen, (double[]){x, y},
+                                     (double[]){down ? x + size[0] : x, down ? y : y + size[1]}, 1,
+                                     pen->ink);
+        }
+}
+
 static void add_thumbnails(struct attn_figure_pen *pen, const struct attn_figure_panels *grid,
                            double side)
 {
@@ -78,6 +99,8 @@ static void add_thumbnails(struct attn_figure_pen *pen, const struct attn_figure
             if (step == VALUES)
                 attn_figure_add_frame(pen, place.x, place.y, (double)view.n_col * side,
                                       (double)view.n_row * side);
+            if (step == VALUES)
+                add_border(pen, matrix, place);
         }
 }
 

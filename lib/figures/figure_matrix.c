@@ -381,22 +381,22 @@ static void add_axis_title(struct attn_figure_pen *pen, const struct matrix_layo
     attn_shapes_add_text(pen->shapes, &text, title, n_title);
 }
 
-/* Lines where groups of rows or columns begin. */
+/* Lines where groups of rows or columns, or the second of two texts, begin. */
 static void add_separators(struct attn_figure_pen *pen, const struct matrix_layout *layout)
 {
     const struct attn_figure_place place = layout->place;
-    const bool *rows = layout->rows.axis.begins, *columns = layout->columns.axis.begins;
+    const size_t k = layout->matrix->k;
 
-    for (size_t r = 1; rows && r < layout->rows.axis.n; r++)
-        if (rows[r]) {
-            const double y = place.y + (double)r * place.side + 0.5;
+    for (size_t r = 1; r < layout->rows.axis.n; r++)
+        if (attn_grid_begins(&layout->rows.axis, r)) {
+            const double y = place.y + (double)(r / k) * place.side + 0.5;
 
             attn_figure_add_line(pen, (double[]){place.x, y},
                                  (double[]){place.x + layout->width, y}, 1, pen->ink);
         }
-    for (size_t c = 1; columns && c < layout->columns.axis.n; c++)
-        if (columns[c]) {
-            const double x = place.x + column_at(layout, (double)c) + 0.5;
+    for (size_t c = 1; c < layout->columns.axis.n; c++)
+        if (attn_grid_begins(&layout->columns.axis, c)) {
+            const double x = place.x + column_at(layout, (double)(c / k)) + 0.5;
 
             attn_figure_add_line(pen, (double[]){x, place.y},
                                  (double[]){x, place.y + layout->height}, 1, pen->ink);

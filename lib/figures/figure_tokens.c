@@ -66,7 +66,8 @@ static struct spot next_spot(struct attn_figure_pen *pen, struct text_layout *la
         spot->x += attn_figure_text_width(1, SIZE) - 2;
     if (i == 0) {
         *spot = (struct spot){layout->left, layout->top, 0};
-    } else if (layout->is_broken || spot->x + width > layout->right) {
+    } else if (layout->is_broken || attn_grid_begins(&layout->keys, i) ||
+               spot->x + width > layout->right) {
         spot->y += LINE;
         spot->x = layout->left;
     }

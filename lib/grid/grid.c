@@ -67,6 +67,14 @@ const struct attn_token_texts *attn_grid_tokens(const struct attn_grid *grid,
     return grid->tokens[i].n > 0 ? &grid->tokens[i] : NULL;
 }
 
+/* Which of two texts each position is of; NULL of one text, and of the keys of a source. */
+static const uint8_t *parts_of(const struct attn_grid *grid, const struct attn_level_matrix *matrix,
+                               bool is_key)
+{
+    return is_key && !attn_writer_has_own_keys(grid->run, &matrix->at) ? NULL
+                                                                       : grid->run->labels.texts;
+}
+
 struct attn_grid_axis attn_grid_rows(const struct attn_grid *grid,
                                      const struct attn_level_matrix *matrix)
 {
@@ -80,6 +88,7 @@ struct attn_grid_axis attn_grid_rows(const struct attn_grid *grid,
         return *grid->rows;
     return (struct attn_grid_axis){.n = matrix->n_row,
                                    .texts = attn_grid_tokens(grid, matrix, is_key),
+                                   .parts = parts_of(grid, matrix, is_key),
                                    .positions = is_key ? NULL : attn_writer_rows(grid->run, site),
                                    .is_named = grid->run->labels.has_residues,
                                    .title = attends ? "query: attends"
@@ -103,6 +112,7 @@ struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,
     return (struct attn_grid_axis){
         .n = matrix->n_column,
         .texts = attn_grid_tokens(grid, matrix, true),
+        .parts = parts_of(grid, matrix, true),
         .first = attn_site_first_row(site, attn_selection_dims(grid->run->labels.selection)),
         .is_named = grid->run->labels.has_residues,
         .title = site == ATTN_SITE_CONTACTS ? attn_writer_row_name(grid->run, site)

@@ -21,13 +21,15 @@ struct attn_grid_axis {
     const struct attn_token_texts *texts; /* NULL: positions are the labels */
     const size_t *positions;              /* [n] NULL: first, first + 1, ... */
     size_t first;
-    bool has_own_texts; /* texts are those of rows, and not of positions */
-    bool is_named;      /* texts without positions */
-    const char *title;  /* "query: attends" */
-    size_t n_main;      /* rows or columns after these stand apart; or 0 */
-    const bool *begins; /* [n] whether a line separates it from the one before; or NULL */
-    bool has_blocks;    /* the lines are around things that are alike, and not groups by name */
-    size_t n_together;  /* columns that stand together, apart from the next ones; 0: all */
+    bool has_own_texts;   /* texts are those of rows, and not of positions */
+    bool is_named;        /* texts without positions */
+    const char *title;    /* "query: attends" */
+    size_t n_main;        /* rows or columns after these stand apart; or 0 */
+    const bool *begins;   /* [n] whether a line separates it from the one before; or NULL */
+    const uint8_t *parts; /* of positions: those of struct attn_labels' `texts`, the second of which
+                             a line separates; or NULL */
+    bool has_blocks;      /* the lines are around things that are alike, and not groups by name */
+    size_t n_together;    /* columns that stand together, apart from the next ones; 0: all */
     /* Measured by figures. */
     size_t most_columns; /* of text that a label has */
     double widest;       /* label in print, in sizes of the font */
@@ -39,6 +41,18 @@ struct attn_grid_axis {
 static inline size_t attn_grid_position(const struct attn_grid_axis *axis, size_t i)
 {
     return axis->positions ? axis->positions[i] : axis->first + i;
+}
+
+/* Whether a line separates row or column I from the one before. */
+static inline bool attn_grid_begins(const struct attn_grid_axis *axis, size_t i)
+{
+    enum { SECOND = 2 };
+
+    if (i == 0)
+        return false;
+    return (axis->begins && axis->begins[i]) ||
+           (axis->parts && axis->parts[attn_grid_position(axis, i)] == SECOND &&
+            axis->parts[attn_grid_position(axis, i - 1)] != SECOND);
 }
 
 /* Cells of patterns and MLPs that cause an answer, rows of a table. Borrowed. */

@@ -25,6 +25,7 @@ struct axis_columns {
     const char *parts, *inputs, *only; /* of struct attn_table_view */
     const struct attn_token_texts
         *tokens; /* [N_TOKENS] of both runs; NULL unless detail or else key is a position */
+    const uint8_t *parts_of_run; /* of a key that is a position: struct attn_labels' `texts` */
 };
 
 /* The key of a row of the table in the picture. */
@@ -278,6 +279,7 @@ static enum attn_status read_axis(const struct attn_table *table,
                        : column->type == ATTN_VALUE_TEXT && column->quantity ? column->quantity
                                                                              : column->name;
     axis->axis.positions = axis->positions;
+    axis->axis.parts = columns->parts_of_run;
     axis->axis.has_own_texts = true;
     axis->axis.is_named = column->type == ATTN_VALUE_TEXT || axis->axis.n_main > 0 ||
                           columns->is_stream || attn_table_has_stacks(table, columns->key) ||
@@ -336,6 +338,7 @@ enum attn_status attn_table_axes_read(const struct attn_table *table,
             attn_table_has_role(table, rows.detail, ATTN_ROLE_POSITION) ? cells->tokens : NULL;
         columns.tokens =
             attn_table_has_role(table, columns.key, ATTN_ROLE_POSITION) ? cells->tokens : NULL;
+        columns.parts_of_run = columns.tokens ? picture->run->texts : NULL;
         if (rows.tokens || columns.tokens)
             ATTN_TRY(attn_table_read_tokens(picture, cells->tokens, err));
     }

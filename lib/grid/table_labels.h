@@ -20,7 +20,7 @@ struct attn_table_axis {
     struct attn_token_texts texts; /* [axis.n] of rows or columns that have one */
     size_t *positions;             /* [axis.n] owns */
     size_t *of_rows; /* [n_row of the table] owns; where each of its rows goes, SIZE_MAX: nowhere */
-    bool *begins;    /* [axis.n] owns; of pairs */
+    bool *begins;    /* [axis.n] owns; of pairs, and of tokens of two texts */
 };
 
 /* The number in TABLE of COLUMN of a view; SIZE_MAX if it is 0 or missing. */

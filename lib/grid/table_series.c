@@ -51,9 +51,13 @@ static void append_column_side(struct attn_buffer *out, const struct attn_table 
                                const struct row_columns *columns, size_t row)
 {
     const struct attn_cell cell = attn_table_cell(table, row, columns->columns);
+    const struct attn_cell part = attn_table_cell(table, row, columns->part);
     size_t n, n_blank;
     const char *token;
 
+    if (cell.type == ATTN_VALUE_INTEGER && attn_cell_word(&part, "source") == 0 &&
+        attn_table_has_role(table, columns->columns, ATTN_ROLE_POSITION))
+        attn_buffer_append_string(out, "source ");
     if (!attn_table_is_missing(table, row, columns->texts)) {
         struct attn_cell text = attn_table_cell(table, row, columns->texts);
 

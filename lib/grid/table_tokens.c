@@ -47,6 +47,16 @@ static void append_token(struct attn_buffer *out, const struct attn_table *table
     attn_buffer_append(out, token, n);
 }
 
+/* Whether the token of ROW is of another text than that of the row BEFORE: after a source. */
+static bool begins_text(const struct attn_table *table, size_t row, size_t before)
+{
+    const size_t parts = attn_table_find_role(table, ATTN_ROLE_PART);
+    const struct attn_cell a = attn_table_cell(table, before, parts);
+    const struct attn_cell b = attn_table_cell(table, row, parts);
+
+    return attn_cell_word(&a, "source") == 0 && attn_cell_word(&b, "source") == SIZE_MAX;
+}
+
 /* Each row of the table that has a position as a token. */
 enum attn_status attn_table_tokens_read(const struct attn_table *table,
                                         const struct attn_table_picture *picture,
@@ -56,7 +66,7 @@ enum attn_status attn_table_tokens_read(const struct attn_table *table,
     const size_t n_row = attn_table_n_row(table);
     const size_t positions = attn_table_find_role(table, ATTN_ROLE_POSITION);
     struct attn_table_axis *axis = &cells->columns;
-    size_t n = 0;
+    size_t n = 0, last = 0;
 
     for (size_t i = 0; i < n_row; i++)
         n += rows == SIZE_MAX || !attn_table_is_missing(table, i, rows);
@@ -73,6 +83,8 @@ enum attn_status attn_table_tokens_read(const struct attn_table *table,
     for (size_t i = 0; i < n_row; i++) {
         if (rows != SIZE_MAX && attn_table_is_missing(table, i, rows))
             continue; /* of all tokens together */
+        axis->begins[axis->texts.n] = axis->texts.n > 0 && begins_text(table, i, last);
+        last = i;
         cells->rows.of_rows[i] = 0;
         axis->of_rows[i] = axis->texts.n;
         append_token(&axis->texts.bytes, table, i, texts, positions, cells->tokens);
@@ -85,6 +97,7 @@ enum attn_status attn_table_tokens_read(const struct attn_table *table,
         cells->grid.note = ATTN_ELLIPSIS " where items differ";
     cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
     axis->axis = attn_table_named_axis(axis, attn_table_column_name(table, texts));
+    axis->axis.begins = axis->begins;
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 

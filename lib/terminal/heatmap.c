@@ -74,7 +74,9 @@ bool attn_heatmap_has_numbers(const struct attn_heatmap *map,
     if (matrix->n_row > map->most_number_rows)
         return false;
     return values == ATTN_CELL_TEXT_ALWAYS ||
-           (number_width(map, matrix) + 1) * matrix->n_column + MARGIN <= map->width;
+           (number_width(map, matrix) + 1) * matrix->n_column +
+                   (!map->table && map->writer->labels.texts ? MARGIN + 2 : MARGIN) <=
+               map->width;
 }
 
 /* Appends a finite number to the label. */
@@ -229,6 +231,20 @@ static void measure_rows(struct attn_heatmap *map, struct layout *layout)
         layout->position_width = n_corner;
 }
 
+/* Where the second of two texts begins; 0 for one text, and for more groups. */
+static size_t find_border(const struct attn_grid_axis *axis)
+{
+    size_t border = 0;
+
+    for (size_t i = 1; i < axis->n; i++)
+        if (attn_grid_begins(axis, i)) {
+            if (border > 0)
+                return 0;
+            border = i;
+        }
+    return border;
+}
+
 /* Lays MATRIX out, in half blocks where IS_HALVES. */
 static void lay_out(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                     bool is_halves, struct layout *layout)
@@ -279,6 +295,8 @@ static void lay_out(struct attn_heatmap *map, const struct attn_level_matrix *ma
     map->label.size = 0;
     sheet->pitch = sheet->cell_width + !is_halves;
     sheet->apart_pitch = sheet->apart_width + 1;
+    sheet->border = is_halves ? 0 : find_border(&layout->columns);
+    sheet->border_row = is_halves ? 0 : find_border(&layout->rows);
     sheet->most_label_end = is_halves ? sheet->left + n : SIZE_MAX;
 }
 

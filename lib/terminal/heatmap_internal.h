@@ -173,6 +173,8 @@ struct attn_sheet {
     size_t n_together;               /* that stand together, followed by a blank; 0: no blanks */
     size_t first_apart;              /* cells from here on are set apart by two blanks, */
     size_t apart_pitch, apart_width; /* with another width; SIZE_MAX: none */
+    size_t border, border_row;       /* the second of two texts begins here, after two blanks or an
+                                        empty line; 0: none */
     size_t n_beside, width, gap;     /* rows beside each other, columns of one, and between them */
 
     size_t corner_at; /* the column of the corner */

@@ -20,6 +20,7 @@ size_t attn_sheet_column(const struct attn_sheet *sheet, size_t first, size_t co
 
     return sheet->left + (n - n_apart) * sheet->pitch + n_apart * sheet->apart_pitch +
            (column >= apart && apart >= first && apart > 0 ? 2 : 0) +
+           (column >= sheet->border && sheet->border > first ? 2 : 0) +
            (sheet->n_together > 0 ? n / sheet->n_together : 0);
 }
 
@@ -74,7 +75,7 @@ static size_t count_lines(const struct attn_sheet *sheet, size_t row, size_t fir
 
 size_t attn_sheet_n_line(const struct attn_sheet *sheet)
 {
-    size_t n = 0;
+    size_t n = sheet->border_row > 0;
 
     for (size_t row = 0; row < n_down(sheet); row++)
         for (size_t first = sheet->first; first < sheet->last; first += sheet->n)
@@ -162,7 +163,9 @@ enum attn_status attn_sheet_draw(struct attn_heatmap *map, const struct attn_she
         map->n_line += attn_sheet_n_line(sheet);
         return ATTN_OK;
     }
-    for (size_t row = 0; row < n_down(sheet); row++)
+    for (size_t row = 0; row < n_down(sheet); row++) {
+        if (row > 0 && row == sheet->border_row)
+            ATTN_TRY(attn_heatmap_end_line(map, err));
         for (size_t first = sheet->first; first < sheet->last; first += sheet->n)
             for (size_t line = 0, n = count_lines(sheet, row, first); line < n; line++) {
                 for (size_t i = row, at = 0; i < sheet->n_row; i += n_down(sheet)) {
@@ -173,6 +176,7 @@ enum attn_status attn_sheet_draw(struct attn_heatmap *map, const struct attn_she
                 }
                 ATTN_TRY(attn_heatmap_end_line(map, err));
             }
+    }
     return ATTN_OK;
 }
 
