@@ -45,9 +45,10 @@ struct attn_heatmap {
     size_t n_line;
 };
 
-/* WRITER has the labels and the options of pictures. */
+/* WRITER has the labels and the options of pictures. HAS_LABELS: tokens are shown as pictures show
+ * them (attn_token_labels_init). */
 enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer *writer,
-                                   struct attn_sink *sink, struct attn_error *err);
+                                   bool has_labels, struct attn_error *err);
 void attn_heatmap_release(struct attn_heatmap *map);
 
 /* --- Lines (heatmap_lines.c) ------------------------------------------------------------------ */

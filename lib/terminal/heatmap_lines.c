@@ -23,15 +23,16 @@ size_t attn_heatmap_width(const struct attn_picture_options *picture)
 }
 
 enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer *writer,
-                                   struct attn_sink *sink, struct attn_error *err)
+                                   bool has_labels, struct attn_error *err)
 {
     map->writer = writer;
     map->picture = writer->options.picture;
-    map->sink = sink;
+    map->sink = writer->sink;
     map->line.depth = map->picture->depth;
     map->most_number_rows = SIZE_MAX;
     map->width = attn_heatmap_width(map->picture);
-    return attn_token_labels_init(map->tokens, &writer->labels, err);
+    return (has_labels ? attn_token_labels_init : attn_token_texts_init)(map->tokens,
+                                                                         &writer->labels, err);
 }
 
 void attn_heatmap_release(struct attn_heatmap *map)

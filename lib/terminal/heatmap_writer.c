@@ -42,7 +42,7 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
     const bool is_open = picture->figure == ATTN_FIGURE_DEFAULT ||
                          (picture->figure == ATTN_FIGURE_PATCHES && picture->n_patch_row == 0);
 
-    ATTN_TRY(attn_heatmap_init(&w->map, writer, writer->sink, err));
+    ATTN_TRY(attn_heatmap_init(&w->map, writer, true, err));
     writer->is_in_order = true;
     w->figure = figure;
     ATTN_TRY(attn_levels_create(writer, attn_levels_sites(writer), &w->levels, err));

@@ -2,7 +2,6 @@
 #include "terminal/panel_table.h"
 
 #include "base/memory.h"
-#include "encode/colormap_internal.h"
 #include "encode/float_text.h"
 #include "trace/trace_internal.h"
 #include "writers/picture_internal.h"
@@ -128,98 +127,77 @@ void attn_text_panels_release(struct attn_text_panels *panels)
 
 /* --- Its table -------------------------------------------------------------------------------- */
 
-enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct attn_writer *writer,
-                                       bool has_labels, struct attn_error *err)
-{
-    t->writer = writer;
-    t->table.depth = writer->options.picture->depth;
-    return (has_labels ? attn_token_labels_init : attn_token_texts_init)(t->tokens, &writer->labels,
-                                                                         err);
-}
-
 void attn_panel_table_release(struct attn_panel_table *t)
 {
-    attn_token_texts_release(t->tokens, 2);
     attn_text_table_release(&t->table);
-    attn_buffer_release(&t->label);
 }
 
-/* A token at the edge of a matrix. */
-static void add_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
-                      size_t position)
+/* The label of row or column I at the edge of a matrix; with IS_NUMBER its position. */
+static void add_label(struct attn_panel_table *t, const struct attn_grid_axis *axis, size_t i,
+                      bool is_number)
 {
+    struct attn_buffer *label = &t->map->label;
+    const size_t position = attn_grid_position(axis, i);
     size_t size;
-    const char *text = attn_token_text(tokens, position, &size);
+    const char *text;
 
-    t->label.size = 0; /* unlike a reset this keeps a failure, which the write finds */
-    attn_text_append_label(&t->label, text, size, LABEL_WIDTH, ATTN_ELLIPSIS);
+    if (is_number || !axis->texts) {
+        attn_text_table_number(&t->table, position);
+        return;
+    }
+    text = attn_token_text(axis->texts, position, &size);
+    label->size = 0; /* unlike a reset this keeps a failure, which the write finds */
+    attn_text_append_label(label, text, size, LABEL_WIDTH, ATTN_ELLIPSIS);
     if (size == 0)
-        attn_buffer_append_string(&t->label, "''");
-    attn_text_table_cell(&t->table, t->label.data, t->label.size);
+        attn_buffer_append_string(label, "''");
+    attn_text_table_cell(&t->table, label->data, label->size);
+    label->size = 0;
 }
 
-/* The tokens of the keys of a layer. */
-static const struct attn_token_texts *key_tokens(const struct attn_panel_table *t,
-                                                 const struct attn_location *at)
+/* Adds labels above the columns, or IS_NUMBER their positions. CORNER is the name of the rows. */
+static void add_header(struct attn_panel_table *t, const char *corner, bool is_number)
 {
-    return &t->tokens[!attn_writer_has_own_keys(t->writer, at)];
-}
-
-/* Adds labels above the columns: TOKENS from FIRST on, or numbers if NULL. CORNER is the name of
- * the rows. */
-static void add_header(struct attn_panel_table *t, const char *corner,
-                       const struct attn_token_texts *tokens, size_t first)
-{
-    if (t->tokens[0].n > 0)
+    if (t->map->tokens[0].n > 0)
         attn_text_table_string(&t->table, ""); /* above the positions */
     attn_text_table_string(&t->table, corner);
     for (size_t c = 0; c < t->columns.n_shown; c++) {
         if (has_gap(t->columns, c))
             attn_text_table_string(&t->table, "...");
-        if (tokens)
-            add_label(t, tokens, first + window_thing(t->columns, c));
-        else
-            attn_text_table_number(&t->table, first + window_thing(t->columns, c));
+        add_label(t, &t->column_axis, window_thing(t->columns, c), is_number);
     }
 }
 
 /* Weights stand on their colours, where each has the same in every matrix. */
-static struct attn_paint paint_of(const struct attn_panel_table *t,
-                                  const struct attn_text_panel *panel, float value)
+static struct attn_paint paint_of(const struct attn_panel_table *t, float value)
 {
-    const struct attn_picture_options *picture = t->writer->options.picture;
-    const struct attn_color_scale scale = attn_color_scale_of(
-        picture->color_scale, attn_site_range(panel->at.site), picture->is_difference);
-    const struct attn_color_range range = attn_color_range(&scale, 0, 1);
-    const enum attn_theme theme = attn_picture_terminal_theme(picture);
-    const struct attn_colormap *map =
-        attn_picture_colormap(picture, &scale, theme == ATTN_THEME_LIGHT ? "blues" : "viridis");
+    const struct attn_heatmap_colors *colors = &t->colors;
+    const enum attn_color_span span = colors->scale.span;
+    const enum attn_color_depth depth = t->table.depth;
 
-    if (picture->depth == ATTN_DEPTH_NONE || !isfinite(value) || scale.span == ATTN_SPAN_MATRIX ||
-        scale.span == ATTN_SPAN_ROW)
+    if (depth == ATTN_DEPTH_NONE || !isfinite(value) || span == ATTN_SPAN_MATRIX ||
+        span == ATTN_SPAN_ROW)
         return ATTN_PAINT_NONE;
-    return attn_paint_behind(
-        attn_ink_of(map, theme, attn_color_level(&scale, range, (double)value)), picture->depth);
+    return attn_heatmap_paint(
+        colors,
+        (struct attn_heatmap_cell){
+            .place = attn_color_place(&colors->scale, colors->range, (double)value)},
+        depth);
 }
 
 static void add_row(struct attn_panel_table *t, const struct attn_text_panel *panel, size_t row)
 {
-    bool is_key = attn_site_layout(panel->at.site) == ATTN_LAYOUT_KEY;
-    const struct attn_selection *selection = t->writer->labels.selection;
+    const struct attn_selection *selection = t->map->writer->labels.selection;
     const bool is_pooled = attn_site_is_pooled(panel->at.site, attn_selection_dims(selection));
-    const struct attn_token_texts *tokens = is_key ? key_tokens(t, &panel->at) : &t->tokens[0];
-    size_t position = window_thing(panel->rows, row);
+    const size_t i = window_thing(panel->rows, row);
 
-    if (!is_key)
-        position = attn_writer_rows(t->writer, panel->at.site)[position];
     if (is_pooled)
         attn_text_table_string(&t->table, "");
     else
-        attn_text_table_number(&t->table, position);
-    if (t->tokens[0].n > 0 && (tokens->n == 0 || is_pooled))
+        add_label(t, &t->row_axis, i, true);
+    if (t->map->tokens[0].n > 0 && (!t->row_axis.texts || is_pooled))
         attn_text_table_string(&t->table, "");
-    else if (t->tokens[0].n > 0)
-        add_label(t, tokens, position);
+    else if (t->map->tokens[0].n > 0)
+        add_label(t, &t->row_axis, i, false);
     for (size_t c = 0; c < t->columns.n_shown; c++) {
         const size_t kept = window_place(panel->columns, window_thing(t->columns, c));
         const size_t at = row * panel->columns.n_shown + kept;
@@ -228,7 +206,7 @@ static void add_row(struct attn_panel_table *t, const struct attn_text_panel *pa
         if (has_gap(t->columns, c))
             attn_text_table_string(&t->table, "...");
         if (panel->is_visible[at])
-            attn_text_table_painted(&t->table, paint_of(t, panel, panel->values[at]), number,
+            attn_text_table_painted(&t->table, paint_of(t, panel->values[at]), number,
                                     attn_float_text_fixed(panel->values[at], t->digits, number));
         else
             attn_text_table_string(&t->table, ".");
@@ -246,28 +224,23 @@ void attn_panel_table_add_gap(struct attn_panel_table *t)
 static enum attn_status fill(struct attn_panel_table *t, const struct attn_text_panel *panel,
                              size_t n, int digits, struct attn_error *err)
 {
-    const struct attn_token_texts *keys = key_tokens(t, &panel->at);
-    const bool has_keys = attn_site_has_keys(panel->at.site) && keys->n > 0;
-    const char *corner = attn_writer_row_name(t->writer, panel->at.site);
-    const size_t n_label = t->tokens[0].n > 0 ? 2 : 1;
-    const struct attn_dims *dims = attn_selection_dims(t->writer->labels.selection);
-    const size_t first =
-        attn_site_has_keys(panel->at.site) ? attn_site_first_row(panel->at.site, dims) : 0;
+    const char *corner = attn_writer_row_name(t->map->writer, panel->at.site);
+    const size_t n_label = t->map->tokens[0].n > 0 ? 2 : 1;
 
     t->columns = window_of(panel->columns.n, n);
     t->digits = digits;
     attn_text_table_begin(&t->table, n_label + n + is_shortened(t->columns));
-    if (t->tokens[0].n > 0)
+    if (n_label > 1)
         attn_text_table_flush_left(&t->table, TOKEN_COLUMN);
-    if (has_keys && is_shortened(t->columns)) /* one cannot count them then */
-        add_header(t, "", NULL, first);
-    add_header(t, corner, has_keys ? keys : NULL, first);
+    if (t->column_axis.texts && is_shortened(t->columns)) /* one cannot count them then */
+        add_header(t, "", true);
+    add_header(t, corner, false);
     for (size_t r = 0; r < panel->rows.n_shown; r++) {
         if (has_gap(panel->rows, r))
             attn_panel_table_add_gap(t);
         add_row(t, panel, r);
     }
-    ATTN_TRY(attn_buffer_check(&t->label, err));
+    ATTN_TRY(attn_buffer_check(&t->map->label, err));
     return attn_text_table_measure(&t->table, err);
 }
 
@@ -286,7 +259,14 @@ enum attn_status attn_panel_table_write(struct attn_panel_table *t,
     enum { SHORTEST = 2 + 2 }; /* a number before its digits: "  1." */
     size_t n = panel->columns.n_shown, width;
     int digits = MOST_DIGITS - (n * (SHORTEST + MOST_DIGITS) > most_columns);
+    const struct attn_level_matrix matrix = {
+        .at = panel->at, .n_row = panel->rows.n, .n_column = panel->columns.n};
+    const struct attn_grid grid = attn_grid_of_run(t->map->writer, t->map->tokens, &matrix, 1);
 
+    t->table.depth = t->map->picture->depth;
+    t->row_axis = attn_grid_rows(&grid, &matrix);
+    t->column_axis = attn_grid_columns(&grid, &matrix);
+    t->colors = attn_heatmap_colors(t->map, &matrix);
     ATTN_TRY(fill(t, panel, n, digits, err));
     while ((width = attn_text_table_width(&t->table)) > most_columns &&
            (digits > LEAST_DIGITS || n > 2)) {

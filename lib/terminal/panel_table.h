@@ -21,7 +21,7 @@
 #define ATTN_TERMINAL_PANEL_TABLE_H
 
 #include "encode/text_table.h"
-#include "writers/token_text.h"
+#include "terminal/heatmap_internal.h"
 #include "writers/writer.h"
 
 /* --- What is kept ----------------------------------------------------------------------------- */
@@ -108,19 +108,16 @@ void attn_text_panels_release(struct attn_text_panels *panels);
 
 /* --- Its table -------------------------------------------------------------------------------- */
 
-/* Initialize with = {0}; end with attn_panel_table_release. */
+/* Initialize with the map; end with attn_panel_table_release. */
 struct attn_panel_table {
-    const struct attn_writer *writer;  /* borrowed */
-    struct attn_token_texts tokens[2]; /* of the run, and of its source */
+    struct attn_heatmap *map; /* borrowed; its tokens and colours */
     struct attn_text_table table;
-    struct attn_buffer label; /* scratch */
-    struct window columns;    /* shown rows or columns, among those that the panel keeps */
-    int digits;               /* after the point */
+    struct attn_grid_axis row_axis, column_axis; /* of the panel */
+    struct attn_heatmap_colors colors;
+    struct window columns; /* shown rows or columns, among those that the panel keeps */
+    int digits;            /* after the point */
 };
 
-/* HAS_LABELS: tokens are shown as pictures show them (attn_token_labels_init). */
-enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct attn_writer *writer,
-                                       bool has_labels, struct attn_error *err);
 void attn_panel_table_release(struct attn_panel_table *t);
 
 /* Writes the table in MOST_COLUMNS: with fewer digits, without columns in the middle, then with the

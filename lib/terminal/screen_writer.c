@@ -286,10 +286,10 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     const struct attn_metric_settings settings = {.n_recalled = 1, .ids = writer->labels.ids};
     const attn_site_set sites = attn_levels_sites(writer);
 
-    ATTN_TRY(attn_heatmap_init(&w->map, writer, writer->sink, err));
+    ATTN_TRY(attn_heatmap_init(&w->map, writer, true, err));
     w->site =
         sites & ATTN_SITE_BIT(ATTN_SITE_PATTERN) ? ATTN_SITE_PATTERN : ATTN_SITE_PATTERN_LOWRANK;
-    ATTN_TRY(attn_panel_table_init(&w->table, writer, true, err));
+    w->table.map = &w->map;
     ATTN_TRY(attn_levels_create(writer, ATTN_SITE_BIT(w->site), &w->levels, err));
     if (w->levels->n == 0)
         return attn_error_set(err, ATTN_INVALID,

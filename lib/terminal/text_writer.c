@@ -29,12 +29,12 @@ struct group {
 
 struct text_writer {
     struct attn_writer base;
+    struct attn_heatmap map;
     struct attn_panel_table table;
     struct attn_text_limits limits;
-    struct attn_buffer label; /* scratch */
-    struct group *groups;     /* [n_group] owns: embed, the layers, ln_final and logits */
-    size_t n_group, at;       /* all, and the one that is printed next */
-    bool has_printed;         /* so that the next table has an empty line before it */
+    struct group *groups; /* [n_group] owns: embed, the layers, ln_final and logits */
+    size_t n_group, at;   /* all, and the one that is printed next */
+    bool has_printed;     /* so that the next table has an empty line before it */
     /* the largest of those that were shortened, or 0 */
     size_t most_positions, most_projected, most_components;
 };
@@ -71,10 +71,10 @@ static enum attn_status print_group(struct text_writer *w, struct group *group,
         const struct attn_text_panel *panel = &group->panels.items[i];
 
         print_separator(w);
-        w->label.size = 0; /* unlike a reset this keeps a failure, for finish_text to find */
-        attn_matrix_name_append(&w->base, &panel->at, &w->label);
-        attn_buffer_append_char(&w->label, '\n');
-        attn_sink_write(w->base.sink, w->label.data, w->label.size);
+        w->map.label.size = 0; /* unlike a reset this keeps a failure, for finish_text to find */
+        attn_matrix_name_append(&w->base, &panel->at, &w->map.label);
+        attn_buffer_append_char(&w->map.label, '\n');
+        attn_sink_write(w->base.sink, w->map.label.data, w->map.label.size);
         ATTN_TRY(attn_panel_table_write(&w->table, panel, SIZE_MAX, w->base.sink, err));
     }
     attn_text_panels_release(&group->panels); /* those of a failure are the writer's */
@@ -89,16 +89,16 @@ static void add_token_row(struct text_writer *w, size_t position, bool is_quoted
     attn_text_table_number(&w->table.table, position);
     if (labels->ids)
         attn_text_table_number(&w->table.table, (size_t)labels->ids[position]);
-    if (w->table.tokens[0].n > 0) {
+    if (w->map.tokens[0].n > 0) {
         size_t size;
-        const char *text = attn_token_text(&w->table.tokens[0], position, &size);
+        const char *text = attn_token_text(&w->map.tokens[0], position, &size);
         const char *quote = is_quoted ? "'" : "";
 
-        w->label.size = 0;
-        attn_buffer_append_string(&w->label, quote);
-        attn_buffer_append(&w->label, text, size);
-        attn_buffer_append_string(&w->label, quote);
-        attn_text_table_cell(&w->table.table, w->label.data, w->label.size);
+        w->map.label.size = 0;
+        attn_buffer_append_string(&w->map.label, quote);
+        attn_buffer_append(&w->map.label, text, size);
+        attn_buffer_append_string(&w->map.label, quote);
+        attn_text_table_cell(&w->table.table, w->map.label.data, w->map.label.size);
     }
     if (labels->n_front + labels->n_back > 0 || labels->texts)
         attn_text_table_string(&w->table.table, attn_token_is_added(labels, position) ? "added"
@@ -112,7 +112,7 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
 {
     const struct attn_labels *labels = &w->base.labels;
     const struct window rows = window_of(w->base.n_position, w->limits.positions);
-    const bool has_tokens = w->table.tokens[0].n > 0;
+    const bool has_tokens = w->map.tokens[0].n > 0;
     const bool has_added = labels->n_front + labels->n_back > 0 || labels->texts;
     const size_t n_column = 1 + (labels->ids != NULL) + has_tokens + has_added;
     bool is_quoted =
@@ -120,9 +120,9 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
 
     if (n_column == 1)
         return ATTN_OK;
-    for (size_t p = 0; p < w->table.tokens[0].n && !is_quoted; p++) {
+    for (size_t p = 0; p < w->map.tokens[0].n && !is_quoted; p++) {
         size_t size;
-        const char *text = attn_token_text(&w->table.tokens[0], p, &size);
+        const char *text = attn_token_text(&w->map.tokens[0], p, &size);
 
         is_quoted = size == 0 || text[0] == ' ' || text[size - 1] == ' ';
     }
@@ -158,7 +158,8 @@ static enum attn_status open_text(struct attn_writer *writer, struct attn_error 
     for (struct attn_selection_walk at = {0}; attn_selection_next(writer->labels.selection, &at);)
         group_of(w, at.at.site, attn_selection_slot(writer->labels.selection, &at.at))
             ->n_site_left++;
-    ATTN_TRY(attn_panel_table_init(&w->table, writer, false, err));
+    w->table.map = &w->map;
+    ATTN_TRY(attn_heatmap_init(&w->map, writer, false, err));
     return print_tokens(w, err);
 }
 
@@ -196,31 +197,31 @@ static enum attn_status finish_text(struct attn_writer *writer, struct attn_erro
     };
     const char *separator = "Shortened: ";
 
-    w->label.size = 0;
+    w->map.label.size = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (parts[i].most == 0)
             continue;
-        attn_buffer_append_format(&w->label, "%s%zu of %zu %s", separator, parts[i].limit,
+        attn_buffer_append_format(&w->map.label, "%s%zu of %zu %s", separator, parts[i].limit,
                                   parts[i].most, parts[i].what);
         separator = ", ";
     }
-    if (w->label.size == 0)
-        return attn_buffer_check(&w->label, err);
+    if (w->map.label.size == 0)
+        return attn_buffer_check(&w->map.label, err);
     separator = " are shown; ";
     for (size_t i = 0; i < attn_n_format(); i++) {
         const struct attn_format *format = attn_format_at(i);
 
         if (!format->is_suggested)
             continue;
-        attn_buffer_append_format(&w->label, "%s`%s %s`", separator, format->name,
+        attn_buffer_append_format(&w->map.label, "%s`%s %s`", separator, format->name,
                                   format->argument);
         separator = " or ";
     }
-    attn_buffer_append_string(&w->label, " writes all\n");
-    attn_picture_name_fields(writer->options.picture, &w->label);
+    attn_buffer_append_string(&w->map.label, " writes all\n");
+    attn_picture_name_fields(writer->options.picture, &w->map.label);
     print_separator(w);
-    attn_sink_write(writer->sink, w->label.data, w->label.size);
-    return attn_buffer_check(&w->label, err);
+    attn_sink_write(writer->sink, w->map.label.data, w->map.label.size);
+    return attn_buffer_check(&w->map.label, err);
 }
 
 static void release_text(struct attn_writer *writer)
@@ -231,7 +232,7 @@ static void release_text(struct attn_writer *writer)
         attn_text_panels_release(&w->groups[i].panels);
     attn_free(w->groups);
     attn_panel_table_release(&w->table);
-    attn_buffer_release(&w->label);
+    attn_heatmap_release(&w->map);
 }
 
 const struct attn_format attn_text_format = {
