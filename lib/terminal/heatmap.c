@@ -102,8 +102,8 @@ static void append_number(struct attn_heatmap *map, const struct attn_level_matr
 static size_t make_cell_label(struct attn_heatmap *map, const struct layout *layout,
                               struct attn_heatmap_cell cell, size_t i)
 {
-    const char *text = "";
-    size_t n = 0, width;
+    const char *text;
+    size_t n;
 
     map->label.size = 0;
     attn_heatmap_append_mark(map, cell.kind);
@@ -114,17 +114,13 @@ static size_t make_cell_label(struct attn_heatmap *map, const struct layout *lay
         return map->label.size;
     }
     text = attn_grid_cell_text(map->table, i, &n);
-    attn_text_append_cut(&map->label, text, n, MOST_TEXT,
-                         map->picture->is_plain ? "..." : ATTN_ELLIPSIS);
+    attn_text_append_cut(&map->label, text, n, MOST_TEXT, attn_heatmap_ellipsis(map));
     if (map->line.depth == ATTN_DEPTH_NONE) {
         attn_buffer_append_char(&map->label, '(');
         append_number(map, layout->matrix, (double)cell.value);
         attn_buffer_append_char(&map->label, ')');
     }
-    width = attn_text_width(map->label.data, map->label.size);
-    if (attn_text_is_right_to_left(text, n))
-        attn_buffer_append_string(&map->label, ATTN_LEFT_TO_RIGHT);
-    return width;
+    return attn_heatmap_end_label(map, 0);
 }
 
 /* --- The functions of the sheet --------------------------------------------------------------- */
@@ -148,16 +144,14 @@ static size_t put_edge(struct attn_heatmap *map, const void *of, struct attn_she
 {
     const struct layout *layout = of;
     const size_t i = at.row * layout->rows_per_line * layout->matrix->k;
-    size_t used = attn_heatmap_make_label(map, &layout->rows, i, map->table != NULL), size;
-    const char *text;
+    size_t used = attn_heatmap_make_label(map, &layout->rows, i, map->table != NULL);
 
     put_right(map, used, layout->position_width);
     used = layout->position_width;
     if (layout->label_width == 0)
         return used;
     attn_color_line_blanks(&map->line, 1);
-    text = attn_token_text(layout->rows.texts, attn_grid_position(&layout->rows, i), &size);
-    used += 1 + attn_heatmap_append_token(map, text, size);
+    used += 1 + attn_heatmap_append_name(map, &layout->rows, i);
     attn_heatmap_put_label(map);
     return used;
 }
@@ -207,7 +201,9 @@ static size_t measure_column(struct attn_heatmap *map, const struct layout *layo
  * matrix may have. */
 static void measure_rows(struct attn_heatmap *map, struct layout *layout)
 {
-    const struct attn_token_texts *texts = layout->rows.texts;
+    const struct attn_token_texts none = {0};
+    const struct attn_grid_axis all =
+        attn_heatmap_axis(layout->rows.texts ? layout->rows.texts : &none);
     const size_t n_corner = strlen(layout->rows.title);
 
     layout->position_width = map->table ? n_corner : POSITION_WIDTH;
@@ -216,12 +212,11 @@ static void measure_rows(struct attn_heatmap *map, struct layout *layout)
 
         layout->position_width = n > layout->position_width ? n : layout->position_width;
     }
-    for (size_t i = 0; !map->table && texts && i < texts->n; i++) {
-        size_t size, width;
-        const char *text = attn_token_text(texts, i, &size);
+    for (size_t i = 0; !map->table && i < all.n; i++) {
+        size_t width;
 
         map->label.size = 0;
-        width = attn_heatmap_append_token(map, text, size);
+        width = attn_heatmap_append_name(map, &all, i);
         layout->label_width = width > layout->label_width ? width : layout->label_width;
     }
     map->label.size = 0;
@@ -302,7 +297,7 @@ static void lay_out(struct attn_heatmap *map, const struct attn_level_matrix *ma
 
 /* --- A matrix --------------------------------------------------------------------------------- */
 
-void attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
+void attn_heatmap_append_title(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     attn_matrix_name_append(map->writer, &matrix->at, &map->label);
     if (map->picture->is_difference)
@@ -314,7 +309,7 @@ void attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_level_
 enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err)
 {
-    attn_heatmap_append_name(map, matrix);
+    attn_heatmap_append_title(map, matrix);
     return attn_heatmap_end_text(map, 1, err);
 }
 

@@ -69,9 +69,15 @@ enum attn_status attn_heatmap_end_line(struct attn_heatmap *map, struct attn_err
 enum attn_status attn_heatmap_end_text(struct attn_heatmap *map, size_t n_gap,
                                        struct attn_error *err);
 
-/* Appends printable TEXT to the label as the name of a token, trimmed and cut. Returns its columns.
- */
-size_t attn_heatmap_append_token(struct attn_heatmap *map, const char *text, size_t size);
+/* What stands at the end of a text that was cut. */
+const char *attn_heatmap_ellipsis(const struct attn_heatmap *map);
+
+/* Ends a name that was appended to the label from BEGIN on. Returns its columns. */
+size_t attn_heatmap_end_label(struct attn_heatmap *map, size_t begin);
+
+/* Appends the text of row or column I of AXIS to the label. Returns its columns. */
+size_t attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_grid_axis *axis,
+                                size_t i);
 
 /* Makes the label of row or column I of AXIS: its position and, if HAS_NAME, its text, or the text
  * alone. Returns its columns. */
@@ -231,7 +237,7 @@ struct attn_sheet attn_sheet_of_heads(const void *of, size_t n_layer, size_t n_h
 size_t attn_heatmap_most_columns(const struct attn_writer *writer);
 
 /* Writes the line above a matrix, or appends its words to the label. */
-void attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix);
+void attn_heatmap_append_title(struct attn_heatmap *map, const struct attn_level_matrix *matrix);
 enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err);
 
@@ -298,9 +304,9 @@ struct attn_thumbnails {
     size_t *numbers;         /* [n_down, n_across] owns: of levels, or SIZE_MAX */
     size_t *shown;           /* [sheet.n_row] owns: layers that have heads */
     size_t n_matrix;
-    size_t largest;  /* rows or columns of the largest matrix */
-    bool is_trivial; /* each pattern is a single token's weight on itself */
-    size_t side;     /* maximum number of cells of a thumbnail */
+    size_t largest; /* rows or columns of the largest matrix */
+    bool is_lone;   /* each pattern is a single token's weight on itself */
+    size_t side;    /* maximum number of cells of a thumbnail */
     struct attn_sheet sheet;
     size_t n_line;                     /* lines of the thumbnails, with header and legend */
     struct attn_thumbnail_cell *cells; /* [n_down, n_across, side, side] owns */

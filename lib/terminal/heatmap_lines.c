@@ -116,47 +116,48 @@ const char *attn_heatmap_noun(const struct attn_writer *writer)
                                                  : "position";
 }
 
-size_t attn_heatmap_append_token(struct attn_heatmap *map, const char *text, size_t size)
+const char *attn_heatmap_ellipsis(const struct attn_heatmap *map)
 {
-    const size_t begin = map->label.size;
-    size_t width;
+    return map->picture->is_plain ? "..." : ATTN_ELLIPSIS;
+}
 
-    if (map->table) {
-        for (; size > 0 && *text == ' '; size--)
-            text++;
-        attn_buffer_append(&map->label, text, attn_text_fit(text, size, MOST_NAME));
-    } else {
-        attn_text_append_label(&map->label, text, size, MOST_LABEL,
-                               map->picture->is_plain ? "..." : ATTN_ELLIPSIS);
-    }
-    text = map->label.data ? map->label.data + begin : "";
-    size = map->label.size - begin;
-    width = attn_text_width(text, size);
-    if (!map->table && attn_text_is_right_to_left(text, size))
+size_t attn_heatmap_end_label(struct attn_heatmap *map, size_t begin)
+{
+    const char *text = map->label.data ? map->label.data + begin : "";
+    const size_t size = map->label.size - begin, width = attn_text_width(text, size);
+
+    if (attn_text_is_right_to_left(text, size))
         attn_buffer_append_string(&map->label, ATTN_LEFT_TO_RIGHT);
     return width;
+}
+
+size_t attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_grid_axis *axis,
+                                size_t i)
+{
+    const size_t begin = map->label.size;
+    size_t size;
+    const char *text =
+        attn_token_text(axis->texts, axis->has_own_texts ? i : attn_grid_position(axis, i), &size);
+
+    attn_text_append_label(&map->label, text, size, map->table ? MOST_NAME : MOST_LABEL,
+                           attn_heatmap_ellipsis(map));
+    return attn_heatmap_end_label(map, begin);
 }
 
 size_t attn_heatmap_make_label(struct attn_heatmap *map, const struct attn_grid_axis *axis,
                                size_t i, bool has_name)
 {
-    const size_t position = attn_grid_position(axis, i);
-    size_t used = 0, size;
-    const char *text;
+    size_t used;
 
     map->label.size = 0;
-    if (!axis->is_named) {
-        attn_buffer_append_format(&map->label, "%zu", position);
-        used = map->label.size;
-    }
-    if (!axis->texts || !(has_name || axis->is_named))
+    if (axis->is_named)
+        return attn_heatmap_append_name(map, axis, i);
+    attn_buffer_append_format(&map->label, "%zu", attn_grid_position(axis, i));
+    used = map->label.size;
+    if (!axis->texts || !has_name)
         return used;
-    if (used > 0) {
-        attn_buffer_append_char(&map->label, ' ');
-        used++;
-    }
-    text = attn_token_text(axis->texts, axis->has_own_texts ? i : position, &size);
-    return used + attn_heatmap_append_token(map, text, size);
+    attn_buffer_append_char(&map->label, ' ');
+    return used + 1 + attn_heatmap_append_name(map, axis, i);
 }
 
 enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,

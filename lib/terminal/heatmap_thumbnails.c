@@ -134,12 +134,12 @@ static enum attn_status list(struct attn_thumbnails *t, struct attn_error *err)
         t->numbers[down * t->n_across + (size_t)m->at.head % t->n_across] = i;
         if (*n_row == 0 || t->shown[*n_row - 1] != down)
             t->shown[(*n_row)++] = down;
-        t->is_trivial &= attn_writer_has_own_keys(t->map->writer, &m->at);
+        const struct attn_grid grid = attn_grid_of_run(t->map->writer, t->map->tokens, m, 1);
+        t->is_lone &= attn_grid_is_lone(&grid);
         t->n_matrix++;
         t->largest = m->n_row > t->largest ? m->n_row : t->largest;
         t->largest = m->n_column > t->largest ? m->n_column : t->largest;
     }
-    t->is_trivial &= t->largest == 1;
     return ATTN_OK;
 }
 
@@ -262,18 +262,16 @@ enum attn_status attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_hea
     *t = (struct attn_thumbnails){.map = map,
                                   .levels = levels,
                                   .site = site,
-                                  .is_trivial = attn_site_has_keys(site) &&
-                                                attn_site_range(site) == ATTN_RANGE_SHARE &&
-                                                !map->picture->is_difference,
+                                  .is_lone = true,
                                   .n_down = labels->axes ? n_batch : dims->n_layer,
                                   .n_across = dims->n_head / n_batch};
     t->sheet = attn_sheet_of_heads(t, t->n_down, t->n_across, map->width);
-    t->sheet.n_row = 0; /* listed below */
+    t->sheet.n_row = 0; /* until they are listed */
     ATTN_TRY(list(t, err));
     t->sheet.layers = t->shown;
     t->sheet.put_cell = put_line;
     t->sheet.count_lines = count_lines;
-    if (t->is_trivial) {
+    if (t->is_lone && t->n_matrix > 0) {
         attn_heatmap_begin_count(map);
         end_sentence(t, NULL);
         t->n_line = attn_heatmap_end_count(map);
@@ -408,7 +406,7 @@ void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_eve
 
 enum attn_status attn_thumbnails_draw(const struct attn_thumbnails *t, struct attn_error *err)
 {
-    if (t->is_trivial)
+    if (t->is_lone)
         return end_sentence(t, err);
     ATTN_TRY(attn_sheet_draw(t->map, &t->sheet, err));
     return end_legend(t, err);

@@ -27,6 +27,7 @@
 enum {
     MOST_LINES = 60,
     MOST_TOKEN_LINES = 4,
+    MOST_TOKEN = 14,      /* columns of a next token */
     MOST_ROWS = 16,       /* rows of numbers, and of context vectors */
     MOST_HALF_LINES = 24, /* of half blocks: 48 rows */
     LEAST_HALF_LINES = 5,
@@ -138,14 +139,14 @@ static enum attn_status end_name(struct screen_writer *w, const struct attn_leve
     char note[160] = "";
     size_t size = 0;
 
-    if (!has_all_heads(w) && !w->thumbnails.is_trivial)
+    if (!has_all_heads(w) && !w->thumbnails.is_lone)
         append_reason(w, matrix, far, note, sizeof note, &size);
     if (has_sinks(w))
         attn_fixed_text_append(note, sizeof note, &size, "%s%.2f on its sink, %.2f on average",
                                size > 0 ? "; " : "(", find_sink(w, &matrix->at),
                                find_sink(w, &all));
     attn_fixed_text_append(note, sizeof note, &size, size > 0 ? ")" : "");
-    attn_heatmap_append_name(map, matrix);
+    attn_heatmap_append_title(map, matrix);
     if (*note && attn_text_width(map->label.data, map->label.size) + 1 + strlen(note) > map->width)
         ATTN_TRY(attn_heatmap_end_text(map, 1, err));
     else
@@ -349,8 +350,9 @@ static enum attn_status predictions_screen(struct attn_writer *writer,
             attn_escape_append(&text, top->token, top->token_size);
         else
             attn_buffer_append_format(&text, "id %d", (int)top->id);
-        used += 2 + attn_heatmap_append_token(&w->map, attn_buffer_string(&text), text.size) +
-                (size_t)n;
+        attn_text_append_label(label, attn_buffer_string(&text), text.size, MOST_TOKEN,
+                               attn_heatmap_ellipsis(&w->map));
+        used += 2 + attn_heatmap_end_label(&w->map, 0) + (size_t)n;
         if (used > w->map.width)
             break;
         attn_buffer_append_string(&w->next, "  ");
