@@ -67,7 +67,8 @@ static void add_border(struct attn_figure_pen *pen, const struct attn_level_matr
 
     for (int down = 0; down < 2; down++)
         for (size_t i = 1; i < axes[down].n; i++) {
-            const double at = (double)(i / matrix->k) * place.side + 0.5;
+            const size_t cell = i / matrix->k;
+            const double at = (double)cell * place.side + 0.5;
             const double x = place.x + (down ? 0 : at), y = place.y + (down ? at : 0);
 
             if (attn_grid_begins(&axes[down], i))

@@ -389,14 +389,16 @@ static void add_separators(struct attn_figure_pen *pen, const struct matrix_layo
 
     for (size_t r = 1; r < layout->rows.axis.n; r++)
         if (attn_grid_begins(&layout->rows.axis, r)) {
-            const double y = place.y + (double)(r / k) * place.side + 0.5;
+            const size_t row = r / k;
+            const double y = place.y + (double)row * place.side + 0.5;
 
             attn_figure_add_line(pen, (double[]){place.x, y},
                                  (double[]){place.x + layout->width, y}, 1, pen->ink);
         }
     for (size_t c = 1; c < layout->columns.axis.n; c++)
         if (attn_grid_begins(&layout->columns.axis, c)) {
-            const double x = place.x + column_at(layout, (double)(c / k)) + 0.5;
+            const size_t column = c / k;
+            const double x = place.x + column_at(layout, (double)column) + 0.5;
 
             attn_figure_add_line(pen, (double[]){x, place.y},
                                  (double[]){x, place.y + layout->height}, 1, pen->ink);

@@ -175,7 +175,8 @@ static bool set_line(const struct raster *raster, struct attn_point_label *label
     away[0] = label->end[0] - label->x;
     away[1] = label->end[1] - label->y;
     length = sqrt(away[0] * away[0] + away[1] * away[1]);
-    for (double at = sheet->radius + 2; at < length; at++) {
+    for (int k = 0; sheet->radius + 2 + k < length; k++) {
+        const double at = sheet->radius + 2 + k;
         const double x = floor(label->x + away[0] * at / length - sheet->left);
         const double y = floor(label->y + away[1] * at / length - sheet->top);
 
@@ -225,7 +226,8 @@ static void place_far(struct raster *raster, size_t i)
 
     for (int k = 0; k < N_RING * N_DIRECTION && !label->is_placed; k++) {
         const int direction = k % N_DIRECTION;
-        const double distance = FIRST_RING + RING_STEP * (k / N_DIRECTION);
+        const int ring = k / N_DIRECTION;
+        const double distance = FIRST_RING + RING_STEP * ring;
 
         set_box(raster->sheet, label, cosine(direction), cosine(direction + 3 * N_DIRECTION / 4),
                 distance, distance);
