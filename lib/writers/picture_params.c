@@ -147,8 +147,7 @@ static const struct attn_param picture_rows[] = {
                .media = ATTN_MEDIA_PICTURES),
     ATTN_PARAM(
         CHOICE, "theme", NULL, PICTURE, theme,
-        "colours for a light background, as of paper, or a dark one; auto (default): light in "
-        "files, on a terminal those of its background",
+        "background (auto: light in files, the terminal's)",
         .words = "auto|light|dark", .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN),
 };
 const struct attn_param_list attn_picture_params = ATTN_PARAM_LIST("Pictures", picture_rows);
