@@ -15,7 +15,7 @@ const NAMED = ['layer', 'head', 'kv_head', 'position', 'key', 'query', 'number',
   'other_layer', 'other_head'];
 const FIRST_ROWS = 100, MOST_TIP = 10, GAP = 10, PAPER = 700; // pixels across a printed page
 
-const { el, clamp, prefersDark, isDark, paint, hex, inkOn, hatchPattern, swatch, written, rampBox, opaque, save, csvField } = attnPage;
+const { el, clamp, prefersDark, isDark, paint, hex, inkOn, hatchPattern, swatch, written, rampBox, opaque, save, csvField, everyNth } = attnPage;
 const isSameHead = (a, b) => a.stack === b.stack && a.layer === b.layer && a.head === b.head;
 const shown = new WeakMap(); // of each container: its view
 let nView = 0;
@@ -465,9 +465,8 @@ class View {
     }
     this.isTurned = columnWidth > this.w - 10 && (hasTexts || map.columns.n_main > 0);
     this.top = (this.isTurned ? columnWidth + 8 : 18) + 20;
-    this.everyRow = [1, 2, 5, 10, 20, 50, 100, 200].find(n => n * this.h >= 12) ?? 500;
-    this.everyColumn = this.isTurned ? [1, 2, 5, 10, 20, 50, 100].find(n => n * this.w >= 12) ?? 200
-      : [1, 2, 5, 10, 20, 50, 100, 200].find(n => n * this.w >= columnWidth + 4) ?? 500;
+    this.everyRow = everyNth(this.h, 12);
+    this.everyColumn = everyNth(this.w, this.isTurned ? 12 : columnWidth + 4);
     this.width = this.left + this.nColumn * this.w + gap + 2;
     this.height = this.top + this.nRow * this.h + 2;
     this.figure.style.width = Math.max(Math.min(this.width + 16, room), Math.min(room, 300)) + 'px';

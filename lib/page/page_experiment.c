@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "encode/colormap_internal.h"
 #include "encode/quoting.h"
+#include "encode/text_table.h"
 #include "figures/table_picture_internal.h"
 #include "tables/table_writer_internal.h"
 #include "writers/picture_internal.h"
@@ -236,18 +237,6 @@ static const char *text_of(const struct attn_grid_axis *axis, size_t i, size_t *
     return attn_token_text(axis->texts, axis->has_own_texts ? i : attn_grid_position(axis, i), n);
 }
 
-/* The label of row or column I in a map: nothing, a text without blanks around it. */
-static void push_label(struct attn_json_writer *json, struct attn_figure_pen *pen,
-                       const struct attn_grid_axis *axis, size_t i)
-{
-    size_t n;
-    const char *label = text_of(axis, i, &n);
-
-    if (n > 0)
-        label = attn_figure_label(pen, axis, i, &n);
-    attn_json_string(json, label, n);
-}
-
 /* The name of row or column I: "layer 2", "position 3 cat", "mlp". */
 static void push_name(struct attn_json_writer *json, const struct attn_grid_axis *axis, size_t i)
 {
@@ -278,7 +267,7 @@ static void push_name(struct attn_json_writer *json, const struct attn_grid_axis
 static void push_axis(struct attn_json_writer *json, const char *name,
                       const struct attn_grid_axis *axis)
 {
-    struct attn_figure_pen pen = {0};
+    struct attn_buffer label = {0};
 
     attn_json_begin(attn_json_key(json, name), '{');
     attn_json_text(attn_json_key(json, "title"), axis->title);
@@ -290,8 +279,15 @@ static void push_axis(struct attn_json_writer *json, const char *name,
         attn_json_end(json);
     }
     if (attn_json_begin_list(attn_json_key(json, "texts"), axis->texts)) {
-        for (size_t i = 0; i < axis->n; i++)
-            push_label(json, &pen, axis, i);
+        for (size_t i = 0; i < axis->n; i++) {
+            size_t n;
+
+            text_of(axis, i, &n);
+            label.size = 0;
+            if (n > 0)
+                attn_grid_append_label(axis, i, ATTN_ELLIPSIS, &label);
+            attn_json_string(json, label.data ? label.data : "", label.size);
+        }
         attn_json_end(json);
     }
     attn_json_begin(attn_json_key(json, "names"), '[');
@@ -299,8 +295,8 @@ static void push_axis(struct attn_json_writer *json, const char *name,
         push_name(json, axis, i);
     attn_json_end(json);
     attn_json_end(json);
-    json->out->has_failed |= pen.scratch.has_failed;
-    attn_buffer_release(&pen.scratch);
+    json->out->has_failed |= label.has_failed;
+    attn_buffer_release(&label);
 }
 
 /* The tokens of a text, each with the position of its row: texts without one blank before them, and

@@ -164,17 +164,23 @@ void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
  *     kind, title, model, asked      "ablate", "change of ... without each head", "fable", ...
  *     answer, metric, target, foil   what was measured; null: nothing was asked for
  *     texts [{name, text}]           the text, or the two of a pair
- *     columns [{name, type, role, unit, range, digits, words}]
+ *     columns [{name, type, role, heading, title, number, is_signed, scale, cell}]
+ *         heading, title  name and words with the unit
+ *         number, cell    rules of its whole numbers, and of numbers in the map (page_numbers.c)
+ *         scale           {low, high, is_signed, curve, words, ticks} in the map
  *     rows [[..]]                    a value a column; texts are printable
+ *     texts_of_rows [[..]]           the texts of reals and booleans, as the tool prints them
+ *     names                          of rows that are not on the map
  *     n_label                        leading columns that name a group
  *     value                          the column that is drawn first
  *     map {kind, rows, columns, at, cell, is_pairs, is_ranked}
  *         kind     "grid", "tokens", or "figure": the figure alone
- *         rows, columns {title, positions, texts, n_main}: what they are called
+ *         rows, columns {title, positions, texts, names, n_main}: labels, and whole names; of
+ *                  tokens gaps, too: 1 where a blank stands before one
  *         at       row and column of each row of the table, one after the other; -1: nowhere
  *         cell     the column of texts that stand in the cells, or null
  *         is_ranked  the table is sorted by size first, not in the order of its rows
- *     look                           colors, scale, theme, as they were asked for
+ *     look                           colors, theme, numbers in cells, as they were asked for
  *     nothing, colormaps             as the run has them
  */
 struct attn_page_experiment {

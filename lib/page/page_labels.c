@@ -3,7 +3,8 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "figures/figure_internal.h"
+#include "encode/text_table.h"
+#include "grid/grid.h"
 #include "writers/labels_json.h"
 
 #include <stdio.h>
@@ -57,7 +58,7 @@ static const char *name_of(const struct attn_token_texts *labels, size_t i, size
 static void push_names(struct attn_json_writer *json, const char *key,
                        const struct attn_token_texts *labels)
 {
-    struct attn_figure_pen pen = {0};
+    struct attn_buffer label = {0};
     const struct attn_grid_axis axis = {.n = labels->n, .texts = labels};
     bool is_same = true;
     size_t n, size;
@@ -77,17 +78,18 @@ static void push_names(struct attn_json_writer *json, const char *key,
     }
     attn_json_begin(attn_json_key(json, key), '{');
     for (size_t i = 0; i < labels->n; i++) {
-        const char *name = name_of(labels, i, &size),
-                   *label = attn_figure_label(&pen, &axis, i, &n);
+        const char *name = name_of(labels, i, &n);
         char place[24];
 
+        label.size = 0;
+        attn_grid_append_label(&axis, i, ATTN_ELLIPSIS, &label);
         snprintf(place, sizeof place, "%zu", i);
-        if (n != size || memcmp(name, label, n) != 0)
-            attn_json_string(attn_json_key(json, place), label, n);
+        if (n != label.size || memcmp(name, label.data, n) != 0)
+            attn_json_string(attn_json_key(json, place), label.data, label.size);
     }
     attn_json_end(json);
-    json->out->has_failed |= pen.scratch.has_failed;
-    attn_buffer_release(&pen.scratch);
+    json->out->has_failed |= label.has_failed;
+    attn_buffer_release(&label);
 }
 
 /* What stands before a token: nothing, 1: a blank, 2: the end of a line. */

@@ -7,6 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
+struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const char *name)
+{
+    attn_json_line(json);
+    json->colon = ": ";
+    attn_json_key(json, name);
+    json->colon = ":";
+    return json;
+}
+
 void attn_page_push_number(struct attn_json_writer *json, int n_digit, double value)
 {
     if (isfinite(value))

@@ -25,15 +25,6 @@ struct run_json {
 
 /* --- Pieces ---------------------------------------------------------------------------------- */
 
-struct attn_json_writer *attn_page_push_key(struct attn_json_writer *json, const char *name)
-{
-    attn_json_line(json);
-    json->colon = ": ";
-    attn_json_key(json, name);
-    json->colon = ":";
-    return json;
-}
-
 static struct attn_json_writer *push_key(struct run_json *to, const char *name)
 {
     return attn_page_push_key(&to->json, name);
@@ -207,17 +198,19 @@ static const struct {
 #undef MEASURE_ROW
 };
 
-/* The kind of the attention of HEAD where layers have two without names: "self", "cross"; else
- * "". */
-static const char *kind_of(const struct attn_page *page, const struct attn_page_head *head)
+/* Whether layers have two kinds of attention, to the text and to a source, without names. */
+static bool has_kinds(const struct attn_page *page)
 {
     bool is_there[2] = {false, false};
 
     for (size_t i = 0; i < page->heads.n; i++)
         is_there[page->heads.items[i].is_source] = true;
-    if (!is_there[0] || !is_there[1] || page->heads.items[0].at.stack != ATTN_STACK_ONLY)
-        return "";
-    return head->is_source ? "cross" : "self";
+    return is_there[0] && is_there[1] && page->heads.items[0].at.stack == ATTN_STACK_ONLY;
+}
+
+static const char *kind_of(const struct attn_page_head *head, bool has_kind)
+{
+    return !has_kind ? "" : head->is_source ? "cross" : "self";
 }
 
 static void push_head(struct attn_json_writer *json, const struct attn_page *page,
@@ -284,6 +277,7 @@ static void push_heads(struct run_json *to)
 {
     const struct attn_page *page = to->page;
     const struct attn_array_axes *axes = page->base.labels.axes;
+    const bool has_kind = has_kinds(page);
     struct attn_json_writer *json;
     size_t start = 0; /* among those with rows */
 
@@ -310,7 +304,7 @@ static void push_heads(struct run_json *to)
         if (!page->heads.items[i].has_rows)
             continue;
         attn_json_line(json);
-        push_head(json, page, &page->heads.items[i], kind_of(page, &page->heads.items[i]));
+        push_head(json, page, &page->heads.items[i], kind_of(&page->heads.items[i], has_kind));
     }
     attn_json_end(json);
 }
@@ -320,6 +314,7 @@ static void push_heads(struct run_json *to)
 static void push_groups(struct run_json *to)
 {
     const struct attn_page *page = to->page;
+    const bool has_kind = has_kinds(page);
     struct attn_json_writer *json = push_key(to, "groups");
 
     attn_json_begin(json, '[');
@@ -334,7 +329,7 @@ static void push_groups(struct run_json *to)
                  is_of_stack ? " " : "", is_of_stack ? head->at.layer : head->group);
         attn_json_begin(json, '[');
         attn_json_text(json, name);
-        attn_json_text(json, kind_of(page, head));
+        attn_json_text(json, kind_of(head, has_kind));
         attn_json_end(json);
     }
     attn_json_end(json);

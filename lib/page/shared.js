@@ -85,6 +85,9 @@ function written({ factor = 1, figures, least = 0, digits, below = [], zero, uni
   return (x < 0 ? '\u2212' : '') + (is_bare ? text.replace(/^0\./, '.') : text) + unit;
 }
 
+// How often a label is written, for cells of PX and labels of ROOM pixels.
+const everyNth = (px, room) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000].find(n => n * px >= room) ?? 5000;
+
 // --- Legends ---
 
 // A ramp of COLOURS [n * 4], in rows of 256, with TICKS, [place, text].
@@ -111,5 +114,5 @@ function save(blob, name) {
 const csvField = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 
 return { el, svgEl, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
-  rampBox, opaque, save, csvField, get isPrinting() { return isPrinting; } };
+  rampBox, opaque, save, csvField, everyNth, get isPrinting() { return isPrinting; } };
 })();

@@ -6,7 +6,7 @@
 const $ = id => document.getElementById(id);
 const { abs, ceil, floor, max, min, round, sqrt } = Math;
 const { el, svgEl, svgNames, clamp, prefersDark, isDark, paint, hex, rgbOf, inkOn, hatchPattern, swatch, written, rampBox, opaque, save,
-  csvField } = attnPage;
+  csvField, everyNth } = attnPage;
 const on = (node, event, action) => node.addEventListener(event, action);
 
 // Gives lengths of the style of a node in pixels.
@@ -706,12 +706,7 @@ const labelSize = px => clamp(px - 1, 8, 12);
 // Room of the labels of N positions, and how often one is written.
 function measureLabels(n, positionOf, isSource, px) {
   if (px < 9) {
-    let every = 1;
-    for (const next of [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]) {
-      every = next;
-      if (next * px >= 26) break;
-    }
-    return { every, width: textWidth(String(positionOf(n - 1))) + 8, hasText: false };
+    return { every: everyNth(px, 26), width: textWidth(String(positionOf(n - 1))) + 8, hasText: false };
   }
   let width = 0;
   for (let i = 0; i < n; i++) {
@@ -1714,7 +1709,7 @@ const actions = {
   End: () => set({ k: heads[state.h].cols - 1 }),
 };
 
-const setThreshold = at => set({ min: Number(((at / 100) ** 2).toFixed(4)) });
+const setThreshold = at => set({ min: round(at * at) / 1e4 });
 
 const threshold = by => setThreshold(clamp(round(100 * sqrt(state.min)) + by, 0, 99));
 

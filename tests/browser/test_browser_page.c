@@ -303,7 +303,10 @@ START_TEST(all_heads_are_named_and_locked)
     assert_text("document.querySelectorAll('.thumb canvas').length", "32");
     assert_text("document.getElementById('name').textContent", "layer 3, head 0");
     attn_browser_point_at(browser, "#thumb-13");
-    attn_browser_wait(browser, READOUT ".startsWith('layer 1, head 5: first token 0.')");
+    attn_browser_wait(browser,
+                      "/^layer 1, head 5: first token 0[.]\\d\\d, previous token 0[.]\\d\\d, "
+                      "the token itself 0[.]\\d\\d, entropy \\d[.]\\d\\d nats, "
+                      "far .none of these. 0[.]\\d\\d$/.test(" READOUT ")");
     attn_browser_wait(browser, "document.getElementById('name').textContent == 'layer 1, head 5'");
     attn_browser_click_on(browser, "#thumb-13");
     attn_browser_point(browser, 2, 2);
