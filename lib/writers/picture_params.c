@@ -145,9 +145,8 @@ static const struct attn_param picture_rows[] = {
                         ATTN_MEDIUM_COMPARISON | ATTN_MEDIUM_HEATMAP),
     ATTN_PARAM(TEXT, "title", "TEXT", PICTURE, title, "title of the figure; \"\" for none",
                .media = ATTN_MEDIA_PICTURES),
-    ATTN_PARAM(
-        CHOICE, "theme", NULL, PICTURE, theme,
-        "background (auto: light in files, the terminal's)",
-        .words = "auto|light|dark", .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN),
+    ATTN_PARAM(CHOICE, "theme", NULL, PICTURE, theme,
+               "background (auto: light in files, the terminal's)", .words = "auto|light|dark",
+               .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN),
 };
 const struct attn_param_list attn_picture_params = ATTN_PARAM_LIST("Pictures", picture_rows);
