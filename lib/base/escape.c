@@ -14,22 +14,9 @@ size_t attn_escape_plain(const char *text, size_t size)
     return n;
 }
 
-/* The bytes of a joiner at TEXT [size], before a printable character that is not ASCII; else 0. */
-static size_t joiner_size(const char *text, size_t size)
-{
-    uint32_t code_point, after;
-    const size_t n = attn_utf8_decode(text, size, &code_point);
-
-    if (n == 0 || n == size || !attn_utf8_is_joiner(code_point) ||
-        attn_utf8_decode(text + n, size - n, &after) == 0)
-        return 0;
-    return after >= 0x80 && attn_utf8_is_printable(after) ? n : 0;
-}
-
 void attn_escape_append(struct attn_buffer *out, const char *text, size_t size)
 {
-    struct attn_escaped piece;
-    bool may_join = false; /* a printable character that is not ASCII stands before */
+    struct attn_escaped piece = {0};
 
     for (size_t at = 0; at < size; at += piece.n_byte) {
         const size_t n = attn_escape_plain(text + at, size - at);
@@ -38,15 +25,9 @@ void attn_escape_append(struct attn_buffer *out, const char *text, size_t size)
         at += n;
         if (at == size)
             break;
-        may_join = may_join && n == 0;
-        piece.n_byte = may_join ? joiner_size(text + at, size - at) : 0;
-        if (piece.n_byte > 0) {
-            attn_buffer_append(out, text + at, piece.n_byte);
-            continue;
-        }
+        piece.may_join &= n == 0;
         attn_escape_next(&piece, text + at, size - at);
         attn_buffer_append(out, piece.text, piece.length);
-        may_join = (unsigned char)piece.text[0] >= 0x80;
     }
 }
 

@@ -2,8 +2,7 @@
  * escape.h - text from outside, made printable in the same way everywhere (messages, text, CSV) by
  * the rules of fixed_text.h; and text as a JSON string.
  *
- * The result is valid UTF-8 on one line and can be undone. Joiners (base/utf8.h) between characters
- * that are printable and not ASCII stay, as in emoji and in Persian.
+ * The result is valid UTF-8 on one line and can be undone.
  */
 #ifndef ATTN_BASE_ESCAPE_H
 #define ATTN_BASE_ESCAPE_H

@@ -48,6 +48,15 @@ static void escape_bytes(struct attn_escaped *piece, const char *bytes)
     }
 }
 
+/* Whether TEXT [size] begins with a printable character that is not ASCII. */
+static bool is_joined(const char *text, size_t size)
+{
+    uint32_t code_point;
+
+    return size > 0 && attn_utf8_decode(text, size, &code_point) > 1 &&
+           attn_utf8_is_printable(code_point);
+}
+
 void attn_escape_next(struct attn_escaped *piece, const char *text, size_t size)
 {
     static const char plain[] = "\\\n\t\r", letters[] = "\\ntr";
@@ -62,20 +71,24 @@ void attn_escape_next(struct attn_escaped *piece, const char *text, size_t size)
     } else if (piece->n_byte == 0) {
         piece->n_byte = code_point; /* the length of the malformed sequence */
         escape_bytes(piece, text);
-    } else if (!attn_utf8_is_printable(code_point)) {
+    } else if (!attn_utf8_is_printable(code_point) &&
+               !(attn_utf8_is_joiner(code_point) && piece->may_join &&
+                 is_joined(text + piece->n_byte, size - piece->n_byte))) {
         escape_bytes(piece, text);
     } else {
         piece->length = piece->n_byte;
         memcpy(piece->text, text, piece->n_byte);
     }
+    piece->may_join = is_joined(piece->text, piece->length);
 }
 
 struct attn_quote attn_quote(const char *text, size_t size)
 {
     static const char ellipsis[] = "...";
     struct attn_quote quote;
-    struct attn_escaped piece;
-    size_t length = 0, cut = 0; /* CUT: the end of the last piece that leaves room for "..." */
+    struct attn_escaped piece = {0};
+    /* CUT: the end of the last piece, and no joiner, that leaves room for "..." */
+    size_t length = 0, cut = 0;
 
     for (size_t at = 0; at < size; at += piece.n_byte) {
         attn_escape_next(&piece, text + at, size - at);
@@ -85,7 +98,8 @@ struct attn_quote attn_quote(const char *text, size_t size)
         }
         memcpy(quote.text + length, piece.text, piece.length);
         length += piece.length;
-        if (length + sizeof ellipsis <= sizeof quote.text)
+        if (length + sizeof ellipsis <= sizeof quote.text &&
+            (piece.may_join || (unsigned char)piece.text[0] < 0x80))
             cut = length;
     }
     quote.text[length] = '\0';

@@ -13,6 +13,7 @@
 
 #include "base/api.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Appends the formatted text to the terminated TEXT [size > 0], which has *USED bytes without the
@@ -28,8 +29,9 @@ void attn_fixed_text_append(char *text, size_t size, size_t *used, const char *f
  *
  * Printable UTF-8 stays as it is; `\` is doubled; newline, tab and carriage return become \n, \t,
  * \r; every other byte that is not part of a printable character (C0, DEL, C1, bidi controls,
- * zero-width and line separators, bytes that are not UTF-8) becomes \xNN. escape.h writes text of
- * any length by the same rules. A copy that does not fit is cut with "...".
+ * zero-width and line separators, bytes that are not UTF-8) becomes \xNN. Joiners (base/utf8.h)
+ * between printable characters that are not ASCII stay, as in emoji and in Persian. escape.h writes
+ * text of any length by the same rules. A copy that does not fit is cut with "...".
  */
 enum { ATTN_QUOTE_SIZE = 200 };
 
@@ -40,14 +42,15 @@ struct attn_quote {
 struct attn_quote attn_quote(const char *text, size_t size);
 struct attn_quote attn_quote_string(const char *text); /* terminated; NULL gives "(null)" */
 
-/* One character, or malformed bytes, in escaped form. */
+/* One character, or malformed bytes, in escaped form. Initialize with = {0}. */
 struct attn_escaped {
     size_t n_byte; /* consumed of the input */
     size_t length; /* of text */
     char text[16]; /* not terminated; the longest is four bytes as \xNN */
+    bool may_join; /* it is printable and not ASCII: a joiner may follow */
 };
 
-/* The first of TEXT [size >= 1 bytes]. */
+/* The first of TEXT [size >= 1 bytes], after the character in PIECE. */
 void attn_escape_next(struct attn_escaped *piece, const char *text, size_t size);
 
 #endif

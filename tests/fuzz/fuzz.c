@@ -20,6 +20,9 @@ bool attn_fuzz_is_printable(const char *text, size_t size)
 
     for (size_t at = 0, length; at < size; at += length) {
         length = attn_utf8_decode(text + at, size - at, &code_point);
+        if (attn_utf8_is_joiner(code_point) && at > 0 && (unsigned char)text[at - 1] >= 0x80 &&
+            at + length < size && (unsigned char)text[at + length] >= 0x80)
+            continue; /* between two characters */
         if (length == 0 || !attn_utf8_is_printable(code_point))
             return false;
     }

@@ -70,7 +70,7 @@ static void check_quote(const char *text, size_t size, const struct attn_buffer 
         FUZZ_CHECK(length == escaped->size);
         FUZZ_CHECK(length == 0 || memcmp(quote.text, escaped->data, length) == 0);
     } else {
-        FUZZ_CHECK(length >= sizeof quote.text - 20 &&
+        FUZZ_CHECK(length >= sizeof quote.text - 24 &&
                    memcmp(quote.text, escaped->data, length - 3) == 0);
         FUZZ_CHECK(strcmp(quote.text + length - 3, "...") == 0);
     }
