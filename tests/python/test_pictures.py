@@ -83,7 +83,7 @@ class Pictures(TestCase):
         table = self.model.patch(image=a, corrupted_image=np.load(b), target="LABEL_3", site="z")
         self.assertAlmostEqual(table["effect"][1], 1)
         self.assertIn("<svg", table.plot().svg)
-        self.assertIn("layer 1", self.model.patch(image=a, corrupted_image=b, target=3).plot().svg)
+        self.assertIn("after layer 0", self.model.patch(image=a, corrupted_image=b, target=3).plot().svg)
         items = self.model.patch(items=[{"image": a, "corrupted_image": b, "target_id": 3}], site="z")
         self.assert_same(np.asarray(items["value"]), np.asarray(table["value"]))
         self.assertEqual(self.model.lens(image=a, target="LABEL_0")["rank"][-1], 1)

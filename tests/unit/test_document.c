@@ -241,6 +241,7 @@ START_TEST(columns_of_an_object_are_its_members)
         attn_buffer_append_string(attn_document_json(&document, "ids"), "[1,2]");
         attn_document_table(&document, table, &lines);
         ck_assert(attn_document_write(&document, ATTN_FORM_JSON, sink, NULL) == ATTN_OK);
+        attn_sink_write(sink, "", 1); /* terminates it */
         ck_assert_str_eq(attn_sink_bytes(sink, &size),
                          is_flush ? "{\n\"ids\": [1,2],\n\"rows\": [\n"
                                     "{\"layer\": 0,\n \"chosen\": {\"n\": 3},\n"
