@@ -315,8 +315,7 @@ START_TEST(readings_have_their_tokens)
     attn_browser_load(browser, "p.html", "");
     cells = find_cells();
     point_at(&cells, 0, 4);
-    assert_text("document.querySelector('.x-tip b').textContent",
-                "layer 0 resid_pre, position 4 cabinet");
+    assert_text("document.querySelector('.x-tip b').textContent", "embedding, position 4 cabinet");
     assert_text("document.querySelectorAll('.x-tip tr').length", "4"); /* and their heads */
     first = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "rows"), 4 * 3);
     snprintf(expected, sizeof expected, "1624%s%.6f",
@@ -337,7 +336,7 @@ START_TEST(pair_says_both_texts)
     attn_browser_load(browser, "p.html", "");
     cells = find_cells();
     point_at(&cells, 0, 1);
-    assert_text("document.querySelector('.x-tip b').textContent", "layer 0, position 1 keys/key");
+    assert_text("document.querySelector('.x-tip b').textContent", "embedding, position 1 keys/key");
     assert_text("document.getElementById('about').textContent",
                 "fable; clean: The keys to the cabinet; corrupted: The key to the cabinet; the "
                 "patterns are those of the first text");
