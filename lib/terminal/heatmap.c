@@ -139,13 +139,17 @@ static void put_right(struct attn_heatmap *map, size_t used, size_t width)
     attn_heatmap_put_label(map);
 }
 
-/* Puts the position and the token of row ROW, or the label of a row of a table. */
+/* Puts the position and the token of row ROW, or the label of a row of a table. Finds the ranges of
+ * the rows in the line. */
 static size_t put_edge(struct attn_heatmap *map, const void *of, struct attn_sheet_spot at)
 {
     const struct layout *layout = of;
     const size_t i = at.row * layout->rows_per_line * layout->matrix->k;
     size_t used = attn_heatmap_make_label(map, &layout->rows, i, map->table != NULL);
 
+    for (size_t k = 0, row = at.row * layout->rows_per_line; k < layout->rows_per_line; k++)
+        if (row + k < layout->matrix->n_cell_row)
+            map->ranges[k] = attn_level_range(layout->matrix, &layout->colors.scale, row + k);
     put_right(map, used, layout->position_width);
     used = layout->position_width;
     if (layout->label_width == 0)
@@ -161,7 +165,7 @@ static size_t put_number(struct attn_heatmap *map, const void *of, struct attn_s
     const struct layout *layout = of;
     const size_t width = attn_sheet_cell_width(&layout->sheet, at.column);
     const struct attn_heatmap_cell cell =
-        attn_heatmap_cell(&layout->colors, layout->matrix, at.row, at.column);
+        attn_heatmap_cell(&layout->colors, map->ranges[0], layout->matrix, at.row, at.column);
     const size_t used =
         make_cell_label(map, layout, cell, at.row * layout->matrix->n_column + at.column);
 
@@ -175,8 +179,9 @@ static size_t put_halves(struct attn_heatmap *map, const void *of, struct attn_s
 
     attn_heatmap_put_halves(
         map, &layout->colors,
-        attn_heatmap_cell(&layout->colors, layout->matrix, 2 * at.row, at.column),
-        attn_heatmap_cell(&layout->colors, layout->matrix, 2 * at.row + 1, at.column));
+        attn_heatmap_cell(&layout->colors, map->ranges[0], layout->matrix, 2 * at.row, at.column),
+        attn_heatmap_cell(&layout->colors, map->ranges[1], layout->matrix, 2 * at.row + 1,
+                          at.column));
     return 1;
 }
 
@@ -189,7 +194,8 @@ static size_t measure_column(struct attn_heatmap *map, const struct layout *layo
     size_t width = make_label(map, layout, c);
 
     for (size_t r = 0; layout->has_numbers && r < matrix->n_cell_row; r++) {
-        const struct attn_heatmap_cell cell = attn_heatmap_cell(&layout->colors, matrix, r, c);
+        const struct attn_heatmap_cell cell =
+            attn_heatmap_cell(&layout->colors, layout->colors.range, matrix, r, c);
         const size_t n = make_cell_label(map, layout, cell, r * matrix->n_column + c);
 
         width = n > width ? n : width;

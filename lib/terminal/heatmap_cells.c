@@ -74,6 +74,7 @@ const char *attn_heatmap_shade(const struct attn_heatmap *map,
 /* --- Cells ------------------------------------------------------------------------------------ */
 
 struct attn_heatmap_cell attn_heatmap_cell(const struct attn_heatmap_colors *colors,
+                                           struct attn_color_range range,
                                            const struct attn_level_matrix *matrix, size_t row,
                                            size_t column)
 {
@@ -83,11 +84,7 @@ struct attn_heatmap_cell attn_heatmap_cell(const struct attn_heatmap_colors *col
     if (!cell.is_beyond)
         cell.kind = attn_level_cell(matrix, row, column, &cell.value);
     if (cell.kind == ATTN_CELL_VALUE)
-        cell.place = attn_color_place(&colors->scale,
-                                      colors->scale.span == ATTN_SPAN_ROW
-                                          ? attn_level_range(matrix, &colors->scale, row)
-                                          : colors->range,
-                                      (double)cell.value);
+        cell.place = attn_color_place(&colors->scale, range, (double)cell.value);
     return cell;
 }
 

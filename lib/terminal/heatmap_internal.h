@@ -38,10 +38,11 @@ struct attn_heatmap {
     struct attn_sink *sink;            /* borrowed */
     struct attn_token_texts tokens[2]; /* tokens of the run, and of its source */
     struct attn_color_line line;
-    struct attn_buffer label; /* the next part of the line; empty between calls */
-    size_t width;             /* columns */
-    size_t most_number_rows;  /* matrices with more rows are drawn without numbers */
-    bool is_counting;         /* lines instead of writing them: */
+    struct attn_buffer label;          /* the next part of the line; empty between calls */
+    size_t width;                      /* columns */
+    size_t most_number_rows;           /* matrices with more rows are drawn without numbers */
+    struct attn_color_range ranges[2]; /* of the rows in the line that is drawn */
+    bool is_counting;                  /* lines instead of writing them: */
     size_t n_line;
 };
 
@@ -121,8 +122,9 @@ struct attn_heatmap_cell {
     bool is_beyond; /* the last row: the terminal's ground */
 };
 
-/* The cell of MATRIX; one beyond its last row is masked. */
+/* The cell of MATRIX, whose colours show RANGE; one beyond its last row is masked. */
 struct attn_heatmap_cell attn_heatmap_cell(const struct attn_heatmap_colors *colors,
+                                           struct attn_color_range range,
                                            const struct attn_level_matrix *matrix, size_t row,
                                            size_t column);
 

@@ -86,7 +86,8 @@ static size_t put_patch(struct attn_heatmap *map, const void *of, struct attn_sh
     const struct patches *p = of;
     const size_t width = p->pitch - (p->pitch > SHADE);
     const size_t i = p->backdrop->n_front + at.row * p->backdrop->n_col + at.column;
-    const struct attn_heatmap_cell cell = attn_heatmap_cell(p->colors, p->matrix, p->row, i);
+    const struct attn_heatmap_cell cell =
+        attn_heatmap_cell(p->colors, p->colors->range, p->matrix, p->row, i);
 
     attn_heatmap_append_mark(map, cell.kind);
     if (cell.kind == ATTN_CELL_VALUE && p->pitch > SHADE)

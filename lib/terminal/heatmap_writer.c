@@ -88,7 +88,8 @@ static enum attn_status draw_tokens(struct attn_heatmap *map,
         return attn_error_set(err, ATTN_INVALID, "'%s' has no tokens to be drawn as",
                               attn_site_name(matrix->at.site));
     for (size_t key = 0; key < texts->n; key++) {
-        const struct attn_heatmap_cell cell = attn_heatmap_cell(&colors, matrix, 0, key);
+        const struct attn_heatmap_cell cell =
+            attn_heatmap_cell(&colors, colors.range, matrix, 0, key);
         const bool has_percent =
             map->line.depth == ATTN_DEPTH_NONE && cell.kind != ATTN_CELL_MASKED;
         const long percent = cell.kind == ATTN_CELL_VALUE ? lround(100 * (double)cell.value) : 0;
