@@ -365,13 +365,17 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
     const double width = attn_figure_cell_width(place);
     /* with a requested size of text, no number is smaller than the legend */
     const double smallest = !is_auto ? 0 : pen->room > 0 ? ATTN_FIGURE_SMALL : SMALLEST;
-    size_t n = attn_figure_value_columns(pen, attn_figure_whole(matrix), 0);
-    double size = fmin(fmax(ATTN_FIGURE_SMALL, place.side * 0.42),
-                       width * 0.82 / attn_figure_text_width(n, 1));
+    size_t n;
+    double size;
 
-    size = fmin(size, pen->is_printed ? ATTN_FIGURE_TEXT : place.side * 0.8);
-    if (size >= smallest && (has_room || is_table || !is_auto))
-        return size;
+    if (has_room || is_table || !is_auto) {
+        n = attn_figure_value_columns(pen, attn_figure_whole(matrix), 0);
+        size = fmin(fmax(ATTN_FIGURE_SMALL, place.side * 0.42),
+                    width * 0.82 / attn_figure_text_width(n, 1));
+        size = fmin(size, pen->is_printed ? ATTN_FIGURE_TEXT : place.side * 0.8);
+        if (size >= smallest)
+            return size;
+    }
     if (!pen->is_printed || !is_auto || !(matrix->least <= matrix->most))
         return 0;
     *least = fmax(fabs((double)matrix->least), fabs((double)matrix->most)) / 2;
