@@ -3,6 +3,7 @@
 #define ATTN_BENCH_BENCH_INTERNAL_H
 
 #include "bench/bench.h"
+#include "forward/session.h"
 #include "kernels/gemm_internal.h"
 
 struct attn_bench {
@@ -38,6 +39,14 @@ size_t attn_bench_length(const struct attn_bench *bench, size_t i); /* 0 after t
 
 /* Token I of the sequence that is fed. */
 int32_t attn_bench_id(const struct attn_bench *bench, size_t i);
+
+/* Takes what a trace delivers, and does nothing with it: attn_trace.on_event. */
+enum attn_status attn_bench_ignore(void *user, const struct attn_trace_event *event,
+                                   struct attn_error *err);
+
+/* The options of a session over N positions; TRACE may be NULL. */
+struct attn_session_options attn_bench_session_options(const struct attn_bench *bench, size_t n,
+                                                       const struct attn_trace *trace);
 
 /* A kind of parts: its name in a list of them, and what measures each. */
 typedef enum attn_status attn_bench_part_fn(struct attn_bench *bench, struct attn_error *err);

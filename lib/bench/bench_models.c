@@ -5,7 +5,6 @@
 #include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "forward/session.h"
 #include "inspect/cost.h"
 #include "kernels/panels.h"
 #include "model/model_internal.h"
@@ -23,16 +22,15 @@ struct fed {
     size_t n_before;
 };
 
-static enum attn_status take(void *user, const struct attn_trace_event *event,
-                             struct attn_error *err)
+enum attn_status attn_bench_ignore(void *user, const struct attn_trace_event *event,
+                                   struct attn_error *err)
 {
     (void)user, (void)event, (void)err;
     return ATTN_OK;
 }
 
-/* Those of every session here, over N positions. */
-static struct attn_session_options options_of(const struct attn_bench *bench, size_t n,
-                                              const struct attn_trace *trace)
+struct attn_session_options attn_bench_session_options(const struct attn_bench *bench, size_t n,
+                                                       const struct attn_trace *trace)
 {
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
 
@@ -56,14 +54,15 @@ static enum attn_status open_fed(struct fed *fed, size_t n, bool is_watched, str
 {
     const struct attn_bench *bench = fed->bench;
     const struct attn_dims dims = attn_config_dims(bench->config, n);
-    struct attn_session_options session = options_of(bench, n, is_watched ? &fed->trace : NULL);
+    struct attn_session_options session =
+        attn_bench_session_options(bench, n, is_watched ? &fed->trace : NULL);
 
     ATTN_TRY(attn_selection_create(&dims, &fed->selection, err));
     ATTN_TRY(attn_selection_set_sites(fed->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
     ATTN_TRY(ATTN_ALLOC(fed->ids, n, err));
     for (size_t i = 0; i < n; i++)
         fed->ids[i] = attn_bench_id(bench, i);
-    fed->trace = (struct attn_trace){.selection = fed->selection, .on_event = take};
+    fed->trace = (struct attn_trace){.selection = fed->selection, .on_event = attn_bench_ignore};
     session.pool = bench->options->pool;
     session.has_logits = bench->config->output != ATTN_OUTPUT_NONE;
     return attn_session_create(bench->options->model, &session, &fed->session, err);

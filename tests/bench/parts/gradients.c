@@ -36,14 +36,6 @@ static enum attn_status keep_stream(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-/* An attn_trace_fn, of the backward pass. */
-static enum attn_status take(void *user, const struct attn_trace_event *event,
-                             struct attn_error *err)
-{
-    (void)user, (void)event, (void)err;
-    return ATTN_OK;
-}
-
 /* The difference of two logits. */
 static void differentiate(const void *context, size_t row, const float *logits, float *d)
 {
@@ -78,20 +70,16 @@ static enum attn_status open_session(struct passes *passes, struct attn_dims *di
                                      struct attn_error *err)
 {
     const struct attn_bench *bench = passes->bench;
-    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session_options options =
+        attn_bench_session_options(bench, passes->n, &passes->feed_trace);
 
     ATTN_TRY(attn_selection_create(dims, &passes->watched, err));
     ATTN_TRY(attn_selection_set_sites(
         passes->watched, ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST),
         err));
     passes->feed_trace = (struct attn_trace){passes->watched, keep_stream, passes};
-    options.n_max = passes->n;
     options.cache = ATTN_CACHE_ONE_LAYER;
-    options.trace = &passes->feed_trace;
     options.pool = bench->options->pool;
-    options.gemm = bench->options->gemm;
-    options.isa = bench->options->isa;
-    options.cancel = bench->options->cancel;
     return attn_session_create(bench->options->model, &options, &passes->session, err);
 }
 
@@ -114,7 +102,7 @@ static enum attn_status open_backward(struct passes *passes, struct attn_dims *d
     dims->sites |= gradients;
     ATTN_TRY(attn_selection_create(dims, &passes->wanted, err));
     ATTN_TRY(attn_selection_set_sites(passes->wanted, gradients, err));
-    passes->trace = (struct attn_trace){passes->wanted, take, NULL};
+    passes->trace = (struct attn_trace){passes->wanted, attn_bench_ignore, NULL};
     return attn_backward_create(bench->options->model, &options, &passes->backward, err);
 }
 

@@ -6,32 +6,11 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "forward/session.h"
 #include "forward/session_pack.h"
 #include "inspect/cost.h"
 #include "model/model_internal.h"
 
 #include <stdio.h>
-
-static enum attn_status take(void *user, const struct attn_trace_event *event,
-                             struct attn_error *err)
-{
-    (void)user, (void)event, (void)err;
-    return ATTN_OK;
-}
-
-/* The options of a session over N positions. */
-static struct attn_session_options options_of(const struct attn_bench *bench, size_t n,
-                                              const struct attn_trace *trace)
-{
-    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-
-    options.n_max = n;
-    options.trace = trace;
-    options.gemm = bench->options->gemm;
-    options.isa = bench->options->isa;
-    return options;
-}
 
 /* --- Many short texts ------------------------------------------------------------------------ */
 
@@ -92,11 +71,11 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
     const struct attn_dims dims = attn_config_dims(batch->bench->config, batch->n_token);
     const size_t n_thread = (size_t)batch->bench->n_thread;
     struct attn_session_options options =
-        options_of(batch->bench, batch->n_at_once * batch->n_token, &batch->trace);
+        attn_bench_session_options(batch->bench, batch->n_at_once * batch->n_token, &batch->trace);
 
     ATTN_TRY(attn_selection_create(&dims, &batch->selection, err));
     ATTN_TRY(attn_selection_set_sites(batch->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
-    batch->trace = (struct attn_trace){.selection = batch->selection, .on_event = take};
+    batch->trace = (struct attn_trace){.selection = batch->selection, .on_event = attn_bench_ignore};
     ATTN_TRY(ATTN_ALLOC(batch->sessions, n_thread, err));
     ATTN_TRY(ATTN_ALLOC(batch->statuses, n_thread, err));
     ATTN_TRY(ATTN_ALLOC(batch->errors, n_thread, err));
@@ -181,13 +160,13 @@ static enum attn_status feed_first(const struct attn_bench *bench, struct first_
     const struct attn_bench_options *options = bench->options;
     const struct attn_dims dims = attn_config_dims(bench->config, N_FIRST);
     struct attn_model_options model_options = ATTN_MODEL_OPTIONS_DEFAULT;
-    struct attn_session_options session_options = options_of(bench, N_FIRST, &first->trace);
+    struct attn_session_options session_options = attn_bench_session_options(bench, N_FIRST, &first->trace);
     const int32_t ids[N_FIRST] = {0};
 
     model_options.compute = options->model->compute;
     ATTN_TRY(attn_model_open(&bench_source, &model_options, &first->model, err));
     ATTN_TRY(attn_selection_create(&dims, &first->selection, err));
-    first->trace = (struct attn_trace){.selection = first->selection, .on_event = take};
+    first->trace = (struct attn_trace){.selection = first->selection, .on_event = attn_bench_ignore};
     session_options.pool = options->pool;
     ATTN_TRY(attn_session_create(first->model, &session_options, &first->session, err));
     return attn_session_feed(first->session, ids, N_FIRST, err);
