@@ -300,9 +300,6 @@ void attn_figure_panels_add_names(struct attn_figure_pen *pen,
 /* Whether the figure shows patches on the picture that the model saw. */
 bool attn_figure_is_map(const struct attn_figure_pen *pen);
 
-/* The smallest end of such a scale, so that heads with even weights do not hide the picture. */
-double attn_figure_least_end(const struct attn_backdrop *backdrop);
-
 /* Makes the scale end at the largest number on a patch, unless the user set a scale. */
 void attn_figure_fit_scale(struct attn_figure_pen *pen);
 

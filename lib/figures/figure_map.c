@@ -22,7 +22,6 @@ enum {
     ENTRY = 15,   /* characters of "[REG3] 12.3 %" and a gap, */
     SHORT = 12,   /* of "[CLS] 12.3 %" */
     SHORTEST = 7, /* and of "12.3 %" */
-    SHARES = 10,  /* the scale ends at this many times a uniform weight, or above */
 };
 
 /* Maps are numbered as matrices are, or as the queries of one matrix. */
@@ -60,26 +59,6 @@ static struct attn_figure_view view_of(const struct attn_backdrop *backdrop,
                                      .is_veil = true};
 }
 
-/* The largest size of a number on a patch in row ROW of MATRIX. */
-static double largest_of(const struct attn_backdrop *backdrop,
-                         const struct attn_level_matrix *matrix, size_t row)
-{
-    double largest = 0;
-    float value;
-
-    for (size_t c = backdrop->n_front; c < matrix->n_cell_column; c++)
-        if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE)
-            largest = fmax(largest, fabs((double)value));
-    return largest;
-}
-
-double attn_figure_least_end(const struct attn_backdrop *backdrop)
-{
-    const size_t n = backdrop->n_front + backdrop->n_row * backdrop->n_col;
-
-    return fmin(1, SHARES / (double)n);
-}
-
 void attn_figure_fit_scale(struct attn_figure_pen *pen)
 {
     const struct attn_backdrop *backdrop = pen->content->grid->backdrop;
@@ -93,13 +72,13 @@ void attn_figure_fit_scale(struct attn_figure_pen *pen)
             const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
 
             if (attn_grid_fits_backdrop(backdrop, matrix))
-                largest = fmax(largest, largest_of(backdrop, matrix, row));
+                largest = fmax(largest, attn_grid_largest_mapped(backdrop, matrix, row));
         }
     pen->is_fitted = true;
     if (largest == 0) /* before the first event */
         return;
-    pen->is_even = largest < attn_figure_least_end(backdrop);
-    largest = fmax(largest, attn_figure_least_end(backdrop));
+    pen->is_even = largest < attn_grid_least_end(backdrop);
+    largest = fmax(largest, attn_grid_least_end(backdrop));
     pen->scale.span = ATTN_SPAN_FIXED;
     pen->scale.low = pen->scale.is_signed ? -largest : 0;
     pen->scale.high = largest;

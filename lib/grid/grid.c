@@ -139,6 +139,26 @@ bool attn_grid_fits_backdrop(const struct attn_backdrop *backdrop,
            matrix->n_column == backdrop->n_front + backdrop->n_row * backdrop->n_col;
 }
 
+double attn_grid_largest_mapped(const struct attn_backdrop *backdrop,
+                                const struct attn_level_matrix *matrix, size_t row)
+{
+    double largest = 0;
+    float value;
+
+    for (size_t c = backdrop->n_front; c < matrix->n_cell_column; c++)
+        if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE)
+            largest = fmax(largest, fabs((double)value));
+    return largest;
+}
+
+double attn_grid_least_end(const struct attn_backdrop *backdrop)
+{
+    enum { SHARES = 10 };
+    const size_t n = backdrop->n_front + backdrop->n_row * backdrop->n_col;
+
+    return fmin(1, SHARES / (double)n);
+}
+
 size_t attn_grid_n_mapped(const struct attn_grid *grid)
 {
     if (!grid->run)

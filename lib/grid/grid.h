@@ -139,6 +139,14 @@ bool attn_grid_is_lone(const struct attn_grid *grid);
 bool attn_grid_fits_backdrop(const struct attn_backdrop *backdrop,
                              const struct attn_level_matrix *matrix);
 
+/* The largest magnitude on a patch in row ROW of MATRIX; 0 without numbers. */
+double attn_grid_largest_mapped(const struct attn_backdrop *backdrop,
+                                const struct attn_level_matrix *matrix, size_t row);
+
+/* The least end of the scale over BACKDROP: ten times a uniform weight. With it, even weights do
+ * not hide the picture. */
+double attn_grid_least_end(const struct attn_backdrop *backdrop);
+
 /* The number of rows that are drawn over the picture: all, or of a run with all queries the first,
  * that of [CLS]. */
 size_t attn_grid_n_mapped(const struct attn_grid *grid);

@@ -3,7 +3,6 @@
 #include "terminal/heatmap_internal.h"
 
 #include "encode/float_text.h"
-#include "figures/figure_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -43,19 +42,15 @@ static struct attn_heatmap_colors colors_of(const struct attn_heatmap *map,
                                             const struct attn_level_matrix *matrix, size_t row)
 {
     struct attn_heatmap_colors colors = attn_heatmap_colors(map, matrix);
-    double largest = 0;
-    float value;
+    const struct attn_backdrop *backdrop = map->writer->labels.backdrop;
+    double largest;
 
     if (colors.scale.span == ATTN_SPAN_ROW)
         colors.range = attn_level_range(matrix, &colors.scale, row);
     if (map->picture->color_scale.span != ATTN_SPAN_DEFAULT || colors.scale.span != ATTN_SPAN_UNIT)
         return colors;
-    for (size_t c = map->writer->labels.backdrop->n_front; c < matrix->n_cell_column; c++)
-        if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE)
-            largest = fmax(largest, fabs((double)value));
-    largest = fmax(largest, attn_figure_least_end(map->writer->labels.backdrop));
-    if (largest > 0)
-        colors.range = (struct attn_color_range){colors.scale.is_signed ? -largest : 0, largest};
+    largest = fmax(attn_grid_largest_mapped(backdrop, matrix, row), attn_grid_least_end(backdrop));
+    colors.range = (struct attn_color_range){colors.scale.is_signed ? -largest : 0, largest};
     return colors;
 }
 

@@ -14,9 +14,9 @@ cd "$(dirname "$0")/../.." || exit 1
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
-of_pictures='base trace encode tables writers grid figures analysis'
+of_pictures='base trace encode tables writers grid analysis'
 of_run="kernels attention formats image tokenizer capture model forward gradient catalog inspect terminal page"
-of_run+=" host input edits predict derived $of_pictures"
+of_run+=" host input edits predict derived figures $of_pictures"
 
 # What each layer may include, itself aside.
 declare -A below=(
@@ -39,10 +39,10 @@ declare -A below=(
     [tables]='base encode'
     [writers]='base trace formats encode tables'
     [grid]='base trace encode writers analysis'
-    [figures]='base trace encode tables writers grid analysis'
+    [figures]="$of_pictures"
     [terminal]="$of_pictures"
     [explain]='base encode kernels attention formats trace model forward tables writers grid figures'
-    [page]="$of_pictures"
+    [page]="$of_pictures figures"
     [host]='base formats model tokenizer image catalog writers'
     [input]='base attention formats trace tokenizer model forward image'
     [edits]='base attention formats trace model forward input'
