@@ -56,12 +56,13 @@ struct attn_grid attn_grid_of_run(const struct attn_writer *run,
     };
 }
 
-const struct attn_token_texts *attn_grid_tokens(const struct attn_grid *grid,
+/* The tokens of rows, or of keys, of MATRIX of a run; or NULL. */
+static const struct attn_token_texts *tokens_of(const struct attn_grid *grid,
                                                 const struct attn_level_matrix *matrix, bool is_key)
 {
     size_t i;
 
-    if (!grid->run || !grid->tokens)
+    if (!grid->tokens)
         return NULL;
     i = is_key && !attn_writer_has_own_keys(grid->run, &matrix->at);
     return grid->tokens[i].n > 0 ? &grid->tokens[i] : NULL;
@@ -87,7 +88,7 @@ struct attn_grid_axis attn_grid_rows(const struct attn_grid *grid,
     if (!grid->run)
         return *grid->rows;
     return (struct attn_grid_axis){.n = matrix->n_row,
-                                   .texts = attn_grid_tokens(grid, matrix, is_key),
+                                   .texts = tokens_of(grid, matrix, is_key),
                                    .parts = parts_of(grid, matrix, is_key),
                                    .positions = is_key ? NULL : attn_writer_rows(grid->run, site),
                                    .is_named = grid->run->labels.has_residues,
@@ -111,7 +112,7 @@ struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,
                                                             : "component"};
     return (struct attn_grid_axis){
         .n = matrix->n_column,
-        .texts = attn_grid_tokens(grid, matrix, true),
+        .texts = tokens_of(grid, matrix, true),
         .parts = parts_of(grid, matrix, true),
         .first = attn_site_first_row(site, attn_selection_dims(grid->run->labels.selection)),
         .is_named = grid->run->labels.has_residues,

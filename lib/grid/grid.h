@@ -128,10 +128,6 @@ struct attn_grid_axis attn_grid_rows(const struct attn_grid *grid,
 struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,
                                         const struct attn_level_matrix *matrix);
 
-/* The tokens of rows, or of keys, of MATRIX; NULL: of a table, or none. */
-const struct attn_token_texts *
-attn_grid_tokens(const struct attn_grid *grid, const struct attn_level_matrix *matrix, bool is_key);
-
 /* Whether all matrices are one cell, the weight of a token on itself. */
 bool attn_grid_is_lone(const struct attn_grid *grid);
 

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- Columns of the table ------------------------------------------------------------------ */
-
 /* --- The numbers --------------------------------------------------------------------------- */
 
 /* Appends QUANTITY with ANSWER where it has an '@'. */
