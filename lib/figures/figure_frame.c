@@ -85,8 +85,7 @@ double attn_figure_label_width(const struct attn_figure_pen *pen, const struct a
 /* Token I without surrounding blanks. */
 static const char *trimmed_text(const struct attn_grid_axis *axis, size_t i, size_t *n)
 {
-    const size_t at = axis->has_own_texts ? i : attn_grid_position(axis, i);
-    const char *text = attn_token_text(axis->texts, at, n);
+    const char *text = attn_grid_text(axis, i, n);
 
     for (; *n > 0 && *text == ' '; --*n)
         text++;

@@ -156,9 +156,7 @@ static bool is_same_point(const struct plot *plot, size_t a, size_t b)
     if (fabs(x->x - y->x) >= 1 || fabs(x->y - y->y) >= 1 || !plot->rows.texts)
         return false;
     for (int k = 0; k < 2; k++)
-        texts[k] = attn_token_text(
-            plot->rows.texts,
-            plot->rows.has_own_texts ? rows[k] : attn_grid_position(&plot->rows, rows[k]), &n[k]);
+        texts[k] = attn_grid_text(&plot->rows, rows[k], &n[k]);
     return n[0] == n[1] && (n[0] == 0 || memcmp(texts[0], texts[1], n[0]) == 0);
 }
 

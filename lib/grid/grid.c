@@ -20,15 +20,14 @@ enum {
 void attn_grid_append_label(const struct attn_grid_axis *axis, size_t i, const char *ellipsis,
                             struct attn_buffer *out)
 {
-    const size_t position = attn_grid_position(axis, i);
     const char *text;
     size_t size;
 
     if (!axis->texts) {
-        attn_buffer_append_format(out, "%zu", position);
+        attn_buffer_append_format(out, "%zu", attn_grid_position(axis, i));
         return;
     }
-    text = attn_token_text(axis->texts, axis->has_own_texts ? i : position, &size);
+    text = attn_grid_text(axis, i, &size);
     attn_text_append_label(out, text, size, axis->has_own_texts ? OWN_COLUMNS : LABEL_COLUMNS,
                            ellipsis);
 }

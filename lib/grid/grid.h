@@ -43,6 +43,12 @@ static inline size_t attn_grid_position(const struct attn_grid_axis *axis, size_
     return axis->positions ? axis->positions[i] : axis->first + i;
 }
 
+/* The text of row or column I of AXIS, which has texts, in N bytes. */
+static inline const char *attn_grid_text(const struct attn_grid_axis *axis, size_t i, size_t *n)
+{
+    return attn_token_text(axis->texts, axis->has_own_texts ? i : attn_grid_position(axis, i), n);
+}
+
 /* Whether a line separates row or column I from the one before. */
 static inline bool attn_grid_begins(const struct attn_grid_axis *axis, size_t i)
 {

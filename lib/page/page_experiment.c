@@ -231,12 +231,6 @@ static void push_cells(struct attn_json_writer *json, const struct attn_table *t
 
 /* --- The map --------------------------------------------------------------------------------- */
 
-/* The text of row or column I, as it is. */
-static const char *text_of(const struct attn_grid_axis *axis, size_t i, size_t *n)
-{
-    return attn_token_text(axis->texts, axis->has_own_texts ? i : attn_grid_position(axis, i), n);
-}
-
 /* The name of row or column I: "layer 2", "position 3 cat", "mlp". */
 static void push_name(struct attn_json_writer *json, const struct attn_grid_axis *axis, size_t i)
 {
@@ -245,7 +239,7 @@ static void push_name(struct attn_json_writer *json, const struct attn_grid_axis
     size_t n = 0;
 
     if (axis->texts)
-        text = text_of(axis, i, &n);
+        text = attn_grid_text(axis, i, &n);
     for (; n > 0 && *text == ' '; n--)
         text++;
     if (!axis->is_named || i < axis->n_main) { /* other parts have names that say enough */
@@ -282,7 +276,7 @@ static void push_axis(struct attn_json_writer *json, const char *name,
         for (size_t i = 0; i < axis->n; i++) {
             size_t n;
 
-            text_of(axis, i, &n);
+            attn_grid_text(axis, i, &n);
             label.size = 0;
             if (n > 0)
                 attn_grid_append_label(axis, i, ATTN_ELLIPSIS, &label);
@@ -311,7 +305,7 @@ static void push_text(struct attn_json_writer *json, const struct attn_table_dra
     attn_json_size(attn_json_key(json, "n"), axis->n);
     attn_json_begin(attn_json_key(json, "texts"), '[');
     for (size_t i = 0; i < axis->n; i++) {
-        const char *text = text_of(axis, i, &n);
+        const char *text = attn_grid_text(axis, i, &n);
         const size_t n_blank = n > 1 && *text == ' ';
 
         attn_json_string(json, text + n_blank, n - n_blank);
@@ -319,14 +313,14 @@ static void push_text(struct attn_json_writer *json, const struct attn_table_dra
     attn_json_end(json);
     attn_json_begin(attn_json_key(json, "gaps"), '[');
     for (size_t i = 0; i < axis->n; i++) {
-        const char *text = text_of(axis, i, &n);
+        const char *text = attn_grid_text(axis, i, &n);
 
         attn_json_integer(json, n > 1 && *text == ' ');
     }
     attn_json_end(json);
     attn_json_begin(attn_json_key(json, "names"), '[');
     for (size_t i = 0; i < axis->n; i++) {
-        const char *text = text_of(axis, i, &n);
+        const char *text = attn_grid_text(axis, i, &n);
         struct attn_buffer name = {0};
 
         for (size_t r = 0; r < attn_table_n_row(drawing->table) && name.size == 0; r++)

@@ -136,8 +136,7 @@ size_t attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_grid
 {
     const size_t begin = map->label.size;
     size_t size;
-    const char *text =
-        attn_token_text(axis->texts, axis->has_own_texts ? i : attn_grid_position(axis, i), &size);
+    const char *text = attn_grid_text(axis, i, &size);
 
     attn_text_append_label(&map->label, text, size, map->table ? MOST_NAME : MOST_LABEL,
                            attn_heatmap_ellipsis(map));
