@@ -56,6 +56,15 @@ bool attn_text_is_right_to_left(const char *text, size_t size)
     return false;
 }
 
+const char *attn_text_trim(const char *text, size_t *size)
+{
+    for (; *size > 0 && *text == ' '; --*size)
+        text++;
+    while (*size > 0 && text[*size - 1] == ' ')
+        --*size;
+    return text;
+}
+
 void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width,
                           const char *ellipsis)
 {
@@ -71,10 +80,7 @@ void attn_text_append_label(struct attn_buffer *out, const char *text, size_t si
 {
     const size_t n_blank = size < 8 ? size : 8; /* shown if the text is all blanks */
 
-    for (; size > 0 && *text == ' '; size--)
-        text++;
-    while (size > 0 && text[size - 1] == ' ')
-        size--;
+    text = attn_text_trim(text, &size);
     if (size == 0 && n_blank > 0)
         attn_buffer_append_format(out, "'%*s'", (int)n_blank, "");
     else

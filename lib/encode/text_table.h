@@ -104,6 +104,9 @@ size_t attn_text_fit(const char *text, size_t size, size_t width);
  * scripts. */
 bool attn_text_is_right_to_left(const char *text, size_t size);
 
+/* TEXT without the blanks around it, and its *SIZE. */
+const char *attn_text_trim(const char *text, size_t *size);
+
 /* Appends at most WIDTH columns of TEXT, ELLIPSIS at its end where it is longer. */
 void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width,
                           const char *ellipsis);

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
+#include "encode/text_table.h"
 #include "tables/document.h"
 
 #include <stdio.h>
@@ -142,10 +143,7 @@ const char *attn_explained_token(const struct attn_labels *labels, bool is_sourc
     const char *text = tokens ? tokens[i] : NULL;
 
     *size = tokens ? sizes[i] : 0;
-    for (; *size > 0 && *text == ' '; --*size)
-        text++;
-    while (*size > 0 && text[*size - 1] == ' ')
-        --*size;
+    text = attn_text_trim(text, size);
     if (tokens && *size == 0) {
         text = "' '";
         *size = strlen(text);

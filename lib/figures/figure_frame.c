@@ -85,13 +85,7 @@ double attn_figure_label_width(const struct attn_figure_pen *pen, const struct a
 /* Token I without surrounding blanks. */
 static const char *trimmed_text(const struct attn_grid_axis *axis, size_t i, size_t *n)
 {
-    const char *text = attn_grid_text(axis, i, n);
-
-    for (; *n > 0 && *text == ' '; --*n)
-        text++;
-    while (*n > 0 && text[*n - 1] == ' ')
-        --*n;
-    return text;
+    return attn_text_trim(attn_grid_text(axis, i, n), n);
 }
 
 /* Whether another row or column has the same token. */

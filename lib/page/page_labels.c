@@ -41,12 +41,8 @@ static void push_texts(struct attn_json_writer *json, const struct attn_token_te
 static const char *name_of(const struct attn_token_texts *labels, size_t i, size_t *n)
 {
     static const char blank[] = "' '";
-    const char *text = attn_token_text(labels, i, n);
+    const char *text = attn_text_trim(attn_token_text(labels, i, n), n);
 
-    for (; *n > 0 && *text == ' '; --*n)
-        text++;
-    while (*n > 0 && text[*n - 1] == ' ')
-        --*n;
     if (*n > 0)
         return text;
     *n = sizeof blank - 1;
