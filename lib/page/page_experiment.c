@@ -76,6 +76,13 @@ static bool is_on_map(const struct attn_table_drawing *drawing, size_t row)
 static void push_scale(struct attn_json_writer *json, const struct attn_table_drawing *drawing,
                        size_t c, struct attn_color_scale asked)
 {
+    static const struct {
+        const char *name, *words;
+    } curves[] = {
+#define CURVE_ROW(curve, name, words) [ATTN_CURVE_##curve] = {name, ", " words},
+        ATTN_PAGE_CURVE_MAP(CURVE_ROW)
+#undef CURVE_ROW
+    };
     const struct attn_column *column = attn_table_column(drawing->table, c);
     const bool is_share = column->range == ATTN_RANGE_SHARE;
     const struct attn_grid_axis *columns = drawing->figure->columns;
@@ -100,12 +107,9 @@ static void push_scale(struct attn_json_writer *json, const struct attn_table_dr
     attn_page_push_number(attn_json_key(json, "low"), 9, ends.low);
     attn_page_push_number(attn_json_key(json, "high"), 9, ends.high);
     attn_json_bool(attn_json_key(json, "is_signed"), scale.is_signed);
-    attn_json_text(attn_json_key(json, "curve"), scale.curve == ATTN_CURVE_SQRT  ? "sqrt"
-                                                 : scale.curve == ATTN_CURVE_LOG ? "log"
-                                                                                 : "linear");
-    attn_json_text(attn_json_key(json, "words"), scale.curve == ATTN_CURVE_SQRT  ? ", square root"
-                                                 : scale.curve == ATTN_CURVE_LOG ? ", logarithm"
-                                                                                 : "");
+    attn_json_text(attn_json_key(json, "curve"), curves[scale.curve].name);
+    attn_json_text(attn_json_key(json, "words"),
+                   scale.curve == ATTN_CURVE_LINEAR ? "" : curves[scale.curve].words);
     attn_page_push_ticks(attn_json_key(json, "ticks"), &scale, ends, is_share ? 100 : 1);
     attn_json_end(json);
     rule.digits[0] = is_share ? 0
