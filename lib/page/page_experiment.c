@@ -303,7 +303,8 @@ static void push_text(struct attn_json_writer *json, const struct attn_table_dra
 {
     const struct attn_grid_axis *axis = drawing->figure->columns;
     const size_t position = attn_table_find_role(drawing->table, ATTN_ROLE_POSITION);
-    size_t n;
+    const size_t n_row = position != SIZE_MAX ? attn_table_n_row(drawing->table) : 0;
+    size_t n, row = 0;
 
     attn_json_begin(attn_json_key(json, "columns"), '{');
     attn_json_size(attn_json_key(json, "n"), axis->n);
@@ -327,11 +328,12 @@ static void push_text(struct attn_json_writer *json, const struct attn_table_dra
         const char *text = attn_grid_text(axis, i, &n);
         struct attn_buffer name = {0};
 
-        for (size_t r = 0; r < attn_table_n_row(drawing->table) && name.size == 0; r++)
-            if (drawing->columns[r] == i && position != SIZE_MAX) {
-                attn_buffer_append_string(&name, "position ");
-                attn_grid_append_cell(&name, drawing->table, r, position);
-            }
+        for (size_t k = 0; k < n_row && drawing->columns[row] != i; k++)
+            row = row + 1 < n_row ? row + 1 : 0;
+        if (row < n_row && drawing->columns[row] == i) {
+            attn_buffer_append_string(&name, "position ");
+            attn_grid_append_cell(&name, drawing->table, row, position);
+        }
         attn_buffer_append_string(&name, name.size > 0 ? " " : "");
         if (n == 1 && *text == ' ')
             attn_buffer_append_string(&name, "' '");
