@@ -73,14 +73,15 @@ enum attn_status attn_heatmap_end_line(struct attn_heatmap *map, struct attn_err
  * within WIDTH, or at the first gap. */
 static size_t line_size(const char *text, size_t size, size_t width, size_t n_gap)
 {
+    const size_t fit = attn_text_fit(text, size, width);
     size_t found = 0;
 
-    if (attn_text_width(text, size) <= width)
+    if (fit == size)
         return size;
-    for (size_t i = 0, n; i < size; i += n) {
+    for (size_t i = 0, n; i < size && (found == 0 || i <= fit); i += n) {
         for (n = 0; i + n < size && text[i + n] == ' '; n++)
             ;
-        if (n >= n_gap && i > 0 && (found == 0 || attn_text_width(text, i) <= width))
+        if (n >= n_gap && i > 0)
             found = i;
         n = n > 0 ? n : 1;
     }
@@ -97,7 +98,7 @@ enum attn_status attn_heatmap_end_text(struct attn_heatmap *map, size_t n_gap,
     map->label.size = 0; /* its bytes stay */
     for (size_t size; left > 0;) {
         size = line_size(text, left, map->width, n_gap);
-        if (n_gap > 1 && attn_text_width(text, size) > map->width)
+        if (n_gap > 1 && attn_text_fit(text, size, map->width) < size)
             size = line_size(text, left, map->width, 1);
         attn_color_line_append(&map->line, text, size);
         ATTN_TRY(attn_heatmap_end_line(map, err));
