@@ -26,7 +26,7 @@ struct inspect_args {
     bool has_check, has_json, is_quiet, is_verbose;
 };
 
-/* The inspected model or file, and what is shown of it. */
+/* An open model or file, and its inspection. */
 struct inspection {
     struct attn_shown_inspection shown; /* borrows from the rest */
     struct model_source source;         /* of a model; must stay in its place */

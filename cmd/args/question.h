@@ -99,7 +99,7 @@ struct question {
     struct attn_table_picture picture; /* of the table; not copied. The command sets what
                                           attn_question_picture leaves */
     const char *file; /* that an option of the command names and that shapes rows; or NULL */
-    struct attn_edit_texts edits;         /* a copy of those in `args`; owns what is read */
+    struct attn_edit_texts edits;         /* those of `args`; owns the texts that it reads */
     struct attn_attention_args attention; /* the same */
     struct model_source source;
     struct attn_host *host;

@@ -61,7 +61,7 @@ struct served {
     struct attn_host *host;
     struct attn_request request;
     struct text text;                     /* owns; the input's */
-    struct attn_edit_texts edits;         /* a copy of those in `args`; owns what is read */
+    struct attn_edit_texts edits;         /* those of `args`; owns the texts that it reads */
     struct attn_attention_args attention; /* the same */
     struct attn_option *options;          /* those that shape the run */
     struct attn_output *outputs; /* [request.n_output], then n_figure that draw an explanation */

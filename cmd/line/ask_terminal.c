@@ -93,7 +93,7 @@ enum attn_theme terminal_ask_theme(void)
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &signals); /* until the terminal is as before */
     if (tcsetattr(STDIN_FILENO, TCSANOW, &during) == 0) {
-        if (poll(&input, 1, 0) == 0 && /* what was typed ahead is not for us */
+        if (poll(&input, 1, 0) == 0 && /* keys that wait are for the next program */
             write(STDOUT_FILENO, question, sizeof question - 1) == sizeof question - 1)
             read_answer(answer);
         tcsetattr(STDIN_FILENO, TCSANOW, &before);

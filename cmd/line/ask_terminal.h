@@ -4,8 +4,8 @@
 
 #include "extra.h"
 
-/* The theme of the background: takes some 0.3 s at most; the mode of the terminal is restored, and
- * what was typed ahead is kept. ATTN_THEME_AUTO: no answer. */
+/* Returns the theme of the terminal's background; ATTN_THEME_AUTO: no answer in 0.3 s. The mode of
+ * the terminal is as before, and keys that wait are not read. */
 enum attn_theme terminal_ask_theme(void);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * print.h - standard output, as a sink: a full device is noticed, a closed pipe ends quietly. And
- * what it can show: how wide it is, in which colours, on which background, and whether it takes
- * characters beyond ASCII.
+ * print.h - standard output, as a sink: a full device is noticed, a closed pipe ends quietly. Of a
+ * terminal also its width, its colours, its background and its characters.
  *
  *     print(call->out, "%d\n", 42);
  */
