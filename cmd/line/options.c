@@ -3,6 +3,7 @@
 #include "cmd/line/options.h"
 
 #include "cmd/line/field_names.h"
+#include "cmd/line/former.h"
 #include "cmd/line/help.h"
 #include "cmd/line/report.h"
 #include "cmd/line/topics.h"
@@ -309,12 +310,15 @@ static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
     return n > 0;
 }
 
+/* VALUE is that of the option, or NULL. */
 static enum attn_status refuse_unknown(const struct command *command, const char *typed,
-                                       size_t size, struct attn_error *err)
+                                       size_t size, const char *value, struct attn_error *err)
 {
     struct attn_typo typo = {.typed = typed + 2, .size = size - 2};
-    char hint[HINT_SIZE];
+    char hint[HINT_SIZE], form[FORMER_HINT_SIZE];
 
+    if (size > 2 && former_hint(command, typed + 2, size - 2, value, form))
+        return refuse(err, form, "unknown option '%.*s'", (int)size, typed);
     if (size > 2 && find_others(typed + 2, size - 2, hint))
         return refuse(err, hint, "'%.*s' is no option of '%s'", (int)size, typed, command->name);
     for (struct option_walk walk = {.command = command}; size > 2 && option_next(&walk);)
@@ -579,10 +583,11 @@ static enum attn_status take_long(struct call *call, const char *argument, struc
     const char *equals = strchr(argument, '=');
     size_t size = equals ? (size_t)(equals - argument) : strlen(argument);
     struct option_walk walk = {.command = call->command};
+    const char *next = call->n_read < call->argc ? call->argv[call->n_read] : NULL;
     char label[64];
 
     if (!find_name(&walk, argument + 2, size - 2))
-        return refuse_unknown(call->command, argument, size, err);
+        return refuse_unknown(call->command, argument, size, equals ? equals + 1 : next, err);
     snprintf(label, sizeof label, "--%s", walk.option.name);
     if (equals && !takes_value(&walk.option))
         return refuse(err, NULL, "option '%s' takes no value", label);
@@ -598,7 +603,7 @@ static enum attn_status take_letters(struct call *call, const char *letters, str
         bool has_rest;
 
         if (!find_letter(&walk, letters[i]))
-            return refuse_unknown(call->command, label, 2, err);
+            return refuse_unknown(call->command, label, 2, NULL, err);
         has_rest = takes_value(&walk.option) && letters[i + 1];
         ATTN_TRY(take_option(call, &walk, label, has_rest ? letters + i + 1 : NULL, err));
         if (has_rest || call->help != CALL_HELP_NONE)

@@ -1,0 +1,50 @@
+/* former.c - see former.h. To rename an option, add a row. */
+#include "cmd/line/former.h"
+
+#include "cmd/line/options.h"
+
+#include "tool.h"
+
+#include <string.h>
+
+/* An option of 0.3.0. */
+static const struct {
+    const char *name;
+    const char *commands;    /* that had it, "align|score"; NULL: all */
+    const char *placeholder; /* in `form`, replaced by the value that was typed; NULL: none */
+    const char *form;        /* what to write now */
+} formers[] = {
+    {"prompt", NULL, "TEXT", "--sentence TEXT"},
+};
+
+/* Appends FORM with VALUE, in quotes if it needs them, instead of PLACEHOLDER. */
+static void append_form(const char *form, const char *placeholder, const char *value,
+                        char hint[FORMER_HINT_SIZE], size_t *used)
+{
+    const char *at = placeholder && value ? strstr(form, placeholder) : NULL;
+    const char *quote = at && value[strcspn(value, " \t\n\"$&();<>|*?[]#~`\\")] ? "'" : "";
+
+    if (!at || strlen(value) > FORMER_HINT_SIZE / 4 || value[strcspn(value, "'\n\r\t\033")])
+        attn_fixed_text_append(hint, FORMER_HINT_SIZE, used, "%s", form);
+    else
+        attn_fixed_text_append(hint, FORMER_HINT_SIZE, used, "%.*s%s%s%s%s", (int)(at - form), form,
+                               quote, value, quote, at + strlen(placeholder));
+}
+
+bool former_hint(const struct command *command, const char *name, size_t size, const char *value,
+                 char hint[FORMER_HINT_SIZE])
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof formers / sizeof *formers; i++) {
+        const char *commands = formers[i].commands;
+
+        if (strlen(formers[i].name) != size || memcmp(formers[i].name, name, size) != 0 ||
+            (commands && word_find(commands, command->name) < 0))
+            continue;
+        attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "since 0.4.0: ");
+        append_form(formers[i].form, formers[i].placeholder, value, hint, &used);
+        return true;
+    }
+    return false;
+}
