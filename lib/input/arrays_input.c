@@ -10,7 +10,8 @@ bool attn_input_is_arrays(const struct attn_input *input)
     return input->q || input->k || input->v || input->scores;
 }
 
-/* The sizes of an array, counted from the last axis, and its rank. */
+/* Names the rank of an array, or one of its axes counted from the last: the axis is shape[rank -
+ * value]. */
 enum axis { RANK = 0, WIDTH = 1, ROWS = 2, HEADS = 3, BATCHES = 4 };
 
 static size_t size_of(const struct attn_ndarray *array, enum axis axis)
@@ -20,7 +21,8 @@ static size_t size_of(const struct attn_ndarray *array, enum axis axis)
     return (int)axis <= array->rank ? array->shape[array->rank - (int)axis] : 1;
 }
 
-/* Two sizes that must be equal. */
+/* Requires that axis_a of array a and axis_b of array b have the same size. `expected` ends the
+ * message. */
 struct rule {
     const struct attn_ndarray *a;
     enum axis axis_a;
@@ -45,7 +47,7 @@ static enum attn_status check_rules(const struct rule *rules, size_t n, struct a
     return ATTN_OK;
 }
 
-/* Whether the heads of QUERIES can share those of KEYS. */
+/* Checks that the number of heads of KEYS divides that of QUERIES. */
 static enum attn_status check_heads(const struct attn_ndarray *queries,
                                     const struct attn_ndarray *keys, struct attn_error *err)
 {

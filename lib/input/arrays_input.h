@@ -18,11 +18,12 @@ struct attn_arrays_sizes {
 /* Whether INPUT consists of arrays instead of a sequence. */
 bool attn_input_is_arrays(const struct attn_input *input);
 
-/* Finds the sizes. ATTN_INVALID names the two arrays that do not fit. */
+/* Reads the sizes from the shapes of the arrays. On ATTN_INVALID, the message names the two arrays
+ * that do not fit. */
 enum attn_status attn_arrays_fit(const struct attn_input *input, struct attn_arrays_sizes *sizes,
                                  struct attn_error *err);
 
-/* Sets the sizes and arrays of ARGS, which borrows the arrays. */
+/* Copies SIZES and the pointers of the arrays of INPUT into ARGS. The arrays are borrowed. */
 void attn_arrays_fill(const struct attn_input *input, const struct attn_arrays_sizes *sizes,
                       struct attn_attend_args *args);
 

@@ -12,9 +12,9 @@
 
 /* --- sound ------------------------------------------------------------------------------------ */
 
-enum { KERNEL = 3 }; /* columns that a convolution sees: one before, the column, one after */
+enum { KERNEL = 3 }; /* width of the convolution: the column before, the column, the column after */
 
-/* A convolution. */
+/* One convolution over the columns of the spectrogram, with its input and output. */
 struct convolution {
     const struct attn_linear *linear;
     size_t stride;
@@ -53,7 +53,8 @@ static enum attn_status convolve(const struct convolution *convolution,
         scratches[i] = scratch + i * n_scratch;
     for (size_t t = 0; has_memory && t < n_out; t++)
         for (size_t k = 0; k < KERNEL; k++) {
-            const size_t column = t * stride + k; /* one more than its number */
+            const size_t column =
+                t * stride + k; /* 1-based, so that column 0 is the padding before the first */
 
             for (size_t i = 0; i < c && column > 0 && column <= n; i++)
                 windows[t * n_in + i * KERNEL + k] = convolution->x[(column - 1) * c + i];
@@ -105,16 +106,17 @@ enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struc
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* Stores the final rows of the encoder, and forwards the events that TRACE wants. */
+/* The user data of `store_final_rows`: where the final rows go, and the trace that the events are
+ * forwarded to. */
 struct keeping {
     const struct attn_trace *trace; /* or NULL */
-    enum attn_site site;            /* that has the final rows */
+    enum attn_site site;            /* the site of the final rows */
     int layer;
     float *rows; /* or NULL */
 };
 
-static enum attn_status keep(void *user, const struct attn_trace_event *event,
-                             struct attn_error *err)
+static enum attn_status store_final_rows(void *user, const struct attn_trace_event *event,
+                                         struct attn_error *err)
 {
     const struct keeping *keeping = user;
 
@@ -124,16 +126,17 @@ static enum attn_status keep(void *user, const struct attn_trace_event *event,
     return keeping->trace ? attn_trace_hand_on(keeping->trace, event, err) : ATTN_OK;
 }
 
-/* Selects the tensors that TRACE wants, and the final rows. */
-static enum attn_status choose(const struct attn_dims *dims, const struct attn_trace *trace,
-                               const struct keeping *keeping, struct attn_selection **chosen,
-                               struct attn_error *err)
+/* Creates a selection of the tensors that TRACE wants and of the final rows. */
+static enum attn_status select_tensors(const struct attn_dims *dims, const struct attn_trace *trace,
+                                       const struct keeping *keeping,
+                                       struct attn_selection **chosen, struct attn_error *err)
 {
     attn_site_set sites = keeping->rows ? ATTN_SITE_BIT(keeping->site) : 0;
 
     ATTN_TRY(attn_selection_create(dims, chosen, err));
     if (trace)
-        sites |= attn_selection_sites(trace->selection) & dims->sites; /* others are derived */
+        sites |= attn_selection_sites(trace->selection) &
+                 dims->sites; /* the other sites are derived, not computed by the encoder */
     attn_selection_clear_sites(*chosen);
     return sites == 0 ? ATTN_OK : attn_selection_set_sites(*chosen, sites, err);
 }
@@ -155,11 +158,11 @@ enum attn_status attn_encoder_run(const struct attn_model *encoder,
     const bool is_at_end = config->has_final_norm;
     struct keeping keeping = {trace, is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
                               is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1, rows};
-    struct attn_trace all = {NULL, keep, &keeping};
+    struct attn_trace all = {NULL, store_final_rows, &keeping};
     struct attn_session_options own = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_session *session = NULL;
     struct attn_selection *chosen = NULL;
-    enum attn_status status = choose(&dims, trace, &keeping, &chosen, err);
+    enum attn_status status = select_tensors(&dims, trace, &keeping, &chosen, err);
 
     all.selection = chosen;
     own.n_max = source->n;

@@ -6,12 +6,12 @@
 #include "input/sequence.h"
 
 /* Computes the rows [S, d_model] that an encoder of sound reads, without positions: two
- * convolutions over MEL [n_mel, 2 S], S = n_ctx, with the pool and the instructions of SEQUENCE.
- * Sets its `heard` and `n`. */
+ * convolutions over MEL [n_mel, 2 S], S = n_ctx, with the pool and the instruction set of SEQUENCE.
+ * Sets `heard` and `n` of SEQUENCE. */
 enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struct attn_ndarray *mel,
                                    struct attn_sequence *sequence, struct attn_error *err);
 
-/* The input of the encoder for SOURCE: its ids or its `fed` rows. Borrows from SOURCE. */
+/* Returns the input of the encoder for SOURCE: the ids or the `fed` rows of SOURCE, borrowed. */
 struct attn_sequence attn_encoder_input(const struct attn_sequence *source);
 
 /* Runs ENCODER over the ids or the `fed` rows of SOURCE, and stores its final rows [n, d_model] in

@@ -50,7 +50,7 @@ enum attn_status attn_image_input_check(const struct attn_input *input,
     return ATTN_INVALID;
 }
 
-/* Names the positions of SEQUENCE. */
+/* Writes the label of each position of SEQUENCE: [CLS], [REG0], ..., or "row,column" of a patch. */
 static enum attn_status make_labels(struct attn_sequence *sequence, struct attn_error *err)
 {
     struct attn_token_bytes *tokens = &sequence->tokens;

@@ -12,13 +12,13 @@ bool attn_input_is_picture(const struct attn_input *input);
 /* Whether MODEL reads pictures instead of texts. */
 bool attn_model_reads_pictures(const struct attn_model *model);
 
-/* Checks that INPUT and SOURCE have the kind that MODEL reads, a picture or a text. ATTN_INVALID at
- * ATTN_STAGE_OPTIONS. */
+/* Checks that INPUT and SOURCE are pictures if MODEL reads pictures, else texts. On failure:
+ * ATTN_INVALID with the stage ATTN_STAGE_OPTIONS. */
 enum attn_status attn_image_input_check(const struct attn_input *input,
                                         const struct attn_input *source,
                                         const struct attn_model *model, struct attn_error *err);
 
-/* Reads the picture of INPUT. */
+/* Reads the picture of INPUT into SEQUENCE: its pixels, its positions and their labels. */
 enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
                                        const struct attn_input *input, struct attn_notes notes,
                                        struct attn_sequence *sequence, struct attn_error *err);

@@ -8,8 +8,8 @@
 struct attn_ndarray; /* formats/ndarray.h */
 struct attn_pixels;  /* image/pixels.h */
 
-/* One of: a text, token ids, embeddings, a picture; for attention on arrays q, k and v, or scores
- * and v. */
+/* The input of one run: a text, token ids, embeddings or a picture. For attention without a model:
+ * the arrays q, k and v, or scores and v. */
 struct attn_input {
     const char *text; /* [n_text] bytes, UTF-8 */
     size_t n_text;
@@ -43,7 +43,7 @@ struct attn_label_list {
 /* A list of words. */
 struct attn_word_texts {
     const char *text; /* all labels, each terminated */
-    size_t n;         /* 0: there is none */
+    size_t n;         /* 0: there are no words */
 };
 
 /* A named list of positions, "pos.NAME" of an item. SPEC lists numbers or words (input/position.h).
@@ -60,7 +60,7 @@ struct attn_places {
     const struct attn_places *others; /* where other names are looked up; or NULL */
 };
 
-/* How the inputs are read. */
+/* How the inputs are read: special tokens, labels, named positions and prompts. */
 struct attn_request_reading {
     enum attn_special special; /* how special tokens in texts are parsed */
     enum attn_special_tokens

@@ -1,8 +1,8 @@
 /*
  * position.c - see position.h.
  *
- * Words are looked up in the bytes of the text, whose tokens have offsets. Ids have no text: theirs
- * is made of the bytes of the tokens, words with a space between them.
+ * Words are searched in the bytes of the text, whose tokens have byte offsets. If the input is ids,
+ * a text is first made of the bytes of their tokens; word-level tokens get a space between them.
  */
 #include "input/position.h"
 
@@ -29,29 +29,30 @@ const struct attn_param_list attn_place_params = ATTN_PARAM_LIST("Interventions"
 
 /* The text in which words are searched. */
 struct text_words {
-    const char *name;                        /* "text" or "source" */
-    const char *text;                        /* [n_text] */
-    size_t n_text, from;                     /* from: the byte where the search begins */
-    size_t n_prompt;                         /* bytes in front of the given text */
-    const size_t *begin, *end;               /* [n] byte offsets of the tokens */
-    const struct attn_token_bytes *residues; /* of a protein; or NULL */
+    const char *name;          /* "text" or "source" */
+    const char *text;          /* [n_text] */
+    size_t n_text, from;       /* from: the byte where the search begins */
+    size_t n_prompt;           /* bytes in front of the given text */
+    const size_t *begin, *end; /* [n] byte offsets of the tokens */
     const struct attn_token_bytes
-        *added; /* texts of the tokens, to recognize added tokens, which have no bytes of the text;
-                   NULL: the text was made from tokens */
+        *residues; /* the residues of a protein, one for each token; NULL: not a protein */
+    const struct attn_token_bytes
+        *added; /* texts of the tokens, to find tokens that the tokenizer added, which have no bytes
+                   in the text; NULL: the text was made from tokens */
     size_t n;
     struct attn_buffer made; /* text and offsets made from tokens */
     size_t *offsets;         /* owns; [2, n] or NULL */
 };
 
-/* One item of a list. */
+/* One parsed item of a list of positions. */
 struct position_item {
     const char *word; /* [size] without its quotes */
     size_t size;
     bool is_number; /* it is copied to the result unchanged */
-    size_t nth;     /* which occurrence, from 1; 0: the only one */
+    size_t nth;     /* which occurrence of the word, from 1; 0: the word must occur once */
 };
 
-/* Tokens first .. last. */
+/* The tokens `first` to `last`, inclusive. */
 struct token_range {
     size_t first, last;
 };
@@ -77,7 +78,8 @@ static enum attn_status make_words(const struct attn_sequence *sequence, struct 
     return attn_buffer_check(&words->made, err);
 }
 
-/* Joins two texts with a line feed between them. */
+/* Joins the two texts of a pair with a line feed between them. The tokens of the second text get
+ * offsets after it. */
 static enum attn_status join_words(const struct attn_input *input,
                                    const struct attn_encoding *encoding, bool is_in_second,
                                    struct text_words *words, struct attn_error *err)
@@ -145,7 +147,7 @@ static bool is_word_character(uint32_t c)
     return (c >= 0xc0 && c < 0x2000) || (c >= 0x2c00 && c < 0x2e00);
 }
 
-/* Whether one word of the text continues across the byte AT. */
+/* Whether a word of the text continues across byte offset AT, so that AT is not a word boundary. */
 static bool is_inside_word(const struct text_words *words, size_t at)
 {
     uint32_t before, after;
@@ -175,8 +177,8 @@ static bool is_white_space(const char *text, size_t size)
     return true;
 }
 
-/* Finds the tokens of the bytes begin .. end of the text; the first token may include white space
- * before them. */
+/* Finds the tokens that cover the bytes [BEGIN, END) of the text. The first token may start with
+ * white space before BEGIN. Returns false if no whole tokens match. */
 static bool find_tokens(const struct text_words *words, size_t begin, size_t end,
                         struct token_range *place)
 {
@@ -194,7 +196,7 @@ static bool find_tokens(const struct text_words *words, size_t begin, size_t end
     return is_white_space(words->text + words->begin[first], begin - words->begin[first]);
 }
 
-/* Whether the tokenizer added token I, [CLS] or [SEP], to the text. */
+/* Whether token I was added to the text by the tokenizer, as [CLS] and [SEP] are. */
 static bool is_added(const struct text_words *words, size_t i)
 {
     return words->added && words->begin[i] == words->end[i] && words->added->sizes[i] > 0;
@@ -233,7 +235,7 @@ static bool next_place(const struct text_words *words, const struct position_ite
 
 /* --- Lists ----------------------------------------------------------------------------------- */
 
-/* Reads #N from AT to END. */
+/* Parses the suffix "#N" between AT and END into item->nth. Without a suffix, nth stays 0. */
 static enum attn_status read_nth(const char *at, const char *end, struct position_item *item,
                                  struct attn_error *err)
 {
@@ -288,8 +290,8 @@ static enum attn_status read_item(const char **spec, struct position_item *item,
     return read_nth(at + item->size, end, item, err);
 }
 
-/* Writes "3 'cat', 7 'cat'" of the tokens that begin the places of ITEM, or with NULL of all
- * tokens, as many as OUT [size] holds. */
+/* Lists the matches of ITEM, each by its first token, as "3 'cat', 7 'cat'"; lists all tokens if
+ * ITEM is NULL. Truncates the list to OUT [size]. */
 static void list_places(const struct text_words *words, const struct position_item *item, char *out,
                         size_t size)
 {
@@ -331,7 +333,8 @@ static enum attn_status report_place(const struct text_words *words,
     return ATTN_INVALID;
 }
 
-/* Whether ITEM names a residue of a protein by letter and position: K17. */
+/* Whether ITEM names a residue of a protein by its letter and position, such as K17. If so, *AT is
+ * the position. */
 static bool is_residue(const struct text_words *words, const struct position_item *item, size_t *at)
 {
     int64_t number;
@@ -360,8 +363,8 @@ static enum attn_status check_residue(const struct text_words *words,
                           attn_quote(tokens->bytes[at], tokens->sizes[at]).text);
 }
 
-/* Appends the positions of the word ITEM as FIRST-LAST. */
-static enum attn_status number_word(const struct text_words *words,
+/* Appends the tokens of the word ITEM to OUT as "FIRST-LAST". */
+static enum attn_status append_word(const struct text_words *words,
                                     const struct position_item *item, struct attn_buffer *out,
                                     struct attn_error *err)
 {
@@ -398,7 +401,8 @@ static enum attn_status number_word(const struct text_words *words,
     return ATTN_OK;
 }
 
-/* Finds the place NAME [size] in PLACES, which may be NULL. */
+/* Finds the named position NAME [size] in PLACES, which may be NULL, and in the lists that follow
+ * it. */
 static const struct attn_item_place *find_named(const struct attn_places *places, const char *name,
                                                 size_t size)
 {
@@ -410,8 +414,9 @@ static const struct attn_item_place *find_named(const struct attn_places *places
     return NULL;
 }
 
-/* Appends the numbers of the list SPEC, which may use the names of PLACES. PLACES may be NULL. */
-static enum attn_status number_items(const char *spec, const struct attn_places *places,
+/* Resolves the list SPEC to numbers and appends them to OUT. Items may be names of PLACES, which
+ * may be NULL. */
+static enum attn_status append_items(const char *spec, const struct attn_places *places,
                                      const struct attn_sequence *sequence, struct text_words *words,
                                      struct attn_buffer *out, struct attn_error *err)
 {
@@ -426,14 +431,14 @@ static enum attn_status number_items(const char *spec, const struct attn_places 
         else
             ATTN_TRY(read_item(&at, &item, err));
         if (place) {
-            ATTN_TRY(attn_error_in(number_items(place->spec, NULL, sequence, words, out, err),
+            ATTN_TRY(attn_error_in(append_items(place->spec, NULL, sequence, words, out, err),
                                    place->name, err));
         } else if (item.is_number) {
             attn_buffer_append(out, item.word, item.size);
         } else {
             if (!words->text)
                 ATTN_TRY(find_words(sequence, words, err));
-            ATTN_TRY(number_word(words, &item, out, err));
+            ATTN_TRY(append_word(words, &item, out, err));
         }
         if (*at == '\0')
             return attn_buffer_check(out, err);
@@ -443,11 +448,11 @@ static enum attn_status number_items(const char *spec, const struct attn_places 
 
 /* --- In a picture --------------------------------------------------------------------------- */
 
-/* An item of a list of places in a picture: bytes between commas. */
+/* An item of a list of positions in a picture. Commas separate items. */
 struct picture_item {
     const char *text; /* [size] */
     size_t size;
-    size_t first, last; /* of numbers, `3` or `3-5` */
+    size_t first, last; /* the two ends of a number or range, `3` or `3-5` */
     bool is_number;
 };
 
@@ -471,8 +476,9 @@ static struct picture_item read_picture_item(const char **spec)
     return item;
 }
 
-/* Appends the patches of ROWS and COLUMNS, a rectangle, as FIRST-LAST of each row. */
-static enum attn_status number_patches(const struct picture_item *rows,
+/* Appends the positions of the patches in the rectangle ROWS x COLUMNS: one range FIRST-LAST for
+ * each row. */
+static enum attn_status append_patches(const struct picture_item *rows,
                                        const struct picture_item *columns,
                                        const struct attn_image_grid *grid, struct attn_buffer *out,
                                        struct attn_error *err)
@@ -493,8 +499,8 @@ static enum attn_status number_patches(const struct picture_item *rows,
     return ATTN_OK;
 }
 
-/* Appends the position named ITEM, one of those before the patches. */
-static enum attn_status number_front(const struct picture_item *item,
+/* Appends the position of ITEM, the name of a token before the patches, such as [CLS]. */
+static enum attn_status append_front(const struct picture_item *item,
                                      const struct attn_sequence *sequence, struct attn_buffer *out,
                                      struct attn_error *err)
 {
@@ -514,8 +520,9 @@ static enum attn_status number_front(const struct picture_item *item,
 
 /* Resolves the list SPEC for a picture: `row,column`, [CLS], [REG0] and `all`; a single number is a
  * position. */
-static enum attn_status number_places(const char *spec, const struct attn_sequence *sequence,
-                                      struct attn_buffer *out, struct attn_error *err)
+static enum attn_status append_picture_positions(const char *spec,
+                                                 const struct attn_sequence *sequence,
+                                                 struct attn_buffer *out, struct attn_error *err)
 {
     if (!strchr(spec, ',') && is_number(spec, strlen(spec))) {
         attn_buffer_append_string(out, spec);
@@ -528,10 +535,10 @@ static enum attn_status number_places(const char *spec, const struct attn_sequen
             at++;
             column = read_picture_item(&at);
             if (!column.is_number)
-                return number_front(&item, sequence, out, err);
-            ATTN_TRY(number_patches(&item, &column, &sequence->grid, out, err));
+                return append_front(&item, sequence, out, err);
+            ATTN_TRY(append_patches(&item, &column, &sequence->grid, out, err));
         } else {
-            ATTN_TRY(number_front(&item, sequence, out, err));
+            ATTN_TRY(append_front(&item, sequence, out, err));
         }
         if (*at == '\0')
             return attn_buffer_check(out, err);
@@ -548,8 +555,8 @@ enum attn_status attn_positions_number(const struct attn_sequence *sequence, con
     const struct attn_item_place *named =
         sequence->pixels ? find_named(sequence->places, spec, strlen(spec)) : NULL;
     enum attn_status status =
-        sequence->pixels ? number_places(named ? named->spec : spec, sequence, &out, err)
-                         : number_items(spec, sequence->places, sequence, &words, &out, err);
+        sequence->pixels ? append_picture_positions(named ? named->spec : spec, sequence, &out, err)
+                         : append_items(spec, sequence->places, sequence, &words, &out, err);
 
     if (status == ATTN_OK) {
         *numbers = attn_strndup(out.size > 0 ? out.data : "", out.size, err);
@@ -562,7 +569,7 @@ enum attn_status attn_positions_number(const struct attn_sequence *sequence, con
 
 /* --- As flags -------------------------------------------------------------------------------- */
 
-/* Sets the FLAGS [N] at the positions of the list NUMBERS. */
+/* Sets FLAGS [N] to 1 at each position of the list NUMBERS. */
 static enum attn_status flag_numbers(const char *numbers, size_t n, unsigned char *flags,
                                      struct attn_error *err)
 {
@@ -590,7 +597,8 @@ enum attn_status attn_positions_find(const struct attn_sequence *sequence, const
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Whether a layer of KEYS attends to the source if IS_CROSS, else to the text. */
+/* Whether a model of KEYS has a layer with selected heads that attends to the source (IS_CROSS) or
+ * to the text (otherwise). */
 static bool has_layer(const struct attn_keys *keys, bool is_cross)
 {
     for (int layer = 0; layer < (int)keys->config->n_layer; layer++)

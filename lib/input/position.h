@@ -42,8 +42,8 @@ extern const struct attn_param_list attn_place_params;
 enum attn_status attn_positions_number(const struct attn_sequence *sequence, const char *spec,
                                        char **numbers, struct attn_error *err);
 
-/* Sets the FLAGS [T] of the positions in the list SPEC; other flags do not change. Errors have the
- * stage ATTN_STAGE_OPTIONS, as for the next two functions. */
+/* Sets the FLAGS [T] of the positions in the list SPEC to 1 and leaves the others unchanged. Errors
+ * have the stage ATTN_STAGE_OPTIONS, as for the next two functions. */
 enum attn_status attn_positions_find(const struct attn_sequence *sequence, const char *spec,
                                      unsigned char *flags, struct attn_error *err);
 
@@ -62,7 +62,7 @@ struct attn_keys {
     const struct attn_config *config;
     const struct attn_sequence *text, *source;
     const struct attn_selection *heads; /* only keys of these heads; NULL: all heads */
-    unsigned char *of_text, *of_source; /* [T], [S] */
+    unsigned char *of_text, *of_source; /* [T] for the text, [S] for the source */
 };
 
 /* Sets the flags of the keys in the list SPEC, in the text for self-attention and in the source for

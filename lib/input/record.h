@@ -1,9 +1,9 @@
 /*
- * record.h - one of many inputs: what is known of it before it is computed, and why it failed.
+ * record.h - a record: one of many inputs, and the reason if it could not be computed.
  *
- * A line of JSON becomes a record, and attn_run_many (run/many.h) takes one after the other. A
- * record that cannot be computed stays in its place and says why: a code for programs, a message
- * for people.
+ * A line of JSON or CSV becomes a record, and attn_run_many (run/many.h) computes one record after
+ * the other. A record that fails keeps its place in the output, with a code for programs and a
+ * message for people.
  */
 #ifndef ATTN_INPUT_RECORD_H
 #define ATTN_INPUT_RECORD_H
@@ -35,7 +35,7 @@ enum attn_record_failure {
         ATTN_N_RECORD_FAILURE = 0 ATTN_RECORD_FAILURE_MAP(ATTN_COUNT)
 };
 
-/* "too_long"; "" for NONE. Never NULL. */
+/* Returns the code of FAILURE, such as "too_long"; "" for NONE. Never NULL. */
 ATTN_API const char *attn_record_failure_code(enum attn_record_failure failure);
 
 /* The type of the `id` of a record. */
@@ -47,15 +47,15 @@ enum attn_record_id {
 
 /* Initialize with = {0}. The maker owns what it points to. */
 struct attn_record {
-    size_t number;           /* its place among all, from 0 */
-    enum attn_record_id has; /* which id */
+    size_t number;           /* the record's index among all records, from 0 */
+    enum attn_record_id has; /* the type of its id */
     const char *id;          /* [n_id] UTF-8 or digits; NULL for NUMBER */
     size_t n_id;
     struct attn_input input;          /* a text, ids, embeddings or a picture */
     struct attn_input source;         /* for models with cross-attention; others ignore it */
-    void *mine;                       /* for the maker's own use */
+    void *mine;                       /* user data of the maker */
     enum attn_record_failure failure; /* unless NONE, the record is not computed */
-    struct attn_error err;            /* and why */
+    struct attn_error err;            /* why it failed */
     const char *const *next; /* [n_next] terminated continuations, which replace those of the
                                 request; NULL: those of the request */
     size_t n_next;

@@ -101,10 +101,11 @@ enum attn_status attn_sequence_put_prompt(const struct attn_request_reading *rea
     return ATTN_OK;
 }
 
-/* Uses the rows of ARRAY, of WIDTH numbers: embeddings, or a source. */
-static enum attn_status take_rows(const struct attn_ndarray *array, bool is_embeddings,
-                                  size_t width, const struct attn_model *model,
-                                  struct attn_sequence *sequence, struct attn_error *err)
+/* Sets the rows of SEQUENCE to those of ARRAY, which must have WIDTH columns: embeddings if
+ * IS_EMBEDDINGS, else a source. */
+static enum attn_status set_rows(const struct attn_ndarray *array, bool is_embeddings, size_t width,
+                                 const struct attn_model *model, struct attn_sequence *sequence,
+                                 struct attn_error *err)
 {
     char shape[ATTN_SHAPE_TEXT_SIZE];
 
@@ -120,8 +121,8 @@ static enum attn_status take_rows(const struct attn_ndarray *array, bool is_embe
     return ATTN_OK;
 }
 
-/* Uses the ids of INPUT, or tokenizes its text. */
-static enum attn_status take_ids(const struct attn_request_reading *reading,
+/* Sets the ids of SEQUENCE: the ids of INPUT, or the tokens of its text. */
+static enum attn_status read_ids(const struct attn_request_reading *reading,
                                  const struct attn_input *input,
                                  const struct attn_tokenizer *tokenizer,
                                  struct attn_sequence *sequence, struct attn_error *err)
@@ -133,7 +134,7 @@ static enum attn_status take_ids(const struct attn_request_reading *reading,
                : ATTN_OK;
 }
 
-/* Counts the tokens of the text and of its pair. */
+/* Counts the tokens of the first text, n[0], and of the second, n[1]. */
 static void count_pair(const struct attn_encoding *encoding, size_t n[2])
 {
     n[0] = n[1] = 0;
@@ -217,9 +218,9 @@ static enum attn_status make_types(const struct attn_model *model, struct attn_s
     return attn_model_check_types(model, sequence->types, encoding->n, err);
 }
 
-/* The types of the tokens of INPUT. */
-static enum attn_status take_types(const struct attn_input *input, const struct attn_model *model,
-                                   struct attn_sequence *sequence, struct attn_error *err)
+/* Sets the types of SEQUENCE to those of INPUT, or else from the encoding of its text. */
+static enum attn_status set_types(const struct attn_input *input, const struct attn_model *model,
+                                  struct attn_sequence *sequence, struct attn_error *err)
 {
     if (!input->types)
         return make_types(model, sequence, err);
@@ -235,9 +236,8 @@ static enum attn_status take_types(const struct attn_input *input, const struct 
 }
 
 /* Checks the key mask of SEQUENCE, the text or the source. */
-static enum attn_status take_key_mask(const struct attn_input *input,
-                                      struct attn_sequence *sequence, const char *what,
-                                      struct attn_error *err)
+static enum attn_status set_key_mask(const struct attn_input *input, struct attn_sequence *sequence,
+                                     const char *what, struct attn_error *err)
 {
     if (!input->key_mask)
         return ATTN_OK;
@@ -258,7 +258,7 @@ enum attn_status attn_sequence_take_parts(const struct attn_input *input,
         return attn_refuse(
             err, ATTN_STAGE_OPTIONS,
             "`pair` is a second text, and the first is given as numbers, expected a text");
-    ATTN_TRY(take_types(input, model, sequence, err));
+    ATTN_TRY(set_types(input, model, sequence, err));
     if (input->key_mask && !attn_model_config(model)->is_encoder) {
         attn_refuse(err, ATTN_STAGE_OPTIONS,
                     "`key_mask` is for encoders and sources, and '%s' is no encoder",
@@ -266,11 +266,11 @@ enum attn_status attn_sequence_take_parts(const struct attn_input *input,
         attn_error_hint(err, "`knockout \"2-5>0,1\"` keeps queries from looking at keys");
         return ATTN_INVALID;
     }
-    return take_key_mask(input, sequence, "tokens", err);
+    return set_key_mask(input, sequence, "tokens", err);
 }
 
-/* Moves all tokens of E but the last by one place, and puts the last, a special one, in front. */
-static void put_last_first(struct attn_encoding *e)
+/* Moves the last token of E, a special one, to the front. */
+static void move_last_to_front(struct attn_encoding *e)
 {
     const int32_t id = e->ids[e->n - 1];
     const size_t n = e->n - 1;
@@ -287,12 +287,13 @@ static void put_last_first(struct attn_encoding *e)
     e->n_front++;
 }
 
-/* NLLB's files of 2022 put the language last, </s> fra_Latn. Since then it comes first. */
+/* Moves the language token to the front if the tokenizer appended it. NLLB's tokenizer files of
+ * 2022 end texts in "</s> fra_Latn"; later ones put the language first. */
 static void begin_with_language(const struct attn_config *config, struct attn_encoding *e)
 {
     if (!config->stack.replaces_front || e->n_front != 0 || e->n_back != 2)
         return;
-    put_last_first(e);
+    move_last_to_front(e);
     e->n_back--;
 }
 
@@ -311,10 +312,10 @@ enum attn_status attn_sequence_begin_target(const struct attn_request_reading *r
         is_end = is_end || e->ids[e->n - 1] == config->end_ids[i];
     e->n -= is_end;
     e->n_back -= is_end;
-    /* Whisper's tokenizer puts the start in front by itself */
+    /* Whisper's tokenizer has put the start token in front already */
     if (e->n_front == 0 || (!config->stack.replaces_front && e->ids[0] != config->stack.start_id)) {
         ATTN_TRY(attn_encoding_push(e, config->stack.start_id, 0, 0, err));
-        put_last_first(e);
+        move_last_to_front(e);
     }
     e->ids[0] = config->stack.start_id;
     sequence->ids = e->ids;
@@ -330,10 +331,10 @@ enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
     sequence->has_residues = model->config.has_residues;
     sequence->is_word_level = tokenizer && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
     if (input->embeddings)
-        ATTN_TRY(take_rows(input->embeddings, true, attn_model_config(model)->d_embed, model,
-                           sequence, err));
+        ATTN_TRY(set_rows(input->embeddings, true, attn_model_config(model)->d_embed, model,
+                          sequence, err));
     else
-        ATTN_TRY(take_ids(reading, input, tokenizer, sequence, err));
+        ATTN_TRY(read_ids(reading, input, tokenizer, sequence, err));
     if (attn_input_is_text(input))
         ATTN_TRY(attn_sequence_begin_target(reading, model, false, sequence, err));
     ATTN_TRY(check_length(reading, input, sequence, model, err));
@@ -475,8 +476,8 @@ static enum attn_status check_source_length(const struct attn_sequence *sequence
                           sequence->n, name.text, most);
 }
 
-/* Reads the source: sound, other rows, or tokens. */
-static enum attn_status take_source(const struct attn_request_reading *reading,
+/* Reads the source: sound, rows of an array, or tokens. */
+static enum attn_status read_source(const struct attn_request_reading *reading,
                                     const struct attn_input *source, const struct attn_model *model,
                                     const struct attn_tokenizer *tokenizer,
                                     struct attn_sequence *sequence, struct attn_error *err)
@@ -491,10 +492,10 @@ static enum attn_status take_source(const struct attn_request_reading *reading,
         return ATTN_OK;
     }
     if (array)
-        return take_rows(array, encoder,
-                         encoder ? encoder->config.d_embed : attn_model_config(model)->d_source,
-                         model, sequence, err);
-    ATTN_TRY(take_ids(reading, source, tokenizer, sequence, err));
+        return set_rows(array, encoder,
+                        encoder ? encoder->config.d_embed : attn_model_config(model)->d_source,
+                        model, sequence, err);
+    ATTN_TRY(read_ids(reading, source, tokenizer, sequence, err));
     begin_with_language(&model->config, &sequence->encoding);
     return tokenizer ? attn_token_bytes_find(tokenizer, sequence->ids, sequence->n,
                                              &sequence->tokens, err)
@@ -511,11 +512,11 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
 
     if (attn_input_is_given(source))
-        ATTN_TRY(take_source(reading, source, model, tokenizer, sequence, err));
+        ATTN_TRY(read_source(reading, source, model, tokenizer, sequence, err));
     if (is_made && sequence->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the source is empty: it has no tokens");
     ATTN_TRY(check_source_length(sequence, model, err));
-    ATTN_TRY(take_key_mask(source, sequence, "keys of the source", err));
+    ATTN_TRY(set_key_mask(source, sequence, "keys of the source", err));
     if (!is_made)
         return ATTN_OK;
     sequence->fed = sequence->rows;
@@ -545,14 +546,15 @@ void attn_sequence_release(struct attn_sequence *sequence)
 
 /* --- Words ---------------------------------------------------------------------------------- */
 
-/* What is known of a token. */
+/* What decides whether a token begins a word. */
 struct token {
-    bool begins_blank, ends_blank; /* with white space */
-    bool is_alone;                 /* white space, or special */
+    bool begins_blank, ends_blank; /* the text of the token begins or ends with white space */
+    bool is_alone; /* it is a word by itself: only white space, or a special token */
 };
 
-/* False for a token without bytes. */
-static struct token look_at(const char *bytes, size_t size)
+/* Describes the token with the text BYTES [size]. All fields are false for a token without bytes.
+ */
+static struct token describe_token(const char *bytes, size_t size)
 {
     struct token token = {.is_alone = size > 0};
     uint32_t code_point;
@@ -593,9 +595,9 @@ enum attn_status attn_words_find(const struct attn_sequence *sequence,
     if (has_pieces)
         attn_words_mark(tokenizer, sequence->ids, sequence->n, begins);
     for (size_t i = 0; i < sequence->n; i++) {
-        struct token token = look_at(sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
+        struct token token = describe_token(sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
         const bool is_added = encoding->n > 0 && encoding->texts[i] == ATTN_TEXT_NONE;
-        const bool is_other = encoding->n > 0 && i > 0 && /* of two texts, the second begins */
+        const bool is_other = encoding->n > 0 && i > 0 && /* the first token of the second text */
                               encoding->texts[i] != encoding->texts[i - 1];
 
         token.is_alone =
@@ -619,7 +621,7 @@ enum attn_status attn_words_of_labels(const struct attn_label_list *labels, size
 
     ATTN_TRY(ATTN_ALLOC(made, labels->n, err));
     for (size_t i = 0; i < labels->n; i++) {
-        const struct token token = look_at(labels->items[i], labels->sizes[i]);
+        const struct token token = describe_token(labels->items[i], labels->sizes[i]);
 
         if (i > 0)
             made[i] = made[i - 1] + begins_word(&before, &token);

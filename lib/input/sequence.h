@@ -22,32 +22,33 @@ void attn_token_bytes_release(struct attn_token_bytes *tokens);
 
 /* Initialize with = {0}; end with attn_sequence_release. */
 struct attn_sequence {
-    const struct attn_input *input; /* that is read, and what messages call it: "text", "source"; */
-    const char *role;               /* both are set before, and borrowed */
-    size_t n;                       /* tokens or rows; 0 without a sequence */
-    const int32_t *ids;             /* [n], of the encoding or the input; NULL for rows */
-    const int32_t *types;           /* [n], of ids: the input's, or `made_types`; NULL: all are 0 */
-    int32_t *made_types;            /* owns; types from the tokenizer, or NULL */
+    const struct attn_input
+        *input;         /* the input that is read, and its name in messages: "text" or "source"; */
+    const char *role;   /* both are set before, and borrowed */
+    size_t n;           /* tokens or rows; 0 without a sequence */
+    const int32_t *ids; /* [n], of the encoding or the input; NULL for rows */
+    const int32_t *types;    /* [n], of ids: the input's, or `made_types`; NULL: all are 0 */
+    int32_t *made_types;     /* owns; types from the tokenizer, or NULL */
     const int32_t *key_mask; /* [n] borrowed from the input; 0 masks a key; NULL: all are 1 */
     const float *rows;       /* [n, d]: the input's, or `embedded`; NULL for ids */
     const char *name; /* the array of the rows, for messages; NULL: the model computes them */
-    struct attn_encoding encoding; /* of a text */
+    struct attn_encoding encoding; /* of a text: its tokens and their offsets */
     float *embedded;               /* owns; the embeddings of a source that is a text, or the final
                                       rows of an encoder */
     const float
-        *fed;     /* [n, d] rows that an encoder reads instead of ids: the input's, or `heard` */
-    float *heard; /* owns; of sound */
+        *fed; /* [n, d] the rows that an encoder reads instead of ids: the input's, or `heard` */
+    float *heard;           /* owns; rows made from sound */
     struct attn_pool *pool; /* set before a source is read, for an encoder; or NULL */
-    enum attn_gemm gemm;    /* set before; how the convolutions of sound are multiplied */
-    enum attn_isa isa;      /* set before; the best instructions for them */
-    bool is_later;          /* set before; the caller runs the encoder and fills `embedded` */
+    enum attn_gemm gemm;    /* set before; how the convolutions over sound are multiplied */
+    enum attn_isa isa;      /* set before; the best instruction set to use for them */
+    bool is_later;          /* set before; the caller runs the encoder later and fills `embedded` */
     const struct attn_pixels
         *pixels;                 /* of a picture: the input's, or `made`; NULL for other inputs */
-    struct attn_pixels made;     /* owns; the pixels of a picture file */
+    struct attn_pixels made;     /* owns; the pixels, if they were read from a file */
     struct attn_image_grid grid; /* of a picture: the grid of its patches */
-    struct attn_token_bytes tokens; /* the texts of ids, if there is a tokenizer; of a picture the
-                                       names of its positions */
-    size_t *words; /* [n] owns; the numbers of the words of its tokens (attn_words_find), or NULL */
+    struct attn_token_bytes tokens; /* the texts of the tokens, if there is a tokenizer; for a
+                                       picture, the names of its positions */
+    size_t *words;  /* [n] owns; the word number of each token (attn_words_find), or NULL */
     char *prompted; /* owns; the text after a prompt of `n_prompt` bytes, or NULL */
     size_t n_prompt;
     const volatile sig_atomic_t
@@ -58,10 +59,11 @@ struct attn_sequence {
                            positions are looked up; NULL: this one */
     bool is_in_second;  /* words are searched only in the second of two texts */
     bool has_residues;  /* tokens can be named by letter and position: K17 */
-    bool is_word_level; /* white space separates tokens and belongs to none */
+    bool is_word_level; /* the tokenizer splits words at white space, which no token contains */
 };
 
-/* Whether INPUT gives a sequence, and whether it needs a tokenizer. */
+/* Whether INPUT has anything to read as a sequence, and whether that is text, which needs a
+ * tokenizer. */
 bool attn_input_is_given(const struct attn_input *input);
 bool attn_input_is_text(const struct attn_input *input);
 
@@ -90,8 +92,9 @@ enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequenc
                                              const struct attn_input *input, const char *model,
                                              size_t most, struct attn_error *err);
 
-/* Whether POSITION belongs to the second of two texts, or to the only text, but is not a token that
- * the tokenizer added. Types decide for ids; without types all positions belong to it. */
+/* Whether POSITION may hold an answer: a token of the second of two texts, or of the only text,
+ * that the tokenizer did not add. For ids, their types tell the two texts apart; without types, the
+ * answer is true. */
 bool attn_sequence_is_answering(const struct attn_sequence *sequence, size_t position);
 
 /* Feeds SEQUENCE to a new session. */
@@ -103,19 +106,21 @@ enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
 struct attn_embedding_rows attn_sequence_rows(const struct attn_sequence *sequence,
                                               const struct attn_model *model);
 
-/* Computes its embeddings X [n, d_embed]; for pictures [CLS] and registers, then the patches. */
+/* Computes the embeddings X [n, d_embed] of SEQUENCE. For pictures these are [CLS] and the
+ * registers, then the patches. */
 enum attn_status attn_sequence_embed(const struct attn_sequence *sequence,
                                      const struct attn_model *model, float *x,
                                      struct attn_error *err);
 
-/* Tokenizes the text of INPUT, without a limit. */
+/* Tokenizes the text of INPUT into SEQUENCE. The length is not limited. */
 enum attn_status attn_sequence_encode(const struct attn_request_reading *reading,
                                       const struct attn_input *input,
                                       const struct attn_tokenizer *tokenizer,
                                       struct attn_sequence *sequence, struct attn_error *err);
 
-/* Turns the tokens of a text into a target if MODEL has an encoder: the start token comes first;
- * the end token stays last if KEEPS_END. READING may omit special tokens. */
+/* Turns the tokens of a text into the target of a model with an encoder: puts the start token
+ * first, and keeps the end token last if KEEPS_END. READING may omit special tokens. Does nothing
+ * if MODEL has no encoder. */
 enum attn_status attn_sequence_begin_target(const struct attn_request_reading *reading,
                                             const struct attn_model *model, bool keeps_end,
                                             struct attn_sequence *sequence, struct attn_error *err);
@@ -125,7 +130,7 @@ enum attn_status attn_sequence_begin_target(const struct attn_request_reading *r
 enum attn_status attn_source_check(const struct attn_input *source, const struct attn_model *model,
                                    struct attn_error *err);
 
-/* Reads SOURCE, if it is given, as rows [n, d_source]. */
+/* Reads SOURCE, if it is given, into SEQUENCE as rows [n, d_source]. */
 enum attn_status attn_source_read(const struct attn_request_reading *reading,
                                   const struct attn_input *source, const struct attn_model *model,
                                   const struct attn_tokenizer *tokenizer,
@@ -134,27 +139,29 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
 void attn_sequence_release(struct attn_sequence *sequence);
 
 /*
- * Which tokens make a word: what merging words joins.
+ * How tokens are grouped into words, for options that merge words.
  *
- * A word begins where a token's text begins with white space, or after white space. Tokens that are
- * white space alone and special tokens are words of their own. What follows without a space, `.`
- * after `table` or the next Chinese character, belongs to the word before it. Tokens of word-level
- * vocabularies have white space between them; of WordPiece each token without "##" begins a word.
- * Line feeds and the like are white space.
+ * A word begins at a token that begins with white space, or that follows white space. Tokens of
+ * white space alone and special tokens are words by themselves. A token that follows without a
+ * space, such as `.` after `table` or the next Chinese character, belongs to the preceding word. In
+ * word-level vocabularies white space lies between tokens, so that each token is a word; in
+ * WordPiece each token without "##" begins a word. Line feeds and tabs are white space.
  */
 
-/* Numbers the words of SEQUENCE, whose tokens have texts, from 0. *words [n] ascends by 0 or 1; the
- * caller frees it (attn_free). TOKENIZER, which knows the special tokens, may be NULL. */
+/* Numbers the words of SEQUENCE from 0. words[i] is the word of token i. The tokens must have
+ * texts. The caller frees *words [n] (attn_free). TOKENIZER, which knows the special tokens, may be
+ * NULL. */
 enum attn_status attn_words_find(const struct attn_sequence *sequence,
                                  const struct attn_tokenizer *tokenizer, size_t **words,
                                  struct attn_error *err);
 
-/* Numbers the words of labels: a label is white space, begins or ends with it, or continues the
- * preceding word. */
+/* Groups labels into words and numbers these from 0. A label that begins with white space, or
+ * follows white space, begins a word; others continue the preceding word. */
 enum attn_status attn_words_of_labels(const struct attn_label_list *labels, size_t **words,
                                       struct attn_error *err);
 
-/* Extends SELECTION to all tokens of each word that it has a token of. */
+/* Extends SELECTION to all tokens of each word that has a selected token. words[i] is the word of
+ * token i. */
 enum attn_status attn_words_widen(const size_t *words, struct attn_selection *selection,
                                   struct attn_error *err);
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether the character belongs to a script that separates words by spaces. */
+/* Whether C is an ASCII letter or digit, which words in scripts with spaces are made of. */
 static bool is_word_byte(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
@@ -51,7 +51,9 @@ bool attn_spaces_are_left_out(const struct attn_sequence *text, size_t position,
         return false;
     token = attn_tokenizer_token(tokenizer, text->ids[position], &size);
     return encoding->end[position - 1] > 0 &&
-           (encoding->begin[position] > encoding->end[position - 1] || /* which a mask took */
+           (encoding->begin[position] >
+                encoding->end[position - 1] || /* white space between the tokens, which the mask
+                                                  token replaced */
             encoding->end[position] - encoding->begin[position] > size ||
             (token && size > 0 && token[0] == ' '));
 }

@@ -11,8 +11,8 @@ struct attn_sequence;
 
 /* Initialize with = {0}: no space is missing or superfluous. */
 struct attn_spaces {
-    /* "target", "foil" or "continuation": the one that would be glued to the preceding word; NULL
-     * if none would be. */
+    /* Which text would be glued to the preceding word: "target", "foil" or "continuation"; NULL if
+     * no text would be. */
     const char *what;
     const char *text; /* its text; borrowed */
     bool is_at_end;   /* the text ends in a space */
@@ -23,17 +23,18 @@ enum { ATTN_SPACES_MESSAGE_SIZE = 512 };
 /* Whether the text of INPUT ends in a space. TOKENIZER may be NULL. */
 bool attn_spaces_are_at_end(const struct attn_input *input, const struct attn_tokenizer *tokenizer);
 
-/* Whether a continuation that begins with BYTE, after POSITION of TEXT, would be glued to a word
- * that is complete there. TOKENIZER may be NULL. */
+/* Whether a continuation that begins with BYTE, after POSITION of TEXT, would be glued to the
+ * preceding word, which is complete. TOKENIZER may be NULL. */
 bool attn_spaces_are_forgotten(const struct attn_sequence *text, size_t position, char byte,
                                const struct attn_tokenizer *tokenizer);
 
-/* Whether a replacement of the token at POSITION, as an encoder predicts it, would drop white space
- * that the text has there. BYTE is its first byte. */
+/* Whether replacing the token at POSITION by an encoder's prediction that begins with BYTE would
+ * drop white space that the text has there. */
 bool attn_spaces_are_left_out(const struct attn_sequence *text, size_t position, char byte,
                               const struct attn_tokenizer *tokenizer);
 
-/* Writes a note about SPACES. Returns false if there is none. */
+/* Writes the text of a note about SPACES to MESSAGE. Returns false if no space is missing or
+ * superfluous. */
 bool attn_spaces_describe(const struct attn_spaces *spaces, char message[ATTN_SPACES_MESSAGE_SIZE]);
 
 void attn_spaces_note(const struct attn_spaces *spaces, struct attn_notes notes);

@@ -9,8 +9,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Counts the bytes of white space, or unless IS_WHITE of other characters, at the beginning of TEXT
- * [size]. */
+/* Returns the number of bytes at the beginning of TEXT [size] that are white space (IS_WHITE) or
+ * are not (otherwise). */
 static size_t span(const char *text, size_t size, bool is_white)
 {
     size_t at = 0;
@@ -75,7 +75,9 @@ enum attn_status attn_text_words_split(const char *text, size_t size,
     return words->n > 0 ? ATTN_OK : attn_error_set(err, ATTN_INVALID, "it has no words");
 }
 
-/* Finds the word of bytes [BEGIN, END) of TEXT, from word *WORD on, which is the last one found. */
+/* Finds the word that contains the bytes of TOKEN, and fails if the token has characters of two
+ * words. The search starts at *WORD, the last word found, which receives the result; SIZE_MAX: no
+ * word. */
 static enum attn_status find_word(const char *text, size_t first, struct attn_text_word token,
                                   const struct attn_text_words *words, size_t *word,
                                   struct attn_error *err)
@@ -98,7 +100,7 @@ static enum attn_status find_word(const char *text, size_t first, struct attn_te
         attn_quote(text + items[i + 1].begin, items[i + 1].end - items[i + 1].begin).text);
 }
 
-/* Assigns tokens of white space to the next word, or after the last word to that. */
+/* Assigns tokens of white space to the word after them, or to the last word if no word follows. */
 static void assign_white_space(const struct attn_encoding *encoding, const unsigned char *is_white,
                                struct attn_text_words *words)
 {
@@ -117,7 +119,7 @@ static void assign_white_space(const struct attn_encoding *encoding, const unsig
     }
 }
 
-/* Fails for a word without a token. */
+/* Fails if a word has no token. */
 static enum attn_status check_words(const char *text, size_t first,
                                     const struct attn_text_words *words, size_t n_token,
                                     struct attn_error *err)
@@ -151,7 +153,7 @@ enum attn_status attn_text_words_assign(const struct attn_encoding *encoding, co
         if (is_added || token.end > size || token.end <= first ||
             token.begin >= first + words->size)
             continue;
-        is_white[i] = token.begin >= first; /* unless it has other characters */
+        is_white[i] = token.begin >= first; /* cleared below if the token has other characters */
         token.begin += span(text + token.begin, token.end - token.begin, true);
         if (token.begin == token.end)
             continue;

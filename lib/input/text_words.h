@@ -1,11 +1,11 @@
 /*
- * text_words.h - the words of a text as people count them, and the word of each token. For the
- * files of this layer and above.
+ * text_words.h - splits a text into words as people count them, and finds the word of each token.
+ * For the files of this layer and above.
  *
- * A word is a run of characters that are not white space, or one of a list, whose words follow each
- * other in the text. A token belongs to the word that has its first character that is not white
- * space; a token of white space alone to the next word, or at the end to the last one. (Words that
- * merging joins, input/sequence.h, are those of the tokens.)
+ * Words are either runs of characters without white space, or given by a list, in the order of the
+ * text. A token belongs to the word of its first character that is not white space. A token of
+ * white space alone belongs to the next word, or to the last word at the end of the text. (The
+ * options that merge words use other rules: input/sequence.h.)
  */
 #ifndef ATTN_INPUT_TEXT_WORDS_H
 #define ATTN_INPUT_TEXT_WORDS_H
@@ -27,15 +27,15 @@ struct attn_text_words {
     size_t *of;  /* [n_token] owns; the word of each token; SIZE_MAX: no word */
 };
 
-/* Finds the words of TEXT [size], or uses those of LIST if it is not empty. ATTN_INVALID without
- * words, or if the list does not match the text. */
+/* Splits TEXT [size] into words, or locates the words of LIST in it if LIST is not empty. Returns
+ * ATTN_INVALID if there are no words, or if the list does not match the text. */
 enum attn_status attn_text_words_split(const char *text, size_t size,
                                        const struct attn_word_texts *list,
                                        struct attn_text_words *words, struct attn_error *err);
 
-/* Finds the word of each token of ENCODING. TEXT [size] contains the text of WORDS from byte FIRST
- * on; tokens before it, and tokens that the tokenizer added, have no word. ATTN_INVALID for a token
- * with characters of two words, and for a word without a token. */
+/* Assigns each token of ENCODING to a word. TEXT [size] contains the text of WORDS from byte FIRST
+ * on. Tokens before it, and tokens that the tokenizer added, have no word. Returns ATTN_INVALID for
+ * a token with characters of two words, and for a word without a token. */
 enum attn_status attn_text_words_assign(const struct attn_encoding *encoding, const char *text,
                                         size_t size, size_t first, struct attn_text_words *words,
                                         struct attn_error *err);
