@@ -11,30 +11,29 @@
 #include <string.h>
 
 enum {
-    MARGIN = 20,        /* maximum columns of labels and the gap after them */
+    MARGIN = 20,        /* maximum columns of row labels, including the gap after them */
     MOST_TEXT = 14,     /* columns of a text in a cell */
     USUAL_LABEL = 9,    /* minimum columns of labels */
     POSITION_WIDTH = 3, /* minimum columns of a position */
-    PERCENT_WIDTH = 3,  /* of a cell */
-    SIGNED_WIDTH = 4,   /* of a cell with a sign */
+    PERCENT_WIDTH = 3,  /* columns of a cell in percent */
+    SIGNED_WIDTH = 4,   /* columns of a cell with a signed percentage */
     NUMBER_WIDTH = 6,   /* columns of a cell that is not a percentage */
-    LEAST_WIDTH = 2,    /* of a cell of a table */
+    LEAST_WIDTH = 2,    /* minimum columns of a cell of a table */
     TICK_STEP = 10,     /* columns between the positions above half blocks */
     MOST_KEY_LINES = 4
 };
 
 #define KEYS "keys"
 
-/* A matrix on its sheet. */
+/* The layout of one matrix. */
 struct layout {
     struct attn_sheet sheet;
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis rows, columns;
     struct attn_heatmap_colors colors;
-    size_t position_width; /* columns left of the cells, flush right: positions, or labels of a
-                              table */
-    size_t label_width;    /* and flush left: texts of rows; or 0 */
-    size_t rows_per_line;  /* 2 of half blocks */
+    size_t position_width; /* columns of right-aligned positions (of row labels, for a table) */
+    size_t label_width;    /* columns of left-aligned row texts after them; or 0 */
+    size_t rows_per_line;  /* 2 for half blocks, otherwise 1 */
     bool has_numbers;
 };
 
@@ -45,13 +44,13 @@ size_t attn_heatmap_most_columns(const struct attn_writer *writer)
 
 /* --- Numbers ---------------------------------------------------------------------------------- */
 
-/* Whether the numbers of the matrix are shown in percent. */
+/* Returns true if the numbers of the matrix are shown in percent. */
 static bool is_share(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     return map->table ? map->table->is_share : attn_site_range(matrix->at.site) == ATTN_RANGE_SHARE;
 }
 
-/* Columns of a cell with a number of a run. */
+/* Returns the width of a cell that shows a number of a run. */
 static size_t number_width(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     size_t n_digit = 1;
@@ -97,8 +96,8 @@ static void append_number(struct attn_heatmap *map, const struct attn_level_matr
         attn_buffer_append_format(&map->label, fabs(value) < 1000 ? "%.1f" : "%.0e", value);
 }
 
-/* Makes the label of a cell: its number, or its text, "The", without colours "The(13)", or its
- * mark. Returns its columns. */
+/* Writes the text of a cell into the map's label: a number, a token ("The", or "The(13)" without
+ * colours), or a mark. Returns its width. */
 static size_t make_cell_label(struct attn_heatmap *map, const struct layout *layout,
                               struct attn_heatmap_cell cell, size_t i)
 {
@@ -132,15 +131,15 @@ static size_t make_label(struct attn_heatmap *map, const void *of, size_t column
     return attn_heatmap_make_label(map, &layout->columns, column * layout->matrix->k, false);
 }
 
-/* Puts the label in WIDTH columns, its USED ones at the right. */
+/* Prints the label, USED columns wide, right-aligned in WIDTH columns. */
 static void put_right(struct attn_heatmap *map, size_t used, size_t width)
 {
     attn_color_line_blanks(&map->line, used < width ? width - used : 0);
     attn_heatmap_put_label(map);
 }
 
-/* Puts the position and the token of row ROW, or the label of a row of a table. Finds the ranges of
- * the rows in the line. */
+/* Prints the row label: position and token, or a table's label. Also computes the colour ranges of
+ * the rows on this line. */
 static size_t put_edge(struct attn_heatmap *map, const void *of, struct attn_sheet_spot at)
 {
     const struct layout *layout = of;
@@ -187,7 +186,7 @@ static size_t put_halves(struct attn_heatmap *map, const void *of, struct attn_s
 
 /* --- Its sizes -------------------------------------------------------------------------------- */
 
-/* The columns that the cells of column C of a table take, with its label. */
+/* Returns the width that column C of a table needs for its cells and its label. */
 static size_t measure_column(struct attn_heatmap *map, const struct layout *layout, size_t c)
 {
     const struct attn_level_matrix *matrix = layout->matrix;
@@ -203,8 +202,8 @@ static size_t measure_column(struct attn_heatmap *map, const struct layout *layo
     return width;
 }
 
-/* Finds the widths of the labels of rows: of a table those that it has, of a run those that any
- * matrix may have. */
+/* Computes the widths of row labels: for a table the largest that occurs, for a run the largest of
+ * any of its matrices, so that they align. */
 static void measure_rows(struct attn_heatmap *map, struct layout *layout)
 {
     const struct attn_token_texts none = {0};
@@ -232,7 +231,8 @@ static void measure_rows(struct attn_heatmap *map, struct layout *layout)
         layout->position_width = n_corner;
 }
 
-/* Where the second of two texts begins; 0 for one text, and for more groups. */
+/* Returns the index of the first item of the second text; 0 if there is one text or more than
+ * two. */
 static size_t find_border(const struct attn_grid_axis *axis)
 {
     size_t border = 0;
@@ -246,7 +246,7 @@ static size_t find_border(const struct attn_grid_axis *axis)
     return border;
 }
 
-/* Lays MATRIX out, in half blocks where IS_HALVES. */
+/* Computes the layout of MATRIX. IS_HALVES: two rows share a line of half blocks. */
 static void lay_out(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                     bool is_halves, struct layout *layout)
 {
@@ -261,7 +261,7 @@ static void lay_out(struct attn_heatmap *map, const struct attn_level_matrix *ma
                               .colors = attn_heatmap_colors(map, matrix),
                               .rows_per_line = is_halves ? 2 : 1,
                               .has_numbers = map->picture->values != ATTN_CELL_TEXT_NEVER};
-    if (!map->table) { /* rows have positions and names, and columns positions */
+    if (!map->table) { /* only rows show tokens; columns show positions */
         layout->rows.title = attn_writer_row_name(map->writer, matrix->at.site);
         layout->rows.is_named = layout->columns.is_named = false;
     }
@@ -319,7 +319,8 @@ enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_l
     return attn_heatmap_end_text(map, 1, err);
 }
 
-/* Whether the keys need a separate line: keys of a source, which no row names. */
+/* Returns true if the keys are listed on a line of their own: keys of a source, which appear in no
+ * row label. */
 static bool has_key_line(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     return attn_site_has_keys(matrix->at.site) && map->tokens[1].n > 0 &&
@@ -364,7 +365,7 @@ enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 
-/* The lines above a table: title, subtitle and texts, as in figures. */
+/* Draws the lines above a table: title, subtitle and texts, as figures do. */
 static enum attn_status draw_heading(struct attn_heatmap *map, struct attn_error *err)
 {
     const struct attn_grid *table = map->table;
@@ -390,7 +391,8 @@ static enum attn_status draw_heading(struct attn_heatmap *map, struct attn_error
     return attn_heatmap_end_text(map, 1, err);
 }
 
-/* Columns that have names beside their numbers are listed: "position:  0 The  1 keys". */
+/* Draws the table. Columns whose headings are numbers are listed first: "position: 0 The 1
+ * keys". */
 static enum attn_status draw_table(struct attn_heatmap *map, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = &map->table->matrices[0];
@@ -403,7 +405,7 @@ static enum attn_status draw_table(struct attn_heatmap *map, struct attn_error *
     if (columns->texts && !columns->is_named)
         ATTN_TRY(attn_heatmap_draw_items(map, columns, columns->title, SIZE_MAX, err));
     for (size_t c = 0, end; c < n; c = end) {
-        for (end = c + 1; end < n; end++) /* as many as fit, but one at least */
+        for (end = c + 1; end < n; end++) /* as many columns as fit, but at least one */
             if (attn_sheet_column(&layout.sheet, c, end) +
                     attn_sheet_cell_width(&layout.sheet, end) >
                 map->width)
@@ -415,7 +417,7 @@ static enum attn_status draw_table(struct attn_heatmap *map, struct attn_error *
         ATTN_TRY(attn_sheet_draw(map, &layout.sheet, err));
     }
     layout.colors.range = attn_level_range(matrix, &layout.colors.scale, 0);
-    if (layout.colors.scale.span == ATTN_SPAN_MATRIX) /* the ticks show it */
+    if (layout.colors.scale.span == ATTN_SPAN_MATRIX) /* a scale per matrix is shown by its ticks */
         layout.colors.scale.span = ATTN_SPAN_UNIT;
     ATTN_TRY(attn_heatmap_draw_ticks(map, &layout.colors, err));
     return attn_buffer_check(&map->label, err);

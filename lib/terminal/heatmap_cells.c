@@ -1,4 +1,5 @@
-/* heatmap_cells.c - see heatmap_internal.h: cells on their colours, and the legends of these. */
+/* heatmap_cells.c - see heatmap_internal.h: draws cells on their colours, and the legends of
+ * colours. */
 #include "terminal/heatmap_internal.h"
 
 #include "encode/text_table.h"
@@ -8,8 +9,8 @@
 #include <string.h>
 
 enum {
-    MOST_RAMP = 16, /* columns of a ramp */
-    LEGEND_GAP = 2, /* columns before a ramp */
+    MOST_RAMP = 16, /* maximum columns of the colour ramp in a legend */
+    LEGEND_GAP = 2, /* columns before the colour ramp */
     N_SHADE = 5
 };
 
@@ -23,7 +24,7 @@ struct attn_heatmap_colors attn_heatmap_colors(const struct attn_heatmap *map,
                               : attn_grid_of_run(map->writer, map->tokens, matrix, 1).scale;
     colors.map = attn_picture_colormap(map->picture, &colors.scale, is_light ? "blues" : "viridis");
     colors.range = attn_color_range(&colors.scale, (double)matrix->least, (double)matrix->most);
-    if (is_light && map->line.depth != ATTN_DEPTH_NONE) /* 0 is nearly the ground */
+    if (is_light && map->line.depth != ATTN_DEPTH_NONE) /* 0 is close to the background colour */
         colors.masked = attn_ink_nearest(
             attn_rgb_mix(attn_cell_look(ATTN_CELL_MASKED, colors.theme).ground, 1, colors.theme));
     return colors;
@@ -36,7 +37,8 @@ static struct attn_ink ink_at(const struct attn_heatmap_colors *colors, double p
     return attn_ink_of(colors->map, colors->theme, (int)lround((ATTN_N_COLOR - 1) * place));
 }
 
-/* The colour of a cell, of a masked one too; or none. */
+/* Returns the background colour of a cell; masked cells may have one too. Not set: the terminal's
+ * background. */
 static struct attn_ink ink_of(const struct attn_heatmap_colors *colors,
                               struct attn_heatmap_cell cell)
 {
@@ -46,7 +48,7 @@ static struct attn_ink ink_of(const struct attn_heatmap_colors *colors,
                                                             : (struct attn_ink){.is_set = false};
 }
 
-/* A shade, STEP 0 .. 4. */
+/* Returns the shade character of STEP, 0..4. */
 static const char *shade(const struct attn_heatmap *map, int step)
 {
     static const char *const shades[] = {" ", "\xe2\x96\x91", "\xe2\x96\x92", "\xe2\x96\x93",
@@ -56,8 +58,8 @@ static const char *shade(const struct attn_heatmap *map, int step)
     return map->picture->is_plain ? plain[step] : shades[step];
 }
 
-/* Draws signed numbers by the shade of their magnitude. Numbers below a hundredth of the largest
- * are blank. */
+/* Returns the shade of a number at PLACE; signed numbers are shaded by magnitude. Numbers below a
+ * hundredth of the largest are blank. */
 const char *attn_heatmap_shade(const struct attn_heatmap *map,
                                const struct attn_heatmap_colors *colors, double place)
 {
@@ -134,7 +136,8 @@ void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap
     } else if (!is_colored && has_value) {
         text = attn_heatmap_shade(map, colors, (is_lower ? lower : upper).place);
     } else if (map->picture->is_plain || (!has_value && inks[0].is_set && inks[1].is_set)) {
-        paint.ground = inks[is_lower || !inks[0].is_set]; /* that of the larger value */
+        /* without half blocks: the colour of the larger value */
+        paint.ground = inks[is_lower || !inks[0].is_set];
     } else if (inks[0].is_set || inks[1].is_set) {
         text = inks[0].is_set ? "\xe2\x96\x80" : "\xe2\x96\x84";
         paint.text = inks[!inks[0].is_set];
@@ -147,7 +150,7 @@ void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap
 
 /* --- Legends ---------------------------------------------------------------------------------- */
 
-/* The colours from the first to the last in N columns, or the shades. */
+/* Prints a ramp of N columns from the first colour to the last; without colours, of shades. */
 static void put_ramp(struct attn_heatmap *map, const struct attn_heatmap_colors *colors, size_t n)
 {
     const bool is_colored = map->line.depth != ATTN_DEPTH_NONE;
@@ -170,7 +173,7 @@ enum attn_status attn_heatmap_end_legend(struct attn_heatmap *map,
     const size_t n_text = map->label.size, used = attn_text_width(map->label.data, n_text);
     size_t n_ramp = N_SHADE - 1, width, room;
     char low[ATTN_TICK_TEXT_SIZE], high[ATTN_TICK_TEXT_SIZE];
-    bool is_beside; /* the text */
+    bool is_beside; /* label and ramp share one line */
 
     attn_color_tick_text(colors->range.low, low);
     attn_color_tick_text(colors->range.high, high);
@@ -204,7 +207,7 @@ enum attn_status attn_heatmap_draw_ticks(struct attn_heatmap *map,
                                          const struct attn_heatmap_colors *colors,
                                          struct attn_error *err)
 {
-    const bool is_row = colors->scale.span == ATTN_SPAN_ROW; /* each has its own */
+    const bool is_row = colors->scale.span == ATTN_SPAN_ROW; /* each row has its own scale */
     double ticks[ATTN_MOST_TICKS];
     const size_t n = is_row ? 0 : attn_grid_ticks(&colors->scale, colors->range, ticks);
     const size_t indent = strlen("colors: ");

@@ -44,8 +44,8 @@ static const struct attn_head_kind *kind_of(const struct attn_head_map *heads,
     return attn_head_kind_of(values, weight);
 }
 
-/* Puts the cell of a head: its letter, and without colours its shade if there is a column for it.
- */
+/* Prints the cell of a head: its letter; without colours followed by its shade if a column is
+ * free. */
 static size_t put_head(struct attn_heatmap *map, const void *of, struct attn_sheet_spot spot)
 {
     const struct attn_head_map *heads = of;
@@ -83,8 +83,8 @@ static size_t put_head(struct attn_heatmap *map, const void *of, struct attn_she
 
 /* --- Planning --------------------------------------------------------------------------------- */
 
-/* Plans cells of WIDTH columns, and layers beside each other to fit a screen. False if heads wrap.
- */
+/* Plans cells of WIDTH columns, and rows of layers side by side if the sheet is too long for a
+ * screen. Returns false if the heads of a layer do not fit one line. */
 static bool fits(struct attn_head_map *heads, size_t width)
 {
     enum { SCREEN_LINES = 24, N_HEADER = 1 };
@@ -95,7 +95,8 @@ static bool fits(struct attn_head_map *heads, size_t width)
     bool is_fit;
 
     sheet->n_together = dims->n_kv_head < dims->n_head ? dims->n_head / dims->n_kv_head : 0;
-    sheet->label_indent = width > 2 && map->line.depth != ATTN_DEPTH_NONE; /* as letters */
+    /* aligned with the letters */
+    sheet->label_indent = width > 2 && map->line.depth != ATTN_DEPTH_NONE;
     while (dims->n_layer > SCREEN_LINES * n_beside &&
            attn_sheet_fit(sheet, map->width, width, width, n_beside + 1))
         n_beside++;

@@ -1,9 +1,9 @@
 /* clang-format off */
 /*
- * heatmap_internal.h - matrices as text. All are sheets (heatmap_sheet.c): rows and columns of
- * cells of one size, with labels above and at the left. A cell is a number or a text on its
- * colour, a shade, half a character, or a letter (heatmap_cells.c); a cell of a sheet of heads is
- * a whole matrix, a thumbnail.
+ * heatmap_internal.h - matrices as text. All are drawn as sheets (heatmap_sheet.c): rows and
+ * columns of cells of one size, with labels above and at the left. A cell is a number or a text on
+ * its colour, a shade, half a character, or a letter (heatmap_cells.c); a cell of a sheet of heads
+ * is a whole matrix, a thumbnail.
  *
  *     struct attn_heatmap map = {0};
  *     attn_heatmap_init(&map, writer, sink, &err);
@@ -18,8 +18,8 @@
  *       2 short       4  96   .
  *
  * Without colours the characters are the same where there are numbers; half blocks become shades. A
- * masked cell is blank, on light terminals grey; a weight that rounds to 0 is `.`, the hidden first
- * key `--`, and one not finite `!!`.
+ * masked cell is blank, on light terminals grey. A weight that rounds to 0 is `.`, the hidden first
+ * key is `--`, NaN and infinity are `!!`.
  */
 /* clang-format on */
 #ifndef ATTN_TERMINAL_HEATMAP_INTERNAL_H
@@ -32,56 +32,57 @@
 
 /* Initialize with = {0}; end with attn_heatmap_release. */
 struct attn_heatmap {
-    const struct attn_writer *writer; /* borrowed; NULL: a table is drawn: */
+    const struct attn_writer *writer; /* borrowed; NULL when a table is drawn, see `table` */
     const struct attn_grid *table;    /* borrowed */
     const struct attn_picture_options *picture;
     struct attn_sink *sink;            /* borrowed */
-    struct attn_token_texts tokens[2]; /* tokens of the run, and of its source */
+    struct attn_token_texts tokens[2]; /* tokens of the text, and of the source */
     struct attn_color_line line;
-    struct attn_buffer label;          /* the next part of the line; empty between calls */
-    size_t width;                      /* columns */
+    struct attn_buffer label;          /* text to be printed next; empty between calls */
+    size_t width;                      /* columns of the output */
     size_t most_number_rows;           /* matrices with more rows are drawn without numbers */
-    struct attn_color_range ranges[2]; /* of the rows in the line that is drawn */
-    bool is_counting;                  /* lines instead of writing them: */
+    struct attn_color_range ranges[2]; /* colour ranges of the rows on the current line */
+    bool is_counting;                  /* true: lines are counted, not written */
     size_t n_line;
 };
 
-/* WRITER has the labels and the options of pictures. HAS_LABELS: tokens are shown as pictures show
- * them (attn_token_labels_init). */
+/* WRITER provides the labels and the picture options. HAS_LABELS: prepares the tokens as pictures
+ * show them (attn_token_labels_init). */
 enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer *writer,
                                    bool has_labels, struct attn_error *err);
 void attn_heatmap_release(struct attn_heatmap *map);
 
 /* --- Lines (heatmap_lines.c) ------------------------------------------------------------------ */
 
-/* The columns of text, of PICTURE or by default. */
+/* Returns the width of the output in columns: as set in PICTURE, or the default. */
 size_t attn_heatmap_width(const struct attn_picture_options *picture);
 
-/* What is drawn until the end is only counted. Returns the number of lines. */
+/* From here to the end of counting, lines are counted instead of written. */
 void attn_heatmap_begin_count(struct attn_heatmap *map);
 size_t attn_heatmap_end_count(struct attn_heatmap *map);
 
-/* Appends the label to the line, and empties it; or ends the line with it. */
+/* Appends the label to the line and empties it. */
 void attn_heatmap_put_label(struct attn_heatmap *map);
 enum attn_status attn_heatmap_end_line(struct attn_heatmap *map, struct attn_error *err);
 
-/* Ends the line with the label, broken at N_GAP or more blanks to fit the width, or at any blank in
- * longer parts, and empties it. */
+/* Prints the label as one or more lines of at most the map's width and empties it. Lines break at
+ * gaps of N_GAP or more blanks, or at single blanks if a part is too long. */
 enum attn_status attn_heatmap_end_text(struct attn_heatmap *map, size_t n_gap,
                                        struct attn_error *err);
 
-/* What stands at the end of a text that was cut. */
+/* Returns the characters that mark a shortened text. */
 const char *attn_heatmap_ellipsis(const struct attn_heatmap *map);
 
-/* Ends a name that was appended to the label from BEGIN on. Returns its columns. */
+/* Shortens the name that was appended to the label from byte BEGIN on, if it is too long. Returns
+ * its columns. */
 size_t attn_heatmap_end_label(struct attn_heatmap *map, size_t begin);
 
 /* Appends the text of row or column I of AXIS to the label. Returns its columns. */
 size_t attn_heatmap_append_name(struct attn_heatmap *map, const struct attn_grid_axis *axis,
                                 size_t i);
 
-/* Makes the label of row or column I of AXIS: its position and, if HAS_NAME, its text, or the text
- * alone. Returns its columns. */
+/* Writes the label of row or column I of AXIS: its position followed by its text if HAS_NAME,
+ * otherwise only one of them. Returns its columns. */
 size_t attn_heatmap_make_label(struct attn_heatmap *map, const struct attn_grid_axis *axis,
                                size_t i, bool has_name);
 
@@ -91,25 +92,25 @@ static inline struct attn_grid_axis attn_heatmap_axis(const struct attn_token_te
     return (struct attn_grid_axis){.n = tokens->n, .texts = tokens};
 }
 
-/* Draws HEAD, which may be "", and the labels of AXIS, "keys: 0 eat 1 dessert", in MOST_LINES lines
- * at most, "..." for the rest. */
+/* Draws HEAD, which may be "", and the items of AXIS, "keys: 0 eat 1 dessert", in at most
+ * MOST_LINES lines; "..." replaces the rest. */
 enum attn_status attn_heatmap_draw_items(struct attn_heatmap *map,
                                          const struct attn_grid_axis *axis, const char *head,
                                          size_t most_lines, struct attn_error *err);
 
-/* "token", or "word" or "position": what the rows and columns of a pattern are. */
+/* Returns what the rows and columns of a pattern stand for: "token", "word" or "position". */
 const char *attn_heatmap_noun(const struct attn_writer *writer);
 
 /* --- Cells (heatmap_cells.c) ------------------------------------------------------------------ */
 
-/* The colours of a matrix. */
+/* How the numbers of a matrix are coloured. */
 struct attn_heatmap_colors {
     const struct attn_colormap *map;
     enum attn_theme theme;
     struct attn_color_scale scale;
     struct attn_color_range range;
-    uint32_t hue;           /* 0xRRGGBB, mixed with the ground, instead of the map; or 0 */
-    struct attn_ink masked; /* of masked cells; not set: the terminal's ground */
+    uint32_t hue; /* 0xRRGGBB: a hue mixed with the background, used instead of `map`; or 0 */
+    struct attn_ink masked; /* background of masked cells; not set: the terminal's background */
 };
 
 struct attn_heatmap_colors attn_heatmap_colors(const struct attn_heatmap *map,
@@ -118,30 +119,31 @@ struct attn_heatmap_colors attn_heatmap_colors(const struct attn_heatmap *map,
 struct attn_heatmap_cell {
     enum attn_cell_kind kind;
     float value;
-    double place;   /* 0..1, of a value */
-    bool is_beyond; /* the last row: the terminal's ground */
+    double place;   /* 0..1, position of a value on the scale */
+    bool is_beyond; /* below the last row: drawn on the terminal's background */
 };
 
-/* The cell of MATRIX, whose colours show RANGE; one beyond its last row is masked. */
+/* Returns the cell of MATRIX with its colour on the scale of RANGE; a cell beyond the last row is
+ * masked. */
 struct attn_heatmap_cell attn_heatmap_cell(const struct attn_heatmap_colors *colors,
                                            struct attn_color_range range,
                                            const struct attn_level_matrix *matrix, size_t row,
                                            size_t column);
 
-/* The colour of CELL, with readable text on it. */
+/* Returns the background of CELL, and a text colour that is readable on it. */
 struct attn_paint attn_heatmap_paint(const struct attn_heatmap_colors *colors,
                                      struct attn_heatmap_cell cell, enum attn_color_depth depth);
 
-/* Appends the mark of a cell without a value, "--" or "!!" or nothing, to the label. */
+/* Appends the mark of a cell without a value to the label: "--", "!!" or nothing. */
 void attn_heatmap_append_mark(struct attn_heatmap *map, enum attn_cell_kind kind);
 
-/* Puts CELL in WIDTH columns: the label, its text of USED columns, flush right on its colour.
- * Without a text it is the colour alone, or without colours two shades. */
+/* Prints CELL in WIDTH columns: the label, USED columns wide, right-aligned on the colour of the
+ * cell. Without a text only the colour is printed; without colours, two shade characters. */
 void attn_heatmap_put_cell(struct attn_heatmap *map, const struct attn_heatmap_colors *colors,
                            struct attn_heatmap_cell cell, size_t used, size_t width);
 
-/* Puts one character for two cells; without colours or half blocks, the character of the larger
- * value. */
+/* Prints one character for two cells, one above the other. Without colours or half blocks, it is
+ * the shade of the larger value. */
 void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap_colors *colors,
                              struct attn_heatmap_cell upper, struct attn_heatmap_cell lower);
 
@@ -149,14 +151,14 @@ void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap
 const char *attn_heatmap_shade(const struct attn_heatmap *map,
                                const struct attn_heatmap_colors *colors, double place);
 
-/* Ends with the label and the scale, "0 to 1, square root" around colours or shades, on one line or
- * two. */
+/* Ends the legend: prints the label and the scale, "0 to 1, square root" around colours or shades,
+ * on one or two lines. */
 enum attn_status attn_heatmap_end_legend(struct attn_heatmap *map,
                                          const struct attn_heatmap_colors *colors,
                                          struct attn_error *err);
 
-/* Draws the ticks of the scale on their colours, and its words; for a scale per row only the words.
- */
+/* Draws the ticks of the scale on their colours, and the name of its curve. A scale per row has no
+ * ticks. */
 enum attn_status attn_heatmap_draw_ticks(struct attn_heatmap *map,
                                          const struct attn_heatmap_colors *colors,
                                          struct attn_error *err);
@@ -164,72 +166,79 @@ enum attn_status attn_heatmap_draw_ticks(struct attn_heatmap *map,
 /* --- Sheets (heatmap_sheet.c) ----------------------------------------------------------------- */
 
 struct attn_sheet_spot {
-    size_t row, column, line; /* LINE of the cell */
+    size_t row, column, line; /* `line` counts lines within the cell */
 };
 
 /*
- * Rows, or layers, down; columns, or heads, across. Columns that do not fit wrap to lines below. On
- * a wide terminal the second half of the rows stands beside the first, and so on.
+ * The layout of a sheet: rows (or layers) go down, columns (or heads) across. Columns that do not
+ * fit wrap to lines below. On a wide terminal the second half of the rows stands beside the first,
+ * and so on.
  */
 struct attn_sheet {
-    const void *of; /* for the functions below; borrowed */
+    const void *of; /* borrowed; first argument of the functions below */
     size_t n_row;
-    size_t first, last; /* the columns that are drawn: LAST is not */
+    size_t first, last; /* the columns to draw: first <= column < last */
 
-    size_t left;                     /* columns of text, of the labels and the gap after them */
-    size_t pitch, cell_width;        /* from one cell to the next, and of it */
-    size_t n;                        /* cells per line */
-    size_t n_together;               /* that stand together, followed by a blank; 0: no blanks */
-    size_t first_apart;              /* cells from here on are set apart by two blanks, */
-    size_t apart_pitch, apart_width; /* with another width; SIZE_MAX: none */
-    size_t border, border_row;       /* the second of two texts begins here, after two blanks or an
-                                        empty line; 0: none */
-    size_t n_beside, width, gap;     /* rows beside each other, columns of one, and between them */
+    size_t left;              /* columns of text taken by row labels and the gap after them */
+    size_t pitch, cell_width; /* columns from one cell to the next, and of a cell */
+    size_t n;                 /* cells per line */
+    /* group size: a blank follows every so many cells (heads that share keys); 0: no groups */
+    size_t n_together;
+    size_t first_apart;              /* the columns from this one on are separated by two blanks */
+    size_t apart_pitch, apart_width; /* their pitch and width; unused if first_apart is SIZE_MAX */
+    /* first column and first row of the second text, after two blanks or an empty line; 0: one
+     * text */
+    size_t border, border_row;
+    /* number of rows side by side, the width of each, and the gap between them */
+    size_t n_beside, width, gap;
 
-    size_t corner_at; /* the column of the corner */
+    size_t corner_at; /* text column of the corner label */
     const char *corner;
-    size_t label_indent;   /* of labels of one column */
-    size_t label_step;     /* of the cells with a label above */
-    bool is_right;         /* the labels above stand flush right, else flush left */
-    size_t most_label_end; /* other labels than the first that end beyond this column are left out;
-                              so are those that touch the one before */
+    size_t label_indent; /* blanks before labels that are one column wide */
+    size_t label_step;   /* cells between two column labels */
+    bool is_right;       /* column labels are right-aligned, otherwise left-aligned */
+    /* column labels that end beyond this text column are left out, except the first; so are labels
+     * that touch the one before */
+    size_t most_label_end;
 
-    /* Makes the label above COLUMN. Returns its columns. */
+    /* Writes the label of COLUMN into the map's label. Returns its columns. */
     size_t (*make_label)(struct attn_heatmap *map, const void *of, size_t column);
-    /* Puts the labels left of the cells at and after AT; NULL: those of LAYERS [n_row], or of row
-     * 0, 1, ... Returns its columns. */
+    /* Prints the row label left of the cells of row at.row, line at.line. NULL: prints the layer
+     * layers[row] (or `row` if layers is NULL). Returns its columns. */
     size_t (*put_edge)(struct attn_heatmap *map, const void *of, struct attn_sheet_spot at);
     const size_t *layers; /* borrowed */
-    /* Puts a line of the cell AT. Returns its columns, or 0. */
+    /* Prints one line of the cell AT. Returns its columns, or 0. */
     size_t (*put_cell)(struct attn_heatmap *map, const void *of, struct attn_sheet_spot at);
-    /* Lines of the cells FIRST and on of ROW; NULL: 1. */
+    /* Returns the lines of the cells of ROW from cell FIRST to the end of the line. NULL: always
+     * 1. */
     size_t (*count_lines)(const void *of, size_t row, size_t first);
 };
 
-/* The columns of cell COLUMN. */
+/* Returns the columns of text of the cell in COLUMN. */
 static inline size_t attn_sheet_cell_width(const struct attn_sheet *sheet, size_t column)
 {
     return column < sheet->first_apart ? sheet->cell_width : sheet->apart_width;
 }
 
-/* Where cell COLUMN begins if the line begins with FIRST. */
+/* Returns the text column of cell COLUMN on a line that begins with cell FIRST. */
 size_t attn_sheet_column(const struct attn_sheet *sheet, size_t first, size_t column);
 
-/* Finds columns for cells of CELL_WIDTH and PITCH within MOST, and N_BESIDE rows. False if cells
- * wrap, or rows do not fit. */
+/* Plans cells of CELL_WIDTH and PITCH in at most MOST columns of text, with N_BESIDE rows side by
+ * side. Returns false if cells wrap to more lines, or N_BESIDE rows do not fit. */
 bool attn_sheet_fit(struct attn_sheet *sheet, size_t most, size_t cell_width, size_t pitch,
                     size_t n_beside);
 
-/* The lines of the rows without the labels above. */
+/* Returns the lines of the whole sheet, without the labels above. */
 size_t attn_sheet_n_line(const struct attn_sheet *sheet);
 
-/* Makes the label of a column without a name: its number. */
+/* A make_label for columns without names: writes the column number. */
 size_t attn_sheet_make_number(struct attn_heatmap *map, const void *of, size_t column);
 
 enum attn_status attn_sheet_draw(struct attn_heatmap *map, const struct attn_sheet *sheet,
                                  struct attn_error *err);
 
-/* A sheet of heads across, layers down, with their numbers, without the size of its cells. */
+/* Returns a sheet with heads across and layers down, labelled by number. The caller sets the size
+ * of cells. */
 struct attn_sheet attn_sheet_of_heads(const void *of, size_t n_layer, size_t n_head,
                                       size_t most_columns);
 
@@ -238,16 +247,16 @@ struct attn_sheet attn_sheet_of_heads(const void *of, size_t n_layer, size_t n_h
 /* Maximum number of columns that attn_heatmap_draw draws; larger matrices are pooled. */
 size_t attn_heatmap_most_columns(const struct attn_writer *writer);
 
-/* Writes the line above a matrix, or appends its words to the label. */
+/* Appends the title of a matrix to the label. */
 void attn_heatmap_append_title(struct attn_heatmap *map, const struct attn_level_matrix *matrix);
 enum attn_status attn_heatmap_name(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err);
 
-/* Draws header and rows, and a note if the matrix is pooled. */
+/* Draws the header and the rows, and a note if the matrix is pooled. */
 enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err);
 
-/* Whether its cells have room for their numbers. */
+/* Returns true if cells are wide enough for their numbers. */
 bool attn_heatmap_has_numbers(const struct attn_heatmap *map,
                               const struct attn_level_matrix *matrix);
 
@@ -258,14 +267,13 @@ enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
 
 /* clang-format off */
 /* The numbers of a table, or the texts of its cells, each on its colour, columns in as many blocks
- * as the width needs; words, ticks and columns that stand apart are those of its figure:
+ * as the width needs; title, ticks and separated columns are as in the figure of the table:
  *
  *     change of logit(are) without each head
  *     fable; The keys to the cabinet
  *     layer      0     1     2
  *         0   -0.1  -2.5   0.3
- *     colors:  -2  -1  0  1  2  linear
- */
+ *     colors:  -2  -1  0  1  2  linear */
 /* clang-format on */
 enum attn_status attn_heatmap_draw_table(const struct attn_grid *table,
                                          const struct attn_picture_options *picture,
@@ -273,25 +281,25 @@ enum attn_status attn_heatmap_draw_table(const struct attn_grid *table,
 
 /* --- Patches (heatmap_patches.c) -------------------------------------------------------------- */
 
-/* Whether all matrices of LEVELS have a column for each patch of the picture, and it fits the
- * width. */
+/* Returns true if every matrix of LEVELS has one column per patch of the picture, and the picture
+ * fits the width. */
 bool attn_heatmap_shows_patches(const struct attn_heatmap *map, const struct attn_levels *levels);
 
-/* Draws ROW of MATRIX, which is not pooled, over the picture, with name and legend. */
+/* Draws ROW of MATRIX, which must not be pooled, over the picture, with its name and legend. */
 enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
                                            const struct attn_level_matrix *matrix, size_t row,
                                            struct attn_error *err);
 
 /* --- Thumbnails (heatmap_thumbnails.c) -------------------------------------------------------- */
 
-struct attn_thumbnail_cell; /* the sum of the rows of a cell */
+struct attn_thumbnail_cell; /* running sums of one cell */
 
 /*
- * Layers, or batches of arrays, down, heads across. A head that was not chosen is a gap.
+ * Layers, or batches of arrays, down, heads across. A head that is not selected is left blank.
  *
- * A matrix of more cells than its thumbnail is pooled: a cell has the mean, over its rows, of the
- * number farthest from 0 in its columns. The first row of a causal pattern, which is 1 by
- * definition, is left out where its cell has others.
+ * A matrix larger than its thumbnail is pooled: a cell takes from each of its rows the number
+ * farthest from 0, and shows the mean of these numbers. The first row of a causal pattern, which is
+ * 1 by definition, is left out if its cell has other rows.
  *
  *     attn_thumbnails_plan(&t, &map, levels, ATTN_SITE_PATTERN, 40, &err);     // before the events
  *     attn_thumbnails_take(&t, event, place);                                  // with each
@@ -299,29 +307,30 @@ struct attn_thumbnail_cell; /* the sum of the rows of a cell */
  *     attn_thumbnails_release(&t);
  */
 struct attn_thumbnails {
-    struct attn_heatmap *map;         /* borrowed; NULL before they are planned */
+    struct attn_heatmap *map;         /* borrowed; NULL before attn_thumbnails_plan */
     const struct attn_levels *levels; /* borrowed */
     enum attn_site site;
-    size_t n_down, n_across; /* layers and heads; batches and heads of arrays */
-    size_t *numbers;         /* [n_down, n_across] owns: of levels, or SIZE_MAX */
-    size_t *shown;           /* [sheet.n_row] owns: layers that have heads */
+    size_t n_down, n_across; /* layers and heads; for arrays, batches and heads */
+    /* [n_down, n_across] owns: index of the head's matrix in `levels`, or SIZE_MAX */
+    size_t *numbers;
+    size_t *shown; /* [sheet.n_row] owns: the layers with selected heads */
     size_t n_matrix;
-    size_t largest; /* rows or columns of the largest matrix */
-    bool is_lone;   /* each pattern is a single token's weight on itself */
-    size_t side;    /* maximum number of cells of a thumbnail */
+    size_t largest; /* rows or columns of the largest matrix, whichever is more */
+    bool is_lone;   /* the text has one token, whose weight on itself is 1 */
+    size_t side;    /* maximum rows and columns of a thumbnail */
     struct attn_sheet sheet;
-    size_t n_line;                     /* lines of the thumbnails, with header and legend */
+    size_t n_line;                     /* lines of all thumbnails, including header and legend */
     struct attn_thumbnail_cell *cells; /* [n_down, n_across, side, side] owns */
 };
 
-/* Plans thumbnails as large as MOST_LINES lines hold, of 5 x 5 cells or more. If these do not fit,
- * n_line is 0, and nothing is taken or drawn. Instead of those of a single token, which are all
- * alike, a sentence is drawn. */
+/* Plans the largest thumbnails that MOST_LINES lines hold, of 5 x 5 cells or more. If they do not
+ * fit, n_line is 0, and nothing is taken or drawn. For a text of a single token, whose patterns are
+ * all alike, a sentence is printed instead. */
 enum attn_status attn_thumbnails_plan(struct attn_thumbnails *thumbnails, struct attn_heatmap *map,
                                       const struct attn_levels *levels, enum attn_site site,
                                       size_t most_lines, struct attn_error *err);
 
-/* Takes an event of their site, and ignores others. */
+/* Adds an event of the site of the thumbnails; ignores other events. */
 void attn_thumbnails_take(struct attn_thumbnails *thumbnails, const struct attn_trace_event *event,
                           const struct attn_place *place);
 
@@ -333,8 +342,9 @@ void attn_thumbnails_release(struct attn_thumbnails *thumbnails);
 /* --- A map of heads (heatmap_heads.c) --------------------------------------------------------- */
 
 /*
- * One cell a head: the letter of what it looks at most, on the hue of this kind, lighter for
- * smaller mean weights on it. For models with more heads than thumbnails fit.
+ * A map with one cell per head: the letter of the kind of token that it looks at most, on the hue
+ * of that kind, lighter for smaller mean weights. Used for models with too many heads for
+ * thumbnails.
  *
  *       head  0 1 2 3
  *     layer 0 1█p▒1▓f░
@@ -343,13 +353,13 @@ void attn_thumbnails_release(struct attn_thumbnails *thumbnails);
 struct attn_head_map {
     struct attn_heatmap *map;                  /* borrowed */
     const struct attn_selection *selection;    /* borrowed */
-    const struct attn_measure_group *measures; /* borrowed; attn_head_kind_measures */
+    const struct attn_measure_group *measures; /* borrowed; must contain attn_head_kind_measures */
     struct attn_sheet sheet;
     size_t n_line;
 };
 
 /* Plans cells as wide as the width allows, or narrow ones if only these fit MOST_LINES lines.
- * MEASURES need no values yet. */
+ * MEASURES may be filled after this call. */
 void attn_head_map_plan(struct attn_head_map *heads, struct attn_heatmap *map,
                         const struct attn_selection *selection,
                         const struct attn_measure_group *measures, size_t most_lines);

@@ -1,5 +1,5 @@
-/* heatmap_lines.c - see heatmap_internal.h: lines of text that fit a width, written or counted, and
- * the labels of rows and columns. */
+/* heatmap_lines.c - see heatmap_internal.h: writes or counts lines of text that fit a width; labels
+ * of rows and columns. */
 #include "terminal/heatmap_internal.h"
 
 #include "encode/text_table.h"
@@ -9,10 +9,10 @@
 
 enum {
     USUAL_WIDTH = 80,
-    LEAST_WIDTH = 24, /* minimum width; in a narrower terminal lines wrap */
-    MOST_LABEL = 14,  /* columns of a label, */
-    MOST_NAME = 18,   /* and of one of a table: "decoder embedding" */
-    N_MORE = 5,       /* columns of "  ..." */
+    LEAST_WIDTH = 24, /* minimum width; lines wrap in a narrower terminal */
+    MOST_LABEL = 14,  /* maximum columns of a label */
+    MOST_NAME = 18,   /* maximum columns of a label of a table: "decoder embedding" */
+    N_MORE = 5,       /* columns of " ..." */
 };
 
 size_t attn_heatmap_width(const struct attn_picture_options *picture)
@@ -69,8 +69,8 @@ enum attn_status attn_heatmap_end_line(struct attn_heatmap *map, struct attn_err
     return attn_color_line_write(&map->line, map->is_counting ? NULL : map->sink, err);
 }
 
-/* Returns the size of the first line of TEXT, which ends before N_GAP blanks: at the last such gap
- * within WIDTH, or at the first gap. */
+/* Returns the length of the first line of TEXT. It ends before a gap of N_GAP or more blanks: the
+ * last gap within WIDTH, or the first gap if none lies within WIDTH. */
 static size_t line_size(const char *text, size_t size, size_t width, size_t n_gap)
 {
     const size_t fit = attn_text_fit(text, size, width);
@@ -95,7 +95,7 @@ enum attn_status attn_heatmap_end_text(struct attn_heatmap *map, size_t n_gap,
     size_t left = map->label.size;
 
     ATTN_TRY(attn_buffer_check(&map->label, err));
-    map->label.size = 0; /* its bytes stay */
+    map->label.size = 0; /* the buffer keeps its memory */
     for (size_t size; left > 0;) {
         size = line_size(text, left, map->width, n_gap);
         if (n_gap > 1 && attn_text_fit(text, size, map->width) < size)

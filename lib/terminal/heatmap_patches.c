@@ -1,5 +1,5 @@
-/* heatmap_patches.c - a row of a head over the picture of the run: a cell per patch, with percents
- * if they fit, and [CLS] and registers below. */
+/* heatmap_patches.c - draws one row of a head over the picture of the run: one cell per patch, with
+ * percentages if they fit; [CLS] and registers are listed below. */
 #include "terminal/heatmap_internal.h"
 
 #include "encode/float_text.h"
@@ -9,14 +9,14 @@
 #include <string.h>
 
 enum {
-    EDGE = 3,       /* columns of the number of a row */
-    WIDE = 5,       /* of a cell with one digit after the point, and of the gap before it */
-    NARROW = 4,     /* without that digit */
-    SHADE = 2,      /* and without a number */
-    SHADED_STEP = 5 /* patches between numbers above those */
+    EDGE = 3,       /* columns of the row number at the left */
+    WIDE = 5,       /* columns of a cell with one decimal, including the gap before it */
+    NARROW = 4,     /* columns of a cell without decimals */
+    SHADE = 2,      /* columns of a cell without a number */
+    SHADED_STEP = 5 /* patches between two numbers above cells without numbers */
 };
 
-/* Columns of a cell; 0: the picture does not fit. */
+/* Returns the columns of a cell; 0 if the picture does not fit. */
 static size_t pitch_of(const struct attn_heatmap *map, bool is_share)
 {
     const size_t n = map->writer->labels.backdrop->n_col;
@@ -37,7 +37,7 @@ bool attn_heatmap_shows_patches(const struct attn_heatmap *map, const struct att
     return levels->n > 0 && pitch_of(map, false) > 0;
 }
 
-/* Colours up to the largest weight on a patch by default. */
+/* Returns the colours of ROW. By default they end at the largest weight on a patch. */
 static struct attn_heatmap_colors colors_of(const struct attn_heatmap *map,
                                             const struct attn_level_matrix *matrix, size_t row)
 {
@@ -61,7 +61,7 @@ struct patches {
     size_t row, pitch;
 };
 
-/* Appends "12.3" or, if IS_NARROW, "12" and ".4"; "." for 0 after rounding. */
+/* Appends VALUE in percent: "12.3", or if IS_NARROW "12" or ".4"; "." if it rounds to 0. */
 static void append_number(struct attn_buffer *out, float value, bool is_narrow)
 {
     char number[ATTN_FIXED_TEXT_SIZE], *text = number;
@@ -99,7 +99,7 @@ static size_t put_number(struct attn_heatmap *map, const void *of, struct attn_s
     return EDGE;
 }
 
-/* "[CLS] 4.8  [REG0] 1.2" */
+/* Prints the numbers of the tokens before the patches: "[CLS] 4.8 [REG0] 1.2" */
 static enum attn_status draw_front(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    size_t row, bool is_share, struct attn_error *err)
 {
@@ -157,6 +157,6 @@ enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
     ATTN_TRY(attn_sheet_draw(map, &sheet, err));
     ATTN_TRY(draw_front(map, matrix, row, is_share, err));
     if (pitch > SHADE && map->line.depth == ATTN_DEPTH_NONE)
-        return ATTN_OK; /* the numbers suffice */
+        return ATTN_OK; /* numbers are shown, so no legend is needed */
     return attn_heatmap_end_legend(map, &colors, err);
 }

@@ -1,12 +1,12 @@
-/* heatmap_sheet.c - see heatmap_internal.h: where the cells of a sheet stand, for matrices, tables,
- * patches, thumbnails and the map of heads. */
+/* heatmap_sheet.c - see heatmap_internal.h: the layout of a sheet, for matrices, tables, patches,
+ * thumbnails and the map of heads. */
 #include "terminal/heatmap_internal.h"
 
 #include "trace/trace_internal.h"
 
 #include <string.h>
 
-enum { LEAST_GAP = 2, MOST_GAP = 4 }; /* columns between rows beside each other */
+enum { LEAST_GAP = 2, MOST_GAP = 4 }; /* columns between two rows that stand side by side */
 
 static size_t divide_up(size_t n, size_t by)
 {
@@ -54,13 +54,13 @@ bool attn_sheet_fit(struct attn_sheet *sheet, size_t most, size_t cell_width, si
     return true;
 }
 
-/* The number of rows on the page; those beside each other are one. */
+/* Returns the number of rows below each other; rows side by side count once. */
 static size_t n_down(const struct attn_sheet *sheet)
 {
     return divide_up(sheet->n_row, sheet->n_beside);
 }
 
-/* The lines of the cells FIRST and on of ROW and of the rows beside it. */
+/* Returns the lines of the cells from FIRST on of ROW and of the rows beside it. */
 static size_t count_lines(const struct attn_sheet *sheet, size_t row, size_t first)
 {
     size_t most = sheet->count_lines ? 0 : 1;
@@ -83,7 +83,8 @@ size_t attn_sheet_n_line(const struct attn_sheet *sheet)
     return n;
 }
 
-/* The labels above the cells of the first line, and the corner; again above rows beside. */
+/* Draws the column labels and the corner above the first line of cells, once for each of the rows
+ * side by side. */
 static enum attn_status draw_labels(struct attn_heatmap *map, const struct attn_sheet *sheet,
                                     struct attn_error *err)
 {
@@ -116,8 +117,8 @@ static enum attn_status draw_labels(struct attn_heatmap *map, const struct attn_
     return attn_heatmap_end_line(map, err);
 }
 
-/* Puts the label of a layer, or of a batch of arrays, "layer 1", "cross 1", "batch 0", and left of
- * wrapped heads " head14". Returns its columns. */
+/* Prints the label of a layer ("layer 1", "cross 1") or of a batch of arrays ("batch 0"); for heads
+ * that wrapped to a further line " head14". Returns its columns. */
 static size_t put_layer(struct attn_heatmap *map, size_t layer, size_t first)
 {
     const struct attn_labels *labels = &map->writer->labels;
@@ -137,7 +138,7 @@ static size_t put_layer(struct attn_heatmap *map, size_t layer, size_t first)
     return used;
 }
 
-/* Puts LINE of the cells FIRST and on of ROW. Returns the columns. */
+/* Prints one LINE of the cells from FIRST on of ROW. Returns the columns. */
 static size_t put_row(struct attn_heatmap *map, const struct attn_sheet *sheet, size_t row,
                       size_t first, size_t line)
 {

@@ -9,15 +9,15 @@
 #include <string.h>
 
 enum {
-    MOST_SIDE = 12,    /* cells */
-    LEAST_SIDE = 5,    /* that show more than a blot */
-    SCREEN_LINES = 24, /* of layers, where larger thumbnails would take more of a screen */
+    MOST_SIDE = 12,    /* maximum cells of a side */
+    LEAST_SIDE = 5,    /* fewer cells would show only a blot */
+    SCREEN_LINES = 24, /* thumbnails that fill more lines than this are avoided */
     N_HEADER = 1
 };
 
-/* The sum of a cell's rows. */
+/* Running sums of one cell. */
 struct attn_thumbnail_cell {
-    float sum; /* the number farthest from 0 of each row */
+    float sum; /* sum over rows of the number farthest from 0 */
     uint32_t n_row;
     bool is_hidden, is_not_finite;
 };
@@ -62,7 +62,7 @@ static struct attn_heatmap_cell cell_of(const struct attn_thumbnail_cell *sum)
     return cell;
 }
 
-/* Finds the places of a row of CELLS [n] on the scale of COLORS. */
+/* Sets the colour position of each of CELLS [n], one row, on the scale of COLORS. */
 static void set_places(const struct attn_heatmap_colors *colors, struct attn_heatmap_cell *cells,
                        size_t n)
 {
@@ -81,7 +81,7 @@ static void set_places(const struct attn_heatmap_colors *colors, struct attn_hea
             cells[i].place = attn_color_place(&colors->scale, range, (double)cells[i].value);
 }
 
-/* Puts LINE of a thumbnail. Returns its columns. */
+/* Prints one line of a thumbnail. Returns its columns. */
 static size_t put_line(struct attn_heatmap *map, const void *of, struct attn_sheet_spot at)
 {
     const struct attn_thumbnails *t = of;
@@ -113,7 +113,7 @@ static size_t put_line(struct attn_heatmap *map, const void *of, struct attn_she
 
 /* --- Planning -------------------------------------------------------------------------------- */
 
-/* Lists the matrices by layer and head. */
+/* Lists the matrices by layer and head, and the layers to show. */
 static enum attn_status list(struct attn_thumbnails *t, struct attn_error *err)
 {
     const bool is_arrays = t->map->writer->labels.axes != NULL;
@@ -143,7 +143,8 @@ static enum attn_status list(struct attn_thumbnails *t, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Lines of the heads FIRST and on of the layer in row ROW, which share lines. */
+/* Returns the lines needed by the layer in row ROW for the heads from FIRST to the end of the
+ * line. */
 static size_t count_lines(const void *of, size_t row, size_t first)
 {
     const struct attn_thumbnails *t = of;
@@ -158,7 +159,7 @@ static size_t count_lines(const void *of, size_t row, size_t first)
     return most;
 }
 
-/* "a single token has nothing but itself to look at, in all 32 heads" */
+/* Prints "a single token has nothing but itself to look at, in all 32 heads". */
 static enum attn_status end_sentence(const struct attn_thumbnails *t, struct attn_error *err)
 {
     attn_buffer_append_format(&t->map->label, "a single %s has nothing but itself to look at",
@@ -168,8 +169,8 @@ static enum attn_status end_sentence(const struct attn_thumbnails *t, struct att
     return attn_heatmap_end_text(t->map, 1, err);
 }
 
-/* Ends with the axes, the pooling and the colours of the first matrix: "queries down, keys across,
- * mean row maximum of 2 x 2". */
+/* Ends the legend with the axes, the pooling and the colours of the first matrix: "queries down,
+ * keys across, mean row maximum of 2 x 2". */
 static enum attn_status end_legend(const struct attn_thumbnails *t, struct attn_error *err)
 {
     const bool is_share = attn_site_range(t->site) == ATTN_RANGE_SHARE;
@@ -212,8 +213,8 @@ static bool fits(struct attn_thumbnails *t, size_t side, size_t n_beside)
     return is_fit;
 }
 
-/* Whether A, which fits, is better than B: whole matrices before others, then plans that leave room
- * on a screen, the largest of these, and else those of few lines. */
+/* Returns true if plan A, which fits, is better than plan B. Unpooled matrices are best; next come
+ * plans that fit a screen, the largest first; otherwise the plan with fewer lines wins. */
 static bool is_better(const struct attn_thumbnails *a, const struct attn_thumbnails *b,
                       size_t most_lines)
 {
@@ -231,7 +232,8 @@ static bool is_better(const struct attn_thumbnails *a, const struct attn_thumbna
     return a->side > b->side;
 }
 
-/* Finds the best plan among those that fit. Heads go below others only where they are small. */
+/* Finds the best plan among those that fit. Only the smallest thumbnails may wrap to several
+ * lines. */
 static void choose_plan(struct attn_thumbnails *t, size_t most_lines)
 {
     const size_t least = t->largest < LEAST_SIDE ? t->largest : LEAST_SIDE;
@@ -266,7 +268,7 @@ enum attn_status attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_hea
                                   .n_down = labels->axes ? n_batch : dims->n_layer,
                                   .n_across = dims->n_head / n_batch};
     t->sheet = attn_sheet_of_heads(t, t->n_down, t->n_across, map->width);
-    t->sheet.n_row = 0; /* until they are listed */
+    t->sheet.n_row = 0; /* set when the layers are listed */
     ATTN_TRY(list(t, err));
     t->sheet.layers = t->shown;
     t->sheet.put_cell = put_line;
@@ -294,14 +296,14 @@ void attn_thumbnails_release(struct attn_thumbnails *t)
 
 /* --- Taking ---------------------------------------------------------------------------------- */
 
-/* The numbers of a row that belong to one column of cells. */
+/* The columns of one row of the matrix that belong to one cell. */
 struct band {
-    uint32_t farthest; /* its number farthest from 0, as order_of returns it */
+    uint32_t farthest; /* the number farthest from 0, encoded by order_of */
     bool has_value;
 };
 
-/* The bits of a float with the sign last, which order numbers by distance from 0, infinities and
- * NaN last. */
+/* Encodes a float so that integers compare by distance from 0, with infinities and NaN last: moves
+ * the sign to the lowest bit. */
 static uint32_t order_of(float value)
 {
     uint32_t bits;
@@ -319,7 +321,7 @@ static float number_of(uint32_t order)
     return value;
 }
 
-/* Returns max(MOST, the orders of VALUES [n]). Four accumulators hide latency. */
+/* Returns max(MOST, order_of(v)) over VALUES [n]. Four accumulators hide latency. */
 static uint32_t most_of(uint32_t most, const float *values, size_t n)
 {
     uint32_t found[4] = {most};
@@ -338,7 +340,7 @@ static uint32_t most_of(uint32_t most, const float *values, size_t n)
     return found[0] > found[2] ? found[0] : found[2];
 }
 
-/* Finds the BANDS [n_band] of a row of N_COLUMN columns. */
+/* Fills BANDS [n_band] from one row of N_COLUMN columns. */
 static void find_bands(struct attn_row row, size_t n_column, struct band *bands, size_t n_band)
 {
     struct attn_cells cells;
@@ -356,7 +358,7 @@ static void find_bands(struct attn_row row, size_t n_column, struct band *bands,
         }
 }
 
-/* Adds a row of the matrix to its cells, [n_column] of them. */
+/* Adds one row of the matrix to its row of cells [n_column]. */
 static void add_row(struct attn_thumbnail_cell *cells, const struct band *bands, size_t n_column)
 {
     for (size_t c = 0; c < n_column; c++) {
@@ -378,7 +380,7 @@ void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_eve
 
     if (!t->cells || event->at.site != t->site)
         return;
-    if (!t->map->writer->labels.axes) /* heads of arrays are numbered across all batches */
+    if (!t->map->writer->labels.axes) /* heads of arrays are numbered across batches */
         at += (size_t)attn_location_block(&event->at) * t->n_across;
     if (t->numbers[at] == SIZE_MAX)
         return;

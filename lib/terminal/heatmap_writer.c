@@ -1,5 +1,5 @@
 /* heatmap_writer.c - the format of heat maps as text: matrices, thumbnails (--figure grid), the
- * text coloured by one row (--figure tokens), or patches. */
+ * text coloured by one row (--figure tokens), or patches over a picture. */
 #include "terminal/heatmap_internal.h"
 
 #include "base/escape.h"
@@ -16,8 +16,8 @@ struct heatmap_writer {
     struct attn_heatmap map;
     struct attn_levels *levels;                     /* owns */
     enum attn_figure figure;                        /* matrix, grid, tokens or patches */
-    struct attn_thumbnails thumbnails[ATTN_N_SITE]; /* of a grid, by site */
-    bool has_printed; /* so that the next matrix has an empty line before it */
+    struct attn_thumbnails thumbnails[ATTN_N_SITE]; /* for `grid`, one per site */
+    bool has_printed;                               /* print an empty line before the next matrix */
 };
 
 /* --- Opening --------------------------------------------------------------------------------- */
@@ -73,9 +73,9 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
 /* --- Tokens ---------------------------------------------------------------------------------- */
 
 /* Draws MATRIX, which has one row and is not pooled, as the text of its columns in lines of the
- * map's width, each token on the colour of its weight; without colours the percent stands after the
- * token: The(13) keys(79). The query's own token is underlined. ATTN_INVALID when its columns have
- * no texts. */
+ * map's width: each token stands on the colour of its weight, or without colours is followed by its
+ * percentage: The(13) keys(79). The token of the query is underlined. ATTN_INVALID if the columns
+ * have no texts. */
 static enum attn_status draw_tokens(struct attn_heatmap *map,
                                     const struct attn_level_matrix *matrix, struct attn_error *err)
 {
@@ -132,7 +132,7 @@ static enum attn_status draw_title(struct heatmap_writer *w, struct attn_error *
     return attn_heatmap_end_line(&w->map, err);
 }
 
-/* A map of each query that is chosen. */
+/* Draws one map of patches for each selected query. */
 static enum attn_status draw_patches(struct heatmap_writer *w, size_t i, struct attn_error *err)
 {
     const struct attn_grid grid =
@@ -161,12 +161,13 @@ static enum attn_status draw_matrix(struct heatmap_writer *w, size_t i, struct a
     if (w->has_printed)
         attn_sink_write(w->base.sink, "\n", 1);
     w->has_printed = true;
-    /* one matrix has no name where there is a title */
+    /* with a title, a lone matrix needs no name */
     if (!w->base.options.picture->title || w->levels->n > 1)
         ATTN_TRY(attn_heatmap_name(&w->map, matrix, err));
     ATTN_TRY(
         (w->figure == ATTN_FIGURE_TOKENS ? draw_tokens : attn_heatmap_draw)(&w->map, matrix, err));
-    if (is_last || span == ATTN_SPAN_MATRIX || span == ATTN_SPAN_ROW) /* each has its own */
+    /* with a scale per matrix or row, every matrix gets its own legend */
+    if (is_last || span == ATTN_SPAN_MATRIX || span == ATTN_SPAN_ROW)
         ATTN_TRY(attn_heatmap_legend(&w->map, matrix, err));
     attn_levels_drop(w->levels, i);
     return ATTN_OK;

@@ -12,11 +12,11 @@
 enum {
     SHOWN_POSITIONS = 16,
     SHOWN_COMPONENTS = 8,
-    LABEL_WIDTH = 10, /* of a token beside or above a matrix */
-    MOST_DIGITS = 4,  /* of a number, after the point */
+    LABEL_WIDTH = 10, /* maximum columns of a token beside or above a matrix */
+    MOST_DIGITS = 4,  /* decimals of a number */
     LEAST_DIGITS = 2,
-    LEAST_COLUMNS = 4, /* fewer are shown only if LEAST_DIGITS do not fit either */
-    TOKEN_COLUMN = 1,  /* the second column of a matrix, flush left */
+    LEAST_COLUMNS = 4, /* fewer columns are shown only if they do not fit even with LEAST_DIGITS */
+    TOKEN_COLUMN = 1,  /* index of the left-aligned column of tokens */
 };
 
 /* --- What is kept ----------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
 const struct attn_text_panel *attn_text_panels_find(const struct attn_text_panels *panels,
                                                     const struct attn_location *at)
 {
-    for (size_t i = panels->n; i-- > 0;) { /* most likely the last one */
+    for (size_t i = panels->n; i-- > 0;) { /* usually the last one */
         const struct attn_text_panel *panel = &panels->items[i];
 
         if (panel->at.site == at->site && attn_location_compare(&panel->at, at) == 0)
@@ -69,7 +69,7 @@ void attn_text_panels_sort(struct attn_text_panels *panels)
         qsort(panels->items, panels->n, sizeof *panels->items, compare_panels);
 }
 
-/* Makes room for the cells of SHAPE. */
+/* Appends a panel like SHAPE and allocates its cells. */
 static enum attn_status add(struct attn_text_panels *panels, const struct attn_text_panel *shape,
                             struct attn_error *err)
 {
@@ -132,7 +132,7 @@ void attn_panel_table_release(struct attn_panel_table *t)
     attn_text_table_release(&t->table);
 }
 
-/* The label of row or column I at the edge of a matrix; with IS_NUMBER its position. */
+/* Adds the label of row or column I to the table; if IS_NUMBER, its position. */
 static void add_label(struct attn_panel_table *t, const struct attn_grid_axis *axis, size_t i,
                       bool is_number)
 {
@@ -146,7 +146,9 @@ static void add_label(struct attn_panel_table *t, const struct attn_grid_axis *a
         return;
     }
     text = attn_token_text(axis->texts, position, &size);
-    label->size = 0; /* unlike a reset this keeps a failure, which the write finds */
+    /* unlike a reset this keeps an allocation failure, which is reported when the table is
+     * written */
+    label->size = 0;
     attn_text_append_label(label, text, size, LABEL_WIDTH, ATTN_ELLIPSIS);
     if (size == 0)
         attn_buffer_append_string(label, "''");
@@ -154,11 +156,11 @@ static void add_label(struct attn_panel_table *t, const struct attn_grid_axis *a
     label->size = 0;
 }
 
-/* Adds labels above the columns, or IS_NUMBER their positions. CORNER is the name of the rows. */
+/* Adds the row of column labels, or of positions if IS_NUMBER. CORNER is the label of the rows. */
 static void add_header(struct attn_panel_table *t, const char *corner, bool is_number)
 {
     if (t->map->tokens[0].n > 0)
-        attn_text_table_string(&t->table, ""); /* above the positions */
+        attn_text_table_string(&t->table, ""); /* no heading above the positions */
     attn_text_table_string(&t->table, corner);
     for (size_t c = 0; c < t->columns.n_shown; c++) {
         if (has_gap(t->columns, c))
@@ -167,7 +169,8 @@ static void add_header(struct attn_panel_table *t, const char *corner, bool is_n
     }
 }
 
-/* Weights stand on their colours, where each has the same in every matrix. */
+/* Returns the colours of a weight. It has colours only if equal weights have equal colours in every
+ * matrix. */
 static struct attn_paint paint_of(const struct attn_panel_table *t, float value)
 {
     const struct attn_heatmap_colors *colors = &t->colors;
@@ -220,7 +223,8 @@ void attn_panel_table_add_gap(struct attn_panel_table *t)
         attn_text_table_string(&t->table, "");
 }
 
-/* Makes the table of N of PANEL's columns, with numbers of DIGITS, and finds its widths. */
+/* Fills the table with N of PANEL's columns and numbers of DIGITS decimals, and computes its
+ * widths. */
 static enum attn_status fill(struct attn_panel_table *t, const struct attn_text_panel *panel,
                              size_t n, int digits, struct attn_error *err)
 {
@@ -232,7 +236,8 @@ static enum attn_status fill(struct attn_panel_table *t, const struct attn_text_
     attn_text_table_begin(&t->table, n_label + n + is_shortened(t->columns));
     if (n_label > 1)
         attn_text_table_flush_left(&t->table, TOKEN_COLUMN);
-    if (t->column_axis.texts && is_shortened(t->columns)) /* one cannot count them then */
+    /* columns left out: positions cannot be counted */
+    if (t->column_axis.texts && is_shortened(t->columns))
         add_header(t, "", true);
     add_header(t, corner, false);
     for (size_t r = 0; r < panel->rows.n_shown; r++) {
@@ -244,7 +249,8 @@ static enum attn_status fill(struct attn_panel_table *t, const struct attn_text_
     return attn_text_table_measure(&t->table, err);
 }
 
-/* Returns N columns minus MORE, an even number, at least LEAST. */
+/* Returns the next smaller number of columns to try: N minus MORE, rounded down to an even number,
+ * but at least LEAST. */
 static size_t fewer(size_t n, size_t least, size_t more)
 {
     const size_t left = (n - (more > 0 ? more : 1)) / 2 * 2;
@@ -256,7 +262,7 @@ enum attn_status attn_panel_table_write(struct attn_panel_table *t,
                                         const struct attn_text_panel *panel, size_t most_columns,
                                         struct attn_sink *sink, struct attn_error *err)
 {
-    enum { SHORTEST = 2 + 2 }; /* a number before its digits: "  1." */
+    enum { SHORTEST = 2 + 2 }; /* columns of a number before its decimals: " 1." */
     size_t n = panel->columns.n_shown, width;
     int digits = MOST_DIGITS - (n * (SHORTEST + MOST_DIGITS) > most_columns);
     const struct attn_level_matrix matrix = {

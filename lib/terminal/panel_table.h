@@ -1,8 +1,7 @@
 /* clang-format off */
 /*
- * panel_table.h - a panel, the kept part of a matrix or of vectors, and the table with labels that
- * shows it: the first and the last few rows and columns. Only these cells are kept, from the time
- * that they come until they are printed.
+ * panel_table.h - a panel, which keeps the first and the last few rows and columns of a matrix or
+ * of vectors, and the labelled table that prints it. Only these cells are stored.
  *
  *     const struct attn_text_limits limits = attn_text_limits(false);
  *     struct attn_text_panel shape = attn_text_panel_of(event, place, &limits);
@@ -26,7 +25,8 @@
 
 /* --- What is kept ----------------------------------------------------------------------------- */
 
-/* N rows or columns, n_shown of which are shown, `half` of these from the beginning. */
+/* A window on N rows or columns: n_shown of them are shown, the first `half` and the rest from the
+ * end. */
 struct window {
     size_t n, n_shown, half;
 };
@@ -41,7 +41,7 @@ static inline bool is_shortened(struct window w)
     return w.n_shown < w.n;
 }
 
-/* Returns the place of item I among those shown, or SIZE_MAX. */
+/* Returns the place of item I among the shown items, or SIZE_MAX if it is not shown. */
 static inline size_t window_place(struct window w, size_t i)
 {
     size_t n_hidden = w.n - w.n_shown;
@@ -51,28 +51,28 @@ static inline size_t window_place(struct window w, size_t i)
     return i < w.half + n_hidden ? SIZE_MAX : i - n_hidden;
 }
 
-/* Returns the item that is shown at PLACE. */
+/* Returns the index of the item shown at PLACE. */
 static inline size_t window_thing(struct window w, size_t place)
 {
     return place < w.half ? place : place + (w.n - w.n_shown);
 }
 
-/* Whether the gap is directly before PLACE. */
+/* Returns true if items are left out directly before PLACE. */
 static inline bool has_gap(struct window w, size_t place)
 {
     return is_shortened(w) && place == w.half;
 }
 
-/* How many are shown. */
+/* Maximum numbers of shown items. */
 struct attn_text_limits {
-    size_t positions;  /* rows, and columns of keys */
-    size_t components; /* of vectors */
+    size_t positions;  /* for rows, and for columns of keys */
+    size_t components; /* for components of vectors */
 };
 
-/* Returns 16 and 8, or no limits if IS_FULL. */
+/* Returns the limits 16 positions and 8 components; no limits if IS_FULL. */
 struct attn_text_limits attn_text_limits(bool is_full);
 
-/* A head of a site in one layer. */
+/* The shown cells of one head (or one layer) of a site. */
 struct attn_text_panel {
     struct attn_location at;
     struct window rows, columns;
@@ -80,18 +80,18 @@ struct attn_text_panel {
     bool *is_visible; /* [rows.n_shown, columns.n_shown] owns; false for masked cells */
 };
 
-/* Initialize with = {0}; may be used again after the release. */
+/* Initialize with = {0}. May be used again after attn_text_panels_release. */
 struct attn_text_panels {
     struct attn_text_panel *items; /* [n] owns */
     size_t n, capacity;
 };
 
-/* Returns the panel of the event's head, without cells. */
+/* Returns the shape of the panel for the event's head; its cells are not allocated. */
 struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
                                           const struct attn_place *place,
                                           const struct attn_text_limits *limits);
 
-/* Keeps the cells of the event that SHAPE, its panel, shows. */
+/* Stores the cells of the event that SHAPE, the shape of its panel, shows. */
 enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,
                                        const struct attn_text_panel *shape,
                                        const struct attn_trace_event *event,
@@ -108,20 +108,20 @@ void attn_text_panels_release(struct attn_text_panels *panels);
 
 /* --- Its table -------------------------------------------------------------------------------- */
 
-/* Initialize with the map; end with attn_panel_table_release. */
+/* Initialize with the map alone; end with attn_panel_table_release. */
 struct attn_panel_table {
-    struct attn_heatmap *map; /* borrowed; its tokens and colours */
+    struct attn_heatmap *map; /* borrowed; provides tokens and colours */
     struct attn_text_table table;
-    struct attn_grid_axis row_axis, column_axis; /* of the panel */
+    struct attn_grid_axis row_axis, column_axis; /* rows and columns of the panel */
     struct attn_heatmap_colors colors;
-    struct window columns; /* shown rows or columns, among those that the panel keeps */
-    int digits;            /* after the point */
+    struct window columns; /* the panel's columns that fit the width */
+    int digits;            /* decimals */
 };
 
 void attn_panel_table_release(struct attn_panel_table *t);
 
-/* Writes the table in MOST_COLUMNS: with fewer digits, without columns in the middle, then with the
- * digits that fit. */
+/* Writes the table in at most MOST_COLUMNS of text. If it is too wide, first reduces decimals, then
+ * drops columns in the middle; finally uses as many decimals as fit. */
 enum attn_status attn_panel_table_write(struct attn_panel_table *t,
                                         const struct attn_text_panel *panel, size_t most_columns,
                                         struct attn_sink *sink, struct attn_error *err);

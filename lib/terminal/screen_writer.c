@@ -1,13 +1,14 @@
 /*
- * screen_writer.c - the first screen of a run: its tokens; one head with its numbers, the one that
- * looks most at tokens other than the first token, the previous one or the token itself, or with a
- * source the one that looks most at a place within it, which is a place to start; and last, where a
- * short terminal shows them, all heads as thumbnails, or as a map with one cell a head where
- * thumbnails have no room. A model of one or two heads has only these. At most 60 lines, unless the
- * terminal is narrow or the model has more layers.
+ * screen_writer.c - the first screen of a run: its tokens; then one head with its numbers; and
+ * last, so that a short terminal shows them, all heads as thumbnails, or as a map with one cell per
+ * head if thumbnails do not fit. The one head is a good one to start with: the one that looks most
+ * at tokens other than the first token, the previous one and the token itself; with a source, the
+ * one that looks most at a token within the source. For a model of one or two heads all heads are
+ * drawn with numbers instead. At most 60 lines, unless the terminal is narrow or the model has more
+ * layers.
  *
- * Patterns are kept pooled to what a line holds, and of each head's context vectors what the table
- * will show; which head is drawn is known when all have come.
+ * The head is chosen when the run is over. Until then all patterns are kept, pooled to the width of
+ * a line, and the part of each head's context vectors that the table would show.
  */
 #include "terminal/heatmap_internal.h"
 #include "terminal/panel_table.h"
@@ -27,30 +28,30 @@
 enum {
     MOST_LINES = 60,
     MOST_TOKEN_LINES = 4,
-    MOST_TOKEN = 14,      /* columns of a next token */
-    MOST_ROWS = 16,       /* rows of numbers, and of context vectors */
-    MOST_HALF_LINES = 24, /* of half blocks: 48 rows */
+    MOST_TOKEN = 14,      /* columns of a predicted token */
+    MOST_ROWS = 16,       /* maximum rows of numbers, and of context vectors */
+    MOST_HALF_LINES = 24, /* maximum lines of half blocks: 48 rows */
     LEAST_HALF_LINES = 5,
-    LEAST_VECTOR_LINES = 5, /* two at each end, and "..." */
-    LEAST_COMPONENT = 7,    /* columns of a component: "  -0.92" */
-    MOST_HEADS = 2          /* that are all drawn */
+    LEAST_VECTOR_LINES = 5, /* two rows at each end, and "..." */
+    LEAST_COMPONENT = 7,    /* columns of a component: " -0.92" */
+    MOST_HEADS = 2          /* models with at most this many heads show them all */
 };
 
 struct screen_writer {
     struct attn_writer base;
     struct attn_heatmap map;
     struct attn_panel_table table;
-    struct attn_levels *levels; /* owns; patterns */
+    struct attn_levels *levels; /* owns; the patterns */
     struct attn_thumbnails thumbnails;
     struct attn_head_map heads; /* drawn if thumbnails do not fit */
     struct attn_measure_group measures;
     struct attn_text_limits limits;
-    struct attn_text_panels *vectors; /* [n_layer] owns; z */
-    enum attn_site site;              /* of the matrices */
-    struct attn_buffer next;          /* owns; the line of the next tokens; may be empty */
+    struct attn_text_panels *vectors; /* [n_layer] owns; the context vectors (z) */
+    enum attn_site site;              /* the site of the matrices */
+    struct attn_buffer next;          /* owns; the line of predicted tokens; may be empty */
     size_t n_token_line;
-    bool has_gap;   /* above the last line */
-    bool has_cross; /* some matrices have the source as keys */
+    bool has_gap;   /* an empty line precedes the last line */
+    bool has_cross; /* some matrices have the keys of the source */
 };
 
 static bool has_all_heads(const struct screen_writer *w)
@@ -65,7 +66,8 @@ static bool is_cross(const struct screen_writer *w, const struct attn_level_matr
     return attn_location_is_cross(dims, &matrix->at);
 }
 
-/* Whether MATRIX may be the one that is drawn: with a source, one of cross-attention. */
+/* Returns true if MATRIX is a candidate for the one that is drawn. With a source, only
+ * cross-attention is. */
 static bool may_be_drawn(const struct screen_writer *w, const struct attn_level_matrix *matrix)
 {
     return has_all_heads(w) || !w->has_cross || is_cross(w, matrix);
@@ -78,7 +80,8 @@ static bool has_sinks(const struct screen_writer *w)
     return (dims->sites & ATTN_SITE_BIT(ATTN_SITE_SINK)) != 0;
 }
 
-/* Returns the weight on the sinks of a head, or of all heads; 0 before the run. */
+/* Returns a head's mean weight on attention sinks, or that of all heads; 0 before measures are
+ * known. */
 static double find_sink(const struct screen_writer *w, const struct attn_location *at)
 {
     return w->measures.n == 0 ? 0 : attn_measure_group_find(&w->measures, ATTN_MEASURE_SINK, at);
@@ -86,7 +89,8 @@ static double find_sink(const struct screen_writer *w, const struct attn_locatio
 
 /* --- Words ------------------------------------------------------------------------------------ */
 
-/* "fable: 4 layers of 8 heads, 7 tokens", of Llama also ", 1 added by the tokenizer" */
+/* Prints "fable: 4 layers of 8 heads, 7 tokens"; for Llama followed by ", 1 added by the
+ * tokenizer". */
 static enum attn_status end_model(struct screen_writer *w, struct attn_error *err)
 {
     const struct attn_labels *labels = &w->base.labels;
@@ -111,7 +115,7 @@ static enum attn_status end_model(struct screen_writer *w, struct attn_error *er
     return attn_heatmap_end_text(&w->map, 1, err);
 }
 
-/* Appends why the head of MATRIX is drawn: "(of all, it looks farthest: far 0.53". */
+/* Appends why the head of MATRIX was chosen: "(of all, it looks farthest: far 0.53". */
 static void append_reason(struct screen_writer *w, const struct attn_level_matrix *matrix,
                           double far, char *note, size_t size, size_t *used)
 {
@@ -129,8 +133,8 @@ static void append_reason(struct screen_writer *w, const struct attn_level_matri
             is_of_source ? "the ends of the source" : "the first, the previous and its own token");
 }
 
-/* Ends "layer 3, head 0: pattern, in percent (of all, it looks farthest: far 0.53; 0.31 on its
- * sink, 0.40 on average)", on one line or two. */
+/* Prints the name of the matrix, "layer 3, head 0: pattern, in percent (of all, it looks farthest:
+ * far 0.53; 0.31 on its sink, 0.40 on average)", on one or two lines. */
 static enum attn_status end_name(struct screen_writer *w, const struct attn_level_matrix *matrix,
                                  double far, struct attn_error *err)
 {
@@ -155,8 +159,8 @@ static enum attn_status end_name(struct screen_writer *w, const struct attn_leve
     return attn_heatmap_end_text(map, 1, err);
 }
 
-/* "heads 3.2: another head   html FILE: all, in a browser   csv DIR: numbers", each as the reader
- * names it. */
+/* Prints what to call next: "heads 3.2: another head html FILE: all, in a browser csv DIR:
+ * numbers", with the name of each command or option. */
 static enum attn_status end_next(struct screen_writer *w, const struct attn_level_matrix *matrix,
                                  struct attn_error *err)
 {
@@ -182,7 +186,8 @@ static enum attn_status end_next(struct screen_writer *w, const struct attn_leve
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
-/* Lines that any matrix takes with its header, when half blocks have at most MOST_LINES of them. */
+/* Returns the lines of the tallest candidate matrix with its header, if half blocks may use at most
+ * MOST_LINES. */
 static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t most_lines)
 {
     size_t most = 0;
@@ -193,8 +198,9 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
         const struct attn_level_matrix *m = &w->levels->items[i];
         size_t n;
 
-        if (!may_be_drawn(w, m) || (i > 0 && m->at.stack == m[-1].at.stack &&
-                                    m->at.layer == m[-1].at.layer)) /* as large */
+        /* matrices of one layer have equal sizes: the first is enough */
+        if (!may_be_drawn(w, m) ||
+            (i > 0 && m->at.stack == m[-1].at.stack && m->at.layer == m[-1].at.layer))
             continue;
         attn_heatmap_begin_count(&w->map);
         attn_heatmap_draw(&w->map, m, NULL);
@@ -204,10 +210,10 @@ static size_t matrix_lines(struct screen_writer *w, bool has_numbers, size_t mos
     return most;
 }
 
-/* Lines of the parts of fixed height, with two above the context vectors. */
+/* Returns the lines of all parts with a fixed height, including two above the context vectors. */
 static size_t fixed_lines(struct screen_writer *w, size_t n_head)
 {
-    enum { N_ABOVE_VECTORS = 3, N_ABOVE_HEADS = 1 }; /* with an empty line each */
+    enum { N_ABOVE_VECTORS = 3, N_ABOVE_HEADS = 1 }; /* each includes an empty line */
     const struct attn_level_matrix *last = &w->levels->items[w->levels->n - 1];
     const bool has_vectors = attn_selection_has_site(w->base.labels.selection, ATTN_SITE_Z);
     size_t n_name;
@@ -224,7 +230,7 @@ static size_t fixed_lines(struct screen_writer *w, size_t n_head)
            n_head * (1 + n_name + (has_vectors ? N_ABOVE_VECTORS : 0)) + N_ABOVE_HEADS - n_name;
 }
 
-/* Shares LEFT lines among the matrices of N_HEAD heads, the tokens, and the vectors. */
+/* Distributes LEFT lines over the matrices of N_HEAD heads, the tokens and the vectors. */
 static void share(struct screen_writer *w, size_t n_head, size_t left)
 {
     const size_t n_position = w->base.n_position;
@@ -264,7 +270,7 @@ static enum attn_status plan(struct screen_writer *w, struct attn_error *err)
                          (!has_vectors                      ? 0
                           : n_position < LEAST_VECTOR_LINES ? n_position
                                                             : LEAST_VECTOR_LINES);
-    size_t used = fixed + 1; /* of the legend */
+    size_t used = fixed + 1; /* the legend takes one line */
 
     if (!has_all_heads(w)) {
         ATTN_TRY(attn_thumbnails_plan(&w->thumbnails, &w->map, w->levels, w->site,
@@ -311,7 +317,7 @@ static enum attn_status event_screen(struct attn_writer *writer,
                                      const struct attn_place *place, struct attn_error *err)
 {
     struct screen_writer *w = (struct screen_writer *)writer;
-    size_t whole; /* all are drawn at the end */
+    size_t whole; /* lines of the thumbnails if all heads are drawn */
 
     if (event->at.site == ATTN_SITE_Z) {
         const struct attn_text_panel shape = attn_text_panel_of(event, place, &w->limits);
@@ -319,8 +325,8 @@ static enum attn_status event_screen(struct attn_writer *writer,
         return attn_text_panels_keep(&w->vectors[attn_location_block(&event->at)], &shape, event,
                                      place, err);
     }
-    if (event->at.site ==
-        ATTN_SITE_PATTERN) { /* the last measure, far or sink, reads all keys: on all threads */
+    /* the last measure, far or sink, reads all keys, and so runs on all threads */
+    if (event->at.site == ATTN_SITE_PATTERN) {
         attn_measurements_add(w->measures.items, w->measures.n - 1, event);
         attn_measurement_add(w->measures.items[w->measures.n - 1], event, NULL);
     }
@@ -328,7 +334,7 @@ static enum attn_status event_screen(struct attn_writer *writer,
     return attn_levels_take(w->levels, event, place, &whole, err);
 }
 
-/* "next:  are 0.25  were 0.20": as many as fit one line. */
+/* Writes the line of predictions, "next: are 0.25 were 0.20", with as many tokens as fit. */
 static enum attn_status predictions_screen(struct attn_writer *writer,
                                            const struct attn_predictions *predictions,
                                            struct attn_error *err)
@@ -367,7 +373,7 @@ static enum attn_status predictions_screen(struct attn_writer *writer,
 
 /* --- Printing -------------------------------------------------------------------------------- */
 
-/* The matrix of the head with the largest `far`, the first of equal ones. */
+/* Returns the matrix of the head with the largest measure `far`; the first one in a tie. */
 static const struct attn_level_matrix *choose(const struct screen_writer *w, double *largest)
 {
     const struct attn_level_matrix *chosen = NULL;
@@ -386,7 +392,7 @@ static const struct attn_level_matrix *choose(const struct screen_writer *w, dou
     return chosen;
 }
 
-/* A head: its pattern, and its context vectors where they are selected. */
+/* Draws one head: its pattern, and its context vectors if they are selected. */
 static enum attn_status draw_head(struct screen_writer *w, const struct attn_level_matrix *matrix,
                                   double far, struct attn_error *err)
 {

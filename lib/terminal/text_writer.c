@@ -7,10 +7,11 @@
  *     0  Life   1.0000       .       .
  *     1  is     0.6012  0.3988       .
  *
- * Large things are shortened in the middle as numpy does, so only the cells that will be shown are
- * kept: a panel for each site and shown head. The sites of a layer may come interleaved in blocks
- * of rows; the layer is printed when all of it and of those before it has come (gradients come last
- * layer first), in the order of sites and heads. When anything was left out the last line says so.
+ * Large arrays are shortened in the middle as numpy does, so only the cells that will be shown are
+ * kept: a panel for each site and shown head. Events of a layer may arrive interleaved, in blocks
+ * of rows. A layer is printed, in the order of sites and heads, when it and all layers before it
+ * are complete (gradients arrive last layer first). If anything was left out, the last line says
+ * so.
  */
 /* clang-format on */
 #include "terminal/panel_table.h"
@@ -21,10 +22,11 @@
 #include "trace/trace_internal.h"
 #include "writers/format_internal.h"
 
-/* Panels printed together: of a layer, or of the sites before or after the layers. */
+/* Panels that are printed together: those of one layer, or of the sites before or after the
+ * layers. */
 struct group {
     struct attn_text_panels panels;
-    size_t n_site_left; /* sites that are not complete */
+    size_t n_site_left; /* number of sites that are still incomplete */
 };
 
 struct text_writer {
@@ -33,9 +35,9 @@ struct text_writer {
     struct attn_panel_table table;
     struct attn_text_limits limits;
     struct group *groups; /* [n_group] owns: embed, the layers, ln_final and logits */
-    size_t n_group, at;   /* all, and the one that is printed next */
-    bool has_printed;     /* so that the next table has an empty line before it */
-    /* the largest of those that were shortened, or 0 */
+    size_t n_group, at;   /* number of groups, and index of the next one to print */
+    bool has_printed;     /* print an empty line before the next table */
+    /* the largest size of the arrays that were shortened, or 0 */
     size_t most_positions, most_projected, most_components;
 };
 
@@ -54,7 +56,7 @@ static void note_shortened(struct window window, size_t *most)
 
 /* --- Printing ------------------------------------------------------------------------------ */
 
-/* Prints an empty line except at the beginning. */
+/* Prints an empty line, except at the beginning. */
 static void print_separator(struct text_writer *w)
 {
     if (w->has_printed)
@@ -62,7 +64,7 @@ static void print_separator(struct text_writer *w)
     w->has_printed = true;
 }
 
-/* Prints the panels of a group, each with its name above, and forgets them. */
+/* Prints the panels of a group, each below its name, and releases them. */
 static enum attn_status print_group(struct text_writer *w, struct group *group,
                                     struct attn_error *err)
 {
@@ -71,17 +73,18 @@ static enum attn_status print_group(struct text_writer *w, struct group *group,
         const struct attn_text_panel *panel = &group->panels.items[i];
 
         print_separator(w);
-        w->map.label.size = 0; /* unlike a reset this keeps a failure, for finish_text to find */
+        /* unlike a reset this keeps an allocation failure, which finish_text reports */
+        w->map.label.size = 0;
         attn_matrix_name_append(&w->base, &panel->at, &w->map.label);
         attn_buffer_append_char(&w->map.label, '\n');
         attn_sink_write(w->base.sink, w->map.label.data, w->map.label.size);
         ATTN_TRY(attn_panel_table_write(&w->table, panel, SIZE_MAX, w->base.sink, err));
     }
-    attn_text_panels_release(&group->panels); /* those of a failure are the writer's */
+    attn_text_panels_release(&group->panels); /* after a failure the writer releases them */
     return ATTN_OK;
 }
 
-/* The row of a token in the table of tokens. */
+/* Adds a row to the table of tokens. */
 static void add_token_row(struct text_writer *w, size_t position, bool is_quoted)
 {
     const struct attn_labels *labels = &w->base.labels;
@@ -107,7 +110,7 @@ static void add_token_row(struct text_writer *w, size_t position, bool is_quoted
                                                     : "");
 }
 
-/* A table of the tokens, with those that the tokenizer added marked. */
+/* Prints a table of the tokens; those that the tokenizer added are marked. */
 static enum attn_status print_tokens(struct text_writer *w, struct attn_error *err)
 {
     const struct attn_labels *labels = &w->base.labels;
@@ -115,8 +118,7 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
     const bool has_tokens = w->map.tokens[0].n > 0;
     const bool has_added = labels->n_front + labels->n_back > 0 || labels->texts;
     const size_t n_column = 1 + (labels->ids != NULL) + has_tokens + has_added;
-    bool is_quoted =
-        false; /* a token begins or ends with a blank: only quotes show where it ends */
+    bool is_quoted = false; /* a token begins or ends with a blank, which only quotes show */
 
     if (n_column == 1)
         return ATTN_OK;
@@ -183,7 +185,8 @@ static enum attn_status event_text(struct attn_writer *writer, const struct attn
     return ATTN_OK;
 }
 
-/* "Shortened: 6 of 12 heads, 16 of 60 positions are shown; `csv DIR` or `npz FILE` writes all" */
+/* Prints "Shortened: 6 of 12 heads, 16 of 60 positions are shown; `csv DIR` or `npz FILE` writes
+ * all". */
 static enum attn_status finish_text(struct attn_writer *writer, struct attn_error *err)
 {
     struct text_writer *w = (struct text_writer *)writer;
