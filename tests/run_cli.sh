@@ -6,10 +6,10 @@
 # tests/cli/COMMAND/SUBJECT.test holds cases one below the other, with an empty line between them:
 #
 #     === unknown_option
-#     attn-cli run --promt "Life"
+#     attn-cli run --sentense "Life"
 #     --- stderr
-#     attn-cli: error: unknown option '--promt'
-#     hint: did you mean '--prompt'?
+#     attn-cli: error: unknown option '--sentense'
+#     hint: did you mean '--sentence'?
 #     --- exit 2
 #
 # After the name come lines of bash, then what is expected byte for byte: `--- stdout`, `--- stderr`

@@ -16,8 +16,7 @@
 enum { HOUR = 3600 };
 
 static const struct option text_rows[] = {
-    OPTION_TEXT("prompt", "TEXT", struct prompt_args, text, "the text", .letter = 'p'),
-    OPTION_TEXT("sentence", "TEXT", struct prompt_args, text, "another name for --prompt"),
+    OPTION_TEXT("sentence", "TEXT", struct prompt_args, text, "the text", .letter = 'p'),
 };
 
 const struct option_group prompt_text_options = OPTION_GROUP("Input", text_rows);

@@ -8,7 +8,7 @@
 #include "extra.h"
 
 struct prompt_args {
-    const char *text;       /* --prompt, --sentence */
+    const char *text;       /* --sentence */
     const char *file;       /* --file; "-" is standard input */
     struct text_list plain; /* arguments that are no options: one text, or "-" */
     bool is_raw;
@@ -16,8 +16,8 @@ struct prompt_args {
     struct attn_request_labels labels;
 };
 
-/* Options that fill a struct prompt_args: a text as an argument or a file; a text by name, --prompt
- * or --sentence; both with numbers instead of a text, --prompt to --embeds. */
+/* Options that fill a struct prompt_args: a text as an argument or a file; a text by name,
+ * --sentence; both with numbers instead of a text, --sentence to --embeds. */
 extern const struct option_group prompt_options, prompt_text_options, prompt_all_options;
 /* The same, each from a list of run/input_params.h: special tokens, a prompt in front of a text and
  * its largest length; --pair; --key-mask; --source and --source-ids. */

@@ -411,7 +411,7 @@ bool text_ends_in(const char *text, const char *ending)
     return size >= n && strcmp(text + size - n, ending) == 0;
 }
 
-/* Refuses VALUE for an option that has one, perhaps by another name. */
+/* Refuses VALUE for an option that has one. */
 static enum attn_status check_once(struct call *call, const struct option *option,
                                    const char *value, struct attn_error *err)
 {
@@ -419,16 +419,9 @@ static enum attn_status check_once(struct call *call, const struct option *optio
         return ATTN_OK;
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         const char *before = call->given[walk.n - 1], *name = walk.option.name;
-        bool has_same_place = !option->param && !walk.option.param &&
-                              option->kind != OPTION_KIND_NAMED &&
-                              walk.option.offset == option->offset;
 
         if (before && strcmp(name, option->name) == 0)
             return refuse(err, NULL, "'--%s' was given twice: '%s' and '%s'", name, before, value);
-        if (before && has_same_place)
-            return refuse(err, NULL,
-                          "'--%s' and '--%s' are one option and were both given: '%s' and '%s'",
-                          name, option->name, before, value);
     }
     return ATTN_OK;
 }

@@ -10,7 +10,7 @@ model=$1
 
 # The weights of the last row: "KEY:WEIGHT ..." for each head.
 weights() {
-    attn-cli run -q -m "$model" --sites pattern --heads "$2" --queries -1 --tidy - --prompt "$1" |
+    attn-cli run -q -m "$model" --sites pattern --heads "$2" --queries -1 --tidy - --sentence "$1" |
         awk -F , 'NR > 1 { printf "%s:%s ", $5, $NF }'
 }
 

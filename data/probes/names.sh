@@ -14,7 +14,7 @@ while IFS=$'\t' read -r frame kind; do
     [[ $frame == frame ]] && continue
     n=0 copied=0
     for name in $names; do
-        said=$(attn-cli generate -q -m "$model" -n 8 "$@" --prompt "${frame//NAME/$name}")
+        said=$(attn-cli generate -q -m "$model" -n 8 "$@" --sentence "${frame//NAME/$name}")
         n=$((n + 1))
         [[ "$said " == " $name"[^a-z]* ]] && copied=$((copied + 1))
     done

@@ -14,7 +14,7 @@ shift
 ask() {
     local said first top right wrong
     said=$(attn-cli run -q -m "$model" "${options[@]}" --top 1 --next "$2" --next "$3" \
-        --prompt "$1")
+        --sentence "$1")
     first=${said%%$'\n'*}
     top=${first#*$'\t'*$'\t'}
     said=${said#*$'\n\n'}

@@ -13,7 +13,7 @@ read -ra options <<<"${OPTIONS:-}"
 
 # The key of the heaviest weight of each row: "QUERY:KEY ...".
 heaviest() { # ENGLISH CHINESE HEAD
-    attn-cli run -q -m "$model" "${options[@]}" --sites pattern --heads "$3" --tidy - --source "$1" --prompt "$2" |
+    attn-cli run -q -m "$model" "${options[@]}" --sites pattern --heads "$3" --tidy - --source "$1" --sentence "$2" |
         awk -F , 'NR > 1 && (!($4 in most) || $NF > most[$4]) { most[$4] = $NF; key[$4] = $5 }
                   END { for (query in key) printf "%s:%s ", query, key[query] }'
 }

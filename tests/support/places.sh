@@ -1,7 +1,7 @@
 # places.sh - checks of where the rows of results of a translator are: sourced by tests/cli/run/places.test.
 #
 #     places_of MODEL ENCODER DECODER HEADS ENCODER_HEADS     # layers of both stacks, heads of a layer
-#     ask "lens" 2,3 lens --prompt ...    # asks with every output; checks them
+#     ask "lens" 2,3 lens --sentence ...    # asks with every output; checks them
 #     places_end                          # prints how many were checked
 #
 # The rules: a layer stands beside its stack and is below the layers of that stack; a question has the expected rows of

@@ -64,7 +64,7 @@ def compare(attn_cli, sentence, ids, patterns, logits):
                 "pattern,logits",
                 "--npz",
                 path,
-                "--prompt",
+                "--sentence",
                 sentence,
             ],
             check=True,
