@@ -31,14 +31,15 @@ const char *attn_answer_metric_name(enum attn_answer_metric metric)
 
 /* --- One token -------------------------------------------------------------------------------- */
 
-/* A token that a user named: its text or its id, and the options that name them. */
+/* The target or the foil as a user named it: by its text, its id, or neither. */
 struct named_token {
     const char *text;
     const int32_t *id;
-    const char *field; /* "target" */
+    const char *field; /* the name of the option, "target" or "foil", for messages */
 };
 
-/* Hints at TEXT with a leading space added or removed, if that is one token. */
+/* Adds a hint to ERR that suggests TEXT with a leading space, or without its leading space, if that
+ * is one token. */
 static void hint_space(const struct attn_answer_scope *scope, const char *text,
                        const struct attn_encode_options *options, struct attn_error *err)
 {
@@ -72,7 +73,7 @@ enum attn_status attn_answer_check_known(const struct attn_tokenizer *tokenizer,
         return ATTN_OK;
     bytes = attn_tokenizer_key(tokenizer, encoding->ids[0], &size);
     if (size == strlen(text) && memcmp(bytes, text, size) == 0)
-        return ATTN_OK; /* it is asked for by its name */
+        return ATTN_OK; /* the user named the unknown token itself */
     return attn_error_set(err, ATTN_INVALID,
                           "`%s` '%s' is not in the vocabulary: it would be '%s', as all such words",
                           field, attn_quote_string(text).text, attn_quote(bytes, size).text);
@@ -139,7 +140,7 @@ static enum attn_status encode_token(const struct attn_answer_scope *scope,
     return status;
 }
 
-/* Resolves the named token. *has: whether one is named. */
+/* Resolves TOKEN to *id. *has is false if the user named no token. */
 static enum attn_status find_token(const struct attn_answer_scope *scope,
                                    const struct named_token *token, bool *has, int32_t *id,
                                    struct attn_error *err)
@@ -164,7 +165,8 @@ static enum attn_status find_token(const struct attn_answer_scope *scope,
 
 /* --- One span --------------------------------------------------------------------------------- */
 
-/* Writes TEXT as a position list: in quotes, unless it is numeric or quoted already. */
+/* Appends TEXT to SPEC as an item of a position list: as it is if it is a number or quoted, else in
+ * quotes. */
 static void quote_span(const char *text, struct attn_buffer *spec)
 {
     const size_t size = strlen(text);
@@ -182,7 +184,8 @@ static void quote_span(const char *text, struct attn_buffer *spec)
     attn_buffer_append_string(spec, nth);
 }
 
-/* Resolves the named span. *has: whether one is named. */
+/* Resolves the span that TOKEN names to its *first and *last position. *has is false if the user
+ * named no span. */
 static enum attn_status find_span(const struct attn_answer_scope *scope,
                                   const struct named_token *token, bool *has, int32_t *first,
                                   int32_t *last, struct attn_error *err)
@@ -210,9 +213,10 @@ static enum attn_status find_span(const struct attn_answer_scope *scope,
     return status;
 }
 
-/* --- What is asked for ------------------------------------------------------------------------ */
+/* --- The question ------------------------------------------------------------------------------
+ */
 
-/* Whether the kind of the labels has the metric. */
+/* Checks that the labels of the model are of a kind that the metric can be computed for. */
 static enum attn_status check_kind(const struct attn_answer *answer, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(answer->of.model);
@@ -278,8 +282,9 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
     return ATTN_OK;
 }
 
-/* Checks whether the text of the target or the foil lacks its leading space. */
-static void look_for_spaces(const struct attn_answer_args *args, struct attn_answer *answer)
+/* Checks whether the text of the target or the foil lacks its leading space, and records that in
+ * ANSWER. */
+static void check_spaces(const struct attn_answer_args *args, struct attn_answer *answer)
 {
     const struct named_token tokens[] = {{args->target, &answer->target, "target"},
                                          {args->foil, &answer->foil, "foil"}};
@@ -301,15 +306,15 @@ static void look_for_spaces(const struct attn_answer_args *args, struct attn_ans
     }
 }
 
-/* An encoder answers at its mask. */
+/* Sets the position of an encoder's answer to its mask token. */
 static enum attn_status find_mask(struct attn_answer *answer, struct attn_error *err)
 {
     answer->has_place = true;
     return attn_mask_find(&answer->of, "at", &answer->position, err);
 }
 
-/* Resolves NAMED, a token, a label or a span: the target or the foil of ANSWER. *has: whether one
- * is named. */
+/* Resolves NAMED, the target or the foil of ANSWER, as a token, a label or a span. *has is false if
+ * the user named none. */
 static enum attn_status find_named(const struct named_token *named, struct attn_answer *answer,
                                    bool *has, struct attn_error *err)
 {
@@ -322,9 +327,10 @@ static enum attn_status find_named(const struct named_token *named, struct attn_
     return find_token(&answer->of, named, has, first, err);
 }
 
-/* Finds the token whose label is requested, the first of a word. */
-static enum attn_status find_labelled(const struct attn_answer_args *args,
-                                      struct attn_answer *answer, struct attn_error *err)
+/* Resolves `at` for a model that labels each token. The label of a word is that of its first token.
+ */
+static enum attn_status find_labeled_token(const struct attn_answer_args *args,
+                                           struct attn_answer *answer, struct attn_error *err)
 {
     const struct attn_answer_scope *scope = &answer->of;
     size_t range[2] = {0, 0};
@@ -356,7 +362,7 @@ static enum attn_status find(const struct attn_answer_args *args, bool is_at_que
     ATTN_TRY(find_named(&foil, answer, &answer->has_foil, err));
     if (!answer->has_target &&
         (config->pooling == ATTN_POOLING_PROJECTED || attn_model_has_one_label(scope->model)))
-        answer->has_target = true; /* the first label */
+        answer->has_target = true; /* a model with one label has label 0 as its target */
     if (answer->metric == ATTN_ANSWER_AUTO)
         answer->metric = answer->has_foil                          ? ATTN_ANSWER_LOGIT_DIFF
                          : config->label_kind >= ATTN_LABELS_SCORE ? ATTN_ANSWER_LOGIT
@@ -372,13 +378,13 @@ static enum attn_status find(const struct attn_answer_args *args, bool is_at_que
     ATTN_TRY(check_kind(answer, err));
     ATTN_TRY(check_needs(answer, err));
     if (config->task == ATTN_TASK_TOKENS)
-        return is_at_queries && !args->at ? ATTN_OK : find_labelled(args, answer, err);
+        return is_at_queries && !args->at ? ATTN_OK : find_labeled_token(args, answer, err);
     if (args->at)
         ATTN_TRY(attn_position_find(scope->text, "at", args->at, &answer->position, err));
     else if (config->is_encoder && !is_whole && !is_at_queries)
         ATTN_TRY(find_mask(answer, err));
     if (config->task == ATTN_TASK_VOCABULARY)
-        look_for_spaces(args, answer);
+        check_spaces(args, answer);
     return ATTN_OK;
 }
 
@@ -395,7 +401,8 @@ enum attn_status attn_answer_find(const struct attn_answer_scope *scope,
     return ATTN_OK;
 }
 
-/* --- Its derivative --------------------------------------------------------------------------- */
+/* --- The derivative ----------------------------------------------------------------------------
+ */
 
 enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct attn_error *err)
 {
@@ -406,7 +413,8 @@ enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct
                           "they are 0 everywhere");
 }
 
-/* d [n] = SCALE (e_ID - p), p the softmax of LOGITS [n], whose ln sum exp is TOTAL. */
+/* Sets D [n] to SCALE times the derivative of ln p(ID) with respect to the logits, e_ID - p. p is
+ * the softmax of LOGITS [n], and TOTAL is their log-sum-exp. */
 static void differentiate_log(const float *logits, size_t n, size_t id, double total, double scale,
                               float *d)
 {
@@ -415,7 +423,7 @@ static void differentiate_log(const float *logits, size_t n, size_t id, double t
     d[id] = (float)(scale * -attn_expm1((double)logits[id] - total));
 }
 
-/* The same for spans: LOGITS and D [T, 2]. */
+/* Sets D [T, 2] to the derivative of the metric of a span with respect to LOGITS [T, 2]. */
 static void differentiate_span(const struct attn_answer *answer, const float *logits, float *d)
 {
     const size_t n = answer->of.text->n;
@@ -450,7 +458,7 @@ static void differentiate_span(const struct attn_answer *answer, const float *lo
     }
 }
 
-/* A derivative function of attn_backward_goal. CONTEXT is the answer. */
+/* Implements the derivative function of attn_backward_goal. CONTEXT is the answer. */
 static void differentiate(const void *context, size_t row, const float *logits, float *d)
 {
     const struct attn_answer *answer = context;
@@ -479,7 +487,9 @@ static void differentiate(const void *context, size_t row, const float *logits, 
     if (answer->metric == ATTN_ANSWER_PROB)
         scale = attn_exp((double)logits[id] - total);
     if (config->task != ATTN_TASK_VOCABULARY && config->label_kind != ATTN_LABELS_SINGLE) {
-        d[id] = (float)(scale * -attn_expm1((double)logits[id] - total)); /* the others get 0 */
+        d[id] =
+            (float)(scale * -attn_expm1((double)logits[id] -
+                                        total)); /* the derivatives for the other labels stay 0 */
         return;
     }
     if (answer->metric == ATTN_ANSWER_CE) {
@@ -528,7 +538,9 @@ void attn_answer_weigh_rows(const struct attn_answer *answer, double *weights)
     for (unsigned left = is_sentence ? pools : 0; left > 0; left >>= 4)
         for (size_t i = 0; i < text->n; i++) {
             const unsigned part = left & 15;
-            const bool is_one = part == 1 || part == 8; /* the first, the last; else all rows */
+            const bool is_one =
+                part == 1 || part == 8; /* part 1 reads the first row, part 8 the last one, and
+                                           other parts the mean of all rows */
 
             weights[i] += (!is_one ? 1 / (double)text->n : i == (part == 1 ? 0 : text->n - 1)) /
                           (double)attn_sentence_n_pool(&answer->of.model->sentence);

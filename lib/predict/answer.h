@@ -1,5 +1,6 @@
 /*
- * answer.h - what is measured of a model's next token: runs say it, experiments how it changes.
+ * answer.h - a question about the next token: its metric, target and foil. Runs report the metric;
+ * experiments report how it changes.
  *
  *     struct attn_answer_args answer = {.target = " are", .foil = " is", .at = "-1"};
  *
@@ -19,11 +20,11 @@
     X(AUTO, 0, "auto", true)             /* logit_diff with a foil, else log_prob */               \
     X(LOGIT_DIFF, 1, "logit_diff", true) /* logit of the target minus that of the foil */          \
     X(LOG_PROB, 2, "log_prob", true)     /* ln p(target), in nats */                               \
-    X(LOGIT, 3, "logit", true)           /* of the target */                                       \
+    X(LOGIT, 3, "logit", true)           /* logit of the target */                                 \
     X(PROB, 4, "prob", true)             /* p(target) */                                           \
     X(KL, 5, "kl", false)                /* KL(p of the unchanged run || p), in nats */            \
-    X(CE, 6, "ce", false) /* mean of -ln p(token) over the text's own tokens but the               \
-                                         first, in nats */
+    X(CE, 6, "ce", false) /* mean of -ln p(token) over all tokens of the text but the first, in    \
+     nats */
 
 enum attn_answer_metric {
 #define ATTN_ANSWER_METRIC_ENUM(id, number, ...) ATTN_ANSWER_##id = (number),
@@ -39,7 +40,7 @@ struct attn_answer_args {
     const int32_t *target_id,
         *foil_id;   /* token ids instead of texts, for models without a tokenizer; or NULL */
     const char *at; /* the position after which the token comes: a number or a word
-                       (run/request.h); NULL: the last */
+                       (input/position.h); NULL: the last position */
 };
 
 /* A label given as the token ids of a text. */
@@ -59,15 +60,15 @@ struct attn_request_labels {
     const void *later[4];
 };
 
-/* Predictions of a request. */
+/* What a request predicts: the most probable tokens, continuations, a metric, or labels. */
 struct attn_request_predict {
     size_t top; /* number of most probable next tokens to report, after the last position or, if the
                    request has queries, after each of them; for encoders at each mask; 0: none */
     const char *const
         *next; /* [n_next] continuations to score, each by itself, after the same positions */
     size_t n_next;
-    const struct attn_answer_args
-        *answer; /* a metric after the same positions or its own; not kl, ce; or NULL */
+    const struct attn_answer_args *answer; /* a metric, other than kl and ce, after the same
+                                              positions or after its own `at`; or NULL */
     const char *const *labels; /* [n_label] texts that a picture is compared with, by a model with
                                   two towers, as CLIP is: `top` of them are listed; 0: all */
     size_t n_label;

@@ -19,10 +19,11 @@ struct attn_tokenizer;
 struct attn_answer_scope {
     const struct attn_model *model;
     const struct attn_tokenizer *tokenizer; /* or NULL */
-    const struct attn_error *no_tokenizer;  /* why that is NULL */
+    const struct attn_error *no_tokenizer;  /* why `tokenizer` is NULL */
     const struct attn_sequence *text;
-    const struct attn_dims *dims; /* of the selection; NULL before it is made */
-    enum attn_special special;    /* how special tokens in texts are parsed */
+    const struct attn_dims *
+        dims; /* sizes of the run whose positions are selected; NULL while no selection is needed */
+    enum attn_special special; /* how special tokens in texts are parsed */
 };
 
 /* A question, resolved in a run. */
@@ -30,44 +31,47 @@ struct attn_answer {
     enum attn_answer_metric metric; /* not AUTO */
     bool has_target, has_foil;
     int32_t target, foil;           /* a token, a label, or the first token of a span */
-    int32_t target_last, foil_last; /* its last position */
+    int32_t target_last, foil_last; /* the last position of a span */
     bool has_place;                 /* `at` was given */
-    size_t position;                /* that, or the last */
-    size_t n_piece; /* number of tokens of the word `at`, whose label is that of its first token; or
-                       0 */
+    size_t position;                /* the position that `at` names, else the last one */
+    size_t n_piece; /* the number of tokens of the word that `at` names, if tokens are labeled: its
+                       first token has the label; else 0 */
     struct attn_answer_scope of;
-    struct attn_spaces spaces; /* of target and foil */
+    struct attn_spaces spaces; /* missing or superfluous spaces of the target and the foil */
 };
 
 const char *attn_answer_metric_name(enum attn_answer_metric metric);
 
-/* Refuses TEXT, the value of FIELD, if ENCODING consists of the token of unknown words: the answer
- * would be about all unknown words. */
+/* Returns ATTN_INVALID if ENCODING, that of TEXT, is the token for unknown words: a question about
+ * it would be about all unknown words. FIELD is the name of the option. */
 enum attn_status attn_answer_check_known(const struct attn_tokenizer *tokenizer, const char *field,
                                          const char *text, const struct attn_encoding *encoding,
                                          struct attn_error *err);
 
-/* Resolves ARGS. IS_AT_QUERIES: there is an answer at each query, and an encoder needs no mask.
- * ATTN_INVALID at ATTN_STAGE_OPTIONS for a text of several tokens, a metric without its target, a
- * foil without a target, and an invalid place. */
+/* Resolves ARGS into ANSWER. IS_AT_QUERIES means that the answer is computed at each query, so that
+ * an encoder needs no mask token. Returns ATTN_INVALID with the stage ATTN_STAGE_OPTIONS for a text
+ * of several tokens, a metric without its target, a foil without a target, and an invalid position.
+ */
 enum attn_status attn_answer_find(const struct attn_answer_scope *scope,
                                   const struct attn_answer_args *args, bool is_at_queries,
                                   struct attn_answer *answer, struct attn_error *err);
 
-/* --- Its logits (answer_value.c) ---------------------------------------------------------------
- * They are one row [n_vocab], of spans the rows [T, 2] of all positions, of which a span's logit
- * is the sum of two. */
+/*
+ * --- Logits of an answer (answer_value.c) -------------------------------------------------------
+ * LOGITS is one row [n_vocab]. For spans it has two columns for all positions, [T, 2], and the
+ * logit of a span is the first column at its begin plus the second at its end.
+ */
 
-/* ln(1 + e^x): -ln sigmoid(-x). */
+/* Returns ln(1 + e^x), which is -ln sigmoid(-x). */
 double attn_softplus(double x);
 
-/* Number of rows of logits that the answer reads, and of numbers in them. */
+/* The number of rows of logits that the answer reads, and the number of floats in all of them. */
 size_t attn_answer_n_row(const struct attn_answer *answer);
 size_t attn_answer_n_logit(const struct attn_answer *answer);
 
-/* Returns T such that ln p(target) = logit of the target - T: the log-sum-exp of LOGITS, for spans
- * the sum over both columns; for independent labels ln(1 + e^logit) of the target, 0 without a
- * target. */
+/* Returns T such that ln p(target) = logit of the target - T. T is the log-sum-exp of LOGITS; for
+ * spans, the sum of those of both columns; for independent labels, ln(1 + e^logit) of the target; 0
+ * without a target. */
 double attn_answer_total(const struct attn_answer *answer, const float *logits);
 
 /* Computes the metric, which needs a target, from LOGITS. TOTAL is attn_answer_total. */
@@ -87,10 +91,10 @@ double attn_answer_divergence(const struct attn_answer *answer, const float *bas
 /* Whether the logits have probabilities: false if labels are values. */
 bool attn_answer_has_p(const struct attn_answer *answer);
 
-/* Whether labels are ranked: false if they are values of different quantities. */
+/* Whether labels can be ranked. They cannot if they are values of different quantities. */
 bool attn_answer_has_top(const struct attn_answer *answer);
 
-/* The parameters of a struct attn_answer_args (answer_params.c). */
+/* The parameters that fill a struct attn_answer_args (answer_params.c). */
 extern const struct attn_param_list attn_target_params, attn_foil_params, attn_at_params,
     attn_metric_params;
 
@@ -100,11 +104,11 @@ bool attn_answer_is_judged(const struct attn_answer *answer);
 /* Returns the index of the largest logit; for spans the largest of both columns, as one number. */
 int64_t attn_answer_first(const struct attn_answer *answer, const float *logits);
 
-/* Returns 1 if TARGET is above OTHER, 0 if below, NaN if they differ by rounding only: by 1e-5 of
- * the larger one, or of 1. */
+/* Returns 1 if TARGET is above OTHER, 0 if it is below, and NaN if the difference may be rounding:
+ * at most 1e-5 of the larger one, or 1e-5 if both are below 1. */
 double attn_verdict(double target, double other);
 
-/* Compares the logits of the target and the foil; without a foil, of the target and the best other
+/* Returns the attn_verdict of the target against the foil; without a foil, against the best other
  * answer. */
 double attn_answer_right(const struct attn_answer *answer, const float *logits);
 
@@ -115,8 +119,8 @@ enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct
  * logits. Borrows ANSWER. */
 struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer);
 
-/* Sets WEIGHTS [T], the share of each row after the last layer in the answer. The sum is 1: one
- * row, or equal shares of the rows whose mean is read. */
+/* Sets WEIGHTS [T] to the share of the answer that each row after the last layer has. The sum is 1.
+ * One row has all of it, or the rows whose mean is read have equal shares. */
 void attn_answer_weigh_rows(const struct attn_answer *answer, double *weights);
 
 #endif

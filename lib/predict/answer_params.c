@@ -1,4 +1,5 @@
-/* answer_params.c - the parameters of the answer that a question is about (answer_internal.h). */
+/* answer_params.c - the parameters of a question: target, foil, position and metric
+ * (answer_internal.h). */
 #include "predict/answer_internal.h"
 
 static const struct attn_param targets[] = {

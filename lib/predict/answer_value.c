@@ -1,5 +1,5 @@
-/* answer_value.c - computes answers from logits (predict/answer_internal.h): metrics,
- * probabilities, divergences, by the kind of the labels. */
+/* answer_value.c - computes metrics, probabilities and divergences from logits, for each kind of
+ * labels (predict/answer_internal.h). */
 #include "predict/answer_internal.h"
 
 #include "base/elementary.h"
@@ -34,7 +34,7 @@ double attn_softplus(double x)
     return attn_log1p(attn_exp(-fabs(x))) + fmax(x, 0);
 }
 
-/* ln sum exp of column COLUMN of LOGITS [n, 2]. */
+/* Returns the log-sum-exp of column COLUMN of LOGITS [n, 2]. */
 static double total_of(const float *logits, size_t n, size_t column)
 {
     const double largest = (double)logits[2 * attn_floats_first(logits + column, n, 2) + column];
@@ -45,7 +45,7 @@ static double total_of(const float *logits, size_t n, size_t column)
     return largest + attn_log(sum);
 }
 
-/* The logit of a token, a label, or the span FIRST-LAST. */
+/* Returns the logit of token or label FIRST, or of the span FIRST to LAST. */
 static double logit_of(const struct attn_answer *answer, const float *logits, int32_t first,
                        int32_t last)
 {
@@ -94,8 +94,9 @@ double attn_answer_probability(const struct attn_answer *answer, const float *lo
     return attn_exp(logit_of(answer, logits, answer->target, answer->target_last) - total);
 }
 
-/* KL of two columns of the logits A and B [n, 2]. */
-static double diverge_column(const float *a, const float *b, size_t n, size_t column)
+/* Returns the KL divergence between the softmax of column COLUMN of A and that of B, both [n, 2].
+ */
+static double divergence_of_column(const float *a, const float *b, size_t n, size_t column)
 {
     const double of_a = total_of(a, n, column), of_b = total_of(b, n, column);
     double sum = 0;
@@ -116,13 +117,14 @@ double attn_answer_divergence(const struct attn_answer *answer, const float *bas
     double sum = 0;
 
     if (is_span(answer))
-        return diverge_column(base, logits, n, 0) + diverge_column(base, logits, n, 1);
+        return divergence_of_column(base, logits, n, 0) + divergence_of_column(base, logits, n, 1);
     if (!attn_answer_has_p(answer))
         return (double)NAN;
     if (config->label_kind == ATTN_LABELS_SINGLE)
         return attn_kernels_find(ATTN_ISA_BEST)
             ->divergence(base, base_total, logits, total, config->n_vocab);
-    for (size_t i = 0; i < config->n_vocab; i++) { /* p ln(p / q) + (1 - p) ln((1 - p) / (1 - q)) */
+    for (size_t i = 0; i < config->n_vocab;
+         i++) { /* independent labels: adds p ln(p / q) + (1 - p) ln((1 - p) / (1 - q)) of each */
         const double x = (double)base[i], y = (double)logits[i];
 
         sum += attn_exp(-attn_softplus(-x)) * (attn_softplus(-y) - attn_softplus(-x)) +
@@ -164,7 +166,7 @@ double attn_verdict(double target, double other)
     return margin > rounding ? 1 : margin < -rounding ? 0 : (double)NAN;
 }
 
-/* Returns the largest of N numbers, STEP floats apart, except number I. */
+/* Returns the largest of N numbers, which lie STEP floats apart, except number I. */
 static double largest_other(const float *x, size_t n, size_t step, int32_t i)
 {
     double largest = -(double)INFINITY;
@@ -186,7 +188,7 @@ double attn_answer_right(const struct attn_answer *answer, const float *logits)
     if (!is_span(answer))
         return attn_verdict(target,
                             largest_other(logits, config_of(answer)->n_vocab, 1, answer->target));
-    /* another span differs in its begin or its end */
+    /* for spans: the best span that differs in its begin or in its end */
     begin = largest_other(logits, n, 2, answer->target);
     end = largest_other(logits + 1, n, 2, answer->target_last);
     return attn_verdict(target,

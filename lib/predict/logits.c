@@ -10,7 +10,7 @@
 /* Maps LOGIT to a sort key, descending; NaN gets the largest key. */
 static uint32_t rank_key(float logit)
 {
-    const float x = logit + 0.0F; /* -0 is 0 */
+    const float x = logit + 0.0F; /* turns -0 into +0 */
     uint32_t bits;
 
     if (isnan(x))
@@ -19,7 +19,8 @@ static uint32_t rank_key(float logit)
     return bits >> 31 ? bits : bits ^ 0x7fffffff;
 }
 
-/* One stable pass of radix sort over FROM [n], by the eight bits of their keys from SHIFT on. */
+/* Does one stable pass of a radix sort from FROM [n] into TO, by the eight bits of the sort keys
+ * above bit SHIFT. */
 static void sort_by_bits(const struct attn_scored *from, size_t n, unsigned shift,
                          struct attn_scored *to)
 {
@@ -48,7 +49,7 @@ double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranke
         sort_by_bits(ranked, n, shift, other);
         sort_by_bits(other, n, shift + 8, ranked);
     }
-    for (size_t i = n; i-- > 0;) /* small ones first */
+    for (size_t i = n; i-- > 0;) /* adds the smallest terms first, which loses least */
         sum += attn_exp(ranked[i].logit - ranked[0].logit);
     return sum;
 }

@@ -1,29 +1,30 @@
-/* mask_token.h - where an encoder predicts: at mask tokens, [MASK] or <mask>. For the files of this
- * layer and above. */
+/* mask_token.h - finds the mask tokens, [MASK] or <mask>, at which an encoder predicts. For the
+ * files of this layer and above. */
 #ifndef ATTN_PREDICT_MASK_TOKEN_H
 #define ATTN_PREDICT_MASK_TOKEN_H
 
 #include "input/sequence.h"
 #include "predict/answer_internal.h"
 
-/* Whether ID is the mask token: the one that the tokenizer's files name, else a special token
- * [MASK] or <mask>. False if TOKENIZER is NULL. */
+/* Whether ID is the mask token. That is the token that the tokenizer's files name, or else a
+ * special token [MASK] or <mask>. False if TOKENIZER is NULL. */
 bool attn_token_is_mask(const struct attn_tokenizer *tokenizer, int32_t id);
 
-/* Finds the id of the mask token. False if TOKENIZER has none or is NULL. */
+/* Finds the id of the mask token. Returns false if TOKENIZER has no mask token or is NULL. */
 bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id);
 
-/* Selects the positions of the mask tokens in the text. The caller frees *masks. ATTN_INVALID at
- * ATTN_STAGE_OPTIONS without mask tokens. */
+/* Selects the positions at which an encoder predicts: those of the mask tokens, or for a model that
+ * labels tokens, all tokens of the text. The caller frees *masks. Returns ATTN_INVALID with the
+ * stage ATTN_STAGE_OPTIONS if there are no such positions. */
 enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
                                    struct attn_selection **masks, struct attn_error *err);
 
-/* Whether TEXT has one mask token; its position in *POSITION. */
+/* Whether TEXT has exactly one mask token. If so, *POSITION receives its position. */
 bool attn_mask_is_only(const struct attn_tokenizer *tokenizer, const struct attn_sequence *text,
                        size_t *position);
 
-/* Finds the position of the only mask token. ATTN_INVALID without a mask token, and with several:
- * then FIELD, `at` or `queries`, must name one. */
+/* Finds the position of the only mask token. Returns ATTN_INVALID if there is no mask token, or if
+ * there are several: then the user must name one by FIELD, `at` or `queries`. */
 enum attn_status attn_mask_find(const struct attn_answer_scope *scope, const char *field,
                                 size_t *position, struct attn_error *err);
 

@@ -14,8 +14,8 @@
 struct attn_masked {
     struct attn_session *session; /* owns, like all arrays */
     int32_t mask;
-    size_t n_row, n_most;                    /* rows and copies at a time */
-    int32_t *ids;                            /* [n_row] the tokens of all copies */
+    size_t n_row, n_most; /* the most rows, and the most copies, that are fed together */
+    int32_t *ids;         /* [n_row] the tokens of all copies */
     struct attn_session_sequence *sequences; /* [n_most] the copies */
     size_t *positions;                       /* [n_most] the position of the mask of each copy */
     size_t *rows;                            /* [n_most] the row of that mask among all copies */
@@ -48,7 +48,8 @@ static enum attn_status create_session(const struct attn_masked_scope *scope,
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.has_logits = true;
     options.pool = pool;
-    options.key_mask = NULL; /* each copy has the mask of its text */
+    options.key_mask =
+        NULL; /* a key mask of the request does not apply: each copy has that of its text */
     options.n_key_mask = 0;
     status = attn_session_create(scope->model, &options, &masked->session, err);
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
@@ -98,7 +99,7 @@ void attn_masked_free(struct attn_masked *masked)
     attn_free(masked);
 }
 
-/* Writes copy number I: TEXT with token AT masked. */
+/* Writes copy number I: the text of SCOPE with a mask token at position AT. */
 static void make_copy(struct attn_masked *masked, size_t i, const struct attn_masked_scope *scope,
                       size_t at)
 {
@@ -120,7 +121,7 @@ static void make_copy(struct attn_masked *masked, size_t i, const struct attn_ma
     masked->targets[i] = text->ids[at];
 }
 
-/* Runs N copies. */
+/* Feeds N copies and passes their logits to ON_ROWS. */
 static enum attn_status run_copies(struct attn_masked *masked, size_t n, attn_masked_fn on_rows,
                                    void *user, struct attn_error *err)
 {
@@ -147,7 +148,7 @@ enum attn_status attn_masked_read(struct attn_masked *masked, const struct attn_
     const size_t n_most = n_fit < masked->n_most ? n_fit : masked->n_most;
     enum attn_status status = ATTN_OK;
     size_t n = 0;
-    bool is_fed = false; /* not if all tokens are special */
+    bool is_fed = false; /* no copy is fed if all tokens are special */
 
     for (size_t i = 0; status == ATTN_OK && i < text->n; i++) {
         if (!attn_tokenizer_is_special(scope->tokenizer, text->ids[i]))

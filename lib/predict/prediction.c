@@ -22,9 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Encodes a label of a classifier as a continuation of one token. */
-static enum attn_status take_label(const struct attn_model *model, const char *text,
-                                   struct attn_encoding *encoding, struct attn_error *err)
+/* Encodes TEXT, the name of a label, as a continuation of one token: the number of the label. */
+static enum attn_status encode_label(const struct attn_model *model, const char *text,
+                                     struct attn_encoding *encoding, struct attn_error *err)
 {
     ATTN_TRY(ATTN_ALLOC(encoding->ids, 1, err));
     encoding->n = 1;
@@ -49,7 +49,8 @@ enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope
     continuations->n = question->n_next;
     options.special = scope->special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
-    if (!attn_model_config(model)->is_encoder) /* that fills a place of its own */
+    if (!attn_model_config(model)->is_encoder) /* an encoder fills a position of the text, so
+                                                  nothing precedes the continuation */
         options.place = ATTN_TEXT_CONTINUES;
     options.cancel = scope->text->cancel;
     if (attn_model_config(model)->task == ATTN_TASK_SPANS)
@@ -61,7 +62,7 @@ enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope
                            "'%s' answers with values, and `next` asks for a probability",
                            attn_quote_string(attn_model_name(model)).text);
     for (size_t i = 0; attn_model_has_labels(model) && i < question->n_next; i++)
-        ATTN_TRY(take_label(model, question->next[i], &continuations->encodings[i], err));
+        ATTN_TRY(encode_label(model, question->next[i], &continuations->encodings[i], err));
     for (size_t i = 0; !attn_model_has_labels(model) && i < question->n_next; i++) {
         struct attn_encoding *encoding = &continuations->encodings[i];
         const char *text = question->next[i];
@@ -101,14 +102,14 @@ void attn_asked_release(struct attn_asked *asked)
 
 /* --- The most probable tokens ---------------------------------------------------------------- */
 
-/* Memory for ranking. */
+/* Buffers for ranking tokens. */
 struct ranking {
-    size_t n_shown;             /* tokens a position */
-    struct attn_scored *room;   /* [2 * n_vocab] owns */
-    struct attn_candidate *top; /* candidates of the next position go here */
+    size_t n_shown;             /* tokens to list for each position */
+    struct attn_scored *room;   /* [2 * n_vocab] owns; scratch */
+    struct attn_candidate *top; /* where the candidates of the next position are written */
 };
 
-/* Ranks the tokens after POSITION by its LOGITS. */
+/* Ranks the tokens after POSITION by LOGITS and appends the best ones to `top`. */
 static void rank(struct ranking *ranking, const struct attn_prediction_args *args, size_t position,
                  const float *logits)
 {
@@ -137,8 +138,8 @@ static void rank(struct ranking *ranking, const struct attn_prediction_args *arg
     }
 }
 
-/* Whether no position sees later ones, so that each predicts the next token. */
-static bool sees_no_later(const struct attn_config *config)
+/* Whether attention is causal in the model, so that each position predicts the token after it. */
+static bool is_causal(const struct attn_config *config)
 {
     return !config->is_encoder &&
            !(config->n_layer > 0 && config->attention[0].mask == ATTN_MASK_NONE);
@@ -147,16 +148,16 @@ static bool sees_no_later(const struct attn_config *config)
 bool attn_predicts_next(const struct attn_config *config)
 {
     return config->output != ATTN_OUTPUT_NONE && config->task == ATTN_TASK_VOCABULARY &&
-           config->pooling == ATTN_POOLING_NONE && sees_no_later(config);
+           config->pooling == ATTN_POOLING_NONE && is_causal(config);
 }
 
-/* Sets the fields of FOUND that describe its numbers. */
+/* Sets the flags of FOUND that tell what its numbers mean. */
 static void describe(const struct attn_prediction_args *args, struct attn_predictions *found)
 {
     const struct attn_config *config = attn_model_config(args->model);
 
     found->has_labels = attn_predict_n_label(args->question) > 0;
-    found->is_in_place = !sees_no_later(config);
+    found->is_in_place = !is_causal(config);
     found->has_positions = args->positions;
     found->are_values = config->label_kind >= ATTN_LABELS_SCORE;
     found->are_spans = config->task == ATTN_TASK_SPANS;
@@ -215,8 +216,8 @@ enum attn_status attn_predict_last(const struct attn_prediction_args *args, size
     return ATTN_OK;
 }
 
-/* Makes room in FOUND for N more candidates, as many as each position before has. The memory is for
- * 1, 2, 4, 8, ... positions, so that it is full at those numbers. */
+/* Grows FOUND if it has no room for the N candidates of one more position. Each position has N
+ * candidates. The capacity doubles, so it is exhausted exactly at 1, 2, 4, 8, ... positions. */
 static enum attn_status make_room(struct attn_predictions *found, size_t n, struct attn_error *err)
 {
     const size_t n_position = found->n_top / n;
@@ -259,7 +260,7 @@ enum attn_status attn_predict_more(const struct attn_prediction_args *args, size
 
 enum { MOST_OF_SPAN = 15 };
 
-/* Larger logits first, then earlier spans, then shorter ones. */
+/* Orders candidates by descending score, then by the begin of the span, then by its end. */
 static int by_score(const void *a, const void *b)
 {
     const struct attn_candidate *x = a, *y = b;
@@ -271,8 +272,9 @@ static int by_score(const void *a, const void *b)
     return x->id - y->id;
 }
 
-/* Sets the text of TOP to the bytes of its span; no text for row 0, which means no answer. */
-static void take_text(const struct attn_sequence *text, struct attn_candidate *top)
+/* Sets the text of TOP to the bytes of its span. A span outside the text, such as row 0, which
+ * means "no answer", has no text. */
+static void set_text(const struct attn_sequence *text, struct attn_candidate *top)
 {
     const struct attn_encoding *encoding = &text->encoding;
     const struct attn_input *input = text->input;
@@ -319,7 +321,7 @@ enum attn_status attn_predict_spans(struct attn_session *session, size_t row,
     qsort(found->top, n, sizeof *found->top, by_score);
     found->n_top = n < args->question->top ? n : args->question->top;
     for (size_t i = 0; i < found->n_top; i++)
-        take_text(text, &found->top[i]);
+        set_text(text, &found->top[i]);
     return ATTN_OK;
 }
 
@@ -343,8 +345,8 @@ static enum attn_status log_probability(struct attn_session *session,
     return attn_session_rewind(session, n_text, err);
 }
 
-/* Scores continuations of one token each: at the chosen positions of an encoder, or of a whole
- * picture. */
+/* Scores continuations of one token each: at the selected positions of an encoder, or once for a
+ * whole picture. */
 static enum attn_status find_at_positions(struct attn_session *session,
                                           const struct attn_prediction_args *args,
                                           struct attn_predictions *found, struct attn_error *err)
@@ -369,7 +371,8 @@ static enum attn_status find_at_positions(struct attn_session *session,
     return attn_logit_rows_end(&rows);
 }
 
-/* Visits the chosen positions from last to first, because each rewinds the session to itself. */
+/* Scores the continuations after each selected position. Goes from the last position to the first,
+ * because the session can only be rewound. */
 static enum attn_status find_next(struct attn_session *session,
                                   const struct attn_prediction_args *args,
                                   struct attn_predictions *found, struct attn_error *err)
@@ -402,7 +405,7 @@ static enum attn_status find_next(struct attn_session *session,
 
 /* --- A metric --------------------------------------------------------------------------------- */
 
-/* Computes the metric after the answer's own place, or after each of the positions. */
+/* Computes the metric after the answer's own position, or after each selected position. */
 static enum attn_status find_metric(struct attn_session *session,
                                     const struct attn_prediction_args *args,
                                     struct attn_predictions *found, struct attn_error *err)
@@ -465,7 +468,8 @@ enum attn_status attn_predict(struct attn_session *session, const struct attn_pr
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
-/* Copies TEXT [size] and a NUL to *END, and advances *END. Returns the copy; NULL for NULL. */
+/* Copies TEXT [size] and a terminating NUL to *END, and advances *END. Returns the copy, or NULL if
+ * TEXT is NULL. */
 static const char *copy_text(const char *text, size_t size, char **end)
 {
     char *copy = *end;
@@ -516,8 +520,9 @@ static const struct attn_column top_columns[N_TOP_CELL] = {
     [TOP_SPAN] = {.name = "span", .type = ATTN_VALUE_TEXT},
 };
 
-/* The columns for tokens and labels, for labels with values, for spans, and for given labels. The
- * first column is dropped without positions. */
+/* The columns of the table for tokens or labels with probabilities, for labels with values, for
+ * spans, and for labels of the request. The column `position` is dropped if answers have no
+ * positions. */
 static const unsigned char tokens[] = {TOP_POSITION, TOP_PROBABILITY, TOP_ID, TOP_TOKEN};
 static const unsigned char values[] = {TOP_POSITION, TOP_SCORE, TOP_ID, TOP_TOKEN};
 static const unsigned char spans[] = {TOP_PROBABILITY, TOP_SPAN, TOP_TOKEN};
@@ -540,7 +545,7 @@ static const struct attn_column metric_columns[] = {
     {.name = "metric", .type = ATTN_VALUE_TEXT},
 };
 
-/* Appends a row of CELLS [n] to TABLE for each candidate of `top`. */
+/* Appends a row for each candidate of `top` to TABLE. CELLS [n] lists its columns. */
 static enum attn_status fill_top(const struct attn_predictions *found, const unsigned char *cells,
                                  size_t n, struct attn_table *table, struct attn_error *err)
 {
@@ -582,7 +587,8 @@ static enum attn_status make_top(const struct attn_predictions *found, struct at
         n = 3;
     else
         cells += n_left_out, n -= n_left_out;
-    if (found->has_labels && found->are_values) /* numbers of given labels carry no information */
+    if (found->has_labels && found->are_values) /* the ids of labels of the request carry no
+                                                   information, so they are dropped */
         cells = given, n = 2;
     for (size_t k = 0; k < n; k++)
         columns[k] = top_columns[cells[k]];

@@ -1,6 +1,6 @@
-/* prediction.h - what a language model expects next: the most probable tokens, and how probable
- * continuations are, ln p(c_1 .. c_m) = sum_i ln p(c_i | text, c_1 .. c_i-1). For the files of this
- * layer. */
+/* prediction.h - predictions of a language model: the most probable next tokens, and the
+ * log-probabilities of continuations, ln p(c_1 .. c_m) = sum_i ln p(c_i | text, c_1 .. c_i-1). For
+ * the files of this layer. */
 #ifndef ATTN_PREDICT_PREDICTION_H
 #define ATTN_PREDICT_PREDICTION_H
 
@@ -21,26 +21,27 @@ bool attn_predicts_next(const struct attn_config *config);
 struct attn_continuations {
     struct attn_encoding *encodings; /* [n] owns */
     size_t n;
-    size_t
-        n_more; /* positions that the longest one needs after the text; its last token is not fed */
+    size_t n_more; /* positions that the longest continuation needs after the text; its last token
+                      is not fed */
 };
 
-/* The questions about the tokens of a run. Initialize with = {0}; end with attn_asked_release. */
+/* The questions of a request about tokens, resolved for one text. Initialize with = {0}; end with
+ * attn_asked_release. */
 struct attn_asked {
     struct attn_continuations continuations;
-    struct attn_answer answer; /* if the request has one */
+    struct attn_answer answer; /* the metric, if the request has one */
     struct attn_answer goal;   /* the number to differentiate, if has_goal */
     bool has_goal;
     struct attn_spaces spaces; /* missing or superfluous spaces of the text and of the questions */
-    struct attn_selection
-        *masks;  /* owns; the positions at which an encoder predicts without `queries`; or NULL */
-    size_t mask; /* position of an encoder's only mask token */
+    struct attn_selection *masks; /* owns; the positions at which an encoder predicts if the request
+                                     has no `queries`; or NULL */
+    size_t mask;                  /* the position of the only mask token, for an encoder */
 };
 
 void attn_asked_release(struct attn_asked *asked);
 
-/* Encodes the continuations of QUESTION, each by itself. ATTN_INVALID if one does not fit after the
- * text of SCOPE. */
+/* Encodes each continuation of QUESTION. Returns ATTN_INVALID if a continuation does not fit into
+ * the context after the text of SCOPE. */
 enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope,
                                            const struct attn_request_predict *question,
                                            struct attn_continuations *continuations,
@@ -48,51 +49,51 @@ enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope
 
 void attn_continuations_release(struct attn_continuations *continuations);
 
-/* A question for a session that was fed the text and has logits. */
+/* What attn_predict needs. The session has been fed the text and has logits. */
 struct attn_prediction_args {
     const struct attn_request_predict *question;
     const struct attn_continuations *continuations;
     const struct attn_answer *answer; /* or NULL */
     const struct attn_tokenizer
         *tokenizer; /* for the texts of tokens; NULL: tokens have no texts */
-    const struct attn_selection *positions; /* whose queries are the positions of the answers; NULL:
+    const struct attn_selection *positions; /* its queries are the positions of the answers; NULL:
                                                after the last position alone */
     const struct attn_model
         *model; /* an encoder requires positions and predicts the token at each of them, not after
                    it; a classifier of pictures predicts a label, without positions */
     size_t n_vocab;
-    const struct attn_sequence *text; /* of spans */
+    const struct attn_sequence *text; /* the text, for spans */
 };
 
-/* Answers the question. Call it after the trace is complete: it rewinds the session to the first of
- * the positions. The caller owns *found, which is untouched on failure. Errors: ATTN_INVALID at
- * ATTN_STAGE_INPUT, others at ATTN_STAGE_MODEL. */
+/* Answers the question. Call it after the trace is complete, because it rewinds the session to the
+ * first position of an answer. The caller owns *found, which is unchanged on failure. Errors:
+ * ATTN_INVALID has the stage ATTN_STAGE_INPUT, others ATTN_STAGE_MODEL. */
 enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
                               struct attn_predictions *found, struct attn_error *err);
 
-/* Answers `top`, the only question, after POSITION from its LOGITS [n_vocab]. Ownership and errors
- * as for attn_predict. */
+/* Answers a question that consists of `top` alone, after POSITION, from the LOGITS [n_vocab] of
+ * that position. Ownership and errors as for attn_predict. */
 enum attn_status attn_predict_last(const struct attn_prediction_args *args, size_t position,
                                    const float *logits, struct attn_predictions *found,
                                    struct attn_error *err);
 
-/* Appends the answer of `top` at POSITION, from its LOGITS, to *FOUND: an encoder may answer at
- * several positions. Errors as for attn_predict. */
+/* Appends the most probable tokens at POSITION, ranked by LOGITS, to *FOUND. An encoder may answer
+ * at several positions. Errors as for attn_predict. */
 enum attn_status attn_predict_more(const struct attn_prediction_args *args, size_t position,
                                    const float *logits, struct attn_predictions *found,
                                    struct attn_error *err);
 
-/* Answers `top` by the most probable spans of args->text, which was fed from row ROW on. *FOUND is
- * zeroed before; the caller owns it also after a failure. */
+/* Answers `top` by the most probable spans of args->text, whose first row in the session is ROW.
+ * *FOUND must be zeroed; the caller owns it, also after a failure. */
 enum attn_status attn_predict_spans(struct attn_session *session, size_t row,
                                     const struct attn_prediction_args *args,
                                     struct attn_predictions *found, struct attn_error *err);
 
-/* Replaces the borrowed tokens and texts of FOUND by copies. */
+/* Replaces the borrowed tokens and texts of FOUND by copies that FOUND owns. */
 enum attn_status attn_predictions_copy_texts(struct attn_predictions *found,
                                              struct attn_error *err);
 
-/* As attn_result_tables and attn_result_metric (run/run.h). */
+/* Create the tables of attn_result_metric and attn_result_tables (run/run.h). */
 enum attn_status attn_predictions_metric(const struct attn_predictions *found,
                                          struct attn_table **metric, struct attn_error *err);
 enum attn_status attn_predictions_tables(const struct attn_predictions *found,

@@ -10,16 +10,16 @@
 
 #include <string.h>
 
-enum { N_TOGETHER = 32 }; /* texts that are fed at once */
+enum { N_TOGETHER = 32 }; /* number of texts that are fed together */
 
 struct labelling {
     struct attn_host *labels; /* borrowed: the host that computes the labels */
     const struct attn_request_predict *question;
     const struct attn_request_reading *reading;
-    struct attn_encoding *encodings; /* [n] owns; of texts and ids */
+    struct attn_encoding *encodings; /* [n] owns; the tokens of labels that are texts or ids */
     struct attn_session *session;    /* owns */
-    const char **names;              /* [n] owns the list */
-    float *embeds;                   /* [n, d_projected] owns */
+    const char **names;              /* [n] owns the array, not the names */
+    float *embeds;                   /* [n, d_projected] owns; the vectors of the labels */
     size_t n;
 };
 
@@ -73,8 +73,8 @@ static enum attn_status encode_text(struct labelling *labelling, size_t i, struc
                                  err);
 }
 
-static enum attn_status take_ids(struct labelling *labelling, size_t i,
-                                 const struct attn_label_ids *given, struct attn_error *err)
+static enum attn_status use_ids(struct labelling *labelling, size_t i,
+                                const struct attn_label_ids *given, struct attn_error *err)
 {
     struct attn_encoding *encoding = &labelling->encodings[i];
 
@@ -96,7 +96,7 @@ static enum attn_status encode(struct labelling *labelling, struct attn_error *e
     for (size_t i = 0; i < labelling->n; i++) {
         ATTN_TRY(i < question->n_label
                      ? encode_text(labelling, i, err)
-                     : take_ids(labelling, i, &question->more->ids[i - question->n_label], err));
+                     : use_ids(labelling, i, &question->more->ids[i - question->n_label], err));
         if (labelling->encodings[i].n == 0 || labelling->encodings[i].n > n_ctx)
             return attn_error_set(
                 err, ATTN_INVALID, "the label '%s' has %zu tokens, '%s' takes 1 to %zu",
@@ -106,7 +106,7 @@ static enum attn_status encode(struct labelling *labelling, struct attn_error *e
     return ATTN_OK;
 }
 
-/* Feeds N labels from FIRST on. */
+/* Computes the vectors of N labels, from label FIRST on. */
 static enum attn_status embed(struct labelling *labelling, size_t first, size_t n,
                               struct attn_error *err)
 {
@@ -123,7 +123,7 @@ static enum attn_status embed(struct labelling *labelling, size_t first, size_t 
     return attn_session_projections(labelling->session, labelling->embeds + first * d, err);
 }
 
-/* Options of a session that computes vectors with the model of HOST. */
+/* Returns the options of a session that computes vectors with the model of HOST. */
 static struct attn_session_options session_options(const struct attn_host *host)
 {
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
@@ -157,7 +157,7 @@ static enum attn_status embed_all(struct labelling *labelling, struct attn_error
     return ATTN_OK;
 }
 
-/* Computes the vectors of pictures, one after the other. */
+/* Computes the vectors of labels that are pictures, one picture at a time. */
 static enum attn_status embed_pictures(struct labelling *labelling, struct attn_error *err)
 {
     struct attn_host *host = labelling->labels;
@@ -187,7 +187,8 @@ static enum attn_status embed_pictures(struct labelling *labelling, struct attn_
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
-/* Makes the classifier the model of a new host with the threads of HOST. */
+/* Creates a host with the threads of HOST whose model is the classifier with the labels of
+ * LABELLING. */
 static enum attn_status make_host(const struct labelling *labelling, struct attn_host *host,
                                   struct attn_host **labelled, struct attn_error *err)
 {

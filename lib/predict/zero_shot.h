@@ -1,12 +1,12 @@
 /*
- * zero_shot.h - zero-shot classification by CLIP, of a picture by texts or of a text by pictures,
- * and texts that a sentence is compared with. For the files of this layer.
+ * zero_shot.h - zero-shot classification by CLIP: of a picture by texts, or of a text by pictures.
+ * Also compares a sentence with other sentences. For the files of this layer.
  *
  *     logit of a label = exp(logit_scale) * cos(image_embed, text_embed)
- *     value of a label = cos(sentence_embed, that of the label)
+ *     value of a label = cos(sentence_embed of the input, sentence_embed of the label)
  *
- * The model becomes a classifier with these labels, so everything that can be asked of
- * a classifier can be asked of it.
+ * The model becomes a classifier with these labels, so that all questions to classifiers work for
+ * it, too.
  */
 #ifndef ATTN_PREDICT_ZERO_SHOT_H
 #define ATTN_PREDICT_ZERO_SHOT_H
@@ -15,12 +15,13 @@
 #include "input/input.h"
 #include "predict/answer.h"
 
-/* The number of labels of QUESTION: texts, ids and pictures. */
+/* Returns the number of labels of QUESTION: texts, ids and pictures. */
 size_t attn_predict_n_label(const struct attn_request_predict *question);
 
-/* Sets *HOST to the host whose model reads INPUT; a directory with two towers has one for pictures
- * and one for texts. With labels in QUESTION, *HOST becomes *labelled, a classifier, which borrows
- * the host and the labels and which the caller frees. Errors have a stage. */
+/* Sets *HOST to the host whose model reads INPUT: in a directory with two towers, one model reads
+ * pictures and one texts. If QUESTION has labels, also creates *labelled, a classifier with these
+ * labels, and sets *HOST to it. It borrows the host and the labels; the caller frees it. Errors
+ * have a stage. */
 enum attn_status attn_zero_shot_choose_host(struct attn_host **host, const struct attn_input *input,
                                             const struct attn_request_predict *question,
                                             const struct attn_request_reading *reading,
