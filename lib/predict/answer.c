@@ -213,8 +213,7 @@ static enum attn_status find_span(const struct attn_answer_scope *scope,
     return status;
 }
 
-/* --- The question ------------------------------------------------------------------------------
- */
+/* --- The question ----------------------------------------------------------------------------- */
 
 /* Checks that the labels of the model are of a kind that the metric can be computed for. */
 static enum attn_status check_kind(const struct attn_answer *answer, struct attn_error *err)
@@ -401,8 +400,7 @@ enum attn_status attn_answer_find(const struct attn_answer_scope *scope,
     return ATTN_OK;
 }
 
-/* --- The derivative ----------------------------------------------------------------------------
- */
+/* --- The derivative --------------------------------------------------------------------------- */
 
 enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct attn_error *err)
 {
@@ -487,9 +485,8 @@ static void differentiate(const void *context, size_t row, const float *logits, 
     if (answer->metric == ATTN_ANSWER_PROB)
         scale = attn_exp((double)logits[id] - total);
     if (config->task != ATTN_TASK_VOCABULARY && config->label_kind != ATTN_LABELS_SINGLE) {
-        d[id] =
-            (float)(scale * -attn_expm1((double)logits[id] -
-                                        total)); /* the derivatives for the other labels stay 0 */
+        /* The derivatives for the other labels stay 0. */
+        d[id] = (float)(scale * -attn_expm1((double)logits[id] - total));
         return;
     }
     if (answer->metric == ATTN_ANSWER_CE) {
@@ -538,9 +535,9 @@ void attn_answer_weigh_rows(const struct attn_answer *answer, double *weights)
     for (unsigned left = is_sentence ? pools : 0; left > 0; left >>= 4)
         for (size_t i = 0; i < text->n; i++) {
             const unsigned part = left & 15;
-            const bool is_one =
-                part == 1 || part == 8; /* part 1 reads the first row, part 8 the last one, and
-                                           other parts the mean of all rows */
+            /* Part 1 reads the first row, part 8 the last one, and other parts the mean of all
+             * rows. */
+            const bool is_one = part == 1 || part == 8;
 
             weights[i] += (!is_one ? 1 / (double)text->n : i == (part == 1 ? 0 : text->n - 1)) /
                           (double)attn_sentence_n_pool(&answer->of.model->sentence);

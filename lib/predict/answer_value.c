@@ -123,8 +123,8 @@ double attn_answer_divergence(const struct attn_answer *answer, const float *bas
     if (config->label_kind == ATTN_LABELS_SINGLE)
         return attn_kernels_find(ATTN_ISA_BEST)
             ->divergence(base, base_total, logits, total, config->n_vocab);
-    for (size_t i = 0; i < config->n_vocab;
-         i++) { /* independent labels: adds p ln(p / q) + (1 - p) ln((1 - p) / (1 - q)) of each */
+    /* Independent labels: adds p ln(p / q) + (1 - p) ln((1 - p) / (1 - q)) of each. */
+    for (size_t i = 0; i < config->n_vocab; i++) {
         const double x = (double)base[i], y = (double)logits[i];
 
         sum += attn_exp(-attn_softplus(-x)) * (attn_softplus(-y) - attn_softplus(-x)) +

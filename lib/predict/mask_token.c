@@ -76,8 +76,8 @@ enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
     size_t last;
 
     const bool has_labels = attn_model_config(scope->model)->task == ATTN_TASK_TOKENS;
-    const uint8_t *added =
-        scope->text->encoding.texts; /* NULL if the input is ids: then no token was added */
+    /* NULL if the input is ids: then no token was added. */
+    const uint8_t *added = scope->text->encoding.texts;
 
     if (!has_labels && count_masks(scope->tokenizer, scope->text, &last) == 0)
         return report_none(scope, "queries", "predicts", err);

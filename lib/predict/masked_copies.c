@@ -48,8 +48,8 @@ static enum attn_status create_session(const struct attn_masked_scope *scope,
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.has_logits = true;
     options.pool = pool;
-    options.key_mask =
-        NULL; /* a key mask of the request does not apply: each copy has that of its text */
+    /* A key mask of the request does not apply: each copy has that of its text. */
+    options.key_mask = NULL;
     options.n_key_mask = 0;
     status = attn_session_create(scope->model, &options, &masked->session, err);
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,

@@ -49,8 +49,8 @@ enum attn_status attn_continuations_encode(const struct attn_answer_scope *scope
     continuations->n = question->n_next;
     options.special = scope->special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
-    if (!attn_model_config(model)->is_encoder) /* an encoder fills a position of the text, so
-                                                  nothing precedes the continuation */
+    /* An encoder fills a position of the text, so nothing precedes the continuation. */
+    if (!attn_model_config(model)->is_encoder)
         options.place = ATTN_TEXT_CONTINUES;
     options.cancel = scope->text->cancel;
     if (attn_model_config(model)->task == ATTN_TASK_SPANS)
@@ -587,8 +587,8 @@ static enum attn_status make_top(const struct attn_predictions *found, struct at
         n = 3;
     else
         cells += n_left_out, n -= n_left_out;
-    if (found->has_labels && found->are_values) /* the ids of labels of the request carry no
-                                                   information, so they are dropped */
+    /* The ids of labels of the request carry no information, so they are dropped. */
+    if (found->has_labels && found->are_values)
         cells = given, n = 2;
     for (size_t k = 0; k < n; k++)
         columns[k] = top_columns[cells[k]];
