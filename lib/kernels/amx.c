@@ -7,10 +7,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of arch_prctl, Linux 5.16 and later; Debian 12's headers do not have them all. */
+/* Codes of arch_prctl, from Linux 5.16 on. The headers of Debian 12 lack some of them. */
 enum {
-    XCOMP_SUPPORTED = 0x1021, /* which state of registers processor and system can keep, as XCR0 */
-    XCOMP_ASK = 0x1023,       /* for one of these, by its number */
+    XCOMP_SUPPORTED = 0x1021, /* returns the register state that processor and system can save, in
+                                 the bits of XCR0 */
+    XCOMP_ASK = 0x1023,       /* requests permission for one kind of state, by its bit number */
     TILE_LAYOUT = 17,
     TILE_DATA = 18,
 };
@@ -34,7 +35,8 @@ const struct attn_tiles *attn_amx_find(void)
     unsigned eax, ebx, ecx, edx;
     uint64_t supported = 0;
 
-    /* The system first: it answers in 0.1 us, the cpuid of a virtual machine in 10. */
+    /* Asks the system first: it answers in 0.1 us, whereas cpuid takes 10 us in a virtual machine.
+     */
     if (syscall(SYS_arch_prctl, XCOMP_SUPPORTED, &supported) != 0 ||
         (supported & wanted) != wanted || __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 ||
         !(edx & bf16) || !(edx & tile) || syscall(SYS_arch_prctl, XCOMP_ASK, TILE_DATA) != 0)

@@ -1,4 +1,4 @@
-/* amx_absent.c - instead of amx.c where the processor compiled for is no x86-64. */
+/* amx_absent.c - replaces amx.c on processors other than x86-64, which have no tiles. */
 #include "kernels/amx_internal.h"
 
 const struct attn_tiles *attn_amx_find(void)

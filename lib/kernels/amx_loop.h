@@ -1,16 +1,17 @@
 /*
- * amx_loop.h - a product of bfloat16 cut into tiles. Compiled for the processor's tiles (amx.c),
- * and by tests, with ATTN_TILE_INSTRUCTIONS, for tiles in plain C.
+ * amx_loop.h - a product in bfloat16, cut into tiles. Compiled for the processor's tiles (amx.c)
+ * and, with ATTN_TILE_INSTRUCTIONS, by tests for tiles in plain C.
  *
- * A panel in bfloat16, [k/2, lda, 2], already has the layout of a tile of weights: a row is two
- * rows of the weight, interleaved. So tiles are loaded from where x and panel lie. Tiles 0..3 are
- * sums, 4 and 5 hold x, 6 and 7 weights (5 too where there is one tile of rows). 2 x 2 tiles of
- * sums take 4 loads for 4 products, the least that 8 tiles allow. Few rows take 1 x 4, which reads
- * each row of the panel once and in order: they wait for memory.
+ * A panel in bfloat16, [k/2, lda, 2], already has the layout of a tile of weights: each of its rows
+ * holds two rows of the weight, interleaved. So tiles are loaded directly from x and from the
+ * panel. Tiles 0 to 3 hold sums, 4 and 5 hold x, 6 and 7 hold weights (as does 5 if there is one
+ * tile of rows). 2 x 2 tiles of sums need 4 loads for 4 products, the least that 8 tiles allow. For
+ * few rows, which wait for memory, 1 x 4 tiles are used, because they read each row of the panel
+ * once and in order.
  *
- * The remaining rows and columns are tiles with fewer of them, so no memory is read or written
- * beyond. The rest of the depth after the last block of 32 is a separate product that continues the
- * first, because another layout clears the sums.
+ * The remaining rows and columns use smaller tiles, so that nothing outside the matrices is read or
+ * written. The depth that remains after the last block of 32 is a separate product that continues
+ * the first, because another tile layout clears the sums.
  */
 #ifndef ATTN_KERNELS_AMX_LOOP_H
 #define ATTN_KERNELS_AMX_LOOP_H
@@ -24,7 +25,7 @@
 #endif
 #include ATTN_TILE_INSTRUCTIONS
 
-/* Sums that begin at +0, or with the sums of an earlier piece. */
+/* Starts the sums of TILE at +0, or at the sums of an earlier piece of the depth. */
 #define ATTN_TILE_BEGIN(tile, from, stride)                                                        \
     do {                                                                                           \
         if (s->is_continued)                                                                       \
@@ -34,17 +35,17 @@
     } while (0)
 
 enum {
-    ATTN_TILE_SIDE = 16,   /* rows of a tile, and its columns of float32 or pairs of bfloat16 */
-    ATTN_TILE_PAIRED = 32, /* rows or columns of two tiles */
-    ATTN_TILE_LINE = 64,   /* bytes of a line of the caches */
+    ATTN_TILE_SIDE = 16, /* rows of a tile; also its columns of float32, or of pairs of bfloat16 */
+    ATTN_TILE_PAIRED = 32, /* rows or columns of two tiles side by side */
+    ATTN_TILE_LINE = 64,   /* bytes in a cache line */
 };
 
-/* The prefetches of one block of sums in each step of k: rows FIRST .. LAST-1 of the next panel, of
- * the 16 rows at the depth of the current ones. */
+/* What one block of sums prefetches in each step of k: rows FIRST to LAST-1 of those 16 rows of the
+ * next panel that are as deep as the current ones. */
 struct attn_tile_ahead {
-    const char *next;      /* NULL: nothing */
-    size_t first, last;    /* rows, which are pairs of k */
-    size_t n_byte, stride; /* of a row */
+    const char *next;      /* NULL: prefetch nothing */
+    size_t first, last;    /* rows of the panel, each of which is a pair of k */
+    size_t n_byte, stride; /* bytes of a row, and from one row to the next */
 };
 
 static inline void attn_tile_call(const struct attn_tile_ahead *ahead, size_t k)
@@ -70,8 +71,8 @@ static inline void attn_tile_set(struct attn_tile_layout *layout, int tile, size
     layout->n_byte[tile] = is_used ? (uint16_t)n_byte : 0;
 }
 
-/* Intel gives 204 cycles for loading a layout and 19 for storing it, and most products take the
- * one that is there. */
+/* Loads LAYOUT unless it is the current one. Intel gives 204 cycles for loading a layout and 19 for
+ * storing it, and most products use the current one. */
 static inline ATTN_TILE_CODE void attn_tile_use(const struct attn_tile_layout *layout)
 {
     struct attn_tile_layout present;
@@ -99,7 +100,8 @@ static inline ATTN_TILE_CODE void attn_tile_use_square(const struct attn_gemm_sh
     attn_tile_use(&layout);
 }
 
-/* 2 x 2 tiles of sums: up to 32 rows and 32 columns; k is a multiple of 32, or less than that. */
+/* Multiplies with 2 x 2 tiles of sums: up to 32 rows and 32 columns. k is a multiple of 32, or less
+ * than 32. */
 static inline ATTN_TILE_CODE void attn_tile_multiply_square(const struct attn_gemm_shape *s,
                                                             const uint16_t *a, const uint16_t *b,
                                                             float *c,
@@ -146,8 +148,8 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_square(const struct attn_ge
         ATTN_TILE_STORE(3, c_below + ATTN_TILE_SIDE, ldc);
 }
 
-/* Tile 3 holds the sums of the last 1 to 16 columns, tiles 0, 1 and 2 the sums of the 16 x N_WHOLE
- * columns before. */
+/* Configures 1 x 4 tiles of sums: tiles 0, 1 and 2 hold the sums of the first 16 x N_WHOLE columns,
+ * tile 3 those of the last 1 to 16 columns. */
 static inline ATTN_TILE_CODE void attn_tile_use_row(const struct attn_gemm_shape *s, size_t n_whole)
 {
     const size_t whole = (size_t)4 * ATTN_TILE_SIDE, last = 4 * s->m - n_whole * whole;
@@ -164,7 +166,8 @@ static inline ATTN_TILE_CODE void attn_tile_use_row(const struct attn_gemm_shape
     attn_tile_use(&layout);
 }
 
-/* 1 x 4 tiles of sums: up to 16 rows, all 17 .. 64 columns; k as above. */
+/* Multiplies with 1 x 4 tiles of sums: up to 16 rows and all 17 to 64 columns. k is a multiple of
+ * 32, or less than 32. */
 static inline ATTN_TILE_CODE void attn_tile_multiply_row(const struct attn_gemm_shape *s,
                                                          const uint16_t *a, const uint16_t *b,
                                                          float *c,
@@ -207,7 +210,7 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_row(const struct attn_gemm_
     ATTN_TILE_STORE(3, c + last, ldc);
 }
 
-/* All rows and columns; k is a multiple of 32, or less than that. */
+/* Multiplies all rows and columns. k is a multiple of 32, or less than 32. */
 static inline ATTN_TILE_CODE void attn_tile_multiply_depth(const struct attn_gemm_shape *s,
                                                            const uint16_t *a, const uint16_t *b,
                                                            float *c, const char *next)
@@ -237,7 +240,7 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_depth(const struct attn_gem
     attn_tile_multiply_row(&part, a, b + n_square * s->ldb, c + n_square * s->ldc, &ahead);
 }
 
-/* The implementation of struct attn_tiles. */
+/* Implements `multiply` of struct attn_tiles: the depth in blocks of 32, then the rest. */
 static inline ATTN_TILE_CODE void attn_tile_multiply(const struct attn_gemm_shape *shape,
                                                      const uint16_t *a, const uint16_t *b, float *c,
                                                      const char *next)

@@ -1,9 +1,10 @@
 /*
- * amx_tiles.h - the instructions for tiles, as amx_loop.h uses them. Tests have the same in plain
- * C (tests/support/emulated_tiles.h).
+ * amx_tiles.h - the tile instructions that amx_loop.h uses. Tests have equivalents in plain C
+ * (tests/support/emulated_tiles.h).
  *
- * There are 8 tiles for each thread, of up to 16 rows of 64 bytes. A configuration gives each its
- * rows and bytes; to load one empties all tiles. TILE is a literal number, strides are in bytes.
+ * Each thread has 8 tiles of up to 16 rows of 64 bytes. A configuration sets the rows and bytes of
+ * each tile; loading a configuration clears all tiles. TILE is a literal number, strides are in
+ * bytes.
  */
 #ifndef ATTN_KERNELS_AMX_TILES_H
 #define ATTN_KERNELS_AMX_TILES_H
@@ -11,18 +12,19 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-/* Before a function that uses them: this file's callers are compiled for any x86-64. */
+/* The attribute of functions that use tiles. Their callers are compiled for any x86-64. */
 #define ATTN_TILE_CODE __attribute__((target("amx-tile,amx-bf16")))
 
-/* As ldtilecfg takes it. */
+/* The layout of the operand of ldtilecfg. */
 struct attn_tile_layout {
-    uint8_t palette, start_row, reserved[14]; /* 1: tiles as above; 0: tiles are not in use */
-    uint16_t n_byte[16];                      /* of a row of each tile; 0: the tile is not used */
+    /* Palette: 1 for tiles as described above; 0: tiles are not in use. */
+    uint8_t palette, start_row, reserved[14];
+    uint16_t n_byte[16]; /* bytes in a row of each tile; 0: the tile is not used */
     uint8_t n_row[16];
 };
 
-/* gcc's functions declare only 8 bytes of the layout, and not the memory that tiles are loaded
- * from: hence the empty asm. */
+/* gcc's intrinsics declare only 8 bytes of the layout as input, and do not declare the memory that
+ * tiles are loaded from. The empty asm makes the compiler write all of it first. */
 static inline ATTN_TILE_CODE void attn_tile_configure(const struct attn_tile_layout *layout)
 {
     __asm__ volatile("" : : "r"(layout) : "memory");

@@ -1,25 +1,26 @@
 /*
- * elementary.h - exp, tanh and erf on registers of floats, exp and ln on registers of doubles, for
- * sums in double precision: polynomials with explicit fma, the same bits from every instruction
- * set, as in lanes.h.
+ * elementary.h - exp, tanh and erf on registers of floats; exp and ln on registers of doubles, for
+ * sums in double precision. They are polynomials with explicit fma, so that every instruction set
+ * gives the same bits (lanes.h).
  *
- * Coefficients of floats by tests/tools/fit_polynomials.py (Remez, relative error).
- * tests/unit/test_kernels_elementary.c holds the largest errors: exp 1.0 ulp, tanh 1.4, erf 1.2
- * (every 37th float); of doubles exp 1 ulp, ln 2.
+ * The coefficients for floats were made by tests/tools/fit_polynomials.py (Remez, relative error).
+ * tests/unit/test_kernels_elementary.c checks the largest errors: exp 1.0 ulp, tanh 1.4, erf 1.2
+ * (every 37th float); for doubles exp 1 ulp, ln 2.
  */
 #ifndef ATTN_KERNELS_ELEMENTARY_H
 #define ATTN_KERNELS_ELEMENTARY_H
 
 #include "kernels/lanes.h"
 
-/* x * 2^n for integral n in -151 .. 129, rounded once: overflows to inf, underflows gradually. */
+/* Returns x * 2^n, rounded once, for integral n in -151 .. 129. Overflows to inf and underflows
+ * gradually. */
 static inline vf v_scale_by_power(vf x, vf n)
 {
 #if defined __AVX512F__
     return (vf)_mm512_scalef_ps((__m512)x, (__m512)n);
 #else
     vi whole = __builtin_convertvector(n, vi);
-    vi half = whole >> 1; /* 2^n itself need not be a float, the two halves are */
+    vi half = whole >> 1; /* 2^n may be out of range for a float, but both halves are in range */
 
     return x * (vf)((half + 127) << 23) * (vf)((whole - half + 127) << 23);
 #endif
@@ -29,12 +30,14 @@ static inline vf v_scale_by_power(vf x, vf n)
  * denormals rounded once, below x = -104 (2^-150.04) +0; from 88.73 on inf; NaN stays NaN. */
 static inline vf v_exp_below(vf x) /* for x <= 89, or NaN */
 {
-    const vf to_integer = v_splat(0x1.8p23f); /* adding it leaves no bits for a fraction */
+    /* Adding it rounds to an integer: no bits are left for a fraction. */
+    const vf to_integer = v_splat(0x1.8p23f);
     vf n, r, q;
 
     x = v_max(v_splat(-104.0f), x);
     n = v_fma(x, v_splat(0x1.715476p+0f), to_integer) - to_integer;
-    r = v_fma(n, v_splat(-0x1.62e430p-1f), x); /* ln 2 in two parts; this step is exact */
+    /* Ln 2 is subtracted in two parts; this step is exact. */
+    r = v_fma(n, v_splat(-0x1.62e430p-1f), x);
     r = v_fma(n, v_splat(0x1.05c610p-29f), r);
     q = v_splat(0x1.6a242cp-10f);
     q = v_fma(q, r, v_splat(0x1.1239e2p-7f));
@@ -88,13 +91,14 @@ static inline vf v_erf(vf x)
     return v_copy_sign(v_select(t < 1.0f, near, far), x);
 }
 
-/* --- Doubles: a register of floats is two of them --------------------------------------------- */
+/* --- Doubles: one register of floats becomes two registers of doubles ------------------------- */
 
 enum { HALF = LANES / 2 };
 
 typedef double vd __attribute__((vector_size(8 * HALF)));
-typedef int64_t vl __attribute__((vector_size(8 * HALF)));   /* bits, or a mask of 0 and -1 */
-typedef uint64_t vul __attribute__((vector_size(8 * HALF))); /* bits whose sums may overflow */
+typedef int64_t vl __attribute__((vector_size(8 * HALF))); /* bits, or a mask of 0 and -1 */
+/* Bits whose sums may overflow (unsigned, so that this is defined). */
+typedef uint64_t vul __attribute__((vector_size(8 * HALF)));
 
 static inline vd d_splat(double x)
 {
@@ -123,7 +127,7 @@ static inline vd d_select(vl mask, vd yes, vd no)
     return (vd)(((vl)yes & mask) | ((vl)no & ~mask));
 }
 
-/* The first or the second half of X. */
+/* Returns the first (HALF 0) or the second half of X as doubles. */
 static inline vd d_of_floats(vf x, size_t half)
 {
     float part __attribute__((vector_size(4 * HALF)));
@@ -132,24 +136,26 @@ static inline vd d_of_floats(vf x, size_t half)
     return __builtin_convertvector(part, vd);
 }
 
-/* exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2)/2, exp(r) by Taylor's series. For x
- * <= 709; below -708 +0; NaN stays NaN. */
+/* exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2)/2; exp(r) is its Taylor series. For
+ * x <= 709. Below -708 the result is +0; NaN stays NaN. */
 static inline vd d_exp(vd x)
 {
     static const double factors[] = {
         1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, /* 1/13! .. 1/10! */
         1.0 / 362880,     1.0 / 40320,     1.0 / 5040,     1.0 / 720,
         1.0 / 120,        1.0 / 24,        1.0 / 6,        1.0 / 2};
-    const vd to_integer = d_splat(0x1.8p52); /* adding it leaves no bits for a fraction */
+    /* Adding it rounds to an integer: no bits are left for a fraction. */
+    const vd to_integer = d_splat(0x1.8p52);
     const vd shifted = d_fma(x, d_splat(0x1.71547652b82fep0), to_integer), n = shifted - to_integer;
-    vd r = d_fma(n, d_splat(-0x1.62e42fefa3800p-1), x); /* ln 2 in two parts */
+    vd r = d_fma(n, d_splat(-0x1.62e42fefa3800p-1), x); /* ln 2 is subtracted in two parts */
     vd q = d_splat(factors[0]);
 
     r = d_fma(n, d_splat(-0x1.ef35793c76730p-45), r);
     for (size_t i = 1; i < sizeof factors / sizeof *factors; i++)
         q = d_fma(q, r, d_splat(factors[i]));
     q = 1.0 + d_fma(q, r * r, r);
-    q = (vd)((vul)q + ((vul)shifted << 52)); /* n stands in the last bits of `shifted` */
+    /* Adds n to the exponent; n is in the last bits of `shifted`. */
+    q = (vd)((vul)q + ((vul)shifted << 52));
     return d_select(x > -708.0, q, d_select(x <= -708.0, d_splat(0), x));
 }
 
@@ -162,7 +168,8 @@ static inline vd d_log(vd x)
     const vd to_integer = d_splat(0x1.8p52);
     const vd n = (vd)((vl)to_integer + (bits >> 52)) - to_integer;
     const vd m = (vd)((vul)x - (vul)bits), f = (m - 1.0) / (m + 1.0), s = f * f;
-    const vd s2 = s * s, s4 = s2 * s2; /* pairs side by side: one chain would wait for itself */
+    /* Sums pairs of terms independently: a single chain would wait for each fma. */
+    const vd s2 = s * s, s4 = s2 * s2;
     vd q[5];
 
     for (int i = 0; i < 5; i++)
@@ -173,7 +180,8 @@ static inline vd d_log(vd x)
     return d_select(x > 0, d_fma(n, d_splat(0x1.62e42fefa3800p-1), q[0]), x);
 }
 
-/* A sum over a row: 16 partial sums by absolute index mod 16, as struct sums. */
+/* The sum of a row in double precision: 16 partial sums, chosen by the index mod 16 as in struct
+ * sums. */
 enum { N_HALF_PART = 2 * N_PART };
 
 struct double_sums {

@@ -1,5 +1,5 @@
-/* gemm.c - which code makes a product: libxsmm's (gemm_xsmm.c), the processor's tiles (amx.c) or
- * the portable loop. */
+/* gemm.c - chooses the code that computes a product: libxsmm's (gemm_xsmm.c), the processor's tiles
+ * (amx.c) or the portable loop. */
 #include "kernels/gemm_internal.h"
 
 #include "kernels/gemm_xsmm_internal.h"
@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Multiply-adds from which AUTO starts libxsmm, which takes 4 to 7 ms. Measured on a Zen 5 core in
- * fresh processes with GPT-2's products: 6 to 384 tokens take 6 to 8 ms less without it, 768 as
- * long, 1024 9 ms more. */
+/* The number of multiply-adds from which AUTO starts libxsmm, which takes 4 to 7 ms. Measured on a
+ * Zen 5 core in fresh processes with GPT-2's products: without libxsmm, 6 to 384 tokens take 6 to 8
+ * ms less, 768 tokens take as long, and 1024 tokens take 9 ms more. */
 static const double jit_pays_from = 6e10;
 
 bool attn_gemm_can_jit(void)
@@ -19,7 +19,7 @@ bool attn_gemm_can_jit(void)
     return attn_xsmm_can_start();
 }
 
-/* Once: what could not start does not later either. */
+/* Starts libxsmm for ENGINE, at most once: if it could not start, it is not tried again. */
 static void start_jit(struct attn_gemm_engine *engine)
 {
     const struct attn_xsmm xsmm = attn_xsmm_start(engine->kernels->isa);
@@ -50,10 +50,12 @@ void attn_gemm_engine_go_on(struct attn_gemm_engine *engine, double work)
     if (work < engine->jit_from)
         return;
     start_jit(engine);
-    engine->lacks_memory = lacks_memory; /* without it the loop goes on */
+    /* Float32 does not need libxsmm: the portable loop continues. */
+    engine->lacks_memory = lacks_memory;
 }
 
-/* The processor's tiles for AUTO without a lower limit, where there are any, else NULL. */
+/* Returns the processor's tiles if HOW is AUTO and LIMIT sets no lower instruction set; NULL
+ * otherwise, or if there are no tiles. */
 static const struct attn_tiles *find_tiles(enum attn_gemm how, enum attn_isa limit)
 {
     const bool may_use = how == ATTN_GEMM_AUTO && limit == ATTN_ISA_BEST;
@@ -84,9 +86,10 @@ bool attn_gemm_has_tiles(enum attn_gemm gemm, enum attn_isa limit)
     return find_tiles(gemm, limit);
 }
 
-/* libxsmm's kernels of 64 columns hold 6 rows, and 8 blocks of them were best on Zen 5. Tiles go in
- * pairs of 16 rows. That two pairs are better than one or one and a half is reasoned, not measured:
- * the panel is read from the second cache once for each pair, and its start is paid for once. */
+/* libxsmm's kernels for 64 columns compute 6 rows at a time, and 8 such blocks were fastest on
+ * Zen 5. Tiles compute pairs of 16 rows. That two pairs are faster than one, or than one and a
+ * half, is a guess that was not measured: for each pair, the panel is read from the L2 cache once
+ * and its start costs once. */
 struct attn_gemm_rows attn_gemm_rows(const struct attn_gemm_engine *engine, bool is_bf16)
 {
     return is_bf16 && engine->tiles ? (struct attn_gemm_rows){64, 32}
@@ -127,7 +130,8 @@ void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_
         snprintf(text + n, ATTN_GEMM_LIBRARY_SIZE - n, ", amx for bfloat16");
 }
 
-/* libxsmm prefetches all of the next panel in one call: that of the last part. */
+/* Whether libxsmm prefetches for shape S: it can only prefetch all of the next panel in one call,
+ * which is that of the last part. */
 static bool prefetches_by_jit(const struct attn_gemm_shape *s)
 {
     return s->is_ahead && s->part + 1 >= s->n_part;
@@ -136,11 +140,11 @@ static bool prefetches_by_jit(const struct attn_gemm_shape *s)
 struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *engine,
                                               const struct attn_gemm_shape *s)
 {
-    /* libxsmm is the quicker one, but where the next panel is prefetched, which comes from memory:
-     * our loop does it evenly over all steps of k and libxsmm in bursts. Measured on Zen 5 with
-     * cold weights, one thread (tests/bench/cold_products.c): 12 rows 180 GFLOP/s beside 153, 24
-     * rows 247 beside 205, 32 rows 246 beside 208, 48 rows 251 beside 229, 128 rows 262 beside 247.
-     * To 8 rows both wait for memory alone. */
+    /* libxsmm is faster, except where the next panel is prefetched from memory: our loop spreads
+     * the prefetches evenly over all steps of k, libxsmm issues them in bursts. Measured on Zen 5
+     * with cold weights and one thread (tests/bench/cold_products.c), in GFLOP/s of our loop and of
+     * libxsmm: 12 rows 180 and 153, 24 rows 247 and 205, 32 rows 246 and 208, 48 rows 251 and 229,
+     * 128 rows 262 and 247. Up to 8 rows, both only wait for memory. */
     enum { AHEAD_BY_JIT_TO = 8 };
     const bool pays_jit = !s->is_ahead || s->is_bf16 ||
                           (s->n <= AHEAD_BY_JIT_TO && s->n_part <= 1) ||
@@ -160,7 +164,8 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
     return kernel;
 }
 
-/* In bfloat16, by tiles or the portable loop: blocks lie one after the other, so they are one. */
+/* Multiplies in bfloat16 by tiles or by the portable loop. The COUNT blocks lie one after the
+ * other, so they are one block of COUNT times the depth. */
 static void multiply_bf16(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                           float *c, size_t count)
 {
@@ -182,7 +187,7 @@ void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, 
     if (kernel->is_batch && kernel->jit)
         ((attn_xsmm_batch *)kernel->jit)(a, b, c, &n_block);
     else if (kernel->jit)
-        ((attn_xsmm_product *)kernel->jit)(a, b, c); /* bfloat16 takes its operands alike */
+        ((attn_xsmm_product *)kernel->jit)(a, b, c); /* the same signature for bfloat16 */
     else if (kernel->shape.is_bf16)
         multiply_bf16(kernel, a, b, c, count);
     else

@@ -1,8 +1,8 @@
 /*
- * gemm.h - which code computes matrix products.
+ * gemm.h - options for the code that computes matrix products.
  *
  *     char text[ATTN_GEMM_LIBRARY_SIZE];
- *     attn_gemm_library(ATTN_GEMM_JIT, ATTN_ISA_BEST, text);      // "libxsmm 1.17, cpx"
+ *     attn_gemm_library(ATTN_GEMM_JIT, ATTN_ISA_BEST, text); // "libxsmm 1.17, cpx"
  */
 #ifndef ATTN_KERNELS_GEMM_H
 #define ATTN_KERNELS_GEMM_H
@@ -12,23 +12,23 @@
 
 #include <stdbool.h>
 
-/* How matrix products are evaluated. */
+/* The code that computes matrix products. */
 enum attn_gemm {
-    ATTN_GEMM_AUTO = 0,     /* libxsmm when the work is worth its start, else the portable loop; in
-                               bfloat16 the processor's tiles (AMX) where it has them */
-    ATTN_GEMM_JIT = 1,      /* libxsmm always */
-    ATTN_GEMM_PORTABLE = 2, /* our own loop always */
+    ATTN_GEMM_AUTO = 0, /* libxsmm if there is enough work to pay for its start, else the portable
+                           loop; in bfloat16 the processor's tiles (AMX) if it has them */
+    ATTN_GEMM_JIT = 1,  /* always libxsmm */
+    ATTN_GEMM_PORTABLE = 2, /* always our own loop */
 };
 
-/* In which numbers weights are multiplied. Sums, softmax, norms and residuals are float32
- * always. */
+/* The number format in which weights are multiplied. Sums, softmax, norms and residuals are always
+ * float32. */
 enum attn_compute {
     ATTN_COMPUTE_F32 = 0,
-    /* Weights and what they are multiplied by rounded to bfloat16; so are q, k, v and pattern of
-     * exact attention, where the processor gains by it. Results depend on the processor and on enum
-     * attn_gemm, too, not only on model and prefix. */
+    /* Weights and their factors are rounded to bfloat16. In exact attention q, k, v and pattern are
+       rounded, too, if that is faster on this processor. Results then depend on the processor and
+       on enum attn_gemm, and not only on model and prefix. */
     ATTN_COMPUTE_BF16 = 1,
-    ATTN_N_COMPUTE = 2 /* 2 was BF16X3, until 0.3 */
+    ATTN_N_COMPUTE = 2 /* 2 was BF16X3 until version 0.3 */
 };
 
 enum { ATTN_GEMM_LIBRARY_SIZE = 64 };

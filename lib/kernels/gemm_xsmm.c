@@ -1,16 +1,16 @@
 /*
- * gemm_xsmm.c - the only file that knows libxsmm (1.17).
+ * gemm_xsmm.c - the only file that calls libxsmm (1.17).
  *
- * libxsmm is column-major: its kernel computes C(m x n) = A(m x k) B(k x n), which in our row-major
- * terms is c [n, m] = b [n, k] a [k, m] with the weights as its A. So a, b, lda, ldb keep their
- * letters and nothing is transposed. Traps: a NULL beta means 1; steps of the batch form are in
- * bytes.
+ * libxsmm is column-major: its kernel computes C (m x n) = A (m x k) B (k x n). In our row-major
+ * terms that is c [n, m] = b [n, k] a [k, m], with the weights as its A. So a, b, lda and ldb keep
+ * their letters, and nothing is transposed. Two traps: a NULL beta means 1, and the strides of the
+ * batch form are in bytes.
  *
- * Three more where memory is limited. When libxsmm cannot allocate its registry it reports no
- * error, and crashes at the first look-up: we check the registry. When it cannot map executable
- * memory it puts code into memory of malloc, which cannot be executed: we give it another malloc.
- * It needs 130 KiB of stack to make a kernel, and a stack that may not grow ends the process: we
- * let it grow before we start it, when there is room.
+ * Three more traps where memory is limited. If libxsmm cannot allocate its registry, it reports no
+ * error and crashes at the first look-up: we check the registry. If it cannot map executable
+ * memory, it puts code into memory of malloc, which cannot be executed: we give it another malloc.
+ * It needs 130 KiB of stack to create a kernel, and the process dies if the stack cannot grow: we
+ * grow the stack before we start libxsmm, while there is memory.
  */
 #include "kernels/gemm_xsmm_internal.h"
 
@@ -23,10 +23,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Room for the kernels of most models, each 8 to 24 KiB, and for the stack. */
+/* Memory for the kernels of most models, each 8 to 24 KiB, and for the stack. */
 enum { ROOM_FOR_CODE = 4 << 20, STACK_FOR_CODE = 160 << 10 };
 
-/* Memory that may be written and executed, or NULL; errno has the reason. */
+/* Maps SIZE bytes of memory that can be written and executed. Returns NULL on failure, with the
+ * reason in errno. */
 static void *map_code(size_t size)
 {
     void *code =
@@ -35,8 +36,8 @@ static void *map_code(size_t size)
     return code != MAP_FAILED ? code : NULL;
 }
 
-/* Whether memory may be writable and executable, then executable only, which is what libxsmm does.
- * *LACKS_MEMORY: it may, and there is too little. */
+/* Whether memory can be made writable and executable, and then executable only, as libxsmm does.
+ * *LACKS_MEMORY means that this is permitted but that too little memory is left. */
 static bool can_execute_new_code(bool *lacks_memory)
 {
     void *code = map_code(ROOM_FOR_CODE);
@@ -50,7 +51,7 @@ static bool can_execute_new_code(bool *lacks_memory)
     return can;
 }
 
-/* Uses as much of the stack as libxsmm will: it stays as large as it has once been. */
+/* Grows the stack to the size that libxsmm needs. The system does not shrink it again. */
 __attribute__((noinline)) static void grow_stack(void)
 {
     volatile char stack[STACK_FOR_CODE];
@@ -66,17 +67,18 @@ bool attn_xsmm_can_start(void)
     return attn_isa_detect() >= ATTN_ISA_AVX2 && can_execute_new_code(&lacks_memory);
 }
 
-/* Whether libxsmm, which was asked to start, has its registry. */
+/* Whether libxsmm, after its start, could allocate its registry. */
 static bool has_registry(void)
 {
     libxsmm_registry_info info = {0};
 
-    (void)libxsmm_get_registry_info(&info); /* it may complain of a kernel that it has */
+    /* The status is ignored: it may complain about a kernel that exists. */
+    (void)libxsmm_get_registry_info(&info);
     return info.capacity > 0;
 }
 
-/* Replacements of malloc and free for when libxsmm cannot map executable memory, which it does not
- * retry after one failure: they keep the size in a page before the block. */
+/* Replacements of malloc and free. libxsmm uses them if it cannot map executable memory, which it
+ * does not retry after one failure. The block is preceded by a page that holds the size. */
 static void *allocate_code(size_t size)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -99,18 +101,18 @@ static void free_code(void *code)
     munmap((char *)code - page, page + size);
 }
 
-/* Whether start() has come to its end in this process: asking for the registry again would look at
- * every kernel, and every session asks. */
+/* Whether start() has completed in this process. Reading the registry's info again would visit
+ * every kernel, and every session checks. */
 static bool has_started(void)
 {
     libxsmm_malloc_function allocator = {0};
 
-    return libxsmm_ninit >= 2 && /* less is libxsmm's own test for "not started" */
+    return libxsmm_ninit >= 2 && /* libxsmm's own test: below 2 it has not started */
            libxsmm_get_default_allocator(NULL, &allocator, NULL) == 0 &&
            allocator.function == allocate_code;
 }
 
-/* Starts it, where its code can be executed. One without a registry starts anew. */
+/* Starts libxsmm if its code can be executed. If it has no registry, a later call tries again. */
 static bool start(enum attn_isa limit)
 {
     if (has_started())
@@ -143,9 +145,11 @@ struct attn_xsmm attn_xsmm_start(enum attn_isa limit)
         return xsmm;
     }
     target = libxsmm_get_target_archid();
-    /* Targets whose kernels were measured to keep the contract: with fma, and not Xeon Phi. */
+    /* Accept targets whose kernels were measured to keep the contract: those with fma, except Xeon
+     * Phi. */
     xsmm.is_started = target == LIBXSMM_X86_AVX2 || target >= LIBXSMM_X86_AVX512_CORE;
-    /* Where libxsmm emulates bfloat16, bits depend on the rows: instructions for it are needed. */
+    /* Where libxsmm emulates bfloat16, bits depend on the number of rows, so instructions for
+     * bfloat16 are required. */
     xsmm.has_bf16 = target >= LIBXSMM_X86_AVX512_CPX;
     xsmm.has_avx512 = target > LIBXSMM_X86_AVX2;
     return xsmm;

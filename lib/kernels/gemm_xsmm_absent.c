@@ -1,4 +1,4 @@
-/* gemm_xsmm_absent.c - built instead of gemm_xsmm.c where there is no libxsmm. */
+/* gemm_xsmm_absent.c - built instead of gemm_xsmm.c if libxsmm is missing. */
 #include "kernels/gemm_xsmm_internal.h"
 
 bool attn_xsmm_can_start(void)
@@ -12,7 +12,7 @@ struct attn_xsmm attn_xsmm_start(enum attn_isa limit)
     return (struct attn_xsmm){0};
 }
 
-/* Not called: libxsmm cannot be started. */
+/* Never called, because libxsmm cannot be started. */
 
 void attn_xsmm_describe(char text[ATTN_GEMM_LIBRARY_SIZE])
 {

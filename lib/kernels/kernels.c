@@ -1,4 +1,5 @@
-/* kernels.c - which instructions this processor has, which table of functions serves, and names. */
+/* kernels.c - detects the processor's instruction set, finds its table of functions, and maps
+ * names. */
 #include "kernels/kernels.h"
 
 #include <string.h>
@@ -19,9 +20,9 @@ const char *attn_isa_name(enum attn_isa isa)
 
 #include <stdatomic.h>
 
-/* Asks the processor itself: what __builtin_cpu_supports answers depends on the compiler's library,
- * and is always no in zig's. The system must save the registers, too. */
-static enum attn_isa ask_processor(void)
+/* Detects the instruction set by cpuid. __builtin_cpu_supports depends on the compiler's library,
+ * and always answers no in zig's. The system must save the registers, too (xgetbv). */
+static enum attn_isa detect_by_cpuid(void)
 {
     enum { SAVES_256_BITS = 0x06, SAVES_512_BITS = 0xe6 };
     const unsigned avx = bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C;
@@ -32,23 +33,23 @@ static enum attn_isa ask_processor(void)
     if ((ecx & avx) != avx)
         return ATTN_ISA_BASELINE;
     __asm__("xgetbv" : "=a"(saved), "=d"(edx) : "c"(0));
-    __cpuid_count(7, 0, eax, ebx, ecx, edx); /* processors with FMA have it */
+    __cpuid_count(7, 0, eax, ebx, ecx, edx); /* leaf 7 exists on all processors with FMA */
     if ((saved & SAVES_256_BITS) != SAVES_256_BITS || !(ebx & bit_AVX2))
         return ATTN_ISA_BASELINE;
     return (saved & SAVES_512_BITS) == SAVES_512_BITS && (ebx & avx512) == avx512 ? ATTN_ISA_AVX512
                                                                                   : ATTN_ISA_AVX2;
 }
 
-/* cpuid takes 4 to 40 us in a virtual machine, and rows of attention ask. The answer never changes,
- * so this is no state that a caller could see. */
-static atomic_int detected; /* 0: not asked yet, else the answer + 1 */
+/* The result is kept, because cpuid takes 4 to 40 us in a virtual machine, and each row of
+ * attention needs it. It never changes, so this is no state that a caller could observe. */
+static atomic_int detected; /* 0: not detected yet, else the instruction set + 1 */
 
 enum attn_isa attn_isa_detect(void)
 {
     int isa = atomic_load_explicit(&detected, memory_order_relaxed) - 1;
 
     if (isa < 0) {
-        isa = (int)ask_processor();
+        isa = (int)detect_by_cpuid();
         atomic_store_explicit(&detected, isa + 1, memory_order_relaxed);
     }
     return (enum attn_isa)isa;
@@ -58,7 +59,7 @@ enum attn_isa attn_isa_detect(void)
 
 enum attn_isa attn_isa_detect(void)
 {
-    return ATTN_ISA_NEON; /* part of what Linux programs for it may rely on */
+    return ATTN_ISA_NEON; /* every 64-bit ARM that runs Linux has it */
 }
 
 #elif defined __wasm__
@@ -98,7 +99,7 @@ const struct attn_kernels *attn_kernels_find(enum attn_isa limit)
     const enum attn_isa best = attn_isa_detect();
     enum attn_isa isa = limit < best ? limit : best;
 
-    while (!tables[isa]) /* of another processor */
+    while (!tables[isa]) /* skip tables of other processors, which are NULL */
         isa--;
     return tables[isa];
 }
@@ -123,7 +124,7 @@ enum attn_activation attn_activation_find(const char *name)
         {"gelu_pytorch_tanh", ATTN_ACTIVATION_GELU_NEW},
         {"gelu_python_tanh", ATTN_ACTIVATION_GELU_NEW},
         {"gelu_accurate", ATTN_ACTIVATION_GELU_NEW},
-        {"gelu_fast", ATTN_ACTIVATION_GELU_NEW}, /* its sqrt(2/pi) is the same float */
+        {"gelu_fast", ATTN_ACTIVATION_GELU_NEW}, /* its sqrt(2/pi) rounds to the same float */
         {"gelu_python", ATTN_ACTIVATION_GELU},
         {"swish", ATTN_ACTIVATION_SILU},
     };

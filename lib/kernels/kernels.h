@@ -1,11 +1,11 @@
 /*
- * kernels.h - the numeric core: float32, row-major, numbers in and numbers out, no options.
+ * kernels.h - the numeric core: functions on arrays of float32, row-major.
  *
- * The numeric contract: every function gives the same bits whatever instruction set runs it.
- * Products are chains c = fmaf(x[k], w[k], c) from +0 with k ascending. Row sums are 16 partial
- * sums by absolute index mod 16, added in one fixed tree. Elementary functions are polynomials with
- * explicit fma. Division and square root are IEEE. Nothing is contracted or reassociated by the
- * compiler (-std=c11 -ffp-contract=off).
+ * The numeric contract: every function gives the same bits with every instruction set. Products are
+ * chains c = fmaf(x[k], w[k], c) from +0 with k ascending. The sum of a row consists of 16 partial
+ * sums, chosen by the index mod 16, which are added in one fixed tree. Elementary functions are
+ * polynomials with explicit fma. Division and square root are IEEE. The compiler contracts and
+ * reassociates nothing (-std=c11 -ffp-contract=off).
  *
  *     const struct attn_kernels *k = attn_kernels_find(ATTN_ISA_BEST);
  *     k->softmax(row, n_valid, n, scale);
@@ -32,24 +32,25 @@
  * col_stride = 1.
  */
 struct attn_matrix {
-    const void *data;      /* borrowed; any alignment; NULL when there is no such weight */
-    enum attn_dtype dtype; /* F32, F16, BF16, F64; of blocks where row_stride is 1, which lie
-                                      along k */
+    const void *data;      /* borrowed; any alignment; NULL if the model lacks this weight */
+    enum attn_dtype dtype; /* F32, F16, BF16, F64; types of blocks require row_stride 1, because
+                              blocks lie along k */
     size_t n_row, n_col;   /* depth k and width n of the product */
-    size_t row_stride, col_stride; /* elements */
-    size_t group, group_stride;    /* columns in a group; elements from one group to the next */
-    bool is_interleaved;           /* each group */
-    const void *next; /* speed only: blocks as many as those of a panel, prefetched while one is
-                         read; NULL: unknown. Need not be readable */
+    size_t row_stride, col_stride; /* in elements */
+    /* Columns in a group; elements from the start of one group to the next. */
+    size_t group, group_stride;
+    bool is_interleaved; /* each group is interleaved */
+    const void *next; /* speed only: blocks to prefetch while a panel is read, as many as those of
+                         the panel; NULL: nothing to prefetch. Need not be readable */
 };
 
-/* The offset of column N of GROUP columns in an interleaved group. */
+/* Returns the offset of column N in an interleaved group of GROUP columns. */
 static inline size_t attn_interleaved(size_t n, size_t group)
 {
     return n % (group / 2) * 2 + n / (group / 2);
 }
 
-/* Elements from the first of MATRIX to row 0 of column N. */
+/* Returns the number of elements from the first element of MATRIX to row 0 of column N. */
 static inline size_t attn_matrix_column_at(const struct attn_matrix *matrix, size_t n)
 {
     const size_t in_group = n % matrix->group;
@@ -59,7 +60,8 @@ static inline size_t attn_matrix_column_at(const struct attn_matrix *matrix, siz
                matrix->col_stride;
 }
 
-/* Bytes from the first element of MATRIX to the end of its first N_COL columns, at least one. */
+/* Returns the bytes from the first element of MATRIX to the end of its first N_COL columns. N_COL
+ * is at least 1. */
 static inline size_t attn_matrix_extent(const struct attn_matrix *matrix, size_t n_col)
 {
     const size_t group = matrix->group, n_group = (n_col + group - 1) / group;
@@ -74,14 +76,15 @@ static inline size_t attn_matrix_extent(const struct attn_matrix *matrix, size_t
  *     data + ((i / group)*group_stride + i % group) elements, interleaved as above.
  */
 struct attn_vector {
-    const void *data; /* borrowed; any alignment; NULL without a vector */
+    const void *data; /* borrowed; any alignment; NULL if there is no vector */
     enum attn_dtype dtype;
     size_t n;
-    size_t group, group_stride; /* elements in a group; from one group to the next */
-    bool is_interleaved;        /* each group */
+    /* Elements in a group; elements from the start of one group to the next. */
+    size_t group, group_stride;
+    bool is_interleaved; /* each group is interleaved */
 };
 
-/* Elementwise functions of the MLP, by the names of Hugging Face's config. X(name, text) */
+/* Elementwise functions of the MLP, with the names in Hugging Face's config. X(name, text) */
 #define ATTN_ACTIVATION_MAP(X)                                                                     \
     X(GELU_NEW,                                                                                    \
       "gelu_new")   /* 0.5x(1 + tanh(sqrt(2/pi)(x + 0.044715x^3))), Hendrycks 1606.08415 */        \
@@ -101,30 +104,34 @@ enum attn_activation {
 
 enum {
     ATTN_PANEL = 64
-}; /* columns of the widest panel that keeps the numeric contract, and keys in
-                             a panel of keys */
+}; /* columns of the widest panel that keeps the numeric contract; also the keys in a panel of keys
+    */
 
-/* A product as the microkernels see it: c[i, j] = sum_k b[i, k] a[k, j], i < n rows, j < m columns.
- * In bfloat16 a and b are 16-bit, k is even, and two rows of a lie interleaved: [k/2, lda, 2]. */
+/* The shape of a product for microkernels: c[i, j] = sum_k b[i, k] a[k, j], i < n rows, j < m
+ * columns. In bfloat16 a and b are 16-bit, k is even, and a has pairs of rows interleaved: [k/2,
+ * lda, 2]. */
 struct attn_gemm_shape {
-    size_t m, n, k;        /* columns 17..64, rows 1..64, depth of one block >= 1 */
-    size_t lda, ldb, ldc;  /* floats from one row to the next of a [k, m], b [n, k], c [n, m] */
-    size_t step_a, step_b; /* numbers from one k-block to the next, when count > 1; in bfloat16
-                              blocks lie one after the other */
-    bool is_continued;     /* c holds the sum over earlier k, and the chain goes on from there */
+    size_t m, n, k;       /* 17..64 columns, 1..64 rows, and the depth of one block, at least 1 */
+    size_t lda, ldb, ldc; /* floats from one row to the next of a [k, m], b [n, k], c [n, m] */
+    /* Numbers from one k-block to the next, if count > 1; in bfloat16 blocks lie one after the
+     * other. */
+    size_t step_a, step_b;
+    bool is_continued; /* c holds the sum over earlier k, to which the products are added */
     bool is_bf16;
-    bool is_ahead;       /* speed only: calls get the next panel, to prefetch it */
-    size_t part, n_part; /* speed only: a call prefetches this part of it; n_part 0: all of it */
+    bool is_ahead; /* speed only: calls get the next panel and prefetch it */
+    /* Speed only: a call prefetches part number `part` of n_part; n_part 0: all of the panel. */
+    size_t part, n_part;
 };
 
-enum { ATTN_FEW_ROWS = 6 }; /* that are multiplied by blocks without a panel of floats */
+/* Up to this many rows are multiplied by blocks directly, without a panel of floats. */
+enum { ATTN_FEW_ROWS = 6 };
 
-/* y = y + bias, then activated; then sum += y. */
+/* The steps after a product: adds the bias to y, applies the activation, then adds y to `sum`. */
 struct attn_finish {
-    const float *bias; /* [n_col]; NULL: none */
+    const float *bias; /* [n_col]; NULL: no bias */
     bool has_activation;
     enum attn_activation activation;
-    float *sum; /* [n_row, n_col] with the stride of y; NULL: none */
+    float *sum; /* [n_row, n_col] with the stride of y; NULL: no sum */
     size_t ld;  /* floats from one row of y to the next */
 };
 
@@ -134,25 +141,26 @@ struct attn_norm_back {
     const float *x, *w; /* [n] the norm's input, and the weight */
     size_t n;
     float eps;
-    bool is_constant; /* the factor of x is treated as a constant: relevance */
+    bool is_constant; /* relevance: the factor of x is treated as a constant */
 };
 
-/* An activation, with U gated: y = act(x) u. */
+/* The backward pass of an activation: of y = act(x), or with a gate u, of y = act(x) u. */
 struct attn_activation_back {
     const float *x;
     const float *u;   /* NULL: there is no gate */
-    float *dy;        /* the gradient of y on entry, of x on return */
-    float *du;        /* where that of u goes */
-    bool is_constant; /* act(x) / x is, and each factor of a gate gets half: relevance */
+    float *dy;        /* contains the gradient of y on entry, the gradient of x on return */
+    float *du;        /* receives the gradient of u */
+    bool is_constant; /* relevance: act(x) / x is treated as a constant, and each factor of a gate
+                         gets half */
 };
 
 struct attn_cap_back {
     float cap;
-    bool is_constant; /* y / x is: relevance */
+    bool is_constant; /* relevance: y / x is treated as a constant */
 };
 
-/* The softmax of a row over the keys seen so far: the largest score, and the sum of exp(score -
- * max). Begins as ATTN_RUNNING_SOFTMAX_START. */
+/* The state of a softmax over the keys seen so far: the largest score, and the sum of exp(score -
+ * max). Its initial value is ATTN_RUNNING_SOFTMAX_START. */
 struct attn_running_softmax {
     float max, sum;
 };
@@ -160,51 +168,50 @@ struct attn_running_softmax {
 
 const char *attn_isa_name(enum attn_isa isa);
 
-/* The best instruction set of this processor. */
+/* Returns the best instruction set of this processor. */
 enum attn_isa attn_isa_detect(void);
 
-/* The functions of one instruction set. Pointers need no alignment; rows may overlap only when they
- * are the same. */
+/* The functions of one instruction set. Pointers need no alignment. Rows must be the same or not
+ * overlap. */
 struct attn_kernels {
     enum attn_isa isa;
 
-    /* The portable product: one chain over COUNT >= 1 blocks of depth k, from +0 or from the values
-     * in c. The JIT kernels must give the same bits. */
+    /* The portable product: one chain over COUNT >= 1 blocks of depth k, starting at +0, or at c if
+     * the shape is_continued. The JIT kernels must give the same bits. */
     void (*gemm)(const struct attn_gemm_shape *shape, const float *a, const float *b, float *c,
                  size_t count);
 
-    /* The same for one block, while it prefetches NEXT, a panel that lies as A does, a few lines in
-     * each step of k: on AVX-512. NEXT need not be readable. */
+    /* The product of one block. On AVX-512 it also prefetches NEXT, a panel with the layout of A, a
+     * few lines in each step of k. NEXT need not be readable. */
     void (*gemm_ahead)(const struct attn_gemm_shape *shape, const float *a, const float *b,
                        float *c, const float *next);
 
-    /* The same in bfloat16, of one block, each product added by one fma, k ascending. */
+    /* The product of one block in bfloat16. Each product is added by one fma, k ascending. */
     void (*gemm_bf16)(const struct attn_gemm_shape *shape, const uint16_t *a, const uint16_t *b,
                       float *c);
 
-    /* y = x rounded to bfloat16, to nearest, ties to even; NaN stays NaN. Y may be X. */
+    /* y = x rounded to bfloat16, to nearest, ties to even. NaN stays NaN. Y may be X. */
     void (*round_bf16)(const float *x, size_t n, uint16_t *y);
 
-    /* Two rows x0, x1 [n] rounded and interleaved: y [n, 2]. x1 NULL: zeros. */
+    /* y [n, 2] = the rows x0 and x1 [n], rounded to bfloat16 and interleaved. x1 NULL: zeros. */
     void (*pair_bf16)(const float *x0, const float *x1, size_t n, uint16_t *y);
 
-    /* Columns first .. first+m-1 of MATRIX as a panel [n_row, width] of floats; columns m ..
-     * width-1 become +0. */
+    /* Converts columns first .. first+m-1 of MATRIX to a panel [n_row, width] of floats. Columns m
+     * .. width-1 become +0. */
     void (*pack_panel)(const struct attn_matrix *matrix, size_t first, size_t m, size_t width,
                        float *panel);
 
-    /* The product of SHAPE, of up to ATTN_FEW_ROWS rows, by columns first .. first+63 of MATRIX, of
-     * blocks. For a panel that would be read once. */
+    /* Multiplies X, up to ATTN_FEW_ROWS rows, by columns first .. first+63 of MATRIX, whose type
+     * has blocks. Saves the panel where it would be read only once. */
     void (*multiply_blocks)(const struct attn_matrix *matrix, size_t first,
                             const struct attn_gemm_shape *shape, const float *x, float *y);
 
-    /* y [n] = elements of a row of DTYPE at SRC (any alignment), as float32: F32, F16, BF16, F64,
-     * or of blocks, the first of which begins there. */
+    /* y [n] = the elements at SRC, of type DTYPE, as float32. SRC needs no alignment. The type is
+     * F32, F16, BF16, F64, or has blocks; then SRC is the start of a block. */
     void (*convert)(const void *src, enum attn_dtype dtype, size_t n, float *y);
 
-    /* Columns 0..n-1 of ROWS rows x [rows, n] (stride ldx) written transposed into panels of 64:
-     * panel[(r / 64)][c][r % 64], rows first .. first+rows-1 of the panels; the rest is left alone.
-     * For keys. */
+    /* Transposes ROWS rows x [rows, n] (stride ldx) of keys into panels of 64: panel[r / 64][c][r %
+     * 64] for rows r = first .. first+rows-1 of the panels. The rest of the panels is unchanged. */
     void (*pack_keys)(const float *x, size_t ldx, size_t rows, size_t n, size_t first,
                       float *panels);
 
@@ -212,20 +219,20 @@ struct attn_kernels {
                 float *y); /* y = a + b; y may be a or b */
     void (*scale)(const float *a, float factor, size_t n,
                   float *y); /* y = a * factor; y may be a */
-    /* y = x [n], then FILL up to n_total, with stores that go past the caches: for results that are
-     * not read soon, or are larger than the caches. Others may read it after _drain by the same
-     * thread. */
+    /* Copies x [n] to y and fills y up to n_total with FILL, with stores that bypass the caches.
+     * For results that are not read soon or exceed the caches. Other threads may read y after this
+     * thread has called drain. */
     void (*stream)(const float *x, size_t n, float fill, size_t n_total, float *y);
     void (*drain)(void);
     void (*activate)(enum attn_activation which, float *x, size_t n); /* in place */
 
-    /* x = act(x) * y: a gated MLP (Shazeer 2002.05202). */
+    /* x = act(x) * y in place: a gated MLP (Shazeer 2002.05202). */
     void (*gate)(enum attn_activation which, float *x, const float *y, size_t n);
-    /* x = cap * tanh(x / cap), in place, cap > 0; -inf, which masks, stays. */
+    /* x = cap * tanh(x / cap), in place, cap > 0. -inf, which masks a key, stays. */
     void (*soft_cap)(float *x, size_t n, float cap);
 
-    /* The steps after a product, in place, on a tile that is still in cache. Returns whether the
-     * values before the activation, and the sum, are finite everywhere. */
+    /* Applies the steps of FINISH in place to a tile that is still in cache. Returns whether all
+     * values before the activation, and all sums, are finite. */
     bool (*finish)(const struct attn_finish *finish, float *y, size_t n_row, size_t n_col);
 
     /* Feature maps of linear attention (Katharopoulos et al. 2006.16236); y may be x. */
@@ -242,36 +249,38 @@ struct attn_kernels {
      * x. */
     void (*rms_norm)(const float *x, const float *w, size_t n, float eps, float *y);
 
-    /* Cosines and sines of ANGLES [n] in radians, up to 2^30 of either sign, each rounded to
-     * float32 and then multiplied by FACTOR. */
+    /* Computes the cosines and sines of ANGLES [n], in radians, up to 2^30 in magnitude. Each is
+     * rounded to float32 and then multiplied by FACTOR. */
     void (*turn)(const float *angles, size_t n, float factor, float *cosines, float *sines);
 
-    /* In place: pairs x[i], x[i + n] for i < n become x[i] cos - x[i + n] sin and
-     * x[i + n] cos + x[i] sin, each product and the sum rounded (Su et al. 2104.09864). */
+    /* Rotates pairs in place: x[i] and x[i + n], for i < n, become x[i] cos - x[i + n] sin and x[i
+     * + n] cos + x[i] sin. Each product and sum is rounded (Su et al. 2104.09864). */
     void (*rotate)(float *x, const float *cosines, const float *sines, size_t n);
 
-    /* In place: x[j] = exp(x[j]*scale - max) / sum over the first n_valid entries, the rest +0.
-     * -inf counts as masked and gives exactly 0; a row with nothing allowed becomes all 0. NaN and
-     * +inf give NaN. Vaswani 1706.03762 eq. 1. */
+    /* In place: x[j] = exp(x[j]*scale - max) / sum over the first n_valid entries; the other
+     * entries become +0. -inf counts as masked and gives exactly 0; a row in which all keys are
+     * masked becomes all 0. NaN and +inf give NaN. Vaswani 1706.03762 eq. 1. */
     void (*softmax)(float *x, size_t n_valid, size_t n, float scale);
 
-    /* The next block of a row whose softmax runs over blocks (Dao et al. 2205.14135). In place:
-     * x[j] = exp(x[j]*scale - max) over the first n_valid entries, the rest +0, where RUNNING's max
-     * and sum have taken the block in. Returns exp(old max - max), by which whatever was
-     * accumulated before must be multiplied. -inf, NaN and +inf as in softmax: a NaN or +inf makes
-     * the sum NaN for good, and a row with nothing allowed keeps the sum 0. */
+    /* Processes the next block of a row whose softmax runs over several blocks (Dao et al.
+     * 2205.14135). In place: x[j] = exp(x[j]*scale - max) over the first n_valid entries; the other
+     * entries become +0. The max and the sum in RUNNING include this block. Returns exp(old max -
+     * max): multiply everything accumulated before by it. -inf, NaN and +inf as in softmax: a NaN
+     * or +inf makes the sum NaN for good, and while all keys are masked the sum stays 0. */
     float (*softmax_block)(float *x, size_t n_valid, size_t n, float scale,
                            struct attn_running_softmax *running);
 
-    /* s [n_a, n_b] += a [n_a] b [n_b]^T, each element by one fma. */
+    /* s [n_a, n_b] += a [n_a] b [n_b]^T. Each element is one fma. */
     void (*add_outer)(const float *a, size_t n_a, const float *b, size_t n_b, float *s);
 
-    /* y [n_col] = x [n_row] s [n_row, n_col], each element one chain; y is neither x nor s. */
+    /* y [n_col] = x [n_row] s [n_row, n_col]. Each element is one chain of fma. y must not be x or
+     * s. */
     void (*multiply_row)(const float *x, size_t n_row, const float *s, size_t n_col, float *y);
 
-    /* Gradients, each of a function above, from that of its result: of y = normalize(x) w + b, dx,
-     * which may be dy; of y = act(x) or y = act(x) u, n elements; of cap * tanh(x / cap), in place,
-     * x before the cap; of a rotation, in place. */
+    /* Backward passes of the functions above, from the gradient of the result to the gradient of
+     * the input. Of a norm y = normalize(x) w + b: dx, which may be dy. Of an activation, y =
+     * act(x) or y = act(x) u, over n elements. Of soft_cap in place, where x is the value before
+     * the cap. Of rotate in place. */
     void (*rms_norm_back)(const struct attn_norm_back *norm, const float *dy, float *dx);
     void (*layer_norm_back)(const struct attn_norm_back *norm, const float *dy, float *dx);
     void (*activate_back)(enum attn_activation which, const struct attn_activation_back *rows,
@@ -279,35 +288,39 @@ struct attn_kernels {
     void (*soft_cap_back)(const struct attn_cap_back *cap, const float *x, float *dy, size_t n);
     void (*rotate_back)(float *x, const float *cosines, const float *sines, size_t n);
 
-    /* Of a row P of a softmax, in place: dp = p (dp - the sum of p dp). R is that sum but for its
-     * rounding, which p (dp - r) would consist of where p is nearly 1: the sum of p (dp - r) is
-     * taken off as well, unless a double would not see it beside r: then p is 1, without slope. */
+    /* The backward pass of softmax over a row P, in place: dp = p (dp - sum of p dp). R is that
+     * sum, but rounded. Where p is nearly 1, p (dp - r) would be nothing but this rounding error,
+     * so the sum of p (dp - r) is subtracted as well, except if it is below 1e-16 of R: then p is
+     * 1, and the gradient is 0. */
     void (*softmax_back)(const float *p, float r, float *dp, size_t n);
 
-    /* r [n_row] = the products of the rows of a and b [n_row, n], which are LD floats apart; each
-     * is one chain. */
+    /* r [n_row] = the dot products of the rows of a and b [n_row, n], whose rows lie LD floats
+     * apart. Each is one chain of fma. */
     void (*dots)(const float *a, const float *b, size_t ld, size_t n_row, size_t n, float *r);
 
-    /* In double, each product and sum rounded: Y [n] += weight x and SUMS [n] += x; returns the sum
-     * of x. And y [n] += factor (a x). For matrices that are added up. */
+    /* Sums of matrices in double precision. Each product and each sum is rounded. add_weighted: y
+     * [n] += weight x and sums [n] += x; returns the sum of x. add_product: y [n] += factor (a x).
+     */
     double (*add_weighted)(const float *x, size_t n, double weight, double *y, double *sums);
     void (*add_product)(double factor, double a, const double *x, size_t n, double *y);
 
     float (*sum)(const float *x, size_t n);
-    bool (*is_finite)(const float *x, size_t n); /* no NaN, no infinity */
+    bool (*is_finite)(const float *x, size_t n); /* whether x has no NaN and no infinity */
 
-    /* Multiply-adds on registers, N_ROUND times a few dozen: the processor's limit, for the time it
-     * takes. Returns their number. */
+    /* Does N_ROUND times a few dozen multiply-adds on registers, to measure the processor's limit.
+     * Returns the number of multiply-adds. */
     double (*spin)(size_t n_round);
 
-    /* ln sum exp(x), computed from the row's maximum in double. For log-probabilities. */
+    /* Returns ln sum exp(x), computed from the row's maximum in double precision. For
+     * log-probabilities. */
     double (*log_sum_exp)(const float *x, size_t n);
 
-    /* -sum p ln p in nats, in double, where 0 ln 0 is 0; NaN for a p below 0 or NaN. */
+    /* Returns -sum p ln p in nats, in double precision, where 0 ln 0 is 0. NaN if a p is NaN or
+     * below 0. */
     double (*entropy)(const float *p, size_t n);
 
-    /* KL(p || q) = sum p ln(p/q) in nats, in double, of p = exp(x - x_total) and
-     * q = exp(y - y_total) [n], where the totals are log_sum_exp of each. */
+    /* Returns KL(p || q) = sum p ln(p/q) in nats, in double precision, for p = exp(x - x_total) and
+     * q = exp(y - y_total) [n]. The totals are the log_sum_exp of x and of y. */
     double (*divergence)(const float *x, double x_total, const float *y, double y_total, size_t n);
 };
 
@@ -317,7 +330,8 @@ const struct attn_kernels *attn_kernels_find(enum attn_isa limit);
 
 const char *attn_activation_name(enum attn_activation activation);
 
-/* The activation called NAME, by any of Hugging Face's names for it, or ATTN_N_ACTIVATION. */
+/* Returns the activation called NAME, which may be any of Hugging Face's names for it;
+ * ATTN_N_ACTIVATION if NAME is unknown. */
 enum attn_activation attn_activation_find(const char *name);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * lanes.h - one register of floats of the instruction set this file is compiled for.
+ * lanes.h - one register of floats, for the instruction set that this file is compiled for.
  *
- * The only place in the vector code that knows which that is. Everything is static, so that no
- * function built for AVX-512 can be linked into code that runs without it. The operators + - * / on
- * these types are IEEE operations lane by lane.
+ * This is the only file of the vector code that depends on the instruction set. Everything is
+ * static, so that no function built for AVX-512 can be linked into code that runs without it. The
+ * operators + - * / on these types are IEEE operations on each lane.
  */
 #ifndef ATTN_KERNELS_LANES_H
 #define ATTN_KERNELS_LANES_H
@@ -21,7 +21,8 @@
 #define ATTN_PASTE_(a, b) a##_##b
 #define ATTN_PASTE(a, b) ATTN_PASTE_(a, b)
 
-/* A global name of the vector code: ATTN_FOR_ISA(attn_softmax) is attn_softmax_avx2. */
+/* The global name of a function for this instruction set: ATTN_FOR_ISA(attn_softmax) is
+ * attn_softmax_avx2. */
 #define ATTN_FOR_ISA(name) ATTN_PASTE(name, ATTN_ISA)
 
 #if defined __AVX512F__
@@ -34,7 +35,7 @@ enum { LANES = 4 };
 
 typedef float vf __attribute__((vector_size(4 * LANES)));
 typedef int32_t vi __attribute__((vector_size(4 * LANES)));      /* bits, or a mask of 0 and -1 */
-typedef uint16_t halves __attribute__((vector_size(2 * LANES))); /* 16-bit floats of any kind */
+typedef uint16_t halves __attribute__((vector_size(2 * LANES))); /* 16-bit floats, F16 or BF16 */
 typedef uint8_t vb __attribute__((vector_size(4 * LANES)));      /* bytes */
 typedef float quad __attribute__((vector_size(16)));             /* four floats, for any LANES */
 
@@ -67,7 +68,8 @@ static inline vi v_first(size_t n)
 
 #if defined __x86_64__
 
-/* An instruction on a register: V_OP(max_ps) is _mm512_max_ps, _mm256_max_ps or _mm_max_ps. */
+/* The name of an intrinsic for this register size: V_OP(max_ps) is _mm512_max_ps, _mm256_max_ps or
+ * _mm_max_ps. */
 #if defined __AVX512F__
 #define V_OP(name) _mm512_##name
 typedef __m512 v_register;
@@ -87,7 +89,7 @@ static inline vf v_splat(float x)
     return (vf)V_OP(set1_ps)(x);
 }
 
-/* P is a multiple of the register's size: the store goes past the caches. */
+/* Stores X at P and bypasses the caches. P must be a multiple of the register's size. */
 static inline void v_stream(float *p, vf x)
 {
     V_OP(stream_ps)(p, (v_register)x);
@@ -110,13 +112,14 @@ static inline vf v_splat(float x)
     return (vf){x, x, x, x};
 }
 
-/* gcc knows no store past the caches here. */
+/* A plain store: gcc offers no store that bypasses the caches here. */
 static inline void v_stream(float *p, vf x)
 {
     v_store(p, x);
 }
 
-/* Not the instructions fmax and fmin: a NaN, and zeros of two signs, would give another result. */
+/* Comparisons, because the instructions fmax and fmin treat NaN and zeros of different signs
+ * differently. */
 static inline vf v_max(vf a, vf b)
 {
     const vi mask = a > b;
@@ -149,7 +152,7 @@ static inline vf v_fma(vf a, vf b, vf c)
 
 #elif defined __wasm_relaxed_simd__
 
-/* Rounds once, where attn_vector_is_fused says so: tables of it are used nowhere else. */
+/* Rounds once if attn_vector_is_fused returned true; tables compiled with it are used only then. */
 static inline vf v_fma(vf a, vf b, vf c)
 {
     return (vf)__builtin_wasm_relaxed_madd_f32x4(a, b, c);
@@ -161,11 +164,11 @@ typedef double doubles __attribute__((vector_size(8 * LANES)));
 typedef int64_t doubles_mask __attribute__((vector_size(8 * LANES)));
 typedef uint64_t doubles_bits __attribute__((vector_size(8 * LANES)));
 
-/* In doubles, where a product of floats is exact. The sum is rounded to odd: when it is not exact,
- * its last bit is 1, and rounding it once more, to a float, gives what one rounding gives. See
- * Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", IEEE Transactions on
- * Computers 57 (2008). The error of the sum is Knuth's; where something is infinite, it is NaN, and
- * the sum is left alone. */
+/* Emulates fma in doubles, where a product of floats is exact. The sum is rounded to odd: if it is
+ * not exact, its last bit is set to 1. Rounding it again, to a float, then gives the same result as
+ * a single rounding. See Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", IEEE
+ * Transactions on Computers 57 (2008). The error of the sum is Knuth's; if a value is infinite, the
+ * error is NaN, and the sum is not changed. */
 static inline vf v_fma(vf a, vf b, vf c)
 {
     const doubles product =
@@ -175,7 +178,8 @@ static inline vf v_fma(vf a, vf b, vf c)
     const doubles error = (product - (sum - of_addend)) + (addend - of_addend);
     const doubles_mask is_cut = (error < 0) | (error > 0);
     const doubles_bits bits = (doubles_bits)sum, is_even = (bits & 1) ^ 1;
-    const doubles_bits is_below = ((doubles_bits)error ^ bits) >> 63; /* in magnitude */
+    /* In magnitude, so that the bits must go down. */
+    const doubles_bits is_below = ((doubles_bits)error ^ bits) >> 63;
     const doubles odd =
         (doubles)(bits + ((is_even - 2 * (is_even & is_below)) & (doubles_bits)is_cut));
 
@@ -184,7 +188,7 @@ static inline vf v_fma(vf a, vf b, vf c)
 
 #endif
 
-/* a b + c where a b is exact, so that there is one rounding in any case. */
+/* Returns a b + c. a b must be exact, so that there is one rounding with or without fma. */
 static inline vf v_exact_fma(vf a, vf b, vf c)
 {
 #if defined __AVX2__ || defined __ARM_NEON || defined __wasm_relaxed_simd__
@@ -221,11 +225,11 @@ static inline void v_store_first(float *p, vf x, size_t n)
 #endif
 }
 
-/* v_max(a, b) is a > b ? a : b and v_min(a, b) is a < b ? a : b: when either is NaN, b. v_first(n)
- * is the mask of the first N lanes. v_load_first reads N <= LANES floats and no more, the other
- * lanes are +0; v_store_first writes N. */
+/* v_max(a, b) is a > b ? a : b, and v_min(a, b) is a < b ? a : b; if either is NaN, the result is
+ * b. v_first(n) is the mask of the first N lanes. v_load_first reads exactly N <= LANES floats, and
+ * sets the other lanes to +0; v_store_first writes N floats. */
 
-/* The next register of a row of which LEFT floats, at least one, remain. */
+/* Loads the next register of a row that has LEFT floats left, at least one. */
 static inline vf v_load_some(const float *p, size_t left)
 {
     return left >= LANES ? v_load(p) : v_load_first(p, left);
@@ -254,16 +258,17 @@ static inline vf v_copy_sign(vf magnitude, vf sign)
     return (vf)((vi)magnitude | ((vi)sign & v_splat_int(INT32_MIN)));
 }
 
-/* The elements of two registers in the order of the numbers, where B's come after A's. INDEX is the
- * type of the numbers: gcc has __builtin_shufflevector from 12 on. */
+/* Combines the elements of two registers in the order of the given indices; those of B follow those
+ * of A. INDEX is the type of the indices, for gcc before 12, which lacks __builtin_shufflevector.
+ */
 #if defined __clang__ || __GNUC__ >= 12
 #define V_SHUFFLE(index, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define V_SHUFFLE(index, a, b, ...) __builtin_shuffle(a, b, (index){__VA_ARGS__})
 #endif
 
-/* Of each 16 bytes of two registers the first eight, of A and B by turns; and the last eight. Four
- * rounds of it turn 16 x 16 bytes round. */
+/* From each 16 bytes of two registers, interleave the first eight bytes of A and B (low) or the
+ * last eight (high). Four rounds transpose 16 x 16 bytes. */
 static inline vb v_low_bytes(vb a, vb b)
 {
 #if defined __x86_64__
@@ -282,7 +287,7 @@ static inline vb v_high_bytes(vb a, vb b)
 #endif
 }
 
-/* LANES bytes with a sign, as floats. */
+/* Loads LANES signed bytes and converts them to floats. */
 static inline vf v_load_bytes(const void *p)
 {
 #if defined __AVX2__
@@ -298,7 +303,7 @@ static inline vf v_load_bytes(const void *p)
 #endif
 }
 
-/* y [i] = TABLE [INDEX [i]], i below 16; INDEX is 0 to 15. */
+/* y [i] = table [index [i]] for i < 16. The indices are 0 to 15. */
 static inline void bytes_look_up(const int8_t table[16], const int8_t index[16], int8_t y[16])
 {
 #if defined __AVX2__
@@ -313,7 +318,7 @@ static inline void bytes_look_up(const int8_t table[16], const int8_t index[16],
 #endif
 }
 
-/* v_max of four floats. */
+/* v_max for four floats. */
 static inline quad q_max(quad a, quad b)
 {
 #if defined __x86_64__
@@ -331,7 +336,7 @@ static inline void v_drain(void)
 #endif
 }
 
-/* The lanes that are NaN or infinite. */
+/* Returns the mask of the lanes that are NaN or infinite. */
 static inline vi v_not_finite(vf x)
 {
     const vi exponent = v_splat_int(0x7f800000);
@@ -348,14 +353,14 @@ static inline bool v_any(vi mask)
     return any != 0;
 }
 
-/* The lanes of x that exist when LEFT floats remain, the others +0. */
+/* Sets the lanes of X beyond the LEFT floats that remain to +0. */
 static inline vf v_keep_some(vf x, size_t left)
 {
     return left >= LANES ? x : (vf)((vi)x & v_first(left));
 }
 
-/* A sum over a row: 16 partial sums by absolute index mod 16, whatever LANES is. The tree that adds
- * them is t[l] += t[l + 8], then l + 4, l + 2, l + 1. */
+/* The sum of a row: 16 partial sums, chosen by the index mod 16, whatever LANES is. They are added
+ * in a fixed tree: t[l] += t[l + 8], then l + 4, l + 2, l + 1. */
 enum { N_PARTIAL = 16, N_PART = N_PARTIAL / LANES };
 
 struct sums {

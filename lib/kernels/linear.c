@@ -1,13 +1,16 @@
 /*
- * linear.c - a linear map over any number of rows: panels of columns times tiles of rows.
+ * linear.c - a linear map over any number of rows, computed as panels of columns times tiles of
+ * rows.
  *
- * Outer loop over panels, each taken by one worker, so that a weight comes from memory once. The
- * panel lies packed already, is used where it lies, or is packed (and converted) into the worker's
- * scratch; then tiles of rows (attn_gemm_rows) pass over it, a piece of its depth at a time. While
- * the last tile passes, the next piece is prefetched. The steps after the product run as soon as a
- * tile is complete. Blocks are packed piece by piece, each in cache when it is multiplied; few rows
- * are multiplied by them without. Meanwhile the blocks of the worker's next panel are prefetched.
- * An element is one chain, however the depth is cut.
+ * The outer loop runs over panels. One worker processes a panel, so that each weight is read from
+ * memory once. The panel may be packed already, may be used in place, or is packed (and converted)
+ * into the worker's scratch. Then tiles of rows (attn_gemm_rows) are multiplied by it, one piece of
+ * the depth at a time. During the last tile, the next piece is prefetched. The steps after the
+ * product run as soon as a tile is complete.
+ *
+ * Types with blocks are packed piece by piece, so that each piece is in cache when it is
+ * multiplied; a few rows are multiplied without packing. Meanwhile the blocks of the worker's next
+ * panel are prefetched. Each element is one chain of fma, however the depth is cut.
  */
 #include "kernels/linear.h"
 
@@ -20,16 +23,17 @@
 #include <string.h>
 
 enum {
-    ROUNDED = 48,           /* rows that one task rounds to bfloat16 */
-    PACK_FROM = 48,         /* rows from which packing costs less than strided reading */
-    AHEAD_FROM = 4,         /* rows from which there is time to prefetch the next piece */
-    AHEAD_IN_PLACE_TO = 12, /* rows up to which that pays if the weight is strided */
-    DEPTH_BYTES = 4096, /* of a column of a piece, at most: a quarter of a 1 MB cache for the piece,
-                           another for the next */
-    PACKED_DEPTH = 512, /* rows of a piece of blocks, or of a transposed weight, that is packed
-                           alone: whole blocks */
-    TASKS_EACH = 4,     /* tasks for each thread, so that the rest need not wait for a slow one */
-    PREFETCHING = 4, /* tiles of float32 that share prefetching: the last ones before it is used */
+    ROUNDED = 48,           /* number of rows that one task rounds to bfloat16 */
+    PACK_FROM = 48,         /* number of rows from which packing costs less than strided reads */
+    AHEAD_FROM = 4,         /* number of rows from which there is time to prefetch the next piece */
+    AHEAD_IN_PLACE_TO = 12, /* for a strided weight, number of rows up to which prefetching pays */
+    DEPTH_BYTES = 4096, /* largest size of a column of a piece: then a piece takes a quarter of a 1
+                           MB cache, and the next piece another quarter */
+    PACKED_DEPTH = 512, /* depth of a piece if pieces are packed one by one, from blocks or from a
+                           transposed weight: a multiple of all block sizes */
+    TASKS_EACH = 4,  /* number of tasks per thread, so that one slow task does not delay the end */
+    PREFETCHING = 4, /* number of tiles of float32 that share the prefetches of a piece: the last
+                        ones before it is used */
 };
 
 static size_t depth_of(const struct attn_linear *linear, enum attn_compute compute)
@@ -44,7 +48,8 @@ size_t attn_linear_rounded(const struct attn_linear *linear, enum attn_compute c
 
 /* --- Packing all of a weight ----------------------------------------------------------------- */
 
-/* Panels lie one after the other, so that one begins at its first column times this. */
+/* Returns the bytes of one packed column. Panels lie one after the other, so a panel begins at its
+ * first column times this. */
 static size_t column_bytes(const struct attn_linear *linear, enum attn_compute compute)
 {
     return depth_of(linear, compute) * attn_panel_element(compute);
@@ -88,7 +93,7 @@ void attn_linear_pack(const struct attn_linear *linear, const struct attn_kernel
 
 /* --- Running --------------------------------------------------------------------------------- */
 
-/* A panel, in whatever numbers, a bias, and a tile of a panel with columns that do not exist. */
+/* A panel in either number format, a bias, and a tile for a panel with padding columns. */
 size_t attn_linear_scratch(const struct attn_linear *linear)
 {
     return (depth_of(linear, ATTN_COMPUTE_BF16) + 1) * ATTN_PANEL +
@@ -104,41 +109,43 @@ size_t attn_linear_scratch_transposed(const struct attn_linear *linear)
            (size_t)ATTN_GEMM_MOST_ROWS * ATTN_PANEL_PADDED;
 }
 
-/* One map, as its tasks see it. */
+/* One linear map, cut into tasks. */
 struct split_map {
     const struct attn_linear *linear;
     const struct attn_linear_args *args;
     struct attn_panels panels;
-    size_t tile, n_tile; /* rows of a tile, the last may have fewer; tiles */
-    size_t n_chunk;      /* tasks that share a panel, each with its own tiles */
-    size_t depth;        /* of the panels */
-    size_t n_piece;      /* of the depth */
-    size_t piece_step;   /* rows that a piece is a multiple of, but for the last one */
-    size_t size;         /* bytes of an element of them */
+    size_t tile, n_tile; /* rows of a tile, of which the last may have fewer; number of tiles */
+    size_t n_chunk;      /* number of tasks that share a panel; each has its own tiles */
+    size_t depth;        /* depth of a panel */
+    size_t n_piece;      /* number of pieces that the depth is cut into */
+    size_t piece_step;   /* pieces have a multiple of this many rows, except for the last one */
+    size_t size;         /* bytes of an element of a panel */
     size_t n_task;
 };
 
-/* Maps side by side, their tasks one after the other; the one after the last is only
- * prefetched. */
+/* The maps of one call. Their tasks are numbered one after the other. The map after the last is
+ * only prefetched. */
 struct split_maps {
     struct split_map maps[ATTN_LINEAR_MOST + 1];
     size_t n, n_thread;
 };
 
-/* A panel [n_in, width] with stride lda, n_col of its columns real. */
+/* One panel [n_in, width] with stride lda, of which n_col columns exist and the others are padding.
+ */
 struct strip {
-    const char *a;     /* float32 or bfloat16; NULL: pieces are packed one by one */
-    const char *next;  /* the panel that this worker is likely to take next; NULL: unknown */
-    const float *bias; /* NULL: none */
-    float *packed;     /* where that is done */
-    float *padded;     /* [tile, width] for a panel with columns that do not exist */
-    size_t column;     /* its first one, of those wanted */
+    const char *a;     /* the panel, float32 or bfloat16; NULL: its pieces are packed one by one */
+    const char *next;  /* the panel that this worker will probably process next; NULL: unknown */
+    const float *bias; /* NULL: no bias */
+    float *packed;     /* the buffer for packed pieces */
+    float *padded;     /* [tile, width] results of a panel with padding columns */
+    size_t column;     /* its first column, counted from first_col */
     size_t lda, width, n_col;
-    bool is_ahead; /* it pays to prefetch the next piece */
+    bool is_ahead; /* prefetching the next piece pays */
 };
 
-/* A panel of the transposed weight, which lies in it where its columns are far apart and the
- * numbers of each are neighbours, or NULL. */
+/* Returns a panel of the transposed weight inside the weight, and its stride in *LDA; NULL if it
+ * must be packed. Each row of the panel is a column of the weight, whose numbers must be adjacent.
+ */
 static const char *find_transposed(const struct split_map *map, size_t panel, size_t *lda)
 {
     const struct attn_matrix *w = &map->linear->weight;
@@ -154,7 +161,8 @@ static const char *find_transposed(const struct split_map *map, size_t panel, si
     return (const char *)w->data + first * map->size;
 }
 
-/* A panel inside the packed weight or the weight itself, or NULL where it must be packed. */
+/* Returns a panel inside the packed weight or the weight itself, and its stride in *LDA; NULL if it
+ * must be packed. */
 static const char *find_panel(const struct split_map *map, size_t panel, size_t *lda)
 {
     const struct attn_matrix *w = &map->linear->weight;
@@ -183,17 +191,17 @@ static const char *find_panel(const struct split_map *map, size_t panel, size_t 
     return data + (first / w->group * w->group_stride + first % w->group) * map->size;
 }
 
-/* Whether panels that must be packed are, a piece at a time. */
+/* Whether panels that must be packed are packed one piece at a time. */
 static bool packs_pieces(const struct split_map *map)
 {
     return map->args->is_transposed || (map->args->compute == ATTN_COMPUTE_F32 &&
                                         attn_dtype_block(map->linear->weight.dtype) > 1);
 }
 
-/* A piece of the depth, which goes over all rows before the next one does. */
+/* A piece of the depth. All rows are multiplied by it before the next piece. */
 struct pass {
-    const char *a; /* of the strip */
-    const char *x; /* of row 0 */
+    const char *a; /* the start of the piece in the strip */
+    const char *x; /* the start of the piece in row 0 of x */
     size_t first, k, ldx;
     bool is_continued;
 };
@@ -216,11 +224,11 @@ static struct pass find_pass(const struct split_map *map, const struct strip *st
                          .is_continued = piece > 0 || args->is_continued};
 }
 
-/* Rows ROW .. ROW+n_row-1 by a strip. */
+/* A tile: rows ROW to ROW+n_row-1, multiplied by a strip. */
 struct tile {
     size_t row, n_row;
-    const char *next;    /* prefetched meanwhile; NULL: nothing */
-    size_t part, n_part; /* which part of it */
+    const char *next;    /* prefetched during the product; NULL: nothing */
+    size_t part, n_part; /* prefetches part number `part` of n_part */
 };
 
 static void multiply(const struct split_map *map, const struct strip *strip,
@@ -249,7 +257,8 @@ static void multiply(const struct split_map *map, const struct strip *strip,
         attn_gemm_kernel_run(&kernel, pass->a, x, y, 1);
 }
 
-/* The start of chains in columns of a panel that do not exist. */
+/* Starts the sums of a tile with padding columns: at 0, or for a continued product, at the values
+ * in y. */
 static void begin_padded(const struct split_map *map, const struct strip *strip,
                          const struct tile *tile)
 {
@@ -264,7 +273,7 @@ static void begin_padded(const struct split_map *map, const struct strip *strip,
     }
 }
 
-/* The steps after the product. */
+/* Applies the steps after the product: bias, activation and sum. */
 static void finish_tile(const struct split_map *map, const struct strip *strip, size_t row,
                         size_t n_row)
 {
@@ -285,7 +294,7 @@ static void finish_tile(const struct split_map *map, const struct strip *strip, 
         atomic_store_explicit(args->is_violated, true, memory_order_relaxed);
 }
 
-/* Packs the piece of a strip that PASS multiplies by. */
+/* Packs the piece of the strip that PASS is about. */
 static void pack_piece(const struct split_map *map, const struct strip *strip, struct pass *pass)
 {
     const struct attn_matrix_part part = {.row = map->args->first_col + strip->column,
@@ -307,7 +316,8 @@ static void pack_piece(const struct split_map *map, const struct strip *strip, s
                     map->args->first_col + strip->column, strip->n_col, strip->packed);
 }
 
-/* A strip of blocks of full width by few rows: one tile. */
+/* Multiplies a few rows, one tile, by a strip of full width whose type has blocks, without packing.
+ */
 static void multiply_blocks(const struct split_map *map, const struct strip *strip)
 {
     const struct attn_linear_args *args = map->args;
@@ -321,7 +331,7 @@ static void multiply_blocks(const struct split_map *map, const struct strip *str
     finish_tile(map, strip, 0, args->n_row);
 }
 
-/* Tiles BEGIN .. END-1 over a strip. */
+/* Multiplies the tiles BEGIN to END-1 by a strip. */
 static void multiply_strip(const struct split_map *map, const struct strip *strip, size_t begin,
                            size_t end)
 {
@@ -358,7 +368,8 @@ static void multiply_strip(const struct split_map *map, const struct strip *stri
     }
 }
 
-/* The map that a task belongs to, and which of its tasks that is; NULL after the last. */
+/* Returns the map that task number *TASK belongs to, and sets *TASK to its number within this map.
+ * Returns NULL after the last task. */
 static const struct split_map *find_map(const struct split_maps *maps, size_t *task)
 {
     for (size_t i = 0; i <= maps->n; i++) {
@@ -369,8 +380,8 @@ static const struct split_map *find_map(const struct split_maps *maps, size_t *t
     return NULL;
 }
 
-/* The panel of task INDEX of a map. Workers take tasks in turn, and each gets panels that lie side
- * by side. */
+/* Returns the panel that task INDEX of MAP processes. Workers take tasks in turn, so consecutive
+ * tasks get panels that are far apart, and each worker gets adjacent panels. */
 static size_t panel_of_task(const struct split_maps *maps, const struct split_map *map,
                             size_t index)
 {
@@ -381,8 +392,8 @@ static size_t panel_of_task(const struct split_maps *maps, const struct split_ma
     return index % n_thread * (n / n_thread) + index / n_thread;
 }
 
-/* The panel that the worker of TASK is likely to use next, in the layout of the strip's panel, or
- * its blocks. */
+/* Returns the panel or the blocks that the worker of TASK will probably use next, to be prefetched,
+ * if they have the layout of STRIP; else NULL. */
 static const char *find_next(const struct split_maps *maps, size_t task, const struct strip *strip)
 {
     size_t next = task + maps->n_thread, lda, panel, column;
@@ -403,7 +414,7 @@ static const char *find_next(const struct split_maps *maps, size_t task, const s
     return a && lda == strip->lda ? a : NULL;
 }
 
-/* y = elements first .. first+n-1 of BIAS */
+/* y [n] = elements first .. first+n-1 of BIAS. */
 static void read_bias(const struct attn_kernels *kernels, const struct attn_vector *bias,
                       size_t first, size_t n, float *y)
 {
@@ -431,7 +442,8 @@ static void run_task(void *context, size_t task, int worker)
     const size_t panel = panel_of_task(maps, map, index), chunk = index % map->n_chunk;
     float *padded = args->scratch[worker];
     float *bias = padded + (size_t)ATTN_GEMM_MOST_ROWS * ATTN_PANEL_PADDED;
-    float *packed = bias + ATTN_PANEL; /* the last: panels that are packed do without */
+    /* At the end of the scratch: not needed for panels that are packed already. */
+    float *packed = bias + ATTN_PANEL;
     struct strip strip = {.column = attn_panel_first(&map->panels, panel),
                           .width = attn_panel_width(&map->panels, panel),
                           .n_col = attn_panel_n_col(&map->panels, panel),
@@ -456,17 +468,17 @@ static void run_task(void *context, size_t task, int worker)
         read_bias(args->engine->kernels, b, first, strip.n_col, bias);
         strip.bias = bias;
     }
-    /* A padded panel has room for one tile. */
+    /* `padded` holds only one tile, so a panel with padding columns is done one tile at a time. */
     begin = map->n_tile * chunk / map->n_chunk;
     end = map->n_tile * (chunk + 1) / map->n_chunk;
     step = strip.width != strip.n_col ? 1 : end - begin;
     for (size_t t = begin; t < end; t += step)
         multiply_strip(map, &strip, t, t + step);
     if (args->compute != ATTN_COMPUTE_F32)
-        attn_gemm_release(args->engine); /* a worker without another task may sleep */
+        attn_gemm_release(args->engine); /* releases tiles, because this worker may go to sleep */
 }
 
-/* x, which all maps read, in bfloat16. */
+/* Rounds some rows of x, the common input of all maps, to bfloat16. */
 static void round_rows(void *context, size_t task, int worker)
 {
     const struct split_maps *maps = context;
@@ -503,7 +515,8 @@ static void plan(struct split_map *map, const struct attn_linear *linear,
     assert(!args->is_transposed || args->compute == ATTN_COMPUTE_F32);
     if (args->n_row == 0 || map->panels.n_panel == 0)
         return;
-    /* Tiles of nearly equal height, so that no small remainder runs at a fraction of the speed. */
+    /* Make tiles nearly equally tall, so that no small last tile runs at a fraction of the speed.
+     */
     map->n_tile = (args->n_row + rows.most - 1) / rows.most;
     even = (args->n_row + map->n_tile - 1) / map->n_tile;
     map->tile = (even + rows.step - 1) / rows.step * rows.step;
@@ -541,7 +554,7 @@ void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_
                                           .last_col = next->weight.n_col};
         plan(&maps.maps[n], next, &after, maps.n_thread);
     }
-    if (args->compute != ATTN_COMPUTE_F32) /* one x for all */
+    if (args->compute != ATTN_COMPUTE_F32) /* all maps share one x */
         attn_pool_run(pool, (args->n_row + ROUNDED - 1) / ROUNDED, round_rows, &maps);
     attn_pool_run(pool, n_task, run_task, &maps);
 }

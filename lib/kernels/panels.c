@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { NARROWEST = 17 }; /* panel that keeps the numeric contract */
+enum { NARROWEST = 17 }; /* the narrowest panel that keeps the numeric contract */
 
 static size_t width_of(size_t n_col)
 {
@@ -21,7 +21,7 @@ size_t attn_panel_first(const struct attn_panels *panels, size_t panel)
 {
     const size_t rest = panels->n_col % ATTN_PANEL;
 
-    /* The last two share their columns where the last alone would be too narrow. */
+    /* If the last panel would be too narrow, the last two panels share their columns evenly. */
     if (panel > 0 && panel == panels->n_panel - 1 && rest > 0 && rest < NARROWEST)
         return (panel - 1) * ATTN_PANEL + (ATTN_PANEL + rest + 1) / 2;
     return panel * ATTN_PANEL;
@@ -59,7 +59,8 @@ size_t attn_panel_depth(size_t n_row, enum attn_compute compute)
 static void pack_bf16(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
                       size_t first, size_t m, uint16_t *panel)
 {
-    enum { N_ROW = 256 }; /* at most packed as float32 at a time: whole blocks of any type */
+    /* Rows that are unpacked to float32 at a time: a multiple of all block sizes. */
+    enum { N_ROW = 256 };
     const size_t step = attn_dtype_block(matrix->dtype) > 1 ? N_ROW : N_ROW / 2;
     const size_t width = width_of(m);
     float rows[N_ROW * ATTN_PANEL];
@@ -71,7 +72,8 @@ static void pack_bf16(const struct attn_matrix *matrix, const struct attn_kernel
             (const char *)matrix->data + attn_dtype_n_byte(matrix->dtype, k * matrix->row_stride);
         piece.n_row = matrix->n_row - k < step ? matrix->n_row - k : step;
         kernels->pack_panel(&piece, first, m, width, rows);
-        for (size_t r = 0; r < piece.n_row; r += 2) { /* one or two rows, interleaved */
+        /* Pairs of rows, interleaved; the last row may be alone. */
+        for (size_t r = 0; r < piece.n_row; r += 2) {
             const float *x = rows + r * width;
 
             kernels->pair_bf16(x, piece.n_row - r > 1 ? x + width : NULL, width,
@@ -91,11 +93,13 @@ void attn_panel_pack(const struct attn_matrix *matrix, const struct attn_kernels
 
 /* --- Transposed ------------------------------------------------------------------------------- */
 
-/* Numbers of a column of blocks or of F64, which lie one after another, as a row of the panel. */
+/* Converts numbers of one column of blocks or of F64, which are adjacent in memory, to a row of the
+ * panel. */
 static void pack_column(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
                         const struct attn_matrix_part *part, size_t col, float *row)
 {
-    enum { MOST = ATTN_PANEL + 2 * 256 }; /* the whole blocks that hold a panel's numbers */
+    /* Numbers in the whole blocks that cover the rows of a panel. */
+    enum { MOST = ATTN_PANEL + 2 * 256 };
     const size_t block = attn_dtype_block(matrix->dtype), first = part->row / block * block;
     const size_t n = (part->row + part->n_row - first + block - 1) / block * block;
     const char *data = (const char *)matrix->data +
@@ -110,7 +114,7 @@ static void pack_column(const struct attn_matrix *matrix, const struct attn_kern
     memcpy(row, values + (part->row - first), part->n_row * sizeof *row);
 }
 
-/* The columns of PART, STEP elements from one to the next, as rows of the panel. */
+/* Copies the columns of PART, which begin STEP elements apart, to the rows of the panel. */
 static void pack_columns(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
                          const struct attn_matrix_part *part, size_t step, float *panel)
 {
@@ -132,7 +136,7 @@ void attn_panel_pack_transposed(const struct attn_matrix *matrix,
                                 const struct attn_matrix_part *part, float *panel)
 {
     const size_t width = width_of(part->n_row), end = part->col + part->n_col;
-    /* Columns that lie at even distances: a group, or half of one that is interleaved. */
+    /* The number of columns that lie at equal distances: a group, or half of an interleaved one. */
     const size_t run = matrix->is_interleaved ? matrix->group / 2 : matrix->group;
     struct attn_matrix_part some = *part;
 

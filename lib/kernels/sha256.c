@@ -33,7 +33,7 @@ static void write_word(uint8_t *bytes, uint32_t word)
         bytes[i] = (uint8_t)(word >> (24 - 8 * i));
 }
 
-/* The message schedule of one block. */
+/* Expands one block to the message schedule W. */
 static void expand(const uint8_t *block, uint32_t w[N_ROUND])
 {
     for (size_t t = 0; t < 16; t++)
@@ -45,7 +45,8 @@ static void expand(const uint8_t *block, uint32_t w[N_ROUND])
     }
 }
 
-/* One round. The working variables a to h are S from -t on, modulo 8, so that none is moved. */
+/* Does one round. To avoid moving the working variables a to h, they are the elements of S from
+ * index -t on, modulo 8. */
 static inline void add_round(uint32_t s[8], size_t t, uint32_t term)
 {
     const uint32_t a = s[(0 - t) % 8], b = s[(1 - t) % 8], c = s[(2 - t) % 8];
@@ -78,12 +79,13 @@ void attn_sha256_add_portable(uint32_t state[8], const uint8_t *blocks, size_t n
 #include <cpuid.h>
 #include <immintrin.h>
 
-/* Four rounds take one register of W and two instructions, each of which makes two rounds and
- * leaves the new a, b, e, f in place of the old c, d, g, h. */
+/* A register of W holds four rounds. Each of two instructions does two rounds and writes the new a,
+ * b, e, f over the old c, d, g, h. */
 __attribute__((target("sha,sse4.1"))) static void add_with_sha(uint32_t state[8],
                                                                const uint8_t *blocks, size_t n)
 {
-    static const uint8_t places[8] = {5, 4, 1, 0, 7, 6, 3, 2}; /* f e b a, h g d c in memory */
+    /* Order in memory: f e b a, then h g d c. */
+    static const uint8_t places[8] = {5, 4, 1, 0, 7, 6, 3, 2};
     const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
     uint32_t s[8];
     __m128i w[4], abef, cdgh, sum;
@@ -117,7 +119,8 @@ __attribute__((target("sha,sse4.1"))) static void add_with_sha(uint32_t state[8]
         state[places[i]] = s[i];
 }
 
-/* Older clang's __builtin_cpu_supports does not know "sha". */
+/* Returns the fastest implementation. Uses cpuid, because __builtin_cpu_supports of older clang
+ * does not know "sha". */
 static attn_sha256_fn *find_fastest(void)
 {
     unsigned eax, ebx, ecx, edx;

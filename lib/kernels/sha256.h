@@ -1,5 +1,5 @@
 /*
- * sha256.h - SHA-256 (FIPS 180-4) of bytes that come in pieces.
+ * sha256.h - SHA-256 (FIPS 180-4) of bytes that arrive in pieces.
  *
  *     struct attn_sha256 hash;
  *     uint8_t digest[ATTN_SHA256_SIZE];
@@ -15,24 +15,25 @@
 
 enum { ATTN_SHA256_SIZE = 32, ATTN_SHA256_BLOCK = 64 };
 
-/* Adds N blocks of 64 bytes to STATE. */
+/* Processes N blocks of 64 bytes and updates STATE. */
 typedef void attn_sha256_fn(uint32_t state[8], const uint8_t *blocks, size_t n);
 
-/* A copy continues independently of the original. */
+/* The state of a hash. A copy can continue independently. */
 struct attn_sha256 {
     attn_sha256_fn *add_blocks;
     uint32_t state[8];
-    uint64_t n_byte;                 /* so far */
-    uint8_t rest[ATTN_SHA256_BLOCK]; /* the last n_byte % 64 of these bytes */
+    uint64_t n_byte;                 /* number of bytes hashed so far */
+    uint8_t rest[ATTN_SHA256_BLOCK]; /* the last n_byte % 64 bytes, which do not fill a block yet */
 };
 
 void attn_sha256_init(struct attn_sha256 *hash);
 void attn_sha256_update(struct attn_sha256 *hash, const void *bytes, size_t size);
 
-/* The digest of all bytes so far. HASH can get more bytes afterwards. */
+/* Writes the digest of all bytes so far to DIGEST. More bytes may be added to HASH afterwards. */
 void attn_sha256_digest(const struct attn_sha256 *hash, uint8_t digest[ATTN_SHA256_SIZE]);
 
-/* In portable C; attn_sha256_init chooses the processor's SHA instructions if it has them. */
+/* The implementation in portable C. attn_sha256_init uses the processor's SHA instructions instead
+ * if it has them. */
 attn_sha256_fn attn_sha256_add_portable;
 
 #endif

@@ -1,4 +1,4 @@
-/* vector.c - the table of one instruction set. */
+/* vector.c - the function table of one instruction set. */
 #include "kernels/vector.h"
 #include "kernels/elementary.h"
 
@@ -21,7 +21,7 @@ const struct attn_kernels ATTN_FOR_ISA(attn_kernels) = {
 
 #if defined __wasm_relaxed_simd__
 
-/* (1 + e)^2 - (1 + 2 e) is e^2, which a product that is rounded loses. */
+/* Computes (1 + e)^2 - (1 + 2 e), which is e^2 if the product is not rounded, and 0 if it is. */
 bool attn_vector_is_fused(void)
 {
     volatile float a = 1 + 0x1p-12F, c = -(1 + 0x1p-11F);

@@ -1,7 +1,8 @@
 /*
- * vector.h - the functions of one instruction set, before they are put into its table.
+ * vector.h - declares the functions of one instruction set, which vector.c puts into its table.
  *
- * Every vector*.c is compiled once for each; see struct attn_kernels for what the functions do.
+ * Each vector*.c is compiled once per instruction set. See struct attn_kernels for what the
+ * functions compute.
  */
 #ifndef ATTN_KERNELS_VECTOR_H
 #define ATTN_KERNELS_VECTOR_H
@@ -10,7 +11,7 @@
 #include "kernels/lanes.h"
 
 /* clang-format off */
-/* X(name): the member of struct attn_kernels that attn_vector_NAME is, which has its type. */
+/* X(name): the function attn_vector_NAME implements the member NAME of struct attn_kernels. */
 #define ATTN_VECTOR_MAP(X)                                                                         \
     X(gemm) X(gemm_ahead) X(gemm_bf16) X(round_bf16) X(pair_bf16) X(pack_panel)      \
     X(multiply_blocks) X(convert) X(pack_keys) X(add) X(scale) X(stream) X(drain) X(activate)      \
@@ -26,31 +27,33 @@
 ATTN_VECTOR_MAP(ATTN_VECTOR_DECLARE)
 #undef ATTN_VECTOR_DECLARE
 
-/* Up to 256 values of blocks: value i is scale[i / group] code i + offset[i / group]. Codes are
- * n[i], or of four bits, from which ZERO is taken off: of each RUN bytes the low halves come first.
- */
+/* Up to 256 values of blocks, split into codes and scales. Value i is scale[i / group] * code i +
+ * offset[i / group]. If `run` is 0, the codes are the bytes n[i]. Otherwise each byte of n holds
+ * two codes of four bits, from which `zero` must be subtracted, and each `run` bytes hold first all
+ * their low halves, then all their high halves. */
 enum { ATTN_MOST_CODES = 256, ATTN_MOST_SCALES = 16 };
 struct attn_codes {
     _Alignas(64) int8_t n[ATTN_MOST_CODES];
     float scale[ATTN_MOST_SCALES], offset[ATTN_MOST_SCALES];
-    size_t group; /* 16 or 32 */
-    size_t run;   /* 16 or 32; 0: a code has 8 bits */
+    size_t group; /* number of values with the same scale: 16 or 32 */
+    size_t run;   /* 16 or 32; 0: codes have 8 bits */
     uint8_t zero;
-    bool has_offset; /* else there is none: they are not written */
+    bool has_offset; /* otherwise all offsets are 0, and `offset` is not written */
 };
 
-/* CODES = the first N values, 1 .. 256, of blocks of DTYPE, a type of ATTN_BLOCK_DTYPE_MAP. */
+/* Splits the first N values, 1 to 256, of blocks of DTYPE (a type of ATTN_BLOCK_DTYPE_MAP) into
+ * CODES. */
 void ATTN_FOR_ISA(attn_vector_split)(const void *blocks, enum attn_dtype dtype, size_t n,
                                      struct attn_codes *codes);
 
-/* y [n] = the first values of blocks of DTYPE, a type of ATTN_BLOCK_DTYPE_MAP. */
+/* y [n] = the first N values of blocks of DTYPE (a type of ATTN_BLOCK_DTYPE_MAP). */
 void ATTN_FOR_ISA(attn_vector_decode)(const void *blocks, enum attn_dtype dtype, size_t n,
                                       float *y);
 
 extern const struct attn_kernels ATTN_FOR_ISA(attn_kernels);
 
-/* Whether this engine and processor round WebAssembly's relaxed multiply-add once. They may do
- * either, always the same. */
+/* Whether this WebAssembly engine, on this processor, rounds a relaxed multiply-add once. Engines
+ * may round once or twice, but always do the same. */
 bool attn_vector_is_fused(void);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * vector_backward.c - the backward pass of functions of a row or of an element: dx, the gradient of
- * their input, from dy, the gradient of their result. Each belongs to a function of vector_rows.c,
- * vector_elements.c or vector_rotary.c. is_constant: the factor of x is treated as a constant, for
- * relevance.
+ * vector_backward.c - the backward passes of functions of a row or of an element: dx, the gradient
+ * of the input, from dy, the gradient of the result. Each belongs to a function of vector_rows.c,
+ * vector_elements.c or vector_rotary.c. is_constant means that the factor of x is treated as a
+ * constant, for relevance.
  *
- * Sums are those of struct sums (lanes.h): the same bits for every register width.
+ * Sums use struct sums (lanes.h), so the bits do not depend on the register width.
  */
 #include "kernels/elementary.h"
 #include "kernels/vector.h"
@@ -86,7 +86,8 @@ void ATTN_FOR_ISA(attn_vector_layer_norm_back)(const struct attn_norm_back *norm
 
 /* --- activations ------------------------------------------------------------------------------ */
 
-/* 1 / (1 + exp -t), and its derivative, which keeps its digits far from 0. */
+/* Returns 1 / (1 + exp -t), and in *SLOPE its derivative, in a form that keeps its precision for
+ * large |t|. */
 static inline vf sigmoid(vf t, vf *slope)
 {
     const vf e = v_exp(-v_abs(t)), p = 1.0f / (1.0f + e);
@@ -95,8 +96,8 @@ static inline vf sigmoid(vf t, vf *slope)
     return v_select(t < 0, e * p, p);
 }
 
-/* f(x) / x of f(x) = x phi(x), which is 1 at 0 for tanh; and in *SLOPE the derivative of f. WHICH
- * is a constant where this is inlined. */
+/* Returns phi = f(x) / x for an activation f(x) = x phi(x); for tanh it is 1 at x = 0. *SLOPE
+ * receives the derivative of f. WHICH must be a constant, because the function is inlined. */
 static inline vf ratio_of(enum attn_activation which, vf x, vf *slope)
 {
     const vf zero = v_splat(0), one = v_splat(1);
@@ -108,7 +109,8 @@ static inline vf ratio_of(enum attn_activation which, vf x, vf *slope)
 
         phi = sigmoid(two_root * v_fma(x * x * x, v_splat(0.044715f), x), &bell);
         y = x * bell * two_root * v_fma(x * x, v_splat(0.134145f), one);
-        *slope = v_select(bell == 0, phi, phi + y); /* where x^2 is too large for a float */
+        /* The exception: x^2 overflows, and y would be NaN. */
+        *slope = v_select(bell == 0, phi, phi + y);
         return phi;
     }
     case ATTN_ACTIVATION_GELU:
@@ -142,7 +144,7 @@ static inline vf ratio_of(enum attn_activation which, vf x, vf *slope)
     return one;
 }
 
-/* Inlined with a constant WHICH. y = act(x) is x phi. */
+/* The backward pass of y = act(x) = x phi, or with a gate. Inlined with a constant WHICH. */
 static inline void each_back(enum attn_activation which, const struct attn_activation_back *rows,
                              size_t n)
 {
@@ -203,7 +205,8 @@ void ATTN_FOR_ISA(attn_vector_rotate_back)(float *x, const float *cosines, const
     }
 }
 
-enum { N_CHAIN = 8 }; /* rows side by side: a chain alone waits for itself at every step */
+/* Rows that are processed side by side: a single chain would wait for each fma. */
+enum { N_CHAIN = 8 };
 
 void ATTN_FOR_ISA(attn_vector_dots)(const float *a, const float *b, size_t ld, size_t n_row,
                                     size_t n, float *r)

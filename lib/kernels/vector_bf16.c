@@ -1,17 +1,18 @@
-/* vector_bf16.c - products in bfloat16 (the upper half of a float32) with float32 sums, for where
- * libxsmm has no kernels for them, and the layout that both read. */
+/* vector_bf16.c - products in bfloat16, the upper half of a float32, with sums in float32. Used
+ * where libxsmm lacks kernels for them. Also the interleaved layout, which both use. */
 #include "kernels/vector.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* The bits of x rounded to nearest even, in the upper half; the lower half is unspecified. */
+/* Rounds X to nearest even in the upper half of the bits; the lower half is unspecified. */
 static inline vi round_bits(vf x)
 {
     typedef uint32_t unsigned_lanes __attribute__((vector_size(4 * LANES)));
     const unsigned_lanes bits = (unsigned_lanes)x;
     const vi is_nan = ((vi)bits & 0x7fffffff) > 0x7f800000;
-    const vi rounded = (vi)(bits + 0x7fff + ((bits >> 16) & 1)); /* may carry out of a NaN */
+    /* May overflow for NaN, which is handled below. */
+    const vi rounded = (vi)(bits + 0x7fff + ((bits >> 16) & 1));
 
     return (is_nan & ((vi)bits | 0x00400000)) | (~is_nan & rounded);
 }
@@ -39,9 +40,9 @@ void ATTN_FOR_ISA(attn_vector_pair_bf16)(const float *x0, const float *x1, size_
     }
 }
 
-enum { ROWS = 4 }; /* whose sums are made side by side */
+enum { ROWS = 4 }; /* number of rows that are computed side by side */
 
-/* ROWS rows of c; of N_COL columns those that one register holds. */
+/* Computes ROWS rows of c in the first N_COL of the columns that one register holds. */
 
 static inline void multiply_rows(const struct attn_gemm_shape *s, const uint16_t *a,
                                  const uint16_t *b, float *c, size_t rows, size_t n_col)

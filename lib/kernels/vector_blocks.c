@@ -1,11 +1,14 @@
 /*
- * vector_blocks.c - the blocks of GGUF files as float32 (ggml-common.h `block_q4_0` and its like).
+ * vector_blocks.c - decodes the blocks of GGUF files to float32 (`block_q4_0` and others in
+ * ggml-common.h).
  *
- * A block is split into a byte a value and a few factors (struct attn_codes), which a row and a
- * panel (vector_pack.c) multiply. A value is exact or one rounded sum of two exact products, so
- * each instruction set, and ggml, give the same bits. Bytes of a block, in order: d and m are F16;
- * q holds codes, s scales, h the high bits of codes. Loops are plain, for the compiler to make
- * vectors of.
+ * A block is split into one code per value and a few factors (struct attn_codes), which are
+ * multiplied by the code that decodes rows or packs panels (vector_pack.c). A value is exact, or
+ * one rounded sum of two exact products, so that all instruction sets and ggml give the same bits.
+ *
+ * The comment before each function lists the bytes of a block in order: d and m are F16 factors; q
+ * holds codes, s scales, h the high bits of codes. Loops are plain, so that the compiler can
+ * vectorize them.
  */
 #include "kernels/block_books.h"
 #include "kernels/vector.h"
@@ -15,7 +18,7 @@
 
 typedef const unsigned char *restrict bytes;
 
-/* The F16 at P: a subnormal is its fraction times 2^-24. */
+/* Reads the F16 at P. A subnormal is its fraction times 2^-24. */
 static inline float half(const unsigned char *p)
 {
 #if defined __F16C__
@@ -42,11 +45,13 @@ static inline uint32_t word(const unsigned char *p)
 
 /* --- Blocks of 32, several at a time ---------------------------------------------------------- */
 
-/* Loops of 16 and 32 bytes gcc unrolls before it sees vectors in them, so these are written. */
+/* Vector types for 16 bytes. gcc unrolls loops of 16 or 32 bytes before it can vectorize them, so
+ * these are vectorized by hand. */
 typedef uint8_t sixteen __attribute__((vector_size(16)));
 typedef uint64_t two __attribute__((vector_size(16)));
 
-/* The codes of 32 values, less ZERO: the low halves of 16 bytes, then the high ones. */
+/* Splits 16 bytes into 32 codes of four bits and subtracts ZERO: first all low halves, then all
+ * high halves. */
 static inline void split_halves(bytes q, uint8_t zero, int8_t n[restrict 32])
 {
     sixteen both, low, high;
@@ -60,7 +65,7 @@ static inline void split_halves(bytes q, uint8_t zero, int8_t n[restrict 32])
 
 #define EACH UINT64_C(0x0101010101010101)
 
-/* Bit i of BITS in byte i. */
+/* Returns 8 bytes; byte i is bit i of BITS. */
 static inline uint64_t spread_bits(unsigned bits)
 {
     const uint64_t each = bits * EACH & 0x8040201008040201U;
@@ -68,7 +73,8 @@ static inline uint64_t spread_bits(unsigned bits)
     return (each + 127 * EACH) >> 7 & EACH;
 }
 
-/* The same with a fifth bit each, of H. */
+/* Splits 16 bytes into 32 codes of four bits, to which H adds a fifth, high bit each, and subtracts
+ * ZERO. */
 static inline void split_fives(bytes q, bytes h, uint8_t zero, int8_t n[restrict 32])
 {
     const two first = {spread_bits(h[0]), spread_bits(h[1])};
@@ -130,7 +136,7 @@ static void split_q8_0(bytes b, size_t n_block, struct attn_codes *c)
     }
 }
 
-/* The values of IQ4's codes (ggml-common.h `kvalues_iq4nl`). */
+/* The values of the codes of IQ4 (ggml-common.h `kvalues_iq4nl`). */
 static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                       1,    13,   25,  38,  53,  69,  89,  113};
 
@@ -152,10 +158,10 @@ static void split_iq4_nl(bytes b, size_t n_block, struct attn_codes *c)
     }
 }
 
-/* The same for FP4: twice the values of OCP's E2M1. */
+/* The values of the codes of FP4: twice those of OCP's E2M1. */
 static const int8_t fp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-/* Exponent e, q[16]: 2^(e - 128) times those */
+/* Exponent e, q[16]: the scale is 2^(e - 128), for the doubled values of fp4_values */
 static void split_mxfp4(bytes b, size_t n_block, struct attn_codes *c)
 {
     for (size_t i = 0; i < n_block; i++, b += 17) {
@@ -166,13 +172,14 @@ static void split_mxfp4(bytes b, size_t n_block, struct attn_codes *c)
     }
 }
 
-/* s[4], q[32]: 64 values, for 16 of them a scale of 4 bits of exponent and 3 of fraction, and codes
- * as MXFP4 has them */
+/* s[4], q[32]: 64 values. Each 16 values have a scale of 4 exponent bits and 3 fraction bits; the
+ * codes are those of MXFP4 */
 static void split_nvfp4(bytes b, size_t n_block, struct attn_codes *c)
 {
     for (size_t i = 0; i < 4 * n_block; i++) {
         const unsigned char *block = b + i / 4 * 36, *q = block + 4 + 8 * (i % 4);
-        const unsigned char s = block[i % 4] == 127 ? 0 : block[i % 4] & 127; /* 127 is NaN: 0 */
+        /* 127 is NaN, which becomes 0. */
+        const unsigned char s = block[i % 4] == 127 ? 0 : block[i % 4] & 127;
         const int exponent = s >> 3 > 0 ? (s >> 3) - 1 : 0;
         uint64_t both[2];
         int8_t codes[16];
@@ -188,7 +195,8 @@ static void split_nvfp4(bytes b, size_t n_block, struct attn_codes *c)
 
 /* --- Blocks of 256, one at a time ------------------------------------------------------------- */
 
-/* The codes of 256 values of 2 bits: of each 32 bytes the lowest two bits come first. */
+/* Splits 64 bytes into 256 codes of 2 bits. Each 32 bytes hold first all their lowest two bits,
+ * then the next two, and so on. */
 static inline void split_twos(bytes q, int8_t n[restrict ATTN_MOST_CODES])
 {
     for (int part = 0; part < 2; part++)
@@ -197,7 +205,8 @@ static inline void split_twos(bytes q, int8_t n[restrict ATTN_MOST_CODES])
                 n[part * 128 + shift * 32 + i] = (int8_t)(q[part * 32 + i] >> 2 * shift & 3);
 }
 
-/* The codes of 256 values of 4 bits: of each STEP bytes the low halves come first. */
+/* Splits 128 bytes into 256 codes of 4 bits. Each STEP bytes hold first all their low halves, then
+ * all their high halves. */
 static inline void split_fours(bytes q, int step, int8_t n[restrict ATTN_MOST_CODES])
 {
     for (int part = 0; part < 128; part += step)
@@ -207,14 +216,14 @@ static inline void split_fours(bytes q, int step, int8_t n[restrict ATTN_MOST_CO
         }
 }
 
-/* y = d s, of N scales */
+/* y [n] = d s [n]: multiplies N scales by D. */
 static inline void scale_all(float d, const int8_t *restrict s, int n, float *restrict y)
 {
     for (int j = 0; j < n; j++)
         y[j] = d * (float)s[j];
 }
 
-/* s[16], q[64], d, m: a scale and a minimum of 4 bits each for 16 values */
+/* s[16], q[64], d, m: 16 values share a scale and a minimum of 4 bits each */
 static void split_q2_k(bytes b, size_t n_block, struct attn_codes *c)
 {
     int8_t scales[16], minima[16];
@@ -229,7 +238,7 @@ static void split_q2_k(bytes b, size_t n_block, struct attn_codes *c)
     scale_all(-half(b + 82), minima, 16, c->offset);
 }
 
-/* h[32], q[64], s[12], d: scales of 6 bits for 16 values */
+/* h[32], q[64], s[12], d: 16 values share a scale of 6 bits */
 static void split_q3_k(bytes b, size_t n_block, struct attn_codes *c)
 {
     const uint32_t low[] = {word(b + 96), word(b + 100)}, high = word(b + 104);
@@ -241,7 +250,7 @@ static void split_q3_k(bytes b, size_t n_block, struct attn_codes *c)
     for (int part = 0; part < 8; part++)
         for (int i = 0; i < 32; i++)
             c->n[32 * part + i] = (int8_t)(c->n[32 * part + i] - 4 + 4 * (b[i] >> part & 1));
-    for (int j = 0; j < 4; j++) /* four scales */
+    for (int j = 0; j < 4; j++) /* each word holds four scales */
         words[j] = (low[j % 2] >> 4 * (j / 2) & 0x0f0f0f0f) | (high >> 2 * j & 0x03030303) << 4;
     memcpy(scales, words, sizeof scales);
     for (int j = 0; j < 16; j++)
@@ -249,14 +258,15 @@ static void split_q3_k(bytes b, size_t n_block, struct attn_codes *c)
     scale_all(half(b + 108), scales, 16, c->scale);
 }
 
-/* d, m, s[12]: the eight scales and minima of 6 bits each of Q4_K and Q5_K */
+/* d, m, s[12]: decodes the eight scales and eight minima, of 6 bits each, of Q4_K and Q5_K */
 static inline void split_sixes(bytes b, struct attn_codes *c)
 {
-    const uint32_t s0 = word(b + 4), s4 = word(b + 8), s8 = word(b + 12); /* four bytes each */
+    /* Four bytes of s in each word. */
+    const uint32_t s0 = word(b + 4), s4 = word(b + 8), s8 = word(b + 12);
     const uint32_t words[] = {s0 & 0x3f3f3f3f, (s8 & 0x0f0f0f0f) | (s0 >> 6 & 0x03030303) << 4,
                               s4 & 0x3f3f3f3f,
                               (s8 >> 4 & 0x0f0f0f0f) | (s4 >> 6 & 0x03030303) << 4};
-    int8_t scales[16]; /* and minima */
+    int8_t scales[16]; /* eight scales, then eight minima */
 
     memcpy(scales, words, sizeof scales);
     scale_all(half(b), scales, 8, c->scale);
@@ -296,7 +306,7 @@ static void split_q6_k(bytes b, size_t n_block, struct attn_codes *c)
     scale_all(half(b + 208), scales, 16, c->scale);
 }
 
-/* d, h[2], l[4], q[128]: scales of 6 bits for 32 values, whose codes are those of IQ4_NL */
+/* d, h[2], l[4], q[128]: 32 values share a scale of 6 bits; the codes are those of IQ4_NL */
 static void split_iq4_xs(bytes b, size_t n_block, struct attn_codes *c)
 {
     const unsigned high = (unsigned)(b[2] | b[3] << 8);
@@ -314,14 +324,15 @@ static void split_iq4_xs(bytes b, size_t n_block, struct attn_codes *c)
 
 /* --- Blocks of 256 of 3 levels ---------------------------------------------------------------- */
 
-/* One scale for all values. */
+/* Sets all scales to D. */
 static inline void scale_equally(float d, struct attn_codes *c)
 {
     for (int j = 0; j < 8; j++)
         c->scale[j] = d;
 }
 
-/* q[48], h[4], d: five digits of base 3 in a byte, as a fraction of 256; four in those of h */
+/* q[48], h[4], d: a byte of q holds five digits of base 3, as a fraction of 256; a byte of h holds
+ * four */
 static void split_tq1_0(bytes b, size_t n_block, struct attn_codes *c)
 {
     static const struct {
@@ -349,7 +360,7 @@ static void split_tq2_0(bytes b, size_t n_block, struct attn_codes *c)
 
 /* --- Blocks of 256 of points, 8 values at a time ---------------------------------------------- */
 
-/* The four digits of base 3 of the numbers below 81, a byte each. */
+/* For each number below 81, its four digits in base 3, one per byte. */
 static const uint32_t ternary[81] = {
 #define ONE(x) (x), (x) + 1U, (x) + 2U
 #define TWO(x) ONE(x), ONE((x) + (1U << 8)), ONE((x) + (2U << 8))
@@ -360,7 +371,7 @@ static const uint32_t ternary[81] = {
 #undef THREE
 };
 
-/* The levels, 0 to 2, of point X, a byte each. */
+/* Returns the eight levels, 0 to 2, of point X of BOOK, one per byte. */
 static inline uint64_t eight_levels(const attn_book_page *book, unsigned x)
 {
     const char *point = &book[x >> 8][(size_t)2 * (x & 255)];
@@ -368,7 +379,7 @@ static inline uint64_t eight_levels(const attn_book_page *book, unsigned x)
     return ternary[point[0] - '#'] | (uint64_t)ternary[point[1] - '#'] << 32;
 }
 
-/* Those, 0 to 7, of two points of 4 values. */
+/* Returns the levels, 0 to 7, of the points X and Y, of four values each, one per byte. */
 static inline uint64_t twice_four_levels(const attn_book_page *book, unsigned x, unsigned y)
 {
     const char *p = &book[x >> 8][(size_t)2 * (x & 255)], *q = &book[y >> 8][(size_t)2 * (y & 255)];
@@ -379,52 +390,54 @@ static inline uint64_t twice_four_levels(const attn_book_page *book, unsigned x,
     return (pairs | pairs << 5) & 7 * EACH;
 }
 
-/* The values of the levels. */
-static inline uint64_t iq2_values(uint64_t levels) /* 8, 25, 43 */
+/* These functions map eight levels to their values. */
+static inline uint64_t iq2_values(uint64_t levels) /* 8, 25, 43 for 0 to 2 */
 {
     return 8 * EACH + 17 * levels + (levels >> 1 & EACH);
 }
 
-static inline uint64_t iq3_xxs_values(uint64_t levels) /* 4, 12, 20, ..., 52, 62 */
+static inline uint64_t iq3_xxs_values(uint64_t levels) /* 4, 12, ..., 52, 62 for 0 to 7 */
 {
     return 4 * EACH + 8 * levels + ((levels + EACH) >> 2 & 2 * EACH);
 }
 
-static inline uint64_t iq3_s_values(uint64_t levels) /* 1, 3, 5, ..., 15 */
+static inline uint64_t iq3_s_values(uint64_t levels) /* 1, 3, ..., 15 for 0 to 7 */
 {
     return EACH + 2 * levels;
 }
 
-/* N = the VALUES, above 0; those of the bits of MINUS are negative. */
-static inline void put_signed(uint64_t values, unsigned minus, int8_t n[restrict 8])
+/* Writes VALUES, which are positive, to N; value i is negated if bit i of MINUS is set. */
+static inline void write_signed(uint64_t values, unsigned minus, int8_t n[restrict 8])
 {
     const uint64_t is_minus = spread_bits(minus), x = (values ^ 255 * is_minus) + is_minus;
 
     memcpy(n, &x, sizeof x);
 }
 
-/* Seven signs, and the eighth: there is an even number of minuses. */
+/* Returns eight sign bits for the seven that are stored: the eighth makes the number of minus signs
+ * even. */
 static inline unsigned even_signs(unsigned seven)
 {
     return seven | (0x6996U >> ((seven ^ seven >> 4) & 15) & 1) << 7;
 }
 
-/* N = 8 times the values -1, 0 and 1, one more or less. */
-static inline void put_shifted(uint64_t levels, bool is_less, int8_t n[restrict 8])
+/* Writes 8 times the levels minus 1, that is -8, 0 or 8, plus 1, or minus 1 if IS_LESS. */
+static inline void write_shifted(uint64_t levels, bool is_less, int8_t n[restrict 8])
 {
-    const uint64_t x = (8 * levels + (is_less ? 119 : 121) * EACH) ^ 128 * EACH; /* less 128 */
+    /* Biased by 128, which the xor removes. */
+    const uint64_t x = (8 * levels + (is_less ? 119 : 121) * EACH) ^ 128 * EACH;
 
     memcpy(n, &x, sizeof x);
 }
 
-/* y = d (2 s + 1), of N scales of 4 bits, the low half of a byte first */
+/* y [n] = d (2 s + 1) for N scales of 4 bits. The low half of a byte comes first. */
 static inline void scale_oddly(float d, bytes s, size_t n, float *restrict y)
 {
     for (size_t j = 0; j < n; j++)
         y[j] = d * (float)(2 * (s[j / 2] >> 4 * (j % 2) & 15) + 1);
 }
 
-/* d, 8 of {x[4], w[4]}: a scale of 4 bits and 4 times 7 signs for 32 values */
+/* d, 8 of {x[4], w[4]}: w holds a scale of 4 bits and four times 7 signs, for 32 values */
 static void split_iq2_xxs(bytes b, size_t n_block, struct attn_codes *c)
 {
     const float d = half(b) * 0.125F;
@@ -436,20 +449,20 @@ static void split_iq2_xxs(bytes b, size_t n_block, struct attn_codes *c)
 
         c->scale[g] = d * (float)(2 * (w >> 28) + 1);
         for (size_t k = 0; k < 4; k++)
-            put_signed(iq2_values(eight_levels(attn_book_iq2_xxs, x[k])),
-                       even_signs(w >> 7 * k & 127), c->n + 32 * g + 8 * k);
+            write_signed(iq2_values(eight_levels(attn_book_iq2_xxs, x[k])),
+                         even_signs(w >> 7 * k & 127), c->n + 32 * g + 8 * k);
     }
 }
 
-/* d, x[32] of 9 bits and 7 signs, s[8] */
+/* d, x[32], s[8]: each x has 9 bits of a point and 7 signs */
 static void split_iq2_xs(bytes b, size_t n_block, struct attn_codes *c)
 {
     (void)n_block;
     for (size_t i = 0; i < 32; i++) {
         const unsigned x = (unsigned)(b[2 + 2 * i] | b[3 + 2 * i] << 8);
 
-        put_signed(iq2_values(eight_levels(attn_book_iq2_xs, x & 511)), even_signs(x >> 9),
-                   c->n + 8 * i);
+        write_signed(iq2_values(eight_levels(attn_book_iq2_xs, x & 511)), even_signs(x >> 9),
+                     c->n + 8 * i);
     }
     scale_oddly(half(b) * 0.125F, b + 66, 16, c->scale);
 }
@@ -461,12 +474,13 @@ static void split_iq2_s(bytes b, size_t n_block, struct attn_codes *c)
     for (size_t i = 0; i < 32; i++) {
         const unsigned x = b[2 + i] | (b[66 + i / 4] >> 2 * (i % 4) & 3U) << 8;
 
-        put_signed(iq2_values(eight_levels(attn_book_iq2_s, x)), b[34 + i], c->n + 8 * i);
+        write_signed(iq2_values(eight_levels(attn_book_iq2_s, x)), b[34 + i], c->n + 8 * i);
     }
     scale_oddly(half(b) * 0.125F, b + 74, 16, c->scale);
 }
 
-/* d, x[64], w[8] of 4 bytes: a scale of 4 bits and 4 times 7 signs for 32 values */
+/* d, x[64], w[8] of 4 bytes: each w holds a scale of 4 bits and four times 7 signs, for 32 values
+ */
 static void split_iq3_xxs(bytes b, size_t n_block, struct attn_codes *c)
 {
     const float d = half(b) * 0.25F;
@@ -477,8 +491,8 @@ static void split_iq3_xxs(bytes b, size_t n_block, struct attn_codes *c)
         const uint32_t w = word(b + 66 + i / 4 * 4);
 
         c->scale[i / 4] = d * (float)(2 * (w >> 28) + 1);
-        put_signed(iq3_xxs_values(twice_four_levels(attn_book_iq3_xxs, x[0], x[1])),
-                   even_signs(w >> 7 * (i % 4) & 127), c->n + 8 * i);
+        write_signed(iq3_xxs_values(twice_four_levels(attn_book_iq3_xxs, x[0], x[1])),
+                     even_signs(w >> 7 * (i % 4) & 127), c->n + 8 * i);
     }
 }
 
@@ -490,14 +504,15 @@ static void split_iq3_s(bytes b, size_t n_block, struct attn_codes *c)
         const unsigned char *x = b + 2 + 2 * i;
         const unsigned high = (unsigned)b[66 + i / 4] >> 2 * (i % 4);
 
-        put_signed(iq3_s_values(twice_four_levels(attn_book_iq3_s, x[0] | (high & 1) << 8,
-                                                  x[1] | (high & 2) << 7)),
-                   b[74 + i], c->n + 8 * i);
+        write_signed(iq3_s_values(twice_four_levels(attn_book_iq3_s, x[0] | (high & 1) << 8,
+                                                    x[1] | (high & 2) << 7)),
+                     b[74 + i], c->n + 8 * i);
     }
     scale_oddly(half(b), b + 106, 8, c->scale);
 }
 
-/* d, x[32], h[8] of 2 bytes: 4 times 3 high bits, a scale of 3 bits and a sign for 32 values */
+/* d, x[32], h[8] of 2 bytes: each h holds four times 3 high bits, a scale of 3 bits and a sign, for
+ * 32 values */
 static void split_iq1_s(bytes b, size_t n_block, struct attn_codes *c)
 {
     const float d = half(b) * 0.125F;
@@ -508,13 +523,13 @@ static void split_iq1_s(bytes b, size_t n_block, struct attn_codes *c)
         const unsigned h = (unsigned)(p[0] | p[1] << 8);
 
         c->scale[i / 4] = d * (float)(2 * (h >> 12 & 7) + 1);
-        put_shifted(eight_levels(attn_book_iq1, b[2 + i] | (h >> 3 * (i % 4) & 7) << 8),
-                    h >> 15 != 0, c->n + 8 * i);
+        write_shifted(eight_levels(attn_book_iq1, b[2 + i] | (h >> 3 * (i % 4) & 7) << 8),
+                      h >> 15 != 0, c->n + 8 * i);
     }
 }
 
-/* x[32], h[16]: 3 high bits and a sign each; s[4] of 2 bytes: four scales of 3 bits and 4 bits of
- * d, the lowest first */
+/* x[32], h[16], s[4]: each half of h holds 3 high bits and a sign; each s, of 2 bytes, holds four
+ * scales of 3 bits and 4 bits of d, the lowest first */
 static void split_iq1_m(bytes b, size_t n_block, struct attn_codes *c)
 {
     const unsigned char *s = b + 48;
@@ -525,7 +540,7 @@ static void split_iq1_m(bytes b, size_t n_block, struct attn_codes *c)
     for (size_t i = 0; i < 32; i++) {
         const unsigned h = (unsigned)b[32 + i / 2] >> 4 * (i % 2);
 
-        put_shifted(eight_levels(attn_book_iq1, b[i] | (h & 7) << 8), (h & 8) != 0, c->n + 8 * i);
+        write_shifted(eight_levels(attn_book_iq1, b[i] | (h & 7) << 8), (h & 8) != 0, c->n + 8 * i);
     }
     for (size_t j = 0; j < 16; j++) {
         const int four = s[j / 4 * 2] | s[j / 4 * 2 + 1] << 8;
@@ -582,7 +597,7 @@ void ATTN_FOR_ISA(attn_vector_split)(const void *blocks, enum attn_dtype dtype, 
     types[dtype].split(blocks, (n + types[dtype].n_value - 1) / types[dtype].n_value, codes);
 }
 
-/* Y [n] = the values of CODES. */
+/* y [n] = the values of CODES. */
 static void join(const struct attn_codes *restrict codes, size_t n, float *restrict y)
 {
     int8_t unfolded[ATTN_MOST_CODES];
@@ -594,10 +609,11 @@ static void join(const struct attn_codes *restrict codes, size_t n, float *restr
             unfolded[i] = (int8_t)(unfolded[i] - codes->zero);
         values = unfolded;
     }
-    for (size_t i = 0; i < n; i += LANES) { /* all of a group */
+    for (size_t i = 0; i < n; i += LANES) { /* one register has values of one group only */
         const float offset = codes->has_offset ? codes->offset[i / codes->group] : -0.0F;
 
-        v_store_some(y + i, /* x + -0 is x, of either sign */
+        /* Without an offset adds -0, because x + -0 is x for either sign of zero. */
+        v_store_some(y + i,
                      v_exact_fma(v_load_bytes(values + i), v_splat(codes->scale[i / codes->group]),
                                  v_splat(offset)),
                      n - i);

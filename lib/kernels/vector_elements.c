@@ -45,13 +45,14 @@ void ATTN_FOR_ISA(attn_vector_drain)(void)
     v_drain();
 }
 
-/* x / (1 + exp -t): silu for t = x. For t << 0 it keeps the digits that 1 + tanh would lose. */
+/* Returns x / (1 + exp -t); with t = x this is silu. For t << 0 it keeps digits that a form with 1
+ * + tanh would lose. */
 static inline vf gate(vf x, vf t)
 {
     return x / (1.0f + v_exp(-t));
 }
 
-/* 0.5 (1 + tanh u) = 1 / (1 + exp(-2u)) with u = sqrt(2/pi) (x + 0.044715 x^3) */
+/* Uses 0.5 (1 + tanh u) = 1 / (1 + exp(-2u)) with u = sqrt(2/pi) (x + 0.044715 x^3). */
 static inline vf gelu_new(vf x)
 {
     const vf two_root = v_splat(1.5957691216f); /* 2 sqrt(2/pi) */
@@ -76,7 +77,7 @@ static inline vf relu2(vf x)
     return positive * positive;
 }
 
-/* WHICH is a constant where this is called. */
+/* Applies an activation to a register. WHICH is a constant in each call. */
 static inline vf activated(enum attn_activation which, vf x)
 {
     switch (which) {
@@ -100,7 +101,7 @@ static inline vf activated(enum attn_activation which, vf x)
     return x;
 }
 
-/* One loop for all. */
+/* Applies an activation to N elements in place. Inlined with a constant WHICH. */
 static inline void each(enum attn_activation which, float *x, size_t n)
 {
     for (size_t i = 0; i < n; i += LANES)
@@ -130,7 +131,7 @@ void ATTN_FOR_ISA(attn_vector_soft_cap)(float *x, size_t n, float cap)
     }
 }
 
-/* y = y + bias. Returns lanes that were not finite. */
+/* Adds BIAS to y, if there is a bias. Returns the mask of lanes in which y was not finite. */
 static inline vi add_bias(const float *bias, float *y, size_t n)
 {
     vi bad = {0};
@@ -147,7 +148,7 @@ static inline vi add_bias(const float *bias, float *y, size_t n)
     return bad;
 }
 
-/* sum = sum + y. Returns lanes that were not finite. */
+/* Adds y to SUM. Returns the mask of lanes in which the sum was not finite. */
 static inline vi add_to_sum(const float *y, float *sum, size_t n)
 {
     vi bad = {0};
@@ -176,7 +177,8 @@ bool ATTN_FOR_ISA(attn_vector_finish)(const struct attn_finish *finish, float *y
     return !v_any(bad);
 }
 
-/* elu(x) + 1 with elu(x) = exp(x) - 1 below 0: small features keep the digits that -1 + 1 loses. */
+/* elu(x) + 1 is exp(x) for x below 0. Computing it directly keeps the digits that exp(x) - 1 + 1
+ * would lose. */
 void ATTN_FOR_ISA(attn_vector_elu_plus_one)(const float *x, size_t n, float *y)
 {
     for (size_t i = 0; i < n; i += LANES) {

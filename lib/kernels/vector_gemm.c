@@ -1,21 +1,22 @@
 /*
- * vector_gemm.c - the portable product, which defines the results of the JIT kernels.
+ * vector_gemm.c - the portable product, whose results the JIT kernels must match.
  *
- * Every element is its own chain of fma over k, so how elements are grouped into registers is free.
- * Where the columns are no multiple of a register, the last register is moved to the left, and what
- * two registers hold is stored once: no masks are needed in the loop, and nothing outside the
- * matrices is read or written.
+ * Each element is a separate chain of fma over k, so elements may be grouped into registers in any
+ * way. If the number of columns is not a multiple of the register size, the last register is moved
+ * to the left to overlap the one before; columns in both are stored once. So the loop needs no
+ * masks, and nothing outside the matrices is read or written.
  */
 #include "kernels/vector.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Blocks of at most so many rows by registers of columns have sums that fit the register file. */
+/* The size of a block of c whose sums fit into the register file: rows, and registers of columns.
+ */
 #if defined __AVX512F__
 enum { ROWS = 6, REGISTERS = 4, PREFETCHES = true, UNROLLED = 4 };
 #elif defined __ARM_NEON
-enum { ROWS = 4, REGISTERS = 4, PREFETCHES = false, UNROLLED = 1 }; /* a line of the cache wide */
+enum { ROWS = 4, REGISTERS = 4, PREFETCHES = false, UNROLLED = 1 }; /* as wide as a cache line */
 #else
 enum { ROWS = 6, REGISTERS = 2, PREFETCHES = false, UNROLLED = 1 };
 #endif
@@ -27,24 +28,24 @@ struct product {
     const float *a, *b;
     float *c;
     size_t count;
-    const float *next; /* a panel that lies as a does, to be prefetched; NULL: none */
+    const float *next; /* a panel with the layout of a, to be prefetched; NULL: no prefetch */
 };
 
 /* --- Prefetching the next panel -------------------------------------------------------------- */
 
-enum { LINE = 64 / sizeof(float) }; /* floats in a line of the caches */
+enum { LINE = 64 / sizeof(float) }; /* floats in a cache line */
 
-/* Lines that one block of rows prefetches, from one to the next as they lie in memory: other orders
- * were slower. */
+/* The cache lines that one block of rows prefetches, in memory order: other orders were slower. */
 struct prefetch {
-    const float *line;       /* the next one */
-    size_t column, n_column; /* which of its row's lines that is; lines of a row */
+    const float *line;       /* the next line to prefetch */
+    size_t column, n_column; /* its index within its row of the panel; number of lines in a row */
     size_t step;             /* floats from the last line of a row to the first of the next */
-    size_t n_each, n_more;   /* in UNROLLED steps of k, and one more in each of the first */
+    /* Lines to prefetch in UNROLLED steps of k; the first n_more groups prefetch one more. */
+    size_t n_each, n_more;
 };
 
-/* Prefetches the lines of the steps of k with index GROUP, into the second cache: the first one
- * waits for fewer lines at a time. */
+/* Prefetches the lines for group GROUP of steps of k. They go into the L2 cache, because the L1
+ * cache can wait for fewer lines at a time. */
 static inline void prefetch_some(struct prefetch *prefetch, size_t group)
 {
     for (size_t n = prefetch->n_each + (group < prefetch->n_more); n > 0; n--) {
@@ -57,7 +58,8 @@ static inline void prefetch_some(struct prefetch *prefetch, size_t group)
 
 /* --- Blocks ---------------------------------------------------------------------------------- */
 
-/* Stores the columns from WANTED on of a register that begins at AT: another holds those before. */
+/* Stores a register that begins at column AT, but only its columns from WANTED on: the columns
+ * before are in another register. */
 static inline void store_columns(float *c, size_t wanted, size_t at, vf sum)
 {
     const size_t n_before = wanted - at;
@@ -68,22 +70,23 @@ static inline void store_columns(float *c, size_t wanted, size_t at, vf sum)
         memcpy(c + wanted, (const float *)&sum + n_before, (LANES - n_before) * sizeof *c);
 }
 
-/* The part of c that one call computes: ROWS rows from ROW on, REGISTERS registers of columns from
- * FIRST on. Constants but for `row` and `first`, so that all sums stay in registers. */
+/* The part of c that one call computes: ROWS rows from ROW on, by REGISTERS registers of columns
+ * from FIRST on. All fields but `row` and `first` are constants, so that all sums stay in
+ * registers. */
 struct block {
     size_t row, first, rows, registers;
-    bool is_full; /* the panel has 64 columns and nothing between its rows */
+    bool is_full; /* the panel has 64 columns without gaps between its rows */
 };
 
-/* Where the next steps of k read weights and x. */
+/* The addresses from which the next steps of k read weights and x. */
 struct operands {
     const float *a, *b;
     size_t lda, ldb;
 };
 
-/* Adds the products of N steps of k, a constant, to SUM. Registers of weights begin at AT. Every
- * address is a base and an index times 1, 2 or 4, as processors add them: no register holds an
- * address of a row of x. */
+/* Adds the products of N steps of k to SUM; N is a constant. Registers of weights begin at the
+ * columns AT. Each address is a base plus an index times 1, 2 or 4, which processors compute in a
+ * load, so that no register holds the address of a row of x. */
 static inline __attribute__((always_inline)) void add_products(size_t n, struct operands *next,
                                                                struct block block, const size_t *at,
                                                                vf sum[ROWS][ALL_REGISTERS])
@@ -120,7 +123,7 @@ multiply_block(const struct product *p, struct block block, struct prefetch pref
                              s->ldb};
     float *c = p->c + block.row * s->ldc;
     vf sum[ROWS][ALL_REGISTERS] = {{{0}}};
-    size_t at[ALL_REGISTERS]; /* the columns that a register begins with */
+    size_t at[ALL_REGISTERS]; /* the first column of each register */
 
 #pragma GCC unroll 16
     for (size_t v = 0; v < registers; v++)
@@ -150,7 +153,7 @@ multiply_block(const struct product *p, struct block block, struct prefetch pref
 }
 
 #if defined __AVX512F__
-/* The lines that block I of N prefetches: as many as any other block of any part. */
+/* Returns the lines that block I of N prefetches. All blocks of all parts get equal shares. */
 static struct prefetch share_prefetch(const struct product *p, size_t i, size_t n)
 {
     const struct attn_gemm_shape *s = p->shape;
@@ -169,7 +172,7 @@ static struct prefetch share_prefetch(const struct product *p, size_t i, size_t 
                              .n_more = n_mine % n_group};
 }
 
-/* All columns at once, in blocks of nearly the same number of rows. */
+/* Multiplies with all columns at once, in blocks of nearly equal numbers of rows. */
 static void multiply(const struct product *p)
 {
     const size_t n = p->shape->n, n_block = (n + ROWS - 1) / ROWS;
@@ -200,8 +203,8 @@ static void multiply(const struct product *p)
     }
 }
 #else
-/* Rows left over take all 64 columns at once: with few rows each row of A should be read in one
- * go. */
+/* Multiplies in blocks of ROWS rows. The remaining rows are multiplied with all 64 columns at once,
+ * because few rows should read each row of A in one go. */
 static void multiply(const struct product *p)
 {
     const struct attn_gemm_shape *s = p->shape;
@@ -234,15 +237,17 @@ void ATTN_FOR_ISA(attn_vector_gemm_ahead)(const struct attn_gemm_shape *s, const
     multiply(&product);
 }
 
-/* --- The limit that products are measured against -------------------------------------------- */
+/* --- The processor's limit, to compare products with ------------------------------------------ */
 
 #if defined __AVX512F__ || defined __ARM_NEON
-enum { N_CHAIN = 24 }; /* of 32 registers; each fma takes 4 cycles, and 2 begin in each */
+enum {
+    N_CHAIN = 24
+}; /* independent chains, of 32 registers: each fma takes 4 cycles, and 2 start in each cycle */
 #else
-enum { N_CHAIN = 12 }; /* of 16 */
+enum { N_CHAIN = 12 }; /* of 16 registers */
 #endif
 
-/* As many multiply-adds as this instruction set can do, on registers alone. */
+/* Does as many multiply-adds as this instruction set allows, on registers alone. */
 double ATTN_FOR_ISA(attn_vector_spin)(size_t n_round)
 {
     const vf x = v_splat(0.5F), y = v_splat(0.25F);

@@ -1,7 +1,7 @@
 /*
- * vector_pack.c - weights and keys in the layout and type that the products read.
+ * vector_pack.c - converts weights and keys to the layout and type that the products read.
  *
- * Data of files has any alignment and is read by memcpy alone.
+ * Data in files may have any alignment, so it is read by memcpy only.
  */
 #include "kernels/vector.h"
 
@@ -13,7 +13,8 @@ static size_t element_size(enum attn_dtype dtype)
     return dtype == ATTN_DTYPE_F64 ? 8 : dtype == ATTN_DTYPE_F32 ? 4 : 2;
 }
 
-/* LEFT elements remain at SRC; the first LANES of them, widened to 32 bits. */
+/* Loads up to LANES 16-bit elements, widened to 32 bits. LEFT elements remain at SRC; missing lanes
+ * are 0. */
 static inline vi load_halves(const unsigned char *src, size_t left)
 {
     halves h = {0};
@@ -25,8 +26,9 @@ static inline vi load_halves(const unsigned char *src, size_t left)
     return __builtin_convertvector(h, vi);
 }
 
-/* An IEEE half moved up is a float but for the exponent's bias. Infinities and NaN get all bits of
- * the exponent; a subnormal is its fraction times 2^-24, made without denormal floats. */
+/* Converts IEEE halves to floats. The bits of a half, shifted up, are a float except for the
+ * exponent's bias. For infinities and NaN all exponent bits are set. A subnormal is its fraction
+ * times 2^-24, computed without denormal floats. */
 static inline vf half_to_float(vi h)
 {
     vi magnitude = h & 0x7fff;
@@ -60,7 +62,7 @@ static inline vf convert_some(const unsigned char *src, enum attn_dtype dtype, s
     return x;
 }
 
-/* Inlined where N is a constant. */
+/* Converts N elements of DTYPE to floats. Inlined with a constant N. */
 static inline void convert(const unsigned char *src, enum attn_dtype dtype, size_t n, float *y)
 {
     size_t size = element_size(dtype);
@@ -118,7 +120,7 @@ static void transpose(const float *x, size_t ldx, size_t rows, size_t n, float *
 
 enum { TILE = 16 };
 
-/* Where the columns FIRST .. FIRST+N-1 begin. */
+/* Sets COLUMNS [n] to the addresses of columns FIRST to FIRST+N-1. */
 static void find_columns(const struct attn_matrix *matrix, size_t first, size_t n,
                          const unsigned char **columns)
 {
@@ -127,11 +129,11 @@ static void find_columns(const struct attn_matrix *matrix, size_t first, size_t 
                      attn_dtype_n_byte(matrix->dtype, attn_matrix_column_at(matrix, first + c));
 }
 
-/* The next reads are in many places, which no processor predicts: without prefetches, each one
- * stalls. Distances were measured on a Zen 5 core: elements of a column, rows. */
+/* How far ahead to prefetch: elements of a column, and rows. The next reads are in many places,
+ * which no processor predicts, and would stall without prefetches. Measured on a Zen 5 core. */
 enum { COLUMN_AHEAD = 64, ROW_AHEAD = 16, LINE = 64 };
 
-/* Prefetches one line of each of N columns, AT bytes from their beginning. */
+/* Prefetches one cache line of each of N columns, AT bytes from its beginning. */
 static inline void fetch_columns(const unsigned char *const *columns, size_t n, size_t at)
 {
     for (size_t i = 0; i < n; i++)
@@ -145,8 +147,8 @@ static inline void fetch_row(const unsigned char *row, size_t n)
         __builtin_prefetch(row + i);
 }
 
-/* Columns of a matrix whose rows are neighbours: 16 of them are read along side by side, and a tile
- * at a time is turned round. */
+/* Packs columns of a matrix in which the elements of a column are adjacent. Reads 16 columns side
+ * by side, and transposes one tile at a time. */
 static void pack_transposed(const struct attn_matrix *matrix, const unsigned char *const *columns,
                             size_t m, size_t width, float *panel)
 {
@@ -177,26 +179,28 @@ static void pack_transposed(const struct attn_matrix *matrix, const unsigned cha
 
 enum { N_TILE = ATTN_PANEL / TILE, N_BYTE = sizeof(vb), N_DEEP = N_BYTE / TILE };
 
-/* Up to 256 values of 16 columns, side by side. Codes come 16 at a time, one from each of 16
- * registers: 16 columns wide. */
+/* Up to 256 values of 16 columns, transposed. A group of 16 bytes of `codes` holds the codes of one
+ * value of all 16 columns. */
 struct block_tile {
     float scale[ATTN_MOST_SCALES][TILE], offset[ATTN_MOST_SCALES][TILE];
     vb codes[ATTN_MOST_CODES / N_BYTE][TILE];
     size_t group, run; /* as in struct attn_codes */
 };
 
-/* Columns of blocks, a piece of up to 256 values at a time. Prefetching the panel after it line by
- * line, as it lies, takes half the time of memory that reading ahead in 64 columns takes: 18 and 9
- * GB/s on a Zen 4 core. A few lines at a time: a whole piece at once was slower than none. */
+/* Reads columns of blocks, in pieces of up to 256 values. Meanwhile the next panel is prefetched in
+ * memory order. On a Zen 4 core that doubled the throughput, from 9 to 18 GB/s, compared to
+ * prefetching ahead in each of the 64 columns. It prefetches a few lines at a time: a whole piece
+ * at once was slower than no prefetch. */
 struct block_piece {
     enum attn_dtype dtype;
-    const unsigned char *columns[ATTN_PANEL]; /* where they go on */
-    const unsigned char *next; /* prefetched meanwhile; NULL: what comes next of each column */
-    size_t n_k, left;          /* values of a column in the piece, and from it on */
+    const unsigned char *columns[ATTN_PANEL]; /* the current address in each column */
+    const unsigned char *next; /* prefetched meanwhile; NULL: prefetches ahead in each column */
+    /* Values of a column in this piece, and values from its start to the end of the column. */
+    size_t n_k, left;
 };
 
-/* PIECE is before the first one of columns FIRST .. FIRST+M-1 of MATRIX. A column of the panel that
- * does not exist is as the first. */
+/* Starts PIECE before the first piece of columns FIRST to FIRST+M-1 of MATRIX. Columns of the panel
+ * from M on repeat the first column. */
 static void begin_columns(struct block_piece *piece, const struct attn_matrix *matrix, size_t first,
                           size_t m)
 {
@@ -207,7 +211,7 @@ static void begin_columns(struct block_piece *piece, const struct attn_matrix *m
         piece->columns[c] = piece->columns[0];
 }
 
-/* Whether there is a next piece: then it is PIECE. */
+/* Advances PIECE to the next piece. Returns false after the last one. */
 static bool find_piece(struct block_piece *piece)
 {
     piece->left -= piece->n_k;
@@ -215,7 +219,7 @@ static bool find_piece(struct block_piece *piece)
     return piece->n_k > 0;
 }
 
-/* A round of bytes that are turned round. */
+/* Does one of the four rounds that transpose 16 x 16 bytes. */
 static inline void shuffle_bytes(const vb x[TILE], vb y[TILE])
 {
 #pragma GCC unroll 8
@@ -225,7 +229,7 @@ static inline void shuffle_bytes(const vb x[TILE], vb y[TILE])
     }
 }
 
-/* The codes of N_K values of each column into TILE. */
+/* Transposes the codes of N_K values of each of 16 columns into TILE. */
 static void turn_codes(const struct attn_codes codes[TILE], size_t n_k, struct block_tile *tile)
 {
     const size_t n_byte = codes->run > 0 ? n_k / 2 : n_k;
@@ -252,16 +256,17 @@ static void turn_codes(const struct attn_codes codes[TILE], size_t n_k, struct b
     }
 }
 
-/* The group of 16 values from K on. */
+/* Returns the index of the scale and offset for the 16 values from value K on. */
 static inline size_t find_group(const struct block_tile *tile, size_t k)
 {
     return k / TILE >> (tile->group > TILE);
 }
 
-/* The byte of a tile's codes with which they begin. */
+/* Returns the byte offset in the codes of TILE of the 16 values from value K on. */
 static inline size_t find_codes(const struct block_tile *tile, size_t k)
 {
-    const size_t n = k / TILE, shift = tile->run > TILE; /* in 16s; a run has one or two */
+    /* In units of 16: a run is one or two of them. */
+    const size_t n = k / TILE, shift = tile->run > TILE;
     const size_t at = n >> (shift + 1) << shift | (n & shift);
 
     if (tile->run == 0)
@@ -269,7 +274,7 @@ static inline size_t find_codes(const struct block_tile *tile, size_t k)
     return (at / N_DEEP * 2 + (n >> shift & 1)) * TILE * N_BYTE + at % N_DEEP * TILE;
 }
 
-/* TILE = columns FIRST .. FIRST+15 of PIECE. */
+/* Reads the current piece of columns FIRST to FIRST+15 into TILE, and advances these columns. */
 static void fill_tile(struct block_piece *piece, size_t first, struct block_tile *tile)
 {
     const size_t ld = sizeof(struct attn_codes) / sizeof(float);
@@ -282,7 +287,7 @@ static void fill_tile(struct block_piece *piece, size_t first, struct block_tile
 
         for (size_t i = 0; i < n_byte; i += LINE)
             __builtin_prefetch((piece->next ? piece->next : column + n_byte) + i, 0,
-                               2); /* into L2 */
+                               2); /* into the L2 cache */
         ATTN_FOR_ISA(attn_vector_split)(column, piece->dtype, piece->n_k, &codes[l]);
         piece->columns[first + l] = column + n_byte;
         piece->next = piece->next ? piece->next + n_byte : NULL;
@@ -295,12 +300,13 @@ static void fill_tile(struct block_piece *piece, size_t first, struct block_tile
         transpose(codes->offset, ld, TILE, n_group, *tile->offset, TILE);
     for (size_t g = 0; g < n_group && !codes->has_offset; g++)
         for (size_t c = 0; c < TILE; c++)
-            tile->offset[g][c] = -0.0F; /* x + -0 is x, of either sign */
+            tile->offset[g][c] = -0.0F; /* x + -0 is x for either sign of zero */
     turn_codes(codes, piece->n_k, tile);
 }
 
-/* N_K values of a tile into rows of a panel. Inlined where the last two are constants: the columns
- * that exist, at most 16, and the floats of a row of the panel. */
+/* Computes N_K values of a tile and writes them to rows of a panel. N_C is the number of columns
+ * that exist, at most 16, and WIDTH the floats in a row of the panel; inlined where both are
+ * constants. */
 static inline void join_codes(const struct block_tile *tile, size_t n_k, float *panel, size_t n_c,
                               size_t width)
 {
@@ -334,7 +340,7 @@ static void pack_blocks(const struct attn_matrix *matrix, size_t first, size_t m
         }
 }
 
-/* N rows of x and y, with strides, and N_K values of 64 columns that they are multiplied by. */
+/* N rows of x and y, with their strides, and N_K values of 64 columns to multiply them by. */
 struct few_rows {
     size_t n, ldx, ldy, n_k;
     const struct block_tile *tiles;
@@ -344,8 +350,8 @@ struct few_rows {
 
 enum { MOST_ACROSS = 4 };
 
-/* y += x times the values, of ROWS rows by ACROSS registers from column C on. Inlined where these
- * two are constants, so that the sums stay in registers. */
+/* Adds x times the values to y, for ROWS rows by ACROSS registers of columns from column C on.
+ * Inlined with these two as constants, so that the sums stay in registers. */
 static inline __attribute__((always_inline)) void add_products(const struct few_rows *few, size_t c,
                                                                size_t rows, size_t across)
 {
@@ -388,7 +394,7 @@ static inline __attribute__((always_inline)) void add_products(const struct few_
                 sum[i / across][i % across]);
 }
 
-/* The same for all rows, 6, 3 and 1 at a time, and columns. */
+/* Multiplies all rows, 6, 3 or 1 at a time, with all columns. */
 static void add_rows(struct few_rows few)
 {
     for (size_t n; few.n > 0; few.n -= n, few.x += n * few.ldx, few.y += n * few.ldy) {
@@ -421,7 +427,7 @@ void ATTN_FOR_ISA(attn_vector_multiply_blocks)(const struct attn_matrix *matrix,
     }
 }
 
-/* Any other layout, row by row, neighbouring columns together. */
+/* Packs a matrix of any other layout row by row. Adjacent columns are converted together. */
 static void pack_rows(const struct attn_matrix *matrix, const unsigned char *const *columns,
                       size_t m, size_t width, float *panel)
 {

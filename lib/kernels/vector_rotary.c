@@ -1,17 +1,19 @@
 /*
- * vector_rotary.c - rotary positions: cosines and sines, and turning pairs by them.
+ * vector_rotary.c - rotary positions: cosines and sines, and the rotation of pairs by them.
  *
- * Cosine and sine are Taylor polynomials in double precision after the angle was reduced to
- * -pi/4 .. pi/4: their own error is below 1e-16, so a float is the correctly rounded one but for
- * ties that no angle comes near. C libraries differ in last digits; these operations do not.
+ * Cosine and sine are Taylor polynomials in double precision, after the angle was reduced to -pi/4
+ * .. pi/4. Their error is below 1e-16, so the rounded float is the correct one, except for ties,
+ * which no angle comes near. C libraries differ in the last digits; these operations do not.
  */
 #include "kernels/vector.h"
 
-/* x = n pi/2 + r. pi/2 is three parts, of which the first two have so few bits that their products
- * with n, below 2^30, are exact; so are the differences, up to the last. */
+/* Returns r in x = n pi/2 + r, and n in *N. pi/2 is the sum of three parts. The first two have so
+ * few bits that their products with n, below 2^30, are exact; so are the differences, except for
+ * the last. */
 static inline double reduce(double x, double *n)
 {
-    const double to_integer = 0x1.8p52; /* adding it leaves no bits for a fraction */
+    /* Adding it rounds to an integer: no bits are left for a fraction. */
+    const double to_integer = 0x1.8p52;
 
     *n = (x * 0x1.45f306dc9c883p-1 + to_integer) - to_integer; /* 2/pi */
     return ((x - *n * 0x1.921fbp0) - *n * 0x5.4442dp-24) - *n * 0x1.8469898cc517p-48;
@@ -55,7 +57,7 @@ void ATTN_FOR_ISA(attn_vector_turn)(const float *angles, size_t n, float factor,
         double quarter;
         const double r = reduce((double)angles[i], &quarter);
         const double c = cosine_near(r), s = sine_near(r);
-        const int turns = (int)quarter & 3; /* quarters of a full turn */
+        const int turns = (int)quarter & 3; /* quarter turns, modulo a full turn */
         const double cosine = turns % 2 == 0 ? c : s, sine = turns % 2 == 0 ? s : c;
 
         cosines[i] = (float)(turns == 1 || turns == 2 ? -cosine : cosine) * factor;

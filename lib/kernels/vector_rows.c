@@ -1,8 +1,8 @@
 /*
  * vector_rows.c - softmax, layer norm and the other reductions of a row.
  *
- * Sums are those of struct sums (lanes.h), so a row gives the same bits for every register width,
- * and trailing zeros change nothing.
+ * Sums use struct sums (lanes.h), so that a row gives the same bits for every register width, and
+ * trailing zeros change nothing.
  */
 #include "base/elementary.h"
 #include "kernels/elementary.h"
@@ -30,15 +30,17 @@ static float largest(vf x)
     return m;
 }
 
-/* Whether products with FACTOR keep the order of scores, and -inf as it is. */
+/* Whether multiplying by FACTOR keeps the order of scores, and keeps -inf as it is. */
 static bool keeps_order(float factor)
 {
     return factor > 0 && factor < INFINITY;
 }
 
-enum { N_CHAIN = 4 }; /* registers that are worked on side by side; a multiple of N_PART */
+/* Number of registers that are processed side by side; a multiple of N_PART. */
+enum { N_CHAIN = 4 };
 
-/* The largest of x * factor, NaN left aside. Rounding keeps the order, so one product is enough. */
+/* Returns the largest x * factor, ignoring NaN. Rounding keeps the order, so it finds the largest x
+ * first and multiplies only that. */
 static float find_largest(const float *x, size_t n, float factor)
 {
     vf m[N_CHAIN];
@@ -57,7 +59,8 @@ static float find_largest(const float *x, size_t n, float factor)
     return largest(v_max(v_max(m[0], m[1]), v_max(m[2], m[3]))) * factor;
 }
 
-/* x *= factor, -inf staying -inf for any factor. Returns the largest result, NaN left aside. */
+/* Multiplies x by FACTOR in place; -inf stays -inf for any factor. Returns the largest result,
+ * ignoring NaN. */
 static float scale_and_find_largest(float *x, size_t n, float factor)
 {
     const vf masked = v_splat(-INFINITY), factors = v_splat(factor);
@@ -75,8 +78,8 @@ static float scale_and_find_largest(float *x, size_t n, float factor)
     return largest(m);
 }
 
-/* x = exp(x * factor - m), where m is the largest product. Returns the sum. Several registers at a
- * time: one alone would wait for itself at every step. */
+/* x = exp(x * factor - m) in place. M is the largest product. Returns the sum. Processes several
+ * registers at a time, because each step of a single one would wait for the step before. */
 static float exponentiate(float *x, size_t n, float factor, float m)
 {
     const vf factors = v_splat(factor), shift = v_splat(m);
@@ -104,8 +107,8 @@ static float exponentiate(float *x, size_t n, float factor, float m)
     return sums_total(&sums);
 }
 
-/* The maximum that is subtracted in exponents: the largest x * *factor, where x is unchanged or, if
- * the factor requires it, already multiplied. */
+/* Returns the maximum to subtract in exponents, the largest x * *factor. If FACTOR does not keep
+ * the order, multiplies x in place and sets *factor to 1; otherwise x is unchanged. */
 static float begin_softmax(float *x, size_t n, float *factor)
 {
     float m;
@@ -117,7 +120,8 @@ static float begin_softmax(float *x, size_t n, float *factor)
     return m;
 }
 
-/* Weights of a row in which all keys are masked, or all values are NaN; returns their sum. */
+/* Fills a row in which all keys are masked with 0, or, if it has a NaN, with NaN. Returns the sum
+ * of the weights. */
 static float fill_without_score(float *x, size_t n)
 {
     bool has_nan = false;
@@ -128,9 +132,9 @@ static float fill_without_score(float *x, size_t n)
     return has_nan ? NAN : 0;
 }
 
-/* s = x*scale, rounded as a traced score is; m = max s; e = exp(s - m); p = e * (1/sum e). The
- * largest e is exactly 1, so the sum is at least 1 and a lone key gets exactly 1. The product with
- * the reciprocal costs half an ulp against the quotient and saves most of the pass's time. */
+/* s = x*scale, rounded like a traced score; m = max s; e = exp(s - m); p = e * (1/sum e). The
+ * largest e is exactly 1, so the sum is at least 1, and a single key gets exactly 1. Multiplying by
+ * the reciprocal instead of dividing costs half an ulp and saves most of the time of this pass. */
 void ATTN_FOR_ISA(attn_vector_softmax)(float *x, size_t n_valid, size_t n, float scale)
 {
     float m = begin_softmax(x, n_valid, &scale), sum;
@@ -142,7 +146,7 @@ void ATTN_FOR_ISA(attn_vector_softmax)(float *x, size_t n_valid, size_t n, float
     }
     sum = exponentiate(x, n_valid, scale, m);
     if (isnan(sum))
-        fill(x, n_valid, NAN); /* one NaN for all, whatever its bits were */
+        fill(x, n_valid, NAN); /* all entries get the same NaN, whatever its bits were */
     else
         ATTN_FOR_ISA(attn_vector_scale)(x, 1.0f / sum, n_valid, x);
 }
@@ -180,7 +184,7 @@ float ATTN_FOR_ISA(attn_vector_sum)(const float *x, size_t n)
     return sums_total(&sums);
 }
 
-/* sum (x - mean)^2, each square added by one fma */
+/* Returns sum (x - mean)^2. Each square is added by one fma. */
 static float squared_deviations(const float *x, size_t n, float mean)
 {
     const vf shift = v_splat(mean);
@@ -200,8 +204,8 @@ static float squared_deviations(const float *x, size_t n, float mean)
     return sums_total(&sums);
 }
 
-/* Two passes, since sum x^2 - n mean^2 cancels. y = fma((x - mean) * rstd, w, b), and without b the
- * product alone. */
+/* Makes two passes, because sum x^2 - n mean^2 would cancel. y = fma((x - mean) * rstd, w, b);
+ * without b, y is the product alone. */
 void ATTN_FOR_ISA(attn_vector_layer_norm)(const float *x, const float *w, const float *b, size_t n,
                                           float eps, float *y)
 {
@@ -218,7 +222,7 @@ void ATTN_FOR_ISA(attn_vector_layer_norm)(const float *x, const float *w, const 
     }
 }
 
-/* sum x^2 is sum (x - 0)^2 */
+/* The sum of x^2 is computed as sum (x - 0)^2. */
 void ATTN_FOR_ISA(attn_vector_rms_norm)(const float *x, const float *w, size_t n, float eps,
                                         float *y)
 {
@@ -238,7 +242,7 @@ bool ATTN_FOR_ISA(attn_vector_is_finite)(const float *x, size_t n)
     return !v_any(bad);
 }
 
-/* The next LANES numbers of X, of which LEFT remain: those that do not exist are FILL. */
+/* Loads the next LANES numbers of X, of which LEFT remain. Lanes beyond them are FILL. */
 static vf load_or(const float *x, size_t left, float fill)
 {
     return left < LANES ? v_select(v_first(left), v_load_first(x, left), v_splat(fill)) : v_load(x);
@@ -252,7 +256,7 @@ double ATTN_FOR_ISA(attn_vector_log_sum_exp)(const float *x, size_t n)
 
     for (size_t i = 0; isinf(most) && i < n; i++)
         has_nan = has_nan || isnan(x[i]);
-    if (isinf(most)) /* differences from it would be NaN */
+    if (isinf(most)) /* the differences from infinity would be NaN */
         return has_nan ? (double)NAN : (double)most;
     for (size_t i = 0; i < n; i += LANES) {
         const vf v = load_or(x + i, n - i, -INFINITY);
@@ -273,7 +277,8 @@ double ATTN_FOR_ISA(attn_vector_entropy)(const float *p, size_t n)
 
         for (size_t half = 0; half < 2 && half * HALF < n - i; half++) {
             const vd x = d_of_floats(v, half);
-            const vd term = x * d_log(d_select(x > 0, x, d_splat(1))); /* NaN stays NaN */
+            /* NaN stays NaN because d_log keeps it. */
+            const vd term = x * d_log(d_select(x > 0, x, d_splat(1)));
 
             sums.part[(i / LANES * 2 + half) % N_HALF_PART] -=
                 d_select(x < 0, d_splat((double)NAN), term);
@@ -347,15 +352,15 @@ double ATTN_FOR_ISA(attn_vector_divergence)(const float *x, double x_total, cons
         }
     }
     sum = double_sums_total(&sums);
-    return sum < 0 ? 0 : sum; /* rounding */
+    return sum < 0 ? 0 : sum; /* a result below 0 is a rounding error */
 }
 
 /*
- * --- Rows of a matrix -------------------------------------------------------------------------
+ * --- Rows of a matrix ---------------------------------------------------------------------------
  *
- * A matrix that grows by outer products, and is read by rows: the state of linear attention. Every
- * element is its own chain of fma, in the order of the calls or of the rows, so how elements are
- * grouped into registers is free.
+ * Operations on a matrix that grows by outer products and is read by rows: the state of linear
+ * attention. Each element is a separate chain of fma, in the order of the calls or of the rows, so
+ * elements may be grouped into registers in any way.
  */
 
 void ATTN_FOR_ISA(attn_vector_add_outer)(const float *a, size_t n_a, const float *b, size_t n_b,
@@ -371,7 +376,7 @@ void ATTN_FOR_ISA(attn_vector_add_outer)(const float *a, size_t n_a, const float
     }
 }
 
-/* Chains that run side by side: one alone would wait for each of its fma. */
+/* Number of chains that run side by side: a single one would wait for each fma. */
 enum { ABREAST = 4 };
 
 void ATTN_FOR_ISA(attn_vector_multiply_row)(const float *x, size_t n_row, const float *s,
