@@ -1,12 +1,12 @@
 /*
  * cairo_functions.h - the functions of cairo, pango and GObject for figure_cairo.c, declared here
- * so that building needs no header of theirs. They are looked up when a figure is drawn.
+ * so that the build needs none of their headers. They are loaded when a figure is drawn.
  *
  *     #define DECLARE(result, name, arguments) result name arguments;
  *     ATTN_CAIRO_MAP(DECLARE)
  *
- * Enumerations are int and unsigned, as the compiler takes them. tests/tools/check_cairo.sh
- * compares all of this with the real headers where these are installed.
+ * Enumerations are declared as int or unsigned, whichever the compiler uses for them.
+ * tests/tools/check_cairo.sh compares all of this with the real headers where these are installed.
  */
 #ifndef ATTN_FIGURES_CAIRO_FUNCTIONS_H
 #define ATTN_FIGURES_CAIRO_FUNCTIONS_H
@@ -19,7 +19,7 @@ typedef struct _PangoLayout PangoLayout;
 typedef struct _PangoContext PangoContext;
 typedef struct _PangoFontDescription PangoFontDescription;
 
-/* Values of their enumerations. */
+/* Values of enumerations of cairo and pango. */
 enum {
     ATTN_CAIRO_FORMAT_RGB24 = 1,
     ATTN_CAIRO_FILTER_NEAREST = 3,
@@ -30,7 +30,7 @@ enum {
     ATTN_CAIRO_PDF_CREATOR = 4,
     ATTN_CAIRO_PDF_CREATE_DATE = 5,
     ATTN_PANGO_WEIGHT_BOLD = 700,
-    ATTN_PANGO_SCALE = 1024, /* of its lengths */
+    ATTN_PANGO_SCALE = 1024, /* pango units per unit of length */
 };
 
 /* X(result, name, arguments) */

@@ -1,4 +1,4 @@
-/* figure.c - see figure.h: title, notes, colors and limits of all kinds of figures. */
+/* figure.c - see figure.h: title, notes, colors and size limits, common to all kinds of figures. */
 #include "figures/figure_internal.h"
 
 #include "base/escape.h"
@@ -16,14 +16,14 @@
 #include <string.h>
 
 enum {
-    MOST_SIDE = 16384,      /* units of a side */
-    MOST_AREA = 64000000,   /* units in all */
-    MOST_COMPONENTS = 1024, /* columns of a site without keys */
-    MOST_VALUES = 40000,    /* numbers in cells: 200 tokens */
-    THUMBNAIL_CELLS = 128,  /* a side in a grid */
+    MOST_SIDE = 16384,      /* maximum units of a side */
+    MOST_AREA = 64000000,   /* maximum area in square units */
+    MOST_COMPONENTS = 1024, /* maximum columns of a site without keys */
+    MOST_VALUES = 40000,    /* maximum cells with numbers: 200 tokens */
+    THUMBNAIL_CELLS = 128,  /* maximum cells of a side of a thumbnail in a grid */
     PRINT_DPI = 300,
-    CAPTION_COLUMNS = 160,      /* of a text in it */
-    CROP = ATTN_FIGURE_PAD - 4, /* of the margin in print */
+    CAPTION_COLUMNS = 160,      /* maximum columns of a text in the caption */
+    CROP = ATTN_FIGURE_PAD - 4, /* part of the margin that is cut off in print */
 };
 
 /* --- The heading --------------------------------------------------------------------------- */
@@ -36,7 +36,7 @@ static void append_title(struct attn_figure_pen *pen, struct attn_buffer *out)
         attn_grid_append_title(pen->content->grid, out);
 }
 
-/* Makes the parts of the subtitle that are never shortened. */
+/* Writes the parts of the subtitle that are never shortened. */
 static void find_subtitle(struct attn_figure_pen *pen)
 {
     const struct attn_picture_options *options = pen->options;
@@ -59,7 +59,8 @@ static void find_subtitle(struct attn_figure_pen *pen)
 
 /* --- What the file says -------------------------------------------------------------------- */
 
-/* Whether VALUE is a path, which may contain the name of a user and is not written. */
+/* Returns true if VALUE is a path. Paths are not written, as they may contain the name of a
+ * user. */
 static bool is_path(const char *value)
 {
     static const char ending[] = ".npy";
@@ -109,8 +110,8 @@ static void add_notes(struct attn_figure_pen *pen)
     add_note(pen, "Software");
 }
 
-/* Adds the caption of a figure in print: "fable, layer 2, head 5: pattern. Colours: weight, %
- * (square root); pale: masked. Text: The keys." */
+/* Adds the note for the caption of a printed figure: "fable, layer 2, head 5: pattern. Colours:
+ * weight, % (square root); pale: masked. Text: The keys." */
 static void add_caption(struct attn_figure_pen *pen)
 {
     static const char *const kinds[] = {[ATTN_CELL_MASKED] = "pale: masked",
@@ -160,8 +161,8 @@ static void add_caption(struct attn_figure_pen *pen)
 
 /* --- Drawing ------------------------------------------------------------------------------- */
 
-/* Gives gradients of one answer one scale, to the largest of all matrices, unless the user set a
- * span. */
+/* Lets several matrices of gradients share one scale, which ends at the largest number of all,
+ * unless the user set a span. */
 static void join_scales(struct attn_figure_pen *pen)
 {
     double largest = 0;
@@ -177,7 +178,7 @@ static void join_scales(struct attn_figure_pen *pen)
             largest = fmax(largest, fmax(fabs((double)matrix->least), fabs((double)matrix->most)));
     }
     pen->is_fitted = true;
-    if (largest == 0) /* before the first event */
+    if (largest == 0) /* measured before the run: no numbers yet */
         return;
     pen->scale.span = ATTN_SPAN_FIXED;
     pen->scale.low = pen->scale.is_signed ? -largest : 0;
@@ -196,7 +197,7 @@ static void open_pen(struct attn_figure_pen *pen)
     else
         join_scales(pen);
     pen->quantity = attn_grid_quantity(grid, attn_figure_is_percent(pen), pen->is_printed);
-    pen->map = grid->parts ? attn_colormap_find("diverging") /* of vectors */
+    pen->map = grid->parts ? attn_colormap_find("diverging") /* parts of a table are vectors */
                            : attn_picture_colormap(pen->options, &pen->scale,
                                                    is_dark ? "viridis" : "blues");
     pen->ink = is_dark ? 0xe8e8e8 : 0x1a1a1a;
@@ -332,8 +333,8 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
     return attn_shapes_check(pen->shapes, err);
 }
 
-/* Finds the largest growth of cells with which the figure has the requested width and size of text.
- */
+/* Finds by bisection the largest pen->growth at which the figure keeps the requested width and font
+ * size. */
 static enum attn_status find_growth(struct attn_figure_pen *pen, struct attn_error *err)
 {
     enum { STEPS = 14 };
@@ -348,7 +349,7 @@ static enum attn_status find_growth(struct attn_figure_pen *pen, struct attn_err
         ATTN_TRY(draw_content(pen, err));
         pen->subtitle.size = n_subtitle;
         if (i == 0 && pen->shapes->width > pen->room) {
-            least = 1; /* all of it is scaled */
+            least = 1; /* nothing fits: the whole figure is scaled down */
             break;
         }
         *(pen->shapes->width <= pen->room ? &least : &most) = pen->growth;
@@ -358,9 +359,8 @@ static enum attn_status find_growth(struct attn_figure_pen *pen, struct attn_err
     return ATTN_OK;
 }
 
-/* Makes units a little smaller, so that cells have whole pixels at the requested resolution.
- * Before, cells that would be too wide with one unit more fill the width, unless the user set the
- * size of the text. */
+/* Shrinks units slightly so that cells are whole pixels at the requested resolution. Before that,
+ * unless the user set the font size, units grow by at most 12 % to fill the width. */
 static void fit_pixels(struct attn_figure_pen *pen)
 {
     const double dpi = pen->options->dpi > 0 ? pen->options->dpi : PRINT_DPI;

@@ -1,12 +1,12 @@
 /*
- * figure_cairo.c - see figure_internal.h. Alone knows cairo and pango.
+ * figure_cairo.c - see figure_internal.h. The only file that uses cairo and pango.
  *
- * glib and fontconfig end the process when they get no memory. So we ask for more than they take
- * before they are called. A child process could die in their place, but a library does not fork:
- * its host may have threads.
+ * glib and fontconfig abort the process when an allocation fails. So we first check that more
+ * address space is free than they need. Drawing in a child process would be safer, but a library
+ * must not fork, because its host may have threads.
  *
- * Cells of a PNG are put into the pixels by hand, exact and without smoothing; everything else is
- * drawn. Those of a PDF are paths, one a color, or an image where there are many.
+ * In a PNG, cells are written to the pixels directly, exact and without smoothing; cairo draws
+ * everything else. In a PDF, cells are paths, one per color, or an image if there are many.
  */
 #include "figures/figure_internal.h"
 
@@ -21,10 +21,10 @@
 #include <math.h>
 #include <string.h>
 
-static const char library_name[] = "libpangocairo-1.0.so.0"; /* brings cairo, pango and GObject */
+static const char library_name[] = "libpangocairo-1.0.so.0"; /* links cairo, pango and GObject */
 static const double pi = 3.14159265358979323846;
 
-/* The functions of the library that is open. */
+/* Pointers to the functions of the loaded libraries. */
 struct cairo {
     void *library;
 /* NOLINTBEGIN(bugprone-macro-parentheses): they cannot be around parts of a declaration */
@@ -37,22 +37,23 @@ struct cairo {
 struct drawing {
     const struct cairo *cairo;
     const struct attn_shapes *shapes;
-    const char *name; /* the name in messages */
+    const char *name; /* name of the output in messages */
     cairo_surface_t *surface;
     cairo_t *cr;
     PangoLayout *layout;
     PangoFontDescription *font;
-    cairo_surface_t *picture; /* that of the shapes, NULL until it is drawn; not in a PNG */
-    bool is_pixels;           /* the surface is an image */
-    double unit;              /* of the surface, pixels or points, a unit of the shapes */
-    size_t n_unknown;         /* texts with characters that no font has */
+    /* the picture of the shapes; NULL until it is first drawn, and always in a PNG */
+    cairo_surface_t *picture;
+    bool is_pixels;   /* the surface is an image */
+    double unit;      /* units of the surface (pixels or points) per unit of the shapes */
+    size_t n_unknown; /* number of texts with characters that no font has */
 };
 
 /* --- The library --------------------------------------------------------------------------- */
 
-/* Memory beside the pixels. Measured with `ulimit -v`: 200 MB suffice, but on a busy machine 256
- * did not once, when threads that look for fonts had a stack and an arena each. Most of it is
- * unused. */
+/* Address space needed beside the pixels. Measured with `ulimit -v`: 200 MB suffice; but on a busy
+ * machine 256 MB failed once, as each thread that loads fonts has a stack and an arena. Most of it
+ * stays unused. */
 enum { ROOM_MIB = 384 };
 
 static enum attn_status check_room(const char *name, struct attn_error *err)
@@ -75,7 +76,7 @@ static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct
     const char *failure;
 
     ATTN_TRY(check_room(name, err));
-    /* It stays in memory when it is closed: GObject cannot be unloaded. */
+    /* RTLD_NODELETE: GObject cannot be unloaded. */
     failure = attn_dynamic_open(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE, functions,
                                 sizeof functions / sizeof *functions, cairo, &cairo->library);
     if (!failure)
@@ -109,15 +110,15 @@ static void set_color(const struct drawing *drawing, uint32_t color, double opac
                                           (double)(color & 255) / 255, opacity);
 }
 
-/* Pixels [*begin, *end) of a length from FROM to TO, SCALE pixels a unit: a pixel belongs to the
- * unit of its middle. */
+/* Converts the interval FROM..TO in units to pixels [*begin, *end), at SCALE pixels per unit. A
+ * pixel belongs to the interval that contains its middle. */
 static void find_pixels(double from, double to, double scale, size_t *begin, size_t *end)
 {
     *begin = (size_t)fmax(0, ceil(from * scale - 0.5));
     *end = (size_t)fmax(0, ceil(to * scale - 0.5));
 }
 
-/* COLOR with its opacity in the upper 8 bits on GROUND. */
+/* Blends COLOR, with its opacity in the upper 8 bits, over GROUND. */
 static uint32_t blend(uint32_t ground, uint32_t color)
 {
     const uint32_t opacity = color >> 24;
@@ -131,7 +132,8 @@ static uint32_t blend(uint32_t ground, uint32_t color)
     return blended;
 }
 
-/* Puts the cluster, moved by AT, into the pixels of SURFACE, SCALE pixels a unit. */
+/* Writes the cells of the cluster, moved by AT, to the pixels of SURFACE, at SCALE pixels per
+ * unit. */
 static enum attn_status put_pixels(const struct drawing *drawing, cairo_surface_t *surface,
                                    const struct attn_shape_cluster *cluster, const double at[2],
                                    double scale, struct attn_error *err)
@@ -213,7 +215,8 @@ static enum attn_status draw_image(const struct drawing *drawing,
 
 /* --- The picture --------------------------------------------------------------------------- */
 
-/* Its rows of WIDTH pixels into PIXELS, rows of STRIDE bytes, HEIGHT of them. */
+/* Scales the picture of SHAPES to HEIGHT rows of WIDTH pixels and writes them to PIXELS, rows of
+ * STRIDE bytes. */
 static void fill_pixels(const struct attn_shapes *shapes, unsigned char *pixels, size_t stride,
                         size_t height, size_t width)
 {
@@ -222,7 +225,8 @@ static void fill_pixels(const struct attn_shapes *shapes, unsigned char *pixels,
                                 (uint32_t *)(void *)(pixels + y * stride));
 }
 
-/* In a PNG it has the pixels that its place has; a PDF has it once, with its own. */
+/* Draws the picture. A PNG gets it scaled to the pixels of its place; a PDF stores it once, at its
+ * own resolution. */
 static enum attn_status draw_picture(struct drawing *drawing,
                                      const struct attn_shape_picture *picture,
                                      struct attn_error *err)
@@ -302,7 +306,7 @@ static void draw_text(struct drawing *drawing, const struct attn_shape_text *tex
     cairo->cairo_restore(drawing->cr);
 }
 
-/* Bands that look alike, from the first of LIST [n], as one area. Returns how many. */
+/* Draws the bands of equal color at the beginning of LIST [n] as one area. Returns their number. */
 static size_t draw_bands(const struct drawing *drawing, const struct attn_shape *list, size_t n)
 {
     const struct cairo *cairo = drawing->cairo;
@@ -322,7 +326,8 @@ static size_t draw_bands(const struct drawing *drawing, const struct attn_shape 
     return i;
 }
 
-/* Lines along pixels take whole ones, as cells do. */
+/* Draws a line. In a PNG, horizontal and vertical lines are aligned to whole pixels, as cells
+ * are. */
 static void draw_line(const struct drawing *drawing, const struct attn_shape_line *line)
 {
     const struct cairo *cairo = drawing->cairo;
@@ -346,7 +351,7 @@ static void draw_line(const struct drawing *drawing, const struct attn_shape_lin
 static enum attn_status draw_cells(const struct drawing *drawing,
                                    const struct attn_shape_cluster *cluster, struct attn_error *err)
 {
-    enum { SMALL = 12, MOST_UNITS = 1 << 24 }; /* runs of larger cells overlap enough */
+    enum { SMALL = 12, MOST_UNITS = 1 << 24 }; /* larger cells leave no visible seams */
     const struct attn_shape_cells *first = &cluster->shapes[0].cells;
     const double at[2] = {cluster->x, cluster->y};
     struct attn_shape_cluster below = *cluster;
@@ -355,7 +360,8 @@ static enum attn_status draw_cells(const struct drawing *drawing,
         return put_pixels(drawing, drawing->surface, cluster, at, drawing->unit, err);
     if (cluster->is_image)
         return draw_image(drawing, cluster, err);
-    /* Viewers blend the edges of cells with the ground: the same picture below them hides seams. */
+    /* Viewers blend the edges of cells with the background. Drawing the cells also as an image
+     * below hides these seams. */
     below.scale = 1;
     if (!cluster->is_veil && fmin(first->width, first->height) < SMALL &&
         cluster->width * cluster->height < MOST_UNITS)
@@ -367,7 +373,8 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
 {
     const struct cairo *cairo = drawing->cairo;
     const struct attn_shapes *shapes = drawing->shapes;
-    const double more = drawing->is_pixels ? ATTN_FIGURE_PARTS : 1; /* the last pixel is whole */
+    /* the last pixel is rounded up */
+    const double more = drawing->is_pixels ? ATTN_FIGURE_PARTS : 1;
     struct attn_shape_cluster cluster;
     size_t n;
     const struct attn_shape *list = attn_shapes_list(shapes, &n);
@@ -410,8 +417,8 @@ static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *
     return ATTN_OK;
 }
 
-/* Turns off hinting of widths: layouts count on those of the font, and whole pixels are up to a
- * twentieth wider. */
+/* Turns off hinting of glyph widths: layouts assume the widths of the font, and widths rounded to
+ * pixels are up to a twentieth larger. */
 static void set_widths(const struct drawing *drawing)
 {
     const struct cairo *cairo = drawing->cairo;
@@ -425,7 +432,7 @@ static void set_widths(const struct drawing *drawing)
     cairo->cairo_font_options_destroy(options);
 }
 
-/* Draws on drawing->surface. */
+/* Draws all shapes on drawing->surface. */
 static enum attn_status draw(struct drawing *drawing, struct attn_error *err)
 {
     const struct cairo *cairo = drawing->cairo;
@@ -435,7 +442,7 @@ static enum attn_status draw(struct drawing *drawing, struct attn_error *err)
 
     if (cairo->cairo_surface_status(drawing->surface) != 0)
         return attn_error_no_memory(err);
-    if (check_room(drawing->name, err) != ATTN_OK) /* the pixels have taken their part */
+    if (check_room(drawing->name, err) != ATTN_OK) /* again, as the pixels are allocated now */
         return ATTN_NO_MEMORY;
     attn_buffer_append_format(&families, "%s%s%s", font ? font : "", font ? ", " : "",
                               attn_shapes_families(drawing->shapes));
@@ -445,7 +452,7 @@ static enum attn_status draw(struct drawing *drawing, struct attn_error *err)
     cairo->cairo_scale(drawing->cr, drawing->unit, drawing->unit);
     drawing->layout = cairo->pango_cairo_create_layout(drawing->cr);
     set_widths(drawing);
-    cairo->pango_layout_set_auto_dir(drawing->layout, 0); /* from the left, as in SVG */
+    cairo->pango_layout_set_auto_dir(drawing->layout, 0); /* left to right, as in SVG */
     drawing->font = cairo->pango_font_description_new();
     cairo->pango_font_description_set_family(drawing->font, families.data);
     status = draw_shapes(drawing, err);
@@ -461,11 +468,11 @@ static enum attn_status draw(struct drawing *drawing, struct attn_error *err)
 /* --- PNG ----------------------------------------------------------------------------------- */
 
 struct pixels {
-    const unsigned char *data; /* of the surface: 0x00RRGGBB in the order of the machine */
+    const unsigned char *data; /* pixels of the surface: 0x00RRGGBB in native byte order */
     size_t stride, width;
 };
 
-/* An attn_png_row_fn. */
+/* Converts row Y to RGB (attn_png_row_fn). */
 static void fill_row(void *user, size_t y, unsigned char *rgb)
 {
     const struct pixels *pixels = user;
@@ -505,14 +512,15 @@ static enum attn_status write_png(struct drawing *drawing, struct attn_sink *sin
 
 /* --- PDF ----------------------------------------------------------------------------------- */
 
-/* cairo calls this with bytes of the file. The sink keeps its failure. */
+/* Write callback of cairo. The sink records failures, so success is returned. */
 static unsigned write_bytes(void *user, const unsigned char *data, unsigned size)
 {
     attn_sink_write(user, data, size);
     return 0;
 }
 
-/* Title and software have entries of their own, all else goes into the keywords. */
+/* Writes the notes as metadata. Title and software have entries of their own; all others go into
+ * the keywords. */
 static enum attn_status set_notes(const struct drawing *drawing, struct attn_error *err)
 {
     const struct cairo *cairo = drawing->cairo;

@@ -1,4 +1,4 @@
-/* figure_cairo_absent.c - see figure_internal.h: stubs for programs that cannot open libraries,
+/* figure_cairo_absent.c - see figure_internal.h: stubs for builds that cannot load libraries,
  * static ones and WebAssembly. */
 #include "figures/figure_internal.h"
 

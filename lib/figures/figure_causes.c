@@ -1,9 +1,10 @@
-/* figure_causes.c - the parts of a model that cause an answer, as one picture: positions across,
- * layers upwards. A line is a cell of a head's pattern: it begins at the key, at the height of the
- * stream that the layer reads, and ends at the query, half a layer higher. A dot is the output of
- * an MLP at its position. The width of a line and the area of a dot follow the size of the number,
- * the color its sign. Words are the best tokens of a lens at the heights of the stream, where they
- * differ from those below. The strongest parts come last, and get their names first. */
+/* figure_causes.c - the parts of a model that cause an answer, drawn as a graph: positions go
+ * across, layers upwards. A line is one cell of a head's pattern: it begins at the key, at the
+ * height of the stream that the layer reads, and ends at the query, half a layer higher. A dot is
+ * the output of an MLP at its position. The width of a line and the area of a dot follow the size
+ * of the number, the color its sign. Words are the best tokens of a lens at each height of the
+ * stream, shown if they differ from the word below. The strongest parts are drawn last, and are
+ * named first. */
 #include "figures/figure_internal.h"
 
 #include "base/escape.h"
@@ -18,45 +19,45 @@
 #include <string.h>
 
 enum {
-    LEAST_PITCH = 40, /* from one position to the next */
+    LEAST_PITCH = 40, /* minimum units from one position to the next */
     MOST_PITCH = 84,
-    LEAST_BAND = 38, /* the height of a layer */
+    LEAST_BAND = 38, /* minimum height of a layer */
     MOST_BAND = 84,
-    USUAL_HEIGHT = 560, /* of all layers, where they have that room */
-    LEFT = 34,          /* room for the numbers of layers */
-    WIDEST = 7,         /* line */
-    RADIUS = 8,         /* of the largest dot */
-    NAME = 10,          /* size of the font of names and words */
-    LEGEND = 18,        /* the height of one of its lines */
-    LEGEND_WIDTH = 450, /* of a figure whose legend has two lines; in narrower ones it has three */
-    LEGEND_PRINTED = 310, /* the same in print, whose letters are narrower */
-    SAMPLE = 22,          /* the length of a line there */
+    USUAL_HEIGHT = 560,   /* height of all layers together, if LEAST_BAND allows it */
+    LEFT = 34,            /* width for the numbers of layers */
+    WIDEST = 7,           /* width of the strongest line */
+    RADIUS = 8,           /* radius of the largest dot */
+    NAME = 10,            /* font size of names and words */
+    LEGEND = 18,          /* height of a line of the legend */
+    LEGEND_WIDTH = 450,   /* narrower figures have three lines of legend, wider ones two */
+    LEGEND_PRINTED = 310, /* the same in print, where letters are narrower */
+    SAMPLE = 22,          /* length of a sample line in the legend */
     N_SPOT = 7,
 };
 
-#define HEAD_HEIGHT 0.56 /* of a line's end above the stream that the layer reads, in bands */
+#define HEAD_HEIGHT 0.56 /* from the stream that a layer reads up to a line's end, in bands */
 #define MLP_HEIGHT 0.76
-#define OPACITY 0.85 /* of lines */
+#define OPACITY 0.85 /* opacity of lines */
 
 struct cause {
-    size_t row;          /* of the table */
+    size_t row;          /* row of the table */
     int64_t layer, head; /* head < 0: an MLP */
-    size_t query, key;   /* places */
-    double value, size;  /* size: 0..1, the share of the largest line, or dot */
-    double shift;        /* to the right, so that lines between the same places stay apart */
+    size_t query, key;   /* indices of positions */
+    double value, size;  /* size: 0..1, the share of the largest line, or of the largest dot */
+    double shift;        /* offset to the right that separates lines between the same places */
 };
 
 struct causes_layout {
     const struct attn_grid_causes *given;
     struct attn_grid_axis places;
-    struct cause *causes; /* [n] owns; by size, ascending */
+    struct cause *causes; /* [n] owns; in ascending order of size */
     size_t n;
-    struct attn_shape_box *taken; /* [n_taken] owns; by names, words and dots */
+    struct attn_shape_box *taken; /* [n_taken] owns; boxes covered by names, words and dots */
     size_t n_taken;
-    double left, bottom; /* of the first position, and of the stream that layer 0 reads */
+    double left, bottom; /* x of the first position, and y of the stream that layer 0 reads */
     double pitch, band;
-    double largest[2]; /* of lines, and of dots */
-    bool is_turned;    /* the words of the text */
+    double largest[2]; /* the largest absolute value of lines, and of dots */
+    bool is_turned;    /* the words of the text are rotated */
 };
 
 static double x_of(const struct causes_layout *layout, size_t place)
@@ -64,7 +65,7 @@ static double x_of(const struct causes_layout *layout, size_t place)
     return layout->left + ((double)place + 0.5) * layout->pitch;
 }
 
-/* Height I of the stream: what layer I reads. */
+/* Returns the y of height I of the stream, which layer I reads. */
 static double y_of(const struct causes_layout *layout, double i)
 {
     return layout->bottom - i * layout->band;
@@ -85,7 +86,7 @@ static double width_of(const struct cause *cause)
     return fmax(0.8, WIDEST * cause->size);
 }
 
-/* Shifts lines between the same places of a layer, which would hide each other. */
+/* Shifts lines of a layer that join the same places, as they would hide each other. */
 static void spread(struct causes_layout *layout)
 {
     for (size_t i = 0; i < layout->n; i++) {
@@ -155,8 +156,8 @@ static bool is_free(const struct causes_layout *layout, const struct attn_shape_
     return true;
 }
 
-/* Adds TEXT [n] on a piece of paper with its middle and color as AT has them, if NEEDS_ROOM only
- * where it hides no other; returns whether it did. */
+/* Adds TEXT [n] on a box of paper color. AT is its middle and its color. If NEEDS_ROOM, adds it
+ * only if it hides no other text; returns whether it was added. */
 static bool add_on_paper(struct attn_figure_pen *pen, struct causes_layout *layout,
                          struct attn_shape_text at, const char *text, size_t n, bool needs_room)
 {
@@ -215,8 +216,8 @@ static void add_causes(struct attn_figure_pen *pen, struct causes_layout *layout
     pen->shapes->tag = 0;
 }
 
-/* Names heads on their lines, the strongest first, where there is room: rather near the key, as
- * lines of one query meet there. */
+/* Labels lines with the names of their heads, strongest first, where there is room. Prefers spots
+ * near the key, as lines of one query meet at the query. */
 static void add_names(struct attn_figure_pen *pen, struct causes_layout *layout)
 {
     static const double spots[N_SPOT] = {0.22, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8};
@@ -241,7 +242,7 @@ static void add_names(struct attn_figure_pen *pen, struct causes_layout *layout)
 
 /* --- Words --------------------------------------------------------------------------------- */
 
-/* The height of the stream that row I of the lens reads; 0: none that has words. */
+/* Returns the height of the stream that row I of the lens reads; 0 if the row is not shown. */
 static size_t height_read(const struct attn_table *lens, size_t i)
 {
     const struct attn_cell site =
@@ -256,7 +257,7 @@ static size_t height_read(const struct attn_table *lens, size_t i)
                                                       : 0;
 }
 
-/* The column of probabilities in LENS: the first of shares. */
+/* Returns the index of the probability column of LENS: the first column of shares. */
 static size_t find_probability(const struct attn_table *lens)
 {
     size_t i = 0;
@@ -266,8 +267,8 @@ static size_t find_probability(const struct attn_table *lens)
     return i;
 }
 
-/* The best tokens of the lens at each place, where they differ from those below; faint if they have
- * less than half of the probability. */
+/* Adds the best token of the lens at each height of a position, if it differs from the token below.
+ * Tokens with less than half of the probability are faint. */
 static void add_lens(struct attn_figure_pen *pen, struct causes_layout *layout, size_t place)
 {
     const struct attn_table *lens = layout->given->lens;
@@ -295,7 +296,8 @@ static void add_lens(struct attn_figure_pen *pen, struct causes_layout *layout, 
         for (size_t room = (size_t)(layout->pitch / (NAME * ATTN_SHAPES_EM)); room > 0; room--) {
             pen->scratch.size = 0;
             attn_text_append_label(&pen->scratch, text.data, text.size, room, ATTN_ELLIPSIS);
-            if (room >= attn_text_width(token.text, token.size) - n_blank || /* whole */
+            /* the whole token fits */
+            if (room >= attn_text_width(token.text, token.size) - n_blank ||
                 attn_figure_string_width(pen, pen->scratch.data, pen->scratch.size) <= most)
                 break;
         }
@@ -307,7 +309,7 @@ static void add_lens(struct attn_figure_pen *pen, struct causes_layout *layout, 
     }
 }
 
-/* The stream of each position, its word, and the numbers of layers. */
+/* Draws the stream of each position, the words of the text, and the numbers of layers. */
 static void add_streams(struct attn_figure_pen *pen, const struct causes_layout *layout)
 {
     const double top = y_of(layout, (double)layout->given->n_layer);
@@ -346,8 +348,8 @@ static int count_legend_lines(const struct attn_figure_pen *pen)
     return pen->shapes->width < (pen->is_printed ? LEGEND_PRINTED : LEGEND_WIDTH) ? 3 : 2;
 }
 
-/* Lines with their middles from Y on: the colors; the largest line, beside them if there is room;
- * dots and words. */
+/* Adds the legend. Y is the middle of its first line. Its parts are: colors; the largest line, on
+ * the same line if there is room; dots and words. */
 static void add_legend(struct attn_figure_pen *pen, const struct causes_layout *layout, double y)
 {
     static const char *const signs[2][2] = {{"above 0", "below 0"}, {"for", "against"}};

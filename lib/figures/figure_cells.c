@@ -1,6 +1,6 @@
-/* figure_cells.c - the cells of a matrix as shapes: colors, hatches, lines, numbers. Diagonals of a
- * hatch run on from cell to cell, so a masked triangle of N rows takes N lines. Lines between cells
- * run beside cells with a value. */
+/* figure_cells.c - the cells of a matrix as shapes: colors, hatches, lines, numbers. A diagonal of
+ * a hatch is one line through all its cells, so a masked triangle of N rows takes N lines. Lines
+ * between cells are drawn only next to cells with a value. */
 #include "figures/figure_internal.h"
 
 #include "analysis/head_kind.h"
@@ -14,15 +14,15 @@
 #include <string.h>
 
 enum {
-    FIRST_NOTHING = ATTN_N_COLOR - 1, /* plus the kind: index in the palette */
+    FIRST_NOTHING = ATTN_N_COLOR - 1, /* palette index of cells without a value, plus their kind */
     PAPER = FIRST_NOTHING + ATTN_CELL_NOT_FINITE + 1,
-    MOST_LINED = 1 << 16, /* cells of a matrix that has hatches and lines */
-    VALUE_SIDE = 28,      /* of a cell from which numbers stand in it, */
-    VALUE_COLUMNS = 24,   /* in matrices of so many columns at most */
-    SMALLEST = 8,         /* smallest font of numbers, unless they are forced */
+    MOST_LINED = 1 << 16, /* maximum cells of a matrix that gets hatches and lines */
+    VALUE_SIDE = 28,      /* minimum side of a cell that shows its number */
+    VALUE_COLUMNS = 24,   /* maximum columns of a matrix with numbers */
+    SMALLEST = 8,         /* smallest font size of numbers, unless the user requires numbers */
 };
 
-/* In print the two hues of a diverging map differ in grey. */
+/* Returns the color of LEVEL. In print the two hues of a diverging map also differ in grey. */
 static struct attn_rgb color_of(const struct attn_figure_pen *pen, int level)
 {
     enum { DARK_BLUE = 0x08306b, ORANGE = 0xf0a000 };
@@ -61,7 +61,7 @@ static size_t stride_of(struct attn_figure_view view)
     return view.stride > 0 ? view.stride : view.n_col;
 }
 
-/* The cell of row R and column C of VIEW. */
+/* Returns the kind of the cell at row R and column C of VIEW, and its value. */
 static enum attn_cell_kind cell_of(struct attn_figure_view view, size_t r, size_t c, float *value)
 {
     const size_t at = view.first + r * stride_of(view) + c, n = view.matrix->n_cell_column;
@@ -76,7 +76,7 @@ static enum attn_cell_kind kind_at(struct attn_figure_view view, size_t r, size_
     return cell_of(view, r, c, &value);
 }
 
-/* The range of row R of VIEW. */
+/* Returns the range of colors for row R of VIEW. */
 static struct attn_color_range range_in(const struct attn_figure_pen *pen,
                                         struct attn_figure_view view, size_t r)
 {
@@ -144,7 +144,8 @@ void attn_figure_add_line(struct attn_figure_pen *pen, const double from[2], con
                                                                .color = color});
 }
 
-/* A hatch of KIND through one cell, upwards or downwards. */
+/* Adds one diagonal stroke through a cell, from the lower left or, if IS_DOWNWARDS, from the upper
+ * left corner. */
 static void add_stroke(struct attn_figure_pen *pen, enum attn_cell_kind kind,
                        struct attn_figure_place place, bool is_downwards)
 {
@@ -156,7 +157,8 @@ static void add_stroke(struct attn_figure_pen *pen, enum attn_cell_kind kind,
         attn_cell_look(kind, pen->options->theme).hatch);
 }
 
-/* Hatches the cells of KIND on the anti-diagonal row + column = SUM, run by run. */
+/* Hatches the cells of KIND on the anti-diagonal row + column = SUM: one line for each run of such
+ * cells. */
 static void hatch_diagonal(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place, enum attn_cell_kind kind, size_t sum)
 {
@@ -179,7 +181,7 @@ static void hatch_diagonal(struct attn_figure_pen *pen, struct attn_figure_view 
     }
 }
 
-/* Cells that are not finite are crossed out: they have lines the other way, too. */
+/* Cells with NaN or infinity are crossed out: they also have strokes in the other direction. */
 void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_view view,
                              struct attn_figure_place place)
 {
@@ -203,7 +205,8 @@ void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_vie
             hatch_diagonal(pen, view, place, (enum attn_cell_kind)kind, sum);
 }
 
-/* Whether a line runs before cell I of row or column K: one of its two cells has a value. */
+/* Returns true if there is a line between cells K - 1 and K in row I (column I unless IS_DOWN): at
+ * least one of the two has a value. */
 static bool is_ruled(struct attn_figure_view view, bool is_down, size_t k, size_t i)
 {
     const size_t n = is_down ? view.n_col : view.n_row;
@@ -214,7 +217,7 @@ static bool is_ruled(struct attn_figure_view view, bool is_down, size_t k, size_
                                      ATTN_CELL_MASKED);
 }
 
-/* The line between rows, or where IS_DOWN columns, K - 1 and K. */
+/* Adds the line between rows K - 1 and K, or between columns if IS_DOWN. */
 static void add_rule(struct attn_figure_pen *pen, struct attn_figure_view view,
                      struct attn_figure_place place, bool is_down, size_t k)
 {
@@ -240,7 +243,7 @@ static void add_rule(struct attn_figure_pen *pen, struct attn_figure_view view,
 void attn_figure_add_rules(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place)
 {
-    const size_t outer = view.is_scarce ? 0 : 1; /* others have a frame */
+    const size_t outer = view.is_scarce ? 0 : 1; /* other views have a frame around them */
 
     if (!has_lines(view, place))
         return;
@@ -292,7 +295,8 @@ bool attn_figure_is_percent(const struct attn_figure_pen *pen)
            (!grid->run || pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
 }
 
-/* "48", "." or in print a dot in the middle for 0 after rounding; else two digits, "-1.3". */
+/* Writes a value: a share in percent, "48", or if it rounds to 0 "." (in print a centered dot);
+ * otherwise two digits, "-1.3". */
 static size_t write_value(const struct attn_figure_pen *pen, double value, bool is_share,
                           char text[ATTN_FIXED_TEXT_SIZE])
 {
@@ -313,7 +317,7 @@ static size_t write_value(const struct attn_figure_pen *pen, double value, bool 
     return n;
 }
 
-/* The text of a cell of VALUE: the text of a table, or a number, written to NUMBER. */
+/* Returns the text of cell AT: the text of a table, or VALUE written to NUMBER. */
 static const char *text_in(const struct attn_figure_pen *pen, size_t at, float value,
                            char number[ATTN_FIXED_TEXT_SIZE], size_t *n)
 {
@@ -325,7 +329,7 @@ static const char *text_in(const struct attn_figure_pen *pen, size_t at, float v
     return number;
 }
 
-/* Whether a cell has a number that is LEAST or farther from 0. */
+/* Returns true if a cell has a value whose magnitude is at least LEAST. */
 static bool has_value(struct attn_figure_view view, size_t r, size_t c, double least, float *value)
 {
     return cell_of(view, r, c, value) == ATTN_CELL_VALUE && fabs((double)*value) >= least;
@@ -353,8 +357,8 @@ size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_
     return longest;
 }
 
-/* The size of the font of numbers, of which the longest fits its cell; 0: they have no room. Where
- * in print only those over half of the largest have some, *LEAST is that half. */
+/* Returns the font size at which the longest number fits its cell; 0 if none would be legible. In
+ * print, if only numbers above half of the largest fit, sets *LEAST to that half. */
 static double value_size(const struct attn_figure_pen *pen, struct attn_figure_view view,
                          struct attn_figure_place place, double *least)
 {
@@ -363,7 +367,7 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
     const bool is_table = !pen->content->grid->run;
     const bool has_room = place.side >= VALUE_SIDE && view.n_col <= VALUE_COLUMNS;
     const double width = attn_figure_cell_width(place);
-    /* with a requested size of text, no number is smaller than the legend */
+    /* with a requested font size, numbers are not smaller than the legend */
     const double smallest = !is_auto ? 0 : pen->room > 0 ? ATTN_FIGURE_SMALL : SMALLEST;
     size_t n;
     double size;
@@ -379,7 +383,7 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
     if (!pen->is_printed || !is_auto || !(matrix->least <= matrix->most))
         return 0;
     *least = fmax(fabs((double)matrix->least), fabs((double)matrix->most)) / 2;
-    n = attn_figure_is_percent(pen) /* 100 is left out where it has no room */
+    n = attn_figure_is_percent(pen) /* 100 is not shown if it does not fit */
             ? 2
             : attn_figure_value_columns(pen, attn_figure_whole(matrix), *least);
     size = fmin(ATTN_FIGURE_SMALL, width * 0.9 / attn_figure_text_width(n, 1));
@@ -426,7 +430,7 @@ double attn_figure_side(struct attn_figure_pen *pen, double usual)
     const double to_points = pen->content->is_in_points ? 1 : 72 / dpi;
     double side = usual;
 
-    if (asked > 0) { /* cells are whole units */
+    if (asked > 0) { /* cells have whole units */
         side = ceil(asked * to_points / attn_figure_unit(pen->options));
         pen->shapes->points = asked * to_points / side;
     } else if (pen->room > 0) {

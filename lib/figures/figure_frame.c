@@ -1,4 +1,4 @@
-/* figure_frame.c - see figure_internal.h: labels, heading and legend. */
+/* figure_frame.c - see figure_internal.h: labels, heading and legend of figures. */
 #include "figures/figure_internal.h"
 
 #include "analysis/head_kind.h"
@@ -13,27 +13,27 @@
 
 enum {
     TITLE_SIZE = 15,
-    TITLE_LINE = 19,    /* from one line of the title to the next */
-    TITLE_COLUMNS = 44, /* of a line of a long title, at least */
-    WORD = 8,           /* columns that may be left at the end of its first line */
+    TITLE_LINE = 19,    /* height of a line of the title */
+    TITLE_COLUMNS = 44, /* minimum columns of a line of a long title */
+    WORD = 8,           /* columns that may stay empty at the end of the title's first line */
     SUBTITLE_SIZE = 12,
     SUBTITLE_LINE = 16,
     SUBTITLE_COLUMNS = 44,
-    FITTED_LINES = 4, /* of a title in a figure of a given width; else 2 */
+    FITTED_LINES = 4, /* lines of a title in a figure of a given width; otherwise 2 */
     MOST_LINES = FITTED_LINES + 4,
-    NAME_COLUMNS = 18, /* of a line of the legend's name */
+    NAME_COLUMNS = 18, /* columns of a line of the legend's name */
     NAME_LINE = 13,
     RAMP_WIDTH = 14,
     RAMP_HEIGHT = 128,
-    LYING_WIDTH = 192, /* of a ramp that lies, */
-    TICK = 4,          /* the length of a tick */
-    SWATCH = 12,       /* the side of a cell in the legend */
-    ENTRY = 18,        /* the height of a line of the legend */
+    LYING_WIDTH = 192, /* width of a horizontal ramp */
+    TICK = 4,          /* length of a tick */
+    SWATCH = 12,       /* side of a cell in the legend */
+    ENTRY = 18,        /* height of a line of the legend */
     LEGEND_COLUMNS = 11,
-    SLIM = 8,         /* the width of a ramp in print */
-    LEAST_RAMP = 36,  /* the height of a ramp that stands */
-    KIND_STEPS = 5,   /* weights of a kind of head in the legend */
-    FEW_LABELS = 256, /* more have no room in print */
+    SLIM = 8,         /* width of a ramp in print */
+    LEAST_RAMP = 36,  /* minimum height of a vertical ramp */
+    KIND_STEPS = 5,   /* steps of weight shown for each kind of head in the legend */
+    FEW_LABELS = 256, /* maximum labels that are checked for repetitions */
 };
 
 enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struct attn_error *err)
@@ -49,8 +49,8 @@ enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struc
 
 /* --- Labels of rows and columns ------------------------------------------------------------ */
 
-/* The widths of ASCII's characters from the blank on, in hundredths of the size of DejaVu Sans: of
- * the usual proportional fonts it is the widest. */
+/* Widths of the ASCII characters from the blank on, in hundredths of the font size, for DejaVu
+ * Sans, the widest of the usual proportional fonts. */
 static const uint8_t widths[] = {
     32, 41, 46, 84, 64, 96, 78, 28, 40,  40, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64,
     64, 64, 34, 34, 84, 84, 84, 54, 100, 69, 69, 70, 78, 64, 58, 78, 76, 30, 30, 66, 56, 87, 75, 79,
@@ -59,7 +59,7 @@ static const uint8_t widths[] = {
 
 double attn_figure_string_width(const struct attn_figure_pen *pen, const char *text, size_t n)
 {
-    const double other = 0.7; /* of a column that is not ASCII */
+    const double other = 0.7; /* width of a column of other characters */
     double width = 0;
 
     if (!pen->is_printed)
@@ -82,13 +82,13 @@ double attn_figure_label_width(const struct attn_figure_pen *pen, const struct a
     return pen->is_printed ? axis->widest * size : attn_figure_text_width(axis->most_columns, size);
 }
 
-/* Token I without surrounding blanks. */
+/* Returns the text of token I without surrounding blanks. */
 static const char *trimmed_text(const struct attn_grid_axis *axis, size_t i, size_t *n)
 {
     return attn_text_trim(attn_grid_text(axis, i, n), n);
 }
 
-/* Whether another row or column has the same token. */
+/* Returns true if another row or column has the same token. */
 static bool is_repeated(const struct attn_grid_axis *axis, size_t i)
 {
     size_t n, size;
@@ -103,7 +103,7 @@ static bool is_repeated(const struct attn_grid_axis *axis, size_t i)
     return false;
 }
 
-/* Appends a position as a subscript. */
+/* Appends NUMBER in subscript digits. */
 static void append_subscript(struct attn_buffer *out, size_t number)
 {
     char digits[24];
@@ -164,10 +164,10 @@ size_t attn_figure_character_size(const char *label, size_t size)
     for (size_t n = size; n > 0; n--)
         if (label[n - 1] == '/')
             return n - 1;
-    return size; /* it was cut */
+    return size; /* it is a shortened text */
 }
 
-/* Whether row or column I is a piece of a character that is shown as a whole. */
+/* Returns true if row or column I is a piece of a character that is displayed as a whole. */
 static bool is_piece(const struct attn_grid_axis *axis, size_t i)
 {
     const struct attn_token_texts *texts = axis->texts;
@@ -225,7 +225,7 @@ struct attn_grid_axis attn_figure_columns(struct attn_figure_pen *pen,
 
 /* --- The heading --------------------------------------------------------------------------- */
 
-/* The text that the subtitle ends in, or NULL. */
+/* Returns the text at the end of the subtitle, or NULL. */
 static const char *run_text(const struct attn_figure_pen *pen, size_t *n)
 {
     const char *text = attn_shapes_note(pen->shapes, "Text", n);
@@ -244,7 +244,7 @@ static double heading_width(struct attn_figure_pen *pen)
     if (pen->is_printed)
         return 2 * ATTN_FIGURE_PAD;
     n_title = title ? attn_text_width(title, n_title) : 0;
-    if (n_title > TITLE_COLUMNS) /* it takes two lines, and the first is not full */
+    if (n_title > TITLE_COLUMNS) /* the title needs two lines, and the first may have room left */
         n_title = n_title / 2 + WORD > TITLE_COLUMNS ? n_title / 2 + WORD : TITLE_COLUMNS;
     width = attn_figure_text_width(n_title, TITLE_SIZE);
     n_column += pen->subtitle.size;
@@ -259,11 +259,11 @@ void attn_figure_set_width(struct attn_figure_pen *pen, double right)
     pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_PAD, heading_width(pen)));
 }
 
-/* Title and subtitle in lines. */
+/* Title and subtitle broken into lines. */
 struct heading {
     struct attn_buffer text;
-    size_t ends[MOST_LINES]; /* [n] of lines in `text` */
-    size_t n_title, n;       /* lines of the title, and in all */
+    size_t ends[MOST_LINES]; /* [n] end of each line in `text` */
+    size_t n_title, n;       /* number of lines of the title, and of all lines */
 };
 
 /* Breaks TEXT [size] between words into at most N_MOST lines of N_COLUMN columns; cuts the rest. */
@@ -276,7 +276,7 @@ static void add_lines(struct heading *heading, const char *text, size_t size, si
 
         while (n_most > 0 && n < size && n > 0 && text[n] != ' ' && text[n - 1] != ' ')
             n--;
-        if (n == 0) /* one long word */
+        if (n == 0) /* a single long word */
             n = n_fit;
         if (n_most == 0)
             attn_text_append_cut(&heading->text, text, size, n_column, ATTN_ELLIPSIS);
@@ -290,7 +290,7 @@ static void add_lines(struct heading *heading, const char *text, size_t size, si
     }
 }
 
-/* The lines of a heading as wide as the shapes; release its text. */
+/* Breaks title and subtitle into lines as wide as the shapes. The caller releases the text. */
 static struct heading break_heading(struct attn_figure_pen *pen)
 {
     enum { OF_TITLE = 2, OF_TEXT = 2 };
@@ -313,7 +313,7 @@ static struct heading break_heading(struct attn_figure_pen *pen)
     if (text)
         attn_buffer_append(&said, text, n);
     else if (said.size > 0)
-        said.size -= 2; /* without "; " */
+        said.size -= 2; /* without the last "; " */
     add_lines(&heading, said.data, said.size, n_column, OF_TEXT);
     text = attn_shapes_note(pen->shapes, "Other text", &n);
     if (text && pen->has_text)
@@ -359,7 +359,8 @@ void attn_figure_add_heading(struct attn_figure_pen *pen)
 
 /* --- The legend ---------------------------------------------------------------------------- */
 
-/* Whether matrices or rows have separate ranges, so that a color stands for no number. */
+/* Returns true if each matrix or row has its own range, so that a color does not stand for one
+ * number. */
 static bool is_relative(const struct attn_figure_pen *pen)
 {
     return pen->scale.span == ATTN_SPAN_ROW ||
@@ -372,7 +373,8 @@ static double ramp_width(const struct attn_figure_pen *pen)
     return pen->is_printed ? SLIM : RAMP_WIDTH;
 }
 
-/* The entries of the legend below its ramp; before cells are drawn, those that may come. */
+/* Returns the number of legend entries below the ramp; before cells are drawn, the number that is
+ * expected. */
 static int n_entry(const struct attn_figure_pen *pen)
 {
     const bool is_run = pen->content->grid->run;
@@ -380,26 +382,27 @@ static int n_entry(const struct attn_figure_pen *pen)
 
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
         n += pen->has_kind[kind];
-    if (pen->is_printed) /* the caption names them */
+    if (pen->is_printed) /* the caption names the entries */
         return 0;
     return n > 0 || pen->has_kind[ATTN_CELL_VALUE] ? n : is_run + pen->options->hides_first;
 }
 
 static struct heading break_name(const struct attn_figure_pen *pen);
 
-/* The height of the name over a ramp. */
+/* Returns the height of the name above a ramp. */
 static double name_height(const struct attn_figure_pen *pen)
 {
     struct heading name;
 
-    if (pen->is_printed) /* it stands beside it */
+    if (pen->is_printed) /* in print the name stands beside the ramp */
         return 0;
     name = break_name(pen);
     attn_buffer_release(&name.text);
     return fmax(0, (double)name.n - 1) * NAME_LINE + ENTRY;
 }
 
-/* The height of a ramp that stands beside the picture, with name and entries no higher than it. */
+/* Returns the height of a vertical ramp: together with its name and entries it is at most as high
+ * as the picture. */
 static double ramp_height(const struct attn_figure_pen *pen)
 {
     const double room = pen->layout.height;
@@ -411,7 +414,7 @@ static double ramp_height(const struct attn_figure_pen *pen)
     return fmin(RAMP_HEIGHT, floor(room - name_height(pen) - ENTRY * n_entry(pen)));
 }
 
-/* The name of the ramp in lines; release its text. */
+/* Breaks the name of the ramp into lines. The caller releases its text. */
 static struct heading break_name(const struct attn_figure_pen *pen)
 {
     static const char *const curves[] = {
@@ -420,7 +423,7 @@ static struct heading break_name(const struct attn_figure_pen *pen)
     struct heading lines = {0};
     struct attn_buffer whole = {0};
 
-    if (pen->is_printed) { /* beside the ramp */
+    if (pen->is_printed) { /* the name stands beside the ramp, on one line */
         attn_buffer_append_format(&whole, "%s%s%s", name, *curve ? " " : "", curve);
         add_lines(&lines, whole.data, whole.size,
                   (size_t)(ramp_height(pen) / attn_figure_text_width(1, ATTN_FIGURE_SMALL)),
@@ -442,7 +445,8 @@ struct tick {
     size_t n;
 };
 
-/* Lists ticks with numbers or, for separate ranges, with names of the ends. */
+/* Lists the ticks of the ramp: numbers or, if matrices or rows have separate ranges, the names of
+ * its two ends. */
 static size_t list_ticks(const struct attn_figure_pen *pen, struct tick list[ATTN_MOST_TICKS])
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, pen->part);
@@ -469,7 +473,7 @@ static size_t list_ticks(const struct attn_figure_pen *pen, struct tick list[ATT
     return n;
 }
 
-/* From a ramp to the end of its longest tick. */
+/* Returns the width from a ramp to the end of its longest tick label. */
 static double tick_width(const struct attn_figure_pen *pen)
 {
     struct tick ticks[ATTN_MOST_TICKS];
@@ -480,7 +484,7 @@ static double tick_width(const struct attn_figure_pen *pen)
     return TICK + 4 + ATTN_FIGURE_SMALL * width;
 }
 
-/* The columns of the legend of kinds, no higher than the picture. */
+/* Returns the number of columns of the legend of kinds, which is no higher than the picture. */
 static size_t n_kind_column(const struct attn_figure_pen *pen)
 {
     const double n_row = fmax(1, floor((pen->layout.height - SWATCH) / ENTRY));
@@ -488,7 +492,7 @@ static size_t n_kind_column(const struct attn_figure_pen *pen)
     return pen->layout.height == 0 ? 1 : (size_t)ceil(ATTN_N_HEAD_KIND / n_row);
 }
 
-/* From one column of kinds to the next. */
+/* Returns the distance between columns of kinds. */
 static double kind_width(void)
 {
     return KIND_STEPS * SLIM + TICK + 4 + ceil(attn_figure_text_width(11, ATTN_FIGURE_SMALL));
@@ -522,7 +526,7 @@ struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pe
         name_height(pen) + ramp_height(pen) + ENTRY * n_entry(pen)};
 }
 
-/* Between a picture and its legend. */
+/* Returns the gap between a picture and its legend. */
 static double aside(const struct attn_figure_pen *pen)
 {
     return pen->is_printed ? ATTN_FIGURE_ASIDE / 2.0 : ATTN_FIGURE_ASIDE;
@@ -554,7 +558,7 @@ static void add_tick(struct attn_figure_pen *pen, double x, double y, const char
     attn_shapes_add_text(pen->shapes, &label, text, n);
 }
 
-/* Adds the ticks of a ramp at X, Y. Skips those that would touch the one below. */
+/* Adds the ticks of a ramp at X, Y. Skips ticks that would touch the one below. */
 static void add_ticks(struct attn_figure_pen *pen, double x, double y)
 {
     struct tick ticks[ATTN_MOST_TICKS];
@@ -573,7 +577,7 @@ static void add_ticks(struct attn_figure_pen *pen, double x, double y)
     }
 }
 
-/* Adds the name above the ramp, whose top *Y moves below it; in print it stands beside the ramp. */
+/* Adds the name of the ramp: above it, moving *Y below the name; in print, beside the ramp. */
 static void add_ramp_name(struct attn_figure_pen *pen, double x, double *y)
 {
     struct heading name = break_name(pen);
@@ -595,7 +599,8 @@ static void add_ramp_name(struct attn_figure_pen *pen, double x, double *y)
     attn_buffer_release(&name.text);
 }
 
-/* Adds a cell without a value with its name at X, Y. Returns the width of the name. */
+/* Adds the legend entry of a kind of cell without a value at X, Y. Returns the width of its
+ * name. */
 static double add_cell_kind(struct attn_figure_pen *pen, enum attn_cell_kind kind, double x,
                             double y)
 {
@@ -609,7 +614,8 @@ static double add_cell_kind(struct attn_figure_pen *pen, enum attn_cell_kind kin
     return attn_figure_text_width(strlen(names[kind]), ATTN_FIGURE_SMALL);
 }
 
-/* A row for each kind of head: its hue for weights from 0 to 1, letter and name. */
+/* Adds the legend of kinds of heads, one line each: the hue for weights from 0 to 1, letter and
+ * name. */
 static void add_kinds(struct attn_figure_pen *pen, double x, double y)
 {
     const size_t n_column = n_kind_column(pen);
@@ -682,7 +688,7 @@ static void add_standing(struct attn_figure_pen *pen, double x, double y)
     pen->shapes->height = fmax(pen->shapes->height, ceil(y + ATTN_FIGURE_PAD));
 }
 
-/* The name and its scale in one line. */
+/* Appends the name of the ramp and its scale as one line. */
 static void append_name(const struct attn_figure_pen *pen, struct attn_buffer *out)
 {
     struct heading name = break_name(pen);
@@ -694,7 +700,8 @@ static void append_name(const struct attn_figure_pen *pen, struct attn_buffer *o
     attn_buffer_release(&name.text);
 }
 
-/* The least step between the ticks [n] of a linear ramp of WIDTH that do not touch. */
+/* Returns the smallest step so that every step-th of TICKS [n] has room on a horizontal linear ramp
+ * of WIDTH. */
 static size_t step_of_ticks(const struct tick *ticks, size_t n, double width)
 {
     for (size_t step = 1; step < n; step++) {
@@ -711,7 +718,7 @@ static size_t step_of_ticks(const struct tick *ticks, size_t n, double width)
     return n;
 }
 
-/* Ticks below a ramp of WIDTH; those that would touch the one before are left out. */
+/* Adds ticks below a horizontal ramp of WIDTH. Skips ticks that would touch the one before. */
 static void add_ticks_below(struct attn_figure_pen *pen, double x, double y, double width)
 {
     struct tick ticks[ATTN_MOST_TICKS];

@@ -1,4 +1,4 @@
-/* figure_grid.c - all selected matrices as thumbnails: layers, or batches of arrays, down, heads
+/* figure_grid.c - all selected matrices as thumbnails: layers (or batches of arrays) go down, heads
  * across. */
 #include "figures/figure_internal.h"
 
@@ -8,12 +8,13 @@
 #include <math.h>
 
 enum {
-    SIDE = 96,   /* of a thumbnail, at least; then the next multiple of its cells */
-    LONE = 28,   /* of one that shows a single cell, with its number */
-    BETWEEN = 8, /* thumbnails */
+    SIDE = 96,   /* minimum side of a thumbnail; rounded up to a multiple of its cells */
+    LONE = 28,   /* side of a thumbnail of a single cell, with its number */
+    BETWEEN = 8, /* gap between thumbnails */
 };
 
-/* Places each line from FROM on, with cells of SIDE; returns the end of the last. */
+/* Sets position and size of each line, beginning at FROM, with cells of SIDE. Returns the end of
+ * the last line. */
 static double place_lines(struct attn_panel_line *lines, size_t n, double from, double side)
 {
     for (size_t i = 0; i < n; i++) {
@@ -24,7 +25,7 @@ static double place_lines(struct attn_panel_line *lines, size_t n, double from, 
     return from - BETWEEN;
 }
 
-/* END: where the panels end. */
+/* Computes the layout. END: the right and the lower end of the panels. */
 static enum attn_status plan(struct attn_figure_pen *pen, struct attn_figure_panels *grid,
                              double end[2], double *side, struct attn_error *err)
 {
@@ -56,7 +57,7 @@ static struct attn_figure_place place_of(const struct attn_figure_pen *pen,
         .x = grid->columns[column].at, .y = grid->rows[row].at, .side = side};
 }
 
-/* Lines where the second of two texts begins. */
+/* Draws lines at the beginning of the second text. */
 static void add_border(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
                        struct attn_figure_place place)
 {

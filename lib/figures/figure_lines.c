@@ -1,6 +1,6 @@
-/* figure_lines.c - two columns of tokens, queries left and keys right, and lines from each query to
- * its strongest keys. Width and opacity follow the square root of the weight; strong lines come
- * last. */
+/* figure_lines.c - two columns of tokens, queries left and keys right, with lines from each query
+ * to its strongest keys. Width and opacity follow the square root of the weight; strong lines are
+ * drawn last. */
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
@@ -12,32 +12,33 @@
 #include <string.h>
 
 enum {
-    STRONGEST = 3,     /* lines of a query */
-    PITCH = 18,        /* from one token to the next */
-    SPAN = 230,        /* between the columns */
-    POSITION_GAP = 8,  /* between tokens and positions */
-    WIDEST = 3,        /* line */
-    COLOR_LEVEL = 190, /* of lines of one sign */
+    STRONGEST = 3,     /* maximum lines from one query */
+    PITCH = 18,        /* height from one token to the next */
+    SPAN = 230,        /* distance between the columns */
+    POSITION_GAP = 8,  /* gap between tokens and positions */
+    WIDEST = 3,        /* width of the strongest line */
+    COLOR_LEVEL = 190, /* color level of lines, if all have one sign */
 };
 
-/* A line. */
+/* A line from a query to a key. */
 struct link {
     size_t query, key;
-    double strength;  /* square root of its share of the largest, 0..1 */
-    bool is_negative; /* of differences */
+    double strength;  /* square root of the weight's share of the largest, 0..1 */
+    bool is_negative; /* a negative number, in a difference */
 };
 
 struct lines_layout {
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis queries, keys;
-    double top, left, right; /* where the columns begin, and where they face each other */
+    double top, left, right; /* top of the columns, and the x of their facing sides */
     struct link *links;      /* [n] owns */
     size_t n;
 };
 
 /* --- What is linked ------------------------------------------------------------------------ */
 
-/* Puts LINK among the strongest of its query, LINKS [*n], in order of strength. */
+/* Inserts LINK into LINKS [*n], the strongest links of its query in descending order of
+ * strength. */
 static void keep_strong(struct link *links, size_t *n, struct link link)
 {
     size_t at = *n;
@@ -145,7 +146,8 @@ static void add_links(struct attn_figure_pen *pen, const struct lines_layout *la
     }
 }
 
-/* A column of tokens with positions outside, at X, which goes AWAY: -1 to the left, 1 right. */
+/* Draws a column of tokens at X, with positions on the outer side. AWAY is the outer direction: -1
+ * left, 1 right. */
 static void add_column(struct attn_figure_pen *pen, const struct lines_layout *layout,
                        const struct attn_grid_axis *axis, double x, int away)
 {

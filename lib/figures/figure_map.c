@@ -1,6 +1,7 @@
-/* figure_map.c - heads over the picture that a model saw, grey and pale: a cell for the weight of
- * each patch. Several heads are shown for one query, layers down and heads across; one head for
- * each selected query; a table for each row. Weights of [CLS] and registers are written below. */
+/* figure_map.c - heads over the picture that a model saw, grey and pale: one cell per patch shows
+ * its weight. Several heads are drawn for one query, layers down and heads across; a single head
+ * has one map per selected query; a table has one map per row. Weights of [CLS] and registers are
+ * written below. */
 #include "figures/figure_internal.h"
 
 #include "base/elementary.h"
@@ -10,35 +11,36 @@
 #include <math.h>
 
 enum {
-    WHOLE = 336,  /* about the longer side of a map: of one, */
-    FEW = 168,    /* of a few, */
-    MANY = 96,    /* and of many */
-    SOME = 4,     /* the most maps side by side that are a few */
-    BETWEEN = 10, /* maps */
-    ACROSS = 720, /* about the width of all maps of one head */
-    CAPTION = 18, /* room for a query above its map */
-    LINE = 13,    /* of text below a map */
-    TEXT = 10,    /* size of its font */
-    ENTRY = 15,   /* characters of "[REG3] 12.3 %" and a gap, */
-    SHORT = 12,   /* of "[CLS] 12.3 %" */
-    SHORTEST = 7, /* and of "12.3 %" */
+    WHOLE = 336,  /* approximate longer side of a map that is alone */
+    FEW = 168,    /* of one of a few maps */
+    MANY = 96,    /* of one of many maps */
+    SOME = 4,     /* maximum maps side by side that count as a few */
+    BETWEEN = 10, /* gap between maps */
+    ACROSS = 720, /* approximate width of all maps of one head */
+    CAPTION = 18, /* height for a query above its map */
+    LINE = 13,    /* height of a line of text below a map */
+    TEXT = 10,    /* font size of that text */
+    ENTRY = 15,   /* characters of "[REG3] 12.3 %" and a gap */
+    SHORT = 12,   /* characters of "[CLS] 12.3 %" */
+    SHORTEST = 7, /* characters of "12.3 %" */
 };
 
-/* Maps are numbered as matrices are, or as the queries of one matrix. */
+/* Maps have the numbers of their matrices, or of the queries of a single matrix. */
 struct maps {
     const struct attn_backdrop *backdrop;
-    size_t n_query;                   /* rows of a matrix that are shown */
-    size_t n;                         /* maps */
-    struct attn_figure_panels panels; /* of several heads; else empty */
+    size_t n_query; /* number of shown rows of a matrix */
+    size_t n;       /* number of maps */
+    /* layers and heads if there are several heads; otherwise empty */
+    struct attn_figure_panels panels;
     size_t n_down, n_across;
-    double usual;            /* width of a map before cells grow to the width of the figure */
-    double side, cell_width; /* of a cell */
-    double width, height;    /* of a map */
-    double step_x, step_y;   /* from one map to the next */
+    double usual;            /* width of a map before cells are enlarged to the figure's width */
+    double side, cell_width; /* height and width of a cell */
+    double width, height;    /* size of a map */
+    double step_x, step_y;   /* distance from one map to the next */
     double left, top;
-    size_t n_line, n_in_line; /* of text below a map, and weights in a line */
-    bool is_short;            /* one number stands for all registers, */
-    bool is_terse;            /* and numbers stand without names */
+    size_t n_line, n_in_line; /* lines of text below a map, and weights in a line */
+    bool is_short;            /* one number stands for all registers */
+    bool is_terse;            /* numbers stand without names */
 };
 
 bool attn_figure_is_map(const struct attn_figure_pen *pen)
@@ -48,7 +50,7 @@ bool attn_figure_is_map(const struct attn_figure_pen *pen)
 
 /* --- The scale ----------------------------------------------------------------------------- */
 
-/* The cells of patches of row ROW. */
+/* Returns the view of the cells of row ROW that belong to patches. */
 static struct attn_figure_view view_of(const struct attn_backdrop *backdrop,
                                        const struct attn_level_matrix *matrix, size_t row)
 {
@@ -75,7 +77,7 @@ void attn_figure_fit_scale(struct attn_figure_pen *pen)
                 largest = fmax(largest, attn_grid_largest_mapped(backdrop, matrix, row));
         }
     pen->is_fitted = true;
-    if (largest == 0) /* before the first event */
+    if (largest == 0) /* measured before the run: no numbers yet */
         return;
     pen->is_even = largest < attn_grid_least_end(backdrop);
     largest = fmax(largest, attn_grid_least_end(backdrop));
@@ -86,7 +88,7 @@ void attn_figure_fit_scale(struct attn_figure_pen *pen)
 
 /* --- Texts --------------------------------------------------------------------------------- */
 
-/* "12.3 %"; for scores "-1.25", for cells without a number "masked". */
+/* Appends "12.3 %", for scores "-1.25", for cells without a number "masked" etc. */
 static void append_weight(const struct attn_figure_pen *pen, enum attn_cell_kind kind, double value,
                           struct attn_buffer *out)
 {
@@ -107,7 +109,7 @@ static void append_weight(const struct attn_figure_pen *pen, enum attn_cell_kind
     }
 }
 
-/* The weight of position I, or of all registers together. */
+/* Appends the weight of position I, or the sum for all registers. */
 static void append_front(const struct attn_figure_pen *pen, const struct maps *maps,
                          const struct attn_level_matrix *matrix, size_t row, size_t i,
                          struct attn_buffer *out)
@@ -134,7 +136,7 @@ static void append_front(const struct attn_figure_pen *pen, const struct maps *m
 
 /* --- The layout ---------------------------------------------------------------------------- */
 
-/* The size of a cell, and with it that of a map. */
+/* Computes the size of a cell and of a map. */
 static void find_size(struct attn_figure_pen *pen, struct maps *maps)
 {
     const struct attn_backdrop *backdrop = maps->backdrop;
@@ -151,7 +153,7 @@ static void find_size(struct attn_figure_pen *pen, struct maps *maps)
     maps->height = (double)backdrop->n_row * maps->side;
 }
 
-/* The lines of text below a map. */
+/* Computes the number of lines of text below a map, and how short they are. */
 static void find_lines(const struct attn_figure_pen *pen, struct maps *maps)
 {
     const size_t n_front = maps->backdrop->n_front;
@@ -161,7 +163,7 @@ static void find_lines(const struct attn_figure_pen *pen, struct maps *maps)
     maps->n_line = (n_front + maps->n_in_line - 1) / maps->n_in_line;
     maps->is_terse = maps->width + BETWEEN < attn_figure_text_width(SHORT, TEXT);
     maps->is_short =
-        n_front > 2 && maps->n_line > 2 && pen->content->grid->run; /* weights add up */
+        n_front > 2 && maps->n_line > 2 && pen->content->grid->run; /* only weights have a sum */
     if (maps->is_short)
         maps->n_line = maps->n_in_line > 1 ? 1 : 2;
     if (maps->width + BETWEEN < attn_figure_text_width(SHORTEST, TEXT))
@@ -190,7 +192,7 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
                                             : ACROSS / maps->step_x;
 
         maps->n_across = (size_t)fmin(across, (double)maps->n);
-        maps->n_across += maps->n_across == 0; /* one that is too wide */
+        maps->n_across += maps->n_across == 0; /* at least one, even if it is too wide */
         maps->n_down = (maps->n - 1) / maps->n_across + 1;
     }
     maps->left = ATTN_FIGURE_PAD + (maps->panels.rows ? ATTN_PANELS_LEFT : 0);
@@ -209,7 +211,7 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, str
 
 /* --- Drawing ------------------------------------------------------------------------------- */
 
-/* Map I: its matrix, its row, and where it lies. */
+/* Finds map I: its matrix, its row, and its place. */
 static const struct attn_level_matrix *find_map(const struct attn_figure_pen *pen,
                                                 const struct maps *maps, size_t i, size_t *row,
                                                 struct attn_figure_place *place)
@@ -227,7 +229,7 @@ static const struct attn_level_matrix *find_map(const struct attn_figure_pen *pe
     return matrix;
 }
 
-/* A frame around the patch that looks, where it is one. */
+/* Draws a frame around the patch that is the query, if the query is a patch. */
 static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_t row,
                      struct attn_figure_place place)
 {
@@ -247,7 +249,7 @@ static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_
     attn_figure_add_outline(pen, box, 1.5, 0xff7a1a);
 }
 
-/* "query 3,4", or the label of a table's row, "layer 3" or "embedding". */
+/* Appends "query 3,4", or the label of a row of a table, "layer 3" or "embedding". */
 static void append_caption(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
                            size_t row, struct attn_buffer *out)
 {
@@ -275,7 +277,7 @@ static void add_texts(struct attn_figure_pen *pen, const struct maps *maps,
     const size_t n = maps->n_line == 0 ? 0 : maps->is_short ? 2 : maps->backdrop->n_front;
     struct attn_shape_text text = {
         .size = ATTN_FIGURE_TEXT, .color = pen->ink, .x = place.x, .y = place.y - 6};
-    struct attn_buffer caption = {0}; /* a label may use the pen's */
+    struct attn_buffer caption = {0}; /* its own buffer, as labels may use pen->scratch */
 
     if (maps->n_query > 1) {
         append_caption(pen, matrix, row, &caption);
@@ -314,7 +316,8 @@ static void add_maps(struct attn_figure_pen *pen, const struct maps *maps)
     for (size_t i = 0; i < maps->n; i++) {
         matrix = find_map(pen, maps, i, &row, &place);
         attn_figure_add_hatches(pen, view_of(maps->backdrop, matrix, row), place);
-        if (pen->options->values == ATTN_CELL_TEXT_ALWAYS) /* else they would hide the picture */
+        /* by default none, as numbers would hide the picture */
+        if (pen->options->values == ATTN_CELL_TEXT_ALWAYS)
             attn_figure_add_values(pen, view_of(maps->backdrop, matrix, row), place);
         attn_figure_add_frame(pen, place.x, place.y, maps->width, maps->height);
         add_mark(pen, maps, row, place);
@@ -324,13 +327,14 @@ static void add_maps(struct attn_figure_pen *pen, const struct maps *maps)
 
 /* --- The picture --------------------------------------------------------------------------- */
 
-/* Adds the picture to the shapes in grey, and sets the range of greys. */
+/* Adds the picture to the shapes in pale grey (dim on a dark theme), and sets pen->grounds. */
 static void set_picture(struct attn_figure_pen *pen, const struct attn_backdrop *backdrop)
 {
     const size_t n = backdrop->height * backdrop->width;
     unsigned char *out = attn_shapes_set_picture(pen->shapes, backdrop->height, backdrop->width);
     const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
-    const double from = is_dark ? 8 : 120, to = is_dark ? 130 : 255; /* pale, or dim */
+    /* paler than the picture, or dimmer */
+    const double from = is_dark ? 8 : 120, to = is_dark ? 130 : 255;
 
     for (size_t i = 0; out && i < n; i++) {
         const size_t at = i / backdrop->width * backdrop->stride + i % backdrop->width;
@@ -345,7 +349,7 @@ static void set_picture(struct attn_figure_pen *pen, const struct attn_backdrop 
     pen->grounds[1] = 0x010101 * (uint32_t)lround(to);
 }
 
-/* The color with the smallest opacity that looks like COLOR on white ground. */
+/* Returns the color with the smallest *OPACITY that looks like COLOR on a white background. */
 static uint32_t veil_of(uint32_t color, uint8_t *opacity)
 {
     const uint32_t least = (uint32_t)fmin(fmin(color >> 16 & 255, color >> 8 & 255), color & 255);
@@ -358,9 +362,9 @@ static uint32_t veil_of(uint32_t color, uint8_t *opacity)
     return veil;
 }
 
-/* Makes cells without weight transparent. A map that begins with white keeps its colors on white
- * ground. Otherwise the opacity grows with the number, and a map that begins dark is used from its
- * bright part on. */
+/* Sets transparent colors: cells without weight are fully transparent. A color map that begins with
+ * white keeps its look on a white background. For other maps the opacity grows with the number, and
+ * a map that begins dark is used from its bright part on. */
 static void set_veils(struct attn_figure_pen *pen)
 {
     enum { BRIGHT = 96 };
@@ -428,7 +432,7 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
         attn_buffer_append_string(&pen->subtitle,
                                   pen->is_even ? "colours up to ten times an even weight; "
                                                : "colours up to the largest weight on a patch; ");
-    pen->has_text = !pen->content->grid->run; /* labels are no text */
+    pen->has_text = !pen->content->grid->run; /* patch labels of a run are not a text */
     status = plan(pen, &maps, err);
     if (status == ATTN_OK && !pen->is_measuring) {
         set_picture(pen, maps.backdrop);

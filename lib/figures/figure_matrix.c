@@ -1,8 +1,9 @@
 /* figure_matrix.c - one matrix with its labels: queries down, keys across. Labels of keys stand
- * above, turned if one is wider than a cell; positions stand outside the labels. Letters that would
- * be too small get two cells, every other label farther out. Small cells have positions that are
- * multiples of 1, 2, 5, 10, ..., names at such places, or the name of the first row of each group.
- * A table with groups has a panel for each, with the same rows, columns and colors. */
+ * above, rotated if one is wider than a cell; positions stand outside the labels. If letters would
+ * be too small, labels alternate between two bands, so that each has room for two cells. If cells
+ * are too small for that, only multiples of 1, 2, 5, 10, ... are labelled, with positions or names,
+ * or only the first row of each group. A table with groups has a panel for each group; all panels
+ * have the same rows, columns and colors. */
 #include "figures/figure_internal.h"
 
 #include "encode/text_table.h"
@@ -10,58 +11,58 @@
 #include <math.h>
 #include <string.h>
 
-#define BANDED 6.5 /* the side of cells in print from which labels stand in two bands */
+#define BANDED 6.5 /* in print, minimum side of cells whose labels stand in two bands */
 
 enum {
-    LARGEST = 18,  /* side of a cell, of matrices with up to 40 rows or columns */
-    OF_TABLE = 40, /* of a table with up to 24, for its numbers */
+    LARGEST = 18,  /* side of a cell of matrices with up to 40 rows or columns */
+    OF_TABLE = 40, /* side of a cell of a table with up to 24, for its numbers */
     FEW_OF_TABLE = 24,
-    OF_TEXTS = 26,      /* height of cells with texts, */
-    TEXT_SIZE = 12,     /* which have this size, */
-    TEXT_MARGIN = 10,   /* and this around them */
-    BESIDE = 12,        /* between columns that stand apart, */
-    BETWEEN_GROUPS = 8, /* and groups of columns */
+    OF_TEXTS = 26,      /* height of cells with texts */
+    TEXT_SIZE = 12,     /* font size of texts in cells */
+    TEXT_MARGIN = 10,   /* margin around such a text */
+    BESIDE = 12,        /* gap before columns that are set apart */
+    BETWEEN_GROUPS = 8, /* gap between groups of columns */
     BETWEEN_PANELS = 14,
-    NAME = 20,    /* above a panel */
-    FEW = 40,     /* rows or columns */
-    WHOLE = 720,  /* side of matrices with more */
-    APART = 12,   /* positions without labels, at least */
-    BETWEEN = 11, /* labels and positions */
+    NAME = 20,    /* height of the name above a panel */
+    FEW = 40,     /* rows or columns of a small matrix */
+    WHOLE = 720,  /* side of the matrix if it has more */
+    APART = 12,   /* minimum distance between positions without labels */
+    BETWEEN = 11, /* gap between labels and positions */
     BETWEEN_BANDS = 6,
-    TITLE_ROOM = 18, /* of an axis */
-    LABEL_SIDE = 15, /* height of cells beside which labels have their size */
+    TITLE_ROOM = 18, /* room for the title of an axis */
+    LABEL_SIDE = 15, /* height of cells from which labels have their full size */
 };
 
-/* How one axis is written. */
+/* How the labels of one axis are written. */
 struct axis_labels {
     struct attn_grid_axis axis;
-    bool has_labels;      /* each row or column has one */
-    bool is_by_group;     /* the first of each group has one */
-    bool is_thinned;      /* every `step` rows or columns one has its name */
+    bool has_labels;      /* every row or column has a label */
+    bool is_by_group;     /* only the first row or column of each group has a label */
+    bool is_thinned;      /* only every `step`-th row or column has a label */
     size_t n_band;        /* 2: every other label stands farther out */
-    bool has_positions;   /* beside the labels */
-    bool is_turned;       /* of columns */
-    size_t step;          /* from one position or name to the next */
-    double size;          /* of the font of labels, or of positions without labels */
-    double band;          /* from one band to the next */
-    double position_size; /* of the font of positions beside labels */
-    double depth;         /* from the matrix to the end of the labels */
-    double room;          /* and of the positions */
+    bool has_positions;   /* positions stand beside the labels */
+    bool is_turned;       /* column labels are rotated */
+    size_t step;          /* rows or columns between two positions or labels */
+    double size;          /* font size of labels, or of positions without labels */
+    double band;          /* distance between the two bands */
+    double position_size; /* font size of positions beside labels */
+    double depth;         /* distance from the matrix to the end of the labels */
+    double room;          /* distance from the matrix to the end of the positions */
 };
 
 struct matrix_layout {
     const struct attn_level_matrix *matrix;
     struct attn_figure_place place;
-    double width, height; /* of a panel, with columns apart */
+    double width, height; /* size of a panel, including columns that are set apart */
     struct axis_labels rows, columns;
     struct attn_grid_axis groups;
-    size_t n_across, n_line; /* panels */
-    double right, down;      /* from one panel to the next */
-    size_t first;            /* cell of the panel that is drawn */
+    size_t n_across, n_line; /* panels per line, and lines of panels */
+    double right, down;      /* distance from one panel to the next */
+    size_t first;            /* index of the first cell of the current panel */
 };
 
-/* The bytes of the title of an axis along SIDE: in print, and where the whole is longer, "query" of
- * "query: attends". */
+/* Returns how many bytes of an axis title to show along SIDE. In print, and if the title is longer
+ * than SIDE, only the part before the colon: "query" of "query: attends". */
 static size_t title_size(const struct attn_figure_pen *pen, const char *title, double side)
 {
     const size_t n = strlen(title);
@@ -71,13 +72,15 @@ static size_t title_size(const struct attn_figure_pen *pen, const char *title, d
                : n;
 }
 
-/* The width of columns that stand apart: that of the others, unless their names need more. */
+/* Returns the width of columns that are set apart: that of the other columns, or more if their
+ * names need it. */
 static double width_apart(const struct matrix_layout *layout)
 {
     return fmax(attn_figure_cell_width(layout->place), APART);
 }
 
-/* Where column I, or at the end of them all their right end, is from the left end of the first. */
+/* Returns the distance of column I from the left end of the first. With I = the number of columns,
+ * it is their right end. */
 static double column_at(const struct matrix_layout *layout, double i)
 {
     const double n_main = (double)layout->columns.axis.n_main;
@@ -91,7 +94,7 @@ static double column_at(const struct matrix_layout *layout, double i)
                                     : i * width;
 }
 
-/* The least of 1, 2, 5, 10, 20, ... of which positions are far enough apart. */
+/* Returns the smallest of 1, 2, 5, 10, 20, ... so that positions are at least APART apart. */
 static size_t step_of(double side, double apart)
 {
     static const size_t steps[] = {1, 2, 5};
@@ -111,7 +114,8 @@ static size_t n_group(const struct attn_grid_axis *axis)
     return n;
 }
 
-/* Room for labels of AXIS beside cells of SIDE, or where IS_ABOVE above cells as wide. */
+/* Plans the labels of AXIS beside cells of height SIDE or, if IS_ABOVE, above cells of width
+ * SIDE. */
 static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct attn_grid_axis axis,
                                       double side, bool is_above)
 {
@@ -134,7 +138,7 @@ static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct 
                 : attn_figure_text_width(axis.n_digit, labels.size);
     labels.position_size = fmin(fmax(labels.size * 0.8, attn_figure_least_letters(pen)), side);
     positions = attn_figure_text_width(axis.n_digit, labels.position_size);
-    if (axis.n_main > 0) /* numbers are not turned */
+    if (axis.n_main > 0) /* numbers are not rotated */
         labels.step = step_of(side, attn_figure_text_width(axis.n_digit, ATTN_FIGURE_SMALL) + 3);
     room = labels.has_labels    ? side * (double)labels.n_band
            : labels.is_by_group ? side * (double)axis.n / (double)n_group(&axis)
@@ -150,7 +154,7 @@ static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct 
     return labels;
 }
 
-/* The width of cells in which the longest text fits. */
+/* Returns the width of cells in which the longest text fits. */
 static double text_width(const struct attn_figure_pen *pen, const struct matrix_layout *layout)
 {
     const size_t n = attn_figure_value_columns(pen, attn_figure_whole(layout->matrix), 0);
@@ -163,7 +167,8 @@ static double panels_end(const struct matrix_layout *layout)
     return layout->place.x + (double)layout->n_across * layout->right - BETWEEN_PANELS;
 }
 
-/* Lays the panels of N_ROW rows out, as many in each line: the figure becomes wider than high. */
+/* Arranges the panels of N_ROW rows in lines of equal length, so that the figure is wider than
+ * high. */
 static void plan_panels(struct attn_figure_pen *pen, struct matrix_layout *layout, double n_row)
 {
     const double wide = 1.5, n_column = (double)layout->matrix->n_column;
@@ -178,7 +183,7 @@ static void plan_panels(struct attn_figure_pen *pen, struct matrix_layout *layou
     layout->n_across = (n + layout->n_line - 1) / layout->n_line;
 }
 
-/* Notes how small the letters of labels are. */
+/* Updates the smallest font size of labels. */
 static void note_letters(struct attn_figure_pen *pen, const struct axis_labels *labels)
 {
     if (labels->has_labels)
@@ -202,12 +207,12 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
                                                : n <= FEW                        ? LARGEST
                                                           : fmax(1, floor(WHOLE / n)));
     if (grid->cells && pen->options->cell == 0)
-        layout->place.side = OF_TEXTS; /* the room is for the texts */
+        layout->place.side = OF_TEXTS; /* the cells contain texts, which are wider than high */
     if (grid->cells)
         layout->place.width = text_width(pen, layout);
     if (!grid->run && !grid->cells && pen->room > 0 && n <= FEW &&
         layout->place.side < LABEL_SIDE) {
-        layout->place.width = layout->place.side; /* only the width is scarce */
+        layout->place.width = layout->place.side; /* cells are limited in width only */
         layout->place.side = LABEL_SIDE;
     }
     layout->rows =
@@ -231,7 +236,7 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
 
 /* --- Labels -------------------------------------------------------------------------------- */
 
-/* Where the text of row or column I goes, AWAY from the matrix. */
+/* Returns the place of the text of row or column I, at distance AWAY from the matrix. */
 static struct attn_shape_text place_label(const struct matrix_layout *layout,
                                           const struct axis_labels *labels, size_t i, double away)
 {
@@ -252,8 +257,8 @@ static struct attn_shape_text place_label(const struct matrix_layout *layout,
     return text;
 }
 
-/* How many rows or columns from I on are the pieces of one character, 1: none, or not all of them;
- * 0: they begin before I. */
+/* Returns how many rows or columns from I on are the pieces of one character; 1 if row I is a whole
+ * character or some pieces are not shown; 0 if the character begins before I. */
 static size_t n_piece(const struct axis_labels *labels, size_t i)
 {
     const struct attn_grid_axis *axis = &labels->axis;
@@ -272,7 +277,7 @@ static size_t n_piece(const struct axis_labels *labels, size_t i)
     return begin == i ? n : 0;
 }
 
-/* A line along N rows or columns from I on. */
+/* Draws a line along N rows or columns from I on. */
 static void add_bracket(struct attn_figure_pen *pen, const struct matrix_layout *layout,
                         const struct axis_labels *labels, size_t i, size_t n)
 {
@@ -290,8 +295,8 @@ static void add_bracket(struct attn_figure_pen *pen, const struct matrix_layout 
         is_above ? (double[]){to - MARGIN, y} : (double[]){x, to - MARGIN}, 1, pen->ink);
 }
 
-/* Adds the character of N rows or columns from I on, without the number of the piece, with a line
- * along them. */
+/* Adds one label for the N rows or columns from I on, pieces of one character: the character, and a
+ * line along them. */
 static void add_character(struct attn_figure_pen *pen, const struct matrix_layout *layout,
                           const struct axis_labels *labels, size_t i, size_t n)
 {
@@ -307,12 +312,13 @@ static void add_character(struct attn_figure_pen *pen, const struct matrix_layou
     add_bracket(pen, layout, labels, i, n);
 }
 
-/* Adds labels or, if they do not fit or columns stand apart, positions. */
+/* Adds labels or, if they do not fit or columns are set apart, positions. */
 static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *layout,
                        const struct axis_labels *labels)
 {
     const struct attn_grid_axis *axis = &labels->axis;
-    const double apart = ceil(APART / layout->place.side); /* rows of groups with a label */
+    /* minimum rows between two labelled groups */
+    const double apart = ceil(APART / layout->place.side);
     double next = 0;
 
     for (size_t i = 0; i < axis->n; i++) {
@@ -341,7 +347,7 @@ static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *
     }
 }
 
-/* Positions outside the labels. */
+/* Adds positions outside the labels. */
 static void add_positions(struct attn_figure_pen *pen, const struct matrix_layout *layout,
                           const struct axis_labels *labels)
 {
@@ -355,8 +361,8 @@ static void add_positions(struct attn_figure_pen *pen, const struct matrix_layou
     }
 }
 
-/* The title of the rows or, if IS_ABOVE, of the columns. One that is longer than its side begins
- * where the matrix does, or ends where the rows end. */
+/* Adds the title of the rows or, if IS_ABOVE, of the columns. A title longer than its side begins
+ * where the matrix begins, or ends where the rows end. */
 static void add_axis_title(struct attn_figure_pen *pen, const struct matrix_layout *layout,
                            bool is_above)
 {
@@ -364,14 +370,16 @@ static void add_axis_title(struct attn_figure_pen *pen, const struct matrix_layo
     const size_t n_main = layout->columns.axis.n_main;
     const double width =
         column_at(layout, (double)(n_main > 0 ? n_main : layout->matrix->n_column));
-    const double side = is_above ? HUGE_VAL : layout->height; /* above, there is room beyond it */
+    /* a title above may be wider than the matrix */
+    const double side = is_above ? HUGE_VAL : layout->height;
     const size_t n_title = title_size(pen, title, side);
     const double title_width = attn_figure_text_width(n_title, ATTN_FIGURE_AXIS);
     struct attn_shape_text text = {.size = ATTN_FIGURE_AXIS, .color = pen->faint};
 
     text.x = layout->place.x + fmax(0, (width - title_width) / 2);
     text.y = layout->place.y - layout->columns.room - 8;
-    if (n_main > 0 && layout->columns.is_turned) /* over the numbers, which are not turned */
+    /* above the numbers of the main columns, which are not rotated */
+    if (n_main > 0 && layout->columns.is_turned)
         text.y = layout->place.y - ATTN_FIGURE_GAP - layout->columns.size - 5;
     text.is_turned = !is_above;
     if (text.is_turned) {
@@ -381,7 +389,7 @@ static void add_axis_title(struct attn_figure_pen *pen, const struct matrix_layo
     attn_shapes_add_text(pen->shapes, &text, title, n_title);
 }
 
-/* Lines where groups of rows or columns, or the second of two texts, begin. */
+/* Draws lines where groups of rows or columns begin, or the second of two texts. */
 static void add_separators(struct attn_figure_pen *pen, const struct matrix_layout *layout)
 {
     const struct attn_figure_place place = layout->place;
@@ -405,7 +413,8 @@ static void add_separators(struct attn_figure_pen *pen, const struct matrix_layo
         }
 }
 
-/* The cells of columns FROM to END, which stand side by side; columns APART have one width. */
+/* Draws the cells of columns FROM <= c < END, which are adjacent. IS_APART: they are set apart and
+ * share one width. */
 static void add_block(struct attn_figure_pen *pen, const struct matrix_layout *layout, size_t from,
                       size_t end, bool is_apart)
 {
@@ -442,7 +451,7 @@ static void add_matrix(struct attn_figure_pen *pen, const struct matrix_layout *
     add_separators(pen, layout);
 }
 
-/* Titles, labels and positions of the columns, if IS_TOP, and of the rows, if IS_LEFT. */
+/* Adds titles, labels and positions: of the columns if IS_TOP, of the rows if IS_LEFT. */
 static void add_axes(struct attn_figure_pen *pen, const struct matrix_layout *layout, bool is_top,
                      bool is_left)
 {

@@ -1,4 +1,4 @@
-/* figure_panels.c - see figure_internal.h: layers and heads of matrices side by side. */
+/* figure_panels.c - see figure_internal.h: panels of matrices, arranged by layer and head. */
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAMES = 24 }; /* from the first row of panels up to the name of the columns */
+enum { NAMES = 24 }; /* distance from the title of the columns to the first row of panels */
 
 static int row_number(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix)
 {
@@ -18,7 +18,8 @@ static int row_number(const struct attn_figure_pen *pen, const struct attn_level
     return attn_location_block(&matrix->at);
 }
 
-/* The stack of a row of panels, whose number there replaces *NUMBER; "" for the only one. */
+/* Returns the name of the stack of a row of panels, "" if there is one stack. Replaces *NUMBER by
+ * the number of the layer in its stack. */
 static const char *stack_of(const struct attn_figure_pen *pen, int *number)
 {
     const struct attn_labels *labels = &pen->content->grid->run->labels;
@@ -48,7 +49,8 @@ static int column_number(const struct attn_figure_pen *pen, const struct attn_le
                : 0;
 }
 
-/* Puts NUMBER among LINES [*n] unless it is there, with N_CELL cells or more. */
+/* Inserts NUMBER into LINES [*n], sorted, unless it is listed; its n_cell becomes at least
+ * N_CELL. */
 static void put_line(struct attn_panel_line *lines, size_t *n, int number, size_t n_cell)
 {
     size_t at = *n;

@@ -1,7 +1,7 @@
-/* figure_parts.c - the columns of a table side by side, each with its own scale: vectors as strips
- * of cells, shares as numbers on their color, numbers that are not negative as bars, and others as
- * numbers. Rows without a position stand apart, with their names beside their first cells. The
- * scales of vectors lie below them. */
+/* figure_parts.c - the columns of a table side by side, each with its own scale: vectors are strips
+ * of cells, shares are numbers on their color, non-negative numbers are bars, and other columns are
+ * plain numbers. Rows without a position are set apart, with their names beside their first cells.
+ * The scale of a vector is below its column. */
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
@@ -12,25 +12,25 @@
 #include <string.h>
 
 enum {
-    PITCH = 22,        /* from one row to the next */
-    APART = 12,        /* more where rows begin that stand apart */
+    PITCH = 22,        /* height from one row to the next */
+    APART = 12,        /* extra gap before rows that are set apart */
     STRIP = 14,        /* height of a vector */
-    STRIP_WIDTH = 192, /* of a vector, about, */
+    STRIP_WIDTH = 192, /* approximate width of a vector */
     PRINTED_STRIP = 48,
-    WIDEST_CELL = 16, /* of a component */
-    BAR = 70,         /* the longest, half of it in print */
-    SHARE = 44,       /* width of a number on its color */
-    BETWEEN = 26,     /* columns, */
-    CLOSE = 10,       /* in print */
-    MARGIN = 5,       /* between a row and its frame, */
-    CLOSE_MARGIN = 3, /* in print */
-    LEAST_RAMP = 48,  /* width of a scale, */
+    WIDEST_CELL = 16, /* maximum width of a component */
+    BAR = 70,         /* length of the longest bar; half of it in print */
+    SHARE = 44,       /* width of a share */
+    BETWEEN = 26,     /* gap between columns */
+    CLOSE = 10,       /* gap between columns in print */
+    MARGIN = 5,       /* gap between a row and its frame */
+    CLOSE_MARGIN = 3, /* gap between a row and its frame in print */
+    LEAST_RAMP = 48,  /* minimum width of a scale */
     PRINTED_RAMP = 32,
     MOST_RAMP = 96,
-    BETWEEN_POSITIONS = 8, /* and labels */
+    BETWEEN_POSITIONS = 8, /* gap between positions and labels */
 };
 
-/* Where a part is drawn. */
+/* Where a column of the table is drawn. */
 struct part_place {
     double x, width;
     double cell; /* width of a component */
@@ -41,13 +41,14 @@ struct parts_layout {
     const struct attn_grid *grid;
     struct attn_grid_axis rows;
     struct part_place *parts; /* [grid->n] owns */
-    double label;             /* the right end of the labels of rows */
+    double label;             /* right end of the row labels */
     double right, top;
 };
 
 /* --- Measures --------------------------------------------------------------------------------- */
 
-/* The name of part I above its column and below its scale; ends with the next call. */
+/* Returns the name of part I, used above its column and below its scale; valid until the next
+ * call. */
 static const char *name_of(struct attn_figure_pen *pen, size_t i)
 {
     const struct attn_grid_part *part = &pen->content->grid->parts[i];
@@ -64,7 +65,7 @@ static enum attn_cell_kind cell_of(const struct attn_grid *grid, size_t i, size_
     return attn_level_cell(&grid->matrices[i], row, 0, value);
 }
 
-/* The number of a row in part I, as it is written. */
+/* Writes the number VALUE of part I. Returns its length. */
 static size_t write_number(const struct attn_grid *grid, size_t i, float value,
                            char number[ATTN_FIXED_TEXT_SIZE])
 {
@@ -90,7 +91,7 @@ static double widest_number(const struct attn_figure_pen *pen, size_t i)
     return ceil(widest * ATTN_FIGURE_TEXT);
 }
 
-/* The width of one of N components; whole units, in print parts of them. */
+/* Returns the width of one of N components; in whole units, in print in quarters. */
 static double component_width(const struct attn_figure_pen *pen, size_t n)
 {
     const double parts = pen->is_printed ? ATTN_FIGURE_PARTS : 1;
@@ -99,7 +100,8 @@ static double component_width(const struct attn_figure_pen *pen, size_t n)
     return fmin(WIDEST_CELL, fmax(1, floor(strip * parts / (double)n)) / parts);
 }
 
-/* Appends the name of part I and of the rows apart that it has: "k, q". */
+/* Appends the name of part I, followed by the names of the separate rows that have a value in it:
+ * "k, q". */
 static void append_names(struct attn_figure_pen *pen, const struct parts_layout *layout, size_t i,
                          struct attn_buffer *out)
 {
@@ -118,7 +120,7 @@ static void append_names(struct attn_figure_pen *pen, const struct parts_layout 
         }
 }
 
-/* Places the parts from the left end X on. */
+/* Sets the place of each part, from the left end X on. */
 static void place_parts(struct attn_figure_pen *pen, struct parts_layout *layout, double x)
 {
     const struct attn_grid *grid = layout->grid;
@@ -204,7 +206,7 @@ static void add_strips(struct attn_figure_pen *pen, const struct parts_layout *l
     }
 }
 
-/* A share in percent on its color. */
+/* Draws a share in percent on its color. */
 static void add_share(struct attn_figure_pen *pen, const struct parts_layout *layout, size_t i,
                       float value, double y)
 {
@@ -295,7 +297,7 @@ static void add_label(struct attn_figure_pen *pen, const struct parts_layout *la
     attn_shapes_add_number(pen->shapes, &text, position);
 }
 
-/* Everything of ROW but its vectors. */
+/* Draws all of ROW except its vectors. */
 static void add_row(struct attn_figure_pen *pen, const struct parts_layout *layout, size_t row,
                     double y)
 {
@@ -361,7 +363,7 @@ static void add_scales(struct attn_figure_pen *pen, const struct parts_layout *l
     }
     pen->quantity = grid->name;
     y += ATTN_FIGURE_GAP + (pen->shapes->cell > 0 ? ATTN_FIGURE_LYING : 0);
-    if (!pen->is_printed && /* else the caption names them */
+    if (!pen->is_printed && /* in print the caption names it */
         (pen->has_kind[ATTN_CELL_MASKED] || pen->has_kind[ATTN_CELL_NOT_FINITE])) {
         attn_figure_add_cell_kinds(pen, ATTN_FIGURE_PAD, y);
         pen->shapes->height = fmax(pen->shapes->height, y + STRIP + ATTN_FIGURE_PAD);

@@ -1,5 +1,5 @@
-/* figure_patches.c - rows of a pattern over patches of an image, laid out as R rows of C patches.
- */
+/* figure_patches.c - rows of a pattern over patches of an image, arranged as R rows of C
+ * patches. */
 #include "figures/figure_internal.h"
 
 #include "encode/text_table.h"
@@ -7,22 +7,22 @@
 #include <math.h>
 
 enum {
-    LARGEST = 18, /* side of a patch, of one row with up to 40 patches a side */
+    LARGEST = 18, /* side of a patch, for a single image with up to 40 patches a side */
     FEW = 40,
-    WHOLE = 720,  /* side of an image with more */
-    SIDE = 96,    /* of an image among several, at least */
-    BETWEEN = 14, /* images */
+    WHOLE = 720,  /* side of an image with more patches */
+    SIDE = 96,    /* minimum side of an image if there are several */
+    BETWEEN = 14, /* gap between images */
     CAPTION = 20, /* height of a label */
-    ACROSS = 720, /* width of a row of images, about */
+    ACROSS = 720, /* approximate width of a row of images */
 };
 
 struct patches_layout {
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis queries;
-    size_t n_row, n_column; /* patches */
-    size_t n_across;        /* images in a row of them */
-    double side;            /* of a patch */
-    double width, height;   /* from one image to the next */
+    size_t n_row, n_column; /* rows and columns of patches */
+    size_t n_across;        /* images side by side */
+    double side;            /* side of a patch */
+    double width, height;   /* distance from one image to the next */
     double left, top;
 };
 
@@ -45,7 +45,7 @@ static void plan(struct attn_figure_pen *pen, struct patches_layout *layout)
     caption = attn_figure_text_width(layout->queries.most_columns, ATTN_FIGURE_TEXT);
     layout->width = ceil(fmax((double)layout->n_column * layout->side, caption)) + BETWEEN;
     layout->height = (double)layout->n_row * layout->side + CAPTION + BETWEEN;
-    if (pen->room > 0) /* by the usual size: cells grow afterwards */
+    if (pen->room > 0) /* computed from the usual size; cells are enlarged afterwards */
         layout->n_across =
             (size_t)fmax(1, floor((pen->room - legend.width - BETWEEN) /
                                   (fmax((double)layout->n_column * side, caption) + BETWEEN)));

@@ -1,5 +1,6 @@
 /* figure_plot.c - numbers of a table as bars from 0, one below the other, or as curves, with error
- * bars. Rows of the matrix are groups with a color each; columns are bars or places. */
+ * bars. Each row of the matrix is a group with its own color; columns are bars, or places along the
+ * curve. */
 #include "figures/figure_internal.h"
 
 #include "base/status_internal.h"
@@ -11,23 +12,24 @@
 enum {
     MOST_GROUPS = 10,
     MOST_BARS = 400,
-    BAR = 12,          /* the height of a bar, */
-    BETWEEN_BARS = 6,  /* and between those of two columns */
-    BARS_WIDTH = 320,  /* of the axis */
-    STEP = 36,         /* from one place of a curve to the next, in a curve of */
-    CURVE_WIDTH = 360, /* this width at most */
+    BAR = 12,          /* height of a bar */
+    BETWEEN_BARS = 6,  /* gap between the bars of two columns */
+    BARS_WIDTH = 320,  /* length of the axis of bars */
+    STEP = 36,         /* distance from one place of a curve to the next */
+    CURVE_WIDTH = 360, /* maximum width of a curve */
     CURVE_HEIGHT = 200,
-    TICK_ROOM = 34, /* below the axis of bars */
-    CAP = 3,        /* half the end of an error bar */
-    SWATCH = 12,    /* of a group in the legend */
+    TICK_ROOM = 34, /* height for ticks below the axis of bars */
+    CAP = 3,        /* half the length of the cap of an error bar */
+    SWATCH = 12,    /* side of a color sample in the legend */
     ENTRY = 18,
 };
 
-/* Okabe and Ito's colors without faint yellow, and others. The first four differ in grey, too. */
+/* Colors of Okabe and Ito, without the faint yellow, and others. The first four also differ in
+ * grey. */
 static const uint32_t hues[MOST_GROUPS] = {0x0072b2, 0xe69f00, 0x004d33, 0xe8a8cc, 0xa6761d,
                                            0x56b4e9, 0x7570b3, 0x666666, 0xd55e00, 0x1b7837};
 
-/* The color of a group: on dark ground dark green is yellow. */
+/* Returns the color of a group. On a dark background, dark green is replaced by yellow. */
 static uint32_t hue_of(const struct attn_figure_pen *pen, size_t group)
 {
     return group == 2 && pen->options->theme == ATTN_THEME_DARK ? 0xf0e442 : hues[group];
@@ -37,12 +39,13 @@ struct plot_layout {
     const struct attn_grid *grid;
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis groups, places;
-    double left, top, width, height; /* of the plot */
-    double low, high;                /* ends of the axis of numbers */
-    double legend;                   /* its width; 0: there is one group */
+    double left, top, width, height; /* place of the plot */
+    double low, high;                /* ends of the numeric axis */
+    double legend;                   /* width of the legend; 0 if there is one group */
 };
 
-/* The number of column C of group R, and from where to where it may be; false without one. */
+/* Sets NUMBER to the number of column C of group R and the two ends of its interval (NaN without
+ * one). Returns false if the cell has no number. */
 static bool number_of(const struct plot_layout *plot, size_t r, size_t c, double number[3])
 {
     const size_t at = r * plot->matrix->n_cell_column + c;
@@ -57,7 +60,7 @@ static bool number_of(const struct plot_layout *plot, size_t r, size_t c, double
     return true;
 }
 
-/* All numbers, and 0 where IS_FROM_ZERO, with a little room. */
+/* Sets the range of the axis: all numbers, also 0 if IS_FROM_ZERO, and a small margin. */
 static void find_range(struct plot_layout *plot, bool is_from_zero)
 {
     double low = is_from_zero ? 0 : HUGE_VAL, high = is_from_zero ? 0 : -HUGE_VAL, number[3];
@@ -98,7 +101,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct plot_layout *pl
     }
 }
 
-/* The quantity of the axis. */
+/* Returns the name of the quantity on the axis. */
 static const char *quantity_of(const struct plot_layout *plot)
 {
     return plot->grid->quantity ? plot->grid->quantity : plot->grid->name;
@@ -130,7 +133,7 @@ static void plan_bars(struct attn_figure_pen *pen, struct plot_layout *plot)
     pen->shapes->height = ceil(plot->top + pen->shapes->height + TICK_ROOM + ATTN_FIGURE_PAD);
 }
 
-/* Adds an error bar with two caps: across or, if IS_DOWN, up and down. */
+/* Adds an error bar with two caps, horizontal or, if IS_DOWN, vertical. */
 static void add_error(struct attn_figure_pen *pen, bool is_down, double at, double from, double to)
 {
     const double ends[2] = {from, to};
@@ -143,7 +146,7 @@ static void add_error(struct attn_figure_pen *pen, bool is_down, double at, doub
             (double[]){is_down ? at + CAP : ends[i], is_down ? ends[i] : at + CAP}, 1, pen->ink);
 }
 
-/* The bar of NUMBER and how sure it is, from Y on. */
+/* Draws the bar of NUMBER at Y, with its error bar. */
 static void add_bar(struct attn_figure_pen *pen, const struct plot_layout *plot,
                     const double number[3], double y, uint32_t hue)
 {
@@ -182,7 +185,8 @@ static double y_of(const struct plot_layout *plot, double number)
     return plot->top + plot->height * (plot->high - number) / (plot->high - plot->low);
 }
 
-/* Draws ticks at the left or, if IS_BELOW, below, with grid lines, and the name of the numbers. */
+/* Draws the numeric axis at the left or, if IS_BELOW, below: ticks, grid lines, and the name of the
+ * quantity. */
 static void add_axis(struct attn_figure_pen *pen, const struct plot_layout *plot, bool is_below)
 {
     const double right = plot->left + plot->width, bottom = plot->top + plot->height;
@@ -217,7 +221,8 @@ static double x_of_place(const struct plot_layout *plot, size_t c)
     return plot->left + plot->width * ((double)c + 0.5) / n;
 }
 
-/* Whether the names of places, of which every one has room for its own, are turned. */
+/* Returns true if the names of places are rotated, because some name is wider than the distance
+ * between places. */
 static bool is_turned(const struct plot_layout *plot)
 {
     return attn_figure_text_width(plot->places.most_columns, ATTN_FIGURE_SMALL) + 6 >
@@ -269,7 +274,7 @@ static void add_places(struct attn_figure_pen *pen, const struct plot_layout *pl
     }
     for (size_t c = 0; c < n; c++) {
         if (c + 1 < n && (c % step > 0 || c + step >= n) && step > 1)
-            continue; /* the last one has its name */
+            continue; /* the last place has a name */
         text.x = x_of_place(plot, c) + (text.is_turned ? 0.35 * ATTN_FIGURE_SMALL : 0);
         attn_figure_add_label(pen, &text, &plot->places, c);
     }
@@ -277,7 +282,7 @@ static void add_places(struct attn_figure_pen *pen, const struct plot_layout *pl
                               plot->places.title);
 }
 
-/* Group R: its band, then its lines and dots. */
+/* Draws the curve of group R: first its band, then its lines and dots. */
 static void add_curve(struct attn_figure_pen *pen, const struct plot_layout *plot, size_t r)
 {
     double number[3], before[3];

@@ -1,6 +1,7 @@
-/* figure_points.c - rows of a site as labelled points: on the first two principal components, with
- * their share of the variance; rows of two numbers on these; rows of three as arrows from the
- * origin, seen from above. Labels cover no point and no other label (label_places.h). */
+/* figure_points.c - rows of a site as labelled points. Coordinates are the first two principal
+ * components, with their share of the variance; or the numbers themselves if rows have two. Rows of
+ * three numbers are drawn as arrows from the origin, in perspective. Labels cover no point and no
+ * other label (label_places.h). */
 #include "figures/figure_internal.h"
 
 #include "base/elementary.h"
@@ -15,16 +16,16 @@
 #include <string.h>
 
 enum {
-    SIDE = 460,     /* of the plot */
-    TICK_ROOM = 44, /* left of it, and */
-    AXIS_ROOM = 40, /* below */
-    RADIUS = 4,     /* of a point */
-    N_HUE = 6,      /* of arrows */
-    N_PART = 12,    /* of an arrow, that labels keep away from */
+    SIDE = 460,     /* side of the plot */
+    TICK_ROOM = 44, /* room for ticks left of the plot */
+    AXIS_ROOM = 40, /* room below the plot */
+    RADIUS = 4,     /* radius of a point */
+    N_HUE = 6,      /* number of hues of arrows */
+    N_PART = 12,    /* parts of an arrow, from which labels keep away */
     NAME_SIZE = 64, /* bytes of the name of an axis */
 };
 
-/* The range of an axis, in whole steps. */
+/* The range of an axis, from tick to tick. */
 struct tick_range {
     double low, high, step;
 };
@@ -32,19 +33,20 @@ struct tick_range {
 struct plot {
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis rows;
-    size_t n_axis;                 /* 2 or 3 */
-    size_t n;                      /* points: rows whose numbers are all finite */
-    size_t *row;                   /* [n] owns; which rows these are */
-    double *points;                /* [n, n_axis] owns */
-    double shares[ATTN_MOST_AXES]; /* of the variance; 0: the axes are the numbers themselves */
+    size_t n_axis;  /* 2 or 3 */
+    size_t n;       /* number of points: rows whose numbers are all finite */
+    size_t *row;    /* [n] owns; the row of each point */
+    double *points; /* [n, n_axis] owns */
+    /* share of the variance on each axis; 0: the axes are the numbers themselves */
+    double shares[ATTN_MOST_AXES];
     struct tick_range ranges[ATTN_MOST_AXES];
-    double left, top;                /* of the plot */
-    struct attn_point_label *labels; /* [n] owns; set where points are drawn */
-    double (*arrows)[4];             /* [N_PART n] owns; boxes of parts of arrows */
+    double left, top;                /* place of the plot */
+    struct attn_point_label *labels; /* [n] owns; x and y are set when points are drawn */
+    double (*arrows)[4];             /* [N_PART n] owns; boxes that cover the arrows */
     size_t n_arrow;
 };
 
-/* Okabe and Ito 2008: distinct with any deficiency of color vision. */
+/* Okabe and Ito 2008: distinguishable with any color vision deficiency. */
 static const uint32_t hues[N_HUE] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xe69f00};
 
 /* --- Points -------------------------------------------------------------------------------- */
@@ -91,7 +93,8 @@ static enum attn_status find_points(struct plot *plot, struct attn_error *err)
 
 /* --- Ranges and ticks ---------------------------------------------------------------------- */
 
-/* The range of all points on axis A. Axes of plain numbers contain 0, and up to 1 also 1. */
+/* Returns the range of all points on axis A. If the axes are the numbers themselves, it contains 0,
+ * and also 1 if all are at most 1. */
 static struct tick_range range_of(const struct plot *plot, size_t a)
 {
     const bool has_zero = plot->shares[0] == 0;
@@ -104,12 +107,12 @@ static struct tick_range range_of(const struct plot *plot, size_t a)
     }
     if (has_zero && range.low == 0 && range.high <= 1)
         range.high = 1;
-    if (!(range.low < range.high)) /* at most one point */
+    if (!(range.low < range.high)) /* there is at most one point */
         return (struct tick_range){(plot->n > 0 ? range.low : 0) - 1,
                                    (plot->n > 0 ? range.low : 0) + 1, 1};
     quarter = (range.high - range.low) / 4;
-    power =
-        attn_pow(10, floor(attn_log10(quarter))); /* a step is 1, 2 or 5 of it: about a quarter */
+    /* a step is 1, 2 or 5 times this power: about a quarter of the range */
+    power = attn_pow(10, floor(attn_log10(quarter)));
     range.step = (quarter / power >= 5 ? 5 : quarter / power >= 2 ? 2 : 1) * power;
     range.low = floor(range.low / range.step + 1e-9) * range.step;
     range.high = ceil(range.high / range.step - 1e-9) * range.step;
@@ -121,7 +124,7 @@ static double share_in(struct tick_range range, double value)
     return (value - range.low) / (range.high - range.low);
 }
 
-/* Tick K of an axis; false after the last. */
+/* Computes tick K of an axis and its text. Returns false after the last tick. */
 static bool next_tick(struct tick_range range, size_t k, double *value,
                       char text[ATTN_TICK_TEXT_SIZE], size_t *n)
 {
@@ -145,7 +148,7 @@ static void write_axis_name(const struct plot *plot, size_t a, char name[NAME_SI
 
 /* --- Labels -------------------------------------------------------------------------------- */
 
-/* Whether points A and B have one text and lie on each other. */
+/* Returns true if points A and B have the same text and the same place. */
 static bool is_same_point(const struct plot *plot, size_t a, size_t b)
 {
     const struct attn_point_label *x = &plot->labels[a], *y = &plot->labels[b];
@@ -160,7 +163,7 @@ static bool is_same_point(const struct plot *plot, size_t a, size_t b)
     return n[0] == n[1] && (n[0] == 0 || memcmp(texts[0], texts[1], n[0]) == 0);
 }
 
-/* Measures the labels, one for points of one text that lie on each other. */
+/* Measures the labels. Points of the same text at the same place share one label. */
 static void measure_labels(struct attn_figure_pen *pen, struct plot *plot)
 {
     for (size_t i = 0; i < plot->n; i++) {
@@ -176,7 +179,8 @@ static void measure_labels(struct attn_figure_pen *pen, struct plot *plot)
     }
 }
 
-/* Adds the labels of all points, which are drawn, and lines to those that stand far away. */
+/* Adds the labels of all points, which are drawn already, and lines to labels that stand far
+ * away. */
 static enum attn_status add_labels(struct attn_figure_pen *pen, struct plot *plot,
                                    struct attn_error *err)
 {
@@ -263,7 +267,8 @@ static void add_flat_names(struct attn_figure_pen *pen, const struct plot *plot)
 
 /* --- Three axes ---------------------------------------------------------------------------- */
 
-/* Projects a point of the unit cube, turned by 30 degrees about Z, seen from 25 degrees above. */
+/* Projects a point of the unit cube to the plot: rotated by 30 degrees about Z, seen from 25
+ * degrees above. */
 static void project(const struct plot *plot, const double cube[3], double out[2])
 {
     static const double cos_turn = 0.8660254037844387, sin_turn = 0.5;
@@ -284,7 +289,7 @@ static void project_point(const struct plot *plot, const double *point, double o
     project(plot, cube, out);
 }
 
-/* The walls at the back: lines at the ticks of axis A on the two that it runs along. */
+/* Draws the lines at the ticks of axis A on the two back walls that the axis touches. */
 static void add_walls(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
 {
     /* floor z = 0, back wall y = 1, left wall x = 0 */
@@ -309,7 +314,7 @@ static void add_walls(struct attn_figure_pen *pen, const struct plot *plot, size
         }
 }
 
-/* Numbers of axis A along an edge in front: of X below, of Y at the right, of Z at the left. */
+/* Adds the numbers of axis A along a front edge: X below, Y at the right, Z at the left. */
 static void add_deep_ticks(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
 {
     static const double edges[3][3] = {{0, 0, 0}, {1, 0, 0}, {0, 0, 0}};
@@ -340,7 +345,7 @@ static void add_deep_ticks(struct attn_figure_pen *pen, const struct plot *plot,
     attn_shapes_add_text(pen->shapes, &text, &"XYZ"[a], 1);
 }
 
-/* A line from FROM to TO with two strokes at its end. */
+/* Draws an arrow from FROM to TO. */
 static void add_arrow(struct attn_figure_pen *pen, const double from[2], const double to[2],
                       uint32_t color)
 {
@@ -371,7 +376,7 @@ static void add_deep(struct attn_figure_pen *pen, struct plot *plot)
     for (size_t i = 0; i < plot->n; i++) {
         project_point(plot, plot->points + 3 * i, tip);
         add_arrow(pen, origin, tip, hues[i % N_HUE]);
-        for (int k = 1; k <= N_PART; k++) { /* labels keep away from the arrow, too */
+        for (int k = 1; k <= N_PART; k++) { /* boxes along the arrow, from which labels keep away */
             const double x = origin[0] + (tip[0] - origin[0]) * k / N_PART;
             const double y = origin[1] + (tip[1] - origin[1]) * k / N_PART;
 
@@ -390,7 +395,7 @@ enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct att
     enum attn_status status = ATTN_OK;
 
     plot.n_axis = plot.matrix->n_column == 3 ? 3 : 2;
-    pen->subtitle.size = 0; /* the figure has no scale */
+    pen->subtitle.size = 0; /* the figure has no color scale to describe */
     plot.left = ATTN_FIGURE_PAD + TICK_ROOM + 12;
     attn_figure_set_width(pen, plot.left + SIDE + 20);
     plot.top = attn_figure_heading_height(pen) + 6;

@@ -1,5 +1,5 @@
-/* figure_poster.c - all heads on one sheet, those that are alike side by side: each with its
- * typical pattern, and the hue and the letter of its kind. */
+/* figure_poster.c - all heads on one sheet, similar heads side by side: each with its typical
+ * pattern, and the hue and the letter of its kind. */
 #include "figures/figure_internal.h"
 
 #include "analysis/head_kind.h"
@@ -8,19 +8,19 @@
 #include <math.h>
 
 enum {
-    CELL = 4,     /* units */
-    BETWEEN = 10, /* patterns */
-    NAME = 18,    /* above a pattern, with its kind */
-    BOX = 13,     /* of the kind */
+    CELL = 4,     /* units of a cell */
+    BETWEEN = 10, /* gap between patterns */
+    NAME = 18,    /* height for the name and the kind above a pattern */
+    BOX = 13,     /* side of the box with the kind */
 };
 
 struct poster_layout {
     size_t n, n_column;
-    double side; /* of a pattern */
+    double side; /* side of a pattern */
     double left, top;
 };
 
-/* As many columns as make the sheet as high as paper is. */
+/* Returns the number of columns that gives the sheet the proportions of paper. */
 static size_t n_column_of(size_t n, double side)
 {
     const double paper = 1.414;
@@ -45,7 +45,7 @@ static struct poster_layout plan(struct attn_figure_pen *pen)
     return poster;
 }
 
-/* The number of the head, and its letter on its hue. */
+/* Adds the name of the head, and the letter of its kind on its hue. */
 static void add_name(struct attn_figure_pen *pen, const struct poster_layout *poster, size_t head,
                      double x, double y)
 {

@@ -1,5 +1,6 @@
-/* figure_svg.c - see figure_internal.h. A path has all runs of one color. Numbers have at most two
- * decimals and are not written by printf, whose point depends on the locale. */
+/* figure_svg.c - see figure_internal.h. All runs of cells of one color form one path. Numbers have
+ * at most two decimals; they are not written by printf, whose decimal point depends on the
+ * locale. */
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
@@ -28,7 +29,7 @@ static void append_number(struct attn_buffer *out, double number)
         attn_buffer_append(out, digits, size % 10 > 0 ? 3 : 2);
 }
 
-/* Appends MARKUP, with the next of NUMBERS in place of each '@'. */
+/* Appends MARKUP, replacing each '@' by the next of NUMBERS. */
 static void append(struct attn_buffer *out, const char *markup, const double *numbers)
 {
     for (size_t n; *markup; markup += n) {
@@ -83,11 +84,11 @@ static enum attn_status append_paths(struct attn_buffer *out, const struct attn_
 struct svg_image {
     const struct attn_shapes *figure;
     const struct attn_shape_cluster *cluster;
-    uint32_t *row; /* [cluster->width] */
-    size_t scale;  /* pixels a unit */
+    uint32_t *row; /* [cluster->width] buffer of one row */
+    size_t scale;  /* pixels per cell */
 };
 
-/* An attn_png_row_fn. */
+/* Fills one row of pixels (attn_png_row_fn). */
 static void fill_row(void *user, size_t y, unsigned char *rgb)
 {
     const struct svg_image *image = user;
@@ -126,10 +127,10 @@ static enum attn_status append_image(struct attn_buffer *out, const struct attn_
 
 struct pixel_rows {
     const char *pixels;
-    size_t size; /* of a row */
+    size_t size; /* bytes of a row */
 };
 
-/* An attn_png_row_fn. */
+/* Copies one row of pixels (attn_png_row_fn). */
 static void copy_row(void *user, size_t y, unsigned char *rgb)
 {
     const struct pixel_rows *rows = user;
@@ -137,7 +138,8 @@ static void copy_row(void *user, size_t y, unsigned char *rgb)
     memcpy(rgb, rows->pixels + y * rows->size, rows->size);
 }
 
-/* Its pixels, once, to be drawn where it is used. */
+/* Defines the picture as a symbol, so that its pixels are written once and referenced where it is
+ * drawn. */
 static enum attn_status append_picture(struct attn_buffer *out, const struct attn_shapes *figure,
                                        struct attn_error *err)
 {
@@ -166,7 +168,7 @@ static void append_box(struct attn_buffer *out, const struct attn_shape_box *box
     attn_buffer_append_string(out, "/>\n");
 }
 
-/* Names the element of a row of a table, so that pages find it. */
+/* Writes the id of the element that belongs to a row of a table, so that pages find it. */
 static void append_tag(struct attn_buffer *out, size_t tag)
 {
     if (tag > 0)
@@ -184,7 +186,7 @@ static void append_stroke(struct attn_buffer *out, const struct attn_shape_line 
         append(out, "L@ @", (double[]){line->x2, line->y2});
 }
 
-/* Appends the similar bands at the beginning of SHAPES [n] as one path; returns their number. */
+/* Appends the leading bands of SHAPES [n] that look alike as one path. Returns their number. */
 static size_t append_bands(struct attn_buffer *out, const struct attn_shape *shapes, size_t n)
 {
     const struct attn_shape_band *first = &shapes[0].band;
@@ -205,7 +207,7 @@ static size_t append_bands(struct attn_buffer *out, const struct attn_shape *sha
     return i;
 }
 
-/* Appends the similar lines at the beginning of SHAPES [n] as one path; returns their number. */
+/* Appends the leading lines of SHAPES [n] that look alike as one path. Returns their number. */
 static size_t append_lines(struct attn_buffer *out, const struct attn_shape *shapes, size_t n)
 {
     const struct attn_shape_line *first = &shapes[0].line;
@@ -233,7 +235,8 @@ static size_t append_lines(struct attn_buffer *out, const struct attn_shape *sha
 
 /* --- Text ---------------------------------------------------------------------------------- */
 
-/* Whether a browser would leave out blanks of TEXT: in Chromium no <text> inherits xml:space. */
+/* Returns true if a browser would drop blanks of TEXT (in Chromium <text> does not inherit
+ * xml:space). */
 static bool has_blanks(const char *text, size_t n)
 {
     bool is_found = n > 0 && (text[0] == ' ' || text[n - 1] == ' ');
@@ -261,7 +264,7 @@ static void append_text(struct attn_buffer *out, const struct attn_shapes *figur
     attn_buffer_append_string(out, "</text>\n");
 }
 
-/* Appends the similar texts at the beginning of SHAPES [n] as a group; returns their number. */
+/* Appends the leading texts of SHAPES [n] that look alike as one group. Returns their number. */
 static size_t append_texts(struct attn_buffer *out, const struct attn_shapes *figure,
                            const struct attn_shape *shapes, size_t n)
 {
@@ -288,7 +291,7 @@ static size_t append_texts(struct attn_buffer *out, const struct attn_shapes *fi
 
 /* --- The document -------------------------------------------------------------------------- */
 
-/* Appends the element, the notes, and the paper. */
+/* Appends the <svg> element, the notes as metadata, and the background. */
 static void append_head(struct attn_buffer *out, const struct attn_shapes *figure)
 {
     const double points = figure->points > 0 ? figure->points : ATTN_SHAPES_POINTS;
@@ -325,7 +328,7 @@ static void append_head(struct attn_buffer *out, const struct attn_shapes *figur
     append_box(out, &(struct attn_shape_box){0, 0, figure->width, figure->height, figure->paper});
 }
 
-/* The shapes that begin at SHAPES [n] and are written together. *N_WRITTEN is how many. */
+/* Appends the leading shapes of SHAPES [n] that form one element. *N_WRITTEN is their number. */
 static enum attn_status append_shapes(struct attn_buffer *out, const struct attn_shapes *figure,
                                       const struct attn_shape *shapes, size_t n, size_t *n_written,
                                       struct attn_error *err)
@@ -374,7 +377,7 @@ enum attn_status attn_figure_svg_write(const struct attn_shapes *figure, struct 
     const struct attn_shape *shapes = attn_shapes_list(figure, &n);
     enum attn_status status = ATTN_OK;
 
-    *n_unknown = 0; /* text is drawn by the viewer, with its fonts */
+    *n_unknown = 0; /* the viewer draws text, with its own fonts */
     append_head(&out, figure);
     if (figure->picture_height > 0)
         status = append_picture(&out, figure, err);

@@ -10,25 +10,25 @@
 #include <string.h>
 
 enum {
-    SIZE = 15,    /* of the font */
-    LINE = 28,    /* from one line of text to the next */
+    SIZE = 15,    /* font size */
+    LINE = 28,    /* height of a line of text */
     BOX = 22,     /* height of a token's box */
-    MARGIN = 3,   /* of text in its box */
-    COLUMNS = 72, /* of a line */
+    MARGIN = 3,   /* margin of text in its box */
+    COLUMNS = 72, /* columns of a line */
 };
 
-/* Where a token goes. */
+/* The place of a token. */
 struct spot {
     double x, y, width;
 };
 
-/* The text is laid out token by token. */
+/* State of the layout, which proceeds token by token. */
 struct text_layout {
     const struct attn_level_matrix *matrix;
     struct attn_grid_axis keys;
-    double left, top, right; /* of all lines */
-    struct spot spot;        /* of the last token */
-    bool is_broken;          /* after it a line ends */
+    double left, top, right; /* left and right end of all lines, and top of the first */
+    struct spot spot;        /* place of the last token */
+    bool is_broken;          /* the line ends after the last token */
 };
 
 static bool has_own_keys(const struct attn_figure_pen *pen, const struct text_layout *layout)
@@ -38,7 +38,7 @@ static bool has_own_keys(const struct attn_figure_pen *pen, const struct text_la
     return run && attn_writer_has_own_keys(run, &layout->matrix->at);
 }
 
-/* The text of key I with its blanks, or its position. */
+/* Returns the text of key I with its blanks, or its position. */
 static const char *token_of(struct attn_figure_pen *pen, const struct text_layout *layout, size_t i,
                             size_t *n)
 {
@@ -46,7 +46,7 @@ static const char *token_of(struct attn_figure_pen *pen, const struct text_layou
                               : attn_figure_label(pen, &layout->keys, i, n);
 }
 
-/* Moves on to token I. */
+/* Computes the place of token I, which must follow the previous token. */
 static struct spot next_spot(struct attn_figure_pen *pen, struct text_layout *layout, size_t i)
 {
     size_t n;
@@ -54,13 +54,13 @@ static struct spot next_spot(struct attn_figure_pen *pen, struct text_layout *la
     const struct attn_writer *run = pen->content->grid->run;
     struct spot *spot = &layout->spot;
     const size_t n_column = attn_text_width(text, n);
-    /* a mark that stands alone is drawn on a circle, as wide as two columns */
+    /* a combining mark that stands alone is drawn on a circle, as wide as two columns */
     const double width = (n > 0 && n_column == 0 ? attn_figure_text_width(2, SIZE)
                                                  : SIZE * attn_figure_string_width(pen, text, n)) +
                          2 * MARGIN;
 
     spot->x += spot->width + 2;
-    /* where white space lies between this token and the one before that belongs to neither */
+    /* white space between this token and the previous one that belongs to neither of them */
     if (i > 0 && (!layout->keys.texts || (has_own_keys(pen, layout) && run->labels.begin &&
                                           run->labels.begin[i] > run->labels.end[i - 1])))
         spot->x += attn_figure_text_width(1, SIZE) - 2;
@@ -115,7 +115,7 @@ static void add_token(struct attn_figure_pen *pen, const struct text_layout *lay
     attn_shapes_add_text(pen->shapes, &text, bytes, n);
 }
 
-/* "query 7 it; " */
+/* Appends "query 7 it; " to the subtitle. */
 static void name_query(struct attn_figure_pen *pen, const struct text_layout *layout)
 {
     const struct attn_grid_axis rows = attn_figure_rows(pen, layout->matrix);

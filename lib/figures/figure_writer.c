@@ -1,6 +1,6 @@
 /* figure_writer.c - the formats of figures: one file, or a directory with a file for each matrix,
- * named as in CSV. Figures are checked before anything is computed. In a directory a figure is
- * written, and its cells dropped, after the last row of its matrix. */
+ * named as in CSV. Figures are checked before the run. In a directory, a figure is written when its
+ * matrix is complete, and its cells are freed. */
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
@@ -13,17 +13,17 @@
 struct figure_writer {
     struct attn_writer base;
     struct attn_levels *levels;         /* owns */
-    struct attn_token_texts tokens[2];  /* of the run, and of its source */
-    struct attn_grid grid;              /* of all matrices */
-    struct attn_figure_content content; /* of it */
-    size_t n_unknown;                   /* texts with characters of which no font is installed */
-    size_t n_not_finite;                /* cells */
+    struct attn_token_texts tokens[2];  /* tokens of the text, and of the source */
+    struct attn_grid grid;              /* all matrices */
+    struct attn_figure_content content; /* content of the figure of `grid` */
+    size_t n_unknown;    /* number of texts with characters that no installed font has */
+    size_t n_not_finite; /* number of cells with NaN or infinity */
     bool has_noted_size;
 };
 
 /* --- What is drawn ------------------------------------------------------------------------- */
 
-/* Checks one figure of all matrices. */
+/* Checks the single figure of all matrices. */
 static enum attn_status check_one(const struct figure_writer *w, struct attn_error *err)
 {
     const enum attn_site site = w->levels->items[0].at.site;
@@ -39,7 +39,7 @@ static enum attn_status check_one(const struct figure_writer *w, struct attn_err
             err, "choose with `sites`, or give a directory for one figure per matrix");
     }
     if (w->grid.n == 1 || w->content.kind == ATTN_FIGURE_GRID ||
-        w->content.kind >= ATTN_FIGURE_BARS || /* of tables: refused */
+        w->content.kind >= ATTN_FIGURE_BARS || /* plots need a table; they are refused later */
         (w->content.kind == ATTN_FIGURE_PATCHES && w->content.picture->n_patch_row == 0))
         return attn_figure_measure(&w->content, err);
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, '`figure %s`' draws one",
@@ -51,7 +51,7 @@ static enum attn_status check_one(const struct figure_writer *w, struct attn_err
 
 /* --- Files --------------------------------------------------------------------------------- */
 
-/* The grid of N matrices from FIRST on. */
+/* Returns the grid of N matrices from index FIRST on. */
 static struct attn_grid grid_of(const struct figure_writer *w, size_t first, size_t n)
 {
     struct attn_grid grid = attn_grid_of_run(&w->base, w->tokens, &w->levels->items[first], n);
@@ -61,7 +61,7 @@ static struct attn_grid grid_of(const struct figure_writer *w, size_t first, siz
     return grid;
 }
 
-/* Checks the figure of each matrix, and lists its file. */
+/* Checks the figure of each matrix, and lists the files to write. */
 static enum attn_status check_each(struct figure_writer *w, struct attn_error *err)
 {
     for (size_t i = 0; i < w->grid.n; i++) {
@@ -76,7 +76,7 @@ static enum attn_status check_each(struct figure_writer *w, struct attn_error *e
     return ATTN_OK;
 }
 
-/* SHAPES is empty, for the caller to release. */
+/* Draws and writes one figure. SHAPES must be {0}; the caller releases it. */
 static enum attn_status draw_figure(struct figure_writer *w,
                                     const struct attn_figure_content *content,
                                     struct attn_shapes *shapes, struct attn_sink *sink,
@@ -108,7 +108,7 @@ static enum attn_status write_figure(struct figure_writer *w,
     return status;
 }
 
-/* The file of matrix I in the directory. */
+/* Writes the file of matrix I in the directory. */
 static enum attn_status write_file(struct figure_writer *w, size_t i, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = &w->levels->items[i];
@@ -129,7 +129,7 @@ static enum attn_status write_file(struct figure_writer *w, size_t i, struct att
 
 /* --- The formats --------------------------------------------------------------------------- */
 
-/* Whether heads are shown over the picture of the run by default. */
+/* Returns true if heads are drawn over the picture of the run by default. */
 static bool shows_maps(const struct figure_writer *w)
 {
     for (size_t i = 0; i < w->levels->n; i++)
@@ -153,7 +153,7 @@ static enum attn_status open_figure(struct attn_writer *writer, struct attn_erro
     };
     if (w->content.kind == ATTN_FIGURE_DEFAULT && shows_maps(w))
         w->content.kind = ATTN_FIGURE_PATCHES;
-    if (w->content.kind == ATTN_FIGURE_DEFAULT) /* in a directory each is alone */
+    if (w->content.kind == ATTN_FIGURE_DEFAULT) /* in a directory, each figure has one matrix */
         w->content.kind =
             w->levels->n > 1 && !writer->directory ? ATTN_FIGURE_GRID : ATTN_FIGURE_MATRIX;
     w->grid = grid_of(w, 0, w->levels->n);
@@ -173,7 +173,7 @@ static enum attn_status event_figure(struct attn_writer *writer,
     return writer->directory && whole != SIZE_MAX ? write_file(w, whole, err) : ATTN_OK;
 }
 
-/* Writes the figure and its notes. */
+/* Writes the figure, if it is a single file, and sends its notes. */
 static enum attn_status finish_figure(struct attn_writer *writer, struct attn_error *err)
 {
     struct figure_writer *w = (struct figure_writer *)writer;

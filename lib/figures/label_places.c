@@ -1,5 +1,5 @@
-/* label_places.c - see label_places.h. The sheet is a raster of whole units; each holds the label
- * or point that covers it. */
+/* label_places.c - see label_places.h. The sheet is a raster of whole units; each unit stores the
+ * label or point that covers it. */
 #include "figures/label_places.h"
 
 #include "base/memory.h"
@@ -8,23 +8,23 @@
 #include <stdint.h>
 
 enum {
-    N_NEAR = 16,      /* places beside a point, */
-    N_DIRECTION = 32, /* and farther away, at each of */
-    N_RING = 10,      /* these distances: */
+    N_NEAR = 16,      /* places beside a point */
+    N_DIRECTION = 32, /* directions of places farther away */
+    N_RING = 10,      /* distances of such places */
     FIRST_RING = 18,
     RING_STEP = 12,
-    ASIDE = 3,         /* between a point and a label at its side, */
-    ABOVE = 1,         /* and above or below it */
-    APART = 2,         /* between two labels in a line */
-    MOST_MOVED = 2,    /* labels that make room for one */
-    MOST_TRIED = 4096, /* moves on a sheet, so that heaps of equal points take no time */
+    ASIDE = 3,         /* gap between a point and a label at its side */
+    ABOVE = 1,         /* gap between a point and a label above or below */
+    APART = 2,         /* gap between two labels on a line */
+    MOST_MOVED = 2,    /* maximum labels that are moved to make room for one */
+    MOST_TRIED = 4096, /* maximum moves on a sheet, so that many equal points take little time */
 };
 
-/* What covers a unit, else 1 + a label. */
+/* Owner of a unit of the raster; other values are 1 + the index of a label. */
 #define FREE UINT32_C(0)
 #define BLOCKED UINT32_MAX
 
-/* A rectangle of whole units in the sheet. */
+/* A rectangle of whole units of the sheet. */
 struct units {
     size_t left, top, right, bottom;
 };
@@ -33,7 +33,7 @@ struct raster {
     const struct attn_label_sheet *sheet;
     struct attn_point_label *labels; /* borrowed */
     size_t width, height;
-    uint32_t *owners; /* [height, width] owns; FREE, BLOCKED, or 1 + a label */
+    uint32_t *owners; /* [height, width] owns; FREE, BLOCKED, or 1 + the index of a label */
     size_t n_tried;
 };
 
@@ -44,7 +44,7 @@ static size_t clamp(double value, size_t most)
     return value <= 0 ? 0 : value >= (double)most ? most : (size_t)value;
 }
 
-/* The units that BOX touches, WIDER by some at both sides. */
+/* Returns the units that BOX touches; WIDER is added at the left and at the right. */
 static struct units units_of(const struct raster *raster, const double box[4], double wider)
 {
     const struct attn_label_sheet *sheet = raster->sheet;
@@ -69,7 +69,8 @@ static void mark_label(struct raster *raster, size_t i)
     mark(raster, raster->labels[i].box, (uint32_t)i + 1);
 }
 
-/* The only owner of the units of BOX, FREE, or BLOCKED also for several and outside the sheet. */
+/* Returns the owner of the units of BOX: FREE, the only label in it, or BLOCKED if there are
+ * several or BOX leaves the sheet. */
 static uint32_t owner_of(const struct raster *raster, const double box[4])
 {
     const struct attn_label_sheet *sheet = raster->sheet;
@@ -94,8 +95,8 @@ static uint32_t owner_of(const struct raster *raster, const double box[4])
 
 /* --- Places -------------------------------------------------------------------------------- */
 
-/* Sets the box of LABEL: ACROSS and DOWN, -1 to 1, are where it is from its point, which ASIDE and
- * ABOVE keep it off. */
+/* Sets the box of LABEL. ACROSS and DOWN, -1 to 1, are its direction from the point; ASIDE and
+ * ABOVE are its horizontal and vertical distance. */
 static void set_box(const struct attn_label_sheet *sheet, struct attn_point_label *label,
                     double across, double down, double aside, double above)
 {
@@ -105,7 +106,8 @@ static void set_box(const struct attn_label_sheet *sheet, struct attn_point_labe
     label->box[3] = label->box[1] + sheet->line;
 }
 
-/* Place K beside a point: right, left, above, below, the corners, and between them. */
+/* Sets the box of LABEL to place K beside its point: right, left, above, below, the corners, then
+ * places between these. */
 static void set_near(const struct attn_label_sheet *sheet, struct attn_point_label *label, int k)
 {
     static const double across[N_NEAR] = {1, -1, 0,  0,  1,   1,   -1,   -1,
@@ -116,7 +118,7 @@ static void set_near(const struct attn_label_sheet *sheet, struct attn_point_lab
     set_box(sheet, label, across[k], down[k], sheet->radius + ASIDE, sheet->radius + ABOVE);
 }
 
-/* Puts label I beside its point where there is room. */
+/* Places label I beside its point if a place is free. Returns true if it was placed. */
 static bool place_free(struct raster *raster, size_t i)
 {
     struct attn_point_label *label = &raster->labels[i];
@@ -130,8 +132,8 @@ static bool place_free(struct raster *raster, size_t i)
     return label->is_placed;
 }
 
-/* Puts label I beside its point, where there is room or where one other label stands that has room
- * elsewhere, if DEPTH labels move. */
+/* Places label I beside its point: at a free place, or at the place of one other label, which is
+ * then moved elsewhere. At most DEPTH labels move in turn. */
 static bool place_near(struct raster *raster, size_t i, int depth)
 {
     struct attn_point_label *label = &raster->labels[i];
@@ -147,7 +149,8 @@ static bool place_near(struct raster *raster, size_t i, int depth)
         if (owner == FREE || owner == BLOCKED)
             continue;
         other = &raster->labels[owner - 1];
-        if (!other->is_placed || raster->n_tried == MOST_TRIED) /* it is being moved */
+        /* an unplaced owner is being moved at the moment */
+        if (!other->is_placed || raster->n_tried == MOST_TRIED)
             continue;
         raster->n_tried++;
         before = *other;
@@ -164,7 +167,8 @@ static bool place_near(struct raster *raster, size_t i, int depth)
     return label->is_placed;
 }
 
-/* Sets the end of the line to LABEL. False if the line crosses a label or another point. */
+/* Sets the end of the line from the point to LABEL. Returns false if the line would cross a label
+ * or another point. */
 static bool set_line(const struct raster *raster, struct attn_point_label *label)
 {
     const struct attn_label_sheet *sheet = raster->sheet;
@@ -187,7 +191,7 @@ static bool set_line(const struct raster *raster, struct attn_point_label *label
     return true;
 }
 
-/* Keeps labels off the line to LABEL. */
+/* Blocks the raster along the line to LABEL. */
 static void mark_line(struct raster *raster, const struct attn_point_label *label)
 {
     enum { N_PART = 16 };
@@ -200,7 +204,7 @@ static void mark_line(struct raster *raster, const struct attn_point_label *labe
     }
 }
 
-/* The cosine of K parts of a turn of N_DIRECTION parts, equal on all machines. */
+/* Returns the cosine of K / N_DIRECTION of a full turn, bit-identical on all machines. */
 static double cosine(int k)
 {
     static const double quarter[] = {1, 0.9808, 0.9239, 0.8315, 0.7071, 0.5556, 0.3827, 0.1951, 0};
@@ -219,7 +223,7 @@ static double cosine(int k)
     }
 }
 
-/* Puts label I at the end of a line, as near as there is room. */
+/* Places label I away from its point, at the end of a line, as near as possible. */
 static void place_far(struct raster *raster, size_t i)
 {
     struct attn_point_label *label = &raster->labels[i];

@@ -1,10 +1,10 @@
 /*
  * principal_axes.c - see principal_axes.h.
  *
- * Of n rows of d numbers the smaller of X X^T and X^T X is made; its first eigenvectors are found
- * by subspace iteration: a block of vectors is multiplied, made orthogonal, and multiplied again,
- * until the lengths of the first stay. The block has some columns more than needed, so equal
- * variances along neighbouring axes do not slow it down.
+ * For n rows of d numbers, X [n, d], computes X X^T or X^T X, whichever is smaller. Subspace
+ * iteration finds its first eigenvectors: a block of vectors is multiplied by the matrix and made
+ * orthogonal, again and again, until the lengths of the first vectors converge. The block has more
+ * vectors than needed, so that similar variances of neighbouring axes do not slow it down.
  */
 #include "figures/principal_axes.h"
 
@@ -15,19 +15,20 @@
 #include <math.h>
 
 enum {
-    BLOCK = 8,        /* vectors */
-    MOST_STEPS = 500, /* enough for 12 digits where one variance is a tenth above the next */
+    BLOCK = 8,        /* number of vectors in the block */
+    MOST_STEPS = 500, /* enough for 12 digits if each variance is a tenth above the next */
 };
 
-static const double converged = 1e-12; /* change of a length in one step, as a share */
-static const double rounding = 1e-11;  /* share of a vector that products of this size leave */
+static const double converged = 1e-12; /* relative change of a length in one step */
+/* a shorter remainder, relative to the vector, is rounding error */
+static const double rounding = 1e-11;
 
-/* A symmetric matrix [n, n] and the block of vectors on its way to its eigenvectors. */
+/* A symmetric matrix [n, n], and the block of vectors that converges to its eigenvectors. */
 struct subspace {
     size_t n, n_vector;
     double *matrix;          /* [n, n] owns */
     double *block, *product; /* [n_vector, n] own */
-    double lengths[BLOCK];   /* of the products: eigenvalues in the end */
+    double lengths[BLOCK];   /* lengths of the products, which converge to the eigenvalues */
 };
 
 static double dot(const double *a, const double *b, size_t n, size_t stride)
@@ -50,15 +51,16 @@ static enum attn_status open_space(struct subspace *space, size_t n, struct attn
     ATTN_TRY(ATTN_ALLOC(space->matrix, n_cell, err));
     ATTN_TRY(ATTN_ALLOC(space->block, BLOCK * n, err));
     ATTN_TRY(ATTN_ALLOC(space->product, BLOCK * n, err));
-    for (size_t v = 0; v < space->n_vector; v++) /* no two alike, and no pattern of any text */
+    /* fixed start vectors, all different and without a regular pattern */
+    for (size_t v = 0; v < space->n_vector; v++)
         for (size_t i = 0; i < n; i++)
             space->block[v * n + i] =
                 attn_cos((double)(v + 1) * (double)(i + 1) * 1.6180339887498949);
     return ATTN_OK;
 }
 
-/* Makes the products orthogonal (Gram and Schmidt), of length 1, and the new block. Returns the
- * change of the first N_AXIS lengths, as a share of the largest. */
+/* Makes the products orthogonal (Gram and Schmidt) and of length 1, and stores them as the new
+ * block. Returns the change of the first N_AXIS lengths, relative to the largest. */
 static double make_orthogonal(struct subspace *space, size_t n_axis)
 {
     const size_t n = space->n;
@@ -76,7 +78,7 @@ static double make_orthogonal(struct subspace *space, size_t n_axis)
                 vector[i] -= share * space->block[u * n + i];
         }
         length = sqrt(dot(vector, vector, n, 1));
-        if (length < before * rounding) /* only rounding is left */
+        if (length < before * rounding) /* only rounding error is left */
             length = 0;
         if (v < n_axis && space->lengths[0] > 0)
             change = fmax(change, fabs(length - space->lengths[v]) / space->lengths[0]);
@@ -114,7 +116,8 @@ static void set_points(const struct subspace *space, const double *rows, size_t 
     }
 }
 
-/* Subtracts the mean, and makes the products of rows or, if IS_OF_COLUMNS, of columns. */
+/* Subtracts the mean from the rows, and computes the matrix of dot products of rows or, if
+ * IS_OF_COLUMNS, of columns. */
 static void fill_matrix(struct subspace *space, double *rows, size_t n_row, size_t n_col,
                         bool is_of_columns)
 {

@@ -1,5 +1,5 @@
-/* table_picture.c - see table_picture.h. Turns a table into a matrix with labels, and that into a
- * figure or the text of a format. */
+/* table_picture.c - see table_picture.h. Converts a table into a matrix with labels, and this into
+ * a figure, or a heat map in text. */
 #include "figures/table_picture_internal.h"
 
 #include "base/escape.h"
@@ -39,7 +39,7 @@ enum attn_status attn_table_picture_show(struct attn_table_picture *picture,
     status = attn_view_columns_check(table, &of, column, name, err);
     if (status == ATTN_OK) {
         picture->view.values = ATTN_TABLE_COLUMN(column);
-        picture->view.quantity = NULL; /* it was of another */
+        picture->view.quantity = NULL; /* it described the previous column */
     }
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
@@ -65,17 +65,17 @@ enum attn_status attn_table_picture_check(const struct attn_output *output, stru
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
-/* A picture that is being made. */
+/* State while a picture is drawn. */
 struct table_picture {
     struct attn_picture_options options;
     const struct attn_output *output;
     struct attn_table_cells cells;
-    struct attn_shapes shapes; /* empty if the format draws the cells itself */
+    struct attn_shapes shapes; /* empty if the format draws the cells without shapes */
     const struct attn_table *table;
     const struct attn_table_picture *of;
 };
 
-/* Whether OF is drawn as parts, in every format as a figure. */
+/* Returns true if OF is drawn as parts, which is a figure in every format. */
 static bool has_parts(const struct attn_table_picture *of)
 {
     return (of->view.traits & ATTN_VIEW_PARTS) != 0;
@@ -86,7 +86,7 @@ static bool needs_shapes(enum attn_figure kind)
     return attn_figure_is_plot(kind) || kind == ATTN_FIGURE_PATCHES;
 }
 
-/* Whether the columns of OF are positions of a picture that was run. */
+/* Returns true if the columns of OF are positions of a picture that was run. */
 static bool is_of_patches(const struct attn_table *table, const struct attn_table_picture *of)
 {
     return of->run && of->run->backdrop &&
@@ -94,7 +94,8 @@ static bool is_of_patches(const struct attn_table *table, const struct attn_tabl
                                ATTN_ROLE_POSITION);
 }
 
-/* OF, or if its tokens are patches of a picture that was run, *PATCHES: a map of them. */
+/* Returns OF; or if its tokens are patches of a picture, fills *PATCHES with a map over that
+ * picture and returns it. */
 static const struct attn_table_picture *over_picture(const struct attn_table *table,
                                                      const struct attn_table_picture *of,
                                                      struct attn_table_picture *patches)
@@ -107,8 +108,8 @@ static const struct attn_table_picture *over_picture(const struct attn_table *ta
     return patches;
 }
 
-/* The kind to draw: the one that was ASKED for, else the default of OF. A terminal draws no plots
- * and maps, a page (OUTPUT NULL) no maps of groups. */
+/* Returns the kind of figure to draw: ASKED if the user chose one, otherwise the default of OF.
+ * Plots and maps are not drawn in a terminal, and maps of groups not in a page (OUTPUT NULL). */
 static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table *table,
                                 const struct attn_table_picture *of,
                                 const struct attn_output *output)
@@ -130,7 +131,7 @@ static enum attn_figure kind_of(enum attn_figure asked, const struct attn_table 
     return asked == ATTN_FIGURE_DEFAULT || asked == ATTN_FIGURE_GRID ? ATTN_FIGURE_MATRIX : asked;
 }
 
-/* Whether PICTURE is drawn as KIND in its format. */
+/* Returns ATTN_INVALID if the format cannot draw PICTURE as KIND. */
 static enum attn_status check_kind(enum attn_figure kind, const struct table_picture *picture,
                                    struct attn_error *err)
 {
@@ -170,17 +171,18 @@ static enum attn_status draw(struct table_picture *picture, struct attn_error *e
     if (!attn_output_is_given(output, err))
         return ATTN_INVALID;
     ATTN_TRY(check_kind(kind, picture, err));
-    if (output->format->tensors->draw_table && !has_parts(of)) /* it lays the table out itself */
+    /* the format lays out the table itself */
+    if (output->format->tensors->draw_table && !has_parts(of))
         return ATTN_OK;
     ATTN_TRY(attn_table_cells_read(picture->table, of, kind, picture->options.color_scale,
                                    &picture->cells, err));
-    if (output->format->tensors->draw_grid) /* the numbers themselves, and no figure */
+    if (output->format->tensors->draw_grid) /* the format writes the numbers without a figure */
         return ATTN_OK;
     if (kind == ATTN_FIGURE_PATCHES) {
         figure->backdrop = of->run->backdrop;
         if (picture->options.figure == ATTN_FIGURE_DEFAULT &&
             !attn_grid_fits_backdrop(figure->backdrop, figure->matrices))
-            content.kind = ATTN_FIGURE_MATRIX; /* of some positions */
+            content.kind = ATTN_FIGURE_MATRIX; /* not all positions: drawn as a matrix */
     }
     ATTN_TRY(attn_figure_measure(&content, err));
     ATTN_TRY(attn_figure_draw(&content, &picture->shapes, err));
@@ -190,7 +192,7 @@ static enum attn_status draw(struct table_picture *picture, struct attn_error *e
     return ATTN_OK;
 }
 
-/* An attn_output_fn. */
+/* Writes the picture (attn_output_fn). */
 static enum attn_status write_picture(void *user, struct attn_sink *sink, struct attn_error *err)
 {
     const struct table_picture *picture = user;
@@ -225,15 +227,17 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
         .grid = &cells.grid, .picture = options, .is_in_points = true};
     const bool is_plot = attn_figure_is_plot(drawing.kind);
     bool needs_figure;
-    struct attn_error unseen = {0}; /* of the figure beside the table */
+    /* discarded: without a figure, the page shows the table alone */
+    struct attn_error unseen = {0};
     enum attn_status status;
 
-    whole.n_label = is_plot ? picture->n_label : 0; /* all groups have the same rows, columns */
+    /* otherwise all groups share rows and columns */
+    whole.n_label = is_plot ? picture->n_label : 0;
     status = attn_table_cells_read(table, &whole, drawing.kind, options->color_scale, &cells, err);
     if (status == ATTN_OK && drawing.kind == ATTN_FIGURE_PATCHES) {
         cells.grid.backdrop = picture->run->backdrop;
         if (!attn_grid_fits_backdrop(cells.grid.backdrop, cells.grid.matrices))
-            drawing.kind = ATTN_FIGURE_MATRIX; /* of some positions */
+            drawing.kind = ATTN_FIGURE_MATRIX; /* not all positions: drawn as a matrix */
     }
     content.kind = drawing.kind;
     drawing.is_figure = needs_figure = needs_shapes(drawing.kind);
@@ -288,7 +292,7 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
 
 /* --- Captions ------------------------------------------------------------------------------ */
 
-/* Appends "; NAME: TEXT", cut. */
+/* Appends "; NAME: TEXT", shortened. */
 static void append_sentence(struct attn_buffer *out, const struct attn_figure_text *text)
 {
     const char *name = text->name;
@@ -316,7 +320,7 @@ enum attn_status attn_table_write_captioned(const struct attn_table *table,
     model.text = picture->model;
     model.n = model.text ? strlen(model.text) : 0;
     column = attn_table_picture_column(picture, table);
-    if (!column && picture->view.quantity) /* a matrix of them */
+    if (!column && picture->view.quantity) /* all columns of a matrix are shown */
         column = attn_table_column(table, 0);
     if (column)
         attn_table_words_find(&words, column, picture);

@@ -6,24 +6,25 @@
 #include "figures/table_picture.h"
 #include "grid/table_cells.h"
 
-/* A table as it is drawn. Borrowed, for the length of a call. */
+/* A table with its layout. Borrowed for the duration of a call. */
 struct attn_table_drawing {
     const struct attn_table *table;
     const struct attn_table_picture *picture;
     enum attn_figure kind; /* matrix, tokens, bars, curve, causes, map, poster or patches */
-    bool is_figure;        /* it is drawn as a whole: a plot, or a map over a picture */
-    const struct attn_grid *figure; /* the numbers with their labels and words */
-    const size_t *rows, *columns; /* [n_row of the table] the cell of each row, of pairs one of two;
-                                     SIZE_MAX: not drawn */
-    const struct attn_shapes *shapes; /* NULL: too large, or a grid of a table with groups */
+    bool is_figure;        /* it is drawn as one figure: a plot, or a map over a picture */
+    const struct attn_grid *figure; /* the numbers with their labels and texts */
+    /* [rows of the table] the cell of each row of the table (a pair of columns has one of its two
+     * cells); SIZE_MAX: not drawn */
+    const size_t *rows, *columns;
+    const struct attn_shapes *shapes; /* NULL if the figure is too large, or `figure` has groups */
 };
 
 typedef enum attn_status (*attn_table_drawing_fn)(void *user,
                                                   const struct attn_table_drawing *drawing,
                                                   struct attn_error *err);
 
-/* Lays TABLE out as attn_table_picture_write does, and calls USE with the drawing. OPTIONS are
- * complete. Errors have the stage ATTN_STAGE_OPTIONS. */
+/* Lays TABLE out as attn_table_picture_write does, and calls USE with the result. OPTIONS must have
+ * no unset fields. Errors have the stage ATTN_STAGE_OPTIONS. */
 enum attn_status attn_table_drawing_use(const struct attn_table *table,
                                         const struct attn_table_picture *picture,
                                         const struct attn_picture_options *options,
