@@ -18,10 +18,10 @@
 
 #include <string.h>
 
-/* A file that a step of the story reads. */
+/* A file that a step of the story reads: a vector or a picture. */
 struct step_file {
     struct attn_file file;
-    struct attn_image image; /* of a picture */
+    struct attn_image image; /* set for a picture */
 };
 
 struct attn_live_files {
@@ -34,7 +34,7 @@ struct attn_live_files {
     struct attn_live_extra *extras; /* [paths.n] owns */
     struct attn_file *files;        /* [parts.n] owns */
     struct attn_blob *blobs;        /* [parts.n] owns */
-    char **names;                   /* [parts.n] owns, of the blobs */
+    char **names;                   /* [parts.n] owns; names of the blobs */
     char *model;                    /* owns */
     uint64_t n_byte;
 };
@@ -58,7 +58,8 @@ static enum attn_status open_part(struct attn_live_files *to, size_t i, struct a
     return ATTN_OK;
 }
 
-/* A page calls a model by the last part of its name: a folder with its files, or one GGUF file. */
+/* Names the files of the model for the page: the model is called by the last part of its path, a
+ * folder with files or one GGUF file. */
 static enum attn_status name_parts(struct attn_live_files *to, const struct attn_live_args *args,
                                    const struct attn_model *model, struct attn_error *err)
 {
@@ -120,7 +121,7 @@ static enum attn_status open_picture(const struct attn_live_args *args, const ch
 
 /* --- The story ------------------------------------------------------------------------------- */
 
-/* Opens the files that steps read. */
+/* Opens the files that the steps read. */
 static enum attn_status open_step_files(struct attn_live_files *to,
                                         const struct attn_live_args *args, struct attn_error *err)
 {
@@ -161,7 +162,8 @@ static enum attn_status open_story(struct attn_live_files *to, const struct attn
     status = attn_live_story_check(json, host, args->request, &to->paths, &failure);
     attn_json_free(json);
     if (status != ATTN_OK) {
-        failure.stage = ATTN_STAGE_INPUT; /* whatever is wrong with the requests of its steps */
+        /* any error in the requests of the steps counts as an error of the input */
+        failure.stage = ATTN_STAGE_INPUT;
         return attn_error_copy(err, &failure);
     }
     to->live.story = (const char *)to->story.data;
@@ -171,7 +173,7 @@ static enum attn_status open_story(struct attn_live_files *to, const struct attn
 
 /* --- Words ----------------------------------------------------------------------------------- */
 
-/* Checks that each member of JSON is a text for a text of the page. */
+/* Checks that each member of JSON is a string and replaces a text of the page. */
 static enum attn_status check_words(const struct attn_json *json, struct attn_error *err)
 {
     const struct attn_node *word = attn_node_first(attn_json_root(json));

@@ -1,6 +1,6 @@
 /*
- * live.h - opens what a live page holds (page/page_live.h): a module, the files of a model, a
- * story.
+ * live.h - opens the files that a live page contains (page/page_live.h): the WebAssembly module,
+ * the files of a model, a story.
  *
  *     struct attn_live_args args = {.source = &source, .most = 64 << 20};
  *     struct attn_live_files *files;
@@ -17,34 +17,36 @@
 #include "run/request.h"
 
 struct attn_live_args {
-    const struct attn_source *source; /* that the model was opened from */
-    const char *given;                /* its name in a shell; NULL: the default */
-    const char *module; /* path of the tool as a WebAssembly module; NULL or "": the module that was
-                           installed with this library, or built beside it */
-    size_t most;        /* bytes of the model that the page takes; of a larger one it takes none,
-                           and asks for its files */
-    const char *story;  /* path of a story; NULL: none */
-    const struct attn_request *request; /* of the page, for a story, whose steps change its text,
-                                           its edits and its attention */
-    const char *image;                  /* path of the picture that is run; NULL: a text is */
-    const struct attn_option *reading;  /* [n_reading] as the page has them (page/page_live.h) */
+    const struct attn_source *source; /* source from which the model was opened */
+    const char *given; /* name of the model on the command line; NULL: the default model */
+    /* path of this tool as a WebAssembly module; NULL or "": the module installed with this
+     * library, or built beside it */
+    const char *module;
+    /* maximum bytes of a model that is embedded in the page; for a larger model the page asks the
+     * reader for its files */
+    size_t most;
+    const char *story; /* path of a story; NULL: none */
+    /* request of the page; needed for a story, whose steps change its text, its edits and its
+     * attention */
+    const struct attn_request *request;
+    const char *image; /* path of the picture that is run; NULL: the input is a text */
+    const struct attn_option *reading; /* [n_reading] options as in the page (page/page_live.h) */
     size_t n_reading;
-    const char *words; /* path of the words of another language; NULL: English */
+    const char *words; /* path of a translation of the page's texts; NULL: English */
 };
 
 struct attn_live_files;
 
-/* Fails with ATTN_IO if there is no module, with ATTN_IO or ATTN_FORMAT for a file, and for a story
- * with a step that HOST, which has the model, cannot run, and words that no control has; with
- * ATTN_UNSUPPORTED for a picture
- * larger than `most`. Blobs of the source, and all arguments, are borrowed until *files, which the
- * caller owns, is freed. */
+/* Opens the files of a live page. ATTN_IO if the module is missing; ATTN_IO or ATTN_FORMAT if a
+ * file cannot be read, if a step of the story cannot run on HOST, which has the model, or if the
+ * translation names an unknown text; ATTN_UNSUPPORTED for a picture larger than `most`. Blobs of
+ * the source, and all arguments, are borrowed until *FILES is freed by the caller. */
 ATTN_API enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_host *host,
                                          struct attn_live_files **files, struct attn_error *err);
 
 ATTN_API const struct attn_live *attn_live_of(const struct attn_live_files *files);
 
-/* Bytes of the model, whether the page takes them or not. */
+/* Returns the bytes of the model, whether or not they are embedded in the page. */
 ATTN_API uint64_t attn_live_n_byte(const struct attn_live_files *files);
 
 ATTN_API void attn_live_free(struct attn_live_files *files); /* NULL is allowed */

@@ -47,7 +47,8 @@ static enum attn_status refuse(const char *own, const char *shared, struct attn_
     return attn_error_at(ATTN_IO, ATTN_STAGE_OUTPUT, err);
 }
 
-/* The first SIZE bytes of PATH without the last part: of "/usr/bin" those of "/usr". */
+/* Returns the length of the parent of the path formed by the first SIZE bytes of PATH: for
+ * "/usr/bin" the length of "/usr". */
 static size_t size_above(const char *path, size_t size)
 {
     const char *slash = memrchr(path, '/', size);
@@ -55,7 +56,7 @@ static size_t size_above(const char *path, size_t size)
     return slash ? (size_t)(slash - path) : 0;
 }
 
-/* What lies where it was built has a file beside it that is not installed. */
+/* A build folder is recognized by a file that is never installed. */
 enum attn_status attn_live_module_find_near(const char *code, char **path, struct attn_error *err)
 {
     const size_t n_own = size_above(code, strlen(code));

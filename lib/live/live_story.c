@@ -1,8 +1,8 @@
 /*
  * live_story.c - see live_story.h.
  *
- * A text that a step lacks is that of the step before; changes begin anew with each step, as
- * live.js tells them.
+ * If a step lacks a text, that of the previous step is used; edits are not carried over. live.js
+ * does the same.
  */
 #include "live/live_story.h"
 
@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a step may have: texts, and lists of them for options that may be given several times. */
+/* The members that a step may have: texts, and lists of texts for options that may be repeated. */
 /* clang-format off */
 #define MEMBER_MAP(X)                                                                          \
     X(TITLE, "title") X(PARAGRAPH, "paragraph") X(QUESTION, "question") X(ANSWER, "answer")    \
@@ -38,12 +38,12 @@ static const char *const members[] = {MEMBER_MAP(MEMBER_NAME)};
 struct story {
     const struct attn_json *json;
     struct attn_host *host;
-    struct attn_request request; /* the texts of the step, without changes */
-    size_t number;               /* of the step, from 1 */
+    struct attn_request request; /* the request of the step, without edits */
+    size_t number;               /* number of the step, from 1 */
     struct attn_live_paths *paths;
 };
 
-/* Refuses VALUE of KEY in the step, for the reason WHY. */
+/* Sets the error that VALUE of KEY in this step is wrong, for the reason WHY. */
 static enum attn_status refuse(const struct story *story, const char *key, const char *value,
                                const char *why, struct attn_error *err)
 {
@@ -52,7 +52,8 @@ static enum attn_status refuse(const struct story *story, const char *key, const
                           attn_quote_string(value).text, why);
 }
 
-/* The same for the failure WHY. If its message begins with a field of the request, that is cut. */
+/* Sets the same error for the failure WHY. If its message begins with a field of the request
+ * ("field: "), that prefix is removed. */
 static enum attn_status refuse_as(const struct story *story, const char *key, const char *value,
                                   const struct attn_error *why, struct attn_error *err)
 {
@@ -68,7 +69,7 @@ static enum attn_status refuse_as(const struct story *story, const char *key, co
 
 /* --- Texts and changes ----------------------------------------------------------------------- */
 
-/* Prepares REQUEST, which has VALUE of KEY. The caller frees *run; RUN may be NULL. */
+/* Prepares REQUEST, to which VALUE of KEY was added. The caller frees *RUN; RUN may be NULL. */
 static enum attn_status prepare(const struct story *story, const struct attn_request *request,
                                 const char *key, const char *value, struct attn_run **run,
                                 struct attn_error *err)
@@ -85,7 +86,7 @@ static enum attn_status prepare(const struct story *story, const struct attn_req
     return ATTN_OK;
 }
 
-/* Adds the file PATH that a step reads, once. */
+/* Adds the file PATH that a step reads, unless it is listed. */
 static enum attn_status add_path(const struct story *story, const char *path, bool is_image,
                                  struct attn_error *err)
 {
@@ -100,8 +101,8 @@ static enum attn_status add_path(const struct story *story, const char *path, bo
     return paths->items[paths->n++].name ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Checks an item of a list: heads that are off, of which a mean is not computed here, a knockout,
- * or a steering. */
+/* Checks an item of a list of edits: disabled heads (replacement by a mean is not computed here), a
+ * knockout, or a steering. */
 static enum attn_status check_edit(const struct story *story, const char *key, const char *value,
                                    struct attn_error *err)
 {
@@ -157,7 +158,8 @@ static enum attn_status check_attention(const struct story *story, const char *a
     return prepare(story, &request, "attention", attention, NULL, err);
 }
 
-/* Takes the TEXTS of a step, or its picture, and prepares a run of them; the caller frees it. */
+/* Applies the TEXTS of a step, or its picture, to the request and prepares a run. The caller frees
+ * *RUN. */
 static enum attn_status take_input(struct story *story, const char *const *texts,
                                    struct attn_run **run, struct attn_error *err)
 {
@@ -181,7 +183,7 @@ static enum attn_status take_input(struct story *story, const char *const *texts
 
 /* --- The view -------------------------------------------------------------------------------- */
 
-/* Whether ITEM [size bytes] is a head of SELECTION, "2.5". */
+/* Returns true if ITEM [size] names a head of SELECTION, "2.5". */
 static bool is_head(const struct attn_selection *selection, const char *item, size_t size)
 {
     const char *dot = memchr(item, '.', size);
@@ -201,8 +203,8 @@ static bool is_position(const struct attn_selection *selection, const char *item
     return attn_parse_int(item, size, 0, n - 1, &position);
 }
 
-/* The parts of a view. A value is one of WORDS, or each item of its list is one that IS accepts; if
- * both are NULL, it is not checked. */
+/* The parts of a view. The value is one of WORDS, or a list of items that IS accepts; if both are
+ * NULL, it is not checked. */
 static const struct part {
     const char *name, *words;
     bool (*is)(const struct attn_selection *selection, const char *item, size_t size);
@@ -229,7 +231,7 @@ static const struct part {
              {"min", NULL, NULL},
              {"map", NULL, NULL}};
 
-/* Whether VALUE [size bytes] is one of WORDS. */
+/* Returns true if VALUE [size] is one of WORDS. */
 static bool has_word(const char *words, const char *value, size_t size)
 {
     while (true) {
@@ -243,7 +245,7 @@ static bool has_word(const char *words, const char *value, size_t size)
     }
 }
 
-/* Whether PART may have VALUE [size bytes]. */
+/* Returns true if VALUE [size] is valid for PART. */
 static bool fits(const struct part *part, const struct attn_selection *selection, const char *value,
                  size_t size)
 {
@@ -302,7 +304,7 @@ static enum attn_status check_view(const struct story *story, const char *view,
     return ATTN_OK;
 }
 
-/* Checks what a step asks: an experiment of the page, its target and its foil. */
+/* Checks the question of a step: an experiment of the page, its target and its foil. */
 static enum attn_status check_question(const struct story *story, const char *const *texts,
                                        struct attn_error *err)
 {
@@ -331,7 +333,7 @@ static enum attn_status check_question(const struct story *story, const char *co
 
 /* --- Steps ----------------------------------------------------------------------------------- */
 
-/* The texts of the list VALUE, which KEY has. */
+/* Checks that VALUE of KEY is a list of texts, each a valid edit. */
 static enum attn_status check_list(const struct story *story, const struct attn_node *value,
                                    const char *key, struct attn_error *err)
 {
@@ -347,7 +349,7 @@ static enum attn_status check_list(const struct story *story, const struct attn_
     return ATTN_OK;
 }
 
-/* Reads the texts of STEP; its lists are in LISTS. */
+/* Reads the texts of STEP into TEXTS, and its lists into LISTS. */
 static enum attn_status read_step(const struct story *story, const struct attn_node *step,
                                   const char *texts[N_MEMBER],
                                   const struct attn_node *lists[N_MEMBER], struct attn_error *err)
