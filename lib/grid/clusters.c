@@ -1,6 +1,7 @@
-/* clusters.c - see clusters.h. The tree is found by a chain of nearest neighbours (Murtagh 1983):
- * from any cluster go on to the nearest one, and merge two that are nearest to each other. For
- * average linkage that gives the tree of the greedy method, in n^2 steps instead of n^3. */
+/* clusters.c - see clusters.h. The tree is built with a nearest-neighbour chain (Murtagh 1983): go
+ * from any cluster to its nearest one until two clusters are nearest to each other, and merge them.
+ * For average linkage this gives the same tree as the greedy method, in n^2 steps instead of
+ * n^3. */
 #include "grid/clusters.h"
 
 #include "base/memory.h"
@@ -8,19 +9,19 @@
 #include <math.h>
 #include <stdint.h>
 
-#define BLOCK 0.7 /* of the height of the tree */
+#define BLOCK 0.7 /* a block is a branch below this share of the tree's height */
 
-/* A cluster is a list of things, and has the number of one of them. */
+/* State of the clustering. A cluster is a list of items; its number is that of one of its items. */
 struct clusters {
-    const float *given; /* [n, n] borrowed */
+    const float *given; /* [n, n] borrowed; distances of items */
     size_t n;
-    double *distances;    /* [n, n] of clusters */
-    size_t *next;         /* [n] the next in its list, or SIZE_MAX */
-    double *heights;      /* [n] at which it and the next came together */
+    double *distances;    /* [n, n] distances of clusters */
+    size_t *next;         /* [n] the next item of the cluster, or SIZE_MAX */
+    double *heights;      /* [n] height of the tree at which an item and the next one were joined */
     double top;           /* the height of the tree so far */
-    size_t *first, *last; /* [n] of the list of a cluster */
-    size_t *size;         /* [n] of a cluster; 0: it is part of another */
-    size_t *chain;        /* [n] each the nearest of the one before */
+    size_t *first, *last; /* [n] the first and the last item of a cluster */
+    size_t *size;         /* [n] items of a cluster; 0: it was merged into another */
+    size_t *chain;        /* [n] the chain: each cluster is the nearest of the one before */
     size_t n_chain;
 };
 
@@ -34,7 +35,7 @@ static double *distance(const struct clusters *clusters, size_t a, size_t b)
     return &clusters->distances[a * clusters->n + b];
 }
 
-/* The cluster nearest to C, the one before it in the chain where that is as near. */
+/* Returns the cluster nearest to C; in a tie, BEFORE, the previous cluster of the chain. */
 static size_t nearest(const struct clusters *clusters, size_t c, size_t before)
 {
     size_t best = before;
@@ -49,7 +50,7 @@ static size_t nearest(const struct clusters *clusters, size_t c, size_t before)
 static void turn(struct clusters *clusters, size_t c)
 {
     size_t before = SIZE_MAX, at = clusters->first[c];
-    double height = 0; /* between the one before and this one */
+    double height = 0; /* height of the join of the previous item and this one */
 
     clusters->last[c] = at;
     while (at != SIZE_MAX) {
@@ -65,7 +66,8 @@ static void turn(struct clusters *clusters, size_t c)
     clusters->first[c] = before;
 }
 
-/* Turns the lists of A and B so that the end of A and the beginning of B are as near as can be. */
+/* Reverses the list of A, of B, both or neither, so that the last item of A and the first of B are
+ * as close as possible. */
 static void turn_both(struct clusters *clusters, size_t a, size_t b)
 {
     const size_t ends_a[] = {clusters->last[a], clusters->first[a]};
@@ -88,7 +90,7 @@ static void turn_both(struct clusters *clusters, size_t a, size_t b)
         turn(clusters, b);
 }
 
-/* Makes A and B one cluster, with the smaller number. */
+/* Merges A and B into one cluster, which keeps the smaller number. */
 static void merge(struct clusters *clusters, size_t a, size_t b)
 {
     const size_t into = a < b ? a : b, from = a < b ? b : a;
@@ -110,7 +112,7 @@ static void merge(struct clusters *clusters, size_t a, size_t b)
     clusters->size[from] = 0;
 }
 
-/* Follows the chain until two clusters are merged. */
+/* Extends the chain until two clusters can be merged, and merges them. */
 static void merge_two(struct clusters *clusters)
 {
     size_t *chain = clusters->chain;
@@ -162,7 +164,7 @@ enum attn_status attn_clusters_order(const float *distances, size_t n, size_t *o
     if (status == ATTN_OK && n > 0) {
         for (size_t i = 1; i < n; i++)
             merge_two(&clusters);
-        /* the last cluster has the smallest number */
+        /* all items are now in cluster 0 */
         for (size_t i = 0, at = clusters.first[0]; i < n; i++, at = clusters.next[at]) {
             order[i] = at;
             if (begins)

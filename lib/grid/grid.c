@@ -14,7 +14,7 @@
 
 enum {
     LABEL_COLUMNS = 14,
-    OWN_COLUMNS = 30, /* of a label of a table: two tokens */
+    OWN_COLUMNS = 30, /* maximum columns of a label of a table: two tokens */
 };
 
 void attn_grid_append_label(const struct attn_grid_axis *axis, size_t i, const char *ellipsis,
@@ -48,14 +48,14 @@ struct attn_grid attn_grid_of_run(const struct attn_writer *run,
         .model = run->labels.model,
         .scale = attn_color_scale_of(picture->color_scale, attn_site_range(site),
                                      picture->is_difference),
-        /* contacts are probabilities, which papers draw as such */
+        /* contacts are probabilities; papers do not show them in percent */
         .is_share = attn_site_range(site) == ATTN_RANGE_SHARE && site != ATTN_SITE_CONTACTS,
         .run = run,
         .tokens = tokens,
     };
 }
 
-/* The tokens of rows, or of keys, of MATRIX of a run; or NULL. */
+/* Returns the tokens of the rows or, if IS_KEY, of the keys of MATRIX; NULL without tokens. */
 static const struct attn_token_texts *tokens_of(const struct attn_grid *grid,
                                                 const struct attn_level_matrix *matrix, bool is_key)
 {
@@ -67,7 +67,8 @@ static const struct attn_token_texts *tokens_of(const struct attn_grid *grid,
     return grid->tokens[i].n > 0 ? &grid->tokens[i] : NULL;
 }
 
-/* Which of two texts each position is of; NULL of one text, and of the keys of a source. */
+/* Returns for each position which of two texts it belongs to; NULL for one text, and for keys of a
+ * source. */
 static const uint8_t *parts_of(const struct attn_grid *grid, const struct attn_level_matrix *matrix,
                                bool is_key)
 {
@@ -211,7 +212,7 @@ void attn_grid_append_subject(const struct attn_grid *grid, struct attn_buffer *
         attn_buffer_append_format(out, "%shead %d", out->size > 0 ? ", " : "", number.head);
 }
 
-/* " of [CLS]", where there is one query. */
+/* Appends " of [CLS]" if the run has one query. */
 static void append_query(const struct attn_grid *grid, struct attn_buffer *out)
 {
     size_t position;
@@ -238,7 +239,7 @@ void attn_grid_append_title(const struct attn_grid *grid, struct attn_buffer *ou
         attn_buffer_append_string(out, ", chosen minus exact");
 }
 
-/* Appends the options of the answer that gradients belong to: "target are, foil is; ". */
+/* Appends the options that define the answer of the gradients: "target are, foil is; ". */
 static void append_answer(const struct attn_labels *labels, struct attn_buffer *out)
 {
     static const char *const names[] = {"target", "target-id", "foil", "foil-id", "at", "metric"};
@@ -261,8 +262,9 @@ void attn_grid_append_subtitle(const struct attn_grid *grid, bool is_fitted,
                                struct attn_buffer *out)
 {
     const enum attn_color_span span = grid->scale.span;
-    const bool has_model = grid->title && grid->model; /* else the title names it */
-    /* the legend shows the others */
+    /* without a user's title, the title already names the model */
+    const bool has_model = grid->title && grid->model;
+    /* the legend shows all other spans */
     const bool has_scale = span != ATTN_SPAN_UNIT && (grid->run || span != ATTN_SPAN_MATRIX);
 
     if (has_model) {
@@ -283,7 +285,7 @@ void attn_grid_append_sentence(const struct attn_grid *grid, int i, struct attn_
 {
     const struct attn_figure_text *text = &grid->texts[i];
 
-    if (grid->run && i == 0 && !grid->run->labels.axes) /* labels of arrays are no text */
+    if (grid->run && i == 0 && !grid->run->labels.axes) /* labels of arrays are not a text */
         attn_labels_append_text(&grid->run->labels, out);
     if (!text->text)
         return;
@@ -292,7 +294,7 @@ void attn_grid_append_sentence(const struct attn_grid *grid, int i, struct attn_
     attn_escape_append(out, text->text, text->n);
 }
 
-/* The name of a site in print: words, where it has some. */
+/* Returns the name of a site in print: in words for some sites. */
 static const char *words_of(enum attn_site site)
 {
     static const char *const words[ATTN_N_SITE] = {
@@ -351,7 +353,7 @@ size_t attn_grid_number(const struct attn_grid *grid, float value, char text[ATT
 
     if (text[0] != '-' || strspn(text + 1, "0.") < n - 1)
         return n;
-    memmove(text, text + 1, n - 1); /* -0.0 */
+    memmove(text, text + 1, n - 1); /* removes the sign of -0.0 */
     return n - 1;
 }
 
@@ -364,7 +366,7 @@ const char *attn_grid_cell_text(const struct attn_grid *grid, size_t i, size_t *
     return text;
 }
 
-/* The largest of 1, 2, 2.5 and 5 times a power of ten that is not above SIZE. */
+/* Returns the largest of 1, 2, 2.5 and 5 times a power of ten that is at most SIZE. */
 static double round_down(double size)
 {
     static const double steps[] = {5, 2.5, 2, 1};
@@ -386,7 +388,7 @@ size_t attn_round_ticks(double low, double high, double ticks[ATTN_MOST_TICKS])
         return 0;
     first = ceil(low / step - 1e-9);
     while (n < ATTN_MOST_TICKS && (first + (double)n) * step <= high + 1e-9 * step) {
-        ticks[n] = (first + (double)n) * step + 0.0; /* no -0 */
+        ticks[n] = (first + (double)n) * step + 0.0; /* + 0.0 turns -0 into 0 */
         n++;
     }
     return n;

@@ -1,7 +1,7 @@
 /*
- * grid.h - what is drawn: a matrix with labels of its rows and columns, a scale, marks and words.
- * It is made once, from a table (table_cells.h) or from matrices of a run, and drawn by
- * figures, terminal and pages.
+ * grid.h - a grid: a matrix with labels of its rows and columns, a color scale, marks and texts. It
+ * is made from a table (table_cells.h) or from matrices of a run; figures, terminal and pages draw
+ * it.
  */
 #ifndef ATTN_GRID_GRID_H
 #define ATTN_GRID_GRID_H
@@ -15,41 +15,43 @@
 struct attn_backdrop;  /* writers/output.h */
 struct attn_head_kind; /* analysis/head_kind.h */
 
-/* The labels of rows or columns. */
+/* The rows or the columns of a grid, with their labels. */
 struct attn_grid_axis {
-    size_t n;                             /* rows or columns */
+    size_t n;                             /* number of rows or columns */
     const struct attn_token_texts *texts; /* NULL: positions are the labels */
     const size_t *positions;              /* [n] NULL: first, first + 1, ... */
     size_t first;
-    bool has_own_texts;   /* texts are those of rows, and not of positions */
-    bool is_named;        /* texts without positions */
-    const char *title;    /* "query: attends" */
-    size_t n_main;        /* rows or columns after these stand apart; or 0 */
-    const bool *begins;   /* [n] whether a line separates it from the one before; or NULL */
-    const uint8_t *parts; /* of positions: those of struct attn_labels' `texts`, the second of which
-                             a line separates; or NULL */
-    bool has_blocks;      /* the lines are around things that are alike, and not groups by name */
-    size_t n_together;    /* columns that stand together, apart from the next ones; 0: all */
-    /* Measured by figures. */
-    size_t most_columns; /* of text that a label has */
-    double widest;       /* label in print, in sizes of the font */
-    size_t n_digit;      /* that a position has */
+    bool has_own_texts; /* `texts` has one text per row, not one per position */
+    bool is_named;      /* labels are texts without positions */
+    const char *title;  /* "query: attends" */
+    size_t n_main;      /* the rows or columns from this one on are set apart; 0: none */
+    const bool *begins; /* [n] true if a line separates it from the one before; or NULL */
+    /* which text each position belongs to (`texts` of struct attn_labels); a line precedes the
+     * second text; or NULL */
+    const uint8_t *parts;
+    bool has_blocks; /* lines of `begins` enclose blocks of similar items, not named groups */
+    /* number of columns in a group, separated by a gap from the next; 0: no groups */
+    size_t n_together;
+    /* Set by figures. */
+    size_t most_columns; /* columns of text of the longest label */
+    double widest;       /* width of the widest label in print, as a multiple of the font size */
+    size_t n_digit;      /* digits of the largest position */
 };
 
-#define ATTN_GRID_NO_POSITION SIZE_MAX /* of a row with a name alone */
+#define ATTN_GRID_NO_POSITION SIZE_MAX /* position of a row that has only a name */
 
 static inline size_t attn_grid_position(const struct attn_grid_axis *axis, size_t i)
 {
     return axis->positions ? axis->positions[i] : axis->first + i;
 }
 
-/* The text of row or column I of AXIS, which has texts, in N bytes. */
+/* Returns the text of row or column I of AXIS, which must have texts. *N is its size in bytes. */
 static inline const char *attn_grid_text(const struct attn_grid_axis *axis, size_t i, size_t *n)
 {
     return attn_token_text(axis->texts, axis->has_own_texts ? i : attn_grid_position(axis, i), n);
 }
 
-/* Whether a line separates row or column I from the one before. */
+/* Returns true if a line separates row or column I from the one before. */
 static inline bool attn_grid_begins(const struct attn_grid_axis *axis, size_t i)
 {
     enum { SECOND = 2 };
@@ -61,108 +63,118 @@ static inline bool attn_grid_begins(const struct attn_grid_axis *axis, size_t i)
             axis->parts[attn_grid_position(axis, i - 1)] != SECOND);
 }
 
-/* Cells of patterns and MLPs that cause an answer, rows of a table. Borrowed. */
+/* The cells of patterns and the MLPs that cause an answer: rows of a table. Borrowed. */
 struct attn_grid_causes {
-    const struct attn_table *table; /* with layer, head, query and key */
-    size_t values;                  /* the column of the numbers */
-    const size_t *queries, *keys;   /* [n_row] columns of the figure; SIZE_MAX: not drawn, no key */
+    const struct attn_table *table; /* has the columns layer, head, query and key */
+    size_t values;                  /* index of the column of numbers */
+    /* [n_row] index of the query's and of the key's column in the figure; SIZE_MAX: not drawn, or
+     * without a key */
+    const size_t *queries, *keys;
     size_t n_layer;
-    bool is_part;                  /* the numbers are parts of the answer: for it, or against it */
-    const struct attn_table *lens; /* the best token of each layer and position; or NULL */
+    bool is_part; /* the numbers are shares of the answer, for it or against it */
+    /* table with the best token of each layer and position; or NULL */
+    const struct attn_table *lens;
 };
 
-/* How the numbers of a part are drawn. */
+/* How the numbers of a part of a table are drawn. */
 enum attn_grid_look {
-    ATTN_LOOK_CELLS, /* colors: vectors */
-    ATTN_LOOK_SHARE, /* in percent, on their color */
-    ATTN_LOOK_BAR,   /* of numbers that are not negative */
+    ATTN_LOOK_CELLS, /* as colors: vectors */
+    ATTN_LOOK_SHARE, /* percentages, each on its color */
+    ATTN_LOOK_BAR,   /* as a bar, for numbers that are not negative */
     ATTN_LOOK_NUMBER
 };
 
-/* Columns of a table with a scale of their own: a vector, or one number a row. */
+/* A column of a table that is drawn with its own scale: one vector or one number per row. */
 struct attn_grid_part {
-    const char *name;     /* short: "w" */
-    const char *quantity; /* "weight"; or the name */
+    const char *name;     /* short name: "w" */
+    const char *quantity; /* long name, "weight"; or equal to `name` */
     enum attn_grid_look look;
     struct attn_color_scale scale;
-    int digits; /* of numbers after the point */
+    int digits; /* decimals of numbers */
 };
 
-/* Borrowed, for the length of a call. */
+/* A grid. All pointers are borrowed, for the duration of a call. */
 struct attn_grid {
-    const struct attn_level_matrix *matrices; /* [n] of one site and one run; one of a table, or of
-                                                 each of its parts, which have the same rows */
+    /* [n] matrices of one site and one run; for a table its only matrix, or one per part, all with
+     * the same rows */
+    const struct attn_level_matrix *matrices;
     size_t n;
-    const char *name;                     /* of the numbers: "pattern", "effect" */
-    const char *model;                    /* that they are of, or NULL */
-    struct attn_color_scale scale;        /* without open parts */
+    const char *name;                     /* name of the numbers: "pattern", "effect" */
+    const char *model;                    /* name of the model, or NULL */
+    struct attn_color_scale scale;        /* all fields are resolved, none is DEFAULT */
     bool is_share;                        /* numbers are shown in percent */
-    const struct attn_backdrop *backdrop; /* over which the columns are drawn as patches; or NULL */
+    const struct attn_backdrop *backdrop; /* picture whose patches are the columns; or NULL */
 
-    /* Of a run; of a table NULL. */
+    /* For matrices of a run; NULL for a table. */
     const struct attn_writer *run;
-    const struct attn_token_texts *tokens; /* [2] of the run, and of its source */
+    const struct attn_token_texts *tokens; /* [2] tokens of the text, and of the source */
 
-    /* Of a table. */
+    /* For a table. */
     const struct attn_grid_axis *rows, *columns;
-    const struct attn_grid_part *parts;  /* [n] side by side, each with its own scale; or NULL */
-    const bool *marks;                   /* [rows] of parts: whether a row has a frame */
-    const struct attn_grid_axis *groups; /* each has its rows in the matrix, in order; or NULL */
-    const char *title;                   /* printable; NULL: model and name */
-    const char *quantity;                /* with the unit, printable; NULL: the name */
-    const char *note;                    /* for the subtitle, printable, or NULL */
-    struct attn_figure_text texts[2];    /* the text that was run, or the two of a pair */
+    /* [n] columns that are drawn side by side, each with its own scale; or NULL */
+    const struct attn_grid_part *parts;
+    const bool *marks; /* [rows] with parts: true if the row has a frame; or NULL */
+    /* groups of rows, one below the other in the matrix; or NULL */
+    const struct attn_grid_axis *groups;
+    const char *title;                /* printable; NULL: made of model and name */
+    const char *quantity;             /* printable, with the unit; NULL: the name */
+    const char *note;                 /* for the subtitle, printable, or NULL */
+    struct attn_figure_text texts[2]; /* the text of the run, or the two texts of a pair */
     const float *lows,
-        *highs; /* of bars and curves: the interval of each cell, NaN if unknown; or NULL */
-    const struct attn_token_texts *cells;  /* texts of the cells, row by row; NULL: the numbers */
-    const struct attn_grid_causes *causes; /* of ATTN_FIGURE_CAUSES: they are drawn; or NULL */
-    int digits;                            /* of numbers after the point, unless in percent */
-    /* Of a poster: the matrix has the patterns of the heads one below the other; [n] heads. */
-    const struct attn_head_kind *const *kinds; /* or NULL without a kind */
-    const double *weights;                     /* on what the kind looks at */
-    const size_t *order;                       /* of the heads on the sheet */
+        *highs; /* for bars and curves: the ends of each cell's interval, NaN if unknown; or NULL */
+    /* texts shown in the cells, row by row; NULL: the numbers are shown */
+    const struct attn_token_texts *cells;
+    /* for ATTN_FIGURE_CAUSES, drawn instead of the matrix; or NULL */
+    const struct attn_grid_causes *causes;
+    int digits; /* decimals of numbers that are not in percent */
+    /* For a poster of [n] heads, whose patterns are one below the other in the matrix. */
+    const struct attn_head_kind *const *kinds; /* kind of each head, NULL without one */
+    const double *weights;                     /* mean weight of each head on tokens of its kind */
+    const size_t *order;                       /* order of the heads on the sheet */
 };
 
-/* MATRICES [n] of RUN, whose TOKENS are those of attn_token_labels_init. */
+/* Returns the grid of MATRICES [n] of RUN. TOKENS must come from attn_token_labels_init. */
 struct attn_grid attn_grid_of_run(const struct attn_writer *run,
                                   const struct attn_token_texts tokens[2],
                                   const struct attn_level_matrix *matrices, size_t n);
 
-/* The rows and the columns of MATRIX, one of the grid's, not measured. */
+/* Return the rows and the columns of MATRIX, one of the grid's matrices. Fields set by figures are
+ * 0. */
 struct attn_grid_axis attn_grid_rows(const struct attn_grid *grid,
                                      const struct attn_level_matrix *matrix);
 struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,
                                         const struct attn_level_matrix *matrix);
 
-/* Whether all matrices are one cell, the weight of a token on itself. */
+/* Returns true if every matrix is a single cell, the weight of a token on itself. */
 bool attn_grid_is_lone(const struct attn_grid *grid);
 
-/* Whether the columns of MATRIX are [CLS], registers and patches of BACKDROP, which may be NULL. */
+/* Returns true if the columns of MATRIX are [CLS], registers and patches of BACKDROP, which may be
+ * NULL. */
 bool attn_grid_fits_backdrop(const struct attn_backdrop *backdrop,
                              const struct attn_level_matrix *matrix);
 
-/* The largest magnitude on a patch in row ROW of MATRIX; 0 without numbers. */
+/* Returns the largest magnitude on a patch in row ROW of MATRIX; 0 if it has no numbers. */
 double attn_grid_largest_mapped(const struct attn_backdrop *backdrop,
                                 const struct attn_level_matrix *matrix, size_t row);
 
-/* The least end of the scale over BACKDROP: ten times a uniform weight. With it, even weights do
- * not hide the picture. */
+/* Returns the smallest end of a scale that is drawn over BACKDROP: ten times a uniform weight. With
+ * it, uniform weights do not hide the picture. */
 double attn_grid_least_end(const struct attn_backdrop *backdrop);
 
-/* The number of rows that are drawn over the picture: all, or of a run with all queries the first,
- * that of [CLS]. */
+/* Returns the number of rows that are drawn over the picture: all rows; but if a run has all
+ * queries, only the first, that of [CLS]. */
 size_t attn_grid_n_mapped(const struct attn_grid *grid);
 
-enum { ATTN_KIND_LEVELS = 51 }; /* of the 256 levels of a map, for each kind of head */
+enum { ATTN_KIND_LEVELS = 51 }; /* levels of a color map for each kind of head, of 256 in all */
 
-/* Appends the label of row or column I: its text without blanks around it, cut to what a label may
- * have with ELLIPSIS at its end, or its position. */
+/* Appends the label of row or column I: its text without surrounding blanks, shortened with
+ * ELLIPSIS if it is too long; or its position. */
 void attn_grid_append_label(const struct attn_grid_axis *axis, size_t i, const char *ellipsis,
                             struct attn_buffer *out);
 
 /* --- Words ------------------------------------------------------------------------------------ */
 
-/* The name of a model without its folders; nothing of NULL. */
+/* Appends the name of a model without its folders. MODEL may be NULL. */
 void attn_grid_append_model(const char *model, struct attn_buffer *out);
 
 /* Appends the model and, for runs, the layer and the head that all matrices share: "fable, layer 2,
@@ -172,38 +184,41 @@ void attn_grid_append_subject(const struct attn_grid *grid, struct attn_buffer *
 /* Appends the title, printable: "fable, layer 2, head 5: pattern". */
 void attn_grid_append_title(const struct attn_grid *grid, struct attn_buffer *out);
 
-/* Appends the subtitle up to the texts, each part ending in "; ": of a table its model and note, of
- * gradients their answer; an unusual scale, unless IS_FITTED to the numbers. */
+/* Appends the parts of the subtitle before the texts, each followed by "; ": for a table its model
+ * and note, for gradients their answer; and the scale if it is unusual, unless IS_FITTED (the scale
+ * ends at the largest number). */
 void attn_grid_append_subtitle(const struct attn_grid *grid, bool is_fitted,
                                struct attn_buffer *out);
 
-/* Appends text I, 0 or 1: "clean: The keys"; nothing if there is none. */
+/* Appends text I, 0 or 1: "clean: The keys". Appends nothing if that text is missing. */
 void attn_grid_append_sentence(const struct attn_grid *grid, int i, struct attn_buffer *out);
 
-/* The quantity of the numbers, with the unit: "weight, %", IS_PERCENT if they are shown so; if
- * IS_PRINTED in words. */
+/* Returns the name of the numbers with their unit: "weight, %". IS_PERCENT: they are shown in
+ * percent. IS_PRINTED: uses words instead of names of sites. */
 const char *attn_grid_quantity(const struct attn_grid *grid, bool is_percent, bool is_printed);
 
-/* Appends the name of position I of a picture: "[CLS]", "3,4". */
+/* Appends the name of position I of a picture: "[CLS]", or "3,4" for a patch. */
 void attn_grid_append_position(const struct attn_backdrop *backdrop,
                                const struct attn_token_texts *texts, size_t i,
                                struct attn_buffer *out);
 
-/* A layer: "2", or "cross 1" of two stacks. */
+/* Appends the name of a layer: "2", or "cross 1" in a model with two stacks. */
 void attn_grid_append_layer(struct attn_buffer *out, const struct attn_location *at);
 
 /* --- Numbers ---------------------------------------------------------------------------------- */
 
-/* A number of a table that is not in percent, as it stands in a cell; not terminated. */
+/* Formats a number of a table for a cell, not in percent; not terminated. Returns its length. */
 size_t attn_grid_number(const struct attn_grid *grid, float value, char text[ATTN_FIXED_TEXT_SIZE]);
 
-/* The text of cell I of a table that has texts in its cells, without blanks before it. */
+/* Returns the text in cell I, without leading blanks. The table must have texts in its cells. */
 const char *attn_grid_cell_text(const struct attn_grid *grid, size_t i, size_t *n);
 
-/* Round numbers from LOW to HIGH, ascending: multiples of 1, 2, 2.5 or 5 times a power of ten. */
+/* Writes round numbers from LOW to HIGH to TICKS, ascending: multiples of 1, 2, 2.5 or 5 times a
+ * power of ten. Returns their number. */
 size_t attn_round_ticks(double low, double high, double ticks[ATTN_MOST_TICKS]);
 
-/* The numbers at which a legend has ticks, ascending: round ones, and the ends of a share. */
+/* Writes the numbers at which a legend has ticks to TICKS, ascending: round numbers; for shares
+ * also the two ends. Returns their number. */
 size_t attn_grid_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
                        double ticks[ATTN_MOST_TICKS]);
 

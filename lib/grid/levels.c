@@ -1,5 +1,5 @@
-/* levels.c - see levels.h. A cell is a float32, or a float16 in a large matrix; three NaNs stand
- * for the kinds of cells without a value. */
+/* levels.c - see levels.h. A cell is stored as float32, or float16 in a large matrix. Three
+ * different NaNs encode the kinds of cells without a value. */
 #include "grid/levels.h"
 
 #include "base/memory.h"
@@ -10,21 +10,21 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_WHOLE = 128 * 128 }; /* cells of a matrix that is kept in float32 */
+enum { MOST_WHOLE = 128 * 128 }; /* maximum cells of a matrix that is stored in float32 */
 
 /* --- One cell ------------------------------------------------------------------------------ */
 
 static const uint32_t float_nothing = 0x7fc00000;
 static const uint16_t half_nothing = 0x7e00;
 
-/* The nearest float16 of a finite number; the largest one for all that are larger. */
+/* Returns the float16 nearest to a finite number, at most the largest finite float16. */
 static uint16_t half_of(float value)
 {
     const uint16_t sign = signbit(value) ? 0x8000 : 0;
     const float size = fminf(fabsf(value), 65504);
     int exponent;
 
-    if (size < 0x1p-14F) /* steps of 2^-24 */
+    if (size < 0x1p-14F) /* subnormal: multiples of 2^-24 */
         return (uint16_t)(sign | (uint16_t)lrintf(size * 0x1p24F));
     frexpf(size, &exponent); /* size = f 2^exponent, 0.5 <= f < 1 */
     return (uint16_t)(sign |
@@ -46,7 +46,7 @@ static bool is_whole(const struct attn_level_matrix *m)
            m->n_cell_row * m->n_cell_column <= MOST_WHOLE;
 }
 
-/* Reads cell I. */
+/* Decodes cell I. */
 static enum attn_cell_kind get(const struct attn_level_matrix *m, size_t i, float *value)
 {
     const uint32_t *whole = m->cells;
@@ -76,7 +76,7 @@ static void set(struct attn_level_matrix *m, size_t i, enum attn_cell_kind kind,
         half[i] = kind == ATTN_CELL_VALUE ? half_of(value) : (uint16_t)(half_nothing | kind);
 }
 
-/* Whether a cell of KIND and VALUE, and not the other one, stands for both in a pooled cell. */
+/* Returns true if a pooled cell shows the cell of KIND and VALUE rather than the other one. */
 static bool outweighs(enum attn_cell_kind kind, float value, enum attn_cell_kind other_kind,
                       float other_value)
 {
@@ -89,7 +89,7 @@ static bool outweighs(enum attn_cell_kind kind, float value, enum attn_cell_kind
            (kind == ATTN_CELL_VALUE && other_kind == kind && fabsf(value) > fabsf(other_value));
 }
 
-/* Puts a cell of the matrix into cell I, which may hold others already. */
+/* Merges a cell of the matrix into the stored cell I. */
 static void put(struct attn_level_matrix *m, size_t i, enum attn_cell_kind kind, float value)
 {
     float there = 0;
@@ -121,12 +121,12 @@ attn_site_set attn_levels_sites(const struct attn_writer *writer)
     const attn_site_set pattern = ATTN_SITE_BIT(ATTN_SITE_PATTERN) & selected;
     const attn_site_set lowrank = ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) & selected;
 
-    if (named) /* with their gradients */
+    if (named) /* the named sites and their gradients */
         return named | (attn_sites_gradients_of(named) & selected);
     return pattern ? pattern : lowrank ? lowrank : selected;
 }
 
-/* Lists the matrices; before there is a list, only counts them. */
+/* Lists the matrices. Called twice: while levels->items is NULL, it only counts them. */
 static void add_matrices(struct attn_levels *levels)
 {
     const struct attn_writer *writer = levels->writer;
@@ -155,7 +155,7 @@ static void add_matrices(struct attn_levels *levels)
     }
 }
 
-/* Lists all matrices, whole. */
+/* Lists all matrices, not pooled. */
 static enum attn_status list_matrices(struct attn_levels *levels, struct attn_error *err)
 {
     ATTN_TRY(ATTN_ALLOC(levels->first_of_slot, attn_writer_n_slot(levels->writer), err));
@@ -192,7 +192,7 @@ void attn_levels_limit(struct attn_levels *levels, size_t most_rows, size_t most
 
 /* --- Taking -------------------------------------------------------------------------------- */
 
-/* Room for the cells, all of them masked. */
+/* Allocates the cells, all of them masked. */
 static enum attn_status open_cells(struct attn_level_matrix *m, struct attn_error *err)
 {
     const size_t n = m->n_cell_row * m->n_cell_column;
@@ -207,8 +207,8 @@ static enum attn_status open_cells(struct attn_level_matrix *m, struct attn_erro
     return ATTN_OK;
 }
 
-/* Takes VALUES [n], cells of one row that share the kept cell I: the finite value farthest from 0.
- */
+/* Merges VALUES [n], cells of one row, into the stored cell I, which keeps the finite value
+ * farthest from 0. */
 static void take_group(struct attn_level_matrix *m, size_t i, const float *values, size_t n)
 {
     float least = m->least, most = m->most, farthest = 0;
@@ -277,7 +277,7 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
                                   const struct attn_place *place, size_t *whole,
                                   struct attn_error *err)
 {
-    /* the cells of a hidden column do not come */
+    /* events do not contain the cells of a hidden column */
     const bool hides_first =
         levels->writer->options.picture->hides_first && attn_site_has_first_key(event->at.site);
     const size_t first = levels->first_of_slot[attn_writer_slot(levels->writer, &event->at)];

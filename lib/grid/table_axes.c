@@ -1,4 +1,5 @@
-/* table_axes.c - rows and columns of a table as those of a grid: their order, and their labels. */
+/* table_axes.c - computes the rows and columns of a grid from a table: their order and their
+ * labels. */
 #include "grid/table_cells_internal.h"
 
 #include "base/escape.h"
@@ -14,27 +15,29 @@
 
 /* --- Rows and columns of the picture ------------------------------------------------------- */
 
-/* Columns of the table that label the rows, or the columns, of the picture. */
+/* The columns of the table that define one axis of the picture. */
 struct axis_columns {
     size_t key;
-    size_t detail, query, texts, part; /* or SIZE_MAX; query: of a cell of a head */
-    struct attn_location first, last;  /* layers for parts without one, if has_layers */
+    /* index or SIZE_MAX; `query` is the query of a cell of a head */
+    size_t detail, query, texts, part;
+    /* layers at which parts without a layer are placed, if has_layers */
+    struct attn_location first, last;
     bool has_layers;
-    bool is_stream;                    /* places in the residual stream, */
-    struct attn_location last_place;   /* which ends there */
-    const char *parts, *inputs, *only; /* of struct attn_table_view */
-    const struct attn_token_texts
-        *tokens; /* [N_TOKENS] of both runs; NULL unless detail or else key is a position */
-    const uint8_t *parts_of_run; /* of a key that is a position: struct attn_labels' `texts` */
+    bool is_stream;                    /* the axis lists places in the residual stream */
+    struct attn_location last_place;   /* the last of these places */
+    const char *parts, *inputs, *only; /* as in struct attn_table_view */
+    /* [N_TOKENS] tokens of both runs; NULL unless `detail`, or else `key`, is a position */
+    const struct attn_token_texts *tokens;
+    const uint8_t *parts_of_run; /* if the key is a position: `texts` of struct attn_labels */
 };
 
-/* The key of a row of the table in the picture. */
+/* The place of one row of the table on an axis, for sorting. */
 struct table_key {
-    size_t rank;                          /* of a part, or 0 */
-    struct attn_cell cell, detail, query; /* or missing */
-    struct attn_location at;              /* of a layer: with its stack */
-    size_t row;                           /* of the table */
-    size_t first;                         /* 1 + the first key with that text, or 0 */
+    size_t rank;                          /* order of a part; or 0 */
+    struct attn_cell cell, detail, query; /* type MISSING if the table lacks them */
+    struct attn_location at;              /* for a layer: layer and stack */
+    size_t row;                           /* row of the table */
+    size_t first;                         /* 1 + index of the first key with the same text, or 0 */
 };
 
 static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
@@ -42,7 +45,7 @@ static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
     const size_t n = a->size < b->size ? a->size : b->size;
     int order;
 
-    if (a->type != b->type) /* details, and parts after numbers */
+    if (a->type != b->type) /* texts come after numbers */
         return a->type < b->type ? -1 : 1;
     if (a->type != ATTN_VALUE_TEXT)
         return a->integer < b->integer ? -1 : a->integer > b->integer;
@@ -50,7 +53,7 @@ static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
     return order != 0 ? order : a->size < b->size ? -1 : a->size > b->size;
 }
 
-/* Compares the cells of keys, or layers of two stacks. */
+/* Compares the key cells; in a model with two stacks, the layers. */
 static int compare_main(const struct table_key *x, const struct table_key *y)
 {
     if (x->at.stack != ATTN_STACK_ONLY && y->at.stack != ATTN_STACK_ONLY)
@@ -58,7 +61,8 @@ static int compare_main(const struct table_key *x, const struct table_key *y)
     return compare_cells(&x->cell, &y->cell);
 }
 
-/* By the cell, then by details that are numbers; texts keep the order in which they came first. */
+/* Compares by the key, then by the detail if both are numbers. Equal texts keep the order of their
+ * first occurrence. */
 static int by_cell(const void *a, const void *b)
 {
     const struct table_key *x = a, *y = b;
@@ -73,8 +77,8 @@ static int by_cell(const void *a, const void *b)
     return order != 0 ? order : x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* The key of row I. A part has its name as column, and as row the first layer if it comes before
- * the layers, else the last. */
+/* Returns the key of row I. A part without a value on this axis is named as a column; as a row it
+ * is placed at the first layer if it comes before the layers, otherwise at the last. */
 static struct table_key key_of(const struct attn_table *table, const struct axis_columns *columns,
                                size_t i)
 {
@@ -102,8 +106,8 @@ static struct table_key key_of(const struct attn_table *table, const struct axis
     return key;
 }
 
-/* The keys [*n] of the rows of the table that have one for this axis and for ATTN_GRID_OTHER;
- * sorted. */
+/* Returns the sorted keys [*n] of the rows of the table that have a value on this axis and on
+ * OTHER. */
 static struct table_key *list_keys(const struct attn_table *table,
                                    const struct axis_columns *columns,
                                    const struct axis_columns *other, size_t *n,
@@ -124,7 +128,7 @@ static struct table_key *list_keys(const struct attn_table *table,
             key_of(table, other, i).cell.type != ATTN_VALUE_MISSING)
             ++*n;
     }
-    for (size_t i = 0; keys && i < *n; i++) /* there are few texts */
+    for (size_t i = 0; keys && i < *n; i++) /* quadratic, but texts are few */
         for (size_t k = 0; keys[i].cell.type == ATTN_VALUE_TEXT && keys[i].first == 0; k++)
             if (compare_cells(&keys[k].cell, &keys[i].cell) == 0)
                 keys[i].first = k + 1;
@@ -133,8 +137,8 @@ static struct table_key *list_keys(const struct attn_table *table,
     return keys;
 }
 
-/* Appends the label of KEY: its text, its token, or its detail as "2.5" for a head, "2.5 query 4"
- * for one of its rows, "position 3", or "3 cat". */
+/* Appends the label of KEY: its text, its token, or its key with a detail: "2.5" for a head, "2.5
+ * query 4" for one of its rows, "position 3", or "3 cat". */
 static void append_text(struct attn_table_axis *axis, const struct attn_table *table,
                         const struct table_key *key, const struct axis_columns *columns)
 {
@@ -165,13 +169,13 @@ static void append_text(struct attn_table_axis *axis, const struct attn_table *t
     if (!attn_table_is_missing(table, key->row, columns->texts))
         text = attn_table_cell(table, key->row, columns->texts);
     if (is_whole) {
-        ; /* the layer says it */
+        ; /* the label is complete without the site */
     } else if (text.type == ATTN_VALUE_TEXT) {
         if (!columns->is_stream ||
             !attn_grid_append_stream(bytes, key->at, text, &columns->last_place))
             attn_escape_append(bytes, text.text, text.size);
     } else if (columns->texts != SIZE_MAX) {
-        attn_buffer_append_string(bytes, ATTN_ELLIPSIS); /* items differ there */
+        attn_buffer_append_string(bytes, ATTN_ELLIPSIS); /* the tokens of items differ */
     } else if (columns->part != SIZE_MAX && !columns->has_layers) {
         attn_buffer_append_format(bytes, "%" PRId64, key->cell.integer);
     } else if (is_head && text.type == ATTN_VALUE_INTEGER) {
@@ -195,8 +199,8 @@ static void append_text(struct attn_table_axis *axis, const struct attn_table *t
     axis->texts.ends[axis->texts.n++] = bytes->size;
 }
 
-/* Whether the last two rows are one place of the residual stream: before a layer and after the one
- * before it. */
+/* Returns true if the last two labels are equal, because they name one place of the residual
+ * stream: the input of a layer and the output of the layer before. */
 static bool is_same_place(const struct attn_table_axis *axis)
 {
     size_t a, b;
@@ -209,7 +213,7 @@ static bool is_same_place(const struct attn_table_axis *axis)
     return a == b && memcmp(text, before, a) == 0;
 }
 
-/* Gives each key its row or column, and each of those its name. */
+/* Assigns each key its row or column, and labels the rows or columns. */
 static void place_keys(struct attn_table_axis *axis, const struct attn_table *table,
                        struct table_key *keys, size_t n, const struct axis_columns *columns)
 {
@@ -221,7 +225,7 @@ static void place_keys(struct attn_table_axis *axis, const struct attn_table *ta
 
         if (n_found > 0 && compare_main(&keys[n_found - 1], &key) != 0)
             begin = n_found;
-        at = begin; /* the first row or column of its cell */
+        at = begin; /* index of the first row or column with this key */
         while (at < n_found && (compare_main(&keys[at], &key) != 0 ||
                                 compare_cells(&keys[at].detail, &key.detail) != 0 ||
                                 compare_cells(&keys[at].query, &key.query) != 0))
@@ -235,7 +239,7 @@ static void place_keys(struct attn_table_axis *axis, const struct attn_table *ta
             axis->of_rows[key.row] = n_found - 1;
             continue;
         }
-        keys[n_found] = key; /* those before are placed */
+        keys[n_found] = key; /* earlier keys are placed and no longer needed */
         axis->positions[n_found++] = key.cell.type == ATTN_VALUE_INTEGER && key.cell.integer > 0
                                          ? (size_t)key.cell.integer
                                          : 0;
@@ -245,8 +249,8 @@ static void place_keys(struct attn_table_axis *axis, const struct attn_table *ta
     axis->axis.n_main = n_main < n_found ? n_main : 0;
 }
 
-/* The column that names rows or columns: their texts if these have a quantity, and numbers only
- * order them; else the key. */
+/* Returns the column that names the axis: the column of texts if it has a quantity, as numbers then
+ * only give the order; otherwise the key column. */
 static const struct attn_column *naming_column(const struct attn_table *table,
                                                const struct axis_columns *columns)
 {
@@ -288,7 +292,7 @@ static enum attn_status read_axis(const struct attn_table *table,
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 
-/* The first and the last number in the column of ROWS, which are layers. */
+/* Sets the first and the last layer in the column of ROWS. */
 static void find_layers(const struct attn_table *table, struct axis_columns *rows)
 {
     struct attn_location at;

@@ -1,4 +1,5 @@
-/* table_cells.c - see table_cells.h: which columns are drawn, their numbers and their words. */
+/* table_cells.c - see table_cells.h: selects the columns that are drawn, and reads their numbers
+ * and names. */
 #include "grid/table_cells_internal.h"
 
 #include "base/elementary.h"
@@ -14,7 +15,7 @@
 
 /* --- The numbers --------------------------------------------------------------------------- */
 
-/* Appends QUANTITY with ANSWER where it has an '@'. */
+/* Appends QUANTITY, replacing the '@' in it by ANSWER. */
 static void append_quantity(struct attn_buffer *out, const char *quantity, const char *answer)
 {
     const char *at = strchr(quantity, *ATTN_ANSWER);
@@ -57,7 +58,7 @@ void attn_table_words_release(struct attn_table_words *words)
     attn_buffer_release(&words->bytes);
 }
 
-/* Makes the words for the numbers. */
+/* Sets the title and the quantity of the numbers. */
 static enum attn_status find_words(const struct attn_column *column,
                                    const struct attn_table_picture *picture,
                                    struct attn_table_cells *cells, struct attn_error *err)
@@ -76,7 +77,7 @@ static enum attn_status find_words(const struct attn_column *column,
     return ATTN_OK;
 }
 
-/* A token as it stands in a cell: one of blanks alone is quoted. */
+/* Appends a token as it is shown in a cell. A token that consists of blanks is quoted. */
 static void append_token_label(struct attn_buffer *out, const char *text, size_t size)
 {
     struct attn_buffer escaped = {0};
@@ -87,7 +88,7 @@ static void append_token_label(struct attn_buffer *out, const char *text, size_t
     attn_buffer_release(&escaped);
 }
 
-/* Reads the texts of the cells from ROWS [n] of the table, or SIZE_MAX. */
+/* Reads the texts of the cells. ROWS [n] is the row of the table for each cell, or SIZE_MAX. */
 static enum attn_status read_texts(const struct attn_table *table, size_t column,
                                    const size_t *rows, struct attn_table_cells *cells,
                                    struct attn_error *err)
@@ -107,8 +108,9 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
     return attn_buffer_check(&texts->bytes, err);
 }
 
-/* Puts each row of the table into its cell, in the rows of its group, and its number into PLACED
- * [cells]. Notes the share that is shown if the table has one sum of all parts. */
+/* Puts each row of the table into its cell, within the rows of its group, and stores the index of
+ * the row in PLACED [cells]. If the table has one total of all parts, notes the share that is
+ * shown. */
 static void place_rows(const struct attn_table *table, const struct attn_table_picture *picture,
                        struct attn_table_cells *cells, size_t *placed)
 {
@@ -192,7 +194,7 @@ static enum attn_status read_kind(const struct attn_table *table,
     return (is_pairs ? attn_table_pairs_read : read_cells)(table, picture, cells, err);
 }
 
-/* Words and scale of heads by kind. */
+/* Sets title, note and scale of a map or poster of heads by kind. */
 static void set_kind_words(enum attn_figure kind, struct attn_grid *figure)
 {
     const bool is_map = kind == ATTN_FIGURE_MAP;
@@ -207,7 +209,7 @@ static void set_kind_words(enum attn_figure kind, struct attn_grid *figure)
                                               .span = ATTN_SPAN_UNIT};
 }
 
-/* Sets the texts of the figure: two of PICTURE, each followed by the third. */
+/* Sets the texts of the figure: the first two texts of PICTURE, each followed by the third. */
 static enum attn_status join_texts(const struct attn_table_picture *picture,
                                    struct attn_table_cells *cells, struct attn_error *err)
 {
@@ -238,7 +240,8 @@ int attn_table_cell_digits(const struct attn_column *column, double most, bool h
         return 0;
     if (most > 0 && most < 1)
         return (int)fmin(1 - floor(attn_log10(most)), MOST_DIGITS);
-    return most < 10 && has_parts ? 2 : 1; /* one part is often larger than all others */
+    /* with parts two digits, as one part is often much larger than the others */
+    return most < 10 && has_parts ? 2 : 1;
 }
 
 enum attn_status attn_table_cells_read(const struct attn_table *table,

@@ -1,10 +1,10 @@
-/* table_cells_internal.h - how each kind of table is read. For the files of this room. */
+/* table_cells_internal.h - readers for each kind of table. Private to lib/grid. */
 #ifndef ATTN_GRID_TABLE_CELLS_INTERNAL_H
 #define ATTN_GRID_TABLE_CELLS_INTERNAL_H
 
 #include "grid/table_cells.h"
 
-/* Reads a table into CELLS. */
+/* Each reads a table into CELLS. */
 enum attn_status attn_table_axes_read(const struct attn_table *table,
                                       const struct attn_table_picture *picture,
                                       struct attn_table_cells *cells, struct attn_error *err);

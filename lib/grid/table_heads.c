@@ -1,4 +1,4 @@
-/* table_heads.c - heads of a table by kind: a map, and a poster of their patterns. */
+/* table_heads.c - a map of heads by kind, and a poster of the patterns of all heads. */
 #include "grid/table_cells_internal.h"
 
 #include "analysis/analysis_internal.h"
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* The kind of the head in each row of the table. */
+/* Finds the kind of the head in each row of the table. */
 static enum attn_status find_kinds(const struct attn_table *table, struct attn_table_cells *cells,
                                    struct attn_error *err)
 {
@@ -37,7 +37,7 @@ static enum attn_status find_kinds(const struct attn_table *table, struct attn_t
     return ATTN_OK;
 }
 
-/* How many heads share keys and values; 0 if none do. */
+/* Returns how many heads share keys and values; 0 if they do not. */
 static size_t n_sharing(const struct attn_table *table, size_t n_head)
 {
     const size_t column = attn_table_find_role(table, ATTN_ROLE_KV_HEAD);
@@ -51,7 +51,7 @@ static size_t n_sharing(const struct attn_table *table, size_t n_head)
     return n_kv > 1 && n_kv < n_head ? n_head / n_kv : 0;
 }
 
-/* A cell a head: its letter on the hue of its kind. */
+/* Reads a map with one cell per head: its letter on the hue of its kind. */
 enum attn_status attn_table_head_map_read(const struct attn_table *table,
                                           const struct attn_table_picture *picture,
                                           struct attn_table_cells *cells, struct attn_error *err)
@@ -66,7 +66,8 @@ enum attn_status attn_table_head_map_read(const struct attn_table *table,
         attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n, &cells->matrix, err));
     ATTN_TRY(ATTN_ALLOC(texts->ends, n, err));
     ATTN_TRY(ATTN_ALLOC(placed, n, err));
-    for (size_t i = attn_table_n_row(table); i-- > 0;) /* the first of equal ones counts */
+    /* backwards, so that the first of equal rows is kept */
+    for (size_t i = attn_table_n_row(table); i-- > 0;)
         if (cells->rows.of_rows[i] < SIZE_MAX && cells->columns.of_rows[i] < SIZE_MAX)
             placed[cells->rows.of_rows[i] * cells->columns.axis.n + cells->columns.of_rows[i]] =
                 i + 1;
@@ -92,7 +93,8 @@ enum attn_status attn_table_head_map_read(const struct attn_table *table,
     return attn_buffer_check(&texts->bytes, err);
 }
 
-/* Orders N heads by how alike their patterns are: half the sum of |a - b|. */
+/* Orders N heads by similarity of their patterns. The distance of two patterns is half the sum of
+ * |a - b|. */
 static enum attn_status order_heads(const struct attn_level_matrix *matrix, size_t n, size_t *order,
                                     struct attn_error *err)
 {
@@ -120,7 +122,7 @@ static enum attn_status order_heads(const struct attn_level_matrix *matrix, size
     return status;
 }
 
-/* The patterns of all heads of the table, one below the other. */
+/* Reads the patterns of all heads of the table, one below the other. */
 enum attn_status attn_table_poster_read(const struct attn_table *table,
                                         const struct attn_table_picture *picture,
                                         struct attn_table_cells *cells, struct attn_error *err)

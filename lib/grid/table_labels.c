@@ -1,4 +1,5 @@
-/* table_labels.c - the columns of a view in a table, and names of layers, positions and places. */
+/* table_labels.c - finds the columns of a view in a table; names layers, positions and places of
+ * the stream. */
 #include "grid/table_labels.h"
 
 #include "base/escape.h"
@@ -59,7 +60,7 @@ enum attn_status attn_table_check_sides(const struct attn_view_columns *of, stru
                : attn_error_set(err, ATTN_INVALID, "the table lacks a column to be drawn by");
 }
 
-/* Whether COLUMN has numbers, and is not one of those that lay them out. */
+/* Returns true if COLUMN has numbers and does not define rows or columns. */
 static bool is_value(const struct attn_table *table, const struct attn_view_columns *of,
                      size_t column)
 {
@@ -205,10 +206,10 @@ void attn_grid_append_other(struct attn_buffer *out, const char *token, size_t s
     attn_buffer_append(out, other, n);
 }
 
-/* Places of a layer in the residual stream. */
+/* The places of a layer in the residual stream. */
 enum { PRE, MID, POST, N_PLACE };
 
-/* Makes AT the layer before it in the order of computation. */
+/* Moves AT to the previous layer in the order of computation. */
 static void step_back(struct attn_location *at)
 {
     if (at->stack == ATTN_STACK_CROSS) {
@@ -228,7 +229,8 @@ struct attn_cell attn_table_site(const struct attn_table *table, size_t row)
                            sites < SIZE_MAX ? sites : attn_table_find_role(table, ATTN_ROLE_PART));
 }
 
-/* The place of a layer at which SITE is: SIZE_MAX if it is not in the residual stream. */
+/* Returns the place of a layer that SITE denotes; SIZE_MAX if SITE is not in the residual
+ * stream. */
 static size_t place_of_site(const struct attn_cell *site)
 {
     const size_t word = attn_cell_word(site, "resid_pre resid_mid resid_post "
@@ -268,7 +270,7 @@ bool attn_grid_append_stream(struct attn_buffer *out, struct attn_location at,
     const bool is_of_stacks = at.stack != ATTN_STACK_ONLY;
     size_t word = place_of_site(&site);
 
-    if (word == MID && at.stack == ATTN_STACK_DECODER) /* attention to the source is next */
+    if (word == MID && at.stack == ATTN_STACK_DECODER) /* attention to the source comes next */
         word = POST;
     if (word == PRE && at.layer == 0 && at.stack != ATTN_STACK_CROSS) {
         attn_buffer_append_format(out, "%s%sembedding", attn_model_stack_name(at.stack),

@@ -26,12 +26,12 @@ static int by_number(const void *a, const void *b)
 /* A table of pairs. */
 struct pairs {
     const struct attn_table *table;
-    size_t columns[2][3];    /* number, layer and head of both sides */
-    struct pair_side *sides; /* [n] owns; each once, by number */
+    size_t columns[2][3];    /* indices of the columns number, layer and head, for both sides */
+    struct pair_side *sides; /* [n] owns; each side once, sorted by number */
     size_t n;
     float *values; /* [n, n] owns; NaN: missing */
     size_t *order; /* [n] owns */
-    bool *begins;  /* [n] owns; whether a layer begins there, or if clustered a block */
+    bool *begins;  /* [n] owns; true where a layer or, if clustered, a block begins */
 };
 
 static struct pair_side side_of(const struct pairs *pairs, size_t row, int side)
@@ -52,7 +52,7 @@ static size_t place_of_side(const struct pairs *pairs, struct pair_side side)
     return (size_t)(found - pairs->sides);
 }
 
-/* Lists the sides, and the number of each pair. */
+/* Lists the sides, and reads the number of each pair. */
 static enum attn_status read_pairs(struct pairs *pairs, size_t values, struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(pairs->table);
@@ -81,7 +81,7 @@ static enum attn_status read_pairs(struct pairs *pairs, size_t values, struct at
     return ATTN_OK;
 }
 
-/* Pairs that are not there are as far apart as any. */
+/* Computes the order of the sides. For clustering, missing pairs get the largest distance. */
 static enum attn_status order_pairs(struct pairs *pairs, bool is_clustered, struct attn_error *err)
 {
     const size_t n = pairs->n * pairs->n;
@@ -102,7 +102,7 @@ static enum attn_status order_pairs(struct pairs *pairs, bool is_clustered, stru
     return status;
 }
 
-/* Labels an axis: "3.5", with a line before each layer, or if clustered each block. */
+/* Labels an axis, "3.5", and marks where each layer or, if clustered, each block begins. */
 static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
                                    struct attn_table_axis *axis, struct attn_error *err)
 {
@@ -130,11 +130,11 @@ static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 
-/* Where each row of the table goes: to one of its two cells. */
+/* Assigns each row of the table to one of its two cells. */
 static enum attn_status find_pair_rows(const struct pairs *pairs, struct attn_table_cells *cells,
                                        struct attn_error *err)
 {
-    size_t *places; /* of each side in the order */
+    size_t *places; /* place of each side in the order */
 
     ATTN_TRY(ATTN_ALLOC(places, pairs->n, err));
     for (size_t i = 0; i < pairs->n; i++)

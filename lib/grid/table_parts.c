@@ -1,4 +1,4 @@
-/* table_parts.c - columns of a table side by side, each with a scale of its own. */
+/* table_parts.c - columns of a table side by side, each with its own scale. */
 #include "grid/table_cells_internal.h"
 
 #include "base/memory.h"
@@ -24,8 +24,8 @@ static void append_token(struct attn_buffer *out, const struct attn_token_texts 
     attn_buffer_append(out, token, n);
 }
 
-/* Reads the rows: position, name and mark of each. A row whose position is missing stands apart.
- * Positions are those of the run, or with ATTN_ROLE_KEY of its source. */
+/* Reads the rows: position, name and mark. A row without a position is set apart. Positions are
+ * those of the text, or with ATTN_ROLE_KEY those of the source. */
 static enum attn_status read_rows(const struct attn_table *table,
                                   const struct attn_table_picture *picture,
                                   struct attn_table_cells *cells, struct attn_error *err)

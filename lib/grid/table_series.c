@@ -1,4 +1,5 @@
-/* table_series.c - bars and curves of a table: groups and places. */
+/* table_series.c - bars and curves of a table: its rows are assigned to groups, and to places along
+ * the axis. */
 #include "grid/table_cells_internal.h"
 
 #include "base/escape.h"
@@ -11,16 +12,17 @@
 #include <math.h>
 #include <string.h>
 
-/* Columns that name a row of the table, or SIZE_MAX. */
+/* Indices of the columns that name a row of the table; SIZE_MAX if missing. */
 struct row_columns {
-    size_t rows, columns, detail, texts; /* of the view */
+    size_t rows, columns, detail, texts; /* columns of the view */
     size_t query, part;
     size_t n_label;            /* leading columns by which rows are grouped */
-    struct attn_location last; /* place of the residual stream */
-    bool has_totals; /* they are drawn beside the parts: the answer itself, not a change of it */
-    unsigned traits; /* of the view */
-    bool is_stream;  /* rows are places in the residual stream */
-    const struct attn_token_texts *tokens; /* [N_TOKENS] of both runs, or NULL */
+    struct attn_location last; /* last place of the residual stream */
+    /* totals are drawn beside the parts, because they are answers and not changes */
+    bool has_totals;
+    unsigned traits;                       /* of the view */
+    bool is_stream;                        /* rows are places in the residual stream */
+    const struct attn_token_texts *tokens; /* [N_TOKENS] tokens of both runs, or NULL */
 };
 
 /* Appends " resid_post" or, for a head, ".5"; empty for the usual site. */
@@ -46,7 +48,7 @@ static void append_row_side(struct attn_buffer *out, const struct attn_table *ta
     append_site(out, table, columns->detail, row);
 }
 
-/* Its head, position, token or part. */
+/* Appends the head, position, token or part of a row. */
 static void append_column_side(struct attn_buffer *out, const struct attn_table *table,
                                const struct row_columns *columns, size_t row)
 {
@@ -82,7 +84,7 @@ static void append_column_side(struct attn_buffer *out, const struct attn_table 
     }
 }
 
-/* Appends the place of a row: that in the residual stream, else its layer with the site. */
+/* Appends the place of a row: its place in the residual stream, or its layer and site. */
 static void append_place(struct attn_buffer *out, const struct attn_table *table,
                          const struct row_columns *columns, size_t row, bool is_named)
 {
@@ -96,7 +98,7 @@ static void append_place(struct attn_buffer *out, const struct attn_table *table
         append_site(out, table, columns->columns, row);
 }
 
-/* Appends the name of a row: "2.5" of a head or neuron, "2.5 4>1 keys" of a cell, "mlp 3", "2
+/* Appends the name of a row: "2.5" for a head or neuron, "2.5 4>1 keys" for a cell, "mlp 3", "2
  * keys". */
 static void append_row(struct attn_buffer *out, const struct attn_table *table,
                        const struct row_columns *columns, size_t row)
@@ -131,13 +133,13 @@ static void append_row(struct attn_buffer *out, const struct attn_table *table,
     }
 }
 
-/* The names of one side of a plot, each once, in the order in which they come. */
+/* The distinct names on one side of a plot, in order of first occurrence. */
 struct names {
     struct attn_token_texts *texts;
-    struct attn_buffer one; /* that is looked for; owns */
+    struct attn_buffer one; /* owns; the name to look up */
 };
 
-/* The number of the name in names->one, which is put in where it is new. */
+/* Returns the index of the name in names->one, and appends it if it is new. */
 static size_t place_of_name(struct names *names)
 {
     struct attn_token_texts *texts = names->texts;
@@ -165,7 +167,7 @@ static void append_group(struct attn_buffer *out, const struct attn_table *table
     }
 }
 
-/* Finds the groups of the rows of the table, which panels are drawn for. */
+/* Finds the groups of the rows of the table; each group gets a panel. */
 enum attn_status attn_table_groups_read(const struct attn_table *table, size_t n_label,
                                         struct attn_table_cells *cells, struct attn_error *err)
 {
@@ -186,15 +188,15 @@ enum attn_status attn_table_groups_read(const struct attn_table *table, size_t n
     return status;
 }
 
-/* Names group and place of a row. Curves run along positions, else along layers; those of a
- * sequence along its rows. */
+/* Appends the group and the place of a row. Places of curves are positions, or otherwise layers;
+ * with ATTN_VIEW_SEQUENCE, rows. */
 static void name_row(const struct attn_table *table, const struct row_columns *columns, size_t row,
                      bool is_curve, struct attn_buffer *group, struct attn_buffer *place)
 {
     const bool is_by_position = columns->detail == SIZE_MAX &&
                                 (attn_table_has_role(table, columns->columns, ATTN_ROLE_POSITION) ||
                                  attn_table_has_role(table, columns->columns, ATTN_ROLE_KEY));
-    const bool is_of_groups = columns->rows < columns->n_label; /* a row for each */
+    const bool is_of_groups = columns->rows < columns->n_label; /* each group has a row */
 
     append_group(is_of_groups ? place : group, table, columns->n_label, row);
     if (is_of_groups)
@@ -203,11 +205,11 @@ static void name_row(const struct attn_table *table, const struct row_columns *c
         append_row(place, table, columns, row);
         return;
     }
-    if (attn_table_has_role(table, columns->columns, ATTN_ROLE_SITE)) { /* of one reading */
+    if (attn_table_has_role(table, columns->columns, ATTN_ROLE_SITE)) { /* readings of a site */
         append_place(place, table, columns, row, false);
         return;
     }
-    if (columns->rows == columns->columns) { /* one curve of each group */
+    if (columns->rows == columns->columns) { /* each group has one curve */
         if (is_by_position)
             append_column_side(place, table, columns, row);
         else
@@ -224,7 +226,7 @@ static void name_row(const struct attn_table *table, const struct row_columns *c
     }
 }
 
-/* Places each row of the table; of_rows of both axes. */
+/* Assigns each row of the table to its group and place: sets of_rows of both axes. */
 static enum attn_status place_series(const struct attn_table *table,
                                      const struct row_columns *columns, bool is_curve,
                                      struct attn_table_cells *cells, struct attn_error *err)
@@ -255,8 +257,8 @@ static enum attn_status place_series(const struct attn_table *table,
                                : attn_error_set(err, ATTN_INVALID, "the table has no rows to draw");
 }
 
-/* Puts the numbers of the placed rows into N cells. The first number of a cell counts; later rows
- * lose their place. */
+/* Stores the numbers of the placed rows in N cells. If several rows share a cell, the first is used
+ * and the others become unplaced. */
 static enum attn_status put_series(const struct attn_table *table, size_t values, size_t n,
                                    struct attn_table_cells *cells, struct attn_error *err)
 {
@@ -279,7 +281,7 @@ static enum attn_status put_series(const struct attn_table *table, size_t values
     return ATTN_OK;
 }
 
-/* Reads the interval of each number, or one standard error on either side. */
+/* Reads the interval of each number; without intervals, one standard error on either side. */
 static void read_errors(const struct attn_table *table, size_t values,
                         struct attn_table_cells *cells)
 {
@@ -307,7 +309,7 @@ static void read_errors(const struct attn_table *table, size_t values,
     cells->grid.note = has_interval ? "with intervals of the mean" : "with standard errors";
 }
 
-/* The table as groups and places. */
+/* Reads the table as groups and places. */
 static enum attn_status fill_series(const struct attn_table *table,
                                     const struct row_columns *columns, bool is_curve,
                                     struct attn_table_cells *cells, struct attn_error *err)

@@ -1,4 +1,4 @@
-/* table_tokens.c - rows of a table as tokens of a text, and as causes between positions. */
+/* table_tokens.c - reads rows of a table as tokens of a text, and as causes between positions. */
 #include "grid/table_cells_internal.h"
 
 #include "base/memory.h"
@@ -10,7 +10,7 @@
 
 enum { MOST_CAUSES = 2000 };
 
-/* One more than the largest number in the columns of TABLE that have the ROLES [2]. */
+/* Returns 1 + the largest number in the columns of TABLE with the two ROLES. */
 static size_t count_to(const struct attn_table *table, const enum attn_column_role roles[2])
 {
     size_t n = 0;
@@ -25,7 +25,8 @@ static size_t count_to(const struct attn_table *table, const enum attn_column_ro
     return n;
 }
 
-/* Appends the token of a row: that of its POSITION, else the text or id in the table. */
+/* Appends the token of a row: from TOKENS at its position, otherwise the text or id in the
+ * table. */
 static void append_token(struct attn_buffer *out, const struct attn_table *table, size_t row,
                          size_t texts, size_t positions, const struct attn_token_texts *tokens)
 {
@@ -39,7 +40,7 @@ static void append_token(struct attn_buffer *out, const struct attn_table *table
             attn_grid_append_cell(out, table, row, texts);
         else if (!attn_table_is_missing(table, row, ids))
             attn_grid_append_cell(out, table, row, ids);
-        else /* items differ there */
+        else /* the tokens of items differ */
             attn_buffer_append_string(out, " " ATTN_ELLIPSIS);
         return;
     }
@@ -47,7 +48,7 @@ static void append_token(struct attn_buffer *out, const struct attn_table *table
     attn_buffer_append(out, token, n);
 }
 
-/* Whether the token of ROW is of another text than that of the row BEFORE: after a source. */
+/* Returns true if ROW begins another text than the row BEFORE: the text after a source. */
 static bool begins_text(const struct attn_table *table, size_t row, size_t before)
 {
     const size_t parts = attn_table_find_role(table, ATTN_ROLE_PART);
@@ -57,7 +58,7 @@ static bool begins_text(const struct attn_table *table, size_t row, size_t befor
     return attn_cell_word(&a, "source") == 0 && attn_cell_word(&b, "source") == SIZE_MAX;
 }
 
-/* Each row of the table that has a position as a token. */
+/* Reads each row of the table that has a position as a token. */
 enum attn_status attn_table_tokens_read(const struct attn_table *table,
                                         const struct attn_table_picture *picture,
                                         struct attn_table_cells *cells, struct attn_error *err)
@@ -82,7 +83,7 @@ enum attn_status attn_table_tokens_read(const struct attn_table *table,
         ATTN_TRY(attn_token_labels_init(cells->tokens, picture->run, err));
     for (size_t i = 0; i < n_row; i++) {
         if (rows != SIZE_MAX && attn_table_is_missing(table, i, rows))
-            continue; /* of all tokens together */
+            continue; /* a row about all tokens together */
         axis->begins[axis->texts.n] = axis->texts.n > 0 && begins_text(table, i, last);
         last = i;
         cells->rows.of_rows[i] = 0;
@@ -103,8 +104,8 @@ enum attn_status attn_table_tokens_read(const struct attn_table *table,
 
 /* --- Causes -------------------------------------------------------------------------------- */
 
-/* Makes the positions of the lens the columns, or all up to N without it, and puts each row there:
- * its query as column, its key as row. */
+/* Uses the positions of the lens as columns, or without a lens all positions up to N. Sets the
+ * column of each row's query and key (of_rows of columns and rows). */
 static void place_causes(const struct attn_table *table, const struct attn_table *lens, size_t n,
                          struct attn_table_cells *cells)
 {
@@ -118,7 +119,7 @@ static void place_causes(const struct attn_table *table, const struct attn_table
                  : (int64_t)i;
 
         if (axis->axis.n > 0 && at <= (int64_t)axis->positions[axis->axis.n - 1])
-            continue; /* of a later layer */
+            continue; /* repeated for later layers */
         for (size_t k = 0; k < 2 * attn_table_n_row(table); k++) {
             const struct attn_cell cell =
                 attn_table_cell(table, k / 2, attn_table_find_role(table, roles[k % 2]));
@@ -167,7 +168,7 @@ enum attn_status attn_table_causes_read(const struct attn_table *table,
                                               picture->view.quantity != NULL,
                                               lens};
     cells->grid.causes = &cells->causes;
-    for (size_t i = 0; i < n_row; i++) /* for the number of digits */
+    for (size_t i = 0; i < n_row; i++) /* sets the number of digits */
         cells->matrix.most = fmaxf(cells->matrix.most, fabsf(attn_table_number(table, i, values)));
     return ATTN_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * table_view.h - how a table is laid out as a grid: which of its columns are rows, columns and
- * numbers, and the words of its title (figures/table_picture.h draws it).
+ * table_view.h - how a table becomes a grid: which of its columns give the rows, the columns and
+ * the numbers, and the wording of the title (figures/table_picture.h draws it).
  */
 #ifndef ATTN_GRID_TABLE_VIEW_H
 #define ATTN_GRID_TABLE_VIEW_H
@@ -11,68 +11,74 @@
 
 struct attn_head_patterns; /* analysis/head_patterns.h */
 
-/* A column of a view: an enum attn_column_role, whose first column is meant, or column I of the
- * table. 0: no column. */
+/* A column of a view: a value of enum attn_column_role, for the first column with that role; or
+ * ATTN_TABLE_COLUMN(I), for column I of the table. 0: no column. */
 enum { ATTN_FIRST_TABLE_COLUMN = 1 << 16 };
 #define ATTN_TABLE_COLUMN(i) (ATTN_FIRST_TABLE_COLUMN + (unsigned)(i))
 
 enum attn_view_trait {
-    ATTN_VIEW_PAIRS = 1,    /* each row of the table is a pair of heads and fills two cells; the
-                               diagonal is 0 */
-    ATTN_VIEW_SEQUENCE = 2, /* rows are in sequence: a curve runs along them */
-    ATTN_VIEW_STREAM = 4,   /* rows with a layer are places in the residual stream, by their site or
-                               part: "embedding", "after layer 0" */
-    ATTN_VIEW_SORTED = 8,   /* the column that a question is sorted by is drawn */
-    ATTN_VIEW_GROUPS = 16,  /* rows and columns are the first label of groups, if there are any */
-    ATTN_VIEW_TOKENS = 32,  /* its positions are those of one text: a picture calls them by the
-                               tokens of a run of that */
+    /* each row of the table is a pair of heads and fills two cells; the diagonal is 0 */
+    ATTN_VIEW_PAIRS = 1,
+    ATTN_VIEW_SEQUENCE = 2, /* rows are in sequence: a curve connects them */
+    /* rows with a layer are places in the residual stream, given by their site or part:
+     * "embedding", "after layer 0" */
+    ATTN_VIEW_STREAM = 4,
+    ATTN_VIEW_SORTED = 8,  /* the column by which a question is sorted is drawn */
+    ATTN_VIEW_GROUPS = 16, /* if the table has groups, their first label gives rows and columns */
+    /* its positions are those of one text: a picture labels them with the tokens of a run of that
+     * text */
+    ATTN_VIEW_TOKENS = 32,
     ATTN_VIEW_CLUSTERED = 64, /* pairs are ordered by similarity, not by number */
-    ATTN_VIEW_PARTS = 128     /* a row of the picture is a row of the table, called by `rows` and
-                                 `texts`; each column of numbers or of lists from `values` on is a
-                                 part with its own scale. `quantity` is the title */
+    /* each row of the table is a row of the picture, labelled by `rows` and `texts`; each column of
+     * numbers or of lists from `values` on is a part with its own scale. `quantity` is the title */
+    ATTN_VIEW_PARTS = 128
 };
 
-/* Which columns lay a table out, and the words of its title. Borrowed. */
+/* Which columns give rows, columns and numbers of a picture, and the wording of its title.
+ * Borrowed. */
 struct attn_table_view {
-    unsigned rows;           /* layers, for example */
-    unsigned detail;         /* a second key of rows: sites */
-    unsigned columns;        /* whole numbers or texts: heads */
-    unsigned texts;          /* labels of columns: tokens */
-    unsigned values;         /* the numbers that are drawn */
-    unsigned cells;          /* texts that stand on the colors of the numbers */
-    unsigned marks;          /* of parts: rows with a value here have a frame */
-    enum attn_figure figure; /* the default kind; DEFAULT: a grid */
-    unsigned traits;         /* enum attn_view_trait */
-    const char *quantity;    /* of the values, where the words of the column do not do; '@' is the
-                                answer; or NULL */
-    const char *asked;       /* the intervention: "without each head"; or NULL */
-    const char *parts;  /* "mlp embed": parts that come first. Rows without a value of `columns`,
-                           except totals, get a column for each part after the others. NULL:
-                           such rows are left out */
-    const char *inputs; /* parts without a value of `rows` that go to its first row, the others go
-                           to its last: "embed pos"; or NULL */
-    const char *only;   /* the parts whose rows are drawn: "source"; NULL: all */
+    unsigned rows;    /* column for the rows: layers, for example */
+    unsigned detail;  /* second key of the rows: sites */
+    unsigned columns; /* column for the columns, integers or texts: heads */
+    unsigned texts;   /* labels of the columns: tokens */
+    unsigned values;  /* the numbers that are drawn */
+    unsigned cells;   /* texts that are shown in the cells */
+    unsigned marks;   /* with ATTN_VIEW_PARTS: rows with a value in this column have a frame */
+    enum attn_figure figure; /* default kind of figure; ATTN_FIGURE_DEFAULT: a grid */
+    unsigned traits;         /* set of enum attn_view_trait */
+    /* name of the values, if that of the column is not enough; '@' stands for the answer; or
+     * NULL */
+    const char *quantity;
+    const char *asked; /* the intervention: "without each head"; or NULL */
+    /* names of parts that come first: "mlp embed". Rows without a value in `columns`, except
+     * totals, get one column per part, after the other columns. NULL: such rows are left out */
+    const char *parts;
+    /* names of parts without a value in `rows` that go to the first row: "embed pos"; all others go
+     * to the last row; or NULL */
+    const char *inputs;
+    const char *only; /* names of the parts whose rows are drawn: "source"; NULL: all */
 };
 
 enum { ATTN_VIEW_WORDS_SIZE = 96, ATTN_VIEW_ANSWER_SIZE = 128, ATTN_VIEW_MEANS_SIZE = 256 };
 
-/* A table as it is drawn, and what it is about. Each pointer may be NULL. Borrowed. */
+/* How a table is drawn, and what its title and labels refer to. Each pointer may be NULL.
+ * Borrowed. */
 struct attn_table_picture {
     struct attn_table_view view;
-    size_t n_label;                      /* leading columns by which rows are grouped */
-    char answer[ATTN_VIEW_ANSWER_SIZE];  /* "logit(are) - logit(is)"; or "" */
-    const char *metric;                  /* for pages: "logit_diff", */
-    const char *target, *foil;           /* and the texts of its tokens */
-    const char *model;                   /* its name */
-    const char *note;                    /* of parts: for the subtitle, printable */
-    struct attn_figure_text texts[3];    /* the text, and the other one of a pair; in a figure the
-                                            third follows each */
-    const struct attn_labels *run;       /* whose tokens the positions are called */
-    const struct attn_labels *other_run; /* the run of the other text: positions with different
-                                            tokens show both */
-    const struct attn_table *lens;       /* for ATTN_FIGURE_CAUSES: a table of attn_lens, whose best
-                                            tokens stand over the picture */
-    const struct attn_head_patterns *patterns; /* of a poster */
+    size_t n_label;                     /* leading columns by which rows are grouped */
+    char answer[ATTN_VIEW_ANSWER_SIZE]; /* "logit(are) - logit(is)"; or "" */
+    const char *metric;                 /* for pages: "logit_diff" */
+    const char *target, *foil;          /* for pages: the texts of the answer's tokens */
+    const char *model;                  /* name of the model */
+    const char *note;                   /* with ATTN_VIEW_PARTS: note for the subtitle, printable */
+    /* the text, and the second text of a pair; figures append the third to each of them */
+    struct attn_figure_text texts[3];
+    const struct attn_labels *run; /* labels of the run whose tokens name the positions */
+    /* labels of the run of the other text: positions whose tokens differ show both */
+    const struct attn_labels *other_run;
+    /* for ATTN_FIGURE_CAUSES: a table of attn_lens, whose best tokens are drawn on top */
+    const struct attn_table *lens;
+    const struct attn_head_patterns *patterns; /* for a poster */
     /* Room for words that the fields above may point to (experiment/questions.h). */
     char words[ATTN_VIEW_WORDS_SIZE], means[ATTN_VIEW_MEANS_SIZE];
 };
