@@ -7,32 +7,32 @@
 #include "encode/quoting.h"
 
 #include <string.h>
-#define ZLIB_CONST /* input is read only */
+#define ZLIB_CONST /* declares input pointers as const */
 #include <zlib.h>
 
 enum {
-    PIECE_SIZE = 1 << 16,   /* bytes that are deflated together */
-    WAITING_SIZE = 1 << 20, /* bytes that wait before the threads take them */
-    LEVEL = 1,              /* of deflate: 6 makes 6 % less of it in twice to four times the time */
-    BEST_LEVEL = 9,         /* of a module: a third less */
+    PIECE_SIZE = 1 << 16,   /* bytes that are deflated together as one piece */
+    WAITING_SIZE = 1 << 20, /* bytes that are collected before threads deflate them */
+    LEVEL = 1, /* level of deflate; level 6 saves only 6 % but takes two to four times as long */
+    BEST_LEVEL = 9, /* level for a module; saves a third */
     ID_SIZE = 32
 };
 
 struct piece {
-    size_t begin, end; /* bytes of `waiting` */
-    char id[ID_SIZE];  /* of the block that begins with it; "": it goes on with the last one */
-    bool is_last;      /* of its block */
+    size_t begin, end; /* bytes of `waiting` that belong to the piece */
+    char id[ID_SIZE];  /* id of the block that begins with this piece; "": it continues a block */
+    bool is_last;      /* last piece of its block */
 };
 
 struct attn_page_data {
     struct attn_pieces *threads; /* owns */
     struct attn_sink *sink;
     struct attn_buffer waiting;
-    struct piece *pieces; /* [n_piece] owns; the last one grows while a block is open */
+    struct piece *pieces; /* [n_piece] owns; the last piece grows while a block is open */
     size_t n_piece, capacity;
-    int level;       /* of deflate */
-    bool is_open;    /* a block is */
-    bool has_failed; /* there was no memory */
+    int level;       /* level of deflate */
+    bool is_open;    /* a block is open */
+    bool has_failed; /* an allocation failed */
 };
 
 enum attn_status attn_page_data_create(struct attn_pool *pool, struct attn_sink *sink,
@@ -107,7 +107,7 @@ void attn_page_data_end(struct attn_page_data *data)
 
 /* --- Deflating ------------------------------------------------------------------------------- */
 
-/* zlib's memory comes through our door. */
+/* Memory of zlib is allocated with our allocator. */
 static voidpf allocate(voidpf user, uInt count, uInt size)
 {
     (void)user;
@@ -120,7 +120,7 @@ static void release(voidpf user, voidpf block)
     attn_free(block);
 }
 
-/* Appends BYTES [n] deflated, as the end of a stream or so that more can follow. */
+/* Appends BYTES [n] deflated. IS_LAST: ends the stream; otherwise another piece may follow. */
 static void append_deflated(struct attn_buffer *out, const char *bytes, size_t n, int level,
                             bool is_last)
 {
@@ -134,7 +134,7 @@ static void append_deflated(struct attn_buffer *out, const char *bytes, size_t n
         out->has_failed = true;
         return;
     }
-    room = deflateBound(&stream, n) + 16; /* 16: for the flush */
+    room = deflateBound(&stream, n) + 16; /* 16 more bytes for the flush */
     to = attn_buffer_reserve(out, room);
     if (to) {
         stream.next_in = (const Bytef *)bytes;
@@ -149,7 +149,7 @@ static void append_deflated(struct attn_buffer *out, const char *bytes, size_t n
         attn_buffer_append(out, empty_block, sizeof empty_block);
 }
 
-/* An attn_piece_fn. */
+/* Appends piece I as markup (attn_piece_fn). */
 static void append_piece(const void *context, size_t i, struct attn_buffer *text)
 {
     const struct attn_page_data *data = context;
@@ -167,7 +167,7 @@ static void append_piece(const void *context, size_t i, struct attn_buffer *text
         attn_buffer_append_string(text, "</script>\n");
 }
 
-/* Writes waiting pieces. The last piece of an open block is not its end. */
+/* Writes all pieces that are waiting. An open block continues with a new piece. */
 static enum attn_status write_waiting(struct attn_page_data *data, struct attn_error *err)
 {
     if (data->has_failed)

@@ -17,8 +17,8 @@
 #include <string.h>
 
 enum {
-    MOST_ROWS = 500,       /* of the table where no script runs */
-    MOST_FIGURE = 1 << 18, /* bytes of the figure there */
+    MOST_ROWS = 500,       /* maximum rows of the table for browsers without scripts */
+    MOST_FIGURE = 1 << 18, /* maximum bytes of the figure for browsers without scripts */
 };
 
 /* --- The object ------------------------------------------------------------------------------ */
@@ -44,7 +44,7 @@ static void push_texts(struct attn_json_writer *json, const struct attn_grid *fi
     attn_json_end(json);
 }
 
-/* The question and its texts. */
+/* Writes what the experiment was: its kind, title, model, and texts. */
 static void push_question(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
     const struct attn_table_picture *picture = drawing->picture;
@@ -65,14 +65,14 @@ static void push_question(struct attn_json_writer *json, const struct attn_table
     push_texts(json, drawing->figure);
 }
 
-/* Whether ROW of the table is in the map. */
+/* Returns true if ROW of the table has a cell in the map. */
 static bool is_on_map(const struct attn_table_drawing *drawing, size_t row)
 {
     return !drawing->is_figure && drawing->rows[row] != SIZE_MAX &&
            drawing->columns[row] != SIZE_MAX;
 }
 
-/* Pushes the scale of column C in the map, with its ticks, and how numbers stand in cells. */
+/* Writes the scale of column C in the map with its ticks, and the rule for numbers in cells. */
 static void push_scale(struct attn_json_writer *json, const struct attn_table_drawing *drawing,
                        size_t c, struct attn_color_scale asked)
 {
@@ -100,7 +100,7 @@ static void push_scale(struct attn_json_writer *json, const struct attn_table_dr
             most = fmax(most, number);
         }
     if (column->range == ATTN_RANGE_SIGNED && column->type != ATTN_VALUE_REAL && !(least < 0))
-        drawn.range = ATTN_RANGE_POSITIVE; /* counts */
+        drawn.range = ATTN_RANGE_POSITIVE; /* counts begin at 0 */
     scale = attn_color_scale_of_column(asked, &drawn);
     ends = attn_color_range(&scale, least, most);
     attn_json_begin(attn_json_key(json, "scale"), '{');
@@ -147,7 +147,7 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
         struct attn_buffer title = {0}, heading = {0};
 
         if (c != values)
-            picture.view.quantity = NULL; /* it is of that column */
+            picture.view.quantity = NULL; /* it describes another column */
         attn_table_words_find(&words, column, &picture);
         attn_json_line(json);
         attn_json_begin(json, '{');
@@ -201,7 +201,8 @@ static void push_rows(struct attn_json_writer *json, const struct attn_table *ta
     attn_buffer_release(&printable);
 }
 
-/* The texts of reals and booleans, row by row, with a minus sign. */
+/* Writes the texts of reals and booleans, row by row, as the tool prints them but with a
+ * typographic minus sign. */
 static void push_cells(struct attn_json_writer *json, const struct attn_table *table)
 {
     struct attn_buffer text = {0};
@@ -235,7 +236,7 @@ static void push_cells(struct attn_json_writer *json, const struct attn_table *t
 
 /* --- The map --------------------------------------------------------------------------------- */
 
-/* The name of row or column I: "layer 2", "position 3 cat", "mlp". */
+/* Writes the full name of row or column I: "layer 2", "position 3 cat", "mlp". */
 static void push_name(struct attn_json_writer *json, const struct attn_grid_axis *axis, size_t i)
 {
     const char *title = axis->title ? axis->title : "", *text = "", *before = "";
@@ -246,7 +247,8 @@ static void push_name(struct attn_json_writer *json, const struct attn_grid_axis
         text = attn_grid_text(axis, i, &n);
     for (; n > 0 && *text == ' '; n--)
         text++;
-    if (!axis->is_named || i < axis->n_main) { /* other parts have names that say enough */
+    /* columns that are set apart have full names already */
+    if (!axis->is_named || i < axis->n_main) {
         attn_buffer_append(&name, title, strcspn(title, ":"));
         before = name.size > 0 ? " " : "";
     }
@@ -261,7 +263,7 @@ static void push_name(struct attn_json_writer *json, const struct attn_grid_axis
     attn_buffer_release(&name);
 }
 
-/* The labels of the rows or columns of the map. */
+/* Writes the labels of the rows or columns of the map. */
 static void push_axis(struct attn_json_writer *json, const char *name,
                       const struct attn_grid_axis *axis)
 {
@@ -297,8 +299,8 @@ static void push_axis(struct attn_json_writer *json, const char *name,
     attn_buffer_release(&label);
 }
 
-/* The tokens of a text, each with the position of its row: texts without one blank before them, and
- * whether there is one. */
+/* Writes the tokens of a text, each with the position of its row; a leading blank is removed and
+ * recorded in `gaps`. */
 static void push_text(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
     const struct attn_grid_axis *axis = drawing->figure->columns;
@@ -347,8 +349,8 @@ static void push_text(struct attn_json_writer *json, const struct attn_table_dra
     attn_json_end(json);
 }
 
-/* Appends BEFORE, and a cell in the first column of ROLE without a blank before it; false if it is
- * missing. */
+/* Appends BEFORE and the cell of ROW in the first column with ROLE, without a leading blank.
+ * Returns false if the cell is missing. */
 static bool append_part(struct attn_buffer *out, const struct attn_table *table, size_t row,
                         enum attn_column_role role, const char *before)
 {
@@ -365,7 +367,7 @@ static bool append_part(struct attn_buffer *out, const struct attn_table *table,
     return true;
 }
 
-/* The name of a row that is not on the map: "2.5, query 6, key 3 cat", "mlp", "row 7". */
+/* Appends the name of a row that is not on the map: "2.5, query 6, key 3 cat", "mlp", "row 7". */
 static void append_row_name(struct attn_buffer *out, const struct attn_table_drawing *drawing,
                             size_t row)
 {
@@ -396,7 +398,7 @@ static void append_row_name(struct attn_buffer *out, const struct attn_table_dra
         attn_buffer_append_format(out, "row %zu", row);
 }
 
-/* Names of the rows that are not on the map; null for the others. */
+/* Writes the names of rows that are not on the map; null for rows on it. */
 static void push_row_names(struct attn_json_writer *json, const struct attn_table_drawing *drawing)
 {
     struct attn_buffer name = {0};
@@ -413,7 +415,7 @@ static void push_row_names(struct attn_json_writer *json, const struct attn_tabl
     attn_buffer_release(&name);
 }
 
-/* The name of COLUMN; NULL if it is missing. */
+/* Returns the name of COLUMN; NULL if it is missing. */
 static const char *name_of(const struct attn_table *table, size_t column)
 {
     const struct attn_column *found = attn_table_column(table, column);
@@ -500,7 +502,7 @@ static void append_markup(struct attn_buffer *out, const char *text, size_t n)
     attn_buffer_append_string(out, "</bdi>");
 }
 
-/* "fable; clean: The key; corrupted: The keys". */
+/* Appends "fable; clean: The key; corrupted: The keys". */
 static void append_about(struct attn_buffer *out, const struct attn_grid *figure)
 {
     const char *between = "";
@@ -537,7 +539,7 @@ static void append_table(struct attn_buffer *out, const struct attn_table *table
         const char *name = attn_table_column(table, c)->name;
 
         attn_buffer_append_string(out, "<th>");
-        append_markup(out, name, strlen(name)); /* that of a label is anybody's */
+        append_markup(out, name, strlen(name)); /* a user may choose any label, so it is escaped */
         attn_buffer_append_string(out, "</th>");
     }
     attn_buffer_append_string(out, "</tr>\n");
@@ -562,10 +564,11 @@ static void append_table(struct attn_buffer *out, const struct attn_table *table
     attn_buffer_release(&text);
 }
 
-/* Appends SVG [n] without styles, which the policy of the page forbids. */
+/* Appends SVG [n] without style attributes, which the policy of the page forbids. */
 static void append_svg(struct attn_buffer *out, const char *svg, size_t n)
 {
-    static const char style[] = " style=\"image-rendering:pixelated\""; /* experiment.css has it */
+    /* experiment.css sets this style instead */
+    static const char style[] = " style=\"image-rendering:pixelated\"";
     const char *end = svg + n, *at;
 
     while ((at = memmem(svg, (size_t)(end - svg), style, sizeof style - 1))) {
@@ -575,7 +578,7 @@ static void append_svg(struct attn_buffer *out, const char *svg, size_t n)
     attn_buffer_append(out, svg, (size_t)(end - svg));
 }
 
-/* Appends the figure as SVG, unless it is large and has a table. */
+/* Appends the figure as SVG, unless it is large and there is a table as well. */
 static enum attn_status append_figure(struct attn_buffer *out,
                                       const struct attn_table_drawing *drawing,
                                       struct attn_error *err)
@@ -600,7 +603,7 @@ static enum attn_status append_figure(struct attn_buffer *out,
     return status;
 }
 
-/* The head of the largest number that is drawn, where rows are heads. */
+/* Finds the head with the largest number, if rows are heads. */
 static void find_head(struct attn_page_experiment *experiment,
                       const struct attn_table_drawing *drawing)
 {
@@ -635,7 +638,7 @@ struct making {
     const struct attn_picture_options *picture;
 };
 
-/* An attn_table_drawing_fn. */
+/* Fills the experiment from a drawing (attn_table_drawing_fn). */
 static enum attn_status make(void *user, const struct attn_table_drawing *drawing,
                              struct attn_error *err)
 {

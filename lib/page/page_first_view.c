@@ -26,23 +26,24 @@ void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_
 
 enum {
     GAP = 4,         /* pixels between heads */
-    USUAL_SIDE = 48, /* pixels of a head, about */
-    MASKED = 0,      /* colours of the palette; between them those of weights */
+    USUAL_SIDE = 48, /* approximate pixels of a side of a head */
+    MASKED = 0,      /* special entries of the palette; entries in between are colours of weights */
     GROUND = 255,
 };
 
 struct picture {
-    const struct attn_page_head **places; /* [n_down * n_across] owns; NULL: a gap */
+    /* [n_down * n_across] owns; NULL: no head at this place */
+    const struct attn_page_head **places;
     size_t n_down, n_across;
-    size_t cell, side; /* pixels of a cell, and of a head */
+    size_t cell, side; /* pixels of a side of a cell, and of a head */
     uint32_t palette[256];
 };
 
-/* Groups of heads follow one another; heads stand in the column of their number. */
+/* Arranges the heads: each group is a row, and a head's number is its column. */
 static enum attn_status place_heads(struct picture *picture, const struct attn_page_heads *heads,
                                     struct attn_error *err)
 {
-    size_t side = 1; /* cells of the largest thumbnail */
+    size_t side = 1; /* cells of a side of the largest thumbnail */
     int group = -1;
 
     for (size_t i = 0; i < heads->n; i++) {
@@ -69,7 +70,7 @@ static enum attn_status place_heads(struct picture *picture, const struct attn_p
     return ATTN_OK;
 }
 
-/* Colours of weights are 1 .. 254, in equal steps of the square root. */
+/* Fills the palette. Entries 1 .. 254 are colours of weights, in equal steps of the square root. */
 static void fill_palette(struct picture *picture, const struct attn_picture_options *options)
 {
     const struct attn_color_scale scale =
@@ -89,7 +90,7 @@ static void fill_palette(struct picture *picture, const struct attn_picture_opti
     }
 }
 
-/* An attn_png_row_fn. */
+/* Fills one row of pixels (attn_png_row_fn). */
 static void fill_row(void *user, size_t y, unsigned char *row)
 {
     const struct picture *picture = user;
@@ -111,7 +112,7 @@ static void fill_row(void *user, size_t y, unsigned char *row)
 
 /* --- The table ------------------------------------------------------------------------------- */
 
-/* The heading of a row or a column. */
+/* Appends the heading of a row or a column. */
 static void append_label(struct attn_buffer *out, const struct attn_token_texts *texts,
                          size_t position)
 {
@@ -153,8 +154,8 @@ static void append_table(const struct attn_page *page, struct attn_buffer *out)
     attn_buffer_append_string(out, "</table>\n");
 }
 
-/* The words above the picture. Where some heads have no rows it stays when a script shows the
- * others. */
+/* Appends the text above the picture. If some heads have only thumbnails, the picture stays visible
+ * when a script shows the others. */
 static void append_words(const struct attn_page *page, struct attn_buffer *out)
 {
     const struct attn_page_heads *heads = &page->heads;
@@ -181,7 +182,8 @@ void attn_page_head_append_place(struct attn_buffer *out, const struct attn_page
                               head->number);
 }
 
-/* The name of each head on the picture, its strongest measure and, if it has rows, a link. */
+/* Appends an image map with, for each head, its name, its strongest measure and, if the page has
+ * its rows, a link. */
 static void append_map(const struct attn_page *page, const struct picture *picture,
                        struct attn_buffer *out)
 {
@@ -210,7 +212,7 @@ static void append_map(const struct attn_page *page, const struct picture *pictu
     attn_buffer_append_string(out, "</map>\n");
 }
 
-/* Makes all of the view. PICTURE is empty, for the caller to release. */
+/* Writes the whole view. PICTURE must be empty; the caller releases it. */
 static enum attn_status make_view(struct picture *picture, const struct attn_page *page,
                                   struct attn_buffer *out, struct attn_error *err)
 {

@@ -12,7 +12,7 @@
 static const enum attn_site shown_sites[ATTN_PAGE_N_GRADIENT] = {ATTN_SITE_PATTERN_GRAD,
                                                                  ATTN_SITE_PATTERN_X_GRAD};
 
-/* Whether SITE is selected wherever the pattern is. */
+/* Returns true if SITE is selected in every layer in which the pattern is. */
 static bool is_selected(const struct attn_writer *writer, enum attn_site site)
 {
     const struct attn_selection *selection = writer->labels.selection;
@@ -31,7 +31,7 @@ enum attn_status attn_page_gradients_init(struct attn_page_gradients *gradients,
                                           struct attn_error *err)
 {
     const struct attn_picture_options *picture = writer->options.picture;
-    size_t n_row = 0, n_column = 0; /* of the largest head */
+    size_t n_row = 0, n_column = 0; /* size of the largest head */
     size_t n_thumb = 0;             /* cells of the thumbnails of all heads */
 
     if (picture->is_difference || picture->live || writer->labels.axes)
@@ -67,7 +67,8 @@ void attn_page_gradients_release(struct attn_page_gradients *gradients)
     attn_free(gradients->cells);
 }
 
-/* The first N_BYTE bytes of floats, rounded to them: all first bytes, then all second ones. */
+/* Writes the first N_BYTE bytes of each float, rounded: first the first bytes of all floats, then
+ * all second bytes, and so on. */
 static void put_planes(struct attn_page_data *data, const float *values, size_t n, int n_byte)
 {
     for (int plane = 0; plane < n_byte; plane++) {
@@ -84,7 +85,7 @@ static void put_planes(struct attn_page_data *data, const float *values, size_t 
     }
 }
 
-/* Adds the thumbnail of HEAD: of the cells that it pools that which is farthest from 0. */
+/* Adds the thumbnail of HEAD: each of its cells keeps the pooled value farthest from 0. */
 static void add_thumb(struct attn_page_gradient *gradient, const struct attn_page_head *head,
                       const float *cells)
 {

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row of a thumbnail while rows of the matrix are pooled into it. */
+/* Running sum of one cell of a thumbnail's row, while rows of the matrix are pooled. */
 struct attn_page_pool {
-    float sum; /* of the largest weights of N rows */
+    float sum; /* sum over N rows of the largest weight */
     unsigned n;
 };
 
@@ -82,7 +82,7 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
                         dims->n_layer * dims->n_head +
                             (dims->encoder ? dims->encoder->n_layer * dims->encoder->n_head : 0),
                         err));
-    while (attn_selection_next(selection, &walk)) { /* the layers of an encoder come first */
+    while (attn_selection_next(selection, &walk)) { /* encoder layers come first */
         struct attn_location at = walk.at;
         const int n_head = (int)attn_writer_dims(writer, &at)->n_head;
 
@@ -101,7 +101,7 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
 
 bool attn_page_heads_fit(struct attn_page_heads *heads, size_t most)
 {
-    int n_head = 0; /* of each group that have rows: as many as fit */
+    int n_head = 0; /* number of heads per group whose rows fit */
     size_t n_cell = 0;
 
     while (heads->n_cell < SIZE_MAX) {
@@ -162,7 +162,7 @@ void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *h
     }
 }
 
-/* Adds MOST, the largest weight of a row, to a cell shown as LEVEL. */
+/* Adds MOST, the largest weight of a row, to a pooled cell, and updates its level. */
 static void pool_cell(struct attn_page_pool *pool, float most, unsigned char *level)
 {
     pool->sum += most;
@@ -170,15 +170,15 @@ static void pool_cell(struct attn_page_pool *pool, float most, unsigned char *le
     *level = (unsigned char)attn_page_level(sqrtf(fminf(pool->sum / (float)pool->n, 1)), 254);
 }
 
-/* Pools ROW into the three planes of a set; POOLS [3, columns of the thumbnail] are its sums. A row
- * with one key is 1, and left out of cells with other rows. */
+/* Pools ROW into the three planes of a set. POOLS [3, columns of the thumbnail] are the running
+ * sums. A row with a single key, whose weight is 1, is left out of cells with other rows. */
 static void pool_row(const struct attn_page_head *head, size_t row, const float *weights,
                      struct attn_page_pool *pools, unsigned char *plane)
 {
     const size_t n = head->n_thumb_col, size = head->n_thumb_row * n;
     const bool is_last = (row + 1) % head->k == 0 || row + 1 == head->n_row;
     size_t n_key = 0;
-    float rest = 0; /* of the row, without the first key */
+    float rest = 0; /* sum of the row without the first key */
 
     if (row % head->k == 0)
         memset(pools, 0, head->n_plane * n * sizeof *pools);
@@ -188,7 +188,8 @@ static void pool_row(const struct attn_page_head *head, size_t row, const float 
     }
     for (size_t i = 0; i < n; i++) {
         const size_t end = (i + 1) * head->k < head->n_column ? (i + 1) * head->k : head->n_column;
-        float most = -1, most_later = -1; /* without the first key */
+        /* largest weight, and largest weight without the first key */
+        float most = -1, most_later = -1;
 
         for (size_t c = i * head->k; c < end; c++) {
             if (!isfinite(weights[c]))
@@ -205,7 +206,7 @@ static void pool_row(const struct attn_page_head *head, size_t row, const float 
     }
 }
 
-/* Puts ROW into the planes of SET: 1 is exact attention of a run that is compared. */
+/* Adds ROW to the planes of SET: 0, or 1 for the exact attention of a comparison. */
 static void take_row(struct attn_page_head *head, size_t set, size_t row, const float *weights)
 {
     const size_t n = head->n_thumb_col;
@@ -223,7 +224,7 @@ static void take_row(struct attn_page_head *head, size_t set, size_t row, const 
 
 void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights)
 {
-    for (size_t c = 0; c < head->n_column; c++) { /* weights without a level */
+    for (size_t c = 0; c < head->n_column; c++) { /* cells that a level cannot encode */
         size_t n = 1;
 
         head->n_outside += weights[c] < 0 || (weights[c] > 1 && isfinite(weights[c]));
@@ -238,7 +239,7 @@ void attn_page_head_take_row(struct attn_page_head *head, size_t row, const floa
     take_row(head, 0, row, weights);
 }
 
-/* Cells of differences keep the level that is farthest from 0. */
+/* Cells of the difference keep the value farthest from 0. */
 void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const float *chosen,
                                const float *exact)
 {

@@ -10,19 +10,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The tokens of rows, or of keys of a source; or the words that are made of them. */
+/* The tokens on one side of a matrix: of the text, or of a source; or the words that they form. */
 struct side {
-    const char *prefix;        /* of the keys */
-    const char *const *tokens; /* [n]; NULL: none */
+    const char *prefix;        /* prefix of the JSON keys */
+    const char *const *tokens; /* [n]; NULL: no tokens */
     const size_t *sizes;       /* [n] */
     size_t n;
     const struct attn_token_texts *texts, *labels;
-    const struct attn_labels *run; /* that they are of; NULL: of its source */
-    bool has_blanks;               /* tokens hold them */
-    const size_t *firsts;          /* [n] of words, each its first token; NULL: tokens */
+    /* the run that the tokens belong to; NULL: tokens of its source */
+    const struct attn_labels *run;
+    bool has_blanks;      /* blanks are part of the tokens */
+    const size_t *firsts; /* [n] for words: index of the first token of each; NULL for tokens */
 };
 
-/* TEXTS as a list; null if equal to the previous list. */
+/* Writes TEXTS as a list; null if IS_SAME as the previous list. */
 static void push_texts(struct attn_json_writer *json, const struct attn_token_texts *texts,
                        bool is_same)
 {
@@ -37,7 +38,7 @@ static void push_texts(struct attn_json_writer *json, const struct attn_token_te
     attn_json_end(json);
 }
 
-/* The text of label I without blanks around it, or a blank in quotes. */
+/* Returns the text of label I without surrounding blanks; "' '" for a blank. */
 static const char *name_of(const struct attn_token_texts *labels, size_t i, size_t *n)
 {
     static const char blank[] = "' '";
@@ -49,8 +50,8 @@ static const char *name_of(const struct attn_token_texts *labels, size_t i, size
     return blank;
 }
 
-/* Names of labels, or null if they are the labels; and of names that are too long the beginning, by
- * their places, as figures have it. */
+/* Writes the names of labels, null if equal to the labels; and the beginnings of names that are too
+ * long, keyed by index, as figures shorten them. */
 static void push_names(struct attn_json_writer *json, const char *key,
                        const struct attn_token_texts *labels)
 {
@@ -88,7 +89,7 @@ static void push_names(struct attn_json_writer *json, const char *key,
     attn_buffer_release(&label);
 }
 
-/* What stands before a token: nothing, 1: a blank, 2: the end of a line. */
+/* Returns what precedes a token: 0: nothing, 1: a blank, 2: a line break. */
 static int gap_before(const struct side *side, size_t i)
 {
     const struct attn_labels *run = side->run;
@@ -103,7 +104,7 @@ static int gap_before(const struct side *side, size_t i)
     return !side->has_blanks && !(run && run->ids);
 }
 
-/* Whether a token begins or ends with a blank. */
+/* Returns true if any token begins or ends with a blank, or there are fewer than two tokens. */
 static bool has_blanks(const char *const *tokens, const size_t *sizes, size_t n)
 {
     bool found = n < 2;
@@ -114,7 +115,7 @@ static bool has_blanks(const char *const *tokens, const size_t *sizes, size_t n)
     return found;
 }
 
-/* Begins a member of the object that is open. */
+/* Begins a member of the open object; its key has the prefix of SIDE. */
 static struct attn_json_writer *push_side_key(struct attn_json_writer *json,
                                               const struct side *side, const char *name)
 {
@@ -124,12 +125,12 @@ static struct attn_json_writer *push_side_key(struct attn_json_writer *json,
     return side->firsts ? attn_json_key(json, key) : attn_page_push_key(json, key);
 }
 
-/* Tokens, their texts in tables and for readers, names in maps, and gaps before them; each null or
- * empty if it says nothing new. */
+/* Writes the tokens, their texts in tables and for readers, their names in maps, and the gaps
+ * before them. Each list is null or empty if it adds nothing new. */
 static void push_side(struct attn_json_writer *json, const struct side *side,
                       const struct side *base)
 {
-    size_t n_byte = 0; /* escapes are longer than their bytes */
+    size_t n_byte = 0; /* lower bound: escaping makes bytes longer */
     bool has_gap = false;
     char key[32];
 
@@ -154,7 +155,8 @@ static void push_side(struct attn_json_writer *json, const struct side *side,
     }
 }
 
-/* The first tokens of N_WORD words of N tokens; *firsts is the caller's to free. */
+/* Finds the first token of each word. WORDS [n] is the word of each token. The caller frees
+ * *FIRSTS. */
 static enum attn_status find_firsts(const size_t *words, size_t n, size_t **firsts,
                                     struct attn_error *err)
 {
@@ -164,7 +166,7 @@ static enum attn_status find_firsts(const size_t *words, size_t n, size_t **firs
     return ATTN_OK;
 }
 
-/* The words of BASE, whose tokens are of WORDS. */
+/* Writes the words that the tokens of BASE form. WORDS is the word of each token. */
 static enum attn_status push_words(struct attn_json_writer *json, const struct side *base,
                                    const size_t *words, const char *piece, struct attn_error *err)
 {
@@ -201,7 +203,7 @@ static enum attn_status push_words(struct attn_json_writer *json, const struct s
     return status;
 }
 
-/* Whether rows and columns can be words: all rows are there, and some word is made of several
+/* Returns true if rows and columns can be words: all rows are present, and some word has several
  * tokens. */
 static bool has_words(const struct attn_page *page, const struct side sides[2])
 {

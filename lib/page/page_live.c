@@ -35,7 +35,8 @@ static void append_options(struct attn_json_writer *json, const struct attn_opti
     attn_json_end(json);
 }
 
-/* The input of the tool: model, files, texts, options of the run, and the size of the picture. */
+/* Appends the input of the tool: model, files, texts, options of the run, and the size of the
+ * picture. */
 static void append_live(struct attn_buffer *out, const struct attn_page *page)
 {
     const struct attn_live *live = page->base.options.picture->live;
@@ -69,7 +70,7 @@ static void append_live(struct attn_buffer *out, const struct attn_page *page)
     attn_json_end(&json);
 }
 
-/* The script that runs the module is taken by another script, not by the browser. */
+/* Writes the worker script as plain text; the script of the page starts it, not the browser. */
 static void write_worker(struct attn_sink *sink)
 {
     static const char begin[] = "<script type=\"text/plain\" id=\"live-worker\">";
@@ -84,11 +85,12 @@ static void write_worker(struct attn_sink *sink)
 
 bool attn_page_live_has_text(const char *text)
 {
-    static const char around[] = "'\"`<> "; /* a text of the page is between two of these */
+    /* a text of the page is enclosed in two of these characters */
+    static const char around[] = "'\"`<> ";
     const struct attn_page_file files[] = {ATTN_PAGE_FILE(html),     ATTN_PAGE_FILE(js),
                                            ATTN_PAGE_FILE(live_js),  ATTN_PAGE_FILE(stage_js),
                                            ATTN_PAGE_FILE(story_js), ATTN_PAGE_FILE(experiment_js)};
-    static const char *const words[] = {/* in the object of the run */
+    static const char *const words[] = {/* further texts, from the object of the run */
 #define WORDS(name, words, more) words,
                                         ATTN_PAGE_MEASURE_MAP(WORDS)
 #undef WORDS
@@ -111,7 +113,7 @@ bool attn_page_live_has_text(const char *text)
     return false;
 }
 
-/* Adds block I of a KIND, "live-file-0". */
+/* Writes block I of a KIND, with the id "live-file-0". */
 static enum attn_status add_numbered(const struct attn_page *page, const char *kind, size_t i,
                                      const void *data, size_t size, struct attn_error *err)
 {

@@ -1,6 +1,6 @@
-/* page_live.h - what a live page holds beside its picture: this tool as a WebAssembly module, a
- * model, and how it is asked. The page runs the module in the reader's browser, and fetches
- * nothing. */
+/* page_live.h - what a live page contains beside its picture: this tool as a WebAssembly module, a
+ * model, and the options with which it runs. The page runs the module in the reader's browser,
+ * without any network access. */
 #ifndef ATTN_PAGE_PAGE_LIVE_H
 #define ATTN_PAGE_PAGE_LIVE_H
 
@@ -9,31 +9,35 @@
 
 /* A file that a step of the story reads: its bytes, or a picture as RGB. */
 struct attn_live_extra {
-    const char *name; /* as the steps have it */
+    const char *name; /* as written in the steps */
     const void *data; /* [size] */
     size_t size;
-    size_t height, width; /* of a picture; else 0 */
+    size_t height, width; /* size of a picture; 0 for other files */
 };
 
-/* All of it is borrowed. */
+/* All pointers are borrowed. */
 struct attn_live {
     const void *module; /* [n_module] the tool as a command of WASI, preview 1 */
     size_t n_module;
-    const char *model;             /* what the page calls the model: "fable", "tiny.gguf" */
-    const char *given;             /* how a shell finds it, as for --model; NULL: the default */
-    const struct attn_blob *files; /* [n_file] of the model by their paths, "fable/config.json";
-                                      none: the page asks the reader for them */
+    const char *model; /* name of the model on the page: "fable", "tiny.gguf" */
+    /* name of the model on a command line, as for --model; NULL: the default model */
+    const char *given;
+    /* [n_file] files of the model by their paths, "fable/config.json"; none: the page asks the
+     * reader for them */
+    const struct attn_blob *files;
     size_t n_file;
-    const struct attn_option *reading; /* [n_reading] how a text or a picture is read, as options:
-                                          special-tokens; image and label */
+    /* [n_reading] options that define how the input is read: special-tokens; image and label */
+    const struct attn_option *reading;
     size_t n_reading;
-    const unsigned char *rgb; /* [height, width, 3] the picture that was run; NULL: a text was */
+    /* [height, width, 3] the picture of the run; NULL: the run has a text */
+    const unsigned char *rgb;
     size_t height, width;
     const char *story; /* [n_story] JSON (cmd/manual/pages.md); NULL: none */
     size_t n_story;
-    const struct attn_live_extra *extras; /* [n_extra] of the story */
+    const struct attn_live_extra *extras; /* [n_extra] files that the story reads */
     size_t n_extra;
-    const char *words; /* [n_words] JSON: texts of the controls, by those in English; NULL: none */
+    /* [n_words] JSON: translations of the controls, keyed by the English texts; NULL: none */
+    const char *words;
     size_t n_words;
 };
 

@@ -16,11 +16,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The object. Its members begin lines; their values have no blanks. */
+/* The JSON object of the run. Each member begins a line; values have no blanks. */
 struct run_json {
     const struct attn_page *page;
     struct attn_buffer text;
-    struct attn_json_writer json; /* of that */
+    struct attn_json_writer json; /* writes to `text` */
 };
 
 /* --- Pieces ---------------------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ static struct attn_json_writer *push_key(struct run_json *to, const char *name)
 
 /* --- Colours --------------------------------------------------------------------------------- */
 
-/* All maps, 256 colors each, diverging ones for either theme. */
+/* Writes all colour maps, 256 colours each; diverging maps once per theme. */
 static void push_colormaps(struct attn_json_writer *json)
 {
     static const char *const endings[] = {[ATTN_THEME_LIGHT] = "", [ATTN_THEME_DARK] = "-dark"};
@@ -62,7 +62,7 @@ static void push_colormaps(struct attn_json_writer *json)
     attn_json_end(json);
 }
 
-/* Ground and hatch of the cells without a value, in both themes. */
+/* Writes background and hatch of each kind of cell without a value, in both themes. */
 static void push_cells(struct attn_json_writer *json)
 {
     static const struct {
@@ -95,14 +95,15 @@ void attn_page_push_colors(struct attn_json_writer *json)
     push_colormaps(json);
 }
 
-/* The options of the first look: map, scale, theme, views. */
+/* Writes the options of the initial look: colour map, scale, theme, views. */
 static void push_look(struct run_json *to)
 {
     static const char *const curves[] = {"sqrt", "linear", "sqrt", "log"};
     static const char *const spans[] = {"unit", "unit", "matrix", "row", "fixed"};
     static const char *const values[] = {"auto", "always", "never"};
     const struct attn_picture_options *given = to->page->base.options.picture;
-    struct attn_picture_options patterns = ATTN_PICTURE_OPTIONS_DEFAULT; /* below an experiment */
+    /* default options, for the run below an experiment */
+    struct attn_picture_options patterns = ATTN_PICTURE_OPTIONS_DEFAULT;
     const struct attn_picture_options *picture = to->page->has_experiment ? &patterns : given;
     const struct attn_color_scale *scale = &picture->color_scale;
     bool is_open;
@@ -135,7 +136,8 @@ static void push_look(struct run_json *to)
 
 /* --- The run --------------------------------------------------------------------------------- */
 
-/* The first tokens of words, or null; and the positions of the rows, or null for all. */
+/* Writes the first tokens of words, or null; and the positions of the rows, or null if all
+ * positions have rows. */
 static void push_positions(struct run_json *to)
 {
     const struct attn_writer *writer = &to->page->base;
@@ -198,7 +200,8 @@ static const struct {
 #undef MEASURE_ROW
 };
 
-/* Whether layers have two kinds of attention, to the text and to a source, without names. */
+/* Returns true if layers have two kinds of attention, to the text and to a source, but stacks have
+ * no names. */
 static bool has_kinds(const struct attn_page *page)
 {
     bool is_there[2] = {false, false};
@@ -260,7 +263,8 @@ static void push_head(struct attn_json_writer *json, const struct attn_page *pag
     attn_json_end(json);
 }
 
-/* The position of the first row: of a picture the first, else that of the mask, or the last. */
+/* Returns the position of the row that is shown first: for a picture the first query, otherwise the
+ * mask token or the last query. */
 static size_t first_query(const struct attn_page *page)
 {
     const struct attn_writer *writer = &page->base;
@@ -279,7 +283,7 @@ static void push_heads(struct run_json *to)
     const struct attn_array_axes *axes = page->base.labels.axes;
     const bool has_kind = has_kinds(page);
     struct attn_json_writer *json;
-    size_t start = 0; /* among those with rows */
+    size_t start = 0; /* index among the heads with rows */
 
     attn_json_text(push_key(to, "grouping"), !axes ? "layer" : axes->rank == 4 ? "batch" : "none");
     attn_json_integer(push_key(to, "bytes"), page->n_byte);
@@ -309,8 +313,8 @@ static void push_heads(struct run_json *to)
     attn_json_end(json);
 }
 
-/* The groups of heads, each with its name beside a row of heads and its kind; and what is measured
- * of heads: name, words, unit. */
+/* Writes the groups of heads, each with its label and its kind of attention; and the measures of
+ * heads: name, words, unit. */
 static void push_groups(struct run_json *to)
 {
     const struct attn_page *page = to->page;
@@ -344,7 +348,7 @@ static void push_groups(struct run_json *to)
     attn_json_end(json);
 }
 
-/* Site and largest size of each gradient, if any. */
+/* Writes site and largest magnitude of each gradient, if any. */
 static void push_gradients(struct run_json *to)
 {
     const struct attn_page_gradients *gradients = &to->page->gradients;
@@ -367,7 +371,7 @@ static void push_gradients(struct run_json *to)
     attn_json_end(json);
 }
 
-/* Begins an object on a new line, except the first of an array. */
+/* Begins an object on a new line, unless it is the first of an array. */
 static void begin_line(struct attn_json_writer *json)
 {
     json->comma = ",\n";
@@ -406,7 +410,7 @@ void attn_page_append_predictions(struct attn_buffer *out,
     attn_json_begin(attn_json_key(&json, "top"), '[');
     for (size_t i = 0; i < predictions->n_top; i++) {
         const struct attn_candidate *top = &predictions->top[i];
-        struct attn_buffer label = {0}; /* printable token, if different */
+        struct attn_buffer label = {0}; /* printable token, if it differs from the token */
 
         begin_line(&json);
         attn_json_size(attn_json_key(&json, "position"), top->position);
@@ -448,7 +452,7 @@ void attn_page_append_predictions(struct attn_buffer *out,
 
 /* --- The picture ----------------------------------------------------------------------------- */
 
-/* Its size, and where its patches are. */
+/* Writes the size of the picture, and the layout of its patches. */
 static void push_picture(struct run_json *to)
 {
     const struct attn_backdrop *backdrop = to->page->base.labels.backdrop;
@@ -466,7 +470,7 @@ static void push_picture(struct run_json *to)
     attn_json_end(json);
 }
 
-/* An attn_png_row_fn. */
+/* Copies one row of pixels (attn_png_row_fn). */
 static void fill_row(void *user, size_t y, unsigned char *row)
 {
     const struct attn_backdrop *const *backdrop = user;
@@ -497,8 +501,8 @@ enum attn_status attn_page_picture_write(const struct attn_page *page, struct at
 
 /* --- The element ----------------------------------------------------------------------------- */
 
-/* Writes JSON for the inside of an element. Characters that could end it, and line separators,
- * stand in strings alone and become escapes. */
+/* Writes JSON inside an element. Characters that could end the element, and line separators, occur
+ * only in strings and are replaced by escapes. */
 static void write_embedded(struct attn_sink *sink, const char *json, size_t n)
 {
     static const struct {
@@ -567,7 +571,7 @@ enum attn_status attn_page_run_write(const struct attn_page *page, struct attn_e
 
 size_t attn_page_fit_text(const char *text, size_t size, size_t most)
 {
-    enum { LONGEST_WORD = 24 }; /* bytes that are left out so that it ends with a word */
+    enum { LONGEST_WORD = 24 }; /* a longer word is cut; shorter ones are dropped as a whole */
     size_t n = most;
 
     if (size <= most)

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double most_numbers = 8e6; /* of a page, 4 bytes each */
+static const double most_numbers = 8e6; /* maximum numbers on a page, 4 bytes each */
 
-/* The name of the blocks of a site, or NULL. */
+/* Returns the prefix of the block ids of a site, or NULL. */
 static const char *name_of(const struct attn_page_vectors *vectors, enum attn_site site)
 {
     return site == vectors->query          ? "q"
@@ -20,7 +20,8 @@ static const char *name_of(const struct attn_page_vectors *vectors, enum attn_si
                                            : NULL;
 }
 
-/* Whether all that a row is made of is selected in the layer of AT; adds its numbers to *N. */
+/* Returns true if all vectors of a row are selected in the layer of AT; adds the count of their
+ * numbers to *N. */
 static bool count_layer(const struct attn_writer *writer, struct attn_page_vectors *vectors,
                         struct attn_location at, double *n)
 {

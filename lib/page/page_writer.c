@@ -1,13 +1,14 @@
 /*
- * page_writer.c - one web page that shows the patterns of all chosen heads, for a browser without
- * a network.
+ * page_writer.c - one self-contained web page that shows the patterns of all selected heads,
+ * without network access.
  *
- * The page is page/viewer.html with its marks replaced: style and script, which its policy names by
- * their hashes, the data, and a first view for where no script runs. Data comes as the heads do: a
- * block of each (page_data.c) with a byte a cell, 0 where it is masked, else 1 + round(254
- * sqrt(w)). A page of few cells has two bytes: first the high ones of all cells, then the low ones,
- * of 1 + round(65534 sqrt(w)). Of a run that is compared each block is followed by that of exact
- * attention. Then follow the run (page_run.c), the thumbnails, the first view, and the script.
+ * The page is page/viewer.html with its marks replaced by styles and scripts, which its policy
+ * allows by their hashes, by the data, and by a first view for browsers without scripts. The data
+ * of a head is written when the head is complete: one block (page_data.c) with one byte per cell, 0
+ * if masked, otherwise 1 + round(254 sqrt(w)). A page with few cells uses two bytes, 1 +
+ * round(65534 sqrt(w)): first the high bytes of all cells, then the low bytes. In a comparison each
+ * block is followed by one of the exact attention. Then come the run (page_run.c), the thumbnails,
+ * the first view, and the script.
  */
 #include "page/page_internal.h"
 #include "writers/view.h"
@@ -30,8 +31,8 @@
 #include <string.h>
 
 enum {
-    MOST_WIDE_CELLS = 200000, /* of two bytes */
-    MOST_TITLE = 120,         /* bytes of the text in the title, if none is given */
+    MOST_WIDE_CELLS = 200000, /* maximum cells of a page with two bytes per cell */
+    MOST_TITLE = 120,         /* maximum bytes of the text in a derived title */
 };
 
 /* --- Before the data ------------------------------------------------------------------------- */
@@ -41,7 +42,7 @@ static bool is_comparison(const struct attn_page *w)
     return w->base.options.picture->is_difference;
 }
 
-/* Cells of all blocks, at most SIZE_MAX. */
+/* Returns the number of cells of all blocks, at most SIZE_MAX. */
 static size_t count_cells(const struct attn_page *w)
 {
     const size_t n_set = is_comparison(w) ? 2 : 1 + w->gradients.n;
@@ -74,7 +75,7 @@ static enum attn_status check_selection(struct attn_page *w, struct attn_error *
     return attn_error_hint(err, "choose some with `layers`, `heads` or `queries`");
 }
 
-/* Appends the contents of the page: "fable: layer 2, head 5: pattern". */
+/* Appends what the page shows: "fable: layer 2, head 5: pattern". */
 static void append_what(const struct attn_page *w, struct attn_buffer *out)
 {
     const struct attn_labels *labels = &w->base.labels;
@@ -95,13 +96,13 @@ static void append_what(const struct attn_page *w, struct attn_buffer *out)
                                                         : "pattern");
 }
 
-/* Whether the title is derived from the text. */
+/* Returns true if the title is derived from the text. */
 static bool is_named_by_text(const struct attn_page *w)
 {
     return !w->base.options.picture->title && !w->base.labels.axes && w->text.size > 0;
 }
 
-/* Makes the text and the title, by default the beginning of the text. */
+/* Sets the text and the title; the default title is the beginning of the text. */
 static void make_title(struct attn_page *w)
 {
     const char *given = w->base.options.picture->title;
@@ -146,13 +147,13 @@ static enum attn_status find_room(struct attn_page *w, struct attn_error *err)
 
 /* --- The document ---------------------------------------------------------------------------- */
 
-/* Whether the page shows heads below its experiment, or alone. */
+/* Returns true if the page shows heads, alone or below an experiment. */
 static bool has_viewer(const struct attn_page *w)
 {
     return w->heads.n > 0;
 }
 
-/* The heading of the page: its experiment, or else its run. */
+/* Returns the heading of the page: of its experiment, or else of its run. */
 static const struct attn_buffer *heading_of(const struct attn_page *w)
 {
     return w->has_experiment ? &w->experiment.title : &w->heading;
@@ -185,13 +186,13 @@ static void append_printable(struct attn_buffer *out, const struct attn_buffer *
     out->has_failed |= text->has_failed;
 }
 
-/* The text that cross-attention looks at: "; source: dessert first". */
+/* Appends the text that cross-attention looks at: "; source: dessert first". */
 static void append_source(const struct attn_page *w, struct attn_buffer *out)
 {
     const struct attn_labels *labels = &w->base.labels;
     struct attn_buffer text = {0};
     const size_t n = attn_selection_dims(labels->selection)->n_source;
-    bool has_blanks = false; /* tokens hold them */
+    bool has_blanks = false; /* blanks are part of the tokens */
 
     if (!labels->source_tokens)
         return;
@@ -207,7 +208,7 @@ static void append_source(const struct attn_page *w, struct attn_buffer *out)
     attn_buffer_release(&text);
 }
 
-/* "197 tokens", or of a picture "[CLS], 4 registers and 14 x 14 patches". */
+/* Appends "197 tokens", or for a picture "[CLS], 4 registers and 14 x 14 patches". */
 static void append_positions(const struct attn_backdrop *backdrop, size_t n,
                              struct attn_buffer *out)
 {
@@ -223,7 +224,7 @@ static void append_positions(const struct attn_backdrop *backdrop, size_t n,
                               backdrop->n_row, backdrop->n_col);
 }
 
-/* Sizes, the text, and the options that shaped the run. */
+/* Appends the sizes, the text, and the options that affect the run. */
 static void append_about_run(struct attn_page *w, struct attn_buffer *out)
 {
     const struct attn_labels *labels = &w->base.labels;
@@ -310,7 +311,8 @@ static void append_styles(struct attn_page *w, struct attn_buffer *out)
         attn_page_append_element(out, "style", ATTN_PAGE_FILE(picture_css));
 }
 
-/* The place of the experiment. Without heads their part of the document is left out. */
+/* Appends the section of the experiment. If the page has no heads, skips their part of the
+ * document. */
 static void append_experiment(struct attn_page *w, struct attn_buffer *out)
 {
     static const char next[] = "@DATA@";
@@ -322,7 +324,7 @@ static void append_experiment(struct attn_page *w, struct attn_buffer *out)
         w->rest = memmem(w->rest, (size_t)(attn_page_html_end - w->rest), next, sizeof next - 1);
 }
 
-/* The scripts beside that of the viewer, which follows. */
+/* Appends the scripts that precede the one of the viewer. */
 static void append_scripts(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->has_experiment && has_viewer(w))
@@ -348,7 +350,8 @@ static void append_live(struct attn_page *w, struct attn_buffer *out)
 
 static const char version[] = ATTN_VERSION;
 
-/* The text for a mark: from a function or bytes; without both the document stops there. */
+/* The replacement of a mark: a function, or bytes. A mark with neither makes write_document
+ * stop. */
 static const struct mark {
     const char *name;
     void (*append)(struct attn_page *w, struct attn_buffer *out);
@@ -371,7 +374,7 @@ static const struct mark {
     {"@LIVE@", append_live, NULL, NULL},
 };
 
-/* Writes the document up to a mark to stop at, or its end. */
+/* Writes the document up to the next mark at which it stops, or to its end. */
 static enum attn_status write_document(struct attn_page *w, struct attn_error *err)
 {
     struct attn_buffer out = {0};
@@ -401,7 +404,8 @@ static enum attn_status write_document(struct attn_page *w, struct attn_error *e
     return status;
 }
 
-/* Levels of ROW [n]: one byte each to HIGH, or the high one, and the low one to LOW. */
+/* Writes the levels of ROW [n]: one byte each to HIGH; with two bytes, the high byte to HIGH and
+ * the low byte to LOW. */
 static void put_levels(const struct attn_page *w, const float *row, size_t n, unsigned char *high,
                        struct attn_buffer *low)
 {
@@ -422,7 +426,7 @@ static void put_levels(const struct attn_page *w, const float *row, size_t n, un
     low->size += lower ? n : 0;
 }
 
-/* Adds BYTES to the open block, and empties them. */
+/* Appends BYTES to the open block, and empties BYTES. */
 static void move_bytes(struct attn_page *w, struct attn_buffer *bytes)
 {
     unsigned char *to = bytes->size > 0 ? attn_page_data_reserve(w->data, bytes->size) : NULL;
@@ -432,8 +436,8 @@ static void move_bytes(struct attn_page *w, struct attn_buffer *bytes)
     bytes->size = 0;
 }
 
-/* Whether HEAD is shown first rather than OTHER: the head of the experiment, one of a source, or
- * one that looks farther. */
+/* Returns true if HEAD should be shown first rather than OTHER: the head of the experiment;
+ * otherwise a head with a source, or the one that looks farther. */
 static bool is_better(const struct attn_page *w, const struct attn_page_head *head,
                       const struct attn_page_head *other)
 {
@@ -459,7 +463,7 @@ static enum attn_status end_head(struct attn_page *w, struct attn_page_head *hea
     move_bytes(w, &w->low);
     if (head->has_rows)
         attn_page_data_end(w->data);
-    if (is_comparison(w)) { /* exact attention waited for the end of the chosen */
+    if (is_comparison(w)) { /* exact attention is written after the chosen one is complete */
         snprintf(id, sizeof id, "%s" ATTN_PAGE_EXACT, head->id);
         attn_page_data_begin(w->data, id);
         move_bytes(w, &w->exact_high);
@@ -477,7 +481,7 @@ static enum attn_status end_head(struct attn_page *w, struct attn_page_head *hea
     return has_failed ? attn_error_no_memory(err) : ATTN_OK;
 }
 
-/* Takes an event, or two of the same rows. */
+/* Adds an event and, in a comparison, the event EXACT with the same rows. */
 static enum attn_status take_event(struct attn_page *w, const struct attn_trace_event *event,
                                    const struct attn_trace_event *exact,
                                    const struct attn_place *place, struct attn_error *err)
@@ -546,7 +550,7 @@ static void write_file(struct attn_sink *sink, struct attn_page_file file)
     attn_sink_write(sink, file.begin, (size_t)(file.end - file.begin));
 }
 
-/* Writes a page that is one figure in SVG, without a script, with the title of the figure. */
+/* Writes a page that contains one figure as SVG, without scripts, under the title of the figure. */
 static enum attn_status write_figure(const struct attn_sink *svg, struct attn_sink *sink,
                                      struct attn_error *err)
 {
@@ -585,7 +589,7 @@ static enum attn_status write_figure(const struct attn_sink *svg, struct attn_si
     return ATTN_OK;
 }
 
-/* Writes FIGURE to SINK. The caller checks SINK for errors. */
+/* Writes FIGURE as a page to SINK. The caller checks SINK for errors. */
 static enum attn_status draw_figure(const struct attn_shapes *figure, struct attn_sink *sink,
                                     size_t *n_unknown, struct attn_error *err)
 {
@@ -602,13 +606,13 @@ static enum attn_status draw_figure(const struct attn_shapes *figure, struct att
 
 /* --- A page of a table ----------------------------------------------------------------------- */
 
-/* Writes the experiment without a script. */
+/* Writes the view of the experiment for browsers without scripts. */
 static void write_experiment_view(const struct attn_page *w)
 {
     attn_sink_write(w->base.sink, w->experiment.view.data, w->experiment.view.size);
 }
 
-/* All of a page without heads. */
+/* Writes a whole page without heads. */
 static enum attn_status write_experiment(struct attn_page *w, struct attn_error *err)
 {
     w->rest = attn_page_html;
@@ -637,7 +641,7 @@ static enum attn_status draw_table(const struct attn_table *table,
 
 /* --- The format ------------------------------------------------------------------------------ */
 
-/* Whether all heads are shown over the picture of the run. */
+/* Returns true if all heads are drawn over the picture of the run. */
 static bool shows_picture(const struct attn_page *w)
 {
     const struct attn_backdrop *backdrop = w->base.labels.backdrop;
