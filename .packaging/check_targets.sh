@@ -31,17 +31,8 @@ check_sums() { # NAME RUNNER PROGRAM
     fi
 }
 
-# Unpacks Debian 11 for ARM into FOLDER: both C libraries, Python and numpy.
-get_arm() { # FOLDER
-    [ ! -e "$1" ] || return 0
-    mkdir -p "$1" "$work/lists/partial" "$work/cache/archives/partial"
-    local file settings=(-qq -o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Architecture=arm64
-        -o APT::Architectures=arm64 -o "Dir::Etc::SourceList=$work/sources" -o Dir::Etc::SourceParts=/dev/null
-        -o Dir::State::status=/dev/null -o APT::Sandbox::User=root -o APT::Install-Recommends=no)
-    echo "deb ${DEBIAN_MIRROR:-http://deb.debian.org/debian} bullseye main" >"$work/sources"
-    apt-get "${settings[@]}" update && apt-get "${settings[@]}" -y --download-only install libc6 musl python3-numpy &&
-        for file in "$work"/cache/archives/*.deb; do dpkg-deb -x "$file" "$1" || return; done
-}
+# Both C libraries of Debian 11 for ARM, Python and numpy.
+get_arm() { debian_unpack arm64 bullseye "$work/arm" libc6 musl python3-numpy; }
 
 check_manylinux_x86_64() { # FOLDER of the wheel's files
     debian_make bullseye "$work/bullseye" >"$work/log" 2>&1 &&
@@ -62,7 +53,7 @@ check_python() { # NAME PYTHON...
 
 check_manylinux_aarch64() { # FOLDER of the wheel's files
     local places=/usr/lib/aarch64-linux-gnu
-    get_arm "$work/arm" >"$work/log" 2>&1 || { fail "Debian 11 for ARM: $(tail -1 "$work/log")" && return; }
+    get_arm >"$work/log" 2>&1 || { fail "Debian 11 for ARM: $(tail -1 "$work/log")" && return; }
     check_python "qemu, Debian 11 for ARM" qemu-aarch64 -L "$work/arm" -E "PYTHONPATH=$1" \
         -E "LD_LIBRARY_PATH=$places/blas:$places/lapack" "$work/arm/usr/bin/python3.9"
     check_sums "qemu, glibc 2.31 for ARM" "qemu-aarch64 -L $work/arm" "$1"/*.data/scripts/attn-cli
@@ -72,7 +63,7 @@ check_manylinux_aarch64() { # FOLDER of the wheel's files
 check_musllinux() { # MACHINE FOLDER of the wheel's files
     local runner='' loader=/lib/ld-musl-$1.so.1
     if [ "$1" = aarch64 ]; then
-        get_arm "$work/arm" >"$work/log" 2>&1 || { fail "musl for ARM: $(tail -1 "$work/log")" && return; }
+        get_arm >"$work/log" 2>&1 || { fail "musl for ARM: $(tail -1 "$work/log")" && return; }
         runner="qemu-aarch64 -L $work/arm" loader=$work/arm$loader
     fi
     cat >"$work/try.c" <<'END'

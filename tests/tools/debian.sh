@@ -8,6 +8,8 @@
 #     debian_install "$root" make git
 #     chroot "$root" make ...
 #
+#     debian_unpack arm64 bookworm FOLDER python3      # the files alone, for qemu-user: without root or debootstrap
+#
 # What debootstrap makes is kept as build/debian/SUITE.tar, and unpacked the next time; `make clean`
 # removes it. DEBIAN_MIRROR: where packages come from.
 
@@ -46,6 +48,25 @@ debian_mount() { # ROOT
 debian_install() { # ROOT PACKAGE...
     local inside=(chroot "$1" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 apt-get -qq -y)
     "${inside[@]}" update && "${inside[@]}" install --no-install-recommends "${@:2}"
+}
+
+# Unpacks PACKAGEs of SUITE and all packages that they depend on into FOLDER, unless it is there. Their scripts do not run.
+debian_unpack() { # ARCHITECTURE SUITE FOLDER PACKAGE...
+    local work file settings status=0
+    [ ! -e "$3" ] || return 0
+    work=$(mktemp -d)
+    mkdir -p "$work/files" "$work/lists/partial" "$work/cache/archives/partial" "$(dirname "$3")"
+    settings=(-qq -o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache" -o "APT::Architecture=$1"
+        -o "APT::Architectures=$1" -o "Dir::Etc::SourceList=$work/sources" -o Dir::Etc::SourceParts=/dev/null
+        -o Dir::State::status=/dev/null -o APT::Sandbox::User=root -o APT::Install-Recommends=no)
+    echo "deb ${DEBIAN_MIRROR:-http://deb.debian.org/debian} $2 main" >"$work/sources"
+    apt-get "${settings[@]}" update && apt-get "${settings[@]}" -y --download-only install "${@:4}" || status=1
+    for file in "$work"/cache/archives/*.deb; do
+        [ $status -ne 0 ] || dpkg-deb -x "$file" "$work/files" || status=1
+    done
+    [ $status -ne 0 ] || mv "$work/files" "$3" || status=1
+    rm -rf "$work"
+    return $status
 }
 
 debian_unmount() { # ROOT
