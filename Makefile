@@ -441,7 +441,8 @@ binding-check: $(BUILD)/libattn.so
 	    $(or $(PYTHON),python3) lib/python/make_binding.py --check && \
 	    LIBATTN=$(BUILD)/libattn.so $(or $(PYTHON),python3) lib/python/make_questions.py --check
 
-check-ctypes: deps-python binding-check ## let the Python example use libattn.so (PYTHON names the python)
+check-ctypes: deps-python binding-check ## call all functions by Python, and let its example use libattn.so (PYTHON names the python)
+	@tests/tools/check_calls.sh $(or $(PYTHON),python3)
 	@$(MAKE) all
 	@LIBATTN=$(BUILD)/libattn.so $(or $(PYTHON),python3) lib/examples/one_head.py \
 	    models/tiny-gpt2 2.1 'The cat sat on the mat' | diff -u tests/install/one_head.out -
@@ -517,11 +518,11 @@ objects: $(OBJECTS)
 ARM_MAKE = PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig $(MAKE) BUILD=build/aarch64 \
     CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar XSMM=no
 
-check-aarch64: ## build for 64-bit ARM, run its tests under qemu-user, compare its bits with ours (Debian)
+check-aarch64: ## build for 64-bit ARM, run its tests under qemu-user, compare its bits with ours (Debian), or a part: ARM_PARTS=binding
 	@tests/tools/dependencies.sh install build test aarch64
 	@$(MAKE) all
-	@$(ARM_MAKE) tests
-	@tests/tools/check_aarch64.sh build/aarch64 $(BUILD)
+	+@$(ARM_MAKE) all $(if $(filter-out products bits binding,$(or $(ARM_PARTS),unit)),tests)
+	@tests/tools/check_aarch64.sh build/aarch64 $(BUILD) $(ARM_PARTS)
 
 .PHONY: check-aarch64
 

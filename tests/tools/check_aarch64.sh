@@ -1,15 +1,20 @@
 #!/usr/bin/env bash
 # check_aarch64.sh - runs the tests of a build for 64-bit ARM under qemu-user, and compares its bits
-# with those of this machine's build.
+# with those of this machine's build; also lets the Python of that processor call every function of the library.
 #
-#   check_aarch64.sh BUILD NATIVE     the two build folders: `make check-aarch64` makes them
+#   check_aarch64.sh BUILD NATIVE [PART...]     the two build folders: `make check-aarch64` makes them
 #
+# PART is products, bits, binding, unit or cli; all of them without.
 # What an emulator cannot show is skipped and named, with the reason; so are the torture tests and the
 # fuzz corpora, which are the same C on both.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
+. tests/tools/debian.sh
+
 build=$(realpath "$1") native=$(realpath "$2")
+shift 2
+[ $# -gt 0 ] || set -- products bits binding unit cli
 emulated=$build/emulated
 failed=()
 scratch=$(mktemp -d)
@@ -84,6 +89,24 @@ compare_bits() {
     echo "bits: $compared runs give the same bytes as on $(uname -m)"
 }
 
+# Python's binding: where the fields of structs lie, arguments and results of all functions (check_calls.sh), and a head of a model
+# computed by the library. Python, numpy and the libraries are Debian's for this processor, of the release that runs here.
+check_binding() {
+    local root=$build/debian libraries=/usr/lib/aarch64-linux-gnu release python
+    release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+    debian_unpack arm64 "$release" "$root" python3-numpy libcjson1 libpcre2-8-0 zlib1g >"$scratch/log" 2>&1 ||
+        { failed+=("binding: Debian for ARM: $(tail -n 1 "$scratch/log")") && return; }
+    python=(qemu-aarch64 -L "$root" -E "LD_LIBRARY_PATH=$libraries/blas:$libraries/lapack" -E "LIBATTN=$build/libattn.so"
+        "$root/usr/bin/python3")
+    mkdir "$scratch/include" && ln -s "$PWD/lib" "$scratch/include/attn"
+    aarch64-linux-gnu-gcc -Ilib "-I$scratch/include" tests/install/layout.c -o "$scratch/layout" &&
+        qemu-aarch64 -L "$root" "$scratch/layout" | diff tests/install/layout.out - || failed+=('binding: layout of structs')
+    CC=aarch64-linux-gnu-gcc tests/tools/check_calls.sh "${python[@]}" || failed+=('binding: calls')
+    "${python[@]}" lib/examples/one_head.py models/tiny-gpt2 2.1 'The cat sat on the mat' |
+        diff tests/install/one_head.out - || failed+=('binding: one_head.py')
+    echo "binding: $("${python[@]}" --version) on $("${python[@]}" -c 'import platform; print(platform.machine())')"
+}
+
 run_part() { # PART
     BUILD=$emulated ATTN_CLI=$emulated/attn-cli CK_TIMEOUT_MULTIPLIER=20 CASE_SECONDS=3600 \
         "tests/run_$1.sh" ||
@@ -91,16 +114,20 @@ run_part() { # PART
 }
 
 wrap_all
-check_products
-compare_bits
+[[ " $* " != *' unit '* && " $* " != *' cli '* ]] || printf 'skipped %s\n' "${skipped[@]}" \
+    'corpora, readme, install, torture: the same C as here, and its surroundings would be qemu'
 for test in "${skipped[@]}"; do
-    echo "skipped $test"
     ATTN_SKIP_TESTS="${ATTN_SKIP_TESTS-} ${test%%: *}"
 done
 export ATTN_SKIP_TESTS
-echo 'skipped corpora, readme, install, torture: the same C as here, and its surroundings would be qemu'
-run_part unit
-run_part cli
-
+for part; do
+    case $part in
+    products) check_products ;;
+    bits) compare_bits ;;
+    binding) check_binding ;;
+    unit | cli) run_part "$part" ;;
+    *) failed+=("unknown part '$part', expected products, bits, binding, unit or cli") ;;
+    esac
+done
 [ ${#failed[@]} -eq 0 ] || printf 'check-aarch64: %s\n' "${failed[@]}"
-[ ${#failed[@]} -eq 0 ] && echo 'check-aarch64: nothing found'
+[ ${#failed[@]} -eq 0 ] && echo "check-aarch64: nothing found in $*"
