@@ -1,8 +1,8 @@
 /*
  * attend.c - see attend.h.
  *
- * Key/value heads are taken a few at a time, as many as fit into 64 MiB with the queries they
- * serve, and at least one: so memory does not grow with the number of heads.
+ * Key/value heads are processed a few at a time: as many as fit into 64 MiB together with the
+ * queries that they serve, but at least one. So memory does not grow with the number of heads.
  */
 #include "attention/attend.h"
 
@@ -19,7 +19,8 @@
 
 enum { GROUP_BYTES = 64 << 20 };
 
-/* A layer of arrays attends to keys that are not its own positions. */
+/* The one layer of arrays counts as cross-attention, because its keys are not the positions of its
+ * queries. */
 static const bool is_cross = true;
 
 struct attend {
@@ -29,10 +30,10 @@ struct attend {
     struct attn_gemm_engine gemm;
     struct attn_engines engines;
     struct attn_random random;
-    attn_site_set watched;       /* matrix sites */
+    attn_site_set watched;       /* the watched matrix sites */
     bool has_z;                  /* z is watched */
-    enum attn_site checked_site; /* whose rows n_not_finite counts; ATTN_N_SITE: none */
-    size_t n_kv_at_once;         /* key/value heads taken at a time */
+    enum attn_site checked_site; /* the site whose rows n_not_finite counts; ATTN_N_SITE: no site */
+    size_t n_kv_at_once;         /* number of key/value heads that are processed together */
     int n_worker;
 
     struct attn_arena arena; /* owns the fields below */
@@ -68,7 +69,7 @@ struct attn_dims attn_attend_dims(const struct attn_attend_args *args)
 
 /* --- Checks -------------------------------------------------------------------------------- */
 
-/* Whether q, k, v and a trace are given. */
+/* Checks that q and k, or scores, and a trace are given. */
 static enum attn_status check_given(const struct attn_attend_args *args, struct attn_error *err)
 {
     if (args->scores && (args->q || args->k))
@@ -129,7 +130,8 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
                               is_blockwise ? "blockwise" : attn_attention_kind_name(kind));
     dims = attn_attend_dims(args);
     own = attn_selection_dims(args->trace->selection);
-    /* The consumers of events allocate by the sizes of the selection. */
+    /* The selection must have the sizes of the arrays, because consumers of events allocate by
+     * them. */
     if (own->n_layer != dims.n_layer || own->n_head != n_head || own->n_kv_head != dims.n_kv_head ||
         own->n_position != n_query || own->n_source != n_key || own->d_head != dims.d_head ||
         (own->d_value != dims.d_value && (dims.sites & ATTN_SITE_BIT(ATTN_SITE_Z)) != 0))
@@ -203,7 +205,8 @@ static bool is_stopped(void *context)
     return a->status != ATTN_OK;
 }
 
-/* How many rows of EVENT hold NaN or infinity. Masked scores are -inf, and are passed over. */
+/* Returns the number of rows of EVENT that contain NaN or infinity. Masked scores, which are -inf,
+ * do not count. */
 static size_t count_not_finite(const struct attn_kernels *kernels,
                                const struct attn_trace_event *event)
 {
@@ -283,7 +286,7 @@ static void emit_z(struct attend *a, size_t first_head, size_t n_head)
     }
 }
 
-/* Key/value heads FIRST .. FIRST+N-1 and the heads they serve. */
+/* Processes N key/value heads from FIRST on, and the heads that they serve. */
 static void run_kv_heads(struct attend *a, size_t first, size_t n)
 {
     const struct attn_attend_args *args = a->args;
@@ -341,7 +344,8 @@ static void run_kv_heads(struct attend *a, size_t first, size_t n)
 
 static void prepare(struct attend *a)
 {
-    /* A failure of an earlier step shows in the first of these that there is: the smallest. */
+    /* A NaN of an earlier step also shows in later ones. So rows are checked at the first of these
+     * sites that is watched; smaller tensors come first. */
     static const enum attn_site checked[] = {
         ATTN_SITE_Z,  ATTN_SITE_PATTERN,     ATTN_SITE_PATTERN_LOWRANK, ATTN_SITE_PATTERN_DROPPED,
         ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES,
@@ -351,8 +355,9 @@ static void prepare(struct attend *a)
     const struct attn_selection *selection = args->trace->selection;
     const bool is_mixed = a->attention.kind == ATTN_ATTENTION_LOWRANK;
     const size_t n_mixed =
-        is_mixed ? a->attention.count : 0; /* keys that low-rank attention reads */
-    double n, each; /* key/value heads that are held together, and the floats of one */
+        is_mixed ? a->attention.count : 0; /* number of mixed keys that low-rank attention reads */
+    /* Number of key/value heads that fit together, and the floats that each needs. */
+    double n, each;
     size_t i = 0;
 
     attn_attention_resolve_stride(&a->attention, args->n_key);
@@ -369,7 +374,7 @@ static void prepare(struct attend *a)
     if (args->n_not_finite)
         *args->n_not_finite = 0;
     a->n_worker = args->pool ? attn_pool_n_thread(args->pool) : 1;
-    /* Packed keys and values, queries, and the z of the heads that they serve. */
+    /* Each needs packed keys and values, and for the heads that it serves, queries and z. */
     each = (double)(attn_kv_keys_size(&a->shape) + attn_kv_values_size(&a->shape)) +
            (double)group_of(args) * (double)args->n_query * (double)(args->d_head + args->d_value);
     n = GROUP_BYTES / (sizeof(float) * each);

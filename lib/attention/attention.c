@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* In the order of their enums. */
+/* Names of enum attn_masking and enum attn_algorithm, in their order. */
 static const char *const maskings[] = {"inf", "renormalize", "zero"};
 static const char *const algorithms[] = {"auto", "dense", "blockwise"};
 
@@ -51,7 +51,7 @@ static enum attn_status check_numbers(const struct attn_attention *attention,
     return ATTN_OK;
 }
 
-/* Options that the kind cannot be combined with. */
+/* Refuses options that the kind cannot be combined with. */
 static enum attn_status check_kind(const struct attn_attention *attention, bool is_cross,
                                    struct attn_error *err)
 {
@@ -140,7 +140,7 @@ float attn_score_bias_at(const struct attn_score_bias *bias, size_t head, size_t
     if (!bias->is_of_key)
         return slope * ((float)j - (float)i);
     memcpy(&bits, &product, sizeof bits);
-    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000; /* to nearest, ties to even */
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000; /* rounds to nearest, ties to even */
     memcpy(&product, &bits, sizeof bits);
     return product;
 }
@@ -211,7 +211,8 @@ void attn_attention_set_dims(const struct attn_attention *attention, struct attn
     for (size_t layer = 0; layer < dims->n_layer; layer++) {
         const struct attn_attention *one = &attention[layer];
 
-        if ((unsigned)one->kind >= ATTN_N_ATTENTION_KIND) /* attn_attention_check reports it */
+        /* Skipped: attn_attention_check reports it. */
+        if ((unsigned)one->kind >= ATTN_N_ATTENTION_KIND)
             continue;
         given |= attn_attention_sites(one);
         has_sinks = has_sinks || one->sinks;

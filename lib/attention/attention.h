@@ -1,8 +1,8 @@
 /*
  * attention.h - the attention of a layer.
  *
- * Exact attention is z = softmax(q k^T / (sqrt(d_head) + eps)) v over the keys that the mask leaves
- * (Vaswani et al. 1706.03762, eq. 1). Sparse kinds leave fewer keys, linear and low-rank ones
+ * Exact attention is z = softmax(q k^T / (sqrt(d_head) + eps)) v over the keys that are not masked
+ * (Vaswani et al. 1706.03762, eq. 1). Sparse kinds keep fewer keys; linear and low-rank attention
  * replace the softmax. A query without visible keys gets a pattern row of zeros and z = 0.
  *
  * i is the position of a query among the keys, j the position of a key.
@@ -19,59 +19,61 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which of the kind's keys a query may look at. */
+/* The mask: which of the keys that the kind keeps a query may see. */
 enum attn_mask {
     ATTN_MASK_CAUSAL = 0, /* key j is visible to query i when j <= i */
-    ATTN_MASK_NONE = 1,   /* every key; the whole sequence must be fed at once */
-    ATTN_MASK_MATRIX = 2, /* the mask in `matrix`; the whole sequence must be fed at once */
+    ATTN_MASK_NONE = 1,   /* every key is visible; the whole sequence must be fed at once */
+    ATTN_MASK_MATRIX = 2, /* the cells of `matrix`; the whole sequence must be fed at once */
 };
 
-/* Cells of 0 and 1 for each pair of a query and a key. */
+/* A matrix of 0 and 1, one cell for each pair of a query and a key. */
 struct attn_mask_matrix {
-    const unsigned char *cells; /* [n_head, n_query, n_key]; borrowed while it is used */
-    size_t n_head;              /* 1: the same for all heads */
+    const unsigned char *cells; /* [n_head, n_query, n_key]; borrowed */
+    size_t n_head;              /* 1: all heads share the cells */
     size_t n_query, n_key;
 };
 
-/* Where the mask is put: the three ways of writing it down. */
+/* Where the mask is applied; papers differ in it. */
 enum attn_masking {
-    ATTN_MASKING_INF = 0,         /* scores become -inf before the softmax */
-    ATTN_MASKING_RENORMALIZE = 1, /* weights become 0 after it, and are divided by the row's sum */
-    ATTN_MASKING_ZERO = 2,        /* weights become 0 after it; rows add to less than 1 */
+    ATTN_MASKING_INF = 0, /* scores become -inf before the softmax */
+    ATTN_MASKING_RENORMALIZE =
+        1, /* weights become 0 after the softmax, and are divided by their sum in the row */
+    ATTN_MASKING_ZERO = 2, /* weights become 0 after the softmax; a row sums to less than 1 */
 };
 
 enum attn_similarity {
     ATTN_SIMILARITY_DOT = 0,
-    ATTN_SIMILARITY_COSINE = 1, /* q and k are divided by their lengths first; of 0 it is 0 */
+    ATTN_SIMILARITY_COSINE =
+        1, /* q and k are divided by their lengths first; the similarity with a zero vector is 0 */
 };
 
-/* How exact attention is evaluated. */
+/* The algorithm for exact attention. */
 enum attn_algorithm {
-    ATTN_ALGORITHM_AUTO = 0, /* dense, always */
+    ATTN_ALGORITHM_AUTO = 0, /* currently always dense */
     ATTN_ALGORITHM_DENSE = 1,
-    /* Running maximum and sum over blocks of keys (Dao et al. 2205.14135); rows of the pattern are
-     * computed again when they are watched. */
+    /* A running maximum and sum over blocks of keys (Dao et al. 2205.14135). Watched rows of the
+       pattern are computed separately. */
     ATTN_ALGORITHM_BLOCKWISE = 2,
 };
 
-/* phi of linear attention, of q and k as they are, without any scale. */
+/* The feature map phi of linear attention. It is applied to q and k without any scale. */
 enum attn_feature {
     ATTN_FEATURE_ELU = 0,  /* elu(x) + 1 */
     ATTN_FEATURE_RELU = 1, /* max(x, 0) + 1e-6 */
     ATTN_FEATURE_EXP = 2,  /* exp(x) */
 };
 
-struct attn_score_bias; /* numbers that are added to scores; the library's own */
+struct attn_score_bias; /* numbers that are added to scores; internal to the library */
 
-/* One layer's attention. */
+/* The attention of one layer. */
 struct attn_attention {
     enum attn_attention_kind kind;
-    size_t window;             /* W of window, hybrid and sink, >= 1 */
-    size_t stride;             /* S of strided and hybrid, >= 1; of strided also 0: not resolved */
-    size_t count;              /* K of random and sink, B of block, R of lowrank, >= 1 */
-    uint64_t seed;             /* of random and lowrank */
-    enum attn_feature feature; /* of linear */
-    bool is_raw;               /* linear without the division */
+    size_t window; /* W, for window, hybrid and sink, >= 1 */
+    size_t stride; /* S, for strided and hybrid, >= 1; 0 for strided: not resolved yet */
+    size_t count;  /* K for random and sink, B for block, R for lowrank, >= 1 */
+    uint64_t seed; /* for random and lowrank */
+    enum attn_feature feature; /* for linear */
+    bool is_raw;               /* for linear: without the division */
     enum attn_mask mask;
     struct attn_mask_matrix matrix;
     enum attn_masking masking;
@@ -81,20 +83,21 @@ struct attn_attention {
     double eps;       /* added to sqrt(d_head), >= 0 */
     double factor;    /* further factor on the scores: 1, or 1/(layer+1)
                        (scale_attn_by_inverse_layer_idx) */
-    double score_cap; /* scaled scores become cap * tanh(score / cap), before the mask; 0: they
-                         stay */
-    double dropout;   /* share of the weights that is dropped, 0 <= p < 1; the others are multiplied
-                         by 1/(1-p) (Srivastava et al. 2014). The whole sequence must be fed at
-                         once */
-    uint64_t dropout_seed; /* torch's stream over all weights [H, T, S], layer after layer */
-    /* cells NULL: drawn from that seed; else 1: this weight stays */
+    double score_cap; /* scaled scores become cap * tanh(score / cap), before the mask; 0: no cap */
+    double
+        dropout; /* share of the weights that is dropped, 0 <= p < 1; the others are multiplied by
+                    1/(1-p) (Srivastava et al. 2014). The whole sequence must be fed at once */
+    uint64_t dropout_seed; /* seed of torch's random stream, from which all weights [H, T, S] draw,
+                              layer after layer */
+    /* 1 keeps a weight, 0 drops it. If cells is NULL, the weights to drop are drawn from the seed
+     */
     struct attn_mask_matrix dropout_mask;
     const struct attn_score_bias *bias; /* borrowed; NULL: nothing is added to scores */
-    /* [n_head] a score of each head that takes part in the softmax of every row, and has no key:
-     * the weights of a row add to less than 1. Borrowed; NULL: no sinks. */
+    /* [n_head] one score for each head that takes part in the softmax of every row but belongs to
+     * no key, so that the weights of a row sum to less than 1. Borrowed; NULL: no sinks */
     const float *sinks;
-    size_t first_head;    /* of bias and sinks: that of head 0 */
-    const void *later[2]; /* NULL: room for fields of later versions */
+    size_t first_head;    /* index of head 0 in `bias` and `sinks` */
+    const void *later[2]; /* NULL: reserved for later versions */
 };
 
 #define ATTN_ATTENTION_DEFAULT                                                                     \

@@ -1,11 +1,11 @@
-/* blockwise.c - exact attention in memory that does not grow with the keys. */
+/* blockwise.c - exact attention in memory that does not grow with the number of keys. */
 #include "attention/engines_internal.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* Floats from one row of a block's scores to the next; off multiples of 2 KiB (one cache set). */
+/* The stride of a block's scores, in floats. Avoids multiples of 2 KiB, which share a cache set. */
 enum { LD_SCORES = ATTN_BLOCKWISE_N_KEY + 16 };
 
 size_t attn_blockwise_scratch(const struct attn_head_shape *shape)
@@ -13,21 +13,23 @@ size_t attn_blockwise_scratch(const struct attn_head_shape *shape)
     return ATTN_QUERY_TILE * (LD_SCORES + 2 * attn_kv_ld_value(shape));
 }
 
-/* Values that attn_blockwise_run derives from a tile. */
+/* The state of one tile while attn_blockwise_run computes it. */
 struct blockwise_work {
     const struct attn_gemm_engine *engine;
     const struct attn_head_shape *shape;
     const struct attn_tile *tile;
-    float *x;       /* [n_row, LD_SCORES] of the block */
-    float *product; /* [n_row, ld_value] of the block */
+    float *x;       /* [n_row, LD_SCORES] scores, then weights, of the current block */
+    float *product; /* [n_row, ld_value] weights times values of the current block */
     float *sum;     /* [n_row, ld_value] over all blocks so far */
     size_t ld_value;
     float scale; /* attn_tile_scale */
     struct attn_running_softmax softmax[ATTN_QUERY_TILE];
-    float sink[ATTN_QUERY_TILE]; /* the exponential of the sink, like those of the block */
+    float sink[ATTN_QUERY_TILE]; /* the exponential of the sink, relative to the same maximum as
+                                    those of the block */
 };
 
-/* Keys that row I of the tile may look at in the block that begins with key FIRST. */
+/* Returns the number of keys that row I of the tile may see in the block that begins at key FIRST.
+ */
 static size_t n_visible_in_block(const struct attn_tile *tile, size_t i, size_t first)
 {
     const size_t n = attn_tile_n_visible(tile, i);
@@ -36,7 +38,7 @@ static size_t n_visible_in_block(const struct attn_tile *tile, size_t i, size_t 
     return left < ATTN_BLOCKWISE_N_KEY ? left : ATTN_BLOCKWISE_N_KEY;
 }
 
-/* x = q k^T for N_PANEL panels of keys from FIRST on */
+/* Computes x = q k^T for N_PANEL panels of keys from FIRST on. */
 static void compute_scores(const struct blockwise_work *work, size_t first, size_t n_panel)
 {
     const size_t d_head = work->shape->d_head;
@@ -54,7 +56,7 @@ static void compute_scores(const struct blockwise_work *work, size_t first, size
                              work->x + p * ATTN_PANEL, 1);
 }
 
-/* product = x v for N_PANEL panels of keys from FIRST on */
+/* Computes product = x v for N_PANEL panels of keys from FIRST on. */
 static void compute_product(const struct blockwise_work *work, size_t first, size_t n_panel)
 {
     const struct attn_panels panels = attn_panels_split(work->shape->d_value);
@@ -77,7 +79,8 @@ static void compute_product(const struct blockwise_work *work, size_t first, siz
     }
 }
 
-/* Turns the block's scores into weights, and rescales the sums of the rows so far to match them. */
+/* Replaces the scores of the block by weights, and rescales the sums so far to the new maximum of
+ * each row. */
 static void compute_weights(struct blockwise_work *work, size_t first, size_t n_panel)
 {
     const struct attn_kernels *kernels = work->engine->kernels;
@@ -99,7 +102,7 @@ static void compute_weights(struct blockwise_work *work, size_t first, size_t n_
     }
 }
 
-/* Rows without visible keys in the block stay unchanged. */
+/* Adds one block of keys to the sums. Rows without visible keys in the block do not change. */
 static void run_block(struct blockwise_work *work, size_t first)
 {
     const struct attn_tile *tile = work->tile;
@@ -145,8 +148,8 @@ void attn_blockwise_run(const struct attn_gemm_engine *engine, const struct attn
     for (size_t first = 0; first < attn_tile_n_visible(tile, tile->n_row - 1);
          first += ATTN_BLOCKWISE_N_KEY)
         run_block(&work, first);
-    /* A row's weights were multiplied by its sum, which is at least 1 where anything is allowed.
-     * Zeros are canonical: adding +0 turns -0 into +0. */
+    /* Divides by the sum of the weights, which is at least 1 if any key is visible. Adding +0 turns
+     * -0 into +0, so that zeros are canonical. */
     for (size_t i = 0; i < tile->n_row; i++) {
         const float *sum = work.sum + i * ld_value;
         const float total = work.softmax[i].sum, reciprocal = total == 0 ? 0 : 1 / total;

@@ -1,9 +1,9 @@
 /*
  * dense.c - scores, softmax and the weighted sum of values, tile by tile.
  *
- * z[t,:] = sum_s pattern[t,s] * v[s,:] runs over whole halves of a panel. After the last key of a
- * row the pattern is +0 and the values are finite, so those terms can only change the sign of a
- * zero. So z is canonical: adding +0 turns -0 into +0.
+ * z[t,:] = sum_s pattern[t,s] * v[s,:] runs over whole halves of a panel. Beyond the last key of a
+ * row the pattern is +0 and the values are finite, so these terms can only change the sign of a
+ * zero. To make z canonical, +0 is added, which turns -0 into +0.
  */
 #include "attention/engines_internal.h"
 #include "trace/trace_internal.h"
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Floats that the queries of a tile take in bfloat16. */
+/* Returns the floats that the queries of a tile occupy in bfloat16; 0 without rounding. */
 static size_t rounded_queries(const struct attn_head_shape *shape)
 {
     return shape->is_bf16 ? ATTN_QUERY_TILE * attn_kv_depth(shape) / 2 : 0;
@@ -83,7 +83,7 @@ void attn_dense_plan(struct attn_dense *dense, const struct attn_gemm_engine *en
         plan_tile(dense, shape, 1, dense->rest);
 }
 
-/* Values that attn_dense_run derives from a tile. */
+/* The state of one tile while attn_dense_run computes it. */
 struct dense_work {
     const struct attn_dense *dense;
     const struct attn_tile *tile;
@@ -93,15 +93,16 @@ struct dense_work {
     float *x;    /* [n_row, ld]: first qk, then attn_scores, then the pattern */
     size_t ld;
     uint16_t *queries; /* [n_row, attn_kv_depth] in bfloat16 */
-    int which;         /* kernels of the full or the last tile */
-    size_t n_edited;   /* rows changed */
+    int which;         /* which kernels to use: 0 for a full tile, 1 for the last tile */
+    size_t n_edited;   /* number of rows that edits changed */
 };
 
-static void choose_columns(struct dense_work *work)
+static void set_columns(struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;
     const struct attn_attention *attention = tile->feed->attention;
-    /* Masked cells count if they are watched or edited, or the mask comes after the softmax. */
+    /* Masked cells must be computed if they are watched or edited, or if the mask is applied after
+     * the softmax. */
     const bool is_whole =
         (attn_tile_watched(tile, ATTN_SITE_QK) && attention->kind == ATTN_ATTENTION_FULL) ||
         attention->masking != ATTN_MASKING_INF || tile->feed->dropout ||
@@ -117,7 +118,8 @@ static void fill_masked(const struct dense_work *work, size_t i, float value)
     attn_tile_fill_masked(&work->cells, i, value, work->x + i * work->ld);
 }
 
-/* Copies a row for watchers: the listed cells, or all with FILL in those not computed. */
+/* Copies row I to the watched rows of SITE: the listed cells, or all cells, with FILL in those that
+ * were not computed. */
 static void store_row(const struct dense_work *work, enum attn_site site, size_t i, float fill)
 {
     const struct attn_tile *tile = work->tile;
@@ -141,8 +143,9 @@ static void store_row(const struct dense_work *work, enum attn_site site, size_t
         row[j] = fill;
 }
 
-/* Applies the edits of SITE to the tile, then keeps its rows if the trace watches them. */
-static void visit(struct dense_work *work, enum attn_site site, float fill)
+/* Applies the edits of SITE to the tile, then stores its rows if the trace watches them. FILL is
+ * the value of cells that were not computed. */
+static void apply_and_store(struct dense_work *work, enum attn_site site, float fill)
 {
     const struct attn_tile *tile = work->tile;
     const struct attn_edit_target target = {.at.site = site,
@@ -162,7 +165,7 @@ static void visit(struct dense_work *work, enum attn_site site, float fill)
         store_row(work, site, i, fill);
 }
 
-/* qk[t,s] = q[t,:] . k[s,:] */
+/* Computes qk[t,s] = q[t,:] . k[s,:]. */
 static void compute_products(struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;
@@ -186,11 +189,12 @@ static void compute_products(struct dense_work *work)
         for (size_t j = tile->n_key; j < work->cells.last; j++)
             work->x[i * work->ld + j] = 0;
     }
-    visit(work, ATTN_SITE_QK, 0);
+    apply_and_store(work, ATTN_SITE_QK, 0);
 }
 
-/* attn_scores = cap(qk * scale + bias), -inf where masked before the softmax. Returns whether that
- * was done: if no trace wants the scores, and they are only scaled, the softmax does it. */
+/* Computes attn_scores = cap(qk * scale + bias), with -inf in cells that are masked before the
+ * softmax. Returns false, without computing, if no trace wants the scores and they are only scaled:
+ * then the softmax scales them. */
 static bool compute_scores(struct dense_work *work)
 {
     const struct attn_tile *tile = work->tile;
@@ -211,7 +215,7 @@ static bool compute_scores(struct dense_work *work)
             fill_masked(work, i, -INFINITY);
     }
     if (is_seen)
-        visit(work, ATTN_SITE_ATTN_SCORES, -INFINITY);
+        apply_and_store(work, ATTN_SITE_ATTN_SCORES, -INFINITY);
     return is_seen;
 }
 
@@ -223,7 +227,7 @@ static void compute_pattern(struct dense_work *work, bool is_scored)
     const bool is_listed = work->cells.keys;
     const bool is_watched = attn_tile_watched(tile, site);
     const bool is_edited = attn_tile_is_edited(tile, site);
-    /* An edit may have let a masked key in: then the whole row of scores counts. */
+    /* An edit may have unmasked a key, so the softmax must read the whole row of scores. */
     const bool is_opened = !is_listed && attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
     const size_t last = work->cells.last < tile->n_key ? work->cells.last : tile->n_key;
     const struct attn_kernels *kernels = work->dense->engine->kernels;
@@ -233,7 +237,7 @@ static void compute_pattern(struct dense_work *work, bool is_scored)
         const bool is_prefix = !is_listed && !is_after && !is_opened;
 
         if (is_listed && !is_after && is_scored)
-            fill_masked(work, i, -INFINITY); /* edits do not reach cells that are not listed */
+            fill_masked(work, i, -INFINITY); /* undo edits of cells that are not listed */
         sink = attn_tile_softmax(
             tile, kernels,
             (struct attn_softmax_row){
@@ -241,8 +245,8 @@ static void compute_pattern(struct dense_work *work, bool is_scored)
                 work->cells.last - work->cells.first, is_scored ? 1.0F : work->scale});
         if (tile->sink_weights)
             tile->sink_weights[i * tile->ld_sink] = sink;
-        /* The second and third way of masking: weights become 0 after the softmax, and are divided
-         * by the sum of the remaining weights. */
+        /* If the mask is applied after the softmax, weights of masked cells become 0; to
+         * renormalize, the others are divided by their sum. */
         if (is_after)
             fill_masked(work, i, 0);
         if (tile->feed->attention->masking == ATTN_MASKING_RENORMALIZE)
@@ -250,10 +254,10 @@ static void compute_pattern(struct dense_work *work, bool is_scored)
         for (size_t j = 0; sum > 0 && j < tile->n_key; j++)
             row[j] /= sum;
         if (is_watched && !is_edited)
-            store_row(work, site, i, 0); /* while it is in the nearest cache */
+            store_row(work, site, i, 0); /* now, while the row is in the L1 cache */
     }
     if (is_edited)
-        visit(work, site, 0);
+        apply_and_store(work, site, 0);
     for (size_t i = 0; i < tile->n_row && is_listed && is_edited; i++)
         fill_masked(work, i, 0);
 }
@@ -266,12 +270,12 @@ static void compute_z(struct dense_work *work, float *sums)
     const struct attn_panels *panels = &work->dense->value_panels;
     const size_t ld = attn_kv_ld_value(work->shape), d_value = work->shape->d_value;
     const bool is_bf16 = work->dense->is_bf16;
-    /* In bfloat16 the values of two rows alternate. */
+    /* In bfloat16, values of two rows are interleaved. */
     const size_t row_size = ld * (is_bf16 ? sizeof(uint16_t) : sizeof(float));
     const char *values = (const char *)tile->kv->values + work->cells.first * row_size;
     float *pattern = work->x + work->cells.first;
 
-    for (size_t i = 0; is_bf16 && i < tile->n_row; i++) /* each row is rounded where it is */
+    for (size_t i = 0; is_bf16 && i < tile->n_row; i++) /* each row is rounded in place */
         kernels->round_bf16(pattern + i * work->ld, work->cells.last - work->cells.first,
                             (void *)(pattern + i * work->ld));
     for (size_t p = 0; p < panels->n_panel; p++) {
@@ -305,15 +309,15 @@ size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *ti
     assert(tile->n_row == ATTN_QUERY_TILE || tile->n_row == dense->rest);
     attn_tile_find_cells(tile, list, &work.cells);
     work.queries = (void *)queries;
-    choose_columns(&work);
+    set_columns(&work);
     compute_products(&work);
     is_scored = compute_scores(&work);
     compute_pattern(&work, is_scored);
-    if (tile->feed
-            ->dropout) { /* pattern_dropped = pattern / (1 - p) where a weight stays, else 0 */
+    if (tile->feed->dropout) { /* pattern_dropped is pattern / (1 - p) for weights that are kept,
+                                  else 0 */
         for (size_t i = 0; i < tile->n_row; i++)
             attn_tile_drop(tile, tile->row0 + i, NULL, tile->n_key, work.x + i * work.ld);
-        visit(&work, ATTN_SITE_PATTERN_DROPPED, 0);
+        apply_and_store(&work, ATTN_SITE_PATTERN_DROPPED, 0);
     }
     if (tile->z)
         compute_z(&work, sums);

@@ -36,14 +36,14 @@ void attn_gather_plan(struct attn_gather *gather, const struct attn_gemm_engine 
     }
 }
 
-/* The scratch memory of one row. */
+/* The buffers for one row, in the worker's scratch. */
 struct gather_row {
     float *x;      /* [n_max] scores, then weights, of the gathered keys */
-    float *keys;   /* [64, d_head], on their way into a panel */
+    float *keys;   /* [64, d_head] gathered keys, to be packed into `panel` */
     float *panel;  /* [d_head, 64] */
     float *values; /* [n_max, ld_value] */
     float *z;      /* [ld_value] */
-    float *wide;   /* [shape->n_max]: a whole row, for edits */
+    float *wide;   /* [shape->n_max] the row with all keys, for edits */
     void *list;    /* [ATTN_QUERY_TILE, n_max] of int32_t */
 };
 
@@ -56,7 +56,7 @@ size_t attn_gather_scratch(const struct attn_head_shape *shape,
            ld + shape->n_max + attn_tile_list_size(attention, shape->n_max);
 }
 
-/* One row on its way. */
+/* The state of one row while it is computed. */
 struct gather_work {
     const struct attn_gather *gather;
     const struct attn_tile *tile;
@@ -69,7 +69,7 @@ struct gather_work {
     size_t n_edited;
 };
 
-/* x[j] = q . k[keys[j]] */
+/* Computes x[j] = q . k[keys[j]]. */
 static void compute_products(struct gather_work *work)
 {
     const struct attn_gather *gather = work->gather;
@@ -90,8 +90,9 @@ static void compute_products(struct gather_work *work)
         work->row.x[j] = tile->given[work->i * tile->n_key + (size_t)work->keys[j]];
 }
 
-/* Edits speak of keys: the row is spread out, edited and gathered again. */
-static void edit(struct gather_work *work, enum attn_site site, float masked)
+/* Applies the edits of SITE. Edits name keys, so the row is scattered to all keys, with MASKED in
+ * the others, edited, and gathered again. */
+static void edit_row(struct gather_work *work, enum attn_site site, float masked)
 {
     const struct attn_tile *tile = work->tile;
     const struct attn_edit_target target = {.at.site = site,
@@ -116,16 +117,17 @@ static void edit(struct gather_work *work, enum attn_site site, float masked)
         work->row.x[j] = work->row.wide[work->keys[j]];
 }
 
-static void visit(struct gather_work *work, enum attn_site site, float masked)
+static void edit_and_store(struct gather_work *work, enum attn_site site, float masked)
 {
     float *watched = attn_tile_watched(work->tile, site);
 
-    edit(work, site, masked);
+    edit_row(work, site, masked);
     if (watched)
         memcpy(watched + work->i * work->tile->watched.ld, work->row.x, work->n * sizeof(float));
 }
 
-/* z = sum of x[j] * v[keys[j]], over whole blocks of 64: after the last key both are 0. */
+/* Computes z = sum of x[j] * v[keys[j]] over whole blocks of 64; beyond the last key both factors
+ * are 0. */
 static void compute_z(struct gather_work *work)
 {
     const struct attn_gather *gather = work->gather;
@@ -160,20 +162,20 @@ static void run_row(struct gather_work *work)
     float sink;
 
     compute_products(work);
-    visit(work, ATTN_SITE_QK, 0);
+    edit_and_store(work, ATTN_SITE_QK, 0);
     if (is_scored) {
         attn_tile_score(tile, kernels, &span, work->row.x, NULL);
-        visit(work, ATTN_SITE_ATTN_SCORES, -INFINITY);
+        edit_and_store(work, ATTN_SITE_ATTN_SCORES, -INFINITY);
     }
     sink = attn_tile_softmax(
         tile, kernels,
         (struct attn_softmax_row){work->row.x, work->n, work->n, is_scored ? 1.0F : work->scale});
     if (tile->sink_weights)
         tile->sink_weights[work->i * tile->ld_sink] = sink;
-    visit(work, ATTN_SITE_PATTERN, 0);
+    edit_and_store(work, ATTN_SITE_PATTERN, 0);
     if (tile->feed->dropout) {
         attn_tile_drop(tile, tile->row0 + work->i, work->keys, work->n, work->row.x);
-        visit(work, ATTN_SITE_PATTERN_DROPPED, 0);
+        edit_and_store(work, ATTN_SITE_PATTERN_DROPPED, 0);
     }
     if (tile->z)
         compute_z(work);
@@ -182,7 +184,8 @@ static void run_row(struct gather_work *work)
 size_t attn_gather_run(const struct attn_gather *gather, const struct attn_tile *tile,
                        float *scratch)
 {
-    /* A short sequence of a pack has the stride of its length: n_max keys could exceed the plan. */
+    /* In a pack, a short sequence has the stride of its own length, so the keys of a row could
+     * exceed the planned n_max. */
     const size_t n_max = attn_keys_largest(tile->feed->attention, tile->n_key);
     const struct attn_head_shape *shape = tile->feed->shape;
     const size_t ld = attn_kv_ld_value(shape);

@@ -1,4 +1,4 @@
-/* heads.c - see heads.h. Chooses the engine of an attention, plans the memory of a layer, prepares
+/* heads.c - see heads.h. Chooses the engine for an attention, plans the memory of a layer, prepares
  * its inputs, and runs its waves. */
 #include "attention/heads.h"
 
@@ -15,11 +15,12 @@
 #include <string.h>
 
 enum {
-    WATCHED_BYTES = 64 << 20, /* watched matrices of a layer held at a time, if one tile fits */
-    /* Watched matrices of a wave from so many bytes on are stored past the caches: by the time that
-     * the trace reads them, the first of them would have left anyway. */
+    WATCHED_BYTES =
+        64 << 20, /* bytes for watched matrices of a layer, unless one tile needs more */
+    /* From this size on, watched matrices of a wave are stored past the caches: the first ones
+       would be evicted anyway before the trace reads them. */
     STREAM_BYTES = 16 << 20,
-    ROWS_TAKEN = 64, /* of all heads at a time, if the trace takes them in this order */
+    ROWS_TAKEN = 64, /* rows in a wave of all heads, if the trace accepts that order */
 };
 
 enum attn_engine attn_attention_engine(const struct attn_attention *attention)
@@ -53,7 +54,7 @@ void attn_engines_plan(struct attn_engines *engines, const struct attn_gemm_engi
         attn_gather_plan(&engines->gather, gemm, shape);
 }
 
-/* Floats from one watched row to the next. */
+/* Returns the stride of watched rows, in floats. */
 static size_t row_size(const struct attn_attention *attention, size_t n_key)
 {
     if (attention->kind == ATTN_ATTENTION_LOWRANK)
@@ -61,7 +62,8 @@ static size_t row_size(const struct attn_attention *attention, size_t n_key)
     return attn_attention_is_listed(attention) ? attn_keys_largest(attention, n_key) : n_key;
 }
 
-/* Matrices to store: the watched ones, and the lists of their cells. */
+/* Returns the number of matrices to store: the watched sites and, if cells are listed, the lists.
+ */
 static size_t n_matrix(const struct attn_attention *attention, attn_site_set watched)
 {
     size_t n = 0;
@@ -84,7 +86,7 @@ size_t attn_heads_state_size(const struct attn_attention *attention,
     return attention->kind == ATTN_ATTENTION_LINEAR ? attn_linear_attention_state_size(&linear) : 0;
 }
 
-/* The memory that the engine of ATTENTION needs, without watched matrices. */
+/* Adds the memory that the engine of ATTENTION needs, without watched matrices, to NEEDS. */
 static void include_engine(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
                            const struct attn_attention *attention, attn_site_set watched)
 {
@@ -184,15 +186,15 @@ static bool is_rounded(const struct attn_heads *heads)
            attn_attention_engine(heads->feed.attention) == ATTN_ENGINE_DENSE;
 }
 
-/* Keys and values become mixtures: R of each. */
-static void project(const struct attn_heads *heads, struct attn_kv *kv,
-                    const struct attn_kv_rows *rows)
+/* Replaces the keys and values of all positions by R mixtures each, for low-rank attention. */
+static void mix_keys_and_values(const struct attn_heads *heads, struct attn_kv *kv,
+                                const struct attn_kv_rows *rows)
 {
     const struct attn_head_shape *shape = heads->feed.shape;
     const struct attn_attention *attention = heads->feed.attention;
     const size_t n_map = attention->count * rows->n;
     struct attn_heads_memory *memory = heads->memory;
-    float *scratch = memory->scratch[0]; /* aligned, which the mixed rows need not be */
+    float *scratch = memory->scratch[0]; /* aligned; the mixed rows need not be */
     float *mixed = scratch + attn_lowrank_scratch(rows->n);
     struct attn_lowrank_args args = {.engine = heads->engines->gemm,
                                      .n_rank = attention->count,
@@ -204,7 +206,7 @@ static void project(const struct attn_heads *heads, struct attn_kv *kv,
                                      .y = mixed,
                                      .ldy = shape->d_head};
 
-    /* E and F for the keys of a sequence stay until the number of keys changes. */
+    /* E and F are kept until the seed or a size changes. */
     if (memory->map_rank != attention->count || memory->map_key != rows->n ||
         memory->map_seed != attention->seed) {
         attn_lowrank_draw(attention->seed, attention->count, rows->n, memory->maps,
@@ -244,7 +246,7 @@ void attn_heads_append_kv(const struct attn_heads *heads, size_t g, int worker,
         return;
     }
     if (engine == ATTN_ENGINE_LOWRANK) {
-        project(heads, kv, rows);
+        mix_keys_and_values(heads, kv, rows);
         return;
     }
     attn_kv_write_values(kv, shape, rows);
@@ -276,17 +278,17 @@ void attn_rows_normalize(float *x, size_t ld, size_t n, size_t d)
 
 struct wave {
     const struct attn_heads *heads;
-    const int *list; /* [n_head] */
+    const int *list; /* [n_head] the heads of this wave */
     size_t n_head;
-    size_t first, n_row;              /* rows of the feed; first is a multiple of the tile */
-    size_t ld;                        /* width of a watched row */
-    float *sites[ATTN_N_MATRIX_SITE]; /* [n_head, n_row, ld] each, or NULL */
-    int32_t *keys;                    /* [n_head, n_row, ld], or NULL */
-    bool has_watched;                 /* anything of that */
-    bool is_streamed;                 /* too much of it for caches */
+    size_t first, n_row; /* rows of the feed; `first` is a multiple of the tile height */
+    size_t ld;           /* stride of a watched row */
+    float *sites[ATTN_N_MATRIX_SITE]; /* [n_head, n_row, ld] for each site; NULL: not watched */
+    int32_t *keys;                    /* [n_head, n_row, ld] lists of cells; NULL: not listed */
+    bool has_watched;                 /* some of these matrices exist */
+    bool is_streamed;                 /* they exceed the caches, so they are stored past them */
 };
 
-/* The tile that begins OFFSET rows into WAVE, in the head at INDEX of its list. */
+/* Returns the tile that begins OFFSET rows into WAVE, for the head at INDEX of its list. */
 static struct attn_tile make_tile(const struct wave *wave, size_t index, size_t offset)
 {
     const struct attn_heads *heads = wave->heads;
@@ -323,7 +325,8 @@ static struct attn_tile make_tile(const struct wave *wave, size_t index, size_t 
     return tile;
 }
 
-/* z by its own way, and the watched matrices, if any, by theirs. Returns the rows edited. */
+/* Runs the engine of the attention on TILE, and for kinds whose watched matrices are computed
+ * separately, the engine for those if IS_WATCHED. Returns the number of rows that edits changed. */
 static size_t run_engine(const struct attn_heads *heads, struct attn_tile *tile, bool is_watched,
                          float *scratch)
 {
@@ -388,7 +391,8 @@ static void emit_matrix(const struct wave *wave, enum attn_site site, size_t ind
         .n_col = site == ATTN_SITE_PATTERN_LOWRANK ? wave->ld : heads->feed.n_key,
         .ld = wave->ld,
         .data = wave->sites[site - ATTN_SITE_QK] + at * wave->ld,
-        /* qk has all cells; a shorter feed would lack the later ones. */
+        /* qk contains all cells only if the whole sequence is fed; a shorter feed would lack later
+           keys. */
         .is_causal = is_causal && (is_masked || site == ATTN_SITE_QK),
         .ahead = heads->feed.ahead,
     };
@@ -414,7 +418,8 @@ static void run_wave(struct wave *wave)
                 emit_matrix(wave, (enum attn_site)(ATTN_SITE_QK + i), h);
 }
 
-/* Gives the watched matrices of a wave their places. Returns the rows that fit for n_head heads. */
+/* Assigns buffers to the watched matrices of WAVE. Returns the number of rows for which they fit.
+ */
 static size_t place_matrices(struct wave *wave)
 {
     const struct attn_heads *heads = wave->heads;

@@ -1,4 +1,4 @@
-/* keys.c - the kept keys of a row: the keys that its kind keeps, without the masked ones. */
+/* keys.c - lists the kept keys of a row: those that the kind keeps and the mask leaves. */
 #include "attention/keys.h"
 
 #include "attention/attention_internal.h"
@@ -12,8 +12,9 @@ size_t attn_keys_put_span(struct attn_key_span span, int32_t *keys)
     return span.last - span.first;
 }
 
-/* Writes first, first + stride, ... below LAST to KEYS, unless that is NULL; returns how many. */
-static size_t put_steps(size_t first, size_t last, size_t stride, int32_t *keys)
+/* Writes first, first + stride, ... below LAST to KEYS. Returns their number. If KEYS is NULL, only
+ * counts. */
+static size_t write_steps(size_t first, size_t last, size_t stride, int32_t *keys)
 {
     const size_t n = first < last ? (last - first - 1) / stride + 1 : 0;
 
@@ -35,14 +36,15 @@ static bool keeps(const struct attn_attention *attention, const struct attn_key_
            (kind->has_steps && distance % attention->stride == 0);
 }
 
-/* The keys of ROW that the kind keeps, before masking. */
+/* Lists the keys of ROW that the kind keeps, before masking. */
 static size_t list_kept(const struct attn_attention *attention, const struct attn_key_row *row,
                         int32_t *keys)
 {
     const struct attn_kind *kind = attn_kind_find(attention);
     const size_t i = row->position, n_key = row->n_key, stride = attention->stride;
     struct attn_key_span span;
-    size_t n, after = n_key; /* the first key after the span that is a multiple away */
+    /* The first key after the span whose distance is a multiple of the stride. */
+    size_t n, after = n_key;
 
     if (!kind->span)
         return kind->list(attention, row, keys);
@@ -55,9 +57,9 @@ static size_t list_kept(const struct attn_attention *attention, const struct att
         if (n_step <= (n_key - 1 - i) / stride)
             after = i + n_step * stride;
     }
-    n = put_steps(i % stride, span.first, stride, keys);
+    n = write_steps(i % stride, span.first, stride, keys);
     n += attn_keys_put_span(span, keys ? keys + n : NULL);
-    return n + put_steps(after, n_key, stride, keys ? keys + n : NULL);
+    return n + write_steps(after, n_key, stride, keys ? keys + n : NULL);
 }
 
 /* --- kind and mask together ------------------------------------------------------------------- */
@@ -66,7 +68,7 @@ size_t attn_keys_list(const struct attn_attention *attention, const struct attn_
                       int32_t *keys)
 {
     const struct attn_mask_matrix *matrix = &attention->matrix;
-    struct attn_key_row seen = *row; /* with the keys that a causal mask leaves */
+    struct attn_key_row seen = *row; /* ROW with the keys that a causal mask leaves */
     const unsigned char *cells;
     size_t head, n = 0;
 

@@ -1,5 +1,5 @@
-/* keys.h - which keys a row of a matrix holds, by kind and mask. Work grows with their number,
- * except where a mask is a matrix: its whole row is read. */
+/* keys.h - lists the keys of a row of a matrix, by kind and mask. The time grows with the number of
+ * listed keys; but a mask that is a matrix is read for the whole row. */
 #ifndef ATTN_ATTENTION_KEYS_H
 #define ATTN_ATTENTION_KEYS_H
 
@@ -10,41 +10,42 @@
 struct attn_key_row {
     int layer, head;
     size_t query;    /* row of the matrix, from 0 */
-    size_t position; /* where the query stands among the keys: `query`, or n_key - n_query further
-                        on when the mask is causal */
-    size_t n_key;    /* S, keys so far */
+    size_t position; /* the query's position among the keys: `query`, or with a causal mask `query`
+                        + n_key - n_query */
+    size_t n_key;    /* S, the number of keys so far */
 };
 
-/* The kept keys of ROW, ascending, into KEYS, which has room for attn_keys_largest of them; returns
- * their number. With KEYS NULL it only counts, in few steps. For all kinds that keep pairs: not
- * linear and lowrank. ATTENTION's stride is resolved. */
+/* Lists the kept keys of ROW in KEYS, ascending, and returns their number. KEYS needs room for
+ * attn_keys_largest keys; if it is NULL, the keys are only counted, which is quick. For all kinds
+ * that keep pairs, which linear and lowrank do not. The stride of ATTENTION must be resolved. */
 size_t attn_keys_list(const struct attn_attention *attention, const struct attn_key_row *row,
                       int32_t *keys);
 
-/* No row with at most N_KEY keys holds more. */
+/* Returns an upper bound for the number of keys of a row that has at most N_KEY keys to choose
+ * from. */
 size_t attn_keys_largest(const struct attn_attention *attention, size_t n_key);
 
-/* Whether MATRIX, which messages call WHAT, has these sizes; one without cells does. */
+/* Checks that MATRIX, which messages call WHAT, has these sizes. A matrix without cells passes. */
 enum attn_status attn_mask_matrix_check(const struct attn_mask_matrix *matrix, const char *what,
                                         size_t n_head, size_t n_query, size_t n_key,
                                         struct attn_error *err);
 
-/* Whether MASK [n] is one of keys: 1, or 0 for those that are masked, and not all 0. */
+/* Checks that MASK [n] is a key mask: 1 keeps a key, 0 masks it, and at least one is kept. */
 enum attn_status attn_key_mask_check(const int32_t *mask, size_t n, struct attn_error *err);
 
-/* Whether there are scores that such a mask can make -inf. */
+/* Checks that ATTENTION has scores, which a key mask sets to -inf. */
 enum attn_status attn_key_mask_check_kind(const struct attn_attention *attention,
                                           struct attn_error *err);
 
-/* Whether every row of the kind itself, whatever the mask, holds one span of neighbouring keys. */
+/* Whether each row of the kind, before masking, is one span of adjacent keys. */
 bool attn_keys_are_contiguous(const struct attn_attention *attention);
 
-/* Keys first .. last-1. */
+/* The keys first to last-1. */
 struct attn_key_span {
     size_t first, last;
 };
 
-/* Writes SPAN to KEYS, unless that is NULL; returns its length. */
+/* Writes the keys of SPAN to KEYS, unless KEYS is NULL. Returns their number. */
 size_t attn_keys_put_span(struct attn_key_span span, int32_t *keys);
 
 #endif

@@ -1,4 +1,4 @@
-/* kind.c - the list of kinds, and kinds read from and written as text. */
+/* kind.c - the list of kinds, and kinds parsed from and written as text. */
 #include "attention/attention_internal.h"
 
 #include "base/fixed_text.h"
@@ -25,7 +25,7 @@ const enum attn_attention_kind attn_attention_kind_order[ATTN_N_ATTENTION_KIND] 
 #undef KIND_PLACE
 };
 
-/* In the order of enum attn_feature. */
+/* Names of enum attn_feature, in its order. */
 static const char *const features[] = {"elu", "relu", "exp"};
 enum { N_FEATURE = sizeof features / sizeof *features };
 
@@ -59,10 +59,10 @@ const char *attn_attention_kind_summary(enum attn_attention_kind kind)
     return rows[kind].kind->summary;
 }
 
-/* A kind's text on its way through the parameters. */
+/* The state of parsing a kind and its parameters. */
 struct kind_reading {
-    const char *text;  /* all of it, for messages */
-    const char *field; /* the rest: a field after each ':'; NULL at the end */
+    const char *text;  /* the whole text, for messages */
+    const char *field; /* the rest of the text, after a ':'; NULL at the end */
     struct attn_attention result;
 };
 
@@ -76,7 +76,7 @@ static enum attn_status report_number(const struct kind_reading *reading,
                           param->type == ATTN_KIND_PARAM_COUNT);
 }
 
-/* Takes the first field for PARAM if it is one: words that it is not are left for the next. */
+/* Parses the first field as PARAM. A word that PARAM cannot be is left for the next parameter. */
 static enum attn_status read_param(struct kind_reading *reading,
                                    const struct attn_kind_param *param, struct attn_error *err)
 {
@@ -127,7 +127,7 @@ static enum attn_status read_params(struct kind_reading *reading, struct attn_er
     const char *written = rows[reading->result.kind].written;
 
     for (; param->type != ATTN_KIND_PARAM_NONE; param++) {
-        /* As it is when the text does not have it. */
+        /* A parameter that is missing is 0. */
         memset((char *)&reading->result + param->offset, 0, sizes[param->type]);
         if (!reading->field && param->is_optional)
             continue;

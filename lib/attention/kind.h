@@ -1,4 +1,4 @@
-/* kind.h - kinds of attention: i is the position of a query among the keys, j the position of a
+/* kind.h - the kinds of attention. i is the position of a query among the keys, j the position of a
  * key. */
 #ifndef ATTN_ATTENTION_KIND_H
 #define ATTN_ATTENTION_KIND_H

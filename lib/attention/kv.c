@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { ROWS_AT_ONCE = 16 }; /* keys that are rounded before they are packed */
+enum { ROWS_AT_ONCE = 16 }; /* keys that are rounded together before they are packed */
 
 static size_t n_padded(const struct attn_head_shape *shape)
 {
@@ -84,7 +84,8 @@ size_t attn_kv_rounding_scratch(const struct attn_head_shape *shape)
     return ((n_key > shape->d_value ? n_key : shape->d_value) + 1) / 2;
 }
 
-/* Every second number of the row in a pair where POSITION lies. */
+/* Returns the first number of the row of values at POSITION. The numbers of a pair of rows are
+ * interleaved, so the next ones lie two apart. */
 static uint16_t *find_rounded_value(const struct attn_kv *kv, const struct attn_head_shape *shape,
                                     size_t position)
 {
@@ -106,7 +107,7 @@ void attn_kv_write_rounded(const struct attn_kv *kv, const struct attn_kernels *
             rounded[(j + 1) * depth - 1] = 0;
             kernels->round_bf16(rows->k + (i + j) * rows->ldk, shape->d_head, rounded + j * depth);
         }
-        /* A pair of rounded numbers is moved as one float. */
+        /* A pair of rounded numbers is copied as one float. */
         kernels->pack_keys((const float *)(const void *)rounded, depth / 2, n, depth / 2,
                            rows->first + i, kv->keys);
     }
@@ -125,7 +126,7 @@ void attn_kv_write_rounded(const struct attn_kv *kv, const struct attn_kernels *
     }
 }
 
-/* The row at POSITION, which shares a pair with another. */
+/* Sets the row of values at POSITION to 0, but not the other row of its pair. */
 static void erase_rounded_row(const struct attn_kv *kv, const struct attn_head_shape *shape,
                               size_t position)
 {

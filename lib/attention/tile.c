@@ -44,13 +44,13 @@ bool attn_tile_is_scored(const struct attn_tile *tile)
     return attention->score_cap > 0 || attention->bias || tile->feed->key_mask;
 }
 
-/* How many of N keys from FIRST on are before KEY. */
+/* Returns how many of the N keys from FIRST on are before KEY. */
 static size_t n_before(size_t key, size_t first, size_t n)
 {
     return key <= first ? 0 : key - first < n ? key - first : n;
 }
 
-/* X [n] of SPAN plus the bias of each distance from POSITION. */
+/* Adds to X [n], the cells of SPAN, the bias of the distance of each key from POSITION. */
 static void add_distances(const struct attn_score_bias *bias, const struct attn_kernels *kernels,
                           size_t head, size_t position, const struct attn_tile_span *span, float *x)
 {
@@ -212,7 +212,7 @@ void attn_tile_drop(const struct attn_tile *tile, size_t row, const int32_t *key
     const struct attn_dropout *dropout = tile->feed->dropout;
     const struct attn_mask_matrix *given = dropout->given;
     const size_t head = (size_t)tile->head;
-    /* The cell of key 0. */
+    /* The index of the cell of key 0. */
     const size_t first =
         given ? ((given->n_head == 1 ? 0 : head) * given->n_query + row) * given->n_key
               : ((head - dropout->first_head) * dropout->n_query + row) * dropout->n_key;

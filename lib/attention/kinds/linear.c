@@ -1,10 +1,10 @@
 /*
- * linear.c - linear attention: its row among the kinds, the state of a head, and the heads of
- * a layer.
+ * linear.c - linear attention: its entry in the list of kinds, the state of a head, and the heads
+ * of a layer.
  *
- * One key/value head is one task: its state passes over the keys once and serves all queries of its
- * group. The state stays with the keys, so that a later feed goes on where it stands; after a
- * rewind it is made anew from the keys that are left, in the same order.
+ * One key/value head is one task: its state reads the keys once, and serves all queries of its
+ * group. The state is stored with the keys, so that a later feed continues from it; after a rewind
+ * it is computed again from the remaining keys, in the same order.
  */
 #include "attention/kinds/linear.h"
 
@@ -87,7 +87,8 @@ void attn_linear_attention_add(const struct attn_linear_attention *linear,
     }
 }
 
-/* Also makes zeros canonical: adding +0 turns -0 into +0. */
+/* Divides x [n] by DIVISOR; a divisor of 0 makes x 0. Adding +0 turns -0 into +0, so that zeros are
+ * canonical. */
 static void divide(float *x, float divisor, size_t n)
 {
     if (divisor == 0)
@@ -141,7 +142,7 @@ void attn_linear_attention_pattern(const struct attn_linear_attention *linear,
     for (size_t first = 0; first < attn_tile_n_visible(tile, tile->n_row - 1);
          first += ATTN_PANEL) {
         attn_gemm_kernel_run(&product, keys + first * d_head, features, products, 1);
-        for (size_t i = 0; i < tile->n_row; i++) { /* the visible ones of the panel */
+        for (size_t i = 0; i < tile->n_row; i++) { /* copy the visible keys of the panel */
             const size_t end = attn_tile_n_visible(tile, i);
             const size_t left = end > first ? end - first : 0;
             const size_t n = left < ATTN_PANEL ? left : ATTN_PANEL;
@@ -160,7 +161,7 @@ struct linear_pass {
     struct attn_linear_attention linear;
 };
 
-/* Takes keys up to LAST-1 into the state. */
+/* Adds the keys before LAST that are not yet in the state to it. */
 static void add_keys(const struct linear_pass *pass, struct attn_kv *kv, size_t last,
                      float *scratch)
 {
@@ -195,7 +196,7 @@ static void run_kv_head(void *context, size_t g, int worker)
         add_keys(pass, &heads->kv[g],
                  is_causal ? heads->feed.row0 + i + heads->feed.ahead + 1 : heads->feed.n_key,
                  scratch);
-        for (size_t h = g * group; h < (g + 1) * group; h++) { /* those that share the state */
+        for (size_t h = g * group; h < (g + 1) * group; h++) { /* the heads that share the state */
             const float *q = heads->q + h * heads->q_step + i * heads->feed.shape->ldq;
             float *z = heads->z ? heads->z + h * heads->z_step + i * heads->feed.ldz : NULL;
 
@@ -206,7 +207,7 @@ static void run_kv_head(void *context, size_t g, int worker)
     }
 }
 
-/* phi(k) of all keys in panels, for the matrix. */
+/* Computes phi(k) of all keys of key/value head G in panels, for the matrix. */
 static void map_keys(void *context, size_t g, int worker)
 {
     const struct linear_pass *pass = context;

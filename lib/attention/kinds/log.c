@@ -1,7 +1,7 @@
-/* log.c - |i-j| is 0 or a power of two: about log2(n) keys a row. */
+/* log.c - keeps keys at distance |i-j| of 0 or a power of two: about log2(n) keys a row. */
 #include "attention/attention_internal.h"
 
-/* How many of 1, 2, 4, ... are <= N. */
+/* Returns how many of the powers 1, 2, 4, ... are <= N. */
 static size_t count_powers(size_t n)
 {
     size_t found = 0;
@@ -30,7 +30,7 @@ static size_t list(const struct attn_attention *attention, const struct attn_key
     (void)attention;
     if (!keys)
         return n_left - n_missing + (i < n_key ? 1 + count_powers(n_key - 1 - i) : 0);
-    for (size_t power = n_left; power-- > n_missing;) /* i - 2^power < n_key */
+    for (size_t power = n_left; power-- > n_missing;) /* only powers with i - 2^power < n_key */
         keys[n++] = (int32_t)(i - ((size_t)1 << power));
     if (i >= n_key)
         return n;

@@ -1,4 +1,5 @@
-/* lowrank.c - low-rank attention: its row among the kinds, E and F, projected keys and values. */
+/* lowrank.c - low-rank attention: its entry in the list of kinds, E and F, and mixed keys and
+ * values. */
 #include "attention/kinds/lowrank.h"
 
 #include "attention/attention_internal.h"
@@ -34,7 +35,7 @@ void attn_lowrank_draw(uint64_t seed, size_t n_rank, size_t n_key, float *e, flo
     }
 }
 
-/* X as the weights of a linear map whose rows of input are the rows of E or F. */
+/* Returns a linear map with X as its weights; its inputs are the rows of E or F. */
 static struct attn_linear as_linear(size_t n_key, size_t n_col, const float *x, size_t ldx)
 {
     return (struct attn_linear){.weight = {.data = x,

@@ -1,13 +1,12 @@
 /*
- * lowrank.h - low-rank attention (Wang et al. 2006.04768) maps the keys and values of S positions
- * to R mixtures of them, before it is dense attention.
+ * lowrank.h - low-rank attention (Wang et al. 2006.04768): replaces the keys and values of S
+ * positions by R mixtures, and then computes dense attention.
  *
- *     z = softmax(q (E k)^T scale) (F v)        E, F [R, S], seeded, the same for all layers and
- *                                               heads
+ *     z = softmax(q (E k)^T scale) (F v)    E, F [R, S], seeded, the same for all layers and heads
  *
- * There is no mask: a mixture holds all positions.
+ * There is no mask, because each mixture contains all positions.
  *
- *     attn_lowrank_draw(seed, n_rank, n_key, e, f);        // once a sequence
+ *     attn_lowrank_draw(seed, n_rank, n_key, e, f);  // once for a sequence
  *     attn_lowrank_project(&(struct attn_lowrank_args){.map = e, .x = k, ...}, scratch);
  *     attn_lowrank_project(&(struct attn_lowrank_args){.map = f, .x = v, ...}, scratch);
  */
@@ -30,7 +29,7 @@
  */
 void attn_lowrank_draw(uint64_t seed, size_t n_rank, size_t n_key, float *e, float *f);
 
-/* One head's keys or values, projected. */
+/* Maps the keys or values of one head: y = map x. */
 struct attn_lowrank_args {
     const struct attn_gemm_engine *engine;
     size_t n_rank, n_key;
@@ -41,10 +40,10 @@ struct attn_lowrank_args {
     size_t ldy;
 };
 
-/* Floats of scratch for each worker, aligned to 64 bytes. */
+/* Returns the floats of scratch, aligned to 64 bytes, that each worker needs. */
 size_t attn_lowrank_scratch(size_t n_key);
 
-/* y = map x, each element one chain over the keys in ascending order. On any thread. */
+/* Computes y = map x. Each element is one chain over the keys in ascending order. On any thread. */
 void attn_lowrank_project(const struct attn_lowrank_args *args, float *scratch);
 
 #endif

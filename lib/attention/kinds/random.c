@@ -1,10 +1,11 @@
 /*
- * random.c - the query itself and K-1 other keys, drawn by seed, layer, head and position.
+ * random.c - keeps the query itself and K-1 other keys, drawn by seed, layer, head and position.
  *
  * A row shuffles its candidates and keeps the first K-1. The shuffle is a cipher: a Feistel network
- * over the numbers of just enough bits, walked until it comes back below their number (Black and
- * Rogaway 2002, "Ciphers with arbitrary finite domains"). So each place of the shuffle, and where a
- * given key went, is found by itself: no table, and work that grows with K and not with n.
+ * over numbers of just enough bits, repeated until the result is below the number of candidates
+ * (Black and Rogaway 2002, "Ciphers with arbitrary finite domains"). So each place of the shuffle,
+ * and the place of a given key, is computed directly. No table is needed, and the work grows with K
+ * and not with n.
  */
 #include "attention/attention_internal.h"
 
@@ -13,11 +14,11 @@
 
 enum {
     N_ROUND = 8,         /* rounds of the network */
-    MAP_BITS = 1 << 15,  /* numbers that a map of bits holds */
-    MAP_BITS_EACH = 256, /* and those for each that is drawn, from which sorting is quicker */
+    MAP_BITS = 1 << 15,  /* largest number of bits in a bit map */
+    MAP_BITS_EACH = 256, /* bits in the map per drawn key from which sorting is faster */
 };
 
-/* A permutation of 0 .. n-1: a network over the numbers of just enough bits. */
+/* A permutation of 0 .. n-1: a Feistel network over numbers of just enough bits. */
 struct shuffle {
     uint32_t n;
     unsigned n_low; /* bits of the lower half */
@@ -38,7 +39,7 @@ static struct shuffle make_shuffle(const struct attn_attention *attention,
                                    const struct attn_key_row *row, size_t n)
 {
     struct shuffle shuffle = {.n = (uint32_t)n};
-    unsigned n_bit = 6; /* over fewer, some draws come noticeably more often than others */
+    unsigned n_bit = 6; /* with fewer bits, some draws would be noticeably more frequent */
     uint64_t state = mix(attention->seed);
 
     while (n_bit < 32 && (n - 1) >> n_bit > 0)
@@ -63,8 +64,9 @@ static uint32_t scramble(uint32_t half, uint32_t key)
     return x ^ (x >> 16);
 }
 
-/* The number at a place of the shuffle; with IS_INVERSE the place of a number. Each round changes
- * one half by the scrambled other half, so the rounds in reverse order undo it. */
+/* Returns the number at place X of the shuffle, or, if IS_INVERSE, the place of number X. Each
+ * round changes one half by the scrambled other half, so that the rounds in reverse order undo it.
+ */
 static uint32_t permute(const struct shuffle *shuffle, bool is_inverse, uint32_t x)
 {
     do {
@@ -83,7 +85,7 @@ static uint32_t permute(const struct shuffle *shuffle, bool is_inverse, uint32_t
     return x;
 }
 
-/* The keys to draw from: the visible keys without the query itself, if it is one of them. */
+/* How many keys to draw: from the visible keys except the query itself, if it is one of them. */
 struct key_draw {
     bool has_self;
     size_t n_other, n_drawn;
@@ -111,7 +113,8 @@ static bool keeps(const struct attn_attention *attention, const struct attn_key_
     return permute(&shuffle, true, (uint32_t)(j - (j > row->position))) < draw.n_drawn;
 }
 
-/* Ascending, by Shell's method with the gaps of Ciura (2001): in place, quick for few. */
+/* Sorts KEYS ascending by Shell's method with the gaps of Ciura (2001): in place, and fast for few
+ * keys. */
 static void sort(int32_t *keys, size_t n)
 {
     static const size_t gaps[] = {8858, 3937, 1750, 701, 301, 132, 57, 23, 10, 4, 1};
@@ -127,7 +130,7 @@ static void sort(int32_t *keys, size_t n)
         }
 }
 
-/* Ascending, for distinct keys below N_NUMBER: quick where they lie close. */
+/* Sorts distinct keys below N_NUMBER ascending with a bit map: fast if they are dense. */
 static void sort_by_map(int32_t *keys, size_t n, size_t n_number)
 {
     uint64_t map[MAP_BITS / 64];
@@ -165,7 +168,8 @@ static size_t list(const struct attn_attention *attention, const struct attn_key
     if (!draw.has_self)
         return draw.n_drawn;
     for (; at > 0 && (size_t)keys[at - 1] >= row->position; at--)
-        keys[at] = keys[at - 1] + 1; /* numbers from the query's own on stand for the next key */
+        keys[at] = keys[at - 1] + 1; /* numbers from the query's position on name the next key,
+                                        because the query was left out */
     keys[at] = (int32_t)row->position;
     return draw.n_drawn + 1;
 }

@@ -1,15 +1,16 @@
 /*
- * spans.c - kinds whose rows are one span of neighbouring keys, with or without steps: keys beside
- * the span that are a multiple of the stride away.
+ * spans.c - kinds that keep one span of adjacent keys in each row, with or without steps: other
+ * keys whose distance is a multiple of the stride.
  *
- * `strided` is `hybrid` with W = S: with S near sqrt(n), each key is reached in two steps and a row
- * holds about 2 sqrt(n) of them (Child et al. 1904.10509, section 4.3).
+ * `strided` is `hybrid` with W = S. If S is near sqrt(n), each key is reached in two steps, and a
+ * row has about 2 sqrt(n) keys (Child et al. 1904.10509, section 4.3).
  */
 #include "attention/attention_internal.h"
 
 #include <stddef.h>
 
-/* Keys j with |i-j| < W, i the position of ROW: all where there is no W. */
+/* Returns the keys j with |i-j| < W, where i is the position of ROW; all keys if the kind has no W.
+ */
 static struct attn_key_span near(const struct attn_attention *attention,
                                  const struct attn_key_row *row)
 {
