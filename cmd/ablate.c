@@ -18,7 +18,7 @@ const struct command command_ablate = {
     QUESTION_COMMAND(ablate),
     .usage = "[OPTIONS] --target TEXT TEXT",
     .examples = "  " EXAMPLE "\n"
-                "  attn-cli ablate --parts layers --metric kl \"The keys to the cabinet\"\n"
+                "  attn-cli ablate --by layer --metric kl \"The keys to the cabinet\"\n"
                 "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n"
                 "  attn-cli ablate --target ' are' --set number=1.1,2.5 --set 1.* \"The keys\"\n",
     .work = ablate,

@@ -14,7 +14,6 @@ static const struct {
     const char *field, *option;
 } others[] = {
     {"array", "npz"},
-    {"by_token", "by token"},
     {"form", "items-format"},
     {"has_contrasts", "contrast"},
     {"has_effect", "effect"},

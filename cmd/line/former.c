@@ -15,6 +15,9 @@ static const struct {
     const char *form;        /* what to write now */
 } formers[] = {
     {"prompt", NULL, "TEXT", "--sentence TEXT"},
+    {"parts", "ablate", NULL, "--by head|attn|mlp|layer|neuron:L"},
+    {"per", "score", NULL, "--by text|token|word"},
+    {"sites", "patch", "SITE", "--site SITE"},
 };
 
 /* Appends FORM with VALUE, in quotes if it needs them, instead of PLACEHOLDER. */

@@ -181,7 +181,7 @@ const struct topic topics[] = {
      .column = 17,
      .heading = "Items",
      .examples = "  printf '%s\\n' text,target 'The keys, are' 'The key, is' >items.csv\n"
-                 "  attn-cli ablate --items items.csv --parts attn\n"
+                 "  attn-cli ablate --items items.csv --by attn\n"
                  "  attn-cli score --items items.csv --each - | head -n 3\n"},
     {.name = "metrics",
      .summary = "the number that a question is about",

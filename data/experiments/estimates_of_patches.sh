@@ -6,7 +6,7 @@ set -eu
 
 # The correlation that a note says of all parts.
 correlate() {
-    attn-cli patch --estimate "$1" --verify 9999 --sites "$2" --csv /dev/null --clean "$clean" \
+    attn-cli patch --estimate "$1" --verify 9999 --site "$2" --csv /dev/null --clean "$clean" \
         --corrupted "$corrupted" --target "$target" --foil "$foil" 2>&1 |
         sed -n 's/.*patched exactly, Pearson \([-0-9.]*\),.*/\1/p'
 }
@@ -32,6 +32,6 @@ echo
 compare
 for how in "" "--estimate ig --verify 0"; do
     echo
-    attn-cli patch -q --heatmap --color never --width 60 --sites z --clean "$clean" \
+    attn-cli patch -q --heatmap --color never --width 60 --site z --clean "$clean" \
         --corrupted "$corrupted" --target "$target" --foil "$foil" $how
 done

@@ -127,17 +127,17 @@ static const char *after(const char *word, const char *text)
     return strncmp(text, word, size) == 0 ? text + size : NULL;
 }
 
-static enum attn_status read_parts(const struct attn_param *param, void *home, const char *label,
-                                   const char *text, struct attn_error *err)
+static enum attn_status read_by(const struct attn_param *param, void *home, const char *label,
+                                const char *text, struct attn_error *err)
 {
     struct attn_ablate_args *args = home;
     const int part = attn_param_find_word(param->words, text, strlen(text));
-    const char *number = after("neurons:", text);
+    const char *number = after("neuron:", text);
     int64_t layer = 0;
 
     if (part < 0 && !(number && attn_parse_int(number, strlen(number), 0, INT32_MAX, &layer)))
-        return attn_param_refuse(err, label, text, "heads, attn, mlp, layers or neurons:L");
-    args->parts = part < 0 ? ATTN_ABLATE_NEURONS : (enum attn_ablate_parts)part;
+        return attn_param_refuse(err, label, text, "head, attn, mlp, layer or neuron:L");
+    args->by = part < 0 ? ATTN_ABLATE_BY_NEURON : (enum attn_ablate_by)part;
     args->layer = (int)layer;
     return ATTN_OK;
 }
@@ -158,10 +158,10 @@ static enum attn_status read_with(const struct attn_param *param, void *home, co
 }
 
 static const struct attn_param param_rows[] = {
-    ATTN_PARAM(OWN, "parts", "heads|attn|mlp|layers|neurons:L", struct attn_ablate_args, parts,
+    ATTN_PARAM(OWN, "by", "head|attn|mlp|layer|neuron:L", struct attn_ablate_args, by,
                "what each row switches off: one head (default), the attention of a layer, its "
                "MLP, both, or one neuron of the MLP of layer L",
-               .words = "heads|attn|mlp|layers", .read = read_parts),
+               .words = "head|attn|mlp|layer", .read = read_by),
     ATTN_PARAM(OWN, "with", "zero|mean|uniform|resample:SEED", struct attn_ablate_args, with,
                "what replaces the output of that part: zeros (default), its mean over the "
                "positions of the text or of all texts of `references`, or its rows in one text "
@@ -239,15 +239,15 @@ const struct attn_question attn_question_ablate = {
 
 /* --- Arguments -------------------------------------------------------------------------------- */
 
-static const char *part_name(enum attn_ablate_parts parts, bool is_row)
+static const char *part_name(enum attn_ablate_by by)
 {
-    static const char *const names[][2] = {
-#define PARTS_NAMES(id, number, name, row) [ATTN_ABLATE_##id] = {name, row},
-        ATTN_ABLATE_PARTS_MAP(PARTS_NAMES)
-#undef PARTS_NAMES
+    static const char *const names[] = {
+#define NAME(id, number, name) [ATTN_ABLATE_BY_##id] = (name),
+        ATTN_ABLATE_BY_MAP(NAME)
+#undef NAME
     };
 
-    return names[parts][is_row];
+    return names[by];
 }
 
 static enum attn_status check(const struct ablation *ablation, struct attn_error *err)
@@ -256,27 +256,27 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
     const size_t n_layer = attn_config_n_whole_layer(ablation->frame.config); /* with an MLP */
     const struct attn_quote name =
         attn_quote_string(attn_model_name(attn_host_model(ablation->frame.host)));
-    const bool needs_mlp = args->parts == ATTN_ABLATE_MLP || args->parts == ATTN_ABLATE_NEURONS;
-    const bool has_heads = args->parts != ATTN_ABLATE_MLP && args->parts != ATTN_ABLATE_NEURONS;
+    const bool needs_mlp = args->by == ATTN_ABLATE_BY_MLP || args->by == ATTN_ABLATE_BY_NEURON;
+    const bool has_heads = args->by != ATTN_ABLATE_BY_MLP && args->by != ATTN_ABLATE_BY_NEURON;
 
     if (needs_mlp && ablation->frame.config->d_mlp == 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' has no MLP", name.text);
-    if (args->parts == ATTN_ABLATE_NEURONS && (args->layer < 0 || (size_t)args->layer >= n_layer))
+    if (args->by == ATTN_ABLATE_BY_NEURON && (args->layer < 0 || (size_t)args->layer >= n_layer))
         return attn_error_set(err, ATTN_INVALID, "'%s' has no layer %d, expected 0 to %zu",
                               name.text, args->layer, n_layer - 1);
-    if (args->with == ATTN_ABLATE_WITH_UNIFORM && args->parts != ATTN_ABLATE_HEADS &&
-        args->parts != ATTN_ABLATE_ATTN)
+    if (args->with == ATTN_ABLATE_WITH_UNIFORM && args->by != ATTN_ABLATE_BY_HEAD &&
+        args->by != ATTN_ABLATE_BY_ATTN)
         return attn_error_set(err, ATTN_INVALID,
-                              "'%s' have no weights that could be uniform, expected heads or attn",
-                              part_name(args->parts, false));
+                              "'%s' has no weights that could be uniform, expected head or attn",
+                              part_name(args->by));
     if (args->with == ATTN_ABLATE_WITH_RESAMPLE && args->n_reference == 0)
         return attn_error_set(
             err, ATTN_INVALID,
             "`with resample` needs `references`, whose rows replace those of the text");
     if (args->n_control > 0 && !has_heads)
         return attn_error_set(err, ATTN_INVALID,
-                              "controls are choices of as many heads, and '%s' have none",
-                              part_name(args->parts, false));
+                              "controls are choices of as many heads, and '%s' has none",
+                              part_name(args->by));
     return ATTN_OK;
 }
 
@@ -284,27 +284,27 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
 static size_t n_heads_of_part(const struct ablation *ablation)
 {
     const struct attn_config *config = ablation->frame.config;
-    const enum attn_ablate_parts parts = ablation->args->parts;
+    const enum attn_ablate_by by = ablation->args->by;
 
-    return parts == ATTN_ABLATE_HEADS
+    return by == ATTN_ABLATE_BY_HEAD
                ? 1
-               : config->n_head * (parts == ATTN_ABLATE_LAYERS ? attn_config_n_part(config) : 1);
+               : config->n_head * (by == ATTN_ABLATE_BY_LAYER ? attn_config_n_part(config) : 1);
 }
 
 /* Lists the parts in the order of the table. */
 static enum attn_status list_parts(struct ablation *ablation, struct attn_error *err)
 {
     struct attn_frame *frame = &ablation->frame;
-    const enum attn_ablate_parts parts = ablation->args->parts;
-    const bool is_of_one = parts == ATTN_ABLATE_NEURONS;
-    const bool is_whole = is_of_one || parts == ATTN_ABLATE_MLP || parts == ATTN_ABLATE_LAYERS;
+    const enum attn_ablate_by by = ablation->args->by;
+    const bool is_of_one = by == ATTN_ABLATE_BY_NEURON;
+    const bool is_whole = is_of_one || by == ATTN_ABLATE_BY_MLP || by == ATTN_ABLATE_BY_LAYER;
     const size_t n_part = is_whole ? attn_config_n_part(frame->config) : 1;
     const size_t n_layer = is_of_one  ? 1
                            : is_whole ? attn_config_n_whole_layer(frame->config)
                                       : frame->config->n_layer;
-    const size_t n_each = parts == ATTN_ABLATE_HEADS ? frame->config->n_head
-                          : is_of_one                ? frame->config->d_mlp
-                                                     : 1;
+    const size_t n_each = by == ATTN_ABLATE_BY_HEAD ? frame->config->n_head
+                          : is_of_one               ? frame->config->d_mlp
+                                                    : 1;
     const size_t n_all = frame->config->n_layer * frame->config->n_head;
     const size_t n_set = ablation->args->n_set;
     const size_t n_of_part = n_heads_of_part(ablation);
@@ -322,7 +322,7 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
         struct part *part = &ablation->parts[i];
 
         part->at = attn_frame_at(frame, ablation->material[0].site, (int)(n_part * (i / n_each)),
-                                 parts == ATTN_ABLATE_HEADS ? (int)(i % n_each) : ATTN_ALL_HEADS);
+                                 by == ATTN_ABLATE_BY_HEAD ? (int)(i % n_each) : ATTN_ALL_HEADS);
         part->at.layer = is_of_one ? ablation->args->layer : part->at.layer;
         part->neuron = is_of_one ? (int)(i % n_each) : -1;
     }
@@ -341,11 +341,11 @@ static bool is_of_heads(enum attn_site site)
 static enum attn_status list_material(struct ablation *ablation, struct attn_error *err)
 {
     static const enum attn_site sites[][MOST_SITES] = {
-        [ATTN_ABLATE_HEADS] = {ATTN_SITE_Z},
-        [ATTN_ABLATE_ATTN] = {ATTN_SITE_ATTN_OUT},
-        [ATTN_ABLATE_MLP] = {ATTN_SITE_MLP_OUT},
-        [ATTN_ABLATE_LAYERS] = {ATTN_SITE_ATTN_OUT, ATTN_SITE_MLP_OUT},
-        [ATTN_ABLATE_NEURONS] = {ATTN_SITE_MLP_POST},
+        [ATTN_ABLATE_BY_HEAD] = {ATTN_SITE_Z},
+        [ATTN_ABLATE_BY_ATTN] = {ATTN_SITE_ATTN_OUT},
+        [ATTN_ABLATE_BY_MLP] = {ATTN_SITE_MLP_OUT},
+        [ATTN_ABLATE_BY_LAYER] = {ATTN_SITE_ATTN_OUT, ATTN_SITE_MLP_OUT},
+        [ATTN_ABLATE_BY_NEURON] = {ATTN_SITE_MLP_POST},
     };
     const struct attn_ablate_args *args = ablation->args;
     struct attn_frame *frame = &ablation->frame;
@@ -354,12 +354,12 @@ static enum attn_status list_material(struct ablation *ablation, struct attn_err
 
     ablation->is_mean = args->with == ATTN_ABLATE_WITH_MEAN;
     ablation->is_of_others = args->with == ATTN_ABLATE_WITH_RESAMPLE;
-    ablation->n_site = args->parts == ATTN_ABLATE_LAYERS && frame->config->d_mlp > 0 ? 2 : 1;
+    ablation->n_site = args->by == ATTN_ABLATE_BY_LAYER && frame->config->d_mlp > 0 ? 2 : 1;
     ablation->n_place =
         ablation->n_site +
-        (args->parts == ATTN_ABLATE_LAYERS ? attn_config_n_part(frame->config) - 1 : 0);
+        (args->by == ATTN_ABLATE_BY_LAYER ? attn_config_n_part(frame->config) - 1 : 0);
     for (size_t i = 0; i < ablation->n_site; i++)
-        m[i].site = sites[args->parts][i];
+        m[i].site = sites[args->by][i];
     if (args->with == ATTN_ABLATE_WITH_UNIFORM)
         m[0].site = ATTN_SITE_QK;
     ablation->n_material = ablation->n_site;
@@ -777,7 +777,7 @@ static const char *find_words(const struct attn_ablate_args *args)
 
     return args->n_set > 0 && is_zero ? "without each set of heads"
            : args->is_cumulative      ? "without this part and all before it"
-           : is_zero                  ? zeros[args->parts]
+           : is_zero                  ? zeros[args->by]
                                       : others[args->with];
 }
 
@@ -786,10 +786,10 @@ static void draw(const void *given, struct attn_drawn *drawn)
     const struct attn_ablate_args *args = given;
     struct attn_table_view *view = &drawn->picture->view;
 
-    *view = views[args->n_set > 0                      ? OF_SETS
-                  : args->parts == ATTN_ABLATE_HEADS   ? OF_HEADS
-                  : args->parts == ATTN_ABLATE_NEURONS ? OF_NEURONS
-                                                       : OF_LAYERS];
+    *view = views[args->n_set > 0                     ? OF_SETS
+                  : args->by == ATTN_ABLATE_BY_HEAD   ? OF_HEADS
+                  : args->by == ATTN_ABLATE_BY_NEURON ? OF_NEURONS
+                                                      : OF_LAYERS];
     view->asked = drawn->table ? find_words(args) : NULL;
     if (!args->is_cumulative)
         return;
@@ -801,7 +801,7 @@ static bool shows(const void *state, size_t column)
 {
     const struct ablation *ablation = state;
     const struct attn_ablate_args *args = ablation->args;
-    const bool is_of_neurons = args->parts == ATTN_ABLATE_NEURONS;
+    const bool is_of_neurons = args->by == ATTN_ABLATE_BY_NEURON;
 
     switch (column) {
     case SET:
@@ -829,7 +829,7 @@ static enum attn_status append(struct ablation *ablation, const struct part *par
     struct attn_cell row[N_COLUMN] = {
         [PART] = attn_cell_string(!part       ? "base"
                                   : part->set ? "set"
-                                              : part_name(ablation->args->parts, true)),
+                                              : part_name(ablation->args->by)),
         [SET] = attn_cell_string(part ? part->set : NULL),
         [VALUE] = attn_cell_real(reply->value),
         [CHANGE] = attn_cell_real(reply->value - base->value),
@@ -858,7 +858,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
 {
     const struct attn_ablate_args *args = given;
 
-    if (!attn_is_choice(args->parts, ATTN_ABLATE_NEURONS + 1, "parts", err) ||
+    if (!attn_is_choice(args->by, ATTN_ABLATE_BY_NEURON + 1, "by", err) ||
         !attn_is_choice(args->with, ATTN_ABLATE_WITH_UNIFORM + 1, "with", err) ||
         (args->n_reference > 0 && !attn_is_given(args->references, "references", err)))
         return ATTN_INVALID;
@@ -866,9 +866,9 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         if (!attn_is_given(args->sets && args->sets[i].heads, "sets", err) ||
             !attn_is_known(args->sets[i].later, "sets", err))
             return ATTN_INVALID;
-    if (args->n_set > 0 && args->parts != ATTN_ABLATE_HEADS)
-        return attn_error_set(err, ATTN_INVALID, "`sets` names heads, and `parts` is '%s'",
-                              part_name(args->parts, false));
+    if (args->n_set > 0 && args->by != ATTN_ABLATE_BY_HEAD)
+        return attn_error_set(err, ATTN_INVALID, "`sets` names heads, and `by` is '%s'",
+                              part_name(args->by));
     return ATTN_OK;
 }
 

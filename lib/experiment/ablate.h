@@ -40,18 +40,18 @@
 
 struct attn_study_args; /* study/study.h */
 
-/* The kinds of parts. X(ID, number, name, name of a row) */
-#define ATTN_ABLATE_PARTS_MAP(X)                                                                   \
-    X(HEADS, 0, "heads", "head")       /* z of one head */                                         \
-    X(ATTN, 1, "attn", "attn")         /* attn_out of a layer */                                   \
-    X(MLP, 2, "mlp", "mlp")            /* mlp_out of a layer */                                    \
-    X(LAYERS, 3, "layers", "layer")    /* both: the layer leaves the stream as it is */            \
-    X(NEURONS, 4, "neurons", "neuron") /* one component of mlp_post of one layer */
+/* The kinds of parts. X(ID, number, name) */
+#define ATTN_ABLATE_BY_MAP(X)                                                                      \
+    X(HEAD, 0, "head")     /* z of one head */                                                     \
+    X(ATTN, 1, "attn")     /* attn_out of a layer */                                               \
+    X(MLP, 2, "mlp")       /* mlp_out of a layer */                                                \
+    X(LAYER, 3, "layer")   /* both: the layer leaves the stream as it is */                        \
+    X(NEURON, 4, "neuron") /* one component of mlp_post of one layer */
 
-enum attn_ablate_parts {
-#define ATTN_ABLATE_PARTS_ENUM(id, number, ...) ATTN_ABLATE_##id = (number),
-    ATTN_ABLATE_PARTS_MAP(ATTN_ABLATE_PARTS_ENUM)
-#undef ATTN_ABLATE_PARTS_ENUM
+enum attn_ablate_by {
+#define ATTN_ABLATE_BY_ENUM(id, number, ...) ATTN_ABLATE_BY_##id = (number),
+    ATTN_ABLATE_BY_MAP(ATTN_ABLATE_BY_ENUM)
+#undef ATTN_ABLATE_BY_ENUM
 };
 
 /* What replaces a part. */
@@ -74,7 +74,7 @@ struct attn_ablate_set {
 struct attn_ablate_args {
     size_t size; /* of this struct */
     struct attn_answer_args answer;
-    enum attn_ablate_parts parts;
+    enum attn_ablate_by by;
     int layer; /* of neurons */
     enum attn_ablate_with with;
     const struct attn_input *references; /* [n_reference] texts or ids */

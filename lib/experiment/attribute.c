@@ -81,11 +81,7 @@ static const struct attn_param param_rows[] = {
                "part (default): one row per part of the model. token: one row per head and "
                "key that it read from, those with the 20 largest magnitudes, or as `sort` and "
                "`limit` have it",
-               .words = "part|token", .traits = ATTN_PARAM_NO_KEYWORD),
-    ATTN_PARAM(FLAG, "by_token", NULL, struct attn_attribute_args, by_token,
-               "one row per head and key that it read from, those with the `limit` largest "
-               "magnitudes",
-               .traits = ATTN_PARAM_NO_OPTION),
+               .words = "part|token"),
     ATTN_PARAM(METHOD, "method", "METHOD", struct attn_attribute_args, method,
                "dla (default): the parts that write a logit. For tokens of the text, by "
                "gradients of `metric`: saliency, the length of the gradient of the token's "
@@ -136,7 +132,7 @@ static const struct attn_param param_rows[] = {
                     "the same for the tokens of TEXT, which follows the text"),
     ATTN_PARAM(
         COUNT, "limit", "N", struct attn_attribute_args, n_most,
-        "of `by_token` and of cells: return the N rows with the largest magnitudes; default: "
+        "of `by token` and of cells: return the N rows with the largest magnitudes; default: "
         "20, of causes 30",
         .least = 1, .traits = ATTN_PARAM_NO_OPTION),
 };
@@ -161,10 +157,7 @@ static const struct attn_param_rule rules[] = {
      .hint = "`method ig`"},
     {.given = "by",
      .excludes = "method",
-     .message = "@ and `method` do not go together: `by` is of dla"},
-    {.given = "by_token",
-     .excludes = "method",
-     .message = "@ needs the `method` dla",
+     .message = "@ and `method` do not go together: `by` is of dla",
      .time = ATTN_PARAM_BOTH},
     {.given = "texts",
      .excludes = "method",
@@ -333,7 +326,7 @@ static enum attn_status check_edits(const struct logit_split *split, struct attn
         if (by_token && (site == ATTN_SITE_ATTN_OUT ||
                          (site == ATTN_SITE_Z && edits->items[i].op != ATTN_EDIT_ZERO)))
             return attn_error_set(err, ATTN_INVALID,
-                                  "'%s' is edited, and `by_token` splits what heads read before "
+                                  "'%s' is edited, and `by token` splits what heads read before "
                                   "that; heads can be switched off",
                                   attn_site_name(site));
     }
@@ -417,7 +410,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (split->args->by_token &&
         (pattern_sites(split) & ~attn_selection_dims(frame->run->selection)->sites) != 0) {
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`by_token` needs a pattern, and this attention has none");
+                           "`by token` needs a pattern, and this attention has none");
     }
     return attn_error_at(keep(split, err), ATTN_STAGE_MODEL, err);
 }
@@ -841,7 +834,7 @@ enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
                               "token");
     if (args->by_token && args->study)
         return attn_error_set(err, ATTN_INVALID,
-                              "`by_token` and `%s` do not go together: keys belong to one text",
+                              "`by token` and `%s` do not go together: keys belong to one text",
                               attn_study_is_of_items(args->study) ? "items" : "texts");
     return ATTN_OK;
 }

@@ -82,8 +82,7 @@ static const struct attn_param param_rows[] = {
                "what is copied from the other run: resid_pre (default), resid_mid, resid_post, "
                "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head; with "
                "`estimate` also mlp_post, one neuron at all positions, of which the 20 largest "
-               "or `limit` are printed",
-               .option = "sites"),
+               "or `limit` are printed"),
     ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
                "copy only these positions of a head, numbers or words of the clean text; for "
                "k and v, in layers that attend to the source, of the source",
@@ -108,7 +107,7 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(SWITCH, "by", NULL, struct attn_patch_args, is_by_position,
                "of estimates for q, k, v, z and pattern: one row per head (default), or per "
                "head and position, for pattern the query",
-               .words = "part|position"),
+               .words = "head|position"),
     ATTN_PARAM(COUNT, "limit", "N", struct attn_patch_args, n_most,
                "of estimates for mlp_post: print the N neurons with the largest estimates; "
                "default: 20",
@@ -301,8 +300,7 @@ static enum attn_status read_site(const char *given, bool is_estimated, enum att
                    attn_quote_string(name).text, list,
                    is_estimated ? ", pattern or mlp_post" : " or pattern", after);
     if (strchr(name, ','))
-        attn_error_hint(err, "one site here: `sites %s`",
-                        attn_quote(name, strcspn(name, ",")).text);
+        attn_error_hint(err, "one site here: `site %s`", attn_quote(name, strcspn(name, ",")).text);
     return ATTN_INVALID;
 }
 
@@ -322,8 +320,8 @@ static enum attn_status check_site(const struct attn_patching *patch, struct att
                               name);
     if (args->is_by_position && is_of_neurons)
         return attn_error_set(err, ATTN_INVALID,
-                              "neurons of 'mlp_post' are estimated over all positions, not `by` "
-                              "position");
+                              "neurons of 'mlp_post' are estimated over all positions, not "
+                              "`by position`");
     if (args->n_place > 0 && (patch->is_by_head || is_of_neurons) &&
         !attn_edits_name_positions(&patch->frame.request.edits)) { /* which may use the names */
         attn_error_set(err, ATTN_INVALID, "`places` need a site without heads%s; '%s' is %s by %s",

@@ -92,10 +92,11 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(COUNT, "stride", "S", struct attn_score_args, stride,
                "score a text longer than the model takes in windows that move by S positions",
                .least = 1, .most = INT32_MAX),
-    ATTN_PARAM(CHOICE, "per", NULL, struct attn_score_args, per,
-               "for `items` without a target: the log probability of a text is the sum over its "
-               "tokens (default), their mean, or the mean over its words",
-               .words = "sum|token|word"),
+    ATTN_PARAM(
+        CHOICE, "by", NULL, struct attn_score_args, by,
+        "for `items` without a target: text (default), the log probability of the text, which "
+        "is the sum over its tokens; token, their mean; word, the mean over its words",
+        .words = "text|token|word"),
     ATTN_PARAM(LIST, "regions", "NAME,...", struct attn_score_args, regions,
                "for `items`: a row for each of these places of an item, its keys pos.NAME or words "
                "between marks (`marks`), with the sums over the tokens of the place. Punctuation "
@@ -120,9 +121,9 @@ static const struct attn_param_rule rules[] = {
      .time = ATTN_PARAM_VALUES},
     {.given = "limit",
      .when = "items",
-     .needs = "per",
-     .message = "@ needs `per`: a group has one row"},
-    {.given = "per|regions", .needs = "items", .time = ATTN_PARAM_BOTH},
+     .needs = "by",
+     .message = "@ needs `by`: a group has one row"},
+    {.given = "by|regions", .needs = "items", .time = ATTN_PARAM_BOTH},
     {.given = "target|target_id|foil|foil_id|at|metric",
      .needs = "items",
      .message = "`target`, `foil`, `at` and `metric` need `items`",
@@ -670,20 +671,20 @@ static enum attn_status choose_question(struct item_scoring *scoring, const stru
     else if (is_about_token(args) || has_target(item))
         scoring->question = ASK_TARGET;
     if (args->regions &&
-        (scoring->question == ASK_PAIR || is_about_token(args) || args->per != ATTN_SCORE_PER_SUM))
+        (scoring->question == ASK_PAIR || is_about_token(args) || args->by != ATTN_SCORE_BY_TEXT))
         return attn_error_set(err, ATTN_INVALID,
                               "`regions` are sums over tokens of one text, without `target`, "
-                              "`foil`, `at`, `metric`, `per` and a pair of texts");
+                              "`foil`, `at`, `metric`, `by` and a pair of texts");
     if (args->regions)
         scoring->question = ASK_REGIONS;
     if (scoring->question == ASK_PAIR && is_about_token(args))
         return attn_error_set(err, ATTN_INVALID,
                               "`target`, `foil`, `at` and `metric` are of one text, and the items "
                               "have 'good' and 'bad'");
-    if (scoring->question == ASK_TARGET && args->per != ATTN_SCORE_PER_SUM)
+    if (scoring->question == ASK_TARGET && args->by != ATTN_SCORE_BY_TEXT)
         return attn_error_set(err, ATTN_INVALID,
-                              "`per` is of whole texts, and the items have a target");
-    if (args->per == ATTN_SCORE_PER_WORD && !scoring->tokenizer)
+                              "`by` is of whole texts, and the items have a target");
+    if (args->by == ATTN_SCORE_BY_WORD && !scoring->tokenizer)
         return attn_error_set(err, ATTN_INVALID,
                               "words need the text of tokens, and these tokens have none");
     return ATTN_OK;
@@ -740,10 +741,10 @@ static enum attn_status score_text(const struct item_scoring *scoring,
                               scoring->frame.config->is_encoder
                                   ? "it has special tokens alone, and these have no score"
                                   : "it has 1 token, and the first has no score");
-    if (scoring->args->per == ATTN_SCORE_PER_WORD)
+    if (scoring->args->by == ATTN_SCORE_BY_WORD)
         return mean_over_words(scoring, result->labels->ids, result->surprisal, result->n_token,
                                nats, err);
-    *nats = scoring->args->per == ATTN_SCORE_PER_TOKEN ? sum.nats / (double)sum.n_token : sum.nats;
+    *nats = scoring->args->by == ATTN_SCORE_BY_TOKEN ? sum.nats / (double)sum.n_token : sum.nats;
     return ATTN_OK;
 }
 

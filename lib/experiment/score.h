@@ -32,9 +32,9 @@
  *     a target        metric, at the item's `at`; right, 1 if the foil is less probable, or without
  *                     a foil if no token is more probable than the target, else 0: its mean is the
  *                     accuracy; rank and prob of the target
- *     good and bad    good, bad: ln p of each of the two texts, by `per`; difference; right, 1 if
+ *     good and bad    good, bad: ln p of each of the two texts, by `by`; difference; right, 1 if
  *                     the difference is above 0, else 0
- *     neither         nats and bits of the text, by `per`; tokens, the number of scored tokens
+ *     neither         nats and bits of the text, by `by`; tokens, the number of scored tokens
  *
  * A tie has no `right` (attn_study_sum.n_tie).
  *
@@ -64,10 +64,10 @@
 struct attn_study_args; /* study/study.h */
 
 /* The score of an item, computed from the scores of its tokens or words. */
-enum attn_score_per {
-    ATTN_SCORE_PER_SUM = 0,   /* the sum over its tokens */
-    ATTN_SCORE_PER_TOKEN = 1, /* their mean */
-    ATTN_SCORE_PER_WORD = 2   /* the mean over its words */
+enum attn_score_by {
+    ATTN_SCORE_BY_TEXT = 0,  /* the sum over its tokens */
+    ATTN_SCORE_BY_TOKEN = 1, /* their mean */
+    ATTN_SCORE_BY_WORD = 2   /* the mean over its words */
 };
 
 struct attn_score_args {
@@ -79,7 +79,7 @@ struct attn_score_args {
                           first token of the text has no sums */
     const struct attn_study_args *study; /* items or texts instead of the request's input, without
                                             stride and merges_words; or NULL */
-    enum attn_score_per per;             /* of items without a target */
+    enum attn_score_by by;               /* of items without a target */
     struct attn_answer_args answer;      /* the defaults for items without a target, foil or `at`;
                                             the metric is neither kl nor ce */
     const char *regions; /* of items: names of their places, "subject,verb", in the order of the

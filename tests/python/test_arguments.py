@@ -44,8 +44,8 @@ class Arguments(TestCase):
         for method in ("ig:0", "ig:x", "ig:", "saliency:3", "ig:-1", "saliences", 3):
             self.assert_raises(ValueError, ("method", "'ig:N'"), m.attribute, KEYS, **ARE, method=method)
         self.assert_raises(ValueError, ("estimate", "'ig:N'"), m.patch, KEYS, KEY, **ARE, site="z", estimate="atp:3")
-        for parts in ("neurons", "neurons:x", "neurons:L", "neurons:-1", "heads:1"):
-            self.assert_raises(ValueError, ("parts", "neurons:L"), m.ablate, KEYS, **ARE, parts=parts)
+        for by in ("neuron", "neuron:x", "neuron:L", "neuron:-1", "head:1", "heads"):
+            self.assert_raises(ValueError, ("by", "neuron:L"), m.ablate, KEYS, **ARE, by=by)
         self.assert_raises(ValueError, ("special", "'parse', 'text'"), m.tokenize, TEXT, special="all")
 
     def test_what_would_be_ignored_is_refused(self):
@@ -78,14 +78,14 @@ class Arguments(TestCase):
             for argument in taken[1 if name == "patch" else 0:]:
                 if argument not in ("self", "text", "clean", "corrupted", "a", "b"):
                     self.assertRegex(method.__doc__, rf"\n    {argument} +\S", (name, argument))
-        self.assertEqual(inspect.signature(attn.Model.ablate).parameters["parts"].default, "heads")
+        self.assertEqual(inspect.signature(attn.Model.ablate).parameters["by"].default, "head")
         m = model()
         self.assert_same(m.patch(KEYS, KEY, **ARE, site="z", direction="denoise")["effect"],
                          m.patch(KEYS, KEY, **ARE, site="z")["effect"])
         self.assert_same(m.patch(KEYS, KEY, **ARE, site="z", estimate="atp", verify=0)["estimate"],
                          m.patch(KEYS, KEY, **ARE, site="z", estimate="atp", verify=2)["estimate"])
-        self.assert_raises(ValueError, "per is 'mean', expected 'sum', 'token', 'word'",
-                           m.score, items=[{"text": KEYS}], per="mean")
+        self.assert_raises(ValueError, "by is 'mean', expected 'text', 'token', 'word'",
+                           m.score, items=[{"text": KEYS}], by="mean")
 
     def test_no_sites_are_no_tensors(self):
         m = model()

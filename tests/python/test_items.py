@@ -36,9 +36,9 @@ class Items(TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 file.writelines(json.dumps(item) + "\n" for item in ITEMS)
             for arguments, options in (
-                    (["--parts", "layers"], dict(parts="layers")),
+                    (["--by", "layer"], dict(by="layer")),
                     (["--group-by", "number"], dict(group_by="number")),
-                    (["--group-by", "number,order", "--parts", "mlp"], dict(group_by=["number", "order"], parts="mlp")),
+                    (["--group-by", "number,order", "--by", "mlp"], dict(group_by=["number", "order"], by="mlp")),
                     (["--bootstrap", "40:3", "--interval", "90"], dict(bootstrap=(40, 3), interval=90)),
                     (["--cluster", "id", "--group-by", "number", "--contrast", "--fdr", "change"],
                      dict(cluster="id", group_by="number", contrast=True, fdr="change"))):
@@ -102,15 +102,15 @@ class Items(TestCase):
                      lambda **options: m.heads(from_=-1, to=1, **options)),
                     (one, ["heads", "--effect"], lambda **options: m.heads(effect=True, **options)),
                     (one, ["score", "--group-by", "number"], m.score),
-                    ([{"good": item["a"], "bad": item["b"]} for item in two], ["score", "--per", "token"],
-                     lambda **options: m.score(per="token", **options)),
+                    ([{"good": item["a"], "bad": item["b"]} for item in two], ["score", "--by", "token"],
+                     lambda **options: m.score(by="token", **options)),
                     (one, ["lens"], m.lens), (one, ["attribute", "--group-by", "number"], m.attribute),
                     (one[:1], ["attribute", "--method", "saliency"],
                      lambda **options: m.attribute(method="saliency", **options)),
                     (two, ["diff"], m.diff),
                     (one, ["diff", "--with-attention", "window:2"],
                      lambda **options: m.diff(with_attention="window:2", **options)),
-                    (two, ["patch", "--sites", "z"], lambda **options: m.patch(site="z", **options)),
+                    (two, ["patch", "--site", "z"], lambda **options: m.patch(site="z", **options)),
                     (two, ["patch", "--positions", "end=-1"],
                      lambda **options: m.patch(positions={"end": -1}, **options)),
                     (one, ["ablate", "--set", "two=2.5,1.1"],
@@ -122,7 +122,7 @@ class Items(TestCase):
                 ours = ask(items=items, **options)
                 self.assertEqual(json.loads(ours.render("json"))["rows"], theirs, arguments)
                 self.assertEqual(ours.info["n_item"], len(items), arguments)
-                if "--set" in arguments or "--per" in arguments:
+                if "--set" in arguments or "score" in arguments and "--by" in arguments:
                     continue
                 drawn = cli(arguments[0], "-q", "-m", "fable", "--items", path, *arguments[1:], "--svg", "-").decode()
                 self.assertEqual(ours.plot().svg, drawn, arguments)
@@ -133,14 +133,14 @@ class Items(TestCase):
 
     def test_numbers_are_means_of_single_runs(self):
         m = model()
-        t = m.ablate(items=ITEMS, parts="layers")
-        one = np.array([m.ablate(item["text"], target=item["target"], foil=item["foil"], parts="layers")["change"]
+        t = m.ablate(items=ITEMS, by="layer")
+        one = np.array([m.ablate(item["text"], target=item["target"], foil=item["foil"], by="layer")["change"]
                         for item in ITEMS])
         np.testing.assert_allclose(t["change"], one.mean(0), rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(t["change_sd"], one.std(0, ddof=1), rtol=1e-9, atol=1e-9)
         self.assertEqual(t["n"].tolist(), [4] * 5)
         self.assertEqual((t.info["n_item"], t.info["n_failed"], t.info["metric"]), (4, 0, "logit_diff"))
-        grouped = m.ablate(items=ITEMS, parts="layers", group_by="number")
+        grouped = m.ablate(items=ITEMS, by="layer", group_by="number")
         self.assertEqual((grouped.info["n_group"], grouped.columns[0]), (2, "number"))
         np.testing.assert_allclose(grouped.where(number="singular")["change"], one[1::2].mean(0), rtol=1e-12, atol=1e-12)
         one_group = grouped.where(number="plural")
@@ -166,9 +166,9 @@ class Items(TestCase):
         self.assert_raises(attn.InvalidError, "`from_` has no effect", m.heads, items=items, from_=0, to=0)
 
     def test_frames(self):
-        theirs = model().ablate(items=ITEMS, parts="layers", group_by="order").to_dict()
+        theirs = model().ablate(items=ITEMS, by="layer", group_by="order").to_dict()
         for name, frame in frames():
-            self.assertEqual(model().ablate(items=frame(ITEMS), parts="layers", group_by="order").to_dict(), theirs, name)
+            self.assertEqual(model().ablate(items=frame(ITEMS), by="layer", group_by="order").to_dict(), theirs, name)
 
     def test_what_is_missing_in_a_frame_is_missing(self):
         items = [{"text": KEYS, "target": " are", "year": 2001, "target_id": None},
@@ -178,12 +178,12 @@ class Items(TestCase):
             if name == "pandas":
                 made.append(frame(items))
         for one in made:
-            t = model().ablate(items=one, parts="mlp")
+            t = model().ablate(items=one, by="mlp")
             self.assertEqual((t["n"][0], t.info["n_failed"]), (2, 0))
 
     def test_failures_are_items(self):
         with self.assertWarnsRegex(UserWarning, "1 of 3 items failed: item 'bad': .*' barks it' is 4 tokens") as caught:
-            t = model().ablate(items=[*ITEMS[:2], {"id": "bad", "text": KEYS, "target": " barks it"}], parts="mlp")
+            t = model().ablate(items=[*ITEMS[:2], {"id": "bad", "text": KEYS, "target": " barks it"}], by="mlp")
         self.assertEqual(caught.filename, __file__)
         self.assertEqual(caught.warning.code, "item_failed")
         self.assertEqual([note.code for note in t.notes], ["item_failed"])
@@ -192,7 +192,7 @@ class Items(TestCase):
         self.assert_raises(attn.Error, "", model().ablate, items=[{"text": KEYS}], max_failed=0)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            model().ablate(items=ITEMS, parts="mlp")
+            model().ablate(items=ITEMS, by="mlp")
 
     def test_a_line_for_each_item_and_row(self):
         items = [*ITEMS, {"id": "bad", "text": KEYS, "target": " barks it"}]
@@ -200,7 +200,7 @@ class Items(TestCase):
             def ask(name, **options):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    return model().ablate(items=items, parts="mlp", each=os.path.join(folder, name), **options)
+                    return model().ablate(items=items, by="mlp", each=os.path.join(folder, name), **options)
 
             def read(name):
                 with open(os.path.join(folder, name), encoding="utf-8") as file:

@@ -28,7 +28,7 @@ CALLS = {
 NAMES = {"max-errors": "max_failed", "from": "from_", "with": "with_", "set": "sets", "reference": "references", "label": "labels",
          "label-image": "label_images", "tokens": "n", "progress": "on_progress", "target-id": "target", "foil-id": "foil",
          "baseline-ids": "baseline_text", "source-ids": "source", "corrupted-source-ids": "corrupted_source", "lines": "texts",
-         "patch --sites": "site", "attribute --by": "by_token", "diff --with": "with_model", "batch --lines": "lines"}
+         "diff --with": "with_model", "batch --lines": "lines"}
 
 # Options without a keyword, and where they are instead.
 ELSEWHERE = {
@@ -103,10 +103,10 @@ class Keywords(TestCase):
                 ("heads", (KEYS,), {}, [KEYS], "entropy"), ("ablate", (KEYS,), ARE, [*options, KEYS], "change:down"),
                 ("patch", (KEYS, KEY), ARE, [*options, "--clean", KEYS, "--corrupted", KEY], "effect"),
                 ("patch", (KEYS, KEY), {**ARE, "site": "mlp_post", "estimate": "atp"},
-                 [*options, "--clean", KEYS, "--corrupted", KEY, "--sites", "mlp_post", "--estimate", "atp"], "estimate:up"),
+                 [*options, "--clean", KEYS, "--corrupted", KEY, "--site", "mlp_post", "--estimate", "atp"], "estimate:up"),
                 ("lens", (KEYS,), {"queries": "0,4"}, ["--queries", "0,4", KEYS], "layer:down"),
                 ("attribute", (KEYS,), ARE, [*options, KEYS], "logit"),
-                ("attribute", (KEYS,), {**ARE, "by_token": True}, [*options, "--by", "token", KEYS], "logit:up"),
+                ("attribute", (KEYS,), {**ARE, "by": "token"}, [*options, "--by", "token", KEYS], "logit:up"),
                 ("attribute", (KEYS,), {**ARE, "method": "attn_x_grad"}, [*options, "--method", "attn_x_grad", KEYS], "layer"),
                 ("score", (KEYS,), {}, [KEYS], "bits"), ("diff", (KEYS, KEY), {}, [KEYS, KEY], "js"),
                 ("similarity", (KEYS,), {}, ["--pairs", KEYS], "js:down")):
@@ -133,7 +133,7 @@ class Keywords(TestCase):
             for limit in (0, 3):  # of neurons the largest come first, 20 without a limit
                 table = m.patch(items=pairs, site="mlp_post", estimate="atp", limit=limit)
                 self.assertEqual(json.loads(table.render("json"))["rows"], cli_table(
-                    "patch", "-q", "--items", pairs, "--sites", "mlp_post", "--estimate", "atp", *(["--limit", limit] if limit else [])))
+                    "patch", "-q", "--items", pairs, "--site", "mlp_post", "--estimate", "atp", *(["--limit", limit] if limit else [])))
             self.assert_raises(attn.Error, "expected an object of JSON", m.ablate, items=path)
         self.assert_raises(TypeError, "items_format needs items of a file", m.ablate, items=ITEMS, items_format="csv")
         self.assert_raises(TypeError, "items_format needs items", m.ablate, KEYS, **ARE, items_format="csv")

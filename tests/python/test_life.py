@@ -265,7 +265,7 @@ class Interrupts(TestCase):
         self.check("for _ in m.map(iter(lambda: 'Life is short', None), sites='pattern'): pass")
 
     def test_ctrl_c_ends_an_experiment(self):
-        self.check("while True: m.ablate('Life is short', metric='kl', parts='neurons:1')")
+        self.check("while True: m.ablate('Life is short', metric='kl', by='neuron:1')")
 
 
 class Memory(TestCase):

@@ -42,7 +42,7 @@ CALLS = [
     ("ablate", (KEYS,), {**ARE, "with_": "mean", "references": [KEY]}), ("patch", (KEYS, KEY), ARE),
     ("patch", (KEYS, KEY), {**ARE, "site": "z", "estimate": "atp"}), ("patch", (KEYS, KEY), {**ARE, "site": "z", "control": 1}),
     ("lens", (KEYS,), {}), ("lens", (KEYS,), ARE), ("attribute", (KEYS,), ARE), ("attribute", (KEYS,), {**ARE, "method": "ig:2"}),
-    ("attribute", (KEYS,), {**ARE, "by_token": True}), ("attribute", (KEYS,), {"generated": 1, "method": "saliency"}),
+    ("attribute", (KEYS,), {**ARE, "by": "token"}), ("attribute", (KEYS,), {"generated": 1, "method": "saliency"}),
     ("score", (KEYS,), {}), ("diff", (KEYS, KEY), {}), ("diff", (KEYS,), {"with_attention": "window:2"}), ("diff", (KEYS,), {"with_model": model()}),
     ("similarity", (KEYS,), {}), ("compare", (KEYS,), {"attention": "window:2"}), ("generate", (KEYS, 2), {}),
     ("generate", (KEYS, 2), {"temperature": 1}), ("align", (KEYS,), {"source": KEY, "by": "hidden"}),

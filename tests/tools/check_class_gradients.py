@@ -136,7 +136,7 @@ def check_estimates(folder, info):
                 continue
             key = row["direction"], row["site"], row["by"], method
             if key not in tables:
-                found = table("patch", "-m", str(folder), *given, *answer_of(info, pair, prompt), "--sites", row["site"],
+                found = table("patch", "-m", str(folder), *given, *answer_of(info, pair, prompt), "--site", row["site"],
                               "--direction", row["direction"], "--estimate", method, "--verify", "0", "--by", row["by"])[2:]
                 tables[key] = {(x["layer"], x.get("head", x.get("kv_head", "")), x.get("position", "")): x for x in found}
             bound = 4 * off[f"{row['site']} {column}"] + 1e-4 * largest[row["site"], column]

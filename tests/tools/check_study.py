@@ -124,12 +124,12 @@ def check_heads(items, path):
     check_over([*over, "--effect"], singles, [*measures, "change"], items, "heads --effect")
 
 
-def score_words(exact, text, per):
+def score_words(exact, text, by):
     """ln p of TEXT, of the tokens or words that `score` gives a number."""
-    options = ["--merge-words"] if per == "word" else []
+    options = ["--merge-words"] if by == "word" else []
     rows = attn(*exact, *options, "--csv", "-", text)
     nats = [number(row["nats"]) for row in rows if row["nats"]]
-    return -sum(nats) / (1 if per == "sum" else len(nats))
+    return -sum(nats) / (1 if by == "text" else len(nats))
 
 
 def check_score(items, path):
@@ -145,7 +145,7 @@ def check_score(items, path):
                          "prob": str(np.exp(-number(last[0]["nats"])))}])
     check_over(over, singles, ["right", "rank", "prob"], items, "score of targets")
 
-    for per in ("sum", "token", "word"):
+    for by in ("text", "token", "word"):
         ends = [" and they said so.", " and he are so there."]
         pairs = [dict(item, good=item["text"] + ends[0], bad=item["text"] + ends[i % 2])
                  for i, item in enumerate(items)]
@@ -154,18 +154,18 @@ def check_score(items, path):
         path.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
         singles = []
         for pair in pairs:
-            good, bad = (score_words(exact, pair[which], per) for which in ("good", "bad"))
+            good, bad = (score_words(exact, pair[which], by) for which in ("good", "bad"))
             singles.append([{"good": str(good), "bad": str(bad), "difference": str(good - bad),
                              "right": str(float(good > bad))}])
-        check_over([*over, "--per", per], singles, ["good", "bad", "difference", "right"], items,
-                   f"score of pairs per {per}")
+        check_over([*over, "--by", by], singles, ["good", "bad", "difference", "right"], items,
+                   f"score of pairs by {by}")
         texts = [dict(id=pair["id"], text=pair["bad"], number=pair["number"], near=pair["near"])
                  for pair in pairs]
         path.write_text("".join(json.dumps(text) + "\n" for text in texts))
         singles = [[{"nats": str(-number(single[0]["bad"])),
                      "bits": str(-number(single[0]["bad"]) / np.log(2))}] for single in singles]
-        check_over([*over, "--per", per], singles, ["nats", "bits"], items,
-                   f"score of texts per {per}")
+        check_over([*over, "--by", by], singles, ["nats", "bits"], items,
+                   f"score of texts by {by}")
 
 
 def make_pairs():
@@ -278,7 +278,7 @@ def main():
     items = make_items()
     path = folder / "items.jsonl"
     path.write_text("".join(json.dumps(item) + "\n" for item in items))
-    check_command("ablate", ["--parts", "layers"], ["value", "change", "kl", "same_top"], items,
+    check_command("ablate", ["--by", "layer"], ["value", "change", "kl", "same_top"], items,
                   path)
     check_command("lens", ["--sites", "resid_mid"], ["rank", "prob", "logit", "logit_diff"], items,
                   path)

@@ -51,7 +51,7 @@ TARGET = "--target-id 5 --foil-id 6"
 QUESTIONS = {
     "heads": ["", "--sort layer", "--measures entropy,far,first --sort -entropy", "--effect --metric ce", "--layers 0"],
     "lens": ["", TARGET],
-    "ablate": [TARGET, "--parts layers --metric ce", "--parts mlp --metric ce", TARGET + " --heads 0.0 --verbose"],
+    "ablate": [TARGET, "--by layer --metric ce", "--by mlp --metric ce", TARGET + " --heads 0.0 --verbose"],
     "attribute": [f"--method {name} {TARGET}" for name in ("saliency", "dla", "ig:3", "grad_x_input", "causes")],
     "score": [""],
     "diff": ["--with-attention window:2"],

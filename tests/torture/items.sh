@@ -24,7 +24,7 @@ write_items() { # N
 }
 
 of_pairs=(--target ' are' --foil ' is' --bootstrap 10)
-ablate=("$cli" ablate -q --parts attn --control 2:1 "${of_pairs[@]}")
+ablate=("$cli" ablate -q --by attn --control 2:1 "${of_pairs[@]}")
 score=("$cli" score -q "${of_pairs[@]}")
 heads=("$cli" heads -q --measures entropy,previous)
 for command in ablate score heads; do

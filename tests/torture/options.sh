@@ -172,7 +172,7 @@ bases=(
     "generate|-n|20|--temperature|2|$text" "generate|-n|3|--npz|a.npz|$text"
     "lens|$text" "lens|--target| are|--svg|a.svg|$text" "lens|--items|IN/items.jsonl"
     "patch|--clean|The keys to|--corrupted|The key to|--target| are" "patch|--clean|The keys to|--corrupted|The key to|--target| are|--svg|a.svg"
-    "patch|--items|IN/pairs.jsonl" "patch|--estimate|atp|--sites|z|--clean|The keys to|--corrupted|The key to|--target| are"
+    "patch|--items|IN/pairs.jsonl" "patch|--estimate|atp|--site|z|--clean|The keys to|--corrupted|The key to|--target| are"
     "score|$text" "score|--svg|a.svg|$text" "score|--figure|bars|--svg|a.svg|$text" "score|--items|IN/items.jsonl|--group-by|number"
     "completion|bash" "help|run"
 )

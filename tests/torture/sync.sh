@@ -95,7 +95,7 @@ try run --explain --heads 2.6 --queries keys --svg "$seen/row.svg" --html "$seen
 try "${attending[@]}" --npz "$seen/all.npz"
 try generate -n 2 --json "$seen/made.json" --npz "$seen/all.npz" The
 try heads "${tables[@]}" 'The keys'
-try ablate "${answer[@]}" --parts layers "${tables[@]}" 'The keys'
+try ablate "${answer[@]}" --by layer "${tables[@]}" 'The keys'
 try attribute "${answer[@]}" "${tables[@]}" 'The keys'
 try patch "${answer[@]}" --clean 'The keys' --corrupted 'The key' --csv "$seen/table.csv"
 try lens "${tables[@]}" 'The keys'

@@ -184,15 +184,15 @@ same heads --effect --target ' are' "${tables[@]}" -p "$text"
 same heads --pairs "${tables[@]}" -p "$text"
 same heads --probe induction --runs 2 "${tables[@]}"
 same heads --texts "$scratch/lines" --lines "${tables[@]}"
-for parts in heads attn mlp layers; do
-    same ablate --parts $parts --with mean --target ' are' "${tables[@]}" -p "$text"
+for part in head attn mlp layer; do
+    same ablate --by $part --with mean --target ' are' "${tables[@]}" -p "$text"
 done
-same ablate --parts neurons:1 --target ' are' --csv "$seen/a.csv" -p 'The keys'
+same ablate --by neuron:1 --target ' are' --csv "$seen/a.csv" -p 'The keys'
 same ablate --with uniform --control 3 --cumulative --target ' are' "${tables[@]}" -p "$text"
 same ablate -m $fixtures/family-phi --target-id 4 "${tables[@]}" --ids "$ids"
 for site in z k pattern resid_pre mlp_out; do
     same patch --clean 'The keys to the door' --corrupted 'The key to the door' --target ' are' \
-        --foil ' is' --sites $site "${tables[@]}"
+        --foil ' is' --site $site "${tables[@]}"
 done
 same lens "${tables[@]}" -p "$text"
 same lens --heads-out "${tables[@]}" -p "$text"

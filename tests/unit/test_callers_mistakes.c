@@ -577,7 +577,7 @@ START_TEST(experiments_have_no_other_choices)
 #define ABLATE(field, word)                                                                        \
     SPOILED(args, ATTN_ABLATE_ARGS_DEFAULT, args.field = bad,                                      \
             attn_ablate(host, &request, &args, &table, &sum, &err), word)
-        ABLATE(parts, "parts");
+        ABLATE(by, "by");
         ABLATE(with, "with");
         ABLATE(answer.metric, "metric");
 #undef ABLATE

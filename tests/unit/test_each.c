@@ -536,7 +536,7 @@ static enum attn_status study(const char *data, const struct attn_each_options *
     asked.paired = "kind=a:b";
     args.study = &asked;
     args.answer.target = " are";
-    args.parts = ATTN_ABLATE_ATTN;
+    args.by = ATTN_ABLATE_BY_ATTN;
     args.n_control = 2;
     status = attn_ablate(host, &request, &args, table, &sum, err);
     attn_items_free(asked.items);

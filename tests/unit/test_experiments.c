@@ -499,8 +499,8 @@ static void differ_in_length(struct fixture *f)
 /* --- Ablation --------------------------------------------------------------------------------- */
 
 /* Ablates PARTS, and compares the rows with the array NAME, which some models lack. */
-static void ablate_parts(struct fixture *f, enum attn_ablate_parts parts,
-                         enum attn_ablate_with with, const char *name)
+static void ablate_parts(struct fixture *f, enum attn_ablate_by parts, enum attn_ablate_with with,
+                         const char *name)
 {
     static const char *const hows[] = {[ATTN_ABLATE_WITH_ZERO] = "zero",
                                        [ATTN_ABLATE_WITH_MEAN] = "mean",
@@ -517,7 +517,7 @@ static void ablate_parts(struct fixture *f, enum attn_ablate_parts parts,
         return;
     attn_npy_release(&golden);
     args.answer = answer_of(f);
-    args.parts = parts;
+    args.by = parts;
     args.layer = 1;
     args.with = with;
     ck_assert_msg(attn_ablate(f->host, &f->request, &args, &table, &sum, &f->err) == ATTN_OK, "%s",
@@ -526,9 +526,9 @@ static void ablate_parts(struct fixture *f, enum attn_ablate_parts parts,
     compare_column(f, table, 1, "value", array, 0);
     compare_column(f, table, 1, "kl", array, 1);
     compare_column(f, table, 1, "same_top", array, 2);
-    if (parts == ATTN_ABLATE_LAYERS && strstr(sum.sites, "and"))
+    if (parts == ATTN_ABLATE_BY_LAYER && strstr(sum.sites, "and"))
         n_each = 2;
-    else if (parts == ATTN_ABLATE_ATTN && with == ATTN_ABLATE_WITH_UNIFORM)
+    else if (parts == ATTN_ABLATE_BY_ATTN && with == ATTN_ABLATE_WITH_UNIFORM)
         n_each = attn_model_config(attn_host_model(f->host))->n_head;
     ck_assert_uint_eq(sum.n_row, f->request.input.n_id * n_each);
     attn_table_free(table);
@@ -536,17 +536,17 @@ static void ablate_parts(struct fixture *f, enum attn_ablate_parts parts,
 
 static void ablate_all(struct fixture *f)
 {
-    ablate_parts(f, ATTN_ABLATE_HEADS, ATTN_ABLATE_WITH_ZERO, "heads");
-    ablate_parts(f, ATTN_ABLATE_HEADS, ATTN_ABLATE_WITH_MEAN, "heads");
-    ablate_parts(f, ATTN_ABLATE_HEADS, ATTN_ABLATE_WITH_UNIFORM, "heads");
-    ablate_parts(f, ATTN_ABLATE_ATTN, ATTN_ABLATE_WITH_ZERO, "attn");
-    ablate_parts(f, ATTN_ABLATE_ATTN, ATTN_ABLATE_WITH_UNIFORM, "attn");
-    ablate_parts(f, ATTN_ABLATE_ATTN, ATTN_ABLATE_WITH_MEAN, "attn");
-    ablate_parts(f, ATTN_ABLATE_MLP, ATTN_ABLATE_WITH_ZERO, "mlp");
-    ablate_parts(f, ATTN_ABLATE_MLP, ATTN_ABLATE_WITH_MEAN, "mlp");
-    ablate_parts(f, ATTN_ABLATE_LAYERS, ATTN_ABLATE_WITH_ZERO, "layers");
-    ablate_parts(f, ATTN_ABLATE_LAYERS, ATTN_ABLATE_WITH_MEAN, "layers");
-    ablate_parts(f, ATTN_ABLATE_NEURONS, ATTN_ABLATE_WITH_ZERO, "neurons");
+    ablate_parts(f, ATTN_ABLATE_BY_HEAD, ATTN_ABLATE_WITH_ZERO, "heads");
+    ablate_parts(f, ATTN_ABLATE_BY_HEAD, ATTN_ABLATE_WITH_MEAN, "heads");
+    ablate_parts(f, ATTN_ABLATE_BY_HEAD, ATTN_ABLATE_WITH_UNIFORM, "heads");
+    ablate_parts(f, ATTN_ABLATE_BY_ATTN, ATTN_ABLATE_WITH_ZERO, "attn");
+    ablate_parts(f, ATTN_ABLATE_BY_ATTN, ATTN_ABLATE_WITH_UNIFORM, "attn");
+    ablate_parts(f, ATTN_ABLATE_BY_ATTN, ATTN_ABLATE_WITH_MEAN, "attn");
+    ablate_parts(f, ATTN_ABLATE_BY_MLP, ATTN_ABLATE_WITH_ZERO, "mlp");
+    ablate_parts(f, ATTN_ABLATE_BY_MLP, ATTN_ABLATE_WITH_MEAN, "mlp");
+    ablate_parts(f, ATTN_ABLATE_BY_LAYER, ATTN_ABLATE_WITH_ZERO, "layers");
+    ablate_parts(f, ATTN_ABLATE_BY_LAYER, ATTN_ABLATE_WITH_MEAN, "layers");
+    ablate_parts(f, ATTN_ABLATE_BY_NEURON, ATTN_ABLATE_WITH_ZERO, "neurons");
 }
 
 enum { MOST_CHANGES = 64 };
@@ -676,7 +676,7 @@ static void ablate_with_rows(struct fixture *f)
     args.with = ATTN_ABLATE_WITH_RESAMPLE;
     args.references = references;
     args.n_reference = 1;
-    for (args.parts = ATTN_ABLATE_HEADS; args.parts <= ATTN_ABLATE_LAYERS; args.parts++) {
+    for (args.by = ATTN_ABLATE_BY_HEAD; args.by <= ATTN_ABLATE_BY_LAYER; args.by++) {
         if (attn_ablate(f->host, &f->request, &args, &table, &sum, NULL) != ATTN_OK)
             continue; /* there is no MLP */
         for (size_t row = 1; row < attn_table_n_row(table); row++)
@@ -1056,7 +1056,7 @@ static enum attn_status attempt_ablate(struct fixture *f, struct attn_table **ta
     struct attn_ablate_sum sum;
 
     args.answer = answer_of(f);
-    args.parts = ATTN_ABLATE_ATTN;
+    args.by = ATTN_ABLATE_BY_ATTN;
     args.with = ATTN_ABLATE_WITH_MEAN;
     args.is_cumulative = true;
     args.n_control = 1;

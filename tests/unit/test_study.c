@@ -76,7 +76,7 @@ static struct attn_table *ask_ablate(const struct attn_study_args *study, size_t
     struct attn_error err = {0};
 
     args.study = study;
-    args.parts = ATTN_ABLATE_ATTN;
+    args.by = ATTN_ABLATE_BY_ATTN;
     args.n_control = 4;
     args.seed = 3;
     if (!study) {
@@ -794,7 +794,7 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
     study.fdr = "change";
     study.n_bootstrap = 3;
     args.study = &study;
-    args.parts = ATTN_ABLATE_ATTN;
+    args.by = ATTN_ABLATE_BY_ATTN;
     args.is_cumulative = true;
     args.n_control = 1;
     for (long n = 0; status != ATTN_OK; n += 1 + n / 16) {

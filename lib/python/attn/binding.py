@@ -519,11 +519,11 @@ ATTN_MOST_RECALLED = 64
 ATTN_COMPARISON_HEADS = 0
 ATTN_COMPARISON_COSTS = 1
 ATTN_COMPARISON_LOGITS = 2
-ATTN_ABLATE_HEADS = 0
-ATTN_ABLATE_ATTN = 1
-ATTN_ABLATE_MLP = 2
-ATTN_ABLATE_LAYERS = 3
-ATTN_ABLATE_NEURONS = 4
+ATTN_ABLATE_BY_HEAD = 0
+ATTN_ABLATE_BY_ATTN = 1
+ATTN_ABLATE_BY_MLP = 2
+ATTN_ABLATE_BY_LAYER = 3
+ATTN_ABLATE_BY_NEURON = 4
 ATTN_ABLATE_WITH_ZERO = 0
 ATTN_ABLATE_WITH_MEAN = 1
 ATTN_ABLATE_WITH_RESAMPLE = 2
@@ -563,9 +563,9 @@ ATTN_PATCH_ATP = 1
 ATTN_PATCH_RELP = 2
 ATTN_PATCH_IG = 3
 ATTN_N_PATCH_METHOD = 4
-ATTN_SCORE_PER_SUM = 0
-ATTN_SCORE_PER_TOKEN = 1
-ATTN_SCORE_PER_WORD = 2
+ATTN_SCORE_BY_TEXT = 0
+ATTN_SCORE_BY_TOKEN = 1
+ATTN_SCORE_BY_WORD = 2
 ATTN_MEDIUM_TABLE = 1
 ATTN_MEDIUM_TENSORS = 2
 ATTN_MEDIUM_SCREEN = 4
@@ -2283,7 +2283,7 @@ attn_ablate_set._fields_ = [
 attn_ablate_args._fields_ = [
     ("size", c_size_t),
     ("answer", attn_answer_args),
-    ("parts", c_int),
+    ("by", c_int),
     ("layer", c_int),
     ("with", c_int),
     ("references", POINTER(attn_input)),
@@ -2422,7 +2422,7 @@ attn_score_args._fields_ = [
     ("stride", c_size_t),
     ("merges_words", c_bool),
     ("study", POINTER(attn_study_args)),
-    ("per", c_int),
+    ("by", c_int),
     ("answer", attn_answer_args),
     ("regions", c_char_p),
 ]

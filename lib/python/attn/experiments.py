@@ -193,7 +193,7 @@ def _patch_info(found, is_estimated: bool) -> dict:
 
 
 def _ask_attribute(question: _Question, args, given: dict) -> Table:
-    if given["by_token"] and question.sort is not None:
+    if given["by"] == "token" and question.sort is not None:
         args.n_most = 2**64 - 1  # rows that another column sorts must not be lost before
     is_continued = given["generated"] or given["continuation"] is not None
     return question.answer("attribute", args, text=given["text"] if is_continued else None)

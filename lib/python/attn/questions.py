@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto",
-           parts: str = "heads", with_: str = "zero", sets=None, cumulative: bool = False, references=None,
+           by: str = "head", with_: str = "zero", sets=None, cumulative: bool = False, references=None,
            control: int = 0, seed: int = 0, sort: str | None = None, limit: int = 0, **options) -> Table:
     """How the answer changes without a part of the model.
 
@@ -32,7 +32,7 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
                 its probability. auto (default) is logit_diff with a foil, log_prob without. kl, KL(p before || p
                 after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
                 log_prob, logit, prob, kl, ce)
-    parts       what each row switches off: one head (default), the attention of a layer, its MLP, both, or one neuron
+    by          what each row switches off: one head (default), the attention of a layer, its MLP, both, or one neuron
                 of the MLP of layer L
     with_       what replaces the output of that part: zeros (default), its mean over the positions of the text or of
                 all texts of `references`, or its rows in one text of `references`; uniform: the head gives every key
@@ -107,8 +107,8 @@ def align(self: Model, text=None, *, by: str = "auto", layer=None, heads=None, r
 
 
 def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto",
-              by_token: bool = False, method: str = "dla", baseline: str = "auto", baseline_text=None,
-              baseline_image=None, baseline_keep=None, merge_words: bool = False, generated: int = 0, continuation=None,
+              by: str = "part", method: str = "dla", baseline: str = "auto", baseline_text=None, baseline_image=None,
+              baseline_keep=None, merge_words: bool = False, generated: int = 0, continuation=None,
               sort: str | None = None, limit: int = 0, **options) -> Table:
     """How much each part of the model adds to a logit.
 
@@ -135,7 +135,8 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
                 its probability. auto (default) is logit_diff with a foil, log_prob without. kl, KL(p before || p
                 after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
                 log_prob, logit, prob, kl, ce)
-    by_token    one row per head and key that it read from, those with the `limit` largest magnitudes
+    by          part (default): one row per part of the model. token: one row per head and key that it read from, those
+                with the 20 largest magnitudes, or as `sort` and `limit` have it (part, token)
     method      dla (default): the parts that write a logit. For tokens of the text, by gradients of `metric`: saliency,
                 the length of the gradient of the token's embedding; grad_x_input, their product; ig[:N], integrated
                 gradients, from `baseline` to the text in N points (50); attnlrp and relp, the product by the rules of
@@ -276,7 +277,7 @@ def lens(self: Model, text=None, *, texts=None, target=None, foil=None, queries=
 
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto", site=None,
           queries=None, direction: str = "restore", estimate: str | None = None, verify: int | None = None,
-          by: str = "part", control: int = 0, seed: int = 0, corrupted_source=None, corrupted_image=None,
+          by: str = "head", control: int = 0, seed: int = 0, corrupted_source=None, corrupted_image=None,
           positions=None, sort: str | None = None, limit: int = 0, **options) -> Table:
     """Which part of the model carries the difference of two texts.
 
@@ -312,7 +313,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     verify      patch the K parts with the largest estimates exactly, and K others drawn at random by SEED (0); default:
                 10, and 0 is none
     by          of estimates for q, k, v, z and pattern: one row per head (default), or per head and position, for
-                pattern the query (part, position)
+                pattern the query (head, position)
     control     add the mean effect of N random choices of as many heads, and its standard deviation
     seed        of the random choices of `control` and `verify`
     corrupted_source the source of the corrupted text; default: `source`. Both have equally many tokens
@@ -329,7 +330,7 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
 
 
 def score(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto",
-          merge_words: bool = False, stride: int = 0, per: str = "sum", regions=None, sort: str | None = None,
+          merge_words: bool = False, stride: int = 0, by: str = "text", regions=None, sort: str | None = None,
           limit: int = 0, **options) -> Table:
     """How surprising each token of a text is.
 
@@ -361,8 +362,8 @@ def score(self: Model, text=None, *, texts=None, target=None, foil=None, at=None
     merge_words print one row per word, with the sums of the bits and nats of its tokens; a word begins with white
                 space, and what follows without a space belongs to it
     stride      score a text longer than the model takes in windows that move by S positions
-    per         for `items` without a target: the log probability of a text is the sum over its tokens (default), their
-                mean, or the mean over its words (sum, token, word)
+    by          for `items` without a target: text (default), the log probability of the text, which is the sum over its
+                tokens; token, their mean; word, the mean over its words (text, token, word)
     regions     for `items`: a row for each of these places of an item, its keys pos.NAME or words between marks
                 (`marks`), with the sums over the tokens of the place. Punctuation after a word is not in its region
     sort        sort by this column, the largest first, as Table.sort does
