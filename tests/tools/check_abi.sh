@@ -5,7 +5,8 @@
 #   check_abi.sh --keep      replaces that file by the ABI of a new version, unless it breaks the rule of attn.h
 #
 # abidiff compares the types of all functions, and with them structs and enums. A struct that may grow begins with `size` or
-# ends with `later`; abidiff cannot express that, so each field is a variable, and its offset the number of an enum.
+# ends with `later`; abidiff cannot express that, so each field is a variable, and its offset the number of an enum. So is the
+# size of the struct, unless `size` gives it: not where a function returns the struct or takes it by value.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -21,11 +22,12 @@ variables() {
             printf "enum %s__layout {", name
             for (i = 1; i <= n; i++)
                 if (field[i] != "later") printf " %s__%s__at = __builtin_offsetof(struct %s, %s),", name, field[i], name, field[i]
-            printf "%s} %s__is;\n", field[1] == "size" ? "" : " " name "__sizeof = sizeof(struct " name ")", name
+            has_size = field[1] == "size" && text !~ "struct " name " [a-z_0-9]+ ?[(,)]"
+            printf "%s} %s__is;\n", has_size ? "" : " " name "__sizeof = sizeof(struct " name ")", name
             for (i = 1; i <= n; i++)
                 if (field[i] != "later") printf "__typeof__(((struct %s *)0)->%s) %s__%s;\n", name, field[i], name, field[i]
         }
-        NR == FNR { if (match($0, /^struct attn_[a-z_0-9]+ \{/)) is_public[substr($0, 8, RLENGTH - 9)]; next }
+        NR == FNR { text = text " " $0; if (match($0, /^struct attn_[a-z_0-9]+ \{/)) is_public[substr($0, 8, RLENGTH - 9)]; next }
         /^    \{"attn_/ { emit(); name = $2; n = 0 }
         /^    \{"    / { sub(/^ +/, "", $2); field[++n] = $2 }
         END { emit() }' - tests/install/layout.c

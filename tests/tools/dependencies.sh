@@ -110,6 +110,7 @@ missing() {
     lint)
         has_program clang-format || echo clang-format
         has_program clang-tidy || echo clang-tidy
+        has_program abidiff || echo abigail-tools
         ;;
     clang)
         [ -n "$clang" ] || echo clang
