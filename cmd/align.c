@@ -69,7 +69,7 @@ static enum attn_status open_inputs(struct question *question, struct attn_error
     if (question->study)
         return ATTN_OK;
     if (!attn_input_is_given(&args->prompt.asked.source))
-        return refuse(err, EXAMPLE, "expected a --source, --source-ids or --items");
+        return refuse(err, EXAMPLE, "expected a --source, --source-file, --source-ids or --items");
     ATTN_TRY(prompt_check(question->call, &args->prompt, EXAMPLE, err));
     ATTN_TRY(question_open(question, err));
     return question_read(question, err);

@@ -39,9 +39,9 @@ enum attn_status live_check(const struct live_args *args, const struct served *s
                             struct attn_error *err)
 {
     /* these name a file, or need another page */
-    static const char others[] =
-        "compare|explain|grad|patch|steer|embeds|ids|source|key-mask|config|vocab|weights|queries|"
-        "figure|with-prompt";
+    static const char others[] = "compare|explain|grad|patch|steer|embeds|ids|source|source-file|"
+                                 "key-mask|config|vocab|weights|queries|"
+                                 "figure|with-prompt";
     const char *other = args->is_live ? option_find_given(served->call, others) : NULL;
 
     if (!args->is_live && (args->story || args->words || args->limit > 0))

@@ -20,7 +20,8 @@ struct prompt_args {
  * --sentence; both with numbers instead of a text, --sentence to --embeds. */
 extern const struct option_group prompt_options, prompt_text_options, prompt_all_options;
 /* The same, each from a list of run/input_params.h: special tokens, a prompt in front of a text and
- * its largest length; --pair; --key-mask; --source and --source-ids. */
+ * its largest length; --pair; --key-mask; --source, --source-file and
+ * --source-ids. */
 extern const struct option_group special_options, pair_options, key_mask_options, source_options;
 /* The same: --ids, --types and --embeds; --image and --label; other labels. */
 extern const struct option_group prompt_numbers_options, prompt_image_options, prompt_label_options;

@@ -436,8 +436,8 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
         attn_refuse(err, ATTN_STAGE_OPTIONS,
                     "'%s' attends to a second sequence, and none was given",
                     attn_quote_string(name).text);
-        attn_error_hint(err,
-                        "`source TEXT` gives one, or `source FILE.npy` an array [S, d_source]");
+        attn_error_hint(
+            err, "`source TEXT` gives one, or `source_file FILE.npy` an array [S, d_source]");
         return ATTN_INVALID;
     }
     if (!is_needed && is_given)
@@ -446,7 +446,7 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
                            attn_quote_string(name).text);
     if (is_given && !source->embeddings && model->encoder && model->encoder->config.stack.n_mel > 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "'%s' reads sound, expected `source FILE.npy`, an array [%zu, %zu]",
+                           "'%s' reads sound, expected `source_file FILE.npy`, an array [%zu, %zu]",
                            attn_quote_string(name).text, model->encoder->config.stack.n_mel,
                            2 * model->encoder->config.n_ctx);
     if (is_given && !source->embeddings && config->d_source != config->d_model) {
@@ -454,7 +454,7 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
                     "'%s' takes a second sequence of %zu numbers a row, its embedding has %zu: "
                     "a text will not do",
                     attn_quote_string(name).text, config->d_source, config->d_model);
-        attn_error_hint(err, "`source FILE.npy` gives such vectors");
+        attn_error_hint(err, "`source_file FILE.npy` gives such vectors");
         return ATTN_INVALID;
     }
     return ATTN_OK;

@@ -137,9 +137,8 @@ static void choose_first(struct attn_item_made *made)
         attn_item_choose(item, (1U << ATTN_N_ITEM_PAIR) - 1);
     if (item->record.failure == ATTN_RECORD_FAILURE_NONE && item->corrupted_source.ids &&
         (item->corrupted_source.text || item->corrupted_source.embeddings))
-        attn_item_fail(
-            item, ATTN_RECORD_FAILURE_BAD_SOURCE,
-            "it has 'corrupted_source' and 'corrupted_source_ids', expected one of them");
+        attn_item_fail(item, ATTN_RECORD_FAILURE_BAD_SOURCE,
+                       "it has 'corrupted_source_ids' and another one, expected one of them");
 }
 
 void attn_item_choose_only(struct attn_item_made *made)
@@ -286,7 +285,9 @@ bool attn_item_has(const struct attn_item *item, const char *keys)
         n = strcspn(keys, "|");
         attn_record_find_key(&form, keys, n, &key);
         field = (const void *)((const char *)item + key.at);
-        if (key.kind == ATTN_KEY_SOURCE ? attn_input_is_given((const void *)field) : *field != NULL)
+        if (key.kind == ATTN_KEY_SOURCE || key.kind == ATTN_KEY_ROWS
+                ? attn_input_is_given((const void *)field)
+                : *field != NULL)
             return true;
     }
     return false;

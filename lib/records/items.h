@@ -21,7 +21,8 @@
  *     a, b; good, bad           the pairs of diff and score; also a_ids, .., sentence_good, ..bad
  *     target, foil              or target_id, foil_id
  *     at, from, to, queries     positions, numbers or words (input/position.h)
- *     source, corrupted_source  or ..._ids: the second sequence; another of `corrupted`
+ *     source, corrupted_source  the second sequence; another of `corrupted`. Or ..._ids, or
+ *                               ..._file, the name of a .npy file
  *     pair, types, key_mask     what goes with the text, or with both (run/request.h)
  *     next, baseline_text       a continuation or a list of them; or .._ids: of ig
  *     pos.NAME                  a place by name

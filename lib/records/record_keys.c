@@ -23,7 +23,10 @@ enum {
             (other)                                                                                \
     }
 #define VALUE_KEY(word, type, what, member) KEY(word, type, BAD_VALUE, what, AT(member), AT(member))
-#define SOURCE_KEY(word, what, member) KEY(word, SOURCE, BAD_SOURCE, what, AT(member), AT(member))
+#define SOURCE_KEYS(word, what, member)                                                            \
+    KEY(word, SOURCE, BAD_SOURCE, what, AT(member), AT(member)),                                   \
+        KEY(word "_file", ROWS, BAD_SOURCE, what, AT(member), AT(member)),                         \
+        IDS_KEY(word "_ids", BAD_SOURCE, what, member)
 #define BYTES_KEY(word, what, input)                                                               \
     KEY(word, BYTES, BAD_TEXT, what, AT_INPUT(input, text), AT_INPUT(input, n_text))
 #define IDS_KEY(word, code, what, input)                                                           \
@@ -47,10 +50,8 @@ static const struct attn_record_key keys[] = {
     VALUE_KEY("image", PICTURE, PLAIN, item.record.input.image),
     VALUE_KEY("image", IMAGE, ITEMS | INPUT, images[0]),
     VALUE_KEY("corrupted_image", IMAGE, ITEMS | INPUT, images[1]),
-    SOURCE_KEY("source", ALL | INPUT, item.record.source),
-    IDS_KEY("source_ids", BAD_SOURCE, ALL | INPUT, item.record.source),
-    SOURCE_KEY("corrupted_source", ITEMS, item.corrupted_source),
-    IDS_KEY("corrupted_source_ids", BAD_SOURCE, ITEMS, item.corrupted_source),
+    SOURCE_KEYS("source", ALL | INPUT, item.record.source),
+    SOURCE_KEYS("corrupted_source", ITEMS, item.corrupted_source),
     BYTES_KEY("baseline_text", ITEMS, item.baseline),
     IDS_KEY("baseline_ids", BAD_IDS, ITEMS, item.baseline),
     KEY("pair", BYTES, BAD_TEXT, ALL, AT(item.record.input.pair), AT(item.record.input.n_pair)),

@@ -26,6 +26,7 @@ enum attn_key_kind {
     ATTN_KEY_TOKEN,    /* an integer from 0 on: const int32_t * */
     ATTN_KEY_INTEGERS, /* a list of these: const int32_t *; second: size_t. In CSV "5 17 3" */
     ATTN_KEY_SOURCE,   /* a text, or rows of numbers: struct attn_input */
+    ATTN_KEY_ROWS,     /* a text without NUL, the .npy file of such rows: struct attn_input */
     ATTN_KEY_NEXT,     /* a text or a list of texts, without NUL: the continuations of the record */
     ATTN_KEY_WORDS,    /* a list of texts without NUL: struct attn_word_texts; or a LABEL */
     ATTN_KEY_PICTURE,  /* a text without NUL: const char *; anything else is ignored */

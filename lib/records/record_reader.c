@@ -43,7 +43,7 @@ static void check_values(struct attn_record *record)
         return;
     record->failure = ATTN_RECORD_FAILURE_BAD_SOURCE;
     attn_error_set(&record->err, ATTN_INVALID,
-                   "it has 'source' and 'source_ids', expected one of them");
+                   "it has 'source_ids' and another source, expected one of them");
 }
 
 static void check_input(struct attn_record *record, const char *text_key)

@@ -343,18 +343,43 @@ static enum attn_status read_row(const struct setting *setting, float *row, size
     }
 }
 
+/* Sets the rows of a source to DATA [n, width], of the store. NAME is what messages call them. */
+static enum attn_status put_rows(const struct setting *setting, const char *name, const float *data,
+                                 size_t n, size_t width, struct attn_error *err)
+{
+    struct attn_input *input = setting->at;
+    struct attn_ndarray *rows = attn_record_store_take(setting->reading->store, sizeof *rows, err);
+
+    if (!rows)
+        return ATTN_NO_MEMORY;
+    *rows = (struct attn_ndarray){.name = name, .rank = 2, .shape = {n, width}, .data = data};
+    input->embeddings = rows;
+    return ATTN_OK;
+}
+
+/* Whether another key has set the source, for which the record fails. */
+static bool is_second_source(const struct setting *setting)
+{
+    const struct attn_input *input = setting->at;
+    const bool is_second = input->text || input->embeddings;
+
+    if (is_second)
+        fail(setting, &setting->value->token, "no other source");
+    return is_second;
+}
+
 /* A source: a text, or rows of numbers that are equally long. */
 static enum attn_status set_source(const struct setting *setting, struct attn_error *err)
 {
     static const char expected[] = "a string, or rows of numbers that are equally long";
-    struct attn_record_store *store = setting->reading->store;
     struct attn_input *input = setting->at;
     struct attn_json_token token = setting->value->token, row;
     size_t n, n_byte, n_row = 0, width = 0, used = 0;
-    struct attn_ndarray *array;
     float *rows;
     bool is_good = true;
 
+    if (is_second_source(setting))
+        return ATTN_OK;
     if (token.type == ATTN_JSON_STRING) {
         input->text = keep(setting, &input->n_text, err);
         return input->text ? ATTN_OK : ATTN_NO_MEMORY;
@@ -362,8 +387,7 @@ static enum attn_status set_source(const struct setting *setting, struct attn_er
     if (token.type != ATTN_JSON_ARRAY_BEGIN)
         return fail(setting, &token, expected);
     ATTN_TRY(count(setting->value, ATTN_JSON_NUMBER, &n, &n_byte, err));
-    array = attn_record_store_take(store, sizeof *array, err);
-    rows = array ? attn_record_store_take(store, n * sizeof *rows, err) : NULL;
+    rows = attn_record_store_take(setting->reading->store, n * sizeof *rows, err);
     if (!rows)
         return ATTN_NO_MEMORY;
     for (;; n_row++) {
@@ -381,10 +405,39 @@ static enum attn_status set_source(const struct setting *setting, struct attn_er
     }
     if (used == 0)
         return fail(setting, &setting->value->token, expected);
-    *array =
-        (struct attn_ndarray){.name = "source", .rank = 2, .shape = {n_row, width}, .data = rows};
-    input->embeddings = array;
-    return ATTN_OK;
+    return put_rows(setting, "source", rows, n_row, width, err);
+}
+
+/* The rows of a source from a file. */
+static enum attn_status set_rows(const struct setting *setting, struct attn_error *err)
+{
+    struct attn_record *record = setting->reading->record;
+    struct attn_ndarray read = {.rank = 0};
+    struct attn_error why = {0};
+    const char *path = NULL;
+    size_t n, width;
+    float *rows;
+
+    if (is_second_source(setting))
+        return ATTN_OK;
+    ATTN_TRY(set_text(setting, false, &path, err));
+    if (!path)
+        return ATTN_OK;
+    if (attn_ndarray_read(path, 2, 2, "[S, d_source]", &read, &why) != ATTN_OK) {
+        if (why.status == ATTN_NO_MEMORY)
+            return attn_error_copy(err, &why);
+        if (record->failure == ATTN_RECORD_FAILURE_NONE) {
+            record->failure = setting->key->failure;
+            record->err = why;
+        }
+        return ATTN_OK;
+    }
+    n = read.shape[0], width = read.shape[1];
+    rows = attn_record_store_take(setting->reading->store, n * width * sizeof *rows, err);
+    if (rows)
+        memcpy(rows, read.data, n * width * sizeof *rows);
+    attn_ndarray_release(&read);
+    return rows ? put_rows(setting, path, rows, n, width, err) : ATTN_NO_MEMORY;
 }
 
 /* --- Lists of texts --------------------------------------------------------------------------- */
@@ -480,6 +533,8 @@ enum attn_status attn_record_set(const struct attn_record_reading *reading,
         return set_integers(&setting, err);
     case ATTN_KEY_SOURCE:
         return set_source(&setting, err);
+    case ATTN_KEY_ROWS:
+        return set_rows(&setting, err);
     case ATTN_KEY_NEXT:
         return set_next(&setting, err);
     case ATTN_KEY_WORDS:

@@ -2,7 +2,6 @@
 #include "run/input_params.h"
 
 #include "base/memory.h"
-#include "base/path.h"
 #include "base/status_internal.h"
 #include "formats/ndarray_internal.h"
 
@@ -53,14 +52,8 @@ static enum attn_status read_embeddings(const struct attn_param *param, void *ho
 enum attn_status attn_input_read_source(const struct attn_param *param, void *home,
                                         const char *label, const char *text, struct attn_error *err)
 {
-    struct attn_input *source = (void *)((char *)home + param->offset);
-
     (void)label;
-    if (attn_path_has_ending(text, ".npy"))
-        return read_rows(text, "[S, d_source]", source, err);
-    source->text = text;
-    source->n_text = strlen(text);
-    return ATTN_OK;
+    return read_rows(text, "[S, d_source]", (void *)((char *)home + param->offset), err);
 }
 
 void attn_input_release_rows(const struct attn_param *param, void *home)
@@ -186,9 +179,11 @@ static const struct attn_param labels[] = {
 const struct attn_param_list attn_label_params = ATTN_PARAM_LIST("Input", labels);
 
 static const struct attn_param sources[] = {
-    ATTN_PARAM(INPUT, "source", "TEXT|FILE.npy", struct attn_request, source,
-               "second sequence for cross-attention: a text, or an array [S, d_source] in a .npy "
-               "file",
+    ATTN_PARAM(INPUT, "source", "TEXT", struct attn_request, source,
+               "second sequence for cross-attention, a text",
+               .second = offsetof(struct attn_request, source.n_text)),
+    ATTN_PARAM(INPUT, "source_file", "FILE.npy", struct attn_request, source,
+               "an array [S, d_source] instead of the text of `source`",
                .read = attn_input_read_source, .release = attn_input_release_rows),
     ATTN_PARAM(IDS, "source_ids", "LIST", struct attn_request, source.ids,
                "token ids instead of the text of `source`",
@@ -210,8 +205,11 @@ static const struct attn_param_rule rules[] = {
     {.given = "pair",
      .excludes = "ids|embeds",
      .message = "@ is a second text, which # does not take"},
-    {.given = "source",
+    {.given = "source|source_file",
      .excludes = "source_ids",
+     .message = "@ and # are given, expected one of them"},
+    {.given = "source",
+     .excludes = "source_file",
      .message = "@ and # are given, expected one of them"},
 };
 const struct attn_param_rules attn_input_rules = {rules, sizeof rules / sizeof *rules};

@@ -17,9 +17,8 @@ extern const struct attn_param_list attn_label_params;
 /* What does not go together in an input. */
 extern const struct attn_param_rules attn_input_rules;
 
-/* An attn_param.read: TEXT is the text of a struct attn_input at `offset`, or the name of a .npy
- * file of its rows, which attn_param_release frees by attn_input_release_rows. Stage
- * ATTN_STAGE_INPUT. */
+/* An attn_param.read: TEXT is the name of a .npy file of the rows of a struct attn_input at
+ * `offset`, which attn_param_release frees by attn_input_release_rows. Stage ATTN_STAGE_INPUT. */
 enum attn_status attn_input_read_source(const struct attn_param *param, void *home,
                                         const char *label, const char *text,
                                         struct attn_error *err);

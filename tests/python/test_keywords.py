@@ -27,12 +27,13 @@ CALLS = {
 # Options with another name, for all commands that have them.
 NAMES = {"max-errors": "max_failed", "from": "from_", "with": "with_", "set": "sets", "reference": "references", "label": "labels",
          "label-image": "label_images", "tokens": "n", "progress": "on_progress", "target-id": "target", "foil-id": "foil",
-         "baseline-ids": "baseline_text", "source-ids": "source", "corrupted-source-ids": "corrupted_source", "lines": "texts",
+         "baseline-ids": "baseline_text", "source-ids": "source", "corrupted-source-ids": "corrupted_source",
+         "source-file": "source", "corrupted-source-file": "corrupted_source", "lines": "texts",
          "diff --with": "with_model", "batch --lines": "lines"}
 
 # Options without a keyword, and where they are instead.
 ELSEWHERE = {
-    "the text or the array itself": "prompt sentence file raw ids embeds clean-ids corrupted-ids a-ids b-ids x",
+    "the text or the array itself": "sentence file raw ids embeds clean-ids corrupted-ids a-ids b-ids x",
     "attn.open": "model config vocab weights load compute threads",
     "Table.render, Result.render": "csv tidy npy npz safetensors json jsonl latex markdown precision png svg pdf html add sync id",
     "Table.plot, Result.render": "column figure colormap color-scale values cell dpi font-size font figure-width title theme order "

@@ -138,7 +138,7 @@ def main():
         source, ids = [5, 17, 9, 33, 1], [model.config.decoder_start_token_id, 11, 7, 22]
         given = ["--source-ids", joined(source)]
         if name == "whisper":
-            source, ids, given = np.load(folder / "mel_0.npy"), [1, 5, 9], ["--source", folder / "mel_0.npy"]
+            source, ids, given = np.load(folder / "mel_0.npy"), [1, 5, 9], ["--source-file", folder / "mel_0.npy"]
         n, worst = check_run(folder, model, source, given, ids, 13)
         print(f"{name:12} {n:3} tensors  {worst[0]:.3f} of the bound: {worst[1]}")
         assert worst[0] <= 1

@@ -228,7 +228,7 @@ def run_tool(tool, command, directory, source, folder, *options):
     path = pathlib.Path(folder) / "source.npy"
     if isinstance(source, np.ndarray):
         np.save(path, source)
-    given = ["--source", str(path)] if isinstance(source, np.ndarray) else ["--source-ids", ",".join(map(str, source))]
+    given = ["--source-file", str(path)] if isinstance(source, np.ndarray) else ["--source-ids", ",".join(map(str, source))]
     made = subprocess.run([str(tool), command, "-q", "-m", str(directory), *given, *options], capture_output=True, text=True,
                           check=False)
     assert made.returncode == 0, (directory, made.stderr)

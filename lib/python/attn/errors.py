@@ -6,8 +6,8 @@ import re
 from . import binding as c
 
 # Fields that texts of the library name, in backquotes, and what these arguments are called here.
-_ARGUMENTS = {"from": "from_", "has_effect": "effect", "is_cumulative": "cumulative",
-              "is_resumed": "resume", "label": "labels", "n_control": "control", "n_shard": "shard",
+_ARGUMENTS = {"corrupted_source_file": "corrupted_source", "from": "from_", "has_effect": "effect", "is_cumulative": "cumulative",
+              "is_resumed": "resume", "label": "labels", "n_control": "control", "n_shard": "shard", "source_file": "source",
               "with": "with_"}
 
 _STAGES = ["", "options", "model", "input", "output", "check"]
