@@ -258,15 +258,29 @@ const struct attn_column *attn_table_column(const struct attn_table *table, size
 
 size_t attn_table_find(const struct attn_table *table, const char *name)
 {
-    static const char *const older[][2] = {{"tv_mean", "tv"}, {"tv_most", "tv_max"}};
-
     for (size_t c = 0; name && c < attn_table_n_column(table); c++)
         if (strcmp(table->columns[c].name, name) == 0)
             return c;
-    for (size_t i = 0; name && i < sizeof older / sizeof *older; i++)
-        if (strcmp(older[i][0], name) == 0)
-            return attn_table_find(table, older[i][1]);
     return SIZE_MAX;
+}
+
+void attn_table_hint_renamed(const struct attn_table *table, const char *name,
+                             struct attn_error *err)
+{
+    static const char *const renamed[][2] = {{"tv_mean", "tv"},
+                                             {"tv_most", "tv_max"},
+                                             {"metric", "value"},
+                                             {"logit_diff", "value"},
+                                             {"logit", "value"}};
+    const size_t size = strcspn(name, ":"); /* without ":up" */
+
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+        const char *older = renamed[i][0], *newer = renamed[i][1];
+
+        if (strlen(older) == size && memcmp(older, name, size) == 0 &&
+            attn_table_find(table, newer) != SIZE_MAX)
+            attn_error_hint(err, "the column '%s' is called '%s'", older, newer);
+    }
 }
 
 size_t attn_table_find_role(const struct attn_table *table, enum attn_column_role role)

@@ -27,10 +27,13 @@ void attn_table_set_real(struct attn_table *table, size_t row, size_t column, do
 /* Removes all rows and keeps the memory, for tables that are written part by part. */
 void attn_table_reset(struct attn_table *table);
 
-/* The column NAME, which may be NULL, or be an older name of the column, and the first column of a
- * ROLE; SIZE_MAX if it is missing. */
+/* The column NAME, which may be NULL, and the first column of a ROLE; SIZE_MAX if it is missing. */
 size_t attn_table_find(const struct attn_table *table, const char *name);
 size_t attn_table_find_role(const struct attn_table *table, enum attn_column_role role);
+
+/* Adds a hint to ERR if a column of TABLE was called NAME in an earlier version. */
+void attn_table_hint_renamed(const struct attn_table *table, const char *name,
+                             struct attn_error *err);
 
 /* The column that has TRAIT of column C, its standard error for example; SIZE_MAX: none, or no
  * column C. */

@@ -35,7 +35,7 @@
 
 enum { DEFAULT_MOST = 20 };
 
-enum { PART, STACK, LAYER, HEAD, KEY, TOKEN, LOGIT, N_COLUMN };
+enum { PART, STACK, LAYER, HEAD, KEY, TOKEN, VALUE, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("sum model"),
@@ -44,7 +44,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
-    [LOGIT] = ATTN_COLUMN_QUANTITY("logit", 4, NULL, SIGNED, "logit of the token"),
+    [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "part of @"),
 };
 
 struct logit_split {
@@ -620,7 +620,7 @@ static enum attn_status append(struct logit_split *split, const char *part, int 
 {
     const struct attn_location at = attn_frame_at(&split->frame, ATTN_SITE_Z, layer, head);
     struct attn_cell row[N_COLUMN] = {
-        [PART] = attn_cell_string(part), [LOGIT] = attn_cell_real(logit)};
+        [PART] = attn_cell_string(part), [VALUE] = attn_cell_real(logit)};
 
     if (layer >= 0)
         attn_location_put(&at, &row[STACK]);
@@ -780,7 +780,7 @@ static enum attn_status append_keys(struct logit_split *split, struct attn_error
             [KEY] = attn_cell_integer((int64_t)read->key),
             [TOKEN] =
                 attn_cell_position(is_cross ? &run->source.tokens : &run->text.tokens, read->key),
-            [LOGIT] = attn_cell_real(read->value),
+            [VALUE] = attn_cell_real(read->value),
         };
 
         attn_location_put(&at, &row[STACK]);
@@ -855,10 +855,8 @@ enum attn_status attn_attribute_take_item(void *args, struct attn_request *reque
 }
 
 static const struct attn_table_view views[] = {
-    {ATTN_VIEW_OF(LAYER, KEY, LOGIT), .detail = ATTN_ROLE_HEAD, .texts = ATTN_ROLE_TOKEN,
-     .quantity = "part of @"},
-    {ATTN_VIEW_OF(LAYER, HEAD, LOGIT), .quantity = "part of @",
-     .asked = "written by each part of the model",
+    {ATTN_VIEW_OF(LAYER, KEY, VALUE), .detail = ATTN_ROLE_HEAD, .texts = ATTN_ROLE_TOKEN},
+    {ATTN_VIEW_OF(LAYER, HEAD, VALUE), .asked = "written by each part of the model",
      .parts = "attn_bias mlp embed pos norm_bias output_bias", .inputs = "embed pos"},
 };
 

@@ -32,8 +32,9 @@ static const struct attn_column columns[N_COLUMN] = {
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
     [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
-    [ATTRIBUTION] = ATTN_COLUMN_REAL("attribution", 4, NULL, SIGNED),
-    [AMOUNT] = ATTN_COLUMN_REAL("attribution", 4, NULL, POSITIVE), /* for methods without a sign */
+    [ATTRIBUTION] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, SIGNED, "part of @"),
+    /* for methods without a sign */
+    [AMOUNT] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, POSITIVE, "attribution of @"),
 };
 
 static const char *const names[] = {

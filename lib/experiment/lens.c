@@ -38,7 +38,7 @@ enum {
     TOKEN,
     PROB,
     LOGIT,
-    LOGIT_DIFF,
+    VALUE,
     RIGHT,
     N_COLUMN
 };
@@ -60,8 +60,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [PROB] = ATTN_COLUMN_QUANTITY("prob", 6, NULL, SHARE, "probability"),
     [LOGIT] = ATTN_COLUMN_QUANTITY("logit", 4, NULL, SIGNED, "logit of the token"),
-    [LOGIT_DIFF] =
-        ATTN_COLUMN_QUANTITY("logit_diff", 4, NULL, SIGNED, "logit(target) - logit(foil)"),
+    [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "@"), /* of a target and a foil */
     [RIGHT] = ATTN_COLUMN_RIGHT,
 };
 
@@ -83,7 +82,7 @@ struct lens {
 };
 
 /* The values of a target in a reading. */
-enum { VALUE_RANK, VALUE_PROB, VALUE_LOGIT, VALUE_LOGIT_DIFF, VALUE_RIGHT, N_TARGET_VALUE };
+enum { VALUE_RANK, VALUE_PROB, VALUE_LOGIT, VALUE_DIFFERENCE, VALUE_RIGHT, N_TARGET_VALUE };
 
 /* One reading: of a tensor of a layer, or of one head. */
 struct reading {
@@ -358,14 +357,15 @@ static void draw(const void *given, struct attn_drawn *drawn)
     const bool has_foil = args->answer.foil || args->answer.foil_id;
     struct attn_table_view *view = &drawn->picture->view;
 
-    drawn->has_answer = is_given;
+    drawn->has_answer =
+        is_given || (has_items && attn_table_find(table, columns[VALUE].name) < SIZE_MAX);
     drawn->answer.metric = has_foil            ? ATTN_ANSWER_LOGIT_DIFF
                            : args->reads_heads ? ATTN_ANSWER_LOGIT
                                                : ATTN_ANSWER_PROB;
     view->asked = args->reads_heads ? "by what each head adds alone" : "read after each layer";
     view->quantity = has_target && !has_items ? "@" : quantities[args->reads_heads][has_items];
     if (has_foil && !has_items)
-        view->values = ATTN_TABLE_COLUMN(LOGIT_DIFF);
+        view->values = ATTN_TABLE_COLUMN(VALUE);
     else if (table && lacks_probability(table))
         view->values = ATTN_TABLE_COLUMN(LOGIT);
     if (!args->reads_heads && has_target && (args->study || has_one_position(drawn)))
@@ -401,7 +401,7 @@ static bool shows(const void *state, size_t column)
         return !reads_heads;
     case LOGIT:
         return reads_heads || has_target;
-    case LOGIT_DIFF:
+    case VALUE:
         return asked->foil || asked->foil_id;
     case RIGHT:
         return lens->frame.item;
@@ -431,7 +431,7 @@ static enum attn_status append_values(struct lens *lens, const struct reading *r
         row[PROB] =
             isnan(values[VALUE_PROB]) ? attn_cell_missing() : attn_cell_real(values[VALUE_PROB]);
         row[LOGIT] = attn_cell_real(values[VALUE_LOGIT]);
-        row[LOGIT_DIFF] = attn_cell_real(values[VALUE_LOGIT_DIFF]);
+        row[VALUE] = attn_cell_real(values[VALUE_DIFFERENCE]);
         row[RIGHT] = attn_reply_right(&lens->answer, values[VALUE_RIGHT]);
         return attn_frame_append(&lens->frame, row, err);
     }
@@ -480,7 +480,7 @@ static void find_values(struct lens *lens)
     lens->values[VALUE_RANK] = attn_logits_place(logits, n_vocab, lens->answer.target);
     lens->values[VALUE_LOGIT] = (double)logits[target];
     if (lens->answer.has_foil)
-        lens->values[VALUE_LOGIT_DIFF] = (double)logits[target] - (double)logits[lens->answer.foil];
+        lens->values[VALUE_DIFFERENCE] = (double)logits[target] - (double)logits[lens->answer.foil];
     if (!reads_heads && kind == ATTN_LABELS_SINGLE)
         lens->values[VALUE_PROB] = attn_exp((double)logits[target] - ranked[0].logit) / sum;
     else if (!reads_heads)
@@ -609,7 +609,7 @@ static void report_last(struct lens *lens)
                                           : has_p  ? ATTN_ANSWER_LOG_PROB
                                                    : ATTN_ANSWER_LOGIT),
         .row = "model",
-        .value = has_foil ? lens->values[VALUE_LOGIT_DIFF]
+        .value = has_foil ? lens->values[VALUE_DIFFERENCE]
                  : has_p  ? attn_log(lens->values[VALUE_PROB])
                           : lens->values[VALUE_LOGIT],
         .has_right = has_foil || attn_answer_is_judged(&lens->answer),

@@ -615,7 +615,7 @@ static const struct attn_experiment of_texts = {
 
 enum {
     ITEM_REGION, /* with regions */
-    ITEM_METRIC, /* with a target */
+    ITEM_VALUE,  /* with a target */
     ITEM_GOOD,   /* for a pair */
     ITEM_BAD,
     ITEM_DIFFERENCE,
@@ -630,7 +630,7 @@ enum {
 
 static const struct attn_column item_columns[N_ITEM_COLUMN] = {
     [ITEM_REGION] = ATTN_COLUMN_WITH("region", TEXT, NAME),
-    [ITEM_METRIC] = ATTN_COLUMN_QUANTITY("metric", 6, NULL, SIGNED, "@"),
+    [ITEM_VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),
     [ITEM_GOOD] = ATTN_COLUMN_QUANTITY("good", 4, "nats", SIGNED, "log p(good)"),
     [ITEM_BAD] = ATTN_COLUMN_QUANTITY("bad", 4, "nats", SIGNED, "log p(bad)"),
     [ITEM_DIFFERENCE] =
@@ -904,7 +904,7 @@ static enum attn_status fill_tokens(struct item_scoring *scoring,
     answer->value = metric == ATTN_ANSWER_PROB       ? attn_exp(target)
                     : metric == ATTN_ANSWER_LOG_PROB ? target
                                                      : target - last[1].log_probability;
-    row[ITEM_METRIC] = attn_cell_real(answer->value);
+    row[ITEM_VALUE] = attn_cell_real(answer->value);
     row[ITEM_PROB] = attn_cell_real(attn_exp(target));
     answer->has_right = n > 1;
     answer->right = n > 1 ? attn_verdict(target, last[1].log_probability) : 0;
@@ -932,7 +932,7 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     answer->value = attn_answer_value(&asked, logits, total);
     answer->has_right = asked.has_foil || attn_answer_is_judged(&asked);
     answer->right = asked.has_target ? attn_answer_right(&asked, logits) : 0;
-    row[ITEM_METRIC] = attn_cell_real(answer->value);
+    row[ITEM_VALUE] = attn_cell_real(answer->value);
     if (answer->has_right && !isnan(answer->right))
         row[ITEM_RIGHT] = attn_cell_real(answer->right);
     if (attn_answer_has_top(&asked) && attn_answer_n_row(&asked) == 1)
@@ -1017,7 +1017,7 @@ static bool shows_of_items(const void *state, size_t column)
     switch (column) {
     case ITEM_REGION:
         return question == ASK_REGIONS;
-    case ITEM_METRIC:
+    case ITEM_VALUE:
     case ITEM_RANK:
     case ITEM_PROB:
         return question == ASK_TARGET;

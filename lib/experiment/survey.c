@@ -611,6 +611,7 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_ablate_sum sum;
     struct attn_table *effects;
+    enum attn_status status;
     size_t change, right;
 
     args.answer = survey->args->answer;
@@ -631,8 +632,9 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     }
     survey->base = attn_table_cell(effects, 0, attn_table_find(effects, "value")).real;
     survey->right = survey->is_judged ? attn_table_cell(effects, 0, right).real : (double)NAN;
+    status = attn_table_copy_about(effects, survey->frame.rows.table, err); /* the metric */
     attn_table_free(effects);
-    return ATTN_OK;
+    return status;
 }
 
 /* --- The table -------------------------------------------------------------------------------- */

@@ -328,6 +328,8 @@ enum attn_status attn_fold_tabulate_texts(const struct attn_fold *fold, struct a
         status =
             attn_rows_append(&rows, cells, group->moments + row * fold->n_column, group->n, err);
     }
+    if (status == ATTN_OK)
+        status = attn_table_copy_about(fold->first, rows.table, err);
     attn_free(means);
     if (status == ATTN_OK)
         *table = rows.table;

@@ -70,6 +70,8 @@ enum attn_status attn_fold_table_copy(const struct attn_table *table, struct att
         status = attn_table_append(made, cells, n_column, err);
     }
     if (status == ATTN_OK)
+        status = attn_table_copy_about(table, made, err);
+    if (status == ATTN_OK)
         *copy = made;
     else
         attn_table_free(made);

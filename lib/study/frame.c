@@ -173,8 +173,11 @@ static enum attn_status ask(const struct asking *asking, struct attn_frame *fram
                             struct attn_error *err)
 {
     const struct attn_input input = frame->request.input; /* before the experiment changes it */
-    const enum attn_status status = find_rows(asking->experiment, frame, err);
+    enum attn_status status = find_rows(asking->experiment, frame, err);
 
+    if (status == ATTN_OK && frame->asked)
+        status = attn_rows_set_metric(frame->rows.table,
+                                      attn_answer_metric_name(frame->asked->metric), err);
     if (status == ATTN_OK) {
         *table = frame->rows.table;
         frame->rows.table = NULL;
@@ -475,6 +478,7 @@ enum attn_status attn_frame_find_answer(struct attn_frame *frame,
 {
     ATTN_TRY(attn_run_find_answer(frame->run, args, answer, err));
     frame->spaces = answer->spaces;
+    frame->asked = answer;
     return ATTN_OK;
 }
 

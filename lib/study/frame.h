@@ -129,6 +129,7 @@ struct attn_frame {
     struct attn_session *session;     /* owns */
     struct attn_trials trials;        /* owns */
     struct attn_rows rows;            /* owns */
+    const struct attn_answer *asked;  /* borrowed; of attn_frame_find_answer; or NULL */
     struct attn_spaces spaces;        /* odd spaces of the words in the question */
     bool has_noted_spaces;            /* an experiment that this one uses has noted them */
     void *owned[ATTN_FRAME_MOST_OWNED];
@@ -164,7 +165,8 @@ void attn_frame_take_sets(struct attn_frame *frame, struct attn_sets *sets, size
 enum attn_status attn_frame_try_sets(struct attn_frame *frame, const struct attn_sets *sets,
                                      struct attn_error *err);
 
-/* Resolves ARGS in the frame's run (predict/answer_internal.h). */
+/* Resolves ARGS in the frame's run (predict/answer_internal.h). The metric that ANSWER has in the
+ * end becomes a fact about the table. */
 enum attn_status attn_frame_find_answer(struct attn_frame *frame,
                                         const struct attn_answer_args *args,
                                         struct attn_answer *answer, struct attn_error *err);

@@ -74,6 +74,23 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
     return attn_table_create(name, columns, n, &rows->table, err);
 }
 
+enum attn_status attn_rows_set_metric(struct attn_table *table, const char *metric,
+                                      struct attn_error *err)
+{
+    static const struct attn_column column = ATTN_COLUMN("metric", TEXT);
+    const struct attn_cell cell = attn_cell_string(metric);
+
+    if (!metric || attn_table_about(table))
+        return ATTN_OK;
+    for (size_t c = 0; c < attn_table_n_column(table); c++) {
+        const char *quantity = attn_table_column(table, c)->quantity;
+
+        if (quantity && strchr(quantity, *ATTN_ANSWER))
+            return attn_table_set_about(table, &column, &cell, 1, err);
+    }
+    return ATTN_OK;
+}
+
 enum attn_status attn_rows_begin(struct attn_rows *rows, const char *name,
                                  struct attn_table **table, struct attn_error *err)
 {

@@ -119,6 +119,11 @@ struct attn_rows {
 
 enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, struct attn_error *err);
 
+/* Adds METRIC, which may be NULL, to the facts about TABLE, if it has numbers of an answer and no
+ * other facts. */
+enum attn_status attn_rows_set_metric(struct attn_table *table, const char *metric,
+                                      struct attn_error *err);
+
 /* Lets ROWS go into *TABLE, the caller's, which has their columns and no rows; NULL: makes it. */
 enum attn_status attn_rows_begin(struct attn_rows *rows, const char *name,
                                  struct attn_table **table, struct attn_error *err);

@@ -70,8 +70,9 @@ struct attn_study {
     uint64_t seed; /* of hashes */
     uint64_t *ids; /* [N_SLOT] owns; hashes of the first N_ID ids, by hash; 0: none */
     size_t n_id;
-    bool has_twice;  /* a duplicate id was noted */
-    bool is_labeled; /* the labels were noted */
+    bool has_twice;   /* a duplicate id was noted */
+    bool is_labeled;  /* the labels were noted */
+    bool has_metrics; /* items have different ones */
 };
 
 /* --- Values of an item ------------------------------------------------------------------------ */
@@ -504,6 +505,7 @@ static enum attn_status add_answer(struct attn_study *study, const struct attn_f
         ATTN_TRY(attn_error_at(attn_fold_add(study->fold, entry, err), ATTN_STAGE_INPUT, err));
     if (!answer->metric)
         return ATTN_OK;
+    study->has_metrics |= study->sum.metric && strcmp(study->sum.metric, answer->metric) != 0;
     study->sum.metric = answer->metric;
     study->sum.row = answer->row;
     attn_moments_add(&study->base, answer->value);
@@ -773,6 +775,8 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
                                ATTN_STAGE_INPUT, err));
     else if (study->n_row > 0)
         ATTN_TRY(attn_fold_tabulate_texts(study->fold, table, err));
+    if (*table && !study->has_metrics)
+        ATTN_TRY(attn_rows_set_metric(*table, sum->metric, err));
     note_idle(study);
     attn_fold_count(study->fold, sum, &n_single);
     if (sum->n_failed < sum->n_item &&

@@ -96,6 +96,8 @@ static enum attn_status refuse_column(const struct ordering *ordering, const cha
                                 (int)names.size, names.data ? names.data : "");
     if (status == ATTN_INVALID && empty && number)
         attn_error_hint(err, "as with `sort %s`", number);
+    else if (status == ATTN_INVALID && !empty)
+        attn_table_hint_renamed(ordering->table, ordering->order.sort, err);
     attn_buffer_release(&names);
     return status;
 }

@@ -122,8 +122,8 @@ class Tables(TestCase):
                                    rtol=1e-5)
         one = [m.attribute(text, **HOW) for text in two]
         t = m.attribute(texts=two, **HOW)
-        np.testing.assert_allclose(t["logit"], (one[0]["logit"] + one[1]["logit"]) / 2, rtol=1e-4, atol=1e-6)
-        self.assertIn("logit_sd", t.columns)
+        np.testing.assert_allclose(t["value"], (one[0]["value"] + one[1]["value"]) / 2, rtol=1e-4, atol=1e-6)
+        self.assertIn("value_sd", t.columns)
         self.assertEqual((len(m.score(texts=two)), m.score(texts=two)["texts"][0]), (1, 2))
 
     def test_compare(self):

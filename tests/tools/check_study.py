@@ -226,14 +226,14 @@ def check_agreement(pandas, folder, statistics):
         items[i:i + 1].to_csv(folder / "item.csv", index=False)
         row, = attn("score", "-q", "--precision", "17", "--csv", "-", "--items",
                     folder / "item.csv")
-        values.append(number(row["metric"]))
+        values.append(number(row["value"]))
     items["value"] = values
     items["right"] = items.value > 0
     rows = pandas.DataFrame(attn("score", "-q", "--items", path, "--group-by", "number,attractor",
                                  "--precision", "17", "--csv", "-"))
     groups = items.groupby(["number", "attractor"], sort=False)
     found = groups.value.agg(["mean", "std", "sem", "count"])
-    for ours, theirs in zip(["metric", "metric_sd", "metric_se", "n"], found.columns):
+    for ours, theirs in zip(["value", "value_sd", "value_se", "n"], found.columns):
         near(rows[ours].map(number), found[theirs], f"agreement, {theirs}")
     near(rows.right.map(number), groups.right.mean(), "agreement, right")
 
@@ -241,7 +241,7 @@ def check_agreement(pandas, folder, statistics):
     if not statistics:
         return
     fit = statistics.formula.ols("value ~ number * attractor", items).fit()
-    near(rows.metric.map(number), fit.predict(rows), "agreement, regression", 1e-9)
+    near(rows.value.map(number), fit.predict(rows), "agreement, regression", 1e-9)
     paired = items.pivot(index="id", columns="attractor", values="value")
     test = statistics.stats.DescrStatsW(paired.other - paired.same)
     row, = [row for row in attn("ablate", "--items", path, "--paired", "attractor=same:other",
@@ -280,9 +280,9 @@ def main():
     path.write_text("".join(json.dumps(item) + "\n" for item in items))
     check_command("ablate", ["--by", "layer"], ["value", "change", "kl", "same_top"], items,
                   path)
-    check_command("lens", ["--sites", "resid_mid"], ["rank", "prob", "logit", "logit_diff"], items,
+    check_command("lens", ["--sites", "resid_mid"], ["rank", "prob", "logit", "value"], items,
                   path)
-    check_command("attribute", [], ["logit"], items, path)
+    check_command("attribute", [], ["value"], items, path)
     check_score(items, path)
     check_heads(items, path)
     pairs = make_pairs()

@@ -67,7 +67,7 @@ value_of() { # COMMAND NAME ARGUMENT
     *.estimate) value=atp ;;
     ablate.fdr) value=change ;;
     attribute.fdr) value=logit ;;
-    diff.fdr) value=tv_mean ;;
+    diff.fdr) value=tv ;;
     heads.fdr) value=entropy ;;
     lens.fdr) value=logit_diff ;;
     patch.fdr) value=effect ;;

@@ -254,7 +254,7 @@ START_TEST(right_is_the_share_of_items_above_0)
     static const struct {
         ask_fn ask;
         const char *metric;
-    } cases[] = {{ask_ablate, "value"}, {ask_patch, "value"}, {ask_lens, "logit_diff"}};
+    } cases[] = {{ask_ablate, "value"}, {ask_patch, "value"}, {ask_lens, "value"}};
     const struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_table *tables[N_ITEM], *table;
     bool has_wrong = false;
