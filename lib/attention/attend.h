@@ -35,9 +35,9 @@ struct attn_attend_args {
     const float *q;           /* [H, T, E] */
     const float *k;           /* [G, S, E] */
     const float *v;           /* [G, S, Ev]; NULL: z is not computed */
-    const float
-        *scores; /* [H, T, S], used as `qk` instead of products; q and k are NULL then, and d_head
-                    is 1. Not for linear and low-rank attention, nor for ATTN_ALGORITHM_BLOCKWISE */
+    /* [H, T, S], used as `qk` instead of products; q and k are NULL then, and d_head is 1. Not for
+     * linear and low-rank attention, nor for ATTN_ALGORITHM_BLOCKWISE. */
+    const float *scores;
     struct attn_attention attention; /* the attention to compute */
     int random_layer; /* the layer number from which random attention draws keys; in the trace the
                          layer is 0 */

@@ -36,15 +36,15 @@ struct attn_mask_matrix {
 /* Where the mask is applied; papers differ in it. */
 enum attn_masking {
     ATTN_MASKING_INF = 0, /* scores become -inf before the softmax */
-    ATTN_MASKING_RENORMALIZE =
-        1, /* weights become 0 after the softmax, and are divided by their sum in the row */
+    /* Weights become 0 after the softmax, and are divided by their sum in the row. */
+    ATTN_MASKING_RENORMALIZE = 1,
     ATTN_MASKING_ZERO = 2, /* weights become 0 after the softmax; a row sums to less than 1 */
 };
 
 enum attn_similarity {
     ATTN_SIMILARITY_DOT = 0,
-    ATTN_SIMILARITY_COSINE =
-        1, /* q and k are divided by their lengths first; the similarity with a zero vector is 0 */
+    /* q and k are divided by their lengths first; the similarity with a zero vector is 0. */
+    ATTN_SIMILARITY_COSINE = 1,
 };
 
 /* The algorithm for exact attention. */
@@ -84,9 +84,9 @@ struct attn_attention {
     double factor;    /* further factor on the scores: 1, or 1/(layer+1)
                        (scale_attn_by_inverse_layer_idx) */
     double score_cap; /* scaled scores become cap * tanh(score / cap), before the mask; 0: no cap */
-    double
-        dropout; /* share of the weights that is dropped, 0 <= p < 1; the others are multiplied by
-                    1/(1-p) (Srivastava et al. 2014). The whole sequence must be fed at once */
+    /* Share of the weights that is dropped, 0 <= p < 1; the others are multiplied by 1/(1-p)
+     * (Srivastava et al. 2014). The whole sequence must be fed at once. */
+    double dropout;
     uint64_t dropout_seed; /* seed of torch's random stream, from which all weights [H, T, S] draw,
                               layer after layer */
     /* 1 keeps a weight, 0 drops it. If cells is NULL, the weights to drop are drawn from the seed

@@ -36,8 +36,8 @@ struct attn_dense {
     bool is_bf16; /* q, k, v and the pattern are rounded to bfloat16 before they are multiplied */
     struct attn_panels value_panels;
     size_t rest; /* number of rows of the last tile */
-    struct attn_gemm_kernel
-        scores[2][2]; /* for q k^T: [full tile, last tile][a panel of keys, half a panel] */
+    /* For q k^T: [full tile, last tile][a panel of keys, half a panel]. */
+    struct attn_gemm_kernel scores[2][2];
     /* For pattern v, one panel of columns: [full tile, last tile][kind of panel]. */
     struct attn_gemm_kernel values[2][ATTN_N_PANEL_KIND];
 };

@@ -15,8 +15,8 @@
 #include <string.h>
 
 enum {
-    WATCHED_BYTES =
-        64 << 20, /* bytes for watched matrices of a layer, unless one tile needs more */
+    /* Bytes for watched matrices of a layer, unless one tile needs more. */
+    WATCHED_BYTES = 64 << 20,
     /* From this size on, watched matrices of a wave are stored past the caches: the first ones
        would be evicted anyway before the trace reads them. */
     STREAM_BYTES = 16 << 20,

@@ -58,15 +58,15 @@ struct attn_heads_sizes {
 struct attn_heads_memory {
     float *watched; /* [n_watched] watched matrices, and the lists of their cells */
     size_t n_watched;
-    size_t
-        *n_cells; /* [n_head, n_query] number of cells of each watched row, if cells are listed */
+    /* [n_head, n_query] number of cells of each watched row, if cells are listed. */
+    size_t *n_cells;
     uint64_t *dropout; /* one bit for each weight of a layer */
     float *divisors;   /* [n_head, n_query] divisors of the rows of linear attention */
     float *features;   /* [n_kv_head][keys] packed phi(k), if the matrix of linear attention is
                           watched */
     float *maps;       /* E and F of low-rank attention, [2, R, S] */
-    uint64_t
-        map_seed; /* they were drawn for this seed, and these sizes; map_rank 0: not drawn yet */
+    /* They were drawn for this seed, and these sizes; map_rank 0: not drawn yet. */
+    uint64_t map_seed;
     size_t map_rank, map_key;
     float **scratch; /* [n_worker] */
     size_t *edited;  /* [n_worker] */
@@ -114,8 +114,8 @@ struct attn_heads {
     struct attn_pool *pool; /* NULL: the caller's thread */
     int n_worker;
     const volatile sig_atomic_t *cancel; /* NULL: cannot be canceled */
-    const struct attn_selection
-        *selection;           /* the watched heads and rows; NULL: nothing is watched */
+    /* The watched heads and rows; NULL: nothing is watched. */
+    const struct attn_selection *selection;
     attn_site_set watched;    /* the watched matrix sites */
     size_t first_head;        /* the heads are first_head to first_head+n_head-1 */
     size_t n_head, n_kv_head; /* arrays below are indexed from first_head on */

@@ -36,8 +36,8 @@ void attn_dropout_draw(struct attn_random *random, double dropout, size_t n, uin
 
 /* The data of one layer in one feed that the tiles of all its heads share. */
 struct attn_layer_feed {
-    const struct attn_attention
-        *attention; /* with a resolved stride; its mask is `none` if keys come from a source */
+    /* With a resolved stride; its mask is `none` if keys come from a source. */
+    const struct attn_attention *attention;
     const struct attn_head_shape *shape;
     size_t sequence;  /* the number of the sequence, for events */
     int layer;        /* the layer number for selection, events and edits */
@@ -51,8 +51,8 @@ struct attn_layer_feed {
     const int32_t *key_mask;            /* [n_key] 0 masks this key; NULL: no key is masked */
     const struct attn_edit *edits;      /* [n_edit] edits of the sequence */
     size_t n_edit;
-    atomic_bool
-        *has_effect;    /* [n_edit] set to true for edits that change a value; NULL: not needed */
+    /* [n_edit] set to true for edits that change a value; NULL: not needed. */
+    atomic_bool *has_effect;
     size_t n_uncounted; /* number of these edits that are not counted (struct attn_edit_target) */
 };
 

@@ -63,8 +63,8 @@ struct attn_places {
 /* How the inputs are read: special tokens, labels, named positions and prompts. */
 struct attn_request_reading {
     enum attn_special special; /* how special tokens in texts are parsed */
-    enum attn_special_tokens
-        special_tokens;  /* whether the tokenizer adds special tokens to texts */
+    /* Whether the tokenizer adds special tokens to texts. */
+    enum attn_special_tokens special_tokens;
     const char *example; /* the hint of the error for a text without tokens; or NULL */
     struct attn_label_list queries,
         keys;                         /* labels of arrays; empty: rows and columns are numbered */

@@ -34,11 +34,11 @@ struct text_words {
     size_t n_text, from;       /* from: the byte where the search begins */
     size_t n_prompt;           /* bytes in front of the given text */
     const size_t *begin, *end; /* [n] byte offsets of the tokens */
-    const struct attn_token_bytes
-        *residues; /* the residues of a protein, one for each token; NULL: not a protein */
-    const struct attn_token_bytes
-        *added; /* texts of the tokens, to find tokens that the tokenizer added, which have no bytes
-                   in the text; NULL: the text was made from tokens */
+    /* The residues of a protein, one for each token; NULL: not a protein. */
+    const struct attn_token_bytes *residues;
+    /* Texts of the tokens, to find tokens that the tokenizer added, which have no bytes in the
+     * text; NULL: the text was made from tokens. */
+    const struct attn_token_bytes *added;
     size_t n;
     struct attn_buffer made; /* text and offsets made from tokens */
     size_t *offsets;         /* owns; [2, n] or NULL */

@@ -61,8 +61,8 @@ struct attn_record {
     size_t n_next;
     const char *at; /* terminated; the position of the requested logits, a number or a word
                        (input/position.h); NULL: the last position */
-    const char
-        *queries; /* terminated; the selected rows, which replace those of the request; or NULL */
+    /* Terminated; the selected rows, which replace those of the request; or NULL. */
+    const char *queries;
     const struct attn_places *places; /* searched before those of the request; or NULL */
 };
 

@@ -22,11 +22,11 @@ void attn_token_bytes_release(struct attn_token_bytes *tokens);
 
 /* Initialize with = {0}; end with attn_sequence_release. */
 struct attn_sequence {
-    const struct attn_input
-        *input;         /* the input that is read, and its name in messages: "text" or "source"; */
-    const char *role;   /* both are set before, and borrowed */
-    size_t n;           /* tokens or rows; 0 without a sequence */
-    const int32_t *ids; /* [n], of the encoding or the input; NULL for rows */
+    /* The input that is read, and its name in messages: "text" or "source". */
+    const struct attn_input *input;
+    const char *role;        /* both are set before, and borrowed */
+    size_t n;                /* tokens or rows; 0 without a sequence */
+    const int32_t *ids;      /* [n], of the encoding or the input; NULL for rows */
     const int32_t *types;    /* [n], of ids: the input's, or `made_types`; NULL: all are 0 */
     int32_t *made_types;     /* owns; types from the tokenizer, or NULL */
     const int32_t *key_mask; /* [n] borrowed from the input; 0 masks a key; NULL: all are 1 */
@@ -35,28 +35,28 @@ struct attn_sequence {
     struct attn_encoding encoding; /* of a text: its tokens and their offsets */
     float *embedded;               /* owns; the embeddings of a source that is a text, or the final
                                       rows of an encoder */
-    const float
-        *fed; /* [n, d] the rows that an encoder reads instead of ids: the input's, or `heard` */
+    /* [n, d] the rows that an encoder reads instead of ids: the input's, or `heard`. */
+    const float *fed;
     float *heard;           /* owns; rows made from sound */
     struct attn_pool *pool; /* set before a source is read, for an encoder; or NULL */
     enum attn_gemm gemm;    /* set before; how the convolutions over sound are multiplied */
     enum attn_isa isa;      /* set before; the best instruction set to use for them */
     bool is_later;          /* set before; the caller runs the encoder later and fills `embedded` */
-    const struct attn_pixels
-        *pixels;                 /* of a picture: the input's, or `made`; NULL for other inputs */
-    struct attn_pixels made;     /* owns; the pixels, if they were read from a file */
-    struct attn_image_grid grid; /* of a picture: the grid of its patches */
+    /* Of a picture: the input's, or `made`; NULL for other inputs. */
+    const struct attn_pixels *pixels;
+    struct attn_pixels made;        /* owns; the pixels, if they were read from a file */
+    struct attn_image_grid grid;    /* of a picture: the grid of its patches */
     struct attn_token_bytes tokens; /* the texts of the tokens, if there is a tokenizer; for a
                                        picture, the names of its positions */
     size_t *words;  /* [n] owns; the word number of each token (attn_words_find), or NULL */
     char *prompted; /* owns; the text after a prompt of `n_prompt` bytes, or NULL */
     size_t n_prompt;
-    const volatile sig_atomic_t
-        *cancel; /* set before a text is read; NULL: reading cannot be canceled */
+    /* Set before a text is read; NULL: reading cannot be canceled. */
+    const volatile sig_atomic_t *cancel;
     const struct attn_places *places; /* borrowed; names of positions, or NULL */
-    const struct attn_sequence
-        *words_of;      /* borrowed; another sequence of the same length, in whose words and places
-                           positions are looked up; NULL: this one */
+    /* Borrowed; another sequence of the same length, in whose words and places positions are looked
+     * up; NULL: this one. */
+    const struct attn_sequence *words_of;
     bool is_in_second;  /* words are searched only in the second of two texts */
     bool has_residues;  /* tokens can be named by letter and position: K17 */
     bool is_word_level; /* the tokenizer splits words at white space, which no token contains */

@@ -62,8 +62,8 @@ struct attn_gemm_rows attn_gemm_rows(const struct attn_gemm_engine *engine, bool
 struct attn_gemm_kernel {
     struct attn_gemm_shape shape;
     const struct attn_kernels *kernels;
-    const struct attn_tiles
-        *tiles; /* tiles that compute the product; NULL: `jit` or the portable loop computes it */
+    /* Tiles that compute the product; NULL: `jit` or the portable loop computes it. */
+    const struct attn_tiles *tiles;
     void (*jit)(void); /* libxsmm's code; NULL: the portable loop */
     bool is_batch;     /* `jit` takes a number of k-blocks */
 };

@@ -39,8 +39,8 @@ size_t attn_linear_rounded(const struct attn_linear *linear, enum attn_compute c
 
 struct attn_linear_args {
     const struct attn_linear *linear;
-    const struct attn_linear
-        *next; /* speed only: the map that will probably run after this; or NULL */
+    /* Speed only: the map that will probably run after this; or NULL. */
+    const struct attn_linear *next;
     const struct attn_gemm_engine *engine;
     float *const *scratch; /* [n_thread] buffers of attn_linear_scratch floats, 64-byte aligned */
     const float *x;        /* [n_row, weight.n_row], stride ldx */

@@ -21,8 +21,8 @@ struct attn_answer_scope {
     const struct attn_tokenizer *tokenizer; /* or NULL */
     const struct attn_error *no_tokenizer;  /* why `tokenizer` is NULL */
     const struct attn_sequence *text;
-    const struct attn_dims *
-        dims; /* sizes of the run whose positions are selected; NULL while no selection is needed */
+    /* Sizes of the run whose positions are selected; NULL while no selection is needed. */
+    const struct attn_dims *dims;
     enum attn_special special; /* how special tokens in texts are parsed */
 };
 

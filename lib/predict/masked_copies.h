@@ -39,8 +39,8 @@ struct attn_masked_scope {
     const struct attn_tokenizer *tokenizer;
     const struct attn_sequence *text;
     const struct attn_edit_list *edits;
-    struct attn_session_options
-        session; /* the options of a session without edits; the attention is that of this run */
+    /* The options of a session without edits; the attention is that of this run. */
+    struct attn_session_options session;
 };
 
 struct attn_masked;

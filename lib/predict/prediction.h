@@ -54,13 +54,13 @@ struct attn_prediction_args {
     const struct attn_request_predict *question;
     const struct attn_continuations *continuations;
     const struct attn_answer *answer; /* or NULL */
-    const struct attn_tokenizer
-        *tokenizer; /* for the texts of tokens; NULL: tokens have no texts */
+    /* For the texts of tokens; NULL: tokens have no texts. */
+    const struct attn_tokenizer *tokenizer;
     const struct attn_selection *positions; /* its queries are the positions of the answers; NULL:
                                                after the last position alone */
-    const struct attn_model
-        *model; /* an encoder requires positions and predicts the token at each of them, not after
-                   it; a classifier of pictures predicts a label, without positions */
+    /* An encoder requires positions and predicts the token at each of them, not after it; a
+     * classifier of pictures predicts a label, without positions. */
+    const struct attn_model *model;
     size_t n_vocab;
     const struct attn_sequence *text; /* the text, for spans */
 };
