@@ -1,5 +1,5 @@
 /*
- * builtin.h - the models that are part of the library: usable by name with no file in reach.
+ * builtin.h - the models that are part of the library. They are opened by name and need no files.
  *
  *     struct attn_source source = {0};
  *     if (attn_builtin_find("fable", &source))
@@ -13,13 +13,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ATTN_BUILTIN_DEFAULT "fable" /* the one to take when no model is named */
+#define ATTN_BUILTIN_DEFAULT "fable" /* the model to use if none is named */
 
-/* Makes SOURCE name the files of the built-in model NAME, which live as long as the library; its
- * overrides stay. False, with SOURCE unchanged, if there is no such model. */
+/* Sets SOURCE to the files of the built-in model NAME, which live as long as the library. The
+ * overrides of SOURCE stay. Returns false, with SOURCE unchanged, if there is no such model. */
 ATTN_API bool attn_builtin_find(const char *name, struct attn_source *source);
 
-/* The name of built-in model I in alphabetical order; NULL after the last. */
+/* Returns the name of built-in model number I, in alphabetical order; NULL after the last. */
 ATTN_API const char *attn_builtin_name(size_t i);
 
 #endif

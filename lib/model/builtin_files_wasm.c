@@ -1,4 +1,5 @@
-/* builtin_files_wasm.c - a WebAssembly module has no models: its host gives them to it as files. */
+/* builtin_files_wasm.c - an empty list: a WebAssembly module contains no models; its host provides
+ * them as files. */
 #include "model/model_internal.h"
 
 const struct attn_builtin_model attn_builtin_models[] = {{0}};

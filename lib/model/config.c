@@ -1,4 +1,5 @@
-/* config.c - functions for all configs: sites and sizes, lists of layers, whether they can run. */
+/* config.c - functions for the configs of all families: sites and sizes, lists of layers, and
+ * whether this version can run the model. */
 #include "model/config.h"
 
 #include "base/escape.h"
@@ -150,7 +151,7 @@ bool attn_config_has_cross(const struct attn_config *config)
 
 /* --- sites and sizes -------------------------------------------------------------------------- */
 
-/* The sites that a model does not have. */
+/* Returns the sites that the model lacks. */
 static attn_site_set find_lacking(const struct attn_config *config)
 {
 #define BIT(id) ATTN_SITE_BIT(ATTN_SITE_##id)
@@ -186,7 +187,8 @@ static attn_site_set find_lacking(const struct attn_config *config)
         {config->d_shared_expert > 0, BIT(SHARED_OUT)},
         {config->has_sinks, BIT(SINK)},
     };
-    /* Trap: factors of scores are kept as ROT_Q and ROT_K even if no layer turns positions. */
+    /* Trap: factors of scores are stored in ROT_Q and ROT_K, even if no layer has rotary positions.
+     */
     attn_site_set in_none = config->n_layer > 0 ? ~(BIT(ROT_Q) | BIT(ROT_K)) : 0;
     attn_site_set lacking = BIT(PATTERN_DROPPED) | BIT(PATTERN_LOWRANK) | attn_sites_derived();
 
@@ -214,7 +216,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .d_value = config->d_value,
         .d_mlp = config->d_mlp,
         .d_out = config->d_out,
-        .d_embed = config->has_output_map ? config->d_model : config->d_embed, /* seen mapped */
+        .d_embed = config->has_output_map ? config->d_model : config->d_embed, /* shown mapped */
         .d_projected = config->d_projected,
         .n_vocab = config->n_vocab,
         .n_position = n_position,
@@ -268,7 +270,8 @@ size_t attn_config_pooled_rows(const struct attn_config *config, const int32_t *
     return has_mean ? n : 1;
 }
 
-/* Parts that no family combines, so that the decoder does not either. */
+/* Refuses combinations of parts that no family has, because the forward pass does not handle them.
+ */
 static enum attn_status check_supported(const struct attn_json *json,
                                         const struct attn_config *config, struct attn_error *err)
 {
@@ -300,7 +303,7 @@ static enum attn_status check_supported(const struct attn_json *json,
     return ATTN_OK;
 }
 
-/* Sizes that must fit one another, whatever the family. */
+/* Checks that sizes fit each other, for any family. */
 static enum attn_status check_sizes(const struct attn_json *json, const struct attn_config *config,
                                     struct attn_error *err)
 {
@@ -368,7 +371,7 @@ enum attn_status attn_config_check(const struct attn_json *json, const struct at
     const size_t n_turned = config->positions == ATTN_POSITIONS_ROTARY ? config->n_layer : 0;
 
     ATTN_TRY(check_supported(json, config, err));
-    /* Rotated components must be pairs in a head; a source has no positions. */
+    /* Rotated components must come in pairs within a head; a source has no rotary positions. */
     for (size_t layer = 0; layer < n_turned; layer++) {
         const size_t d_rotary = config->rope[layer].d_rotary;
 
@@ -383,7 +386,7 @@ enum attn_status attn_config_check(const struct attn_json *json, const struct at
                                   "even number of them",
                                   attn_config_quote(json).text, d_rotary, config->d_head);
     }
-    /* Only attention may have rows of another width than the model. */
+    /* The output of attention may differ from d_model only if the model has no other parts. */
     for (size_t i = 0; i < sizeof hindrances / sizeof *hindrances; i++)
         if (config->d_out != config->d_model && hindrances[i].is_used)
             return attn_error_set(err, ATTN_FORMAT, "'%s' has %s, so d_out %zu must be d_model %zu",

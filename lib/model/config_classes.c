@@ -1,9 +1,10 @@
 /*
- * config_classes.c - the heads of classes that a config.json asks for: which one, its labels, how
- * their logits are read. `architectures` decides, since files may hold the tensors of other heads.
+ * config_classes.c - reads the classifier head that a config.json asks for: its kind, its labels,
+ * and how to read its logits. `architectures` decides, because files may contain the tensors of
+ * other heads.
  *
- * Traps: two labels that are called LABEL_0 and LABEL_1 are not written; the activation before the
- * matrix is the head's own, whatever hidden_act is.
+ * Traps: two labels named LABEL_0 and LABEL_1 are not written to files; the activation before the
+ * matrix is that of the head, whatever hidden_act is.
  */
 #include "model/family.h"
 
@@ -16,7 +17,7 @@
 
 enum { MOST_NAMED = 1 << 16, LABEL_SIZE = 32 };
 
-/* Whether NODE is the label of a number below N: that is *I. */
+/* Whether NODE is the label of a number below N. If so, *i is the number. */
 static bool is_label(const struct attn_node *node, size_t n, size_t *i)
 {
     const char *key = attn_node_key(node);
@@ -28,8 +29,8 @@ static bool is_label(const struct attn_node *node, size_t n, size_t *i)
     return *i < n;
 }
 
-/* Copies TEXT to *END, which moves, as label number I. */
-static void take_label(struct attn_config_layers *layers, size_t i, const char *text, char **end)
+/* Copies TEXT to *END as label number I, and advances *END. */
+static void copy_label(struct attn_config_layers *layers, size_t i, const char *text, char **end)
 {
     layers->labels[i] = memcpy(*end, text, strlen(text) + 1);
     *end += strlen(text) + 1;
@@ -50,7 +51,7 @@ enum attn_status attn_config_read_labels(const struct attn_json *json, struct at
         n_byte += attn_node_string(node) ? strlen(attn_node_string(node)) + 1 : 1;
     config->n_vocab = first ? n : config->n_vocab;
     if (config->n_vocab > MOST_NAMED && !first)
-        return ATTN_OK; /* they stay without names */
+        return ATTN_OK; /* the labels have no names */
     layers->labels = attn_alloc(config->n_vocab, sizeof *layers->labels, err);
     layers->label_text = end = attn_alloc(first ? n_byte : config->n_vocab * LABEL_SIZE, 1, err);
     if (!layers->labels || !layers->label_text)
@@ -58,7 +59,7 @@ enum attn_status attn_config_read_labels(const struct attn_json *json, struct at
     config->labels = layers->labels;
     for (size_t i = 0; i < config->n_vocab && !first; i++) {
         snprintf(name, sizeof name, "LABEL_%zu", i);
-        take_label(layers, i, name, &end);
+        copy_label(layers, i, name, &end);
     }
     for (const struct attn_node *node = first; node; node = attn_node_next(node)) {
         size_t i;
@@ -69,7 +70,7 @@ enum attn_status attn_config_read_labels(const struct attn_json *json, struct at
                                   "%zu",
                                   attn_quote_string(attn_node_key(node)).text,
                                   attn_config_quote(json).text, n);
-        take_label(layers, i, attn_node_string(node), &end);
+        copy_label(layers, i, attn_node_string(node), &end);
     }
     return ATTN_OK;
 }
@@ -89,15 +90,15 @@ enum attn_status attn_config_read_kind(const struct attn_json *json, struct attn
     return ATTN_OK;
 }
 
-/* Finds the task that `architectures` names. A decoder whose head is not among HEADS has no logits;
- * an encoder is ATTN_UNSUPPORTED. */
+/* Finds the task that `architectures` names. If its head is not in HEADS, a decoder has no logits,
+ * and an encoder is ATTN_UNSUPPORTED. */
 static enum attn_status find_task(const struct attn_json *json,
                                   const struct attn_class_heads *heads, struct attn_config *config,
                                   struct attn_error *err)
 {
     static const struct {
         const char *end;
-        enum attn_task task; /* ATTN_TASK_VOCABULARY: of no family */
+        enum attn_task task; /* ATTN_TASK_VOCABULARY: no family supports the head */
     } tasks[] = {{"ForSequenceClassification", ATTN_TASK_SEQUENCE},
                  {"ForTokenClassification", ATTN_TASK_TOKENS},
                  {"ForQuestionAnswering", ATTN_TASK_SPANS},
@@ -133,12 +134,12 @@ enum attn_status attn_config_read_classes(const struct attn_json *json,
     const struct attn_node *pad = attn_node_find(attn_json_root(json), "pad_token_id");
 
     ATTN_TRY(find_task(json, heads, config, err));
-    /* What ATTN_POOLING_LAST leaves out, and a baseline. */
+    /* The token that ATTN_POOLING_LAST skips, and that baselines consist of. */
     if (!pad || !attn_node_int(pad, &config->pad_id))
         config->pad_id = -1;
     if (config->task == ATTN_TASK_VOCABULARY)
         return ATTN_OK;
-    config->n_vocab = 2; /* where a span begins, and where it ends */
+    config->n_vocab = 2; /* the begin and the end of a span */
     if (config->task != ATTN_TASK_SPANS) {
         ATTN_TRY(attn_config_read_labels(json, config, layers, err));
         ATTN_TRY(attn_config_read_kind(json, config, err));

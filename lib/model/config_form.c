@@ -1,5 +1,5 @@
-/* config_form.c - reads a config.json of Hugging Face by the form of its family: refuses
- * unsupported parts, then reads sizes and heads, parts of a block, and the layers with a window. */
+/* config_form.c - reads a Hugging Face config.json by the form of its family: refuses unsupported
+ * parts, then reads sizes, heads, the parts of a block, and the windows of layers. */
 #include "model/config_internal.h"
 
 #include "base/escape.h"
@@ -11,7 +11,7 @@
 
 static const struct attn_config_extra extras[] = {
     {"quantization_config", ATTN_WISH_PRESENT},
-    {"compression_config", ATTN_WISH_PRESENT}, /* of older files of compressed-tensors */
+    {"compression_config", ATTN_WISH_PRESENT}, /* in older files of compressed-tensors */
     {"pruned_heads", ATTN_WISH_FILLED},
     {"add_cross_attention", ATTN_WISH_TRUE},
     {"is_causal", ATTN_WISH_FALSE},
@@ -23,14 +23,14 @@ static const struct attn_config_extra stacks[] = {{"is_encoder_decoder", ATTN_WI
                                                   {.key = NULL}};
 static const struct attn_config_extra encoders[] = {
     {"is_decoder", ATTN_WISH_TRUE}, {"is_folding_model", ATTN_WISH_TRUE}, {.key = NULL}};
-/* Of families without mixtures. */
+/* Refused in families without mixtures. */
 static const struct attn_config_extra experts[] = {
     {"num_experts", ATTN_WISH_ABOVE_ZERO},
     {"num_local_experts", ATTN_WISH_ABOVE_ZERO},
     {.key = NULL},
 };
 
-/* Whether the list NODE has an item 0. */
+/* Whether the list NODE contains the number 0. */
 static bool has_zero(const struct attn_node *node)
 {
     int64_t value = 1;
@@ -105,7 +105,7 @@ const struct attn_config_names attn_config_usual_names = {
     "vocab_size",        "hidden_size",         "intermediate_size",
     "num_hidden_layers", "num_attention_heads", "max_position_embeddings"};
 
-/* Pairs of keys that transformers stores as one (`attribute_map` of its configs). */
+/* Pairs of keys that transformers stores as one value (`attribute_map` of its configs). */
 static const char *const one_size[][2] = {
     {"n_embd", "hidden_size"},
     {"n_layer", "num_hidden_layers"},
@@ -145,7 +145,8 @@ enum attn_status attn_config_check_alias(const struct attn_json *json, const cha
                           key, own, alias, other, attn_config_quote(json).text);
 }
 
-/* transformers rotates by head_dim, also where projections are split by width / heads. */
+/* Checks the width of rotated heads: transformers rotates by head_dim, even if projections are
+ * split by width / heads. */
 static enum attn_status check_rotary_width(const struct attn_json *json,
                                            const struct attn_config_form *form,
                                            const struct attn_config *config, struct attn_error *err)
@@ -163,7 +164,7 @@ static enum attn_status check_rotary_width(const struct attn_json *json,
                           attn_config_quote(json).text, width, config->d_head);
 }
 
-/* Heads of keys and values, and the width of a head. */
+/* Reads the number of key/value heads and the width of a head. */
 static enum attn_status read_heads(const struct attn_json *json,
                                    const struct attn_config_form *form,
                                    const struct attn_config_names *names,
@@ -202,7 +203,8 @@ static enum attn_status read_sizes(const struct attn_json *json,
 {
     const struct attn_config_names *usual = &attn_config_usual_names;
     const struct attn_config_names *names = form->names ? form->names : usual;
-    const bool has_alias = config->positions != ATTN_POSITIONS_ALIBI; /* as in transformers */
+    /* Transformers accepts the alias for these families only. */
+    const bool has_alias = config->positions != ATTN_POSITIONS_ALIBI;
     const struct {
         const char *key, *alias;
         size_t max, *place;
@@ -230,7 +232,7 @@ static enum attn_status read_sizes(const struct attn_json *json,
         config->d_mlp = 4 * config->d_model;
     config->d_source = config->d_model;
     if (config->stack.has_encoder)
-        config->n_layer *= 2; /* config.h */
+        config->n_layer *= 2; /* each layer of the decoder is two here (config.h) */
     return read_heads(json, form, names, config, err);
 }
 
@@ -278,7 +280,7 @@ enum attn_status attn_config_read_words(const struct attn_json *json, const char
                           attn_config_quote(json).text, n, n_layer);
 }
 
-/* Gives layers the window WIDTH according to `layer_types`; refuses a window without a width. */
+/* Gives layers the window WIDTH according to `layer_types`. Refuses a window without a width. */
 static enum attn_status read_layer_types(const struct attn_json *json, size_t width,
                                          const struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err)
@@ -299,7 +301,8 @@ static enum attn_status read_layer_types(const struct attn_json *json, size_t wi
     return ATTN_OK;
 }
 
-/* ModernBERT's `sliding_window` is half of `local_attention`, which transformers sets by it. */
+/* Reads the window of ModernBERT: `sliding_window` is half of `local_attention`, from which
+ * transformers derives it. */
 static enum attn_status read_half_window(const struct attn_json *json, size_t *width,
                                          struct attn_error *err)
 {
@@ -334,7 +337,7 @@ static enum attn_status read_windows(const struct attn_json *json, struct attn_w
         windows.width = 0;
     if (!is_on)
         ATTN_TRY(attn_json_get_bool(json, root, "use_sliding_window", &is_on, err));
-    if (!is_on && !(is_of_unturned && list)) /* SmolLM3's list counts in any case */
+    if (!is_on && !(is_of_unturned && list)) /* SmolLM3's list applies in any case */
         windows.width = 0;
     else if (windows.is_centered)
         ATTN_TRY(read_half_window(json, &windows.width, err));
@@ -342,7 +345,7 @@ static enum attn_status read_windows(const struct attn_json *json, struct attn_w
         ATTN_TRY(
             attn_json_get_size(json, root, "sliding_window", 1, ATTN_MAX_CTX, &windows.width, err));
     if (windows.is_centered)
-        windows.width = windows.width / 2 + 1; /* to each side, with the query itself */
+        windows.width = windows.width / 2 + 1; /* to each side, including the query itself */
     if (windows.rule == ATTN_WINDOWS_SWITCHED)
         ATTN_TRY(attn_json_get_size(json, root, "max_window_layers", 0, ATTN_MAX_WIDTH,
                                     &windows.first, err));
@@ -356,9 +359,10 @@ static enum attn_status read_windows(const struct attn_json *json, struct attn_w
     return ATTN_OK;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- The whole config ------------------------------------------------------------------------- */
 
-/* A factor or a cap: an absent key leaves the value unchanged, null means none. */
+/* Reads a factor or a cap. If the key is absent, the value is unchanged; null sets 0, which means
+ * no factor. */
 static enum attn_status read_factor(const struct attn_json *json, const struct attn_node *object,
                                     const char *key, double *factor, struct attn_error *err)
 {
@@ -369,7 +373,7 @@ static enum attn_status read_factor(const struct attn_json *json, const struct a
     return attn_json_get_double(json, object, key, 1e-6, 1e30, factor, err);
 }
 
-/* Activation, epsilon and tying; and the lists of layers. */
+/* Reads the activation, the epsilon and tying, and allocates the lists of layers. */
 static enum attn_status read_common(ATTN_CONFIG_ARGS)
 {
     const struct attn_attention attention = {.kind = ATTN_ATTENTION_FULL,
@@ -444,7 +448,7 @@ void attn_config_set_factor(const struct attn_config *config, struct attn_config
     }
 }
 
-/* Parts of a block that some families have a key for. */
+/* Reads the parts of a block for which some families have a key. */
 static enum attn_status read_parts(ATTN_CONFIG_ARGS)
 {
     const struct attn_node *root = attn_json_root(json);

@@ -1,4 +1,4 @@
-/* config_rope.c - the rotary positions of a config.json, with the rules and defaults of
+/* config_rope.c - reads the rotary positions of a config.json, with the rules and defaults of
  * transformers 5 (modeling_rope_utils.py). */
 #include "model/config_internal.h"
 
@@ -10,20 +10,22 @@
 #include <string.h>
 
 static const attn_site_set turned = ATTN_SITE_BIT(ATTN_SITE_ROT_Q) | ATTN_SITE_BIT(ATTN_SITE_ROT_K);
-static const double max_number = 1e30; /* so that no frequency is 0 in float32 */
+static const double max_number = 1e30; /* limit that keeps all frequencies above 0 in float32 */
 
-/* Where the rope of some layers is looked for. */
+/* Where the rotary positions of some layers are read from. */
 struct rope_source {
     const struct attn_json *json;
     const struct attn_rope_keys *keys;
-    const struct attn_node *objects[2]; /* the first that has a key counts; or NULL */
-    bool has_old_type;                  /* `type` may stand for `rope_type` */
-    bool is_nested;                     /* in an object by type of layer */
+    /* A key is read from the first object that has it; or NULL. */
+    const struct attn_node *objects[2];
+    bool has_old_type; /* `type` is accepted in place of `rope_type` */
+    /* The objects are members of an object with one member for each type of layer. */
+    bool is_nested;
     const struct attn_config *config;
-    struct attn_config_layers *layers; /* which own factors */
+    struct attn_config_layers *layers; /* owns the lists of factors */
 };
 
-/* The object that has KEY; the first one when none has. */
+/* Returns the object that has KEY; the first object if neither has. */
 static const struct attn_node *object_with(const struct rope_source *source, const char *key)
 {
     for (int i = 0; i < 2; i++)
@@ -32,8 +34,9 @@ static const struct attn_node *object_with(const struct rope_source *source, con
     return source->objects[0];
 }
 
-/* A number above MIN and up to MOST; one that is -1 before must be there. It is read in the objects
- * under the first of KEYS [2], or at the top level under the second, if there is one. */
+/* Reads a number above MIN and at most MOST. If *value is -1 on entry, the number is required. It
+ * is read from the objects under the key KEYS[0], or at the top level under KEYS[1], unless that is
+ * NULL. */
 static enum attn_status get_within(const struct rope_source *source, const char *const *keys,
                                    double min, double most, double *value, struct attn_error *err)
 {
@@ -54,14 +57,14 @@ static enum attn_status get_within(const struct rope_source *source, const char 
                           key, attn_config_quote(source->json).text, *value, min);
 }
 
-/* A number of an object that must be above 0. */
+/* Reads a number above 0 from the objects. */
 static enum attn_status get_positive(const struct rope_source *source, const char *key,
                                      double *value, struct attn_error *err)
 {
     return get_within(source, (const char *const[]){key, NULL}, 0, max_number, value, err);
 }
 
-/* A number from 0 on of an object. */
+/* Reads a number of at least 0 from the objects. */
 static enum attn_status get_number(const struct rope_source *source, const char *key, double *value,
                                    struct attn_error *err)
 {
@@ -88,7 +91,7 @@ static enum attn_status read_type(const struct rope_source *source, enum attn_ro
     if (!name)
         return ATTN_OK;
     if (source->keys->has_longrope && (strcmp(name, "su") == 0 || strcmp(name, "yarn") == 0))
-        name = "longrope"; /* as the same was called before */
+        name = "longrope"; /* older names of the same type */
     if (source->keys->has_longrope ? strcmp(name, "longrope") != 0 && strcmp(name, "default") != 0
                                    : strcmp(name, "longrope") == 0)
         return attn_error_set(err, ATTN_UNSUPPORTED,
@@ -114,7 +117,7 @@ static bool is_null(const struct attn_node *object, const char *key)
     return node && attn_node_is_null(node);
 }
 
-/* How many components of a head are turned. */
+/* Reads how many components of a head are rotated. */
 static enum attn_status read_width(const struct rope_source *source, struct attn_rope *rope,
                                    struct attn_error *err)
 {
@@ -141,8 +144,9 @@ static enum attn_status read_width(const struct rope_source *source, struct attn
         attn_config_quote(source->json).text, rope->d_rotary, source->config->d_head);
 }
 
-/* The length that was trained on, by default USUAL. Trap: if all layers are the same, the key at
- * the top level counts before the object's; for longrope it alone does. */
+/* Reads the context length of the training, by default USUAL. Trap: if all layers are alike, the
+ * key at the top level takes precedence over the object's; for longrope only the top level is read.
+ */
 static enum attn_status read_original(const struct rope_source *source, double usual,
                                       struct attn_rope *rope, struct attn_error *err)
 {
@@ -172,7 +176,8 @@ static enum attn_status read_llama3(const struct rope_source *source, struct att
         attn_config_quote(source->json).text, rope->high_freq_factor, rope->low_freq_factor);
 }
 
-/* Peng et al. 2309.00071, eq. 22: sharpens the softmax for a context SCALE times as long. */
+/* Returns the factor that sharpens the softmax for a context SCALE times as long (Peng et al.
+ * 2309.00071, eq. 22). */
 static double sharpening(double scale, double mscale)
 {
     return scale <= 1 ? 1 : 0.1 * mscale * attn_log(scale) + 1;
@@ -190,13 +195,13 @@ static enum attn_status read_yarn(const struct rope_source *source, struct attn_
     ATTN_TRY(get_positive(source, "factor", &rope->factor, err));
     ATTN_TRY(get_number(source, "beta_fast", &rope->beta_fast, err));
     ATTN_TRY(get_number(source, "beta_slow", &rope->beta_slow, err));
-    if (!source->is_nested) /* transformers looks for it outside then */
+    if (!source->is_nested) /* otherwise transformers reads it from outside the object */
         ATTN_TRY(attn_config_get_truth(source->json, object, "truncate", &rope->is_truncated, err));
     if (rope->beta_fast == 0)
         rope->beta_fast = 32;
     if (rope->beta_slow == 0)
         rope->beta_slow = 1;
-    /* The factor of cosines and sines is written down, or follows from the others. */
+    /* The factor of cosines and sines is given, or follows from other keys. */
     ATTN_TRY(get_number(source, "attention_factor", &factor, err));
     ATTN_TRY(get_number(source, "mscale", &mscale, err));
     ATTN_TRY(get_number(source, "mscale_all_dim", &mscale_all, err));
@@ -208,7 +213,8 @@ static enum attn_status read_yarn(const struct rope_source *source, struct attn_
     return ATTN_OK;
 }
 
-/* The N numbers of the list KEY of OBJECT: from 0 on of layers, above 0 of frequencies. */
+/* Reads the N numbers of the list KEY of OBJECT into NUMBERS. Numbers about layers may be 0;
+ * frequencies must be above 0. */
 static enum attn_status read_numbers(const struct attn_json *json, const struct attn_node *object,
                                      const char *key, size_t n, float *numbers,
                                      struct attn_error *err)
@@ -234,7 +240,7 @@ static enum attn_status read_numbers(const struct attn_json *json, const struct 
                           attn_config_quote(json).text, i, n);
 }
 
-/* Two lists of factors: of texts up to the original length, and of longer ones. */
+/* Reads the two lists of factors: for texts up to the original length, and for longer ones. */
 static enum attn_status read_longrope(const struct rope_source *source, struct attn_rope *rope,
                                       struct attn_error *err)
 {
@@ -300,7 +306,7 @@ static enum attn_status read_rope(const struct rope_source *source, struct attn_
 enum attn_status attn_config_read_unturned(ATTN_CONFIG_ARGS)
 {
     const struct attn_node *root = attn_json_root(json);
-    float turns[ATTN_MAX_LAYER]; /* trap: 1 stands for a layer that turns positions */
+    float turns[ATTN_MAX_LAYER]; /* trap: 1 means that the layer does rotate */
     size_t every = 4;
 
     if (form->unturned != ATTN_UNTURNED_LIST)
@@ -347,13 +353,14 @@ enum attn_status attn_config_read_rope(ATTN_CONFIG_ARGS)
                                   "rotary positions in '%s' have '%s', model_type '%s' has the "
                                   "same in all layers",
                                   attn_config_quote(json).text, types[i], config->model_type);
-    if (form->rope.count) /* no other key is read */
+    if (form->rope.count) /* then no other key is read */
         full.objects[0] = full.objects[1] = NULL;
     if (is_nested && parameters) {
         ATTN_TRY(attn_config_find_object(json, parameters, types[0], &full.objects[1], err));
         ATTN_TRY(attn_config_find_object(json, parameters, types[1], &sliding.objects[0], err));
     }
-    /* Without a separate object a layer begins with rope_type "default", which is before type */
+    /* Without a separate object, a layer starts with rope_type "default", which takes precedence
+     * over type. */
     full.has_old_type = !is_nested || full.objects[1];
     sliding.has_old_type = true;
     ATTN_TRY(read_rope(&full, &ropes[0], err));

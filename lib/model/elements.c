@@ -12,7 +12,7 @@ static double element(const struct attn_kernels *kernels, const void *data, enum
                       size_t i)
 {
     const size_t in_block = i % attn_dtype_block(dtype);
-    float values[256]; /* a block, or the first of one */
+    float values[256]; /* the block up to the element; or one element */
 
     kernels->convert((const char *)data + attn_dtype_n_byte(dtype, i - in_block), dtype,
                      in_block + 1, values);
@@ -65,12 +65,13 @@ void attn_matrix_column(const struct attn_matrix *matrix, size_t col, double *co
 
 /* --- Values that are not finite --------------------------------------------------------------- */
 
-/* Blocks of elements become float32, where any type's NaN and infinity are these same two; the
- * kernels find out whether a block has some, and only such a block is looked at one by one. */
+/* Elements are converted to float32 in blocks, where NaN and infinity of all types are those of
+ * float32. The kernels tell whether a block has such values; only then its elements are checked one
+ * by one. */
 enum { BLOCK = 1024 };
 
-/* The 8-bit floats (OCP 8-bit FP and MX specifications; FNUZ: ONNX): a value over its exponent's
- * range by the bits after the sign, NaN above it. */
+/* Returns infinity or NaN for an 8-bit float that is infinite or NaN, and 0 for other values (OCP
+ * 8-bit FP and MX specifications; FNUZ: ONNX). */
 static float read_byte(unsigned char byte, enum attn_dtype dtype)
 {
     const unsigned magnitude = byte & 0x7FU;
@@ -84,18 +85,18 @@ static float read_byte(unsigned char byte, enum attn_dtype dtype)
         return magnitude == 0x7F ? NAN : 0;
     case ATTN_DTYPE_F8_E8M0:
         return byte == 0xFF ? NAN : 0;
-    default: /* FNUZ: the code of -0 elsewhere */
+    default: /* FNUZ: the code that means -0 in other formats */
         return byte == 0x80 ? NAN : 0;
     }
 }
 
-/* 0 for finite values, other values unchanged. */
+/* Returns 0 for finite values, and other values unchanged. */
 static float keep_non_finite(double value)
 {
     return isfinite(value) ? 0 : (float)value;
 }
 
-/* N elements at SRC as float32; finite ones may become any finite value. */
+/* Converts N elements at SRC to float32. Finite elements may become any finite value. */
 static void read_block(const struct attn_kernels *kernels, const unsigned char *src,
                        enum attn_dtype dtype, size_t n, float *values)
 {
@@ -126,7 +127,7 @@ static void read_block(const struct attn_kernels *kernels, const unsigned char *
 
 static bool has_non_finite(enum attn_dtype dtype)
 {
-    if (attn_dtype_block(dtype) > 1) /* by its scale */
+    if (attn_dtype_block(dtype) > 1) /* its scale may be NaN or infinite */
         return true;
     switch (dtype) {
     case ATTN_DTYPE_F32:
@@ -140,7 +141,7 @@ static bool has_non_finite(enum attn_dtype dtype)
     case ATTN_DTYPE_F8_E4M3FNUZ:
     case ATTN_DTYPE_F8_E5M2FNUZ:
         return true;
-    default: /* integers, and the 4 and 6 bit floats, which have no code for them */
+    default: /* integers, and floats of 4 and 6 bits, which have no NaN or infinity */
         return false;
     }
 }

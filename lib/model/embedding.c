@@ -14,7 +14,7 @@ bool attn_model_maps_first(const struct attn_model *model)
            positions->shape[positions->rank - 1] == map->n_col;
 }
 
-/* x [De] += TABLE[at] */
+/* Adds row AT of TABLE to x [De]. ROW is scratch. */
 static void add_row(const struct attn_kernels *kernels, const struct attn_tensor *table, size_t at,
                     size_t d, float *row, float *x)
 {
@@ -61,7 +61,8 @@ static void add_places(const struct attn_model *model, const struct attn_kernels
     }
 }
 
-/* Whether row I of ROWS pads: it has the position before the first one, and is not counted. */
+/* Whether row I of ROWS is a padding token, which has the position before the first one and does
+ * not advance the count. */
 static bool is_padding(const struct attn_model *model, const struct attn_embedding_rows *rows,
                        size_t i)
 {
@@ -73,8 +74,9 @@ static bool is_padding(const struct attn_model *model, const struct attn_embeddi
            (size_t)rows->ids[i] == first - 1;
 }
 
-/* x[i] += the sines of p / 10000^(2k/d) at k, then the cosines. M2M100's last power is 10000, its
- * angles have the precision of float32, and it adds nothing to the last number of an odd d. */
+/* Adds sinusoidal positions to the rows x: first the sines of p / 10000^(2k/d), then the cosines.
+ * M2M100 differs: its last divisor is 10000, its angles have float32 precision, and it adds nothing
+ * to the last number of an odd d. */
 static void add_sines(const struct attn_model *model, const struct attn_embedding_rows *rows,
                       float *x)
 {
@@ -96,7 +98,8 @@ static void add_sines(const struct attn_model *model, const struct attn_embeddin
                 x[i * d + k] += (float)attn_sin(angle);
             if (!is_pad && n_sine + k < d)
                 x[i * d + n_sine + k] += (float)attn_cos(angle);
-            next += !is_pad || !config->is_encoder; /* a decoder's rows are fed in any parts */
+            /* Not in a decoder, whose rows may be fed in parts. */
+            next += !is_pad || !config->is_encoder;
         }
     }
 }
@@ -106,8 +109,8 @@ void attn_model_add_positions(const struct attn_model *model, const struct attn_
 {
     const struct attn_tensor *table = &model->weights.positions;
     const size_t first = model->config.first_position;
-    const size_t d = table->data ? table->shape[table->rank - 1] : 0; /* of the stream, if the
-                                                                         embedding was mapped */
+    /* The width of the stream, if the embedding was mapped first. */
+    const size_t d = table->data ? table->shape[table->rank - 1] : 0;
     size_t next = first + rows->row0;
 
     if (rows->grid.n_row > 0)

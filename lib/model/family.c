@@ -1,4 +1,4 @@
-/* family.c - see family.h: the list of families, and reading a config of any of them. */
+/* family.c - see family.h: the list of families, and reading a config of any family. */
 #include "model/family.h"
 
 #include "base/edit_distance.h"
@@ -25,7 +25,7 @@ const struct attn_family *attn_family_at(size_t i)
     return i < n_family ? families[i] : NULL;
 }
 
-/* The model_type of a config; old directories lack it, but `architectures` implies it. */
+/* Finds the model_type of a config. Old directories lack it; then `architectures` determines it. */
 static enum attn_status find_type(const struct attn_json *json, const char **type,
                                   struct attn_error *err)
 {
@@ -49,7 +49,7 @@ static enum attn_status find_type(const struct attn_json *json, const char **typ
         attn_config_quote(json).text);
 }
 
-/* eos_token_id is an id or a list of ids. Ids that are not tokens of the model are ignored. */
+/* Reads eos_token_id, an id or a list of ids. Ids that are not tokens of the model are ignored. */
 void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *config)
 {
     const struct attn_node *node = attn_node_find(attn_json_root(json), "eos_token_id");
@@ -66,7 +66,7 @@ void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *
             config->end_ids[config->n_end_id++] = (int32_t)id;
 }
 
-/* The number at KEY if that is 0 to MOST, else OTHERWISE. */
+/* Returns the number at KEY if it is in 0 to MOST, else OTHERWISE. */
 static int64_t find_number(const struct attn_json *json, const char *key, int64_t most,
                            int64_t otherwise)
 {
@@ -76,8 +76,8 @@ static int64_t find_number(const struct attn_json *json, const char *key, int64_
     return node && attn_node_int(node, &value) && value >= 0 && value <= most ? value : otherwise;
 }
 
-/* A list of tokens, or of lists, of which those with one token count. IS_FIRST: it forbids them at
- * the begin. */
+/* Reads a list of forbidden tokens, or of forbidden sequences, of which only those with one token
+ * are kept. IS_FIRST: they are forbidden only at the begin. */
 static void read_bad_ids(const struct attn_json *json, const char *key, bool is_first,
                          struct attn_stack_config *stack, size_t n_token)
 {
@@ -122,7 +122,7 @@ const char *const attn_family_config_keys[] = {
     "quantization_config",   "rope_parameters", "rope_scaling",       "text_config",
     "text_config_dict",      "vision_config",   "vision_config_dict", NULL};
 
-/* Types of models that are not read, for a reason, and the nearest ones that are. */
+/* Model types that are not supported, with the reason, and the nearest type that is. */
 static const struct refused_type {
     const char *types; /* separated by spaces */
     const char *reason, *nearest;
@@ -204,7 +204,7 @@ static enum attn_status refuse_type(const struct attn_json *json, const char *ty
     return ATTN_UNSUPPORTED;
 }
 
-/* Reads a config of FAMILY, which is one tower. */
+/* Reads a config of FAMILY, which has one tower. */
 static enum attn_status read_tower(const struct attn_json *json, const struct attn_family *family,
                                    struct attn_config *config, struct attn_config_layers *layers,
                                    struct attn_error *err)
@@ -227,8 +227,8 @@ static enum attn_status read_tower(const struct attn_json *json, const struct at
     return attn_config_check(json, config, err);
 }
 
-/* The object of a config of two towers from which TOWER is read. Old files may have a second one
- * for it, which counts then (configuration_clip.py). */
+/* Finds the object of a two-tower config that describes TOWER. Old files may have a second object,
+ * which then takes precedence (configuration_clip.py). */
 static enum attn_status find_section(const struct attn_json *json, enum attn_tower tower,
                                      const struct attn_node **section, struct attn_error *err)
 {
@@ -251,8 +251,8 @@ static enum attn_status find_section(const struct attn_json *json, enum attn_tow
     return ATTN_OK;
 }
 
-/* Reads the config of TOWER, whose keys are in a separate object. Only the width that both towers
- * are projected to is a key of the model. */
+/* Reads the config of TOWER, whose keys are in a separate object; only the width of the projection
+ * is a key of the model. */
 static enum attn_status read_of_two(struct attn_json *json, const struct attn_family *family,
                                     enum attn_tower tower, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)

@@ -1,8 +1,8 @@
 /*
  * gguf_config.c - see gguf_config.h.
  *
- * Sizes are checked here, so that a message names the key of the file; the family checks the rest.
- * Numbers with a point are float32 in the file, and their text reads back as the same.
+ * Sizes are checked here, so that messages name the keys of the file; the family checks the rest.
+ * Non-integer numbers are float32 in the file, and are written so that they read back unchanged.
  */
 #include "model/gguf_config.h"
 
@@ -34,7 +34,7 @@ struct writing {
 
 /* --- Reading keys of the architecture --------------------------------------------------------- */
 
-/* A key as the file has it: "llama.block_count". */
+/* The full name of a key in the file, such as "llama.block_count". */
 struct full_key {
     char text[96];
 };
@@ -57,7 +57,7 @@ static bool has_tensor(const struct writing *w, const char *name)
     return attn_tensor_files_find(attn_gguf_files(w->gguf), name, NULL);
 }
 
-/* Whether rotary positions have lists of factors, or one of the two. */
+/* Whether the file has lists of factors for rotary positions, or one of the two. */
 static bool has_lists(const struct writing *w)
 {
     return has_tensor(w, ATTN_ROPE_LONG) || has_tensor(w, ATTN_ROPE_SHORT);
@@ -69,7 +69,8 @@ static enum attn_status refuse_missing(const struct writing *w, const char *key)
                           w->path);
 }
 
-/* A size from 1 to MAX; absent it stays, and is missing if it was 0. */
+/* Reads a size from 1 to MAX. If the key is absent, *size is unchanged, but 0 is reported as a
+ * missing key. */
 static enum attn_status get_size(const struct writing *w, const char *key, size_t max, size_t *size)
 {
     ATTN_TRY(attn_gguf_get_size(w->gguf, full_key(w, key).text, size, w->err));
@@ -86,13 +87,13 @@ static enum attn_status get_bool(const struct writing *w, const char *key, bool 
     return attn_gguf_get_bool(w->gguf, full_key(w, key).text, value, w->err);
 }
 
-/* A number; absent it stays. */
+/* Reads a number. If the key is absent, *value is unchanged. */
 static enum attn_status get_real(const struct writing *w, const char *key, double *value)
 {
     return attn_gguf_get_real(w->gguf, full_key(w, key).text, value, w->err);
 }
 
-/* A number from LOW to HIGH; absent it stays. */
+/* Reads a number from LOW to HIGH. If the key is absent, *value is unchanged. */
 static enum attn_status get_within(const struct writing *w, const char *key, double low,
                                    double high, double *value)
 {
@@ -106,7 +107,7 @@ static enum attn_status get_within(const struct writing *w, const char *key, dou
 
 /* --- Refused keys ----------------------------------------------------------------------------- */
 
-/* Refuses the value of KEY, which FORMAT says. */
+/* Refuses the value of KEY, which FORMAT writes. */
 static ATTN_PRINTF(3, 4) enum attn_status
     refuse_value(const struct writing *w, const char *key, const char *format, ...)
 {
@@ -121,7 +122,7 @@ static ATTN_PRINTF(3, 4) enum attn_status
                           full_key(w, key).text, w->path, text);
 }
 
-/* Keys of whole numbers that may only be 0, and of others that may only have one value. */
+/* Refuses keys of whole numbers that must be 0, and other keys that must have one value. */
 static enum attn_status refuse_extras(const struct writing *w)
 {
     const bool is_mixture = w->family->form.defaults.n_expert > 0;
@@ -131,7 +132,7 @@ static enum attn_status refuse_extras(const struct writing *w)
         const char *key;
         double usual;
     } numbers[] = {
-        {"rope.scaling.attn_factor", 1}, /* but not if the file has lists of factors */
+        {"rope.scaling.attn_factor", 1}, /* not checked if the file has lists of factors */
         {"attention.max_alibi_bias", w->family->gguf.alibi_bias},
         {"expert_weights_scale", 1},
         {"rope.scaling.yarn_attn_factor", 1},
@@ -194,7 +195,7 @@ static enum attn_status read_sizes(struct writing *w)
     ATTN_TRY(get_size(w, "embedding_length", ATTN_MAX_WIDTH, &w->d_model));
     ATTN_TRY(get_size(w, "attention.head_count", ATTN_MAX_WIDTH, &w->n_head));
     ATTN_TRY(get_size(w, "feed_forward_length", ATTN_MAX_WIDTH, &w->d_mlp));
-    /* GPT-2's converter writes 4 D, whatever it was: the tensor decides. */
+    /* GPT-2's converter always writes 4 D, so the shape of the tensor is used. */
     if (w->family->form.has_no_heads_keys &&
         attn_tensor_files_find(attn_gguf_files(w->gguf), "blk.0.ffn_up.weight", &up) &&
         up.tensor.rank == 2)
@@ -220,7 +221,7 @@ static enum attn_status read_sizes(struct writing *w)
 
 /* --- Members of the config -------------------------------------------------------------------- */
 
-/* KEY NULL: the config has no such key. */
+/* Writes a size. If KEY is NULL, the config has no such key, and nothing is written. */
 static void put_size(const struct writing *w, const char *key, size_t n)
 {
     if (key)
@@ -232,7 +233,8 @@ static void put_bool(const struct writing *w, const char *key, bool value)
     attn_buffer_append_format(w->json, ",\n\"%s\": %s", key, value ? "true" : "false");
 }
 
-/* The number that a config.json has: a float32 is its shortest decimal there, 0.1 for example. */
+/* Writes a number. A float32 is written as its shortest decimal, such as 0.1, as in a config.json.
+ */
 static void put_real(const struct writing *w, const char *key, double value)
 {
     const bool is_float = value == (double)(float)value;
@@ -266,7 +268,7 @@ static void put_sizes(const struct writing *w, size_t n_vocab)
     }
 }
 
-/* The family's epsilon, which has another name where norms subtract the mean. */
+/* Writes the epsilon of norms. The key depends on whether the norms subtract the mean. */
 static enum attn_status put_eps(const struct writing *w)
 {
     const enum attn_norm norm = w->family->form.defaults.norm;
@@ -282,7 +284,8 @@ static enum attn_status put_eps(const struct writing *w)
     return ATTN_OK;
 }
 
-/* The experts of a mixture. Where experts and MLPs have different widths, keys are Qwen's. */
+/* Writes the keys about experts. If experts and MLPs have different widths, the keys are those of
+ * Qwen. */
 static enum attn_status put_experts(struct writing *w)
 {
     const struct attn_config *defaults = &w->family->form.defaults;
@@ -307,7 +310,7 @@ static enum attn_status put_experts(struct writing *w)
     return ATTN_OK;
 }
 
-/* The share of a head that R components are, such that their number comes out again. */
+/* Returns a share of a head that gives exactly D_ROTARY components when it is multiplied again. */
 static double share_of(size_t d_rotary, size_t d_head)
 {
     const double share = (double)d_rotary / (double)d_head;
@@ -315,7 +318,7 @@ static double share_of(size_t d_rotary, size_t d_head)
     return (size_t)(share * (double)d_head) < d_rotary ? nextafter(share, 1) : share;
 }
 
-/* The vector NAME of factors of frequencies, which are above 0. */
+/* Finds the vector NAME of factors of frequencies, and checks that they are above 0. */
 static enum attn_status find_factors(const struct attn_gguf *gguf, const char *name,
                                      struct attn_tensor_entry *entry, struct attn_error *err)
 {
@@ -336,7 +339,7 @@ static enum attn_status find_factors(const struct attn_gguf *gguf, const char *n
     return ATTN_OK;
 }
 
-/* The tensor NAME, a factor for each pair of components, as the list KEY. */
+/* Writes the tensor NAME, a factor for each pair of components, as the list KEY. */
 static enum attn_status put_list(const struct writing *w, const char *key, const char *name)
 {
     struct attn_tensor_entry entry;
@@ -355,8 +358,8 @@ static enum attn_status put_list(const struct writing *w, const char *key, const
     return ATTN_OK;
 }
 
-/* Lists for short and long texts. Trap: llama.cpp's converter writes YaRN's factor of cosines and
- * sines for type "yarn", but Hugging Face has longrope's. */
+/* Writes the lists for short and long texts. Trap: for type "yarn", llama.cpp's converter writes
+ * YaRN's factor of cosines and sines, but Hugging Face uses that of longrope. */
 static enum attn_status put_longrope(const struct writing *w)
 {
     size_t n = w->n_ctx;
@@ -378,7 +381,7 @@ static enum attn_status put_longrope(const struct writing *w)
     return ATTN_OK;
 }
 
-/* Linear and YaRN scaling, as `rope_scaling` has it; nothing if the file has none. */
+/* Writes linear or YaRN scaling as `rope_scaling`; nothing if the file has no scaling. */
 static enum attn_status put_scaling(const struct writing *w)
 {
     const char *type = "none";
@@ -394,7 +397,7 @@ static enum attn_status put_scaling(const struct writing *w)
     ATTN_TRY(get_within(w, "rope.scale_linear", 0, max_number, &factor));
     ATTN_TRY(get_within(w, "rope.scaling.factor", 0, max_number, &factor));
     if (size == 4 && memcmp(type, "none", 4) == 0) {
-        if (w->family->gguf.yarn_is_exact) /* without an object it would be YaRN */
+        if (w->family->gguf.yarn_is_exact) /* without an object the default would be YaRN */
             attn_buffer_append_string(w->json, ",\n\"rope_scaling\": {\"rope_type\": \"default\"}");
         return ATTN_OK;
     }
@@ -431,7 +434,8 @@ static enum attn_status put_rope(const struct writing *w)
 
     if (!form->rope.theta)
         return ATTN_OK;
-    ATTN_TRY(get_within(w, "rope.global.freq_base", 1, max_number, &theta)); /* Ollama's name */
+    /* Ollama's name of the key. */
+    ATTN_TRY(get_within(w, "rope.global.freq_base", 1, max_number, &theta));
     ATTN_TRY(get_within(w, "rope.freq_base", 1, max_number, &theta));
     put_real(w, form->rope.theta, theta);
     local = windows->theta ? windows->default_theta : theta;
@@ -451,7 +455,8 @@ static enum attn_status put_rope(const struct writing *w)
     return put_scaling(w);
 }
 
-/* The first n - 1 of every N layers have a window, or an array lists these layers. */
+/* Reads which layers have a window: the first n - 1 of every N layers, or those that an array
+ * lists. */
 static enum attn_status find_pattern(const struct writing *w, size_t *n,
                                      struct attn_gguf_pair *list)
 {
@@ -499,7 +504,7 @@ static enum attn_status put_windows(const struct writing *w)
     return ATTN_OK;
 }
 
-/* Whether configs of the family have KEY, which is a number. */
+/* Whether configs of the family have KEY as a number. */
 static bool has_number(const struct attn_config_form *form, const char *key)
 {
     return attn_config_has_switch(form, key) ||
@@ -507,8 +512,8 @@ static bool has_number(const struct attn_config_form *form, const char *key)
            (form->score_cap > 0 && strcmp(key, "attn_logit_softcapping") == 0);
 }
 
-/* Factors, and limits of scores and logits; 0 stands for none. Only Gemma's are ignored in files of
- * other families. */
+/* Writes factors, and limits of scores and logits; 0 means none. Only Gemma's keys are ignored in
+ * files of other families. */
 static enum attn_status put_factors(const struct writing *w)
 {
     const struct attn_config_form *form = &w->family->form;
@@ -549,7 +554,8 @@ static enum attn_status put_factors(const struct writing *w)
     return ATTN_OK;
 }
 
-/* Parts that are there when their tensors are; biases are found when tensors are bound. */
+/* Writes the parts that are present if their tensors are. Biases are detected when tensors are
+ * bound. */
 static enum attn_status put_parts(const struct writing *w)
 {
     static const char *const keys[] = {"qk_layernorm", "use_qk_norm", "use_parallel_residual"};
@@ -647,10 +653,10 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
     return attn_buffer_check(json, err);
 }
 
-/* --- Facts that no config.json has ------------------------------------------------------------ */
+/* --- Facts that a config.json cannot contain -------------------------------------------------- */
 
-/* The tokens that end a text, a turn or a message. A key of a wrong type has no effect: the
- * tokenizer checks it, and a run by ids needs no tokenizer. */
+/* Reads the tokens that end a text, a turn or a message. A key of a wrong type is ignored: the
+ * tokenizer checks it, and a run on ids needs no tokenizer. */
 static void read_end_ids(const struct attn_gguf *gguf, struct attn_config *config)
 {
     static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",

@@ -1,17 +1,17 @@
 /*
  * image_patches.c - see image_patches.h.
  *
- * Positions of another grid are those of transformers (modeling_dinov2.py,
- * modeling_dinov2_with_registers.py), which is torch's bicubic interpolation, once without and once
- * with antialiasing: row i of m is a sum of rows t of n,
+ * Positions for another grid are computed as in transformers (modeling_dinov2.py,
+ * modeling_dinov2_with_registers.py), by torch's bicubic interpolation, without or with
+ * antialiasing. Row i of m is a weighted sum of rows t of n:
  *
- *     x = (n / m) (i + 1/2) - 1/2,   sum over the four t nearest to x of k(x - t), a = -0.75
- *     c = (n / m) (i + 1/2), w = max(n / m, 1),   sum over t of k((t + 1/2 - c) / w), a = -0.5,
+ *     without: x = (n / m) (i + 1/2) - 1/2, the four t nearest to x, weights k(x - t), a = -0.75
+ *     with: c = (n / m) (i + 1/2), w = max(n / m, 1), weights k((t + 1/2 - c) / w), a = -0.5
  *
- * where rows beyond an edge are the edge's in the first, and left out of the second, whose weights
- * are divided by their sum. k is Keys's cubic kernel. Columns are resampled in the same way; a
- * patch has the product of both weights. Weights are in double precision, sums in float32, in the
- * order of rows and columns.
+ * Rows beyond an edge repeat the row at the edge in the first case; in the second they are left
+ * out, and the weights are divided by their sum. k is Keys's cubic kernel. Columns are resampled in
+ * the same way; the weight of a patch is the product of both weights. Weights are in double
+ * precision; sums are in float32, in the order of rows and columns.
  */
 #include "model/image_patches.h"
 
@@ -40,7 +40,8 @@ bool attn_image_is_usual(const struct attn_image_config *image, size_t height, s
 
     if (image->resample == ATTN_RESAMPLE_NONE)
         return is_own;
-    return n == attn_image_n_patch(image) && height == width; /* as in transformers */
+    /* Transformers treats this case as usual. */
+    return n == attn_image_n_patch(image) && height == width;
 }
 
 size_t attn_image_side(const struct attn_image_config *image)
@@ -112,7 +113,7 @@ void attn_image_cut(const struct attn_image_config *image, const float *pixels, 
 
 /* --- positions -------------------------------------------------------------------------------- */
 
-/* Keys's kernel: 1 at 0, 0 at other whole numbers and from 2 on. */
+/* Keys's cubic kernel: 1 at 0, and 0 at other integers and from 2 on. */
 static double cubic(double t, double a)
 {
     t = fabs(t);
@@ -121,16 +122,16 @@ static double cubic(double t, double a)
     return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
 }
 
-/* The rows of the table from which one row of the grid is made, or the columns for one column: from
- * number FIRST on, which may lie beyond an edge where edges are repeated. */
+/* The rows of the table that one row of the grid is computed from (or columns for a column): N from
+ * number FIRST on. FIRST may lie beyond an edge if edges are repeated. */
 struct taps {
     double first; /* a whole number */
     size_t n;
-    double start, step, a; /* the weight of number i is k(start + i * step) / sum */
+    double start, step, a; /* weight number i is k(start + i * step) / sum */
     double sum;
 };
 
-/* Of number I of M, where the table has N. */
+/* Returns the taps of row (or column) I of M, if the table has N. */
 static struct taps find_taps(enum attn_resample resample, size_t n, size_t m, size_t i)
 {
     const double ratio = (double)n / (double)m, centre = ratio * ((double)i + 0.5);
@@ -160,7 +161,7 @@ static double weight_of(const struct taps *taps, size_t k)
     return cubic(taps->start + (double)k * taps->step, taps->a) / taps->sum;
 }
 
-/* The row or column of the table, of N, that tap number K is. */
+/* Returns the row (or column) of the table, of N, that tap K reads. */
 static size_t place_of(const struct taps *taps, size_t k, size_t n)
 {
     const double at = taps->first + (double)k;

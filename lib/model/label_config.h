@@ -1,4 +1,4 @@
-/* label_config.h - what the logits of a model are about: tokens, or labels of a classifier. */
+/* label_config.h - what the logits of a model mean: tokens, or the labels of a classifier. */
 #ifndef ATTN_MODEL_LABEL_CONFIG_H
 #define ATTN_MODEL_LABEL_CONFIG_H
 
@@ -10,10 +10,10 @@ enum attn_task {
     ATTN_TASK_SPANS = 3,      /* whether an answer begins, and ends, at the position */
 };
 
-/* How the logits z of labels are read. */
+/* How the logits z of labels are interpreted. */
 enum attn_label_kind {
-    ATTN_LABELS_SINGLE = 0, /* one is right: probabilities softmax(z) */
-    ATTN_LABELS_MULTI = 1,  /* each by itself: sigmoid(z) */
+    ATTN_LABELS_SINGLE = 0, /* exactly one label applies: probabilities are softmax(z) */
+    ATTN_LABELS_MULTI = 1,  /* each label applies independently: sigmoid(z) */
     ATTN_LABELS_SCORE = 2,  /* one label, whose value is z; its probability is sigmoid(z) */
     ATTN_LABELS_VALUE = 3,  /* values without probabilities: a regression, cosines */
 };

@@ -1,4 +1,5 @@
-/* model.c - opens a model: config, tensor directory, binding. */
+/* model.c - opens a model: reads its config and the directories of its weight files, and binds the
+ * weights. */
 #include "model/model.h"
 
 #include "attention/attention_internal.h"
@@ -19,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Reads the config of MODEL from the trees JSON, which the caller frees. */
+/* Reads the config of MODEL from its JSON files. The caller frees the two trees in JSON. */
 static enum attn_status read_files(const struct attn_source *source, enum attn_tower tower,
                                    struct attn_model *model, struct attn_json *json[2],
                                    struct attn_error *err)
@@ -50,8 +51,8 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
     }
     if (!attn_source_has_part(source, generation))
         return ATTN_OK;
-    /* The tokens that end a text are read from generation_config.json if it exists: Hugging Face
-     * puts the end of a turn there. Its other keys are not read. */
+    /* Tokens that end a text are read from generation_config.json if it exists, because Hugging
+     * Face puts the end of a turn there. Its other keys are not read. */
     ATTN_TRY(attn_json_read_part(source, generation, attn_family_config_keys, &json[1], err));
     attn_family_read_end_ids(json[1], &model->config);
     attn_family_read_generation(json[1], &model->config);
@@ -69,7 +70,8 @@ static enum attn_status read_config(const struct attn_source *source, enum attn_
     return status;
 }
 
-/* Reads the config of M from its GGUF file. JSON and *parsed are the caller's to release. */
+/* Reads the config of M from its GGUF file. The caller releases JSON and *parsed, also after a
+ * failure. */
 static enum attn_status read_gguf_config(struct attn_model *m, struct attn_buffer *json,
                                          struct attn_json **parsed, struct attn_error *err)
 {
@@ -83,7 +85,7 @@ static enum attn_status read_gguf_config(struct attn_model *m, struct attn_buffe
     return attn_gguf_finish_config(m->gguf, &m->config, &m->layers, err);
 }
 
-/* Reads the config of M from its GGUF file, FILE, which is taken over. */
+/* Reads the config of M from the GGUF file FILE, which M takes over. */
 static enum attn_status read_gguf(struct attn_model *m, struct attn_file *file, enum attn_load load,
                                   struct attn_error *err)
 {
@@ -101,7 +103,7 @@ static enum attn_status read_gguf(struct attn_model *m, struct attn_file *file, 
     return ATTN_OK;
 }
 
-/* Refuses parts that were given beside a GGUF file, which has its own. */
+/* Refuses a config or weights given in addition to a GGUF file, which contains both. */
 static enum attn_status check_parts(const struct attn_source *source, struct attn_error *err)
 {
     static const char *const parts[][2] = {{"config", "config.json"},
@@ -120,10 +122,10 @@ static enum attn_status check_parts(const struct attn_source *source, struct att
     return ATTN_OK;
 }
 
-/* One note for all tensors that the model does not use. */
+/* Writes one note about all tensors that the model does not use. */
 static void report_unused(const struct attn_model *model, const struct attn_model_options *options)
 {
-    char names[300]; /* names of the first few, quoted */
+    char names[300]; /* quoted names of the first few */
     size_t size = 0, n = 0;
 
     for (size_t i = 0; i < attn_tensor_files_count(model->st); i++) {
@@ -142,7 +144,7 @@ static void report_unused(const struct attn_model *model, const struct attn_mode
               n == 1 ? "is" : "are", names, n > 3 ? ", ..." : "");
 }
 
-/* Gives all layers of M the frequencies of rotary positions that its file has. */
+/* Gives all layers of M the rotary frequencies that its file contains. */
 static enum attn_status read_frequencies(struct attn_model *m, struct attn_error *err)
 {
     const struct attn_vector *found = &m->weights.frequencies;
@@ -165,7 +167,8 @@ static enum attn_status read_frequencies(struct attn_model *m, struct attn_error
     return ATTN_OK;
 }
 
-/* Reads the biases of buckets [n_bucket, n_head] and gives each distance that of its bucket. */
+/* Reads the biases of the buckets, [n_bucket, n_head], and assigns to each distance that of its
+ * bucket. */
 static enum attn_status read_biases(struct attn_model *m, struct attn_error *err)
 {
     const struct attn_tensor *table = &m->weights.relative_bias;
@@ -194,7 +197,7 @@ static enum attn_status read_biases(struct attn_model *m, struct attn_error *err
         attn_quote_string(m->name).text);
 }
 
-/* Binds the weights of M, and packs them if they are used again and again. */
+/* Binds the weights of M, and packs them if they will be used many times. */
 static enum attn_status bind(struct attn_model *m, const struct attn_model_options *options,
                              struct attn_error *err)
 {
@@ -214,7 +217,7 @@ static enum attn_status bind(struct attn_model *m, const struct attn_model_optio
                           : ATTN_OK;
 }
 
-/* Completes the encoder of M, whose config is read. */
+/* Completes the encoder of M, whose config has been read. */
 static enum attn_status open_encoder(const struct attn_model *m,
                                      const struct attn_model_options *options,
                                      struct attn_error *err)
@@ -233,11 +236,11 @@ static enum attn_status open_encoder(const struct attn_model *m,
     if (own->data && own->data != shared->data && own->dtype == shared->dtype &&
         attn_tensor_n_byte(own) == attn_tensor_n_byte(shared) &&
         memcmp(own->data, shared->data, attn_tensor_n_byte(own)) == 0)
-        *own = *shared; /* a copy, which old files hold: one is read */
+        *own = *shared; /* old files contain a copy; only one of the two is read */
     return ATTN_OK;
 }
 
-/* Fills M, which is closed also after a failure. */
+/* Opens the files of SOURCE and fills M. The caller closes M, also after a failure. */
 static enum attn_status open_files(const struct attn_source *source,
                                    const struct attn_model_options *options, struct attn_model *m,
                                    struct attn_error *err)
@@ -302,7 +305,7 @@ enum attn_status attn_model_open(const struct attn_source *source,
 
 void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum attn_isa isa)
 {
-    /* The least work that is assumed for a reused model: a thousand short texts. */
+    /* The amount of work that is assumed for a reused model: rows of a thousand short texts. */
     static const double n_row = 10000;
     double work;
 

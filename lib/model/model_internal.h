@@ -10,32 +10,33 @@
 
 #include <stdatomic.h>
 
-/* A module after the pooling of a sentence's rows: y = act(x W + b), or without a map y = x / |x|.
- */
+/* A module that follows the pooling of a sentence model: y = act(x W + b), or without a map y = x /
+ * |x|. */
 struct attn_sentence_step {
     struct attn_linear map;
     bool has_activation;
     enum attn_activation activation;
-    struct attn_tensor_files *files; /* owns; the map borrows from it */
+    struct attn_tensor_files *files; /* owns; the map borrows from these files */
 };
 
 enum { ATTN_SENTENCE_MOST = 8 };
 
-/* A text that users put in front of theirs. */
+/* A named text that users can put in front of their texts. */
 struct attn_sentence_prompt {
-    char *name, *text; /* own */
+    char *name, *text; /* owned */
 };
 
-/* How a vector is made of a text (sentence.c). */
+/* How a sentence model computes the vector of a text (sentence.c). */
 struct attn_sentence {
-    /* Hexadecimal digits, the lowest first: the parts that lie side by side. 1 is the first row, 2
-     * the largest and 4 the mean of each column, 8 the last row; 0: no vector is made. */
+    /* The pooled vectors that are concatenated, as hexadecimal digits, the lowest first: 1 is the
+     * first row, 2 the largest value of each column, 4 the mean of each column, 8 the last row. 0:
+     * the model computes no vector. */
     unsigned pools;
-    size_t n_step, most; /* most: the widest vector on the way */
+    size_t n_step, most; /* most: the width of the widest intermediate vector */
     struct attn_sentence_step steps[ATTN_SENTENCE_MOST];
     struct attn_sentence_prompt *prompts; /* owns; [n_prompt] */
     size_t n_prompt;
-    const struct attn_sentence_prompt *usual; /* the default one; NULL: none */
+    const struct attn_sentence_prompt *usual; /* the default prompt; NULL: no default */
 };
 
 static inline size_t attn_sentence_n_pool(const struct attn_sentence *sentence)
@@ -47,13 +48,14 @@ static inline size_t attn_sentence_n_pool(const struct attn_sentence *sentence)
     return n;
 }
 
-/* Reads modules.json of SOURCE, if a text model has it, into MODEL, whose weights are bound. */
+/* Reads modules.json of SOURCE, if the text model has this file, into MODEL, whose weights are
+ * bound. */
 enum attn_status attn_sentence_read(const struct attn_source *source, struct attn_model *model,
                                     struct attn_error *err);
 void attn_sentence_release(struct attn_sentence *sentence);
 
-/* Sets *text to the prompt NAME of MODEL, borrowed. ATTN_INVALID, with its prompts, if it has no
- * such one. */
+/* Sets *text to the prompt NAME of MODEL, borrowed. Returns ATTN_INVALID, and lists the model's
+ * prompts, if there is no such prompt. */
 enum attn_status attn_sentence_find_prompt(const struct attn_model *model, const char *name,
                                            const char **text, struct attn_error *err);
 
@@ -61,74 +63,78 @@ struct attn_model {
     struct attn_config config; /* borrows from layers */
     struct attn_sentence sentence;
     struct attn_config_layers layers;
-    const struct attn_tensor_files *st; /* weights borrow from it */
-    struct attn_tensor_files *files;    /* owns: st, of safetensors */
-    struct attn_gguf *gguf;             /* owns: the other file that st may be of */
-    const struct attn_family *naming;   /* index of the tensors in st */
+    const struct attn_tensor_files *st; /* the weights borrow from these files */
+    struct attn_tensor_files *files;    /* owns: st, if it is safetensors */
+    struct attn_gguf *gguf;             /* owns: the GGUF file, if st is part of one */
+    const struct attn_family *naming;   /* names the tensors in st */
     struct attn_weights weights;
-    struct attn_model *encoder; /* owns: the other stack, which borrows `st`; or NULL */
-    enum attn_compute compute;  /* in which numbers weights are multiplied */
+    struct attn_model *encoder; /* owns: the encoder, which borrows `st`; or NULL */
+    enum attn_compute compute;  /* number format in which weights are multiplied */
     char *name;                 /* owns */
-    bool has_engine;            /* attn_model_start_engine started the engine below */
+    bool has_engine;            /* attn_model_start_engine has started the engine below */
     struct attn_gemm_engine engine;
     enum attn_gemm gemm;
     enum attn_isa isa;
-    atomic_ullong *work;      /* owns: multiply-adds that its sessions were given */
-    float *label_rows;        /* [labels, d_projected] owns, where texts are the labels; all else is
-                               borrowed from another model then. Else NULL */
-    const char **label_names; /* [labels] owns the list */
+    atomic_ullong *work; /* owns: the multiply-adds of all its sessions so far */
+    float *label_rows;   /* [labels, d_projected] owns the output matrix of a zero-shot classifier,
+                            which borrows everything else from another model. Else NULL */
+    const char **label_names; /* [labels] owns the array */
 };
 
-/* Starts the matrix product engine for sessions with GEMM and ISA on a MODEL that is reused: once,
- * because each start tests whether libxsmm's code can be executed. Before any session is created.
- * Where there is too little memory for it, each session tries by itself. */
+/* Starts the matrix product engine once for all sessions of a reused MODEL with GEMM and ISA,
+ * because each start tests whether libxsmm's code can be executed. Call it before any session is
+ * created. If memory is short, each session tries again. */
 void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum attn_isa isa);
 
-/* Counts WORK, multiply-adds that a session of MODEL begins; returns all so far. */
+/* Adds WORK, the multiply-adds of a session that begins, to the count of MODEL. Returns the new
+ * count. */
 double attn_model_add_work(const struct attn_model *model, double work);
 
-/* Whether IDS [n], at positions from FIRST on, are tokens; ATTN_INVALID names one that is not. */
+/* Checks that IDS [n], at positions from FIRST on, are tokens. Returns ATTN_INVALID, naming the
+ * first that is not. */
 enum attn_status attn_model_check_ids(const struct attn_model *model, const int32_t *ids, size_t n,
                                       size_t first, struct attn_error *err);
 
-/* Whether TYPES [n] are types of tokens of the model. */
+/* Checks that TYPES [n] are token types of the model. */
 enum attn_status attn_model_check_types(const struct attn_model *model, const int32_t *types,
                                         size_t n, struct attn_error *err);
 
-/* Row ID of the embedding as float32, scaled and normalized as the model does: X [De]. */
+/* Reads row ID of the embedding as float32 into X [De], scaled and normalized as the model does. */
 void attn_model_row(const struct attn_model *model, const struct attn_kernels *kernels, int32_t id,
                     float *x);
 
-/* The rows of a text of IDS [n]: X [n, De], with token dropout of the whole text. */
+/* Reads the embedding rows of a text IDS [n] into X [n, De], with token dropout, which depends on
+ * the whole text. */
 void attn_model_gather(const struct attn_model *model, const struct attn_kernels *kernels,
                        const int32_t *ids, size_t n, float *x);
 
 struct attn_tensor_files;
 
-/* The directory of its weight files, borrowed: also the tensors that the model does not use. */
+/* Returns the directory of the weight files, borrowed. It includes tensors that the model does not
+ * use. */
 const struct attn_tensor_files *attn_model_files(const struct attn_model *model);
 
-/* The GGUF file that they are of, borrowed; NULL: they are safetensors. */
+/* Returns the GGUF file of the model, borrowed; NULL if its files are safetensors. */
 const struct attn_gguf *attn_model_gguf(const struct attn_model *model);
 
-/* Texts or pictures that an input is compared with. */
+/* Texts or pictures that the input is compared with. */
 struct attn_zero_shot_labels {
     const char *const *names; /* [n] */
-    const float *embeds;      /* [n, d_projected]: text_embed of each */
+    const float *embeds;      /* [n, d_projected]: the vector of each */
     size_t n;
-    double scale; /* of cosines */
+    double scale; /* factor of the cosines */
 };
 
-/* A classifier: MODEL, a tower or a model of sentences, with logits of LABELS, the scaled cosine of
- * its vector and each embed. Borrows MODEL and the texts of names. */
+/* Creates a classifier: MODEL, a tower or a sentence model, whose logits are the scaled cosines of
+ * its vector and those of LABELS. Borrows MODEL and the names. */
 enum attn_status attn_model_zero_shot(const struct attn_model *model,
                                       const struct attn_zero_shot_labels *labels,
                                       struct attn_model **labelled, struct attn_error *err);
 
-/* exp(logit_scale), by which cosines are multiplied, from MODEL, the tower of texts. */
+/* Returns exp(logit_scale), the factor of cosines, of MODEL, the tower of texts. */
 double attn_model_logit_scale(const struct attn_model *model);
 
-/* The numeric type in which sessions multiply the weights, from attn_model_options. */
+/* Returns the number format in which sessions multiply the weights, from attn_model_options. */
 enum attn_compute attn_model_compute(const struct attn_model *model);
 
 struct attn_builtin_model {
@@ -137,7 +143,7 @@ struct attn_builtin_model {
     size_t n_blob;
 };
 
-/* Ends with a row without a name. Of builtin_files.S, or builtin_files_wasm.c. */
+/* Ends with a row without a name. Defined in builtin_files.S or builtin_files_wasm.c. */
 extern const struct attn_builtin_model attn_builtin_models[] __attribute__((visibility("hidden")));
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * model_zero_shot.c - a tower, or a model of sentences, as a classifier: its labels are texts or
- * pictures.
+ * model_zero_shot.c - turns a tower or a sentence model into a classifier, whose labels are texts
+ * or pictures.
  *
  *     logits[i] = exp(logit_scale) * cos(image_embed, text_embed of label i)
- *     logits[i] = cos(sentence_embed, that of label i)
+ *     logits[i] = cos(sentence_embed, sentence_embed of label i)
  *
- * image_embed is divided by its length when the output layer reads it. The rest, the lengths of
- * the texts and the scale, is in the rows of the output matrix.
+ * The output layer divides the input's vector by its length. The lengths of the labels' vectors and
+ * the scale are part of the rows of the output matrix.
  */
 #include "model/model_internal.h"
 
@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ROW [d] = SCALE * EMBED / its length; a vector of zeros stays as it is. */
+/* Computes ROW [d] = SCALE * EMBED / its length. If EMBED is all 0, ROW is not changed. */
 static void fill_row(const float *embed, size_t d, double scale, float *row)
 {
     double sum = 0;

@@ -2,7 +2,7 @@
 #ifndef ATTN_MODEL_PART_CONFIG_H
 #define ATTN_MODEL_PART_CONFIG_H
 
-/* All norms of a model are of one kind. RMSNorm: Zhang and Sennrich 1910.07467. */
+/* The kind of all norms of a model. RMSNorm: Zhang and Sennrich 1910.07467. */
 enum attn_norm {
     ATTN_NORM_NONE = 0,
     ATTN_NORM_LAYERNORM = 1,        /* (x - mean) / sqrt(variance + eps) * w + b */
@@ -16,16 +16,16 @@ enum attn_norm {
 enum attn_norm_place {
     ATTN_NORM_PRE = 0,    /* the input of attention and the MLP */
     ATTN_NORM_POST = 1,   /* their outputs */
-    ATTN_NORM_AROUND = 2, /* both */
-    ATTN_NORM_SUM = 3,    /* the stream itself, after each sum */
+    ATTN_NORM_AROUND = 2, /* the inputs and the outputs */
+    ATTN_NORM_SUM = 3,    /* the stream itself, after each addition */
 };
 
-/* Which rows of q and k are normalized, before they are turned. */
+/* How q and k are normalized before rotation. */
 enum attn_qk_norm {
     ATTN_QK_NORM_NONE = 0,
-    ATTN_QK_NORM_PER_HEAD = 1,  /* each head by itself, all heads with the same weights [E] */
+    ATTN_QK_NORM_PER_HEAD = 1,  /* each head separately; all heads share the weights [E] */
     ATTN_QK_NORM_ALL_HEADS = 2, /* all heads of a position at once, with weights [H*E] and [G*E] */
-    ATTN_QK_NORM_EACH_HEAD = 3, /* each head by itself, with its own weights: [H, E] and [G, E] */
+    ATTN_QK_NORM_EACH_HEAD = 3, /* each head separately, with separate weights: [H, E] and [G, E] */
 };
 
 enum attn_positions {
@@ -35,10 +35,12 @@ enum attn_positions {
     ATTN_POSITIONS_ALIBI = 3 /* a bias of the scores (struct attn_score_bias) */
 };
 
-/* The softmax over router_logits whose values are the weights of the chosen experts. */
+/* How the weights of the chosen experts are computed from router_logits. */
 enum attn_expert_weights {
-    ATTN_EXPERTS_SOFTMAX_ALL = 0,            /* over all experts: weights add to less than 1 */
-    ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED = 1, /* the same, divided by the sum of the chosen */
+    /* Softmax over all experts, so that the weights sum to less than 1. */
+    ATTN_EXPERTS_SOFTMAX_ALL = 0,
+    /* The same, divided by the sum over the chosen experts. */
+    ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED = 1,
     ATTN_EXPERTS_SOFTMAX_CHOSEN = 2,
 };
 

@@ -1,11 +1,12 @@
 /*
- * sentence.c - the modules that make a vector of a text, as sentence-transformers saves them:
+ * sentence.c - the modules that compute the vector of a text, as sentence-transformers saves them.
  * modules.json lists a Transformer, which is the model, a Pooling, and Dense and Normalize modules.
  *
- *     x = [cls; max; mean; last] of the rows, those that are chosen, side by side
+ *     x = the chosen ones of [cls; max; mean; last] of the rows, concatenated
  *     x = act(x W + b), or x / |x|, for each further module
  *
- * Traps: the mean has [CLS] and [SEP]; max_seq_length there is the limit of a text.
+ * Traps: the mean includes [CLS] and [SEP]; max_seq_length is read from there as the limit of a
+ * text.
  */
 #include "model/model_internal.h"
 
@@ -23,7 +24,7 @@
 struct sentence_reader {
     const struct attn_source *source;
     struct attn_model *model;
-    size_t width; /* of the vector so far */
+    size_t width; /* width of the vector after the modules read so far */
 };
 
 static enum attn_status refuse(const struct attn_json *json, const char *key, const char *value,
@@ -34,7 +35,7 @@ static enum attn_status refuse(const struct attn_json *json, const char *key, co
         attn_quote_string(attn_json_name(json)).text, attn_quote_string(value).text);
 }
 
-/* Refuses settings of JSON that change the vector. */
+/* Refuses settings of JSON that would change the vector. */
 static enum attn_status refuse_settings(const struct attn_json *json, struct attn_error *err)
 {
     static const struct {
@@ -98,7 +99,8 @@ static enum attn_status read_pooling(struct sentence_reader *reader, const struc
     return reader->width > 0 ? ATTN_OK : refuse(json, "pooling_mode", "none", err);
 }
 
-/* The tensor NAME of FILES: of RANK, its last size LAST, unless that is 0. */
+/* Finds the tensor NAME of FILES and checks that it has RANK and, unless LAST is 0, LAST as its
+ * last size. */
 static enum attn_status find_tensor(const struct attn_tensor_files *files, const char *name,
                                     int rank, size_t last, struct attn_tensor *tensor,
                                     struct attn_error *err)
@@ -159,7 +161,7 @@ static enum attn_status read_dense(struct sentence_reader *reader, const struct 
     return ATTN_OK;
 }
 
-/* Reads module number I, a node of modules.json. */
+/* Reads module number I from NODE of modules.json. */
 static enum attn_status read_module(struct sentence_reader *reader, const struct attn_json *modules,
                                     const struct attn_node *node, size_t i, struct attn_error *err)
 {
@@ -205,7 +207,8 @@ static enum attn_status read_modules(struct sentence_reader *reader, const struc
 {
     const struct attn_node *root = attn_node_find(attn_json_root(json), "modules"), *node;
 
-    for (size_t i = 0; root && attn_node_is_array(root); i++) { /* in the order of idx */
+    /* Find the modules in the order of `idx`. */
+    for (size_t i = 0; root && attn_node_is_array(root); i++) {
         int64_t idx = -1;
 
         for (node = attn_node_first(root); node && idx != (int64_t)i;)
@@ -227,7 +230,7 @@ static enum attn_status read_modules(struct sentence_reader *reader, const struc
 
 /* --- other settings --------------------------------------------------------------------------- */
 
-/* Keeps PROMPTS, an object of texts; NAME, or NULL, is the default one. */
+/* Stores PROMPTS, an object of texts. NAME is the default prompt, or NULL. */
 static enum attn_status keep_prompts(struct attn_sentence *sentence,
                                      const struct attn_node *prompts, const char *name,
                                      struct attn_error *err)
@@ -255,7 +258,7 @@ static enum attn_status keep_prompts(struct attn_sentence *sentence,
     return ATTN_OK;
 }
 
-/* Reads the settings of texts: the longest, the prompts, and how vectors are compared. */
+/* Reads settings about texts: the maximum length, the prompts, and how vectors are compared. */
 static enum attn_status read_settings(struct sentence_reader *reader, const struct attn_json *json,
                                       struct attn_error *err)
 {
@@ -276,7 +279,8 @@ static enum attn_status read_settings(struct sentence_reader *reader, const stru
                : ATTN_OK;
 }
 
-/* Reads part NAME; a list becomes {"modules": list}, since trees begin with an object. */
+/* Reads part NAME. If it IS_LIST, wraps it as {"modules": list}, because JSON trees start with an
+ * object. */
 static enum attn_status read_part(const struct attn_source *source, const char *name, bool is_list,
                                   struct attn_json **json, struct attn_error *err)
 {
@@ -321,7 +325,7 @@ enum attn_status attn_sentence_read(const struct attn_source *source, struct att
     }
     config->d_projected = reader.width;
     config->is_sentence = true;
-    config->output = ATTN_OUTPUT_NONE; /* its vectors are the answer */
+    config->output = ATTN_OUTPUT_NONE; /* the vectors are the output, so there are no logits */
     config->head_act_fn = NULL;
     model->weights.head = model->weights.unembed = (struct attn_linear){.packed = NULL};
     model->weights.ln_head = (struct attn_norm_weights){.w = {.data = NULL}};

@@ -8,7 +8,7 @@
 
 enum { ATTN_CONFIG_N_BAD = 256 };
 
-/* Positions that are sines, then cosines, of each position / 10000^p. */
+/* Sinusoidal positions: sines, then cosines, of position / 10000^p. */
 enum attn_sines {
     ATTN_SINES_NONE = 0,
     ATTN_SINES_MARIAN = 1, /* p = 2i / d */
@@ -16,31 +16,34 @@ enum attn_sines {
 };
 
 struct attn_stack_config {
-    /* The decoder, whose source are the final rows of its encoder. Layer N of the decoder is two
-     * layers in its config: 2N attends to itself and has no MLP, 2N + 1 attends to the source. */
+    /* This is a decoder, whose source is the final rows of its encoder. Layer N of the decoder is
+     * two layers in its config: 2N attends to the text and has no MLP, 2N + 1 attends to the
+     * source. */
     bool has_encoder;
 
-    /* Of either stack. */
-    bool counts_padding;             /* padding tokens of an encoder have positions like others */
-    enum attn_sines makes_positions; /* sines where a file has no learned positions */
-    size_t n_mel;           /* rows of the mel array that an encoder of sound reads; 0: tokens */
-    size_t n_bucket;        /* of relative biases, in layers that attend to themselves; 0: none */
-    size_t bucket_distance; /* farther keys have the last bucket */
+    /* For both stacks. */
+    bool counts_padding;             /* padding tokens of an encoder count as positions */
+    enum attn_sines makes_positions; /* sines to use if a file has no learned positions */
+    size_t n_mel;    /* rows of the mel array that an encoder of sound reads; 0: it reads tokens */
+    size_t n_bucket; /* number of buckets of relative biases, for layers that attend to their own
+                        stack; 0: no biases */
+    size_t bucket_distance; /* keys at larger distances are in the last bucket */
 
-    /* Of the decoder. */
-    int32_t start_id;        /* begins its text */
-    bool replaces_front;     /* instead of the source's language, which the tokenizer puts there: a
-                                text has its own */
-    int32_t forced_begin_id; /* what it generates first; -1: any token */
-    /* Tokens that it never generates, and from the end backwards those that it never begins with.
-     * Both together may be more than fit: then it does not generate. */
+    /* For the decoder. */
+    int32_t start_id;    /* the token that begins its text */
+    bool replaces_front; /* start_id replaces the language of the source, which the tokenizer puts
+                            in front, because the decoder's text has its own language */
+    int32_t forced_begin_id; /* the token that it generates first; -1: any token */
+    /* Tokens that it never generates (n_bad_id, from the front) and tokens that it never begins
+     * with (n_bad_first_id, from the back). If both together exceed the array, it does not
+     * generate. */
     int32_t bad_ids[ATTN_CONFIG_N_BAD];
     size_t n_bad_id, n_bad_first_id;
 
-    /* What it is meant to do when it generates, and does not. */
-    size_t n_beam;      /* beams to search with; 0 or 1: none */
-    size_t n_no_repeat; /* so many tokens in a row are never repeated; 0: any may be */
-    size_t n_least;     /* tokens of the shortest text */
+    /* Settings for generation that are not implemented. */
+    size_t n_beam;      /* number of beams; 0 or 1: no beam search */
+    size_t n_no_repeat; /* sequences of this many tokens are never repeated; 0: they may be */
+    size_t n_least;     /* minimum number of tokens */
 };
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * weights.c - binds tensors of a file to their places, by the rules of a family.
+ * weights.c - binds tensors of a file to their places in the model, by the rules of a family.
  *
- * For each rule and layer: is it needed, is it present under its name, with the right type and
- * shape; then it is stored in the form of the rule.
+ * For each rule and layer: decides whether the tensor is needed, finds it by its name, checks its
+ * type and shape, and stores it in the form that the rule gives.
  */
 #include "model/weights.h"
 
@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The file of a tensor, for messages. */
+/* Returns the quoted path of the file of a tensor, for messages. */
 static struct attn_quote path_of(const struct attn_tensor_files *st, int shard)
 {
     return attn_quote_string(attn_tensor_files_path(st, shard));
@@ -31,14 +31,14 @@ struct binder {
     struct attn_config *config;
     const struct attn_tensor_files *st;
     const struct attn_family *family;
-    const char *prefix; /* "" or the family's */
+    const char *prefix; /* "" or the prefix of the family */
     bool is_fused;      /* q, k and v are one tensor, in a GGUF file */
-    bool is_joined;     /* the same of the gate and mlp_in */
-    int layer;          /* that is bound */
+    bool is_joined;     /* the gate and mlp_in are one tensor, in a GGUF file */
+    int layer;          /* the layer that is being bound */
     struct attn_error *err;
 };
 
-/* The family of a model that was opened. */
+/* Returns the family of a config, or of its encoder. */
 static const struct attn_family *family_of(const struct attn_config *config)
 {
     const struct attn_family *family = attn_family_find(config->model_type);
@@ -47,7 +47,7 @@ static const struct attn_family *family_of(const struct attn_config *config)
     return config->is_encoder && family->encoder ? family->encoder : family;
 }
 
-/* What stands for the number of a layer (family.h). */
+/* Characters that stand for the number of a layer in the name of a rule (family.h). */
 static const char layer_signs[] = "#<>", ends[] = "#<>|";
 
 static bool is_in_layer(const struct attn_weight_rule *rule)
@@ -55,7 +55,7 @@ static bool is_in_layer(const struct attn_weight_rule *rule)
     return strpbrk(rule->name, layer_signs);
 }
 
-/* The spelling after SPELLING in the name of a rule, or NULL. */
+/* Returns the next alternative after SPELLING in the name of a rule, or NULL. */
 static const char *next_spelling(const char *spelling)
 {
     const char *bar = strchr(spelling, '|');
@@ -85,7 +85,7 @@ bool attn_weights_are_shared(const struct attn_config *config, size_t layer)
            attn_config_weights_layer(config, layer) == attn_config_weights_layer(config, layer - 1);
 }
 
-/* Whether LAYER may have a tensor of RULE. */
+/* Whether RULE applies to LAYER, given its marks for the first or second layer of a pair. */
 static bool is_of_layer(const struct attn_weight_rule *rule, const struct attn_config *config,
                         int layer)
 {
@@ -94,7 +94,7 @@ static bool is_of_layer(const struct attn_weight_rule *rule, const struct attn_c
     return !(is_first || is_second) || config->is_cross[layer] == is_second;
 }
 
-/* The size that LETTER stands for in a shape of LAYER (family.h). */
+/* Returns the size that LETTER stands for in shapes of LAYER (family.h). */
 static size_t dimension(char letter, const struct attn_config *config, int layer)
 {
     const size_t d_q = config->n_head * config->d_head, d_k = config->n_kv_head * config->d_head;
@@ -177,7 +177,7 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     const bool has_plain = has_mlp && !has_gate;
     const bool has_own = config->output == ATTN_OUTPUT_OWN && is_vocabulary;
     const bool has_output = config->output != ATTN_OUTPUT_NONE;
-    /* false: the head is missing, or another one is used */
+    /* false if the head is missing, or another head is used */
     const bool may_have_own = has_head || (is_vocabulary && !config->is_encoder);
     enum { PART, BIAS, FOUND, OUTPUT };
     const struct {
@@ -206,14 +206,15 @@ static void write_shape(char *text, size_t size, const size_t *shape, size_t ran
     attn_fixed_text_append(text, size, &used, "]");
 }
 
-/* The types that the kernels convert; F64 is one of GGUF alone. */
+/* Whether the kernels can convert DTYPE. F64 is accepted in GGUF files only. */
 static bool is_readable(const struct attn_family *naming, enum attn_dtype dtype)
 {
     return dtype == ATTN_DTYPE_F32 || dtype == ATTN_DTYPE_F16 || dtype == ATTN_DTYPE_BF16 ||
            (naming->is_gguf && (dtype == ATTN_DTYPE_F64 || attn_dtype_block(dtype) > 1));
 }
 
-/* The shape of RULE; y and z are that of the norm of q and of k, of any kind. */
+/* Returns the shape of RULE. For y and z, it is the shape of the norm of q or k, which depends on
+ * qk_norm. */
 static const char *shape_of(const struct attn_weight_rule *rule, const struct attn_config *config)
 {
     const bool is_k = rule->shape[0] == 'z';
@@ -231,10 +232,10 @@ static enum attn_status check_tensor(const struct binder *binder,
 {
     const struct attn_tensor *tensor = &entry->tensor;
     const char *whole = shape_of(rule, binder->config);
-    const char *shape = tensor->rank == 1 && strcmp(whole, "1D") == 0 ? "D" : whole; /* in GGUF */
+    const char *shape = tensor->rank == 1 && strcmp(whole, "1D") == 0 ? "D" : whole; /* for GGUF */
     const size_t rank = strlen(shape);
     size_t expected[4];
-    /* A size has at most 20 digits; ", " and brackets come to it. */
+    /* A size has at most 20 digits, plus ", "; the text also has brackets. */
     char found_text[ATTN_MAX_RANK * 22 + 3], expected_text[4 * 22 + 3];
     bool is_same = tensor->rank == (int)rank;
 
@@ -256,7 +257,7 @@ static enum attn_status check_tensor(const struct binder *binder,
                           path_of(binder->st, entry->shard).text, found_text, expected_text);
 }
 
-/* Elements first .. first+n-1 of a tensor, in file order. */
+/* Returns elements first to first+n-1 of a tensor, in file order, as a vector. */
 static struct attn_vector vector_of(const struct attn_tensor *tensor, size_t first, size_t n)
 {
     return (struct attn_vector){.data = (const char *)tensor->data +
@@ -278,10 +279,12 @@ static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_
         m.group = m.row_stride = shape[2];
         m.group_stride = shape[1] * shape[2];
     } else if (kind == ATTN_WEIGHT_OUT_IN) {
-        for (int i = 2; i < tensor->rank; i++) /* sizes of a patch: channel, row and column */
+        /* A convolution over patches also has sizes for channel, row and column. */
+        for (int i = 2; i < tensor->rank; i++)
             n_in *= shape[i];
         m.n_row = m.col_stride = n_in;
-        m.n_col = m.group = tensor->rank > 1 ? shape[0] : 1; /* a vector gives one column */
+        /* A vector is a matrix with one column. */
+        m.n_col = m.group = tensor->rank > 1 ? shape[0] : 1;
         m.row_stride = 1;
     } else {
         m.n_row = tensor->rank == 3 ? shape[0] * shape[1] : shape[0];
@@ -290,8 +293,9 @@ static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_
     return m;
 }
 
-/* A tensor that holds q, k and v, or the gate and mlp_in: a matrix [in, out], a matrix [out, in] or
- * their biases [out]. Its outputs are groups of equal size, in each a share of every map. */
+/* Stores a tensor that contains q, k and v, or the gate and mlp_in: a matrix [in, out] or [out,
+ * in], or their biases [out]. Its outputs are cut into groups of equal size; each group has a share
+ * of every map. */
 static void store_fused(struct attn_block_weights *block, const struct attn_config *config,
                         enum attn_weight_kind kind, const struct attn_tensor *tensor)
 {
@@ -348,7 +352,7 @@ static void store(const struct binder *binder, const struct attn_weight_rule *ru
     case ATTN_WEIGHT_TENSOR:
         memcpy(place, tensor, sizeof *tensor);
         break;
-    case ATTN_WEIGHT_VECTOR_OF_HEADS: /* make_vector stores it */
+    case ATTN_WEIGHT_VECTOR_OF_HEADS: /* stored by make_vector */
         break;
     case ATTN_WEIGHT_VECTOR:
         for (int i = 0; i < tensor->rank; i++)
@@ -366,7 +370,8 @@ static void store(const struct binder *binder, const struct attn_weight_rule *ru
     }
 }
 
-/* The tensor of RULE in any spelling. NAME is the spelling that was found, or the first one. */
+/* Finds the tensor of RULE under any of its spellings. NAME receives the spelling that was found,
+ * or the first one. */
 static bool find_tensor(const struct binder *binder, const struct attn_weight_rule *rule,
                         char name[ATTN_WEIGHT_NAME_SIZE], struct attn_tensor_entry *entry)
 {
@@ -389,7 +394,7 @@ static enum attn_status refuse_missing(const struct binder *binder, const char *
                           path_of(binder->st, 0).text);
 }
 
-/* A tied output matrix is the embedding as well: a file may hold it under that name alone. */
+/* Finds a tied output matrix, which may be the only copy of the embedding in a file. */
 static bool find_tied_output(const struct binder *binder, struct attn_tensor_entry *entry)
 {
     const struct attn_family *family = binder->family;
@@ -402,10 +407,10 @@ static bool find_tied_output(const struct binder *binder, struct attn_tensor_ent
     return false;
 }
 
-/* --- weights that are made -------------------------------------------------------------------- */
+/* --- Computed weights ------------------------------------------------------------------------- */
 
-/* Room for the ones of a norm, the norms of each head and the sinks of all layers, and the norm of
- * rows of the embedding. */
+/* Allocates memory for weights that are not used as the file has them: ones for norms without
+ * weights, joined norms of single heads, sinks of all layers, and the norm of embedding rows. */
 static enum attn_status allocate_made(struct attn_weights *weights,
                                       const struct attn_config *config, struct attn_error *err)
 {
@@ -430,7 +435,7 @@ static struct attn_vector made_vector(const float *values, size_t n)
     return (struct attn_vector){.data = values, .dtype = ATTN_DTYPE_F32, .n = n, .group = n};
 }
 
-/* Gives each norm that CONFIG has the weights 1, which no file holds. */
+/* Gives all norms that CONFIG has the weights 1, if norms have no weights in files. */
 static void make_ones(struct attn_weights *weights, const struct attn_config *config)
 {
     const struct attn_norm_weights ones = {.w = made_vector(weights->made, config->d_model)};
@@ -448,7 +453,7 @@ static void make_ones(struct attn_weights *weights, const struct attn_config *co
         weights->ln_final = ones;
 }
 
-/* The tensor NUMBER of RULE, whose name has "@" for a number, in SHAPE. */
+/* Finds tensor number NUMBER of RULE, whose name has "@" for the number, and checks its shape. */
 static enum attn_status find_numbered(const struct binder *binder,
                                       const struct attn_weight_rule *rule, size_t number,
                                       struct attn_tensor_entry *entry)
@@ -462,13 +467,13 @@ static enum attn_status find_numbered(const struct binder *binder,
                                number);
     one.name = names;
     if (rule->kind == ATTN_WEIGHT_VECTOR_OF_HEADS)
-        one.shape++; /* after the number of heads */
+        one.shape++; /* skips the number of heads */
     if (!find_tensor(binder, &one, name, entry))
         return refuse_missing(binder, name);
     return check_tensor(binder, &one, entry);
 }
 
-/* Joins the tensors of RULE, one a head, in `made`. */
+/* Joins the tensors of RULE, one for each head, in `made`. */
 static enum attn_status make_vector(const struct binder *binder,
                                     const struct attn_weight_rule *rule)
 {
@@ -489,8 +494,8 @@ static enum attn_status make_vector(const struct binder *binder,
     return ATTN_OK;
 }
 
-/* Whether RULE is of one tensor for several maps where BINDER's GGUF file has one for each, or the
- * other way round. */
+/* Whether RULE does not apply because BINDER's GGUF file uses the other form: one tensor for
+ * several maps, or one tensor for each map. */
 static bool is_of_other_form(const struct binder *binder, const struct attn_weight_rule *rule)
 {
     const bool is_up = rule->part == ATTN_PART_MLP &&
@@ -502,7 +507,8 @@ static bool is_of_other_form(const struct binder *binder, const struct attn_weig
            (rule->kind == ATTN_WEIGHT_GATED_ROWS) != binder->is_joined;
 }
 
-/* A tensor of expert NUMBER of LAYER: stored as of an MLP, which is then the expert's. */
+/* Stores a tensor of expert NUMBER of LAYER. It is stored like that of an MLP, which is then copied
+ * to the expert. */
 static void store_expert(const struct binder *binder, const struct attn_weight_rule *rule,
                          size_t number, const struct attn_tensor *tensor)
 {
@@ -515,7 +521,7 @@ static void store_expert(const struct binder *binder, const struct attn_weight_r
     *mlp = (struct attn_expert){0};
 }
 
-/* TENSOR holds a map of all experts. */
+/* Stores TENSOR, which contains one map of all experts. */
 static void store_experts(const struct binder *binder, const struct attn_weight_rule *rule,
                           const struct attn_tensor *tensor)
 {
@@ -547,9 +553,9 @@ static bool are_bytes(const struct attn_tensor *tensor, const size_t *shape, int
            memcmp(tensor->shape, shape, (size_t)rank * sizeof *shape) == 0;
 }
 
-/* Blocks of MXFP4 and their scales, bytes [N, out, in / 32, 16] and [N, out, in / 32], become those
- * of GGUF files when an expert is first used: the scale, then value i and value 16 + i of a block
- * in byte i. */
+/* Binds blocks of MXFP4 and their scales, bytes [N, out, in / 32, 16] and [N, out, in / 32]. When
+ * an expert is first used, they are converted to GGUF's blocks: the scale, and then bytes that hold
+ * value i and value 16 + i. */
 static enum attn_status bind_mxfp4(const struct binder *binder, const struct attn_weight_rule *rule,
                                    const struct attn_tensor_entry *blocks,
                                    const struct attn_tensor_entry *scales)
@@ -584,7 +590,7 @@ static enum attn_status bind_mxfp4(const struct binder *binder, const struct att
     return ATTN_OK;
 }
 
-/* A map that has a tensor for each expert, unless one tensor has held all. */
+/* Binds a map with one tensor for each expert, unless one tensor for all experts was found. */
 static enum attn_status bind_experts(const struct binder *binder,
                                      const struct attn_weight_rule *rule)
 {
@@ -659,7 +665,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
 
 /* --- Needed tensors --------------------------------------------------------------------------- */
 
-/* Fills SPEC for RULE; false when a model of CONFIG does not need it. */
+/* Fills SPEC for RULE. Returns false if a model of CONFIG does not need the tensor. */
 static bool describe(const struct attn_config *config, bool with_biases,
                      const struct attn_weight_rule *rule, int layer, struct attn_weight_spec *spec)
 {
@@ -687,8 +693,9 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
 {
     const struct attn_family *family = family_of(config);
     const struct attn_weight_rule *rules = family->rules, *end = rules + family->n_rule;
-    const struct attn_weight_rule *first = rules,
-                                  *last; /* number of tensors in a layer; after them */
+    const struct attn_weight_rule
+        *first = rules,
+        *last; /* the first rule of a layer, and the first rule after them */
     struct attn_weight_spec *list;
 
     while (!is_in_layer(first))
@@ -707,7 +714,7 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
              rule < last && !attn_weights_are_shared(config, layer); rule++)
             *n += describe(config, with_biases, rule, (int)layer, &list[*n]);
     for (const struct attn_weight_rule *rule = last; rule < end; rule++)
-        if (!is_in_layer(rule)) /* after them only buffers that are ignored */
+        if (!is_in_layer(rule)) /* rules of layers that follow are for ignored buffers */
             *n += describe(config, with_biases, rule, 0, &list[*n]);
     return ATTN_OK;
 }
@@ -725,16 +732,18 @@ static bool has_tensor(const struct attn_family *family, const struct attn_weigh
     return find_tensor(&binder, rule, name, NULL);
 }
 
-/* Another prefix than PREFIX. Older files of a model of several parts have "decoder." where newer
- * ones have "model.decoder."; those for answers to questions have "transformer." for "model.". */
-static const char *other_prefix(const char *prefix)
+/* Returns the alternative to PREFIX. Older files of models with several parts have "decoder." where
+ * newer ones have "model.decoder."; files for question answering have "transformer." instead of
+ * "model.". */
+static const char *alternative_prefix(const char *prefix)
 {
     const char *rest = strchr(prefix, '.') + 1;
 
     return *rest ? rest : "transformer.";
 }
 
-/* The prefix is in front of every name or of none: the first tensor that is there decides. */
+/* Finds the prefix of the names, which is in front of all names or of none: the first tensor that
+ * is found decides. */
 static enum attn_status find_prefix(const struct attn_family *family,
                                     const struct attn_tensor_files *st, const char **prefix,
                                     struct attn_error *err)
@@ -742,7 +751,7 @@ static enum attn_status find_prefix(const struct attn_family *family,
     *prefix = "";
     for (size_t i = 0; i < family->n_rule && family->prefix; i++) {
         const struct attn_weight_rule *rule = &family->rules[i];
-        const char *shorter = other_prefix(family->prefix);
+        const char *shorter = alternative_prefix(family->prefix);
         const char *other = has_tensor(family, rule, family->prefix, st) ? family->prefix : shorter;
         const bool has_without = has_tensor(family, rule, "", st);
         char with[ATTN_WEIGHT_NAME_SIZE], without[ATTN_WEIGHT_NAME_SIZE];
@@ -760,7 +769,8 @@ static enum attn_status find_prefix(const struct attn_family *family,
     return ATTN_OK;
 }
 
-/* The biases of a GGUF file are those among its tensors. */
+/* Sets which biases the model has, by the tensors of the GGUF file, and whether tensors are joined.
+ */
 static void find_biases(struct binder *binder)
 {
     static const char *const q[] = {"blk.0.attn_q.bias", "blk.0.attn_qkv.bias"};
@@ -775,7 +785,8 @@ static void find_biases(struct binder *binder)
     config->has_expert_bias = attn_tensor_files_find(binder->st, "blk.0.ffn_gate_inp.bias", NULL);
 }
 
-/* Puts the heads of q and k in the order of Hugging Face, in which halves are turned. */
+/* Marks the heads of q and k as interleaved, which restores Hugging Face's order, in which halves
+ * are rotated. */
 static void interleave_heads(const struct attn_weights *weights, const struct attn_config *config)
 {
     const struct attn_gguf_form *form = &family_of(config)->gguf;
@@ -795,8 +806,8 @@ static void interleave_heads(const struct attn_weights *weights, const struct at
     }
 }
 
-/* A file that lacks the output matrix, or an encoder's head before it, has no logits: it was saved
- * without them, or with a head that is not read. */
+/* If a file lacks the output matrix, or an encoder's head before it, the model has no logits: it
+ * was saved without them, or with a head that is not supported. */
 static void find_output(const struct binder *binder)
 {
     static const enum attn_weight_part matrices[] = {[ATTN_TASK_SEQUENCE] = ATTN_PART_CLASS,
@@ -834,7 +845,7 @@ static void find_output(const struct binder *binder)
     config->has_output_bias = false;
 }
 
-/* The blocks, with the places of their experts. */
+/* Allocates the blocks and their experts. */
 static enum attn_status allocate_blocks(struct attn_weights *weights,
                                         const struct attn_config *config, struct attn_error *err)
 {
@@ -851,7 +862,7 @@ static enum attn_status allocate_blocks(struct attn_weights *weights,
     return ATTN_OK;
 }
 
-/* The numbers of VECTOR, made. */
+/* Converts VECTOR to floats in `made`, and returns them. */
 static float *read_vector(struct attn_weights *weights, const struct attn_vector *vector)
 {
     float *values = weights->made + weights->n_made;
@@ -861,7 +872,7 @@ static float *read_vector(struct attn_weights *weights, const struct attn_vector
     return values;
 }
 
-/* Reads the sinks, and the norm of rows of the embedding. */
+/* Converts the sinks and the norm of embedding rows to floats. */
 static void read_vectors(struct attn_weights *weights, const struct attn_config *config)
 {
     for (size_t layer = 0; layer < config->n_layer && config->has_sinks; layer++) {
@@ -887,7 +898,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
 
     ATTN_TRY(find_prefix(family, st, &binder.prefix, err));
     find_output(&binder);
-    /* A tower by itself has no projection when its file lacks it. */
+    /* A single tower has no projection if its file lacks it. */
     for (size_t i = 0; i < family->n_rule; i++)
         if (family->rules[i].part == ATTN_PART_PROJECTION && !config->has_two_towers &&
             !has_tensor(family, &family->rules[i], "", st))
@@ -913,7 +924,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
 
 /* --- packed copies ---------------------------------------------------------------------------- */
 
-/* Calls VISIT for every map, once for those that layers share. */
+/* Calls VISIT for every linear map; for maps that layers share, once. */
 static void visit_linears(struct attn_weights *weights, const struct attn_config *config,
                           void (*visit)(struct attn_linear *linear, void *context), void *context)
 {
@@ -934,8 +945,8 @@ static bool is_of_blocks(const struct attn_linear *linear)
 struct packed_plan {
     struct attn_arena *arena;
     enum attn_compute compute;
-    bool has_blocks;       /* these are packed, too */
-    size_t size_of_blocks; /* the panels of those visited */
+    bool has_blocks;       /* weights with blocks are packed, too */
+    size_t size_of_blocks; /* bytes of the panels of all maps with blocks */
 };
 
 static void measure_blocks(struct attn_linear *linear, void *context)
@@ -947,7 +958,7 @@ static void measure_blocks(struct attn_linear *linear, void *context)
             plan->size_of_blocks, attn_linear_packed_size(linear, plan->compute)));
 }
 
-/* The place for LINEAR. The same code measures and carves; see base/memory.h. */
+/* Reserves memory for packing LINEAR. The same code measures and allocates; see base/memory.h. */
 static void plan_linear(struct attn_linear *linear, void *context)
 {
     const struct packed_plan *plan = context;
@@ -959,7 +970,8 @@ static void plan_linear(struct attn_linear *linear, void *context)
     linear->packed_for = plan->compute;
 }
 
-/* Packs N maps, which may share pages, as q, k and v do: pages are given back after the last. */
+/* Packs N maps and then releases their pages. All N are packed first, because maps such as q, k and
+ * v may share pages. */
 static void pack_linears(const struct attn_linear *linears, size_t n,
                          const struct attn_tensor_files *st, struct attn_pool *pool)
 {
@@ -971,7 +983,7 @@ static void pack_linears(const struct attn_linear *linears, size_t n,
     for (size_t i = 0; i < n; i++)
         if (linears[i].packed && attn_tensor_files_owns_address(st, linears[i].weight.data))
             attn_file_drop_pages(
-                linears[i].weight.data, /* read again if they are wanted once more */
+                linears[i].weight.data, /* pages are read again if they are needed once more */
                 attn_matrix_extent(&linears[i].weight, linears[i].weight.n_col));
 }
 
@@ -991,7 +1003,7 @@ static void pack_expert(const struct attn_lazy_experts *lazy, struct attn_expert
     pack_linears(&expert->gate, 3, lazy->st, pool);
 }
 
-/* Puts the blocks of EXPERT in the order of GGUF files. */
+/* Converts the MXFP4 blocks of an expert to the layout of GGUF files. */
 static void order_blocks(const struct attn_lazy_experts *lazy, size_t expert)
 {
     for (size_t m = 0; m < 2; m++) {
@@ -1024,7 +1036,7 @@ void attn_weights_make_expert(const struct attn_block_weights *block, size_t exp
     attn_monitor_leave(lazy->monitor);
 }
 
-/* Lets the experts be packed when they are chosen, if panels of all of them are not too large. */
+/* Plans to pack experts when they are chosen, if the panels of all experts fit into the limit. */
 static enum attn_status plan_experts(struct attn_weights *weights, const struct attn_config *config,
                                      const struct attn_tensor_files *st,
                                      const struct attn_packing *packing, struct attn_error *err)
@@ -1059,7 +1071,8 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
     visit_linears(weights, config, plan_linear, &plan);
     ATTN_TRY(attn_arena_allocate(&weights->packed, err));
     visit_linears(weights, config, plan_linear, &plan);
-    /* The largest first: while it is packed, its pages are in memory, but little else is. */
+    /* The largest matrices first: while they are packed, their pages are in memory, but little else
+     * is. */
     pack_linears(weights->linears, ATTN_MODEL_N_LINEAR, st, packing->pool);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         if (attn_weights_are_shared(config, layer))
@@ -1070,7 +1083,7 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
     return plan_experts(weights, config, st, packing, err);
 }
 
-/* Transposes the maps of BLOCK whose columns lie at one distance. */
+/* Transposes the maps of BLOCK whose columns lie at equal distances, by swapping strides. */
 static void turn_block(const struct attn_block_weights *block, struct attn_block_weights *turned)
 {
     for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
@@ -1094,7 +1107,7 @@ static enum attn_status make_turned(const struct attn_weights *weights,
 {
     const struct attn_packing packing = {.compute = ATTN_COMPUTE_F32, .pool = pool};
 
-    attn_weights_release(weights->turned); /* what a failure left */
+    attn_weights_release(weights->turned); /* releases the rest of an earlier failure */
     ATTN_TRY(ATTN_ALLOC(weights->turned->blocks, weights->n_block, err));
     weights->turned->n_block = weights->n_block;
     for (size_t layer = 0; layer < weights->n_block; layer++)
@@ -1158,9 +1171,9 @@ void attn_weights_release(struct attn_weights *weights)
     *weights = (struct attn_weights){0};
 }
 
-/* --- names that a file has -------------------------------------------------------------------- */
+/* --- Names in a file -------------------------------------------------------------------------- */
 
-/* Whether NAME is PREFIX + SPELLING of a rule; *layer is its layer, or ATTN_NO_LAYER. */
+/* Whether NAME is PREFIX + SPELLING. If so, *layer is its layer number, or ATTN_NO_LAYER. */
 static bool is_spelled(const char *spelling, const char *prefix, const char *name, int *layer)
 {
     const char *pattern = spelling[0] == '/' ? spelling + 1 : spelling;
@@ -1185,7 +1198,7 @@ static bool is_spelled(const char *spelling, const char *prefix, const char *nam
     *layer = value;
     name += used;
     pattern += before + 1, left = size - before - 1;
-    if (memchr(pattern, '@', left)) /* the number of a head */
+    if (memchr(pattern, '@', left)) /* stands for the number of a head or an expert */
         return strncmp(name, pattern, strcspn(pattern, "@")) == 0;
     return strlen(name) == left && strncmp(name, pattern, left) == 0;
 }
@@ -1200,7 +1213,7 @@ static bool is_named(const struct attn_weight_rule *rule, const char *prefix, co
     return spelling;
 }
 
-/* The rule that names the tensor NAME, or NULL. */
+/* Returns the rule that names the tensor NAME, or NULL. *layer receives its layer. */
 static const struct attn_weight_rule *find_rule(const struct attn_family *family, const char *name,
                                                 int *layer)
 {
@@ -1208,7 +1221,7 @@ static const struct attn_weight_rule *find_rule(const struct attn_family *family
         if (is_named(&family->rules[i], "", name, layer) ||
             (family->prefix && is_named(&family->rules[i], family->prefix, name, layer)) ||
             (family->prefix &&
-             is_named(&family->rules[i], other_prefix(family->prefix), name, layer)))
+             is_named(&family->rules[i], alternative_prefix(family->prefix), name, layer)))
             return &family->rules[i];
     return NULL;
 }
@@ -1221,7 +1234,7 @@ bool attn_weights_know(const struct attn_family *naming, const struct attn_confi
     int layer;
     const struct attn_weight_rule *rule = find_rule(naming, name, &layer);
 
-    /* Llama's names include norms that not all of its descendants have. */
+    /* Llama's table contains norms that only some of the derived families have. */
     if (rule && (rule->part == ATTN_PART_QK_NORM || rule->part == ATTN_PART_MLP_POST_NORM))
         return find_need(rule->part, config, layer) != NOT_NEEDED;
     return rule || (other && find_rule(other, name, &layer));
@@ -1232,7 +1245,8 @@ enum attn_status attn_weights_check_unused(const struct attn_family *naming,
                                            const struct attn_tensor_files *st,
                                            struct attn_error *err)
 {
-    static const char *const others[] = {"cls.", "dense_", "v.", "mm."}; /* heads; images */
+    /* Other heads, and parts for images. */
+    static const char *const others[] = {"cls.", "dense_", "v.", "mm."};
     struct attn_config known = *config;
     const struct binder binder = {
         .config = &known,

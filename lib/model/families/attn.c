@@ -1,10 +1,10 @@
 /*
- * attn.c - our own model type: every part of a block is a key, most of them off by default;
- * tensors have TransformerLens's names.
+ * attn.c - our own model type. Every part of a block has a key, and most parts are off by default.
+ * Tensors have TransformerLens's names.
  *
- * A key that is not known is refused, since a typing error would otherwise silently run another
- * model. Projections hold one matrix a head, with the input first: W_Q [H, D, E], W_O [H, Ev, D]; D
- * is d_out there, when the model is attention alone.
+ * Unknown keys are refused, because a misspelt key would silently run a different model.
+ * Projections have one matrix per head, with the input first: W_Q [H, D, E], W_O [H, Ev, D]. If the
+ * model is attention alone, D is d_out there.
  */
 #include "base/escape.h"
 #include "base/status_internal.h"
@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-/* Allowed keys in addition to the fields; those after the gap are read elsewhere or ignored. */
+/* Keys that are allowed in addition to the fields. Those after the gap are read elsewhere or
+ * ignored. */
 static const char *const other_keys[] = {
     "bias",      "blocks",        "causal",      "projections", "qk_norm",
     "scale",
@@ -39,7 +40,8 @@ static enum attn_status check_keys(const struct attn_json *json, struct attn_err
     return ATTN_OK;
 }
 
-/* Stores the number of the word of FIELD that is chosen; absent leaves *value alone. */
+/* Reads a key whose value is a word of FIELD, and stores the word's number in *value. An absent key
+ * leaves *value unchanged. */
 static enum attn_status get_word(const struct attn_json *json,
                                  const struct attn_config_field *field, int *value,
                                  struct attn_error *err)
@@ -59,7 +61,7 @@ static enum attn_status get_word(const struct attn_json *json,
                           field->expected);
 }
 
-/* Reads words or switches: the fields of TYPE that have a key. */
+/* Reads all fields of TYPE, words or flags, that have a key. */
 static enum attn_status read_fields(const struct attn_json *json, struct attn_config *config,
                                     enum attn_config_type type, struct attn_error *err)
 {
@@ -74,7 +76,7 @@ static enum attn_status read_fields(const struct attn_json *json, struct attn_co
     return ATTN_OK;
 }
 
-/* Reads the sizes that every config has, or all others. */
+/* Reads the sizes that every config must have (IS_BASIC), or all other sizes. */
 static enum attn_status read_some_sizes(const struct attn_json *json, struct attn_config *config,
                                         bool is_basic, struct attn_error *err)
 {
@@ -145,7 +147,7 @@ static enum attn_status read_switches(const struct attn_json *json, struct attn_
     return ATTN_OK;
 }
 
-/* Parts that the decoder has, and our own names of tensors have not. */
+/* Refuses parts that the forward pass supports, but for whose tensors this type has no names. */
 static enum attn_status refuse_parts(const struct attn_json *json, const struct attn_config *config,
                                      struct attn_error *err)
 {

@@ -1,18 +1,18 @@
 /*
- * bart.c - BART, Marian (opus-mt), M2M100 with NLLB, and Whisper as Hugging Face writes them
+ * bart.c - BART, Marian (opus-mt), M2M100 with NLLB, and Whisper, as Hugging Face writes them
  * (configuration_bart.py, modeling_bart.py, modeling_marian.py, modeling_m2m_100.py,
- * modeling_whisper.py): an encoder, and a decoder whose
- * layers also attend to the encoder's final rows.
+ * modeling_whisper.py): an encoder, and a decoder whose layers also attend to the encoder's final
+ * rows.
  *
- *     x   = ln(scale * word[id] + position[p]); Marian and Whisper have no norm there
- *     n   = ln(x + self(x)), c = ln(n + cross(n, encoder)), y = ln(c + fc2 act(fc1 c))
+ *     x = ln(scale * word[id] + position[p]);  Marian and Whisper have no norm there
+ *     n = ln(x + self(x)),  c = ln(n + cross(n, encoder)),  y = ln(c + fc2 act(fc1 c))
  *     logits = y U^T + final_logits_bias
  *
- * The norms of M2M100 and Whisper stand before attention and MLP; Whisper's encoder reads sound.
+ * In M2M100 and Whisper the norms come before attention and MLP. Whisper's encoder reads sound.
  *
- * Traps: `final_layer_norm` is the norm of the MLP. BART's positions begin with row 2. Marian's are
- * sines, then cosines, which new files lack. Whisper's k_proj has no bias, and its scale_embedding
- * has no effect.
+ * Traps: `final_layer_norm` is the norm of the MLP. BART's positions begin at row 2. Marian's
+ * positions are sines, then cosines, and newer files lack them. Whisper's k_proj has no bias, and
+ * its scale_embedding has no effect.
  */
 #include "model/families/families_internal.h"
 
@@ -64,7 +64,7 @@ static const struct attn_weight_rule marian_decoder[] = {
 static const struct attn_weight_rule marian_encoder[] = {
     ENCODER_WORDS, PLACES("encoder", ATTN_PART_SINES), ENCODER_LAYERS};
 
-/* The norms stand before attention and MLP. ATTENTION is the form of its projections. */
+/* Layers with norms before attention and MLP. ATTENTION is the macro for the projections. */
 #define PRE_ENCODER_LAYERS(attention)                                                              \
     LAYER_NORM("encoder.layers.#.self_attn_layer_norm", ATTN_PART_NORM, ln1),                      \
         attention("encoder.layers.#.self_attn", "D"),                                              \
@@ -112,7 +112,7 @@ static enum attn_status read_stack(ATTN_CONFIG_ARGS)
         ATTN_TRY(attn_json_get_size(json, attn_json_root(json), "pad_token_id", 0,
                                     config->n_vocab - 1, &pad, err));
         config->first_position = pad + 1;
-        config->n_ctx = SIZE_MAX; /* sines have no end */
+        config->n_ctx = SIZE_MAX; /* sinusoidal positions have no limit */
     }
     if (config->stack.n_mel == 0)
         ATTN_TRY(
@@ -158,8 +158,8 @@ static const struct attn_config_names whisper_encoder_names = {
     .is_of_two_stacks = true, .has_no_heads_keys = true, .activation_key = "activation_function"
 #define BART LARGE, .n_vocab = 50265, .has_embed_norm = true, .first_position = 2
 
-/* A family: the keys of both stacks, what they share, the encoder's length, and what else the
- * decoder has. */
+/* Defines a family: the keys of both stacks, the parts that they share, the encoder's length, and
+ * further fields of the decoder. */
 #define STACKS(id, what, reads, encoder_keys, decoder_keys, parts, length, ...)                    \
     static const struct attn_family id##_stack = {                                                 \
         FAMILY(#id, NULL, "model.", id##_encoder), .read_config = (reads),                         \
@@ -178,7 +178,7 @@ STACKS(bart, "BartFor", read_stack, encoder_names, decoder_names, BART, 1024, .n
 STACKS(marian, "Marian", read_stack, encoder_names, decoder_names, MARIAN, 1024, .n_ctx = 1024,
        .stack.start_id = 58100);
 
-/* M2M100 and NLLB. Padding has no position. */
+/* M2M100 and NLLB. Padding tokens have no position. */
 #define M2M                                                                                        \
     PARTS_WITH("relu"), .d_model = 1024, .d_mlp = 4096, .n_layer = 12, .n_head = 16,               \
                         .n_vocab = 128112, .has_final_norm = true,                                 \

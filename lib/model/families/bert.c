@@ -1,17 +1,16 @@
 /*
- * bert.c - BERT and the encoders after it, as Hugging Face writes them (configuration_bert.py,
- * modeling_bert.py, and the files of roberta, xlm_roberta, distilbert, electra, albert and
- * esm). All but esm have one block; every token sees every token:
+ * bert.c - BERT and related encoders, as Hugging Face writes them (configuration_bert.py,
+ * modeling_bert.py, and the files of roberta, xlm_roberta, distilbert, electra, albert and esm).
+ * All except esm have the same block; every token sees every token:
  *
- *     x    = ln(word[id] + type[t] + position[p]), mapped to d_model where the embedding is narrow
- *     mid  = ln(pre + o(attention(pre)))
+ *     x = ln(word[id] + type[t] + position[p]), mapped to d_model if the embedding is narrower
+ *     mid = ln(pre + o(attention(pre)))
  *     post = ln(mid + out(act(in(mid))))
- *     y    = ln(act(dense(post))), logits = y U^T + b
+ *     y = ln(act(dense(post))),  logits = y U^T + b
  *
- * Traps: U is the embedding unless the file has a separate matrix. A file that was saved without
- * the head has no logits. Files of 2018 call the weights of norms gamma and beta.
- * position_embedding_type is not read by transformers 5 any more, which runs relative positions as
- * absolute ones: refused.
+ * Traps: U is the embedding, unless the file has a separate matrix. A file saved without the head
+ * has no logits. Files of 2018 call the weights of norms gamma and beta. transformers 5 ignores
+ * position_embedding_type and runs relative positions as absolute ones, so they are refused here.
  */
 #include "base/escape.h"
 #include "model/families/families_internal.h"
@@ -44,7 +43,7 @@
         PLAIN_MLP("encoder.layer.#.", "intermediate.dense", "output.dense"),                       \
         BLOCK_NORM("encoder.layer.#.output.LayerNorm", ATTN_PART_END_NORM, end_norm)
 
-/* The head: its map, its norm, the output matrix and the output's bias. */
+/* The MLM head: its map, its norm, the output matrix and its bias. */
 #define HEAD(map, its_norm, matrix, its_bias)                                                      \
     MATRIX("/" map ".weight", "BD", ATTN_PART_HEAD, head),                                         \
         VECTOR("/" map ".bias", "B", ATTN_PART_HEAD_BIAS, MODEL(head.bias)),                       \
@@ -55,7 +54,7 @@
         MATRIX("/" matrix ".weight", "VB", ATTN_PART_OUTPUT_FOUND, unembed),                       \
         OUTPUT_BIAS_OF(its_bias)
 
-/* Heads of classes, of whole sequences with a layer before the matrix. */
+/* Classifier heads. Those for whole sequences have a layer before the matrix. */
 #define CLASS_HEADS(map, matrix)                                                                   \
     MATRIX(map ".weight", "DD", ATTN_PART_CLASS_HEAD, head),                                       \
         VECTOR(map ".bias", "D", ATTN_PART_CLASS_HEAD_BIAS, MODEL(head.bias)),                     \
@@ -141,7 +140,7 @@ static const struct attn_weight_rule albert_rules[] = {
 static enum attn_status read_bert(ATTN_CONFIG_ARGS)
 {
     const struct attn_node *root = attn_json_root(json);
-    const char *positions = "absolute"; /* trap: transformers ignores others */
+    const char *positions = "absolute"; /* trap: transformers ignores other values */
 
     ATTN_TRY(attn_json_get_string(json, root, "position_embedding_type", &positions, err));
     if (strcmp(positions, "absolute") != 0)
@@ -172,9 +171,9 @@ const struct attn_family attn_family_bert = {
 
 /* --- RoBERTa ---------------------------------------------------------------------------------- */
 
-/* Traps: positions count from pad_token_id + 1, skipping pad tokens anywhere in the text: so the
- * table has pad_token_id + 1 rows more than positions. The head's activation is gelu whatever the
- * activation of the blocks is. */
+/* Traps: positions count from pad_token_id + 1 and skip pad tokens anywhere in the text, so the
+ * table has pad_token_id + 1 rows more than there are positions. The head's activation is always
+ * gelu, whatever the blocks use. */
 static enum attn_status read_roberta(ATTN_CONFIG_ARGS)
 {
     size_t pad = 1;
@@ -199,7 +198,7 @@ static enum attn_status read_roberta(ATTN_CONFIG_ARGS)
                                             .head_act_fn = "gelu"}}
 
 const struct attn_family attn_family_roberta = {LIKE_ROBERTA("roberta", "Roberta", 50265)};
-/* Trap: an absent vocab_size is BERT's in these two. */
+/* Trap: for these two, an absent vocab_size means BERT's. */
 const struct attn_family attn_family_xlm_roberta = {
     LIKE_ROBERTA("xlm-roberta", "XLMRoberta", 30522)};
 const struct attn_family attn_family_camembert = {LIKE_ROBERTA("camembert", "Camembert", 30522)};
@@ -209,7 +208,8 @@ const struct attn_family attn_family_camembert = {LIKE_ROBERTA("camembert", "Cam
 static const struct attn_config_names distilbert_names = {
     "vocab_size", "dim", "hidden_dim", "n_layers", "n_heads", "max_position_embeddings"};
 
-/* Traps: no token types; norms' epsilon has no key; sinusoidal_pos_embds only fills the table. */
+/* Traps: there are no token types; the epsilon of norms has no key; sinusoidal_pos_embds only
+ * initializes the table. */
 const struct attn_family attn_family_distilbert = {
     FAMILY("distilbert", "DistilBert", "distilbert.", distilbert_rules), .read_config = read_bert,
     WITH_CLASSES("relu"),
@@ -221,8 +221,8 @@ const struct attn_family attn_family_distilbert = {
 
 /* --- ELECTRA ---------------------------------------------------------------------------------- */
 
-/* Traps: the embedding is mapped only where embedding_size is not hidden_size; the head has gelu,
- * whatever the blocks have. Discriminators have no such head, and so no logits. */
+/* Traps: the embedding is mapped only if embedding_size differs from hidden_size; the head uses
+ * gelu, whatever the blocks use. Discriminators have no such head, and so no logits. */
 static enum attn_status read_electra(ATTN_CONFIG_ARGS)
 {
     ATTN_TRY(attn_config_get_width(json, "embedding_size", &config->d_embed, err));
@@ -240,9 +240,9 @@ const struct attn_family attn_family_electra = {
 
 /* --- ALBERT ----------------------------------------------------------------------------------- */
 
-/* Traps: layers share the blocks of num_hidden_groups, layer l of L the block of group int(l / (L /
- * groups)), divided as floating-point numbers; the activation is gelu_new; the embedding is always
- * mapped. */
+/* Traps: layers share the blocks of num_hidden_groups groups. Layer l of L uses the block of group
+ * int(l / (L / groups)), divided as floating-point numbers. The activation is gelu_new. The
+ * embedding is always mapped. */
 static enum attn_status read_albert(ATTN_CONFIG_ARGS)
 {
     const struct attn_node *root = attn_json_root(json);
@@ -272,13 +272,13 @@ const struct attn_family attn_family_albert = {
 /*
  * Models of proteins (modeling_esm.py). Norms come before attention and MLP, as in GPT-2:
  *
- *     x    = word[id] s, + position[p] in ESM-1b, perhaps ln(x)
- *     mid  = pre + o(attention(ln(pre)))
- *     post = mid + out(gelu(in(ln(mid)))), f = ln(post) after the last block
+ *     x = word[id] s, in ESM-1b + position[p]; some files apply ln(x)
+ *     mid = pre + o(attention(ln(pre)))
+ *     post = mid + out(gelu(in(ln(mid)))),  f = ln(post) after the last block
  *
  * s is the scale of token dropout (attn_model_gather). Traps: position_embedding_type is absolute
- * unless a file has the key; hidden_act is not read; files may hold frequencies of rotary
- * positions, which count for all layers.
+ * by default; hidden_act is not read; files may contain frequencies of rotary positions, which
+ * apply to all layers.
  */
 #define FREQUENCIES(layer) "encoder.layer." layer ".attention.self.rotary_embeddings.inv_freq"
 
@@ -303,7 +303,7 @@ static const struct attn_weight_rule esm_rules[] = {
     IGNORED(FREQUENCIES("#")),
 };
 
-/* transformers reads `rope_theta` at the top level and nothing else. */
+/* Checks the keys of rotary positions: transformers reads only `rope_theta` at the top level. */
 static enum attn_status check_esm_rope(const struct attn_json *json,
                                        const struct attn_config *config,
                                        const struct attn_config_layers *layers,
@@ -329,7 +329,7 @@ static enum attn_status read_esm(ATTN_CONFIG_ARGS)
     struct attn_config_form own = *form;
     size_t mask = SIZE_MAX;
 
-    if (given && attn_node_is_null(given)) /* neither, for transformers */
+    if (given && attn_node_is_null(given)) /* transformers then uses no positions at all */
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'position_embedding_type' in '%s' is null, expected 'absolute' or "
                               "'rotary'",

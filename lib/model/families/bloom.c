@@ -1,15 +1,16 @@
 /*
- * bloom.c - Bloom, MPT and Falcon: decoders whose positions are a bias of the scores (ALiBi), but
- * for most Falcons.
+ * bloom.c - Bloom, MPT and Falcon: decoders whose positions are a bias of the scores (ALiBi),
+ * except for most Falcons.
  *
  *     scores = scale * q.k + slope_h * (j - i)
  *
- * With n the largest power of two up to H, slope_h is 2^(-8 (h+1) / n) for h < n; the other heads
- * have every second slope of 2n heads. The three round these numbers at different places.
+ * Let n be the largest power of two up to H. Then slope_h is 2^(-8 (h+1) / n) for h < n, and the
+ * other heads use every second slope of 2n heads. The three families round these numbers in
+ * different places.
  *
- * Traps: Bloom's base of the powers is rounded to float32 before the power is taken; Falcon rounds
- * slopes and biases to bfloat16, and adds them before the scale, by the position of the key, so
- * that the rounding moves with the text. transformers 5.23 adds Falcon's bias twice when it returns
+ * Traps: Bloom rounds the base of the powers to float32 before it raises it. Falcon rounds slopes
+ * and biases to bfloat16, and adds biases before the scale, by the position of the key, so that the
+ * rounding depends on where a text stands. transformers 5.23 adds Falcon's bias twice if it returns
  * patterns; here it is added once.
  */
 #include "attention/attention_internal.h"
@@ -42,7 +43,7 @@ static float slope_of(enum slope_rule rule, size_t n_head, size_t head)
     return rule == SLOPES_OF_MPT ? 1.0F / (float)power : (float)power;
 }
 
-/* Gives all layers the bias of RULE. */
+/* Gives all layers the bias that RULE defines. */
 static enum attn_status add_slopes(enum slope_rule rule, struct attn_config *config,
                                    struct attn_config_layers *layers, struct attn_error *err)
 {
@@ -55,7 +56,7 @@ static enum attn_status add_slopes(enum slope_rule rule, struct attn_config *con
     bias->is_of_key = rule == SLOPES_OF_FALCON;
     for (size_t head = 0; head < config->n_head; head++) {
         bias->slopes[head] = slope_of(rule, config->n_head, head);
-        if (bias->is_of_key) /* rounded, as the bias of key 1 is */
+        if (bias->is_of_key) /* rounded like the bias of key 1 */
             bias->slopes[head] = attn_score_bias_at(bias, head, 0, 1);
     }
     for (size_t layer = 0; layer < config->n_layer; layer++)
@@ -67,7 +68,7 @@ static enum attn_status add_slopes(enum slope_rule rule, struct attn_config *con
 
 /* --- Bloom and Falcon ------------------------------------------------------------------------- */
 
-/* Falcon's norms have other names where both read the input of the block. */
+/* Falcon names its two norms differently if both read the input of the block. */
 #define NORM(name, other, part, norm)                                                              \
     VECTOR("h.#." name ".weight|h.#." other ".weight", "D", part, NORM_W(norm)),                   \
         VECTOR("h.#." name ".bias|h.#." other ".bias", "D", part, NORM_B(norm))
@@ -97,8 +98,8 @@ static enum attn_status read_bloom(ATTN_CONFIG_ARGS)
     return add_slopes(SLOPES_OF_BLOOM, config, layers, err);
 }
 
-/* Bloom (modeling_bloom.py): GPT-2's block, the rows of the embedding are normalized. Traps: q, k
- * and v go head by head; the config has no limit of positions. */
+/* Bloom (modeling_bloom.py): GPT-2's block, with normalized embedding rows. Traps: q, k and v are
+ * interleaved head by head; the config has no limit for positions. */
 const struct attn_family attn_family_bloom = {
     FAMILY("bloom", "BloomFor", "transformer.", rules), .read_config = read_bloom,
     .gguf = {"bloom", QKV_APART},
@@ -116,8 +117,8 @@ static const struct attn_config_names falcon_names = {
     "ffn_hidden_size",     "num_hidden_layers",
     "num_attention_heads", "max_position_embeddings"};
 
-/* Falcon (modeling_falcon.py). Traps: 7B has one key head whatever num_kv_heads is; with
- * new_decoder_architecture the other switches have no effect, and the number of norms is 2 unless
+/* Falcon (modeling_falcon.py). Traps: 7B has one key head, whatever num_kv_heads is. With
+ * new_decoder_architecture the other switches have no effect, and there are two norms unless
  * num_ln_in_parallel_attn is 1. */
 static enum attn_status read_falcon(ATTN_CONFIG_ARGS)
 {
@@ -175,9 +176,9 @@ static const struct attn_config_names mpt_names = {"vocab_size", "d_model", NULL
 static const struct attn_config_extra mpt_refused[] = {
     {"no_bias", ATTN_WISH_FALSE}, {"logit_scale", ATTN_WISH_PRESENT}, {.key = NULL}};
 
-/* MPT (modeling_mpt.py): no biases, neither of norms; q, k and v may be clipped. Traps:
+/* MPT (modeling_mpt.py): has no biases, even in norms; q, k and v may be clipped. Traps:
  * transformers ignores `alibi`, alibi_bias_max, qk_ln, attn_type, prefix_lm, no_bias and
- * logit_scale, so that other values than the usual ones are refused; the MLP is 4 D wide whatever
+ * logit_scale, so unusual values of these are refused. The MLP is 4 D wide, whatever
  * expansion_ratio is. */
 static enum attn_status read_mpt(ATTN_CONFIG_ARGS)
 {

@@ -1,16 +1,16 @@
 /*
- * clip.c - CLIP as Hugging Face writes it (configuration_clip.py, modeling_clip.py): two models of
- * one directory, or one of them by itself. The text's is causal:
+ * clip.c - CLIP as Hugging Face writes it (configuration_clip.py, modeling_clip.py): two models in
+ * one directory, or one of them alone. The text model is causal:
  *
- *     x          = word[id] + position[p]
- *     mid        = pre + o(attention(ln(pre)))
- *     post       = mid + fc2(act(fc1(ln(mid))))
- *     f          = ln(post) after the last block
+ *     x = word[id] + position[p]
+ *     mid = pre + o(attention(ln(pre)))
+ *     post = mid + fc2(act(fc1(ln(mid))))
+ *     f = ln(post) after the last block
  *     text_embed = W f[end of text]
  *
- * Traps: it has no logits. eos_token_id 2, which is in all files of 2021, is not the end of their
- * texts: then the row of the largest id is used. projection_dim of text_config is not read where
- * there are two towers, the model's is.
+ * Traps: there are no logits. All files of 2021 have eos_token_id 2, which is not the end of their
+ * texts: for these the row of the largest id is used. If there are two towers, the model's
+ * projection_dim applies, not that of text_config.
  */
 #include "model/families/families_internal.h"
 
@@ -49,7 +49,7 @@ const struct attn_family attn_family_clip_text_model = {
                           .d_projected = 512, .projected_id = 49407,
                           SIZES(49408, 512, 2048, 12, 8, 0, 0, 77, 1e-5F)}}};
 
-/* Two towers. */
+/* The model with both towers. */
 const struct attn_family attn_family_clip = {.model_type = "clip",
                                              .architecture = "CLIPModel",
                                              .towers = {"clip_text_model", "clip_vision_model"},

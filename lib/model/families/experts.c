@@ -1,14 +1,14 @@
 /*
- * experts.c - decoders of Llama's kind whose MLPs are mixtures of experts: Mixtral, Qwen2-MoE,
+ * experts.c - decoders like Llama whose MLPs are mixtures of experts: Mixtral, Qwen2-MoE,
  * Qwen3-MoE, OLMoE and gpt-oss (the configuration and modeling files of transformers).
  *
- *     mid  = pre + o(attention(rms(pre)))
- *     post = mid + the sum of weight_e * expert_e(n) over the chosen experts, n = rms(mid)
+ *     mid = pre + o(attention(rms(pre)))
+ *     post = mid + the sum of weight_e * expert_e(n) over the chosen experts,  n = rms(mid)
  *
- * Traps: num_experts and num_local_experts are two names of one key; the weights add to 1 in some
- * families only; some layers of Qwen's may be dense. Files since transformers 5 may hold all
- * experts in one tensor. gpt-oss: columns of the gate and of up alternate, and each head has a
- * sink.
+ * Traps: num_experts and num_local_experts are two names of the same key. The weights sum to 1 only
+ * in some families. Some layers of Qwen's models may have a plain MLP. Files of transformers 5 and
+ * later may have one tensor for all experts. In gpt-oss, columns of gate and up alternate, and each
+ * head has a sink.
  */
 #include "base/escape.h"
 #include "model/families/llama_internal.h"
@@ -27,7 +27,8 @@
     LINEAR(MLP "shared_expert." name, out in, ATTN_PART_SHARED_EXPERT, out, ATTN_PART_SHARED_BIAS, \
            map)
 
-/* The router; all experts in one tensor, or each in its own; the shared one; the MLP of others. */
+/* The tensors of a mixture: the router; all experts in one tensor, or each in its own; the shared
+ * expert; and the MLP of layers without experts. */
 #define EXPERTS                                                                                    \
     WEIGHT(MLP "gate.weight" MOE "gate.weight" MOE "router.layer.weight", "nD", ATTN_PART_ROUTER,  \
            router),                                                                                \
@@ -41,7 +42,7 @@
         SHARED("gate_proj", "D", "s", shared.gate), SHARED("up_proj", "D", "s", shared.in),        \
         SHARED("down_proj", "s", "D", shared.out), GATED_MLP
 
-/* Experts of the second form are blocks of MXFP4 (bind_mxfp4). */
+/* The same with biases, for gpt-oss. Its experts may also be blocks of MXFP4 (bind_mxfp4). */
 #define BIASED_EXPERTS                                                                             \
     LINEAR(MLP "router", "nD", ATTN_PART_ROUTER, "n", ATTN_PART_EXPERT_BIAS, router),              \
         FUSED(MLP "experts.gate_up_proj", "nDj", ATTN_PART_EXPERTS, ALTERNATE_MATRIX),             \
@@ -59,7 +60,7 @@ static const struct attn_weight_rule gpt_oss_rules[] = {
 
 /* --- configs ---------------------------------------------------------------------------------- */
 
-/* The number of experts, by both names of its key. */
+/* Reads the number of experts, whose key has two names. */
 static enum attn_status read_count(const struct attn_json *json, struct attn_config *config,
                                    struct attn_error *err)
 {
@@ -83,7 +84,7 @@ static enum attn_status read_count(const struct attn_json *json, struct attn_con
                           attn_config_quote(json).text, config->n_expert_used, config->n_expert);
 }
 
-/* Qwen's layers without experts. */
+/* Reads which layers of Qwen's models have no experts. */
 static enum attn_status read_dense(const struct attn_json *json, const struct attn_config *config,
                                    struct attn_config_layers *layers, struct attn_error *err)
 {
@@ -117,7 +118,8 @@ static enum attn_status read_mixture(ATTN_CONFIG_ARGS)
     static const attn_site_set of_mlp = ATTN_SITE_BIT(ATTN_SITE_MLP_PRE) |
                                         ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR) |
                                         ATTN_SITE_BIT(ATTN_SITE_MLP_POST);
-    const bool is_of_qwen = form->defaults.d_expert > 0; /* experts and MLPs have own widths */
+    /* Experts and MLPs have different widths. */
+    const bool is_of_qwen = form->defaults.d_expert > 0;
 
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
     ATTN_TRY(read_count(json, config, err));
@@ -133,13 +135,14 @@ static enum attn_status read_mixture(ATTN_CONFIG_ARGS)
 #define NORM_TOPK_PROB                                                                             \
     ATTN_CHOICE("norm_topk_prob", expert_weights, ATTN_EXPERTS_SOFTMAX_ALL,                        \
                 ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED)
-/* Trap: transformers lets other layers slide than in Qwen2. */
+/* Trap: transformers gives windows to other layers than in Qwen2, so use_sliding_window is refused.
+ */
 static const struct attn_config_extra windows[] = {{"use_sliding_window", ATTN_WISH_TRUE},
                                                    {.key = NULL}};
 #define KEYS_OF_QWEN KEYS, .refused = windows, .windows = {.rule = ATTN_WINDOWS_SWITCHED}
 #define SWITCHES_OF_QWEN NORM_TOPK_PROB, ATTN_WIDTH("moe_intermediate_size", d_expert)
 
-/* Mixtral: an absent sliding_window is none. */
+/* Mixtral: if sliding_window is absent, there is no window. */
 const struct attn_family attn_family_mixtral = {
     FAMILY("mixtral", "MixtralFor", "model.", rules), .read_config = read_mixture,
     .gguf = {"llama", HALVES_ALTERNATE, .has_interleaved_biases = true, .has_divisors = true,
@@ -167,7 +170,7 @@ const struct attn_family attn_family_qwen3_moe = {
                           .n_expert_used = 8, .d_expert = 768,
                           SIZES(151936, 2048, 6144, 24, 32, 4, 0, 32768, 1e-6F)}}};
 
-/* OLMoE: OLMo2's norms over all heads, norms before attention and experts. */
+/* OLMoE: norms of q and k over all heads, as in OLMo 2, but norms before attention and experts. */
 const struct attn_family attn_family_olmoe = {
     FAMILY("olmoe", "OlmoeFor", "model.", rules), .read_config = read_mixture,
     .gguf = {.architecture = "olmoe"},
@@ -187,8 +190,8 @@ const struct attn_family attn_family_granitemoe = {
 
 /* --- gpt-oss ---------------------------------------------------------------------------------- */
 
-/* gpt-oss: attention with biases, windows in every second layer, a sink of each head; experts with
- * biases and limits. */
+/* gpt-oss: attention with biases, with a window in every second layer, and with a sink for each
+ * head; experts with biases and limits. */
 static const struct attn_rope yarn = {.type = ATTN_ROPE_YARN,
                                       .factor = 32,
                                       .n_original = 4096,

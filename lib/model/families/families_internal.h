@@ -1,4 +1,4 @@
-/* families_internal.h - shared by the files of this folder. */
+/* families_internal.h - macros that the files of this folder share. */
 #ifndef ATTN_MODEL_FAMILIES_FAMILIES_INTERNAL_H
 #define ATTN_MODEL_FAMILIES_FAMILIES_INTERNAL_H
 
@@ -7,7 +7,7 @@
 
 /* --- Tables of tensors (struct attn_weight_rule) ---------------------------------------------- */
 
-/* Where a tensor belongs: in a block, or in the model. */
+/* The place of a tensor: its offset in the weights of a block or of the model. */
 #define BLOCK(member) offsetof(struct attn_block_weights, member)
 #define MODEL(member) offsetof(struct attn_weights, member)
 #define NORM_W(norm) (BLOCK(norm) + offsetof(struct attn_norm_weights, w))
@@ -18,13 +18,14 @@
         name, shape, part, kind, place                                                             \
     }
 #define VECTOR(name, shape, part, place) TENSOR(name, shape, part, ATTN_WEIGHT_VECTOR, place)
-/* A matrix of the model, and tensors that several places get a part of. */
+/* A matrix of the model; and a tensor whose parts belong to several places. */
 #define MATRIX(name, shape, part, map)                                                             \
     TENSOR(name, shape, part, ATTN_WEIGHT_OUT_IN, MODEL(map.weight))
 #define FUSED(name, shape, part, kind) TENSOR(name, shape, part, ATTN_WEIGHT_##kind, 0)
 #define TABLE(name, shape, part, place) TENSOR(name, shape, part, ATTN_WEIGHT_TENSOR, MODEL(place))
 #define EMBEDDING_OF(name) TABLE(name, "VD", ATTN_PART_EMBEDDING, embed)
-/* Those of a stack. Tied matrices may be saved once, under any of their names. */
+/* The embeddings of a model with two stacks. Tied matrices may be saved once, under any of their
+ * names. */
 #define ENCODER_WORDS                                                                              \
     EMBEDDING_OF("encoder.embed_tokens.weight|shared.weight|decoder.embed_tokens.weight|"          \
                  "/lm_head.weight")
@@ -33,19 +34,19 @@
 #define OUTPUT_OF(name) MATRIX(name, "VD", ATTN_PART_OUTPUT_FOUND, unembed)
 #define OUTPUT_BIAS_OF(name) VECTOR(name, "V", ATTN_PART_OUTPUT_BIAS, MODEL(unembed.bias))
 
-/* The places of a map. */
+/* The places of the weight and the bias of a map. */
 #define WEIGHT_OF(map) (BLOCK(map) + offsetof(struct attn_linear, weight))
 #define BIAS_OF(map) (BLOCK(map) + offsetof(struct attn_linear, bias))
 
-/* A map of a block and its bias; KIND determines which dimension is the input. */
+/* A map of a block and its bias. KIND tells which dimension is the input. */
 #define MAP(kind, name, shape, part, bias_shape, bias_part, map)                                   \
     {name ".weight", shape, part, kind, WEIGHT_OF(map)},                                           \
         VECTOR(name ".bias", bias_shape, bias_part, BIAS_OF(map))
-/* nn.Linear, [out, in], and Conv1D, [in, out]. */
+/* Maps stored as nn.Linear, [out, in], and as Conv1D, [in, out]. */
 #define LINEAR(...) MAP(ATTN_WEIGHT_OUT_IN, __VA_ARGS__)
 #define CONV1D(...) MAP(ATTN_WEIGHT_IN_OUT, __VA_ARGS__)
 
-/* The maps of a block, with Hugging Face's kinds of names. */
+/* The maps of a block, with the names that Hugging Face uses. */
 #define QKV_MAPS(query, key, value)                                                                \
     LINEAR(query, "QD", ATTN_PART_PROJECTIONS, "Q", ATTN_PART_QKV_BIAS, q),                        \
         LINEAR(key, "KD", ATTN_PART_PROJECTIONS, "K", ATTN_PART_QKV_BIAS, k),                      \
@@ -60,7 +61,7 @@
     LINEAR(before in, "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in),                       \
         LINEAR(before out, "DF", ATTN_PART_MLP, "D", ATTN_PART_MLP_BIAS, mlp_out)
 
-/* CLIP's layers, in both towers. */
+/* The layers of CLIP, in both towers. */
 #define LAYERS_OF_CLIP                                                                             \
     LAYER_NORM("encoder.layers.#.layer_norm1", ATTN_PART_NORM, ln1),                               \
         THREE_MAPS("encoder.layers.#.self_attn.", "_proj"),                                        \
@@ -68,7 +69,7 @@
         LAYER_NORM("encoder.layers.#.layer_norm2", ATTN_PART_MLP_NORM, ln2),                       \
         PLAIN_MLP("encoder.layers.#.mlp.", "fc1", "fc2")
 
-/* The keys of encoders. */
+/* The config keys of encoders. */
 #define KEYS_OF_BERT                                                                               \
     .has_no_heads_keys = true, .activation_key = "hidden_act", .eps_key = "layer_norm_eps"
 
@@ -76,63 +77,64 @@
 #define ATTN_BLOCK                                                                                 \
     .has_final_norm = true, .has_projections = true, .has_out_proj = true, .has_residual = true
 
-/* The values of absent keys: the sizes V, D, F (0: 4 D), L, H, G (0: H), E (0: D / H) and P, and
- * the epsilon of norms. */
+/* The values of absent keys: V, D, F (0: 4 D), L, H, G (0: H), E (0: D / H), P, and the epsilon of
+ * norms. */
 #define SIZES(v, d, f, l, h, g, e, p, eps)                                                         \
     .n_vocab = (v), .d_model = (d), .d_mlp = (f), .n_layer = (l), .n_head = (h), .n_kv_head = (g), \
     .d_head = (e), .n_ctx = (p), .norm_eps = (eps)
 
-/* Rotary positions: the key of their base, the base and the share of a head without keys. */
+/* Rotary positions: the key of the base, and the defaults of the base and of the share of a head
+ * that is rotated. */
 #define TURNS(key, base, share)                                                                    \
     .theta = (key), .default_theta = (base), .partial = "partial_rotary_factor",                   \
     .default_partial = (share)
 #define ROPE(base, share) .rope = {TURNS("rope_theta", base, share)}
 
-/* A LayerNorm, in a block or at the end. */
+/* A LayerNorm, in a block or after the layers. */
 #define LAYER_NORM(name, part, norm)                                                               \
     VECTOR(name ".weight", "D", part, NORM_W(norm)), VECTOR(name ".bias", "D", part, NORM_B(norm))
 #define MODEL_NORM(name, part, norm)                                                               \
     VECTOR(name ".weight", "D", part, MODEL(norm.w)), VECTOR(name ".bias", "D", part, MODEL(norm.b))
 #define FINAL_LAYER_NORM(name) MODEL_NORM(name, ATTN_PART_FINAL_NORM, ln_final)
 
-/* The output matrix of a head of classes, and its bias. */
+/* The output matrix of a classifier head, and its bias. */
 #define CLASSES(name, part)                                                                        \
     MATRIX(name ".weight", "YL", part, unembed),                                                   \
         VECTOR(name ".bias", "Y", part, MODEL(unembed.bias))
 
-/* The score of a decoder, and its head. */
+/* The output matrix of a decoder that classifies, and its heads. */
 #define SCORE MATRIX("/score.weight", "YL", ATTN_PART_CLASS, unembed)
 #define SCORES .heads = {.tasks = 1U << ATTN_TASK_SEQUENCE, .pooling = ATTN_POOLING_LAST}
 
-/* The fields of every family of Hugging Face: its type, how `architectures` begins without one, the
- * prefix of its tensors, their table. */
+/* The fields that every Hugging Face family has: its model_type, the begin of `architectures` in
+ * configs without a model_type, the prefix of its tensors, and their table. */
 #define FAMILY(type, for_what, before, list)                                                       \
     .model_type = (type), .architecture = (for_what), .prefix = (before), .rules = (list),         \
     .n_rule = sizeof(list) / sizeof *(list), .vocabulary_key = "vocab_size"
 
-/* A tensor that is not read, such as a buffer that is not a weight. */
+/* A tensor that is not read, for example a buffer that is not a weight. */
 #define NOT_READ(name, part) TENSOR(name, "", part, ATTN_WEIGHT_TENSOR, 0)
 #define IGNORED(name) NOT_READ(name, ATTN_PART_IGNORED)
 
-/* The keys of Granite's factors. */
+/* The keys of the factors of Granite. */
 #define FACTORS_OF_GRANITE                                                                         \
     ATTN_FACTOR("embedding_multiplier", embed_scale),                                              \
         ATTN_FACTOR("residual_multiplier", residual_scale),                                        \
         ATTN_DIVISOR("logits_scaling", logits_scale)
 
-/* For a row: llama.cpp's converter has interleaved the rows of q and k. */
+/* For a GGUF form: llama.cpp's converter has interleaved the rows of q and k. */
 #define HALVES_ALTERNATE                                                                           \
     .has_interleaved_heads = true, .part = "q and k",                                              \
     .difference = "read in Hugging Face's order: in the file the halves of each head alternate"
 
-/* The same: q, k and v are one matrix by heads. */
+/* For a GGUF form: Hugging Face has q, k and v in one matrix, head by head. */
 #define QKV_APART                                                                                  \
     .part = "q, k and v",                                                                          \
     .difference = "all of q, all of k, all of v, where Hugging Face goes head by head"
 
 /* --- GGUF ------------------------------------------------------------------------------------- */
 
-/* How a GGUF file names its tensors: a row that has rules alone. */
+/* Returns the rules for the names of tensors in GGUF files, as a family without other fields. */
 const struct attn_family *attn_gguf_naming(const struct attn_tensor_files *files);
 
 #endif

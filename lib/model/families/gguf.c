@@ -1,11 +1,11 @@
 /*
- * gguf.c - the tensors of GGUF files, which have one set of names for all families
- * (gguf-py/gguf/tensor_mapping.py). Tensors may be missing if the config lacks their part, too.
+ * gguf.c - the tensors of GGUF files, whose names are the same for all families
+ * (gguf-py/gguf/tensor_mapping.py). A tensor may be missing if the config lacks its part, too.
  *
- * Traps: llama.cpp turns neighbouring components of a head by positions where Hugging Face turns
- * halves, so llama.cpp's converter interleaves the rows of q and k for `llama` and a few
- * descendants (struct attn_gguf_form). The 1 of Gemma's norms is in their weights already. q, k and
- * v may be one tensor, all rows of q first, and the gate may come before ffn_up in one.
+ * Traps: llama.cpp rotates neighbouring components of a head, Hugging Face rotates halves; so
+ * llama.cpp's converter interleaves the rows of q and k for `llama` and a few related families
+ * (struct attn_gguf_form). The 1 of Gemma's norms has been added to their weights. q, k and v may
+ * be one tensor, with all rows of q first. One tensor may contain the gate and then ffn_up.
  */
 #include "model/families/families_internal.h"
 
@@ -21,7 +21,8 @@
     TENSOR("blk.#." name ".weight", shape, ATTN_PART_SHARED_EXPERT, ATTN_WEIGHT_OUT_IN,            \
            WEIGHT_OF(map))
 
-/* With the names of the norms that attention and the MLP read, and of the norm after attention. */
+/* The table. Its parameters are the names of the norms before attention, before the MLP, and after
+ * attention. */
 #define RULES(norm, mlp_norm, post_norm)                                                           \
     EMBEDDING_OF("token_embd.weight"),                                                             \
         TABLE("position_embd.weight", "PD", ATTN_PART_POSITIONS, positions),                       \

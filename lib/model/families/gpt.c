@@ -1,21 +1,21 @@
 /*
  * gpt.c - GPT-2, GPT-Neo and GPT-NeoX as Hugging Face writes them (configuration_gpt2.py,
- * modeling_gpt2.py, and the files of gpt_neo and gpt_neox). GPT-Neo has GPT-2's block, and in every
- * second layer a window; GPT-NeoX, which is Pythia's, another.
+ * modeling_gpt2.py, and the files of gpt_neo and gpt_neox). GPT-Neo has GPT-2's block with a window
+ * in every second layer; GPT-NeoX, the family of Pythia, has another block.
  *
- * Traps of GPT-2's config, with its defaults and aliases: n_inner null means 4 * n_embd; old files
- * have n_ctx instead of n_positions; an lm_head.weight in the file wins over tie_word_embeddings;
- * reorder_and_upcast_attn changes nothing in float32.
+ * Traps in GPT-2's config, with its defaults and aliases: n_inner null means 4 * n_embd; old files
+ * have n_ctx instead of n_positions; an lm_head.weight in the file takes precedence over
+ * tie_word_embeddings; reorder_and_upcast_attn changes nothing in float32.
  *
- * Traps of GPT-2's names: the block's matrices are Conv1D, stored [in, out]; c_attn is q, k and v
- * side by side, heads contiguous inside each; lm_head is an nn.Linear, stored [out, in], and
- * usually absent because it is tied to wte. Files saved from GPT2LMHeadModel put "transformer." in
- * front of everything but lm_head; attn.bias is a mask, not a bias.
+ * Traps in GPT-2's names: the block's matrices are Conv1D, stored [in, out]. c_attn is q, k and v
+ * side by side; in each, heads are contiguous. lm_head is an nn.Linear, stored [out, in], and
+ * usually absent because it is tied to wte. Files saved from GPT2LMHeadModel prefix all names
+ * except lm_head with "transformer.". attn.bias is a mask, not a bias.
  *
- * Traps of GPT-Neo: scores are q.k as they are, not divided by sqrt(E); linear maps are nn.Linear,
- * [out, in]; q, k and v have no bias. The types of the layers stand in `attention_types`,
- * [[["global", "local"], 12]]: each list of names so many times. Old files have the expanded list,
- * `attention_layers`, too.
+ * Traps in GPT-Neo: scores are not divided by sqrt(E); linear maps are nn.Linear, [out, in]; q, k
+ * and v have no bias. `attention_types` gives the types of the layers as [[["global", "local"],
+ * 12]]: each list of names with the number of its repetitions. Old files also have the expanded
+ * list, `attention_layers`.
  */
 #include "base/escape.h"
 #include "model/families/families_internal.h"
@@ -99,7 +99,8 @@ static const struct attn_config_names neo_names = {"vocab_size",        "hidden_
                                                    "intermediate_size", "num_layers",
                                                    "num_heads",         "max_position_embeddings"};
 
-/* Adds the types that LIST names to the N of the layers before; false: it holds something else. */
+/* Appends the layer types that LIST names to those of the first *N layers. Returns false if LIST
+ * contains anything else. */
 static bool add_names(const struct attn_node *list, size_t n_layer, bool *are_local, size_t *n)
 {
     if (!attn_node_is_array(list) || !attn_node_first(list))
@@ -117,7 +118,7 @@ static bool add_names(const struct attn_node *list, size_t n_layer, bool *are_lo
     return true;
 }
 
-/* The same of LIST, which is [[[name, ...], times], ...]. */
+/* Appends the layer types of LIST, which is [[[name, ...], times], ...]. */
 static bool add_items(const struct attn_node *list, size_t n_layer, bool *are_local, size_t *n)
 {
     if (!attn_node_is_array(list))
@@ -152,7 +153,7 @@ static enum attn_status read_neo(ATTN_CONFIG_ARGS)
                               "'attention_types' in '%s' does not hold items such as [[\"global\", "
                               "\"local\"], 12], of the types 'global' and 'local' alone",
                               attn_config_quote(json).text);
-    /* Without a list, layers are global and local in turn; there are 24 then. */
+    /* Without a list, layers are global and local in turn; this default has 24 layers. */
     for (; !items && !has_names && n < 24 && n < config->n_layer; n++)
         are_local[n] = n % 2 == 1;
     if ((items || !has_names) && n != config->n_layer)
@@ -183,13 +184,15 @@ const struct attn_family attn_family_gpt_neo = {
 /* --- GPT-NeoX --------------------------------------------------------------------------------- */
 
 /*
- *     post = pre + attention(norm1(pre)) + mlp(norm2(pre)), or with use_parallel_residual false
- *     mid  = pre + attention(norm1(pre)), post = mid + mlp(norm2(mid))
+ * The block of GPT-NeoX, with use_parallel_residual (the default) and without:
  *
- * LayerNorm; the first quarter of each head is turned by its position. Traps: rows of
- * query_key_value go head by head, q, k and v of each; attention.bias is a mask, but
- * attention.dense.bias is a bias; older configs write rotary_pct and rotary_emb_base, older files
- * embed_out.
+ *     post = pre + attention(norm1(pre)) + mlp(norm2(pre))
+ *     mid = pre + attention(norm1(pre)),  post = mid + mlp(norm2(mid))
+ *
+ * Norms are LayerNorm; the first quarter of each head is rotated by its position. Traps: the rows
+ * of query_key_value are grouped by head, and within a head by q, k and v; attention.bias is a
+ * mask, but attention.dense.bias is a bias; older configs write rotary_pct and rotary_emb_base,
+ * older files embed_out.
  */
 static const struct attn_weight_rule neox_rules[] = {
     EMBEDDING_OF("embed_in.weight"),
@@ -227,11 +230,13 @@ const struct attn_family attn_family_gpt_neox = {
 /* --- GPT-J and CodeGen ------------------------------------------------------------------------ */
 
 /*
- *     n    = ln(pre)
+ * The block of GPT-J and CodeGen:
+ *
+ *     n = ln(pre)
  *     post = (attention(n) + mlp(n)) + pre
  *
- * Neighbouring components are turned, the first rotary_dim of each head. Trap: CodeGen has q, v and
- * k in this order, in four parts of a quarter of the heads.
+ * In each head, the first rotary_dim components are rotated, in neighbouring pairs. Trap: CodeGen
+ * stores q, v and k, in this order, in four parts, each for a quarter of the heads.
  */
 #define IGNORED_MASKS                                                                              \
     IGNORED("h.#.attn.bias"), IGNORED("h.#.attn.masked_bias"), IGNORED("h.#.attn.causal_mask")
@@ -270,8 +275,8 @@ const struct attn_family attn_family_codegen = {
 
 /* --- GPTBigCode ------------------------------------------------------------------------------- */
 
-/* StarCoder 1 and SantaCoder (configuration_gpt_bigcode.py): GPT-2 whose heads share one key and
- * value, and whose maps are nn.Linear. With multi_query false q, k and v go head by head. */
+/* StarCoder 1 and SantaCoder (configuration_gpt_bigcode.py): GPT-2, but heads share one key and
+ * value, and maps are nn.Linear. With multi_query false, q, k and v are grouped by head. */
 static const struct attn_weight_rule bigcode_rules[] = {
     EMBEDDINGS,
     NORM_1,
@@ -291,7 +296,7 @@ static enum attn_status read_bigcode(ATTN_CONFIG_ARGS)
     ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), "multi_query", &is_multi_query, err));
     config->n_kv_head = is_multi_query ? 1 : config->n_head;
     for (size_t layer = 0; layer < config->n_layer; layer++)
-        layers->attention[layer].factor = 1; /* scale_attn_by_inverse_layer_idx is GPT-2's */
+        layers->attention[layer].factor = 1; /* GPT-2 alone has the layer factor */
     return ATTN_OK;
 }
 
@@ -305,14 +310,15 @@ const struct attn_family attn_family_gpt_bigcode = {
 /* --- OPT -------------------------------------------------------------------------------------- */
 
 /*
- * OPT and Galactica (configuration_opt.py, modeling_opt.py): GPT-2's block. Position p has row p +
- * 2. In the model of 350M the norms are those of the sums, and two maps are around the blocks:
+ * OPT and Galactica (configuration_opt.py, modeling_opt.py): GPT-2's block. Position p is row p + 2
+ * of the table. In the model of 350M the norms are applied after the sums, and two maps surround
+ * the blocks:
  *
- *     pre    = project_in(embed[id]) + W_pos[p + 2]
- *     mid    = ln1(pre + attention(pre)), post = ln2(mid + mlp(mid))
+ *     pre = project_in(embed[id]) + W_pos[p + 2]
+ *     mid = ln1(pre + attention(pre)),  post = ln2(mid + mlp(mid))
  *     logits = project_out(post) W_U
  *
- * Trap: a layer's norm of the MLP is called final_layer_norm, as is the norm after the layers.
+ * Trap: the norm of a layer's MLP and the norm after the layers are both called final_layer_norm.
  */
 static const struct attn_weight_rule opt_rules[] = {
     TABLE("embed_tokens.weight", "VB", ATTN_PART_EMBEDDING, embed),

@@ -1,13 +1,13 @@
 /*
  * llama.c - Llama as Hugging Face writes it (configuration_llama.py, modeling_llama.py), the many
- * models that were trained after it (SmolLM, TinyLlama), and the families that descend from it:
- * each is a row with the defaults of its config, its keys and its tensors.
+ * models that use its architecture (SmolLM, TinyLlama), and the families derived from it. Each
+ * family is a row with the defaults of its config, its keys and its tensors.
  *
- *     mid  = pre + o(attention(rms(pre)))
+ *     mid = pre + o(attention(rms(pre)))
  *     post = mid + down(act(gate(n)) * up(n)),  n = rms(mid)
  *
- * q and k are turned by their positions. Linear maps are nn.Linear, [out, in]. Where heads lie is
- * as everywhere: row h*E + e.
+ * q and k are rotated by their positions. Linear maps are nn.Linear, [out, in]. As in other
+ * families, component e of head h is row h*E + e.
  */
 #include "model/families/llama_internal.h"
 
@@ -59,15 +59,15 @@ static const struct attn_weight_rule phi_rules[] = {
 
 /* --- configs ---------------------------------------------------------------------------------- */
 
-/* Where these would have an effect, the model is of another family. */
+/* If one of these keys has an effect, the model belongs to another family, so it is refused. */
 static const struct attn_config_extra of_granite_and_smollm3[] = {
     {"embedding_multiplier", ATTN_WISH_FACTOR}, {"residual_multiplier", ATTN_WISH_FACTOR},
     {"logits_scaling", ATTN_WISH_FACTOR},       {"attention_multiplier", ATTN_WISH_FOREIGN},
     {"no_rope_layers", ATTN_WISH_HAS_ZERO},     {.key = NULL},
 };
 
-/* Traps: head_dim may be given, and H*E need not be D then; attention_bias is for q, k, v and o,
- * mlp_bias for all three maps. */
+/* Traps: head_dim may be given, and then H*E need not equal D; attention_bias applies to q, k, v
+ * and o, mlp_bias to all three maps. */
 const struct attn_family attn_family_llama = {
     FAMILY("llama", "LlamaFor", "model.", llama_rules), SCORES,
     .gguf = {"llama", HALVES_ALTERNATE, .has_interleaved_biases = true, .has_divisors = true},
@@ -76,8 +76,8 @@ const struct attn_family attn_family_llama = {
              .defaults = {BLOCK_OF_LLAMA, SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
 
 /* Mistral and Ministral 8B (configuration_ministral.py): no biases, and a window in all layers or
- * those of `layer_types`, which transformers reads in both. Traps: an absent sliding_window is
- * 4096, null means no window; an absent num_key_value_heads is 8. */
+ * in those of `layer_types`, which transformers reads for both. Traps: an absent sliding_window
+ * means 4096, null means no window; an absent num_key_value_heads means 8. */
 #define FORM_OF_MISTRAL                                                                            \
     KEYS, .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .may_be_null = true},                   \
           .defaults = {BLOCK_OF_LLAMA, SIZES(32000, 4096, 14336, 32, 32, 8, 0, 131072, 1e-6F)}
@@ -86,9 +86,9 @@ const struct attn_family attn_family_mistral = {
 const struct attn_family attn_family_ministral = {
     FAMILY("ministral", "MinistralFor", "model.", llama_rules), .form = {FORM_OF_MISTRAL}};
 
-/* Qwen2 and 2.5 (configuration_qwen2.py): biases on q, k and v, always, and on no other map. Traps:
- * an absent num_key_value_heads is 32 whatever num_attention_heads is; all published files have a
- * sliding_window, but use_sliding_window false, so the window is not used. */
+/* Qwen2 and 2.5 (configuration_qwen2.py): q, k and v always have biases, other maps never. Traps:
+ * an absent num_key_value_heads means 32, whatever num_attention_heads is; all published files have
+ * a sliding_window, but with use_sliding_window false, so the window is not used. */
 const struct attn_family attn_family_qwen2 = {
     FAMILY("qwen2", "Qwen2For", "model.", llama_rules), SCORES, .gguf = {.architecture = "qwen2"},
     .form = {KEYS, .windows = {ATTN_WINDOWS_SWITCHED, .width = 4096, .first = 28},
@@ -96,13 +96,12 @@ const struct attn_family attn_family_qwen2 = {
                           SIZES(151936, 4096, 22016, 32, 32, 32, 0, 32768, 1e-6F)}}};
 
 /*
- * Qwen3 (configuration_qwen3.py): before they are turned, q and k of each head are normalized by
- * themselves:
+ * Qwen3 (configuration_qwen3.py): before rotation, q and k are normalized in each head separately:
  *
- *     q = rms(x W_q) over the E components of a head, with the weights q_norm [E] of all heads
+ *     q = rms(x W_q) over the E components of a head, with weights q_norm [E] shared by all heads
  *
- * Traps: an absent head_dim is 128, an absent num_key_value_heads 32, whatever the other sizes are;
- * a sliding_window counts only with use_sliding_window.
+ * Traps: an absent head_dim means 128, an absent num_key_value_heads means 32, whatever the other
+ * sizes are; sliding_window applies only with use_sliding_window.
  */
 const struct attn_family attn_family_qwen3 = {
     FAMILY("qwen3", "Qwen3For", "model.", llama_rules), SCORES, .gguf = {.architecture = "qwen3"},
@@ -113,10 +112,10 @@ const struct attn_family attn_family_qwen3 = {
 
 /*
  * OLMo 2 (configuration_olmo2.py, modeling_olmo2.py): norms after attention and MLP instead of
- * before (post-norm), and norms over all heads of q and k at once:
+ * before (post-norm), and norms of q and k over all heads at once:
  *
- *     q    = rms(pre W_q) over H*E components, k = rms(pre W_k) over G*E; then they are turned
- *     mid  = pre + rms(o(attention(pre)))
+ *     q = rms(pre W_q) over H*E components,  k = rms(pre W_k) over G*E;  then they are rotated
+ *     mid = pre + rms(o(attention(pre)))
  *     post = mid + rms(down(act(gate(mid)) * up(mid)))
  */
 #define SIZES_OF_OLMO SIZES(50304, 4096, 11008, 32, 32, 0, 0, 2048, 1e-5F)
@@ -127,11 +126,9 @@ const struct attn_family attn_family_olmo2 = {
     FAMILY("olmo2", "Olmo2For", "model.", llama_rules), .gguf = {.architecture = "olmo2"},
     .form = {KEYS, ATTN_SWITCHES(ATTN_ATTENTION_BIAS), .defaults = {BLOCK_OF_OLMO2}}};
 
-/*
- * OLMo 3 (configuration_olmo3.py): OLMo 2's block, and windows in three of four layers, which have
- * rotary positions of their own. Traps: rope_scaling and a theta at the top level are for layers
- * without a window alone.
- */
+/* OLMo 3 (configuration_olmo3.py): OLMo 2's block. Three of four layers have a window, and their
+ * rotary positions differ from those of other layers. Trap: rope_scaling and a theta at the top
+ * level apply only to layers without a window. */
 const struct attn_family attn_family_olmo3 = {
     FAMILY("olmo3", "Olmo3For", "model.", llama_rules),
     .gguf = {"olmo2", .marker = "attention.sliding_window"},
@@ -140,7 +137,7 @@ const struct attn_family attn_family_olmo3 = {
              .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .full_every = 4},
              .defaults = {BLOCK_OF_OLMO2}}};
 
-/* OLMo 1 (configuration_olmo.py): norms have no weights, and no key for their epsilon. */
+/* OLMo 1 (configuration_olmo.py): norms have no weights, and their epsilon has no key. */
 const struct attn_family attn_family_olmo = {
     FAMILY("olmo", "OlmoFor", "model.", llama_rules), .gguf = {"olmo", HALVES_ALTERNATE},
     .form = {
@@ -162,7 +159,8 @@ const struct attn_family attn_family_olmo = {
 #define GGUF_NORMS                                                                                 \
     .part = "norms", .difference = "weights have their 1 in them: 1 + w of Hugging Face's w"
 
-/* Gemma 1 (configuration_gemma.py): Gemma 2 without norms after its parts, windows and caps. */
+/* Gemma 1 (configuration_gemma.py): like Gemma 2, but without windows, caps, and norms after
+ * attention and MLP. */
 const struct attn_family attn_family_gemma = {
     FAMILY("gemma", "GemmaFor", "model.", llama_rules),
     .gguf = {.architecture = "gemma", GGUF_NORMS},
@@ -174,8 +172,8 @@ const struct attn_family attn_family_gemma = {
 /*
  * Gemma 2 (configuration_gemma2.py, modeling_gemma2.py): norms before and after attention and MLP.
  *
- *     x    = embed[id] * sqrt(D), in float32
- *     mid  = pre + rms(o(attention(rms(pre))))
+ *     x = embed[id] * sqrt(D), in float32
+ *     mid = pre + rms(o(attention(rms(pre))))
  *     post = mid + rms(down(act(gate(n)) * up(n))),  n = rms(mid)
  *     scores = cap * tanh(q.k / sqrt(query_pre_attn_scalar) / cap), before the mask
  *     logits = cap * tanh(x W_U / cap)
@@ -191,12 +189,12 @@ const struct attn_family attn_family_gemma2 = {
                           SIZES(256000, 2304, 9216, 26, 8, 4, 256, 8192, 1e-6F)}}};
 
 /*
- * Gemma 3 of 270M and 1B, which have no images (configuration_gemma3.py, modeling_gemma3.py): Gemma
- * 2's block without a cap of the scores, and before rotation, q and k of each head are normalized
+ * Gemma 3 of 270M and 1B, which read no images (configuration_gemma3.py, modeling_gemma3.py): Gemma
+ * 2's block without a cap on scores. Before rotation, q and k are normalized in each head
  * separately, times 1 + w.
  *
- * Every sixth layer looks at all keys; its positions have another theta than the layers with a
- * window. Traps: attn_logit_softcapping is written and not used; scaling of the positions applies
+ * Every sixth layer sees all keys, and its positions have another theta than those of layers with a
+ * window. Traps: attn_logit_softcapping is written but not used; scaling of positions applies only
  * to layers without a window.
  */
 const struct attn_family attn_family_gemma3_text = {
@@ -223,19 +221,19 @@ const struct attn_family attn_family_gemma3_text = {
  * phi-1, 1.5 and 2 (configuration_phi.py, modeling_phi.py). Attention and MLP read the same
  * normalized rows, in parallel, and every map has a bias, including the output:
  *
- *     n    = ln(pre)
+ *     n = ln(pre)
  *     post = (dense(attention(n)) + fc2(act(fc1(n)))) + pre
  *
- * The first part of each head is turned by positions, half by default. With qk_layernorm q and k of
- * each head are normalized separately before that.
+ * The first part of each head, half by default, is rotated. With qk_layernorm, q and k are
+ * normalized in each head separately before that.
  */
 const struct attn_family attn_family_phi = {
     FAMILY("phi", "PhiFor", "model.", phi_rules), SCORES, .gguf = {.architecture = "phi2"},
     .form = {KEYS_OF_PHI,
              .defaults = {BLOCK_OF_PHI, SIZES(51200, 2048, 8192, 24, 32, 0, 0, 2048, 1e-5F)}}};
 
-/* Phi-3, 3.5, 4 (configuration_phi3.py): Llama's block with q, k and v in one matrix, gate and up
- * in another. Positions may have two lists of factors, for short and for long texts. */
+/* Phi-3, 3.5, 4 (configuration_phi3.py): Llama's block, but with q, k and v in one matrix, and gate
+ * and up in another. Positions may have two lists of factors, for short and for long texts. */
 const struct attn_family attn_family_phi3 = {
     FAMILY("phi3", "Phi3For", "model.", phi3_rules), .gguf = {.architecture = "phi3"},
     .form = {KEYS_BUT_ROPE, .windows = {.rule = ATTN_WINDOWS_IN_ALL},
@@ -244,7 +242,7 @@ const struct attn_family attn_family_phi3 = {
 
 /* --- Other descendants ------------------------------------------------------------------------ */
 
-/* SmolLM3 (configuration_smollm3.py): every fourth layer turns no positions. */
+/* SmolLM3 (configuration_smollm3.py): every fourth layer has no rotary positions. */
 const struct attn_family attn_family_smollm3 = {
     FAMILY("smollm3", "SmolLM3For", "model.", llama_rules),
     .gguf = {"smollm3", HALVES_ALTERNATE, .has_interleaved_biases = true},
@@ -256,7 +254,7 @@ const struct attn_family attn_family_smollm3 = {
                           SIZES(128256, 2048, 11008, 36, 16, 4, 0, 32768, 1e-6F)}}};
 
 /* Granite 3 (configuration_granite.py): Llama with four factors. Trap: without
- * attention_multiplier scores are not scaled at all. */
+ * attention_multiplier, scores are not scaled at all. */
 const struct attn_family attn_family_granite = {
     FAMILY("granite", "GraniteFor", "model.", llama_rules),
     .gguf = {"granite", HALVES_ALTERNATE, .has_interleaved_biases = true, .has_divisors = true},
@@ -265,7 +263,7 @@ const struct attn_family attn_family_granite = {
              .defaults = {BLOCK_OF_LLAMA, SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
 
 /* StableLM 2 (configuration_stablelm.py): LayerNorm and a gated MLP. With use_parallel_residual a
- * block has one norm. With qk_layernorm each head of q and k has a norm of its own. */
+ * block has one norm. With qk_layernorm each head of q and k has separate norm weights. */
 const struct attn_family attn_family_stablelm = {
     FAMILY("stablelm", "StableLmFor", "model.", stablelm_rules),
     .gguf = {"stablelm", .lacks_norm_if_parallel = true},
@@ -304,7 +302,7 @@ const struct attn_family attn_family_cohere = {
                            QK_NORM_KEY("use_qk_norm", ATTN_QK_NORM_EACH_HEAD)),
              .defaults = {BLOCK_OF_COHERE}}};
 
-/* Command R7B (configuration_cohere2.py): only layers with a window turn positions. */
+/* Command R7B (configuration_cohere2.py): only layers with a window have rotary positions. */
 const struct attn_family attn_family_cohere2 = {
     FAMILY("cohere2", "Cohere2For", "model.", llama_rules), .gguf = {.architecture = "cohere2"},
     .form = {KEYS_OF_COHERE, ROPE(10000, 1), .has_no_width_key = true,
@@ -318,7 +316,7 @@ const struct attn_family attn_family_cohere2 = {
 #define SIZES_OF_GLM                                                                               \
     SIZES(151552, 4096, 13696, 40, 32, 2, 128, 131072, 1.5625e-7F), .has_qkv_bias = true
 
-/* GLM-4 of 2024 (configuration_glm.py), and of 2025 with norms around attention and MLP. */
+/* GLM-4 of 2024 (configuration_glm.py); and GLM-4 of 2025, with norms around attention and MLP. */
 const struct attn_family attn_family_glm = {
     FAMILY("glm", "GlmFor", "model.", glm_rules),
     .form = {FORM_OF_GLM, .defaults = {BLOCK_OF_LLAMA, SIZES_OF_GLM}}};
@@ -327,15 +325,15 @@ const struct attn_family attn_family_glm4 = {
     .form = {FORM_OF_GLM,
              .defaults = {BLOCK_OF_LLAMA, SIZES_OF_GLM, .norm_place = ATTN_NORM_AROUND}}};
 
-/* Helium 2B (configuration_helium.py): Llama with rotary positions of neighbours. */
+/* Helium 2B (configuration_helium.py): Llama, but neighbouring components are rotated. */
 const struct attn_family attn_family_helium = {
     FAMILY("helium", "HeliumFor", "model.", llama_rules),
     .form = {KEYS_BUT_ROPE, ROPE(1e5, 1), .turns_neighbours = true,
              ATTN_SWITCHES(ATTN_QKV_BIAS("attention_bias"), ATTN_MLP_BIAS("mlp_bias")),
              .defaults = {BLOCK_OF_LLAMA, SIZES(48000, 2560, 7040, 24, 20, 20, 128, 4096, 1e-8F)}}};
 
-/* EXAONE 4 (configuration_exaone4.py): norms after attention and MLP, q and k of each head are
- * normalized, and where some layers have windows only these turn positions. */
+/* EXAONE 4 (configuration_exaone4.py): norms after attention and MLP; q and k are normalized in
+ * each head; if some layers have windows, only these have rotary positions. */
 const struct attn_family attn_family_exaone4 = {
     FAMILY("exaone4", "Exaone4For", "model.", llama_rules),
     .gguf = {"exaone4", .has_divisors = true},

@@ -1,11 +1,11 @@
-/* llama_internal.h - rows of families with Llama's names of tensors and keys. */
+/* llama_internal.h - macros for families with Llama's names of tensors and keys. */
 #ifndef ATTN_MODEL_FAMILIES_LLAMA_INTERNAL_H
 #define ATTN_MODEL_FAMILIES_LLAMA_INTERNAL_H
 
 #include "model/families/families_internal.h"
 
-/* A table of Llama's names: the maps of q, k and v, the norms of q and k, the MLP, other norms.
- * Frequencies in a file are not read: they are computed. */
+/* A table with Llama's names. The parameters are the maps of q, k and v, the norms of q and k, the
+ * MLP, and the other norms. Rotary frequencies in a file are ignored, because they are computed. */
 #define RULES(qkv, qk_norms, mlp, norms)                                                           \
     EMBEDDING_OF("embed_tokens.weight"), qkv, qk_norms, OUT_MAP("layers.#.self_attn.o_proj"), mlp, \
         norms, END
@@ -14,7 +14,7 @@
         IGNORED("layers.#.self_attn.rotary_emb.inv_freq"), IGNORED("rotary_emb.inv_freq")
 
 #define QKV THREE_MAPS("layers.#.self_attn.", "_proj")
-/* Norms of q and k, by the kind that the config has, or of each head. */
+/* Norms of q and k. Their shape depends on qk_norm of the config. */
 #define QK_NORM                                                                                    \
     VECTOR("layers.#.self_attn.q_norm.weight", "y", ATTN_PART_QK_NORM, NORM_W(q_norm)),            \
         VECTOR("layers.#.self_attn.k_norm.weight", "z", ATTN_PART_QK_NORM, NORM_W(k_norm))
@@ -23,8 +23,8 @@
     LINEAR("layers.#.mlp.gate_proj", "FD", ATTN_PART_MLP_GATE, "F", ATTN_PART_MLP_GATE_BIAS,       \
            mlp_gate),                                                                              \
         LINEAR("layers.#.mlp.up_proj", "FD", ATTN_PART_MLP, "F", ATTN_PART_MLP_BIAS, mlp_in), DOWN
-/* Norms before attention and MLP or after them, those that the config has: the names of the norms
- * of the MLP, after attention, after the MLP. */
+/* The norms before and after attention and MLP; each is read if the config has it. The parameters
+ * are the names of the norms before the MLP, after attention, and after the MLP. */
 #define NORM(name, part, norm) VECTOR("layers.#." name ".weight", "D", part, NORM_W(norm))
 #define NORMS(of_mlp, post, mlp_post)                                                              \
     NORM("input_layernorm", ATTN_PART_NORM, ln1), NORM(of_mlp, ATTN_PART_MLP_NORM, ln2),           \

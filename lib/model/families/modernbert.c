@@ -1,17 +1,17 @@
 /*
  * modernbert.c - ModernBERT as Hugging Face writes it (configuration_modernbert.py,
- * modeling_modernbert.py). Every token sees every token, or in most layers those near it on both
- * sides:
+ * modeling_modernbert.py). Every token sees every token, or, in most layers, those within a window
+ * on both sides:
  *
- *     x      = ln(word[id])
- *     mid    = pre + o(attention(ln(pre))), in layer 0 without this norm
- *     post   = mid + o(act(u) * g), u and g the halves of Wi ln(mid)
- *     f      = ln(post) after the last block
- *     y      = ln(act(dense(f))), logits = y U^T + b
+ *     x = ln(word[id])
+ *     mid = pre + o(attention(ln(pre))), without this norm in layer 0
+ *     post = mid + o(act(u) * g),  u and g the halves of Wi ln(mid)
+ *     f = ln(post) after the last block
+ *     y = ln(act(dense(f))),  logits = y U^T + b
  *
- * q and k are turned by their positions, in layers with a window by another theta. Traps: a window
- * of local_attention sees half of it to each side; layer_norm_eps in files is not read, norm_eps
- * is; norms have no bias unless norm_bias; Wqkv is all of q, all of k, all of v.
+ * q and k are rotated, with another theta in layers with a window. Traps: a window of
+ * local_attention tokens extends half of it to each side; files have layer_norm_eps, but norm_eps
+ * is read; norms have a bias only with norm_bias; Wqkv is all of q, then all of k, then all of v.
  */
 #include "base/escape.h"
 #include "model/families/families_internal.h"
@@ -25,7 +25,7 @@
         VECTOR(name ".bias", "D", ATTN_PART_##part##_BIAS,                                         \
                (norm) + offsetof(struct attn_norm_weights, b))
 
-/* The layer before the output matrix, of tokens and of classes. */
+/* The layer before the output matrix, for tokens or for classes. */
 #define HEAD(part)                                                                                 \
     MATRIX("/head.dense.weight", "DD", ATTN_PART_##part, head),                                    \
         VECTOR("/head.dense.bias", "D", ATTN_PART_##part##_BIAS, MODEL(head.bias)),                \

@@ -2,13 +2,13 @@
  * t5.c - T5 and Flan-T5 as Hugging Face writes them (configuration_t5.py, modeling_t5.py): an
  * encoder, and a decoder whose layers also attend to the encoder's final rows.
  *
- *     scores = q.k + B[bucket(j - i)][h], without a scale; the tables are those of layer 0
- *     x     += o(attention(norm(x)))
- *     x     += wo(act(wi(norm(x)))), gated: wo(act(wi_0(norm(x))) * wi_1(norm(x)))
+ *     scores = q.k + B[bucket(j - i)][h], without a scale; all layers use the table B of layer 0
+ *     x += o(attention(norm(x)))
+ *     x += wo(act(wi(norm(x)))), gated: wo(act(wi_0(norm(x))) * wi_1(norm(x)))
  *     logits = scale * norm(x) U^T
  *
- * Traps: cross-attention has no bias although old files hold one; "gated-gelu" is the form with
- * tanh; heads need not fill the model; the scale of the output is in two keys.
+ * Traps: cross-attention has no bias, although old files contain one; "gated-gelu" is the form with
+ * tanh; H*E may differ from D; two keys determine the scale of the output.
  */
 #include "attention/attention_internal.h"
 #include "base/elementary.h"
@@ -62,7 +62,8 @@ static const struct attn_weight_rule encoder_rules[] = {
 
 /* --- biases ----------------------------------------------------------------------------------- */
 
-/* The bucket of a key at DISTANCE from its query, of N for distances below FARTHEST. */
+/* Returns the bucket of a key at DISTANCE from its query: one of n_bucket buckets for distances
+ * below bucket_distance. */
 static uint16_t bucket_of(const struct attn_config *config, double distance)
 {
     size_t n = config->stack.n_bucket, first = 0, exact, bucket;
@@ -120,7 +121,8 @@ static enum attn_status add_buckets(const struct attn_json *json, struct attn_co
 
 /* --- configs ---------------------------------------------------------------------------------- */
 
-/* "ACT" or "gated-ACT". The two keys that transformers derives from it count if a file has them. */
+/* Reads the activation, "ACT" or "gated-ACT". transformers derives two keys from it, which take
+ * precedence if a file has them. */
 static enum attn_status read_activation(const struct attn_json *json, struct attn_config *config,
                                         struct attn_error *err)
 {
@@ -139,7 +141,7 @@ static enum attn_status read_activation(const struct attn_json *json, struct att
     return attn_config_set_activation(json, &config->act_fn, "feed_forward_proj", name, err);
 }
 
-/* Reads either stack. */
+/* Reads the config of the encoder or of the decoder. */
 static enum attn_status read_stack(ATTN_CONFIG_ARGS)
 {
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
@@ -165,11 +167,11 @@ static enum attn_status read_decoder(ATTN_CONFIG_ARGS)
     ATTN_TRY(attn_config_get_truth(json, root, "scale_decoder_outputs", &is_scaled, err));
     if (is_scaled)
         config->logits_scale = 1 / sqrt((double)config->d_model);
-    config->output = ATTN_OUTPUT_TIED; /* the matrix of the file is used, if it has one */
+    config->output = ATTN_OUTPUT_TIED; /* if the file has an output matrix, that is used */
     return ATTN_OK;
 }
 
-/* Trap: an absent num_decoder_layers is num_layers. */
+/* Trap: an absent num_decoder_layers means num_layers. */
 #define NAMES(layers)                                                                              \
     .n_vocab = "vocab_size", .d_model = "d_model", .d_mlp = "d_ff", .n_layer = (layers),           \
     .n_head = "num_heads"

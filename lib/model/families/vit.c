@@ -1,18 +1,17 @@
 /*
  * vit.c - encoders of pictures as Hugging Face writes them (configuration_vit.py, modeling_vit.py,
- * and the files of dinov2, dinov2_with_registers, and clip's tower of pictures). Every position
+ * and the files of dinov2, dinov2_with_registers, and clip's tower for pictures). Every position
  * sees every position:
  *
- *     x    = [cls; patches W + b] + positions, then the registers after cls, without positions
- *     mid  = pre + scale1 * o(attention(ln(pre)))
- *     post = mid + scale2 * out(act(in(ln(mid))))
- *     f    = ln(post) after the last block
+ *     x = [cls; patches W + b] + positions, then registers are inserted after cls, without
+ * positions mid = pre + scale1 * o(attention(ln(pre))) post = mid + scale2 * out(act(in(ln(mid))))
+ *     f = ln(post) after the last block
  *     logits = classifier(f[0]), for DINOv2 classifier([f[0]; mean of f over the patches])
  *
- * Only DINOv2 has scale1 and scale2 [D]. CLIP normalizes x before the first block, and its f is
- * only read in row 0. Traps: names in files differ from those of transformers 5; SwiGLU has
- * weights_in and weights_out; patches of CLIP have no bias; a file that was saved without the
- * classifier has no logits. Positions of another grid: image.c.
+ * Only DINOv2 has scale1 and scale2 [D]. CLIP normalizes x before the first block, and uses only
+ * row 0 of f. Traps: names in files differ from those of transformers 5; SwiGLU uses weights_in and
+ * weights_out; CLIP's patches have no bias; a file saved without the classifier has no logits. For
+ * positions of another grid see image_patches.c.
  */
 #include "base/escape.h"
 #include "base/memory.h"
@@ -38,7 +37,7 @@
     QUERY_KEY_VALUE("encoder.layer.#.attention.attention."),                                       \
         OUT_MAP("encoder.layer.#.attention.output.dense")
 
-/* The classifier; and tensors of other tasks and of training, which are ignored. */
+/* The classifier; also tensors for other tasks and for training, which are ignored. */
 #define CLASSIFIER                                                                                 \
     CLASSES("/classifier", ATTN_PART_CLASS), IGNORED("embeddings.mask_token"),                     \
         IGNORED("pooler.dense.weight"), IGNORED("pooler.dense.bias")
@@ -53,7 +52,7 @@ static const struct attn_weight_rule vit_rules[] = {
     CLASSIFIER,
 };
 
-/* Plain, or SwiGLU. */
+/* The MLP, plain or SwiGLU. */
 #define MLP_OF_DINOV2                                                                              \
     LINEAR("encoder.layer.#.mlp.fc1", "FD", ATTN_PART_MLP_PLAIN, "F", ATTN_PART_MLP_PLAIN_BIAS,    \
            mlp_in),                                                                                \
@@ -109,7 +108,8 @@ static enum attn_status refuse_side(const struct attn_json *json, const char *ke
                           key, attn_config_quote(json).text);
 }
 
-/* A size in pixels, of both sides or [height, width]; absent, both stay. */
+/* Reads a size in pixels: one number for both sides, or [height, width]. If KEY is absent, both
+ * stay unchanged. */
 static enum attn_status read_side(const struct attn_json *json, const char *key, size_t *height,
                                   size_t *width, struct attn_error *err)
 {
@@ -134,7 +134,7 @@ static enum attn_status read_side(const struct attn_json *json, const char *key,
     return n == 2 ? ATTN_OK : refuse_side(json, key, err);
 }
 
-/* The sizes of pictures and patches. */
+/* Reads the sizes of pictures and patches. */
 static enum attn_status read_image(const struct attn_json *json, struct attn_image_config *image,
                                    struct attn_error *err)
 {
@@ -182,7 +182,7 @@ static enum attn_status read_vit(ATTN_CONFIG_ARGS)
     return attn_config_read_kind(json, config, err);
 }
 
-/* Width, depth and heads, which all have; the MLP's width, which some have. */
+/* The keys of width, depth and heads, which all have; and of the MLP's width, which some have. */
 #define NAMES                                                                                      \
     .d_model = "hidden_size", .n_layer = "num_hidden_layers", .n_head = "num_attention_heads"
 
@@ -208,8 +208,8 @@ const struct attn_family attn_family_vit = {
 
 static const struct attn_config_names dinov2_names = {NAMES};
 
-/* Traps: the MLP's width is a ratio; for SwiGLU two thirds of it, rounded to multiples of eight,
- * and its activation is silu, whatever hidden_act is. */
+/* Traps: the config gives the MLP's width as a ratio; SwiGLU uses two thirds of that, rounded to a
+ * multiple of eight. The activation of SwiGLU is silu, whatever hidden_act is. */
 static enum attn_status read_dinov2(ATTN_CONFIG_ARGS)
 {
     const struct attn_node *root = attn_json_root(json);
@@ -259,7 +259,7 @@ const struct attn_family attn_family_dinov2_with_registers = {
                                                         .resample = ATTN_RESAMPLE_ANTIALIAS,
                                                         .pooling = ATTN_POOLING_FIRST_AND_MEAN}}}};
 
-/* --- CLIP's tower of pictures ----------------------------------------------------------------- */
+/* --- CLIP's tower for pictures ---------------------------------------------------------------- */
 
 static enum attn_status read_clip(ATTN_CONFIG_ARGS)
 {
