@@ -17,8 +17,8 @@ const struct command command_align = {
     QUESTION_COMMAND(align),
     .usage = "[OPTIONS] --source TEXT TEXT",
     .examples = "  " EXAMPLE "\n"
-                "  attn-cli align -m interpreter --items pairs.jsonl --score --rows both\n"
-                "  attn-cli align -m bert --items pairs.jsonl --layer all --score\n"
+                "  attn-cli align -m interpreter --items pairs.jsonl --score --shifted\n"
+                "  attn-cli align -m bert --items pairs.jsonl --layers all --score\n"
                 "  attn-cli align --template \"Say: {source}. {target}\" --items pairs.jsonl \\\n"
                 "    --score --sort ts\n",
     .lacks = "image|embeds|with-prompt|label|label-ids|label-image|pair|types|key-mask|texts|lines|"

@@ -17,6 +17,9 @@ static const struct {
     {"prompt", NULL, "TEXT", "--sentence TEXT"},
     {"parts", "ablate", NULL, "--by head|attn|mlp|layer|neuron:L"},
     {"per", "score", NULL, "--by text|token|word"},
+    {"layer", "align", "SPEC", "--layers SPEC"},
+    {"rows", "align", NULL, "--shifted for the row of the token before; both in two runs"},
+    {"unit", "align", NULL, "--by token|word"},
     {"sites", "patch", "SITE", "--site SITE"},
 };
 

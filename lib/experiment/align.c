@@ -29,7 +29,6 @@ enum {
     STACK,
     LAYER,
     HEAD,
-    ROW,
     METHOD,
     LINE,
     SOURCE_INDEX,
@@ -59,7 +58,6 @@ static const struct attn_column columns[N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
-    [ROW] = ATTN_COLUMN("row", TEXT),
     [METHOD] = ATTN_COLUMN("method", TEXT),
     [LINE] = ATTN_COLUMN("links", TEXT),
     [SOURCE_INDEX] = ATTN_COLUMN("source_index", INTEGER),
@@ -111,12 +109,21 @@ struct side {
     size_t n_unit;
 };
 
+/* What links are made of. */
+enum kind {
+    AUTO,     /* chosen by the model */
+    CROSS,    /* cross-attention */
+    HIDDEN,   /* hidden states of two runs */
+    ATTENTION /* attention of one run of a template with both texts */
+};
+
 struct align {
     struct attn_frame frame;
     const struct attn_align_args *args;
-    enum attn_align_by by;
+    enum kind kind;
     struct attn_link_rule rule;
-    int first, last;             /* layers; of hidden 0 is the embedding */
+    int first, last;             /* layers; of HIDDEN 0 is the embedding */
+    unsigned char *layers;       /* [n_layer + 1] which of them, the frame's */
     struct side sides[2];        /* the source and the text */
     size_t begins[2];            /* where each begins in the text that runs, of attention */
     struct attn_selection *kept; /* owns; what the runs keep */
@@ -132,28 +139,28 @@ struct align {
 /* --- The question ----------------------------------------------------------------------------- */
 
 static const struct attn_param param_rows[] = {
-    ATTN_PARAM(CHOICE, "by", NULL, struct attn_align_args, by,
-               "what links are made of: cross-attention, hidden states of an encoder, or the "
-               "attention of a decoder that reads both texts; default: auto, by the model",
-               .words = "auto|cross|hidden|attention"),
-    ATTN_PARAM(LIST, "layer", "L", struct attn_align_args, layer,
-               "the layer; of hidden states 0 is the embedding and L the output of block L - 1; "
-               "with `score` also all. Default: two thirds of the layers of hidden states and "
-               "decoders, the last one of cross-attention; with `score` all heads"),
+    ATTN_PARAM(TEXT, "method", "auto|cross|attention|argmax|itermax|match|softmax[:T]",
+               struct attn_align_args, method,
+               "how links are made: auto (default), by the model; cross: the largest "
+               "cross-attention; attention: the largest attention of a decoder that reads both "
+               "texts. The others compare hidden states of an encoder: argmax, each is the most "
+               "similar of the other; itermax, then once more among words that are free; match, "
+               "the pairs with the largest sum; softmax, probable from both sides, above T "
+               "(default: 0.001)"),
+    ATTN_PARAM(LIST, "layers", "SPEC", struct attn_align_args, layers,
+               "the layers, as 8, 2-4 or all; of hidden states 0 is the embedding and L the output "
+               "of block L - 1, and several need `score`. Default: two thirds of the layers of "
+               "hidden states and decoders, the last one of cross-attention; with `score` all "
+               "heads"),
     ATTN_PARAM(LIST, "heads", "LIST", struct attn_align_args, heads,
-               "the heads whose mean makes links, as in 1.0,3.*; default: those of the layer"),
-    ATTN_PARAM(CHOICE, "rows", NULL, struct attn_align_args, rows,
-               "the row of the matrix that belongs to a token: its own (default), or that of "
-               "the token before it, which predicts it; both: a row of the table for each",
-               .words = "own|before|both"),
-    ATTN_PARAM(TEXT, "method", "argmax|itermax|match|softmax[:T]", struct attn_align_args, method,
-               "how hidden states make links: argmax (default), each the most similar of the "
-               "other; itermax, then once more among words that are free; match, the pairs with "
-               "the largest sum; softmax, probable from both sides, above T (default: 0.001)"),
-    ATTN_PARAM(SWITCH, "unit", NULL, struct attn_align_args, is_by_word,
-               "of hidden states: compare tokens, and link words of which any tokens are "
-               "linked (default), or compare the means of the tokens of words",
-               .words = "subword|word"),
+               "the heads whose mean makes links, as in 1.0,3.*; default: those of the layers"),
+    ATTN_PARAM(FLAG, "shifted", NULL, struct attn_align_args, is_shifted,
+               "take for a token the row of the token before it, which predicts it, instead of "
+               "its own row"),
+    ATTN_PARAM(SWITCH, "by", NULL, struct attn_align_args, is_by_word,
+               "of hidden states: token (default) compares tokens, and links words of which any "
+               "tokens are linked; word compares the means of the tokens of words",
+               .words = "token|word"),
     ATTN_PARAM(TEXT, "template", "TEXT", struct attn_align_args, text_template,
                "of a decoder: the text that it reads, with {source} and {target} in it"),
     ATTN_PARAM(FLAG, "soft", NULL, struct attn_align_args, is_soft,
@@ -227,31 +234,41 @@ const struct attn_question attn_question_align = {
 
 /* --- What is asked ---------------------------------------------------------------------------- */
 
-static enum attn_status read_method(const char *text, struct attn_link_rule *rule,
-                                    struct attn_error *err)
+/* Reads "match" or "softmax:0.01" into RULE. */
+static bool read_rule(const char *text, struct attn_link_rule *rule)
 {
     static const char *const names[] = {
 #define NAME(id, number, name) [ATTN_LINK_##id] = (name),
         ATTN_LINK_METHOD_MAP(NAME)
 #undef NAME
     };
-    const size_t size = text ? strcspn(text, ":") : 0;
+    const size_t size = strcspn(text, ":");
 
-    *rule = (struct attn_link_rule){ATTN_LINK_ARGMAX, 0.001};
-    for (size_t i = 0; text && i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strncmp(text, names[i], size) == 0 && names[i][size] == '\0') {
             rule->method = (enum attn_link_method)i;
-            if (!text[size] ||
-                (rule->method == ATTN_LINK_SOFTMAX &&
-                 attn_parse_double(text + size + 1, strlen(text + size + 1), &rule->threshold) &&
-                 rule->threshold >= 0 && rule->threshold < 1))
-                return ATTN_OK;
+            return !text[size] ||
+                   (rule->method == ATTN_LINK_SOFTMAX &&
+                    attn_parse_double(text + size + 1, strlen(text + size + 1), &rule->threshold) &&
+                    rule->threshold >= 0 && rule->threshold < 1);
         }
-    if (!text)
+    return false;
+}
+
+/* Reads the method TEXT, or NULL: the kind of links, and the rule of HIDDEN. */
+static enum attn_status read_method(const char *text, enum kind *kind, struct attn_link_rule *rule,
+                                    struct attn_error *err)
+{
+    *rule = (struct attn_link_rule){ATTN_LINK_ARGMAX, 0.001};
+    *kind = !text || strcmp(text, "auto") == 0 ? AUTO
+            : strcmp(text, "cross") == 0       ? CROSS
+            : strcmp(text, "attention") == 0   ? ATTENTION
+                                               : HIDDEN;
+    if (*kind != HIDDEN || read_rule(text, rule))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
-                          "`method` is '%s', expected argmax, itermax, match, softmax or "
-                          "softmax:T with T from 0 to below 1",
+                          "`method` is '%s', expected auto, cross, attention, argmax, itermax, "
+                          "match, softmax or softmax:T with T from 0 to below 1",
                           attn_quote_string(text).text);
 }
 
@@ -259,6 +276,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
 {
     const struct attn_align_args *args = given;
     struct attn_link_rule rule;
+    enum kind kind;
     const struct attn_study_args *study = args->study;
 
     if (study && (study->paired || study->n_bootstrap > 0 || study->cluster || study->fdr))
@@ -272,35 +290,31 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID, "`gold` needs `has_score` or `is_soft`");
     if (args->is_one_based && !args->has_score && !args->is_soft)
         return attn_error_set(err, ATTN_INVALID, "`is_one_based` needs `has_score` or `is_soft`");
-    if (args->rows == ATTN_ALIGN_BOTH && !args->has_score)
-        return attn_error_set(err, ATTN_INVALID, "`rows` are both, which needs `has_score`");
-    if (args->layer && args->heads)
-        return attn_error_set(err, ATTN_INVALID, "`layer` and `heads` are given, expected one");
+    if (args->layers && args->heads)
+        return attn_error_set(err, ATTN_INVALID, "`layers` and `heads` are given, expected one");
     if (study ? !args->has_score && !study->each : args->has_score && !args->gold)
         return attn_error_set(err, ATTN_INVALID,
                               study ? "neither `has_score` nor `each` is given"
                                     : "`has_score` needs `gold`");
-    return read_method(args->method, &rule, err);
+    return read_method(args->method, &kind, &rule, err);
 }
 
-/* Refuses arguments that BY does not use. */
-static enum attn_status check_by(const struct align *align, struct attn_error *err)
+/* Refuses arguments that links of this kind do not use. */
+static enum attn_status check_kind(const struct align *align, struct attn_error *err)
 {
     const struct attn_align_args *args = align->args;
-    const bool is_hidden = align->by == ATTN_ALIGN_HIDDEN;
-    const bool is_attention = align->by == ATTN_ALIGN_ATTENTION;
+    const bool is_hidden = align->kind == HIDDEN, is_attention = align->kind == ATTENTION;
     const struct {
         const char *name;
         bool is_given, is_used;
-    } uses[] = {{"method", args->method, is_hidden},
-                {"is_by_word", args->is_by_word, is_hidden},
-                {"heads", args->heads, !is_hidden},
-                {"rows", args->rows != ATTN_ALIGN_OWN, !is_hidden},
-                {"text_template", args->text_template, is_attention}};
+    } uses[] = {{"`by word`", args->is_by_word, is_hidden},
+                {"`heads`", args->heads, !is_hidden},
+                {"`is_shifted`", args->is_shifted, !is_hidden},
+                {"`text_template`", args->text_template, is_attention}};
 
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (uses[i].is_given && !uses[i].is_used)
-            return attn_error_set(err, ATTN_INVALID, "`%s` has no effect on links by %s",
+            return attn_error_set(err, ATTN_INVALID, "%s has no effect on links by %s",
                                   uses[i].name,
                                   is_hidden      ? "hidden states"
                                   : is_attention ? "attention"
@@ -308,68 +322,92 @@ static enum attn_status check_by(const struct align *align, struct attn_error *e
     if (is_attention && !args->text_template)
         return attn_error_set(err, ATTN_INVALID,
                               "a decoder needs a `text_template`, as 'Say: {source}. {target}'");
-    if (is_attention && args->rows == ATTN_ALIGN_BOTH)
-        return attn_error_set(err, ATTN_INVALID, "`rows` are both, which is of cross-attention");
     return ATTN_OK;
 }
 
-static enum attn_status choose_by(struct align *align, struct attn_error *err)
+static enum attn_status choose_kind(struct align *align, struct attn_error *err)
 {
     const struct attn_config *config = align->frame.config;
     const bool is_cross = attn_config_has_cross(config);
 
-    align->by = align->args->by != ATTN_ALIGN_AUTO ? align->args->by
-                : is_cross                         ? ATTN_ALIGN_CROSS
-                : config->is_encoder               ? ATTN_ALIGN_HIDDEN
-                                                   : ATTN_ALIGN_ATTENTION;
-    if ((align->by == ATTN_ALIGN_CROSS) != is_cross)
+    ATTN_TRY(read_method(align->args->method, &align->kind, &align->rule, err));
+    if (align->kind == AUTO)
+        align->kind = is_cross ? CROSS : config->is_encoder ? HIDDEN : ATTENTION;
+    if ((align->kind == CROSS) != is_cross)
         return attn_error_set(err, ATTN_INVALID,
-                              is_cross
-                                  ? "the model attends to a source: links are by cross-attention"
-                                  : "the model has no cross-attention");
-    return check_by(align, err);
+                              is_cross ? "the model attends to a source, expected `method cross`"
+                                       : "the model has no cross-attention");
+    return check_kind(align, err);
 }
 
-/* The layers: FIRST to LAST. */
+/* Reads the layers of TEXT into the flags of ALIGN. */
+static enum attn_status read_layers(struct align *align, const char *text, struct attn_error *err)
+{
+    struct attn_dims dims = attn_config_dims(align->frame.config, 1);
+    struct attn_selection *chosen;
+    enum attn_status status;
+
+    if (align->kind == HIDDEN) /* the embedding and the outputs */
+        dims = (struct attn_dims){.n_layer = dims.n_layer + 1, .n_head = 1, .n_position = 1};
+    ATTN_TRY(attn_selection_create(&dims, &chosen, err));
+    status = attn_error_in(attn_selection_choose_layers(chosen, text, err), "layers", err);
+    for (size_t i = 0; status == ATTN_OK && i < dims.n_layer; i++)
+        align->layers[i] = attn_selection_has_block_head(chosen, (int)i, 0);
+    attn_selection_free(chosen);
+    return status;
+}
+
+/* The layers that are used if none are given. */
+static void choose_default_layers(struct align *align)
+{
+    const struct attn_config *config = align->frame.config;
+    const size_t n_layer = config->n_layer;
+    size_t layer = (2 * n_layer + 1) / 3;
+
+    if (align->kind != HIDDEN && (align->args->has_score || align->args->heads)) {
+        memset(align->layers, 1, n_layer);
+        return;
+    }
+    for (size_t i = 0; align->kind == CROSS && i < n_layer; i++)
+        layer = config->is_cross[i] ? i : layer;
+    if (align->kind != HIDDEN && layer == n_layer)
+        layer--;
+    align->layers[layer] = 1;
+}
+
+/* Chooses the layers: FIRST to LAST, as far as they have flags. */
 static enum attn_status choose_layers(struct align *align, struct attn_error *err)
 {
     const struct attn_config *config = align->frame.config;
-    const int n_layer = (int)config->n_layer;
-    const bool is_hidden = align->by == ATTN_ALIGN_HIDDEN;
-    const int last = is_hidden ? n_layer : n_layer - 1;
-    const int step = (int)attn_config_n_part(config);
-    const char *text = align->args->layer;
-    int64_t layer = (2 * n_layer + 1) / 3;
+    const char *text = align->args->layers;
+    int n = 0;
 
-    if (text && strcmp(text, "all") == 0 && !align->args->has_score && is_hidden)
-        return attn_error_set(err, ATTN_INVALID, "`layer` is all, which needs `has_score`");
-    if (text && strcmp(text, "all") != 0 &&
-        !attn_parse_int(text, strlen(text), 0, last / step, &layer))
-        return attn_error_set(err, ATTN_INVALID, "`layer` is '%s', expected 0 to %d%s",
-                              attn_quote_string(text).text, last / step,
-                              align->args->has_score ? " or all" : "");
+    align->layers = attn_frame_alloc(&align->frame, config->n_layer + 1, 1);
+    ATTN_TRY(attn_frame_memory(&align->frame, err));
     if (text)
-        layer = layer * step + step - 1;
-    for (int i = 0; !text && align->by == ATTN_ALIGN_CROSS && i < n_layer; i++)
-        layer = config->is_cross[i] ? i : layer;
-    align->first = align->last = (int)(layer < last ? layer : last);
-    if (text ? strcmp(text, "all") == 0
-             : !is_hidden && (align->args->has_score || align->args->heads)) {
-        align->first = 0;
-        align->last = last;
+        ATTN_TRY(read_layers(align, text, err));
+    else
+        choose_default_layers(align);
+    for (size_t i = 0; i <= config->n_layer; i++) {
+        if (!align->layers[i] || (align->kind == CROSS && !config->is_cross[i]))
+            continue;
+        align->first = n++ == 0 ? (int)i : align->first;
+        align->last = (int)i;
     }
-    if (align->by == ATTN_ALIGN_CROSS && align->first == align->last &&
-        !config->is_cross[align->first])
-        return attn_error_set(err, ATTN_INVALID, "layer %d does not attend to a source",
-                              align->first);
+    if (n == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`layers` are '%s', of layers without cross-attention",
+                              attn_quote_string(text ? text : "").text);
+    if (n > 1 && align->kind == HIDDEN && !align->args->has_score)
+        return attn_error_set(err, ATTN_INVALID, "several `layers` need `has_score`");
     return ATTN_OK;
 }
 
-/* Whether links are made of this head: of `cross` only those that attend to a source. */
+/* Whether links are made of this head: of CROSS only those that attend to a source. */
 static bool is_used(const struct align *align, int layer, int head)
 {
-    return attn_selection_has_block_head(align->kept, layer, head) &&
-           (align->by != ATTN_ALIGN_CROSS || align->frame.config->is_cross[layer]);
+    return align->layers[layer] && attn_selection_has_block_head(align->kept, layer, head) &&
+           (align->kind != CROSS || align->frame.config->is_cross[layer]);
 }
 
 /* Selects what the runs keep for links: patterns, or vectors. */
@@ -377,7 +415,7 @@ static enum attn_status select_kept(struct align *align, const struct attn_dims 
                                     struct attn_error *err)
 {
     const struct attn_config *config = align->frame.config;
-    const bool is_hidden = align->by == ATTN_ALIGN_HIDDEN;
+    const bool is_hidden = align->kind == HIDDEN;
     const attn_site_set vectors =
         ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
         ATTN_SITE_BIT(config->norm_place == ATTN_NORM_SUM ? ATTN_SITE_NORMALIZED_RESID_POST
@@ -494,14 +532,13 @@ static enum attn_status choose(void *state, struct attn_error *err)
         ATTN_TRY(check_texts(align->args, request, err));
     ATTN_TRY(fill_side(align, 0, &source, item ? &item->source_words : NULL, err));
     ATTN_TRY(fill_side(align, 1, &request->input, item ? &item->words : NULL, err));
-    ATTN_TRY(read_method(align->args->method, &align->rule, err));
-    ATTN_TRY(choose_by(align, err));
+    ATTN_TRY(choose_kind(align, err));
     ATTN_TRY(choose_layers(align, err));
     ATTN_TRY(select_kept(align, &dims, err)); /* refuses wrong heads before the first item */
     attn_frame_choose_nothing(request);
-    if (align->by != ATTN_ALIGN_CROSS)
+    if (align->kind != CROSS)
         request->source = (struct attn_input){0};
-    return align->by == ATTN_ALIGN_ATTENTION ? fill_template(align, err) : ATTN_OK;
+    return align->kind == ATTENTION ? fill_template(align, err) : ATTN_OK;
 }
 
 static const struct attn_table_view views[] = {
@@ -523,9 +560,8 @@ static bool shows(const void *state, size_t column)
 {
     const struct align *align = state;
     const struct attn_align_args *args = align->args;
-    const bool is_attention = align->by == ATTN_ALIGN_ATTENTION;
-    const bool is_cosine =
-        align->by == ATTN_ALIGN_HIDDEN && align->rule.method != ATTN_LINK_SOFTMAX;
+    const bool is_attention = align->kind == ATTENTION;
+    const bool is_cosine = align->kind == HIDDEN && align->rule.method != ATTN_LINK_SOFTMAX;
 
     if (!args->has_score)
         return column == LINKED || column == MARK ? args->is_soft
@@ -539,11 +575,9 @@ static bool shows(const void *state, size_t column)
     case N:
         return true;
     case HEAD:
-        return align->by != ATTN_ALIGN_HIDDEN;
-    case ROW:
-        return align->by != ATTN_ALIGN_HIDDEN && !is_attention;
+        return align->kind != HIDDEN;
     case METHOD:
-        return align->by == ATTN_ALIGN_HIDDEN;
+        return align->kind == HIDDEN;
     default: /* of tokens, or of links */
         return column >= TS && is_attention == (column <= CHANCE || column == TOKENS);
     }
@@ -566,10 +600,9 @@ static enum attn_status find_words(struct align *align, struct attn_error *err)
 
     for (int i = 0; i < 2; i++) {
         struct side *side = &align->sides[i];
-        const struct attn_sequence *sequence =
-            i == 1 || align->by == ATTN_ALIGN_ATTENTION ? &run->text
-            : align->by == ATTN_ALIGN_CROSS             ? &run->source
-                                                        : &align->frame.other->text;
+        const struct attn_sequence *sequence = i == 1 || align->kind == ATTENTION ? &run->text
+                                               : align->kind == CROSS             ? &run->source
+                                                                      : &align->frame.other->text;
 
         ATTN_TRY(attn_error_in(
             attn_text_words_split(side->text, side->size, side->list, &side->words, err), names[i],
@@ -589,11 +622,12 @@ static enum attn_status find_words(struct align *align, struct attn_error *err)
 /* --- Weights between words -------------------------------------------------------------------- */
 
 /* Adds FACTOR times the weights of HEAD to x. A row is that of a token, or of the one before it. */
-static void add_weights(struct align *align, int layer, int head, bool is_before, double factor)
+static void add_weights(struct align *align, int layer, int head, double factor)
 {
+    const size_t before = align->args->is_shifted;
     const struct attn_text_words *source = &align->sides[0].words, *text = &align->sides[1].words;
     const struct attn_run *run = align->frame.run;
-    const size_t n_key = align->by == ATTN_ALIGN_CROSS ? run->source.n : run->text.n;
+    const size_t n_key = align->kind == CROSS ? run->source.n : run->text.n;
     const float *pattern =
         attn_capture_block_head(align->frame.capture, ATTN_SITE_PATTERN, layer, head);
 
@@ -601,14 +635,14 @@ static void add_weights(struct align *align, int layer, int head, bool is_before
         const size_t word = text->of[t];
         size_t n_row = 0;
 
-        for (size_t k = is_before; word != SIZE_MAX && k < run->text.n; k++)
+        for (size_t k = before; word != SIZE_MAX && k < run->text.n; k++)
             n_row += text->of[k] == word;
-        if (word == SIZE_MAX || t < is_before)
+        if (word == SIZE_MAX || t < before)
             continue;
         for (size_t key = 0; key < n_key; key++)
             if (source->of[key] != SIZE_MAX)
                 align->x[source->of[key] * text->n + word] +=
-                    factor * (double)pattern[(t - is_before) * n_key + key] / (double)n_row;
+                    factor * (double)pattern[(t - before) * n_key + key] / (double)n_row;
     }
 }
 
@@ -629,7 +663,7 @@ static void link_words(struct align *align)
 
 /* Finds the links by the mean of the selected heads of layers FIRST to LAST; with HEAD >= 0 by that
  * of FIRST alone. */
-static void link_by_heads(struct align *align, int first, int last, int head, bool is_before)
+static void link_by_heads(struct align *align, int first, int last, int head)
 {
     const struct attn_config *config = align->frame.config;
     size_t n_head = 0;
@@ -643,7 +677,7 @@ static void link_by_heads(struct align *align, int first, int last, int head, bo
                 if (pass == 0)
                     n_head++;
                 else
-                    add_weights(align, layer, h, is_before, 1 / (double)n_head);
+                    add_weights(align, layer, h, 1 / (double)n_head);
             }
     link_words(align);
 }
@@ -826,21 +860,21 @@ static enum attn_status append_score(struct align *align, struct attn_cell *row,
 }
 
 /* Appends the counts of the current links: of LAYER and HEAD, unless they are negative. */
-static enum attn_status append_counts(struct align *align, int layer, int head, bool is_before,
+static enum attn_status append_counts(struct align *align, int layer, int head,
                                       struct attn_error *err)
 {
     const struct attn_location at = attn_frame_at(&align->frame, ATTN_SITE_PATTERN, layer, head);
     struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
     struct attn_link_counts counts = {0};
+    const char *given = align->args->method;
+    const char *method = given && strcmp(given, "auto") != 0 ? given : "argmax";
 
     attn_links_count(align->links, align->gold, align->sides[0].words.n * align->sides[1].words.n,
                      &counts);
     if (layer >= 0)
         attn_location_put(&at, &row[STACK]);
     row[HEAD] = head < 0 ? attn_cell_missing() : attn_cell_integer(head);
-    row[ROW] = is_before ? attn_cell_text("before", 6) : attn_cell_text("own", 3);
-    row[METHOD] = attn_cell_text(align->args->method ? align->args->method : "argmax",
-                                 strlen(align->args->method ? align->args->method : "argmax"));
+    row[METHOD] = attn_cell_text(method, strlen(method));
     row[LINKS] = attn_cell_integer((int64_t)counts.links);
     row[SURE] = attn_cell_integer((int64_t)counts.sure);
     row[POSSIBLE] = attn_cell_integer((int64_t)counts.possible);
@@ -860,7 +894,7 @@ static enum attn_status append_looks(struct align *align, int layer, int head,
                                      struct attn_error *err)
 {
     const struct attn_text_words *source = &align->sides[0].words, *text = &align->sides[1].words;
-    const size_t n = align->frame.run->text.n, before = align->args->rows == ATTN_ALIGN_BEFORE;
+    const size_t n = align->frame.run->text.n, before = align->args->is_shifted;
     const float *pattern =
         attn_capture_block_head(align->frame.capture, ATTN_SITE_PATTERN, layer, head);
     const struct attn_location at = attn_frame_at(&align->frame, ATTN_SITE_PATTERN, layer, head);
@@ -906,15 +940,10 @@ static enum attn_status append_looks(struct align *align, int layer, int head,
 static enum attn_status append_score_of(struct align *align, int first, int last, int head,
                                         struct attn_error *err)
 {
-    const enum attn_align_rows rows = align->args->rows;
-
-    if (align->by == ATTN_ALIGN_ATTENTION)
+    if (align->kind == ATTENTION)
         return head < 0 ? ATTN_OK : append_looks(align, first, head, err);
-    for (int before = rows == ATTN_ALIGN_BEFORE; before <= (rows != ATTN_ALIGN_OWN); before++) {
-        link_by_heads(align, first, last, head, before);
-        ATTN_TRY(append_counts(align, first == last ? first : -1, head, before, err));
-    }
-    return ATTN_OK;
+    link_by_heads(align, first, last, head);
+    return append_counts(align, first == last ? first : -1, head, err);
 }
 
 /* Appends the scores of all heads, of the mean of the heads of each layer, and, if heads were
@@ -975,15 +1004,16 @@ static enum attn_status append_rows(struct align *align, struct attn_error *err)
 {
     const bool has_score = align->args->has_score;
 
-    if (has_score && align->by != ATTN_ALIGN_HIDDEN)
+    if (has_score && align->kind != HIDDEN)
         return append_heads(align, err);
-    if (align->by != ATTN_ALIGN_HIDDEN)
-        link_by_heads(align, align->first, align->last, -1, align->args->rows == ATTN_ALIGN_BEFORE);
-    for (int layer = align->first; align->by == ATTN_ALIGN_HIDDEN && layer <= align->last;
-         layer++) {
+    if (align->kind != HIDDEN)
+        link_by_heads(align, align->first, align->last, -1);
+    for (int layer = align->first; align->kind == HIDDEN && layer <= align->last; layer++) {
+        if (!align->layers[layer])
+            continue;
         ATTN_TRY(link_by_vectors(align, layer, err));
         if (has_score)
-            ATTN_TRY(append_counts(align, layer, -1, false, err));
+            ATTN_TRY(append_counts(align, layer, -1, err));
     }
     return has_score ? ATTN_OK : append_links(align, err);
 }
@@ -997,7 +1027,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const size_t n_row = config->n_layer + 1;
     size_t n_cell;
 
-    if (align->by == ATTN_ALIGN_HIDDEN) {
+    if (align->kind == HIDDEN) {
         request.input = align->sides[0].input;
         ATTN_TRY(attn_run_prepare(frame->host, &request, &frame->other, err));
         allocate_units(align, frame->other->text.n, frame->run->text.n);

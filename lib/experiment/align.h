@@ -7,7 +7,7 @@
  *     attn_align(host, &request, &args, &table, &err);
  *
  * Words are runs without white space, or the lists `source_words` and `words` of the item. A link
- * is one of three sorts (enum attn_align_by):
+ * is one of three sorts, which `method` chooses:
  *
  *     cross      for each word of the text the word of the source with the largest weight
  *     hidden     two runs, one of each text; the vectors of a layer are compared by cosines, and
@@ -32,7 +32,7 @@
  * each layer (cross), over all items together (Och and Ney 2003; A: links, S: the sure ones of the
  * gold, P: these and the possible ones):
  *
- *     layer, method | layer, head, row          the mean of the heads has no head; the mean of
+ *     layer, method | layer, head          the mean of the heads has no head; the mean of
  *                                               `heads` of several layers has no layer either
  *     n, links, sure, possible                  items; |A|, |S|, |P|
  *     precision, recall, aer                    |A and P| / |A|; |A and S| / |S|;
@@ -58,37 +58,24 @@
 
 struct attn_study_args; /* study/study.h */
 
-enum attn_align_by {
-    ATTN_ALIGN_AUTO = 0, /* cross of models that attend to a source, hidden of encoders,
-                            attention of decoders */
-    ATTN_ALIGN_CROSS = 1,
-    ATTN_ALIGN_HIDDEN = 2,
-    ATTN_ALIGN_ATTENTION = 3
-};
-
-/* Which row tells where a token of the text looks. */
-enum attn_align_rows {
-    ATTN_ALIGN_OWN = 0,
-    ATTN_ALIGN_BEFORE = 1, /* that of the token before, which predicts it */
-    ATTN_ALIGN_BOTH = 2    /* with has_score, of cross: rows for each */
-};
-
 struct attn_align_args {
     size_t size;                         /* of this struct */
     const struct attn_study_args *study; /* items; NULL: the input and the source of the request */
-    enum attn_align_by by;
-    bool has_score;     /* compare with the gold links of each item */
-    bool is_line;       /* without it: `links` instead of a row for each link */
-    const char *layer;  /* hidden: a number from 0, the embedding, to L, or "all", with a score;
-                           else a layer or "all"; NULL: hidden two thirds of L, cross the
-                           last layer that attends to a source or with a score all of them,
-                           attention all with a score, else two thirds of L */
+    bool has_score;                      /* compare with the gold links of each item */
+    bool is_line;                        /* without it: `links` instead of a row for each link */
+    const char *layers; /* as of selections; hidden: from 0, the embedding, to L, several with a
+                           score; NULL: hidden two thirds of L, cross the last layer that attends
+                           to a source or with a score all of them, attention all with a score,
+                           else two thirds of L */
     const char *heads;  /* of cross and attention: links are of their mean; NULL: all */
-    const char *method; /* of hidden: "argmax", "itermax", "match", "softmax" or "softmax:T",
-                           T from 0 to 1; NULL: argmax */
+    const char *method; /* "auto", "cross", "attention"; of hidden states: "argmax", "itermax",
+                           "match", "softmax" or "softmax:T", T from 0 to 1. NULL: "auto", cross of
+                           models that attend to a source, argmax of encoders, attention of
+                           decoders */
     bool is_by_word;    /* of hidden: words are compared by the mean of their tokens; else they
                            are linked when any of their tokens are */
-    enum attn_align_rows rows; /* of cross and attention */
+    bool is_shifted;    /* of cross and attention: a token has the row of the token before it,
+                           which predicts it; else its own */
     const char *text_template; /* of attention: "Say: {source}. {target}", with each once */
     const char *gold;  /* a file with a line of gold for each item; NULL: the label `gold` */
     bool is_one_based; /* words in gold count from 1 */

@@ -20,7 +20,7 @@ PAIRS = [{"clean": KEYS, "corrupted": KEY, "a": KEYS, "b": KEY, "source": KEYS, 
 CALLS = {
     "heads": ((KEYS,), {}, ITEMS), "ablate": ((KEYS,), ARE, ITEMS), "patch": ((KEYS, KEY), ARE, [{**PAIRS[0], "a": None, "b": None}]),
     "lens": ((KEYS,), {}, ITEMS), "attribute": ((KEYS,), ARE, ITEMS), "score": ((KEYS,), {}, ITEMS), "diff": ((KEYS, KEY), {}, PAIRS),
-    "align": ((KEYS,), {"source": KEY, "by": "hidden"}, PAIRS), "generate": ((KEYS, 1), {}, ITEMS), "run": ((KEYS,), {}, ITEMS),
+    "align": ((KEYS,), {"source": KEY, "method": "argmax"}, PAIRS), "generate": ((KEYS, 1), {}, ITEMS), "run": ((KEYS,), {}, ITEMS),
     "batch": (("in.jsonl", "out.jsonl"), {}, None), "attend": ((np.ones((2, 2)),) * 3, {}, None),
 }
 
@@ -139,7 +139,7 @@ class Keywords(TestCase):
         self.assert_raises(TypeError, "items_format needs items of a file", m.ablate, items=ITEMS, items_format="csv")
         self.assert_raises(TypeError, "items_format needs items", m.ablate, KEYS, **ARE, items_format="csv")
         for given in ({"sort": "weight"}, {"limit": 1}):
-            self.assert_raises(TypeError, (*given, "each item has its own links"), m.align, items=PAIRS, by="hidden", **given)
+            self.assert_raises(TypeError, (*given, "each item has its own links"), m.align, items=PAIRS, method="argmax", **given)
 
 
 if __name__ == "__main__":

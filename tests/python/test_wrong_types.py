@@ -45,7 +45,7 @@ CALLS = [
     ("attribute", (KEYS,), {**ARE, "by": "token"}), ("attribute", (KEYS,), {"generated": 1, "method": "saliency"}),
     ("score", (KEYS,), {}), ("diff", (KEYS, KEY), {}), ("diff", (KEYS,), {"with_attention": "window:2"}), ("diff", (KEYS,), {"with_model": model()}),
     ("similarity", (KEYS,), {}), ("compare", (KEYS,), {"attention": "window:2"}), ("generate", (KEYS, 2), {}),
-    ("generate", (KEYS, 2), {"temperature": 1}), ("align", (KEYS,), {"source": KEY, "by": "hidden"}),
+    ("generate", (KEYS, 2), {"temperature": 1}), ("align", (KEYS,), {"source": KEY, "method": "argmax"}),
 ]
 ITEM = {"text": KEYS, "target": " are", "foil": " is", "label": "a"}
 ITEMS = {"patch": {"clean": KEYS, "corrupted": KEY, **ARE}, "diff": {"a": KEYS, "b": KEY}, "align": {"source": KEY, "text": KEYS}}

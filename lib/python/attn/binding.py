@@ -528,13 +528,6 @@ ATTN_ABLATE_WITH_ZERO = 0
 ATTN_ABLATE_WITH_MEAN = 1
 ATTN_ABLATE_WITH_RESAMPLE = 2
 ATTN_ABLATE_WITH_UNIFORM = 3
-ATTN_ALIGN_AUTO = 0
-ATTN_ALIGN_CROSS = 1
-ATTN_ALIGN_HIDDEN = 2
-ATTN_ALIGN_ATTENTION = 3
-ATTN_ALIGN_OWN = 0
-ATTN_ALIGN_BEFORE = 1
-ATTN_ALIGN_BOTH = 2
 ATTN_ATTRIBUTE_DLA = 0
 ATTN_ATTRIBUTE_SALIENCY = 1
 ATTN_ATTRIBUTE_GRAD_X_INPUT = 2
@@ -2304,14 +2297,13 @@ attn_ablate_sum._fields_ = [
 attn_align_args._fields_ = [
     ("size", c_size_t),
     ("study", POINTER(attn_study_args)),
-    ("by", c_int),
     ("has_score", c_bool),
     ("is_line", c_bool),
-    ("layer", c_char_p),
+    ("layers", c_char_p),
     ("heads", c_char_p),
     ("method", c_char_p),
     ("is_by_word", c_bool),
-    ("rows", c_int),
+    ("is_shifted", c_bool),
     ("text_template", c_char_p),
     ("gold", c_char_p),
     ("is_one_based", c_bool),

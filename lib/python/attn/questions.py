@@ -52,9 +52,9 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     return ask("ablate", self, text, locals())
 
 
-def align(self: Model, text=None, *, by: str = "auto", layer=None, heads=None, rows: str = "own", method=None,
-          unit: str = "subword", template=None, soft: bool = False, score: bool = False, gold=None,
-          one_based: bool = False, sort: str | None = None, limit: int = 0, **options) -> Table | list[dict]:
+def align(self: Model, text=None, *, method=None, layers=None, heads=None, shifted: bool = False, by: str = "token",
+          template=None, soft: bool = False, score: bool = False, gold=None, one_based: bool = False,
+          sort: str | None = None, limit: int = 0, **options) -> Table | list[dict]:
     """Which word of a source is which word of a text.
 
     Prints a line of links for a source and a text: 0-0 1-2 links word 0 of the source to word 0 of the text, and word 1
@@ -77,19 +77,17 @@ def align(self: Model, text=None, *, by: str = "auto", layer=None, heads=None, r
     warping (Whisper's word times). Leave out of the array the rows of the prompt, and frames after the end of the
     sound.
 
-    by          what links are made of: cross-attention, hidden states of an encoder, or the attention of a decoder that
-                reads both texts; default: auto, by the model (auto, cross, hidden, attention)
-    layer       the layer; of hidden states 0 is the embedding and L the output of block L - 1; with `score` also all.
-                Default: two thirds of the layers of hidden states and decoders, the last one of cross-attention; with
-                `score` all heads
-    heads       the heads whose mean makes links, as in 1.0,3.*; default: those of the layer
-    rows        the row of the matrix that belongs to a token: its own (default), or that of the token before it, which
-                predicts it; both: a row of the table for each (own, before, both)
-    method      how hidden states make links: argmax (default), each the most similar of the other; itermax, then once
-                more among words that are free; match, the pairs with the largest sum; softmax, probable from both
-                sides, above T (default: 0.001)
-    unit        of hidden states: compare tokens, and link words of which any tokens are linked (default), or compare
-                the means of the tokens of words (subword, word)
+    method      how links are made: auto (default), by the model; cross: the largest cross-attention; attention: the
+                largest attention of a decoder that reads both texts. The others compare hidden states of an encoder:
+                argmax, each is the most similar of the other; itermax, then once more among words that are free; match,
+                the pairs with the largest sum; softmax, probable from both sides, above T (default: 0.001)
+    layers      the layers, as 8, 2-4 or all; of hidden states 0 is the embedding and L the output of block L - 1, and
+                several need `score`. Default: two thirds of the layers of hidden states and decoders, the last one of
+                cross-attention; with `score` all heads
+    heads       the heads whose mean makes links, as in 1.0,3.*; default: those of the layers
+    shifted     take for a token the row of the token before it, which predicts it, instead of its own row
+    by          of hidden states: token (default) compares tokens, and links words of which any tokens are linked; word
+                compares the means of the tokens of words (token, word)
     template    of a decoder: the text that it reads, with {source} and {target} in it
     soft        a row for each pair of words, with its weight, whether it is a link, and S or P for a sure or a possible
                 link of gold; pictures show these rows
