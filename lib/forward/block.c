@@ -1,30 +1,30 @@
 /*
- * block.c - one block of a model: its equations in their order, one a line.
+ * block.c - one block of a model, written as its equations, one per line.
  *
- *     q, k, v      = clip(norm1(resid_pre) W_Q + b_Q), ...
+ *     q, k, v = clip(norm1(resid_pre) W_Q + b_Q), ...
  *     rot_q, rot_k = rotate(norm(q)), rotate(norm(k))
- *     z[h]         = softmax(cap(rot_q[h] rot_k[g]^T * scale + bias)) v[g]
- *     attn_out     = scale1 * post_norm1(concat(z) W_O + b_O)
- *     resid_mid    = resid_pre + attn_out
- *     mlp_post     = act(norm2(resid_mid) W_gate + b_gate) * (norm2(resid_mid) W_in + b_in)
- *     mlp_out      = scale2 * post_norm2(mlp_post W_out + b_out)
- *     resid_post   = resid_mid + mlp_out
+ *     z[h] = softmax(cap(rot_q[h] rot_k[g]^T * scale + bias)) v[g]
+ *     attn_out = scale1 * post_norm1(concat(z) W_O + b_O)
+ *     resid_mid = resid_pre + attn_out
+ *     mlp_post = act(norm2(resid_mid) W_gate + b_gate) * (norm2(resid_mid) W_in + b_in)
+ *     mlp_out = scale2 * post_norm2(mlp_post W_out + b_out)
+ *     resid_post = resid_mid + mlp_out
  *
- * With norms after the sums it is the stream itself that is normalized:
+ * If norms follow the sums, the stream itself is normalized:
  *
- *     normalized_resid_mid  = mid_norm(resid_mid), which the MLP reads and is added to
+ *     normalized_resid_mid = mid_norm(resid_mid), which the MLP reads and is added to
  *     normalized_resid_post = end_norm(resid_post), which the next block reads
  *
- * A line computes a tensor and visits its site (step_internal.h). Where a config leaves a part out,
- * its line does nothing or copies: a norm without weights, a linear map without weights, a sum
+ * A line computes a tensor and visits its site (step_internal.h). If the config lacks a part, its
+ * line does nothing or copies: this applies to norms and linear maps without weights, and to sums
  * without a residual stream. An MLP without a gate is act(norm2(resid_mid) W_in + b_in) W_out +
- * b_out. A layer with experts has the equations of step_experts.c instead.
+ * b_out. For a layer with experts see step_experts.c.
  */
 #include "forward/step_internal.h"
 
 #include "model/config_internal.h"
 
-/* The MLP of the rows in f->normed, into OUT. */
+/* Computes the MLP of the rows in f->normed, into OUT. */
 static void run_mlp(struct attn_forward *f, const struct attn_block_weights *w, float *out)
 {
     if (w->experts) {
@@ -43,10 +43,11 @@ static void run_mlp(struct attn_forward *f, const struct attn_block_weights *w, 
     attn_scale_step(f, ATTN_SITE_MLP_OUT, &w->mlp_scale, out);
 }
 
-/* resid_post = (attn_out + mlp_out) + resid_pre: both read the block's input. */
+/* Computes resid_post = (attn_out + mlp_out) + resid_pre: attention and MLP both read the block's
+ * input. */
 static void run_parallel(struct attn_forward *f, const struct attn_block_weights *w)
 {
-    float *mlp_out = f->normed; /* which the MLP has read by then */
+    float *mlp_out = f->normed; /* reuses the MLP's input, which is not needed by then */
 
     if (!f->model->config.has_single_norm)
         attn_norm_step(f, &w->ln2, f->resid, f->normed);
@@ -55,7 +56,7 @@ static void run_parallel(struct attn_forward *f, const struct attn_block_weights
     attn_residual_step(f, ATTN_SITE_RESID_POST, f->resid, f->out);
 }
 
-/* The MLP reads the stream with attention added. */
+/* Computes the MLP from the sum of the stream and attention. */
 static void run_sequential(struct attn_forward *f, const struct attn_block_weights *w)
 {
     const bool has_mlp = f->model->config.d_mlp > 0;
@@ -71,7 +72,7 @@ static void run_sequential(struct attn_forward *f, const struct attn_block_weigh
     }
 }
 
-/* From resid_pre to z. */
+/* Computes the sites from resid_pre to z. */
 static void run_heads(struct attn_forward *f, const struct attn_block_weights *w)
 {
     const float *kv_input;
@@ -88,7 +89,7 @@ static void run_heads(struct attn_forward *f, const struct attn_block_weights *w
     attn_attention_step(f, f->q, f->k, f->v, f->z);
 }
 
-/* From z, which was given, without the input of a parallel MLP. */
+/* Starts at z, which was given. Only a parallel MLP needs the block's input. */
 static void begin_at_z(struct attn_forward *f, const struct attn_block_weights *w)
 {
     attn_drop_step(f, f->z, f->dims.n_head * f->dims.d_value, NULL);

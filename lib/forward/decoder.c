@@ -1,20 +1,20 @@
 /*
- * decoder.c - the layers before and after the blocks.
+ * decoder.c - the parts of a model before and after the blocks.
  *
  *     resid_pre = embed[id] + W_type[type] + W_pos[p], then normalized and mapped to d_model
- *     resid_pre = [cls + W_pos[0]; registers; patches W + b + W_pos[1 + p]] of a picture
- *     logits    = ln_final(resid) W_U + b_U; a map to d_embed may come before W_U
- *     mlm_head  = norm(act(ln_final(resid) W + b)), which W_U reads if there is such a head
- *     pooled    = the same of one row for all positions, of a classifier: [CLS], for DINOv2 beside
- *                 the mean of the patches, the mean of a text or its last row; perhaps without W
- *     text_embed, image_embed = ln_final(resid)[row] W, of one row
- *     sentence_embed = the modules of a sentence (model/sentence.c) of all rows
+ *     resid_pre = [cls + W_pos[0]; registers; patches W + b + W_pos[1 + p]] for a picture
+ *     logits = ln_final(resid) W_U + b_U; there may be a map to d_embed before W_U
+ *     mlm_head = norm(act(ln_final(resid) W + b)), the input of W_U if the model has such a head
+ *     pooled = the input of W_U of a classifier, one row for all positions: [CLS], for DINOv2 next
+ *              to the mean of the patches; the mean of a text, or its last row; perhaps mapped
+ *     text_embed, image_embed = ln_final(resid)[row] W, for one row
+ *     sentence_embed = the modules of a sentence model (model/sentence.c), from all rows
  *
- * Parts that a config leaves out are skipped.
+ * Parts that the config lacks are skipped.
  *
- * Watched logits are computed a few rows at a time, since a row is as wide as the vocabulary; the
- * logits of the last position when attn_session_logits is called. Either way a logit is the same
- * chain of products, then the bias, then the factor and the soft cap.
+ * Watched logits are computed a few rows at a time, because a row is as wide as the vocabulary. The
+ * logits of the last position are computed when attn_session_logits is called. In both cases a
+ * logit is the same chain of products, then the bias, the factor and the soft cap.
  */
 #include "forward/step_internal.h"
 
@@ -37,7 +37,7 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
                                .status = ATTN_OK,
                                .err = err};
     f->pending.n_map = f->pending.n_visit = 0;
-    for (size_t i = 0; i < n; i++) { /* its rows per sequence, and their place */
+    for (size_t i = 0; i < n; i++) { /* set the place of each sequence among the rows of the feed */
         struct attn_feed_part *part = &f->parts[i];
 
         part->first = part->left = feed->n_row;
@@ -56,7 +56,7 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
                       f->parts[0].n_row);
     f->n_engine_row = f->parts[0].n_row;
     for (size_t i = 0; i < f->n_rotary; i++)
-        for (size_t sequence = 0; sequence < n; sequence++) { /* the angles of all rows */
+        for (size_t sequence = 0; sequence < n; sequence++) { /* compute the angles of all rows */
             const struct attn_feed_part *part = &f->parts[sequence];
             const size_t at = part->first * (f->rotaries[i].rope->d_rotary / 2);
             struct attn_rotary rows = f->rotaries[i];
@@ -70,15 +70,15 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
         }
 }
 
-/* --- the output ------------------------------------------------------------------------------- */
+/* --- Output ----------------------------------------------------------------------------------- */
 
-/* Rows of logits, on the pool. */
+/* Rows of logits to finish on the pool. */
 struct finish_work {
     const struct attn_forward *f;
     float *logits;
 };
 
-/* The factor and the soft cap of a row. */
+/* Applies the factor and the soft cap to a row of logits. */
 static void finish_row(void *context, size_t row, int worker)
 {
     const struct finish_work *work = context;
@@ -99,19 +99,20 @@ void attn_decoder_unembed(struct attn_forward *f, const float *x, size_t n_row, 
         attn_map_of(f, &f->model->weights.unembed, x, n_row, logits);
 
     if (f->n_logit_row > 0 && f->n_logit_row < f->feed.n_row)
-        attn_linear_run(&map, 1, f->feed.pool); /* the matrix is read several times */
+        attn_linear_run(&map, 1, f->feed.pool); /* read several times: not copied */
     else
         attn_weight_buffer_run_linear(&f->weight_buffer, &map, 1, f->feed.pool);
     if (f->model->config.logits_scale > 0 || f->model->config.logits_cap > 0)
         attn_pool_run(f->feed.pool, n_row, finish_row, &(struct finish_work){f, logits});
 }
 
-/* Rows of logits of one sequence; a classifier has one row, number 0. */
+/* Some rows of logits of one sequence. A classifier has one row, number 0. */
 struct logit_span {
     size_t sequence, position, n;
 };
 
-/* The rows among N from ROW on, of those that are left, in the sequence of the first. */
+/* Returns the span of rows among the N from ROW on that belong to one sequence, that of ROW. Rows
+ * are counted without dropped ones. */
 static struct logit_span find_span(const struct attn_forward *f, size_t row, size_t n)
 {
     const size_t sequence = attn_forward_find_sequence(f, row, true);
@@ -148,7 +149,7 @@ void attn_decoder_unembed_edit(struct attn_forward *f, size_t first, size_t n_ro
 
         if (f->dims.is_pooled) {
             span = (struct logit_span){first + row, 0, 1};
-        } else if (f->feed.is_pack) { /* else the row may have been fed before */
+        } else if (f->feed.is_pack) { /* otherwise the row may be from an earlier feed */
             span.position -= part->first;
             if (span.n > part->n_row - span.position)
                 span.n = part->n_row - span.position;
@@ -158,7 +159,8 @@ void attn_decoder_unembed_edit(struct attn_forward *f, size_t first, size_t n_ro
     }
 }
 
-/* The logits of rows of X [n_row, rows of W_U] that are watched, edited, a few at a time. */
+/* Computes the logits of watched rows of X [n_row, rows of W_U], a few at a time, applies edits and
+ * emits them. */
 static void emit_logits(struct attn_forward *f, const float *x)
 {
     const bool is_pooled = f->dims.is_pooled;
@@ -194,7 +196,7 @@ static void emit_logits(struct attn_forward *f, const float *x)
     }
 }
 
-/* Y [n] = X / its length; a vector of zeros stays as it is. */
+/* Y [n] = X / its length; zeros if the length is 0. */
 static void divide_by_length(const float *x, size_t n, float *y)
 {
     double sum = 0;
@@ -217,7 +219,7 @@ static void find_mean(const float *rows, size_t n, size_t d, float *y)
     }
 }
 
-/* The ROWS of one text [n, d] as one, Y: those parts that POOLS has, side by side. */
+/* Pools the rows [n, d] of one text into Y: the parts in POOLS, concatenated. */
 static void pool_rows(const float *rows, size_t n, size_t d, unsigned pools, float *y)
 {
     for (; pools > 0; pools >>= 4) {
@@ -232,8 +234,8 @@ static void pool_rows(const float *rows, size_t n, size_t d, unsigned pools, flo
     }
 }
 
-/* sentence_embed of each sequence, of its pooled rows in f->gathered, where what each module reads
- * stays, one after the other. */
+/* Computes sentence_embed of each sequence from its pooled rows. The inputs of all modules are kept
+ * in f->gathered, one after the other. */
 static void run_modules(struct attn_forward *f)
 {
     const struct attn_sentence *sentence = &f->model->sentence;
@@ -256,7 +258,7 @@ static void run_modules(struct attn_forward *f)
     memcpy(f->projected, x, f->feed.n_part * width * sizeof *x);
 }
 
-/* The row of PART that is pooled among the rows X [n_left, D]. */
+/* Returns the row of X [n_left, D] that is pooled for PART. */
 static const float *find_pooled(const struct attn_forward *f, const struct attn_feed_part *part,
                                 const float *x)
 {
@@ -265,7 +267,8 @@ static const float *find_pooled(const struct attn_forward *f, const struct attn_
     return x + (part->left + row - part->n_dropped) * f->dims.d_model;
 }
 
-/* text_embed, image_embed or sentence_embed of each sequence, from its rows of X [n_row, D]. */
+/* Computes text_embed, image_embed or sentence_embed of each sequence, from its rows of X [n_row,
+ * D]. */
 static void run_projection(struct attn_forward *f, const float *x)
 {
     const struct attn_config *config = &f->model->config;
@@ -315,7 +318,7 @@ void attn_decoder_pool(struct attn_forward *f, const float *x)
     }
 }
 
-/* What a classifier's matrix reads, from the rows X [n_row, D], into f->final. */
+/* Computes the input of a classifier's matrix, from the rows X [n_row, D], into f->final. */
 static void run_pooled(struct attn_forward *f, const float *x)
 {
     const struct attn_weights *weights = &f->model->weights;
@@ -337,7 +340,8 @@ static void run_pooled(struct attn_forward *f, const float *x)
         attn_visit(f, ATTN_SITE_POOLED, f->final);
 }
 
-/* The input of the output layer for the rows of the feed, kept for later, and watched logits. */
+/* Computes the input of the output layer for the rows of the feed, which is kept for later, and
+ * emits watched logits. */
 static void run_output(struct attn_forward *f)
 {
     const bool has_norm = f->model->config.has_final_norm;
@@ -379,10 +383,10 @@ static void run_output(struct attn_forward *f)
         emit_logits(f, x);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- The whole pass --------------------------------------------------------------------------- */
 
-/* The rows of a picture: resid = patches W + b, but for [CLS] and registers; unless all rows were
- * given. */
+/* Computes the rows of a picture: resid = patches W + b, then [CLS] and registers. Does nothing if
+ * all rows were given. */
 static void embed_patches(struct attn_forward *f, const struct attn_feed_part *part)
 {
     if (part->has_embeddings)
@@ -391,7 +395,7 @@ static void embed_patches(struct attn_forward *f, const struct attn_feed_part *p
     attn_model_fill_front(f->model, f->engine.kernels, part->grid.n_front, f->resid);
 }
 
-/* resid = resid W + b, from d_embed to d_model. */
+/* Maps resid from d_embed to d_model: resid = resid W + b. */
 static void map_embedding(struct attn_forward *f)
 {
     const struct attn_linear *map = &f->model->weights.embed_map;
@@ -402,7 +406,7 @@ static void map_embedding(struct attn_forward *f)
     attn_map_step(f, map, NULL, f->normed, f->feed.n_left, f->resid);
 }
 
-/* From the embedding to the stream into layer 0. */
+/* Computes the stream into layer 0 from the embeddings. */
 static void run_embedding(struct attn_forward *f)
 {
     const struct attn_weights *weights = &f->model->weights;

@@ -1,4 +1,4 @@
-/* forward.c - the tensors that a feed still needs, its early end, and visits of its tensors. */
+/* forward.c - decides which tensors a feed still needs and when it ends, and visits its tensors. */
 #include "forward/forward_internal.h"
 
 #include "base/escape.h"
@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-enum { FINITE_PIECE = 1 << 14 }; /* numbers that one task looks at */
+enum { FINITE_PIECE = 1 << 14 }; /* numbers that one task checks */
 
 /* --- Needed tensors --------------------------------------------------------------------------- */
 
@@ -19,7 +19,7 @@ bool attn_forward_is_cross(const struct attn_forward *f)
     return f->feed.layer != ATTN_NO_LAYER && f->model->config.is_cross[f->feed.layer];
 }
 
-/* Whether the rows of SITE are rows of the source. */
+/* Whether the rows of SITE belong to the source. */
 static bool is_of_source(const struct attn_forward *f, enum attn_site site)
 {
     return attn_site_layout(site) == ATTN_LAYOUT_KEY && attn_forward_is_cross(f);
@@ -62,13 +62,13 @@ struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_
 {
     const struct attn_feed_part *part = &f->parts[sequence];
 
-    if (is_of_source(f, site)) /* then there is one sequence */
+    if (is_of_source(f, site)) /* a source implies a single sequence */
         return (struct attn_site_rows){.n_row = part->row0 == 0 ? f->n_source : 0};
     if (attn_site_layout(site) == ATTN_LAYOUT_KEY)
         return (struct attn_site_rows){part->first, part->row0, part->n_row};
     if (attn_site_is_pooled(site, &f->dims))
         return (struct attn_site_rows){sequence, 0, 1};
-    if (site == ATTN_SITE_EMBED) /* no position is dropped there */
+    if (site == ATTN_SITE_EMBED) /* no rows are dropped at this site */
         return (struct attn_site_rows){part->first + f->dims.n_front, part->row0 + f->dims.n_front,
                                        part->n_row - f->dims.n_front};
     return attn_feed_part_left(part);
@@ -113,7 +113,7 @@ bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, 
 
     if (f->model->config.qk_norm == ATTN_QK_NORM_ALL_HEADS &&
         (site == ATTN_SITE_Q ||
-         site == ATTN_SITE_K)) /* normalized together: each needs the others */
+         site == ATTN_SITE_K)) /* heads are normalized together, so each needs all others */
         return true;
     if (layer != f->end.layer || attn_site_is_before(ATTN_SITE_Z, f->end.site) ||
         layout == ATTN_LAYOUT_VECTOR)
@@ -155,7 +155,7 @@ bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_fee
         if (row0 < first + n && first < row0 + n_row)
             return true;
     }
-    /* A rewind may make any position the last, unless only a reset is possible. */
+    /* After a rewind any position may be the last one, unless the session can only be reset. */
     if (f->has_logits && !is_pooled &&
         (config->is_encoder ? attn_feed_part_has_logits(part, row0, n_row)
                             : f->is_rewindable || row0 + n_row > last))
@@ -180,7 +180,7 @@ bool attn_forward_takes_steps(const struct attn_forward *f, size_t layer)
            attention->dropout == 0 && !attention->dropout_mask.cells;
 }
 
-/* --- when it ends ----------------------------------------------------------------------------- */
+/* --- End of a feed ---------------------------------------------------------------------------- */
 
 bool attn_forward_is_over(const struct attn_forward *f)
 {
@@ -194,7 +194,7 @@ bool attn_forward_is_stopped(struct attn_forward *f)
     return attn_forward_is_over(f);
 }
 
-/* All weights are finite: finds the cause of a value of the current layer that is not. */
+/* Reports why a value of the current layer is NaN or infinite although all weights are finite. */
 static enum attn_status refuse_values(const struct attn_forward *f, struct attn_error *err)
 {
     const struct attn_quote name = attn_quote_string(f->model->name);
@@ -203,7 +203,7 @@ static enum attn_status refuse_values(const struct attn_forward *f, struct attn_
 
     if (f->feed.layer != ATTN_NO_LAYER)
         snprintf(where, sizeof where, "in layer %d", f->feed.layer);
-    /* The numbers of arrays that the caller gave are too large for a model that has no fault. */
+    /* If the caller gave arrays, their numbers are too large; the model is not at fault. */
     if (f->embeddings_name || (f->source_name && f->n_source > 0))
         return attn_error_set(
             err, ATTN_INVALID,
@@ -243,7 +243,7 @@ void attn_forward_report_non_finite(struct attn_forward *f)
         feed->status = refuse_values(f, feed->err);
 }
 
-/* Values that must be finite, looked at in pieces. */
+/* Values that must be finite, checked in pieces by tasks. */
 struct finite_work {
     const struct attn_kernels *kernels;
     const float *x; /* [n] */
@@ -276,9 +276,9 @@ void attn_forward_check_finite(struct attn_forward *f, const float *x, size_t n)
         attn_forward_report_non_finite(f);
 }
 
-/* --- visits ----------------------------------------------------------------------------------- */
+/* --- Visits ----------------------------------------------------------------------------------- */
 
-/* No event holds NaN or infinity, but for the scores of masked keys. */
+/* Checks that an event has no NaN and no infinity, except in scores of masked keys. */
 static void check_event(struct attn_forward *f, const struct attn_trace_event *event)
 {
     const bool is_scores = event->at.site == ATTN_SITE_ATTN_SCORES;
@@ -289,11 +289,12 @@ static void check_event(struct attn_forward *f, const struct attn_trace_event *e
         (attn_forward_is_cross(f) ? f->source_mask : f->parts[event->sequence].key_mask))
         return; /* masked keys have the score -inf */
     if (f->feed.has_edits && (is_scores || event->at.site == ATTN_SITE_QK))
-        return; /* an edit masks keys there */
+        return; /* an edit may mask keys there */
     for (size_t i = 0; i < event->n_row; i++) {
         const size_t position = event->row0 + i;
         const bool is_masked = is_scores && event->is_causal && position < event->n_col;
-        /* A softmax over a score that is not finite is NaN everywhere: one value is enough. */
+        /* One infinite or NaN score makes the whole row of the softmax NaN, so checking one value
+         * is enough. */
         const bool is_first_enough = event->at.site == ATTN_SITE_PATTERN && !f->feed.has_edits;
         size_t n = event->keys ? event->n_kept[i] : is_masked ? position + 1 : event->n_col;
 
@@ -335,7 +336,7 @@ void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *even
     }
 }
 
-/* Whether the trace wants HEAD of SITE, which it watches. */
+/* Whether the trace watches HEAD of SITE. It watches SITE. */
 static bool watches_head(const struct attn_forward *f, enum attn_site site, int head)
 {
     const struct attn_selection *selection = f->trace->selection;
@@ -350,7 +351,7 @@ static bool watches_head(const struct attn_forward *f, enum attn_site site, int 
     }
 }
 
-/* The heads of one sequence, whose rows are among DATA. */
+/* Visits the heads of one sequence, whose rows are among DATA. */
 static void visit_heads(struct attn_forward *f, size_t sequence, enum attn_site site, float *data)
 {
     const bool has_heads = attn_site_layout(site) != ATTN_LAYOUT_VECTOR;

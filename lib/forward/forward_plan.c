@@ -1,8 +1,9 @@
 /*
  * forward_plan.c - how far a forward pass computes, and its memory.
  *
- * Only layers up to the last wanted tensor run; in the last one, only wanted heads when it ends
- * there. Everything before feeds the residual stream and is computed in full.
+ * Layers after the last watched tensor do not run. If that tensor is inside attention, only watched
+ * heads of its layer are computed. All layers before feed the residual stream and are computed in
+ * full.
  */
 #include "forward/forward_internal.h"
 #include "forward/logit_rows.h"
@@ -50,10 +51,10 @@ static size_t max_size(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* The largest needs of all linear maps of a model. */
+/* The largest memory needs of all linear maps of a model. */
 struct linear_needs {
-    size_t n_scratch; /* floats of each worker */
-    size_t n_rounded; /* numbers of 16 bits of a row of x */
+    size_t n_scratch; /* floats for each worker */
+    size_t n_rounded; /* 16-bit numbers for a row of x */
 };
 
 static void include_linear(struct linear_needs *needs, const struct attn_forward *f,
@@ -77,13 +78,13 @@ static struct linear_needs linear_needs(const struct attn_forward *f)
 
         for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
             include_linear(&needs, f, &weights->blocks[layer].linears[i]);
-        if (expert) { /* all have one shape */
+        if (expert) { /* all experts have the same shape */
             include_linear(&needs, f, &expert->gate);
             include_linear(&needs, f, &expert->out);
         }
     }
     for (size_t i = f->end.site == ATTN_SITE_LOGITS || f->keeps_layer ? 0 : 1;
-         i < ATTN_MODEL_N_LINEAR; i++) /* unembed is the first */
+         i < ATTN_MODEL_N_LINEAR; i++) /* skips unembed, which is the first */
         include_linear(&needs, f, &weights->linears[i]);
     for (size_t i = 0; i < f->model->sentence.n_step; i++)
         include_linear(&needs, f, &f->model->sentence.steps[i].map);
@@ -109,14 +110,15 @@ static void plan_heads(struct attn_forward *f, struct attn_arena *arena)
     attn_heads_plan(&f->heads, arena, &sizes, &needs);
 }
 
-static float *take(struct attn_arena *arena, size_t n_row, size_t n_col)
+static float *take_floats(struct attn_arena *arena, size_t n_row, size_t n_col)
 {
-    /* A product that overflows would be too large for the arena as well, which then reports it. */
+    /* if the product overflows, it also exceeds the arena, which reports that */
     return attn_arena_take(arena, n_row, n_col * sizeof(float));
 }
 
-/* q, k, v and z are not read any more when the MLP begins: its rows lie where they were, unless a
- * backward pass will read all. Patches are not read any more when the layers begin. */
+/* Plans buffers that share memory. q, k, v and z are not needed after the MLP begins, so its rows
+ * use their memory, unless a backward pass will read all of them. Patches are not needed after the
+ * layers begin. */
 static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;
@@ -129,9 +131,9 @@ static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
     const size_t n_layer_float =
         f->keeps_layer ? n_head_float + n_mlp_float : max_size(n_head_float, n_mlp_float);
     const size_t n_patch_float = n * f->model->weights.patches.weight.n_row;
-    float *shared = take(arena, 1, max_size(n_layer_float, n_patch_float));
+    float *shared = take_floats(arena, 1, max_size(n_layer_float, n_patch_float));
 
-    if (!shared) /* measuring */
+    if (!shared) /* the arena is only measuring */
         return;
     f->q = f->patches = shared;
     f->mlp = f->keeps_layer ? shared + n_head_float : shared;
@@ -147,18 +149,18 @@ static void plan_experts(struct attn_forward *f, struct attn_arena *arena)
     const size_t n = c->n_expert > 0 ? f->n_feed_row : 0;
     const size_t width = max_size(attn_config_widest_mlp(c), c->n_expert);
 
-    f->router = take(arena, n, c->n_expert);
-    f->expert_weights = take(arena, n, c->n_expert);
-    f->expert_indices = take(arena, n, c->n_expert_used);
+    f->router = take_floats(arena, n, c->n_expert);
+    f->expert_weights = take_floats(arena, n, c->n_expert);
+    f->expert_indices = take_floats(arena, n, c->n_expert_used);
     f->expert_rows = attn_arena_take(arena, n, sizeof *f->expert_rows);
-    f->expert_x = take(arena, n, c->d_model);
-    f->expert_y = take(arena, n, c->d_model);
-    f->expert_g = take(arena, n, width);
-    f->expert_u = take(arena, n, width);
-    f->sinks = take(arena, c->has_sinks ? f->n_feed_row : 0, c->n_head);
+    f->expert_x = take_floats(arena, n, c->d_model);
+    f->expert_y = take_floats(arena, n, c->d_model);
+    f->expert_g = take_floats(arena, n, width);
+    f->expert_u = take_floats(arena, n, width);
+    f->sinks = take_floats(arena, c->has_sinks ? f->n_feed_row : 0, c->n_head);
 }
 
-/* The widest row of a norm or of positions that a model has. */
+/* Returns the width of the widest row of a norm or of positions in the model. */
 static size_t widest_row(const struct attn_forward *f)
 {
     const struct attn_weights *weights = &f->model->weights;
@@ -172,7 +174,7 @@ static size_t widest_row(const struct attn_forward *f)
     return widest;
 }
 
-/* A table for each rope that differs from the ropes of earlier layers. */
+/* Plans one table for each rope that differs from the ropes of earlier layers. */
 static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_config *config = &f->model->config;
@@ -192,10 +194,10 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
             same++;
         if (same < layer)
             continue;
-        rotary.frequencies = take(arena, rotary.rope->long_divisors ? 2 : 1, n_pair);
-        rotary.cosines = take(arena, n, n_pair);
-        rotary.sines = take(arena, n, n_pair);
-        if (!f->rotaries) /* measuring */
+        rotary.frequencies = take_floats(arena, rotary.rope->long_divisors ? 2 : 1, n_pair);
+        rotary.cosines = take_floats(arena, n, n_pair);
+        rotary.sines = take_floats(arena, n, n_pair);
+        if (!f->rotaries) /* the arena is only measuring */
             continue;
         attn_rope_find_frequencies(rotary.rope, 0, rotary.frequencies);
         if (rotary.rope->long_divisors)
@@ -209,9 +211,9 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     const struct attn_dims *c = &f->dims;
     const bool has_final = f->has_logits || attn_forward_pools(f);
     const size_t n = f->n_feed_row,
-                 n_run = (size_t)(f->end.layer + 1); /* layers that run, or more */
+                 n_run = (size_t)(f->end.layer + 1); /* layers that run, at most */
     const size_t d_stream =
-        max_size(c->d_model, f->model->config.d_embed); /* the embedding lies there first */
+        max_size(c->d_model, f->model->config.d_embed); /* the embedding is stored there first */
     size_t n_state = 0; /* floats of the largest state of linear attention */
     bool has_dropout = false;
 
@@ -221,29 +223,29 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     }
     f->parts = attn_arena_take(arena, f->n_sequence, sizeof *f->parts);
     f->dropouts = has_dropout ? attn_arena_take(arena, f->n_sequence, sizeof *f->dropouts) : NULL;
-    f->source = take(arena, f->dims.n_source, f->model->config.d_source);
-    f->resid = take(arena, n, d_stream);
-    f->normed = take(arena, n, d_stream);
+    f->source = take_floats(arena, f->dims.n_source, f->model->config.d_source);
+    f->resid = take_floats(arena, n, d_stream);
+    f->normed = take_floats(arena, n, d_stream);
     plan_shared(f, arena);
-    f->out = take(arena, n, max_size(d_stream, c->d_out));
+    f->out = take_floats(arena, n, max_size(d_stream, c->d_out));
     plan_experts(f, arena);
     f->rounded = attn_arena_take(arena, max_size(n, f->dims.n_source),
                                  linear_needs(f).n_rounded * sizeof(uint16_t));
-    f->vectors = take(arena, 2, widest_row(f));
+    f->vectors = take_floats(arena, 2, widest_row(f));
     plan_rotary(f, arena);
-    f->projected = take(arena, f->is_projected ? f->n_sequence : 0, c->d_projected);
-    f->gathered =
-        take(arena, f->is_projected ? f->n_sequence : 0,
-             max_size(c->d_model, (f->model->sentence.n_step + 1) * f->model->sentence.most));
+    f->projected = take_floats(arena, f->is_projected ? f->n_sequence : 0, c->d_projected);
+    f->gathered = take_floats(
+        arena, f->is_projected ? f->n_sequence : 0,
+        max_size(c->d_model, (f->model->sentence.n_step + 1) * f->model->sentence.most));
     f->n_logit_row =
         attn_forward_watches(f, ATTN_SITE_LOGITS) ? attn_logit_rows_at_once(c->n_vocab, n) : 0;
-    f->logits = take(arena, f->n_logit_row, c->n_vocab);
-    f->final = take(arena,
-                    !has_final     ? 0
-                    : c->is_pooled ? f->n_sequence
-                                   : c->n_position,
-                    f->model->weights.unembed.weight.n_row);
-    f->last_logits = take(arena, f->has_logits, c->n_vocab);
+    f->logits = take_floats(arena, f->n_logit_row, c->n_vocab);
+    f->final = take_floats(arena,
+                           !has_final     ? 0
+                           : c->is_pooled ? f->n_sequence
+                                          : c->n_position,
+                           f->model->weights.unembed.weight.n_row);
+    f->last_logits = take_floats(arena, f->has_logits, c->n_vocab);
     f->weight_buffer.capacity = attn_weight_buffer_size(
         &f->weight_buffer, f->model, n_run < c->n_layer ? n_run : c->n_layer,
         f->end.site == ATTN_SITE_LOGITS || f->keeps_layer);

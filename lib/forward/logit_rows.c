@@ -11,8 +11,8 @@ static bool is_wanted(const struct attn_logit_rows *rows, size_t position)
            (!rows->selection || attn_selection_has_query(rows->selection, position));
 }
 
-/* Finds the next positions. */
-static void find_next(struct attn_logit_rows *rows)
+/* Advances to the next run of adjacent wanted positions, at most n_most. */
+static void advance(struct attn_logit_rows *rows)
 {
     rows->first += rows->n;
     while (rows->first < rows->end && !is_wanted(rows, rows->first))
@@ -29,7 +29,7 @@ bool attn_logit_rows_next(struct attn_logit_rows *rows, struct attn_error *err)
         rows->n_most = attn_logit_rows_at_once(n_vocab, rows->end - rows->first);
     if (rows->status != ATTN_OK)
         return false;
-    find_next(rows);
+    advance(rows);
     if (rows->n == 0)
         return false;
     if (!rows->logits)

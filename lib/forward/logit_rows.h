@@ -1,7 +1,7 @@
 /*
  * logit_rows.h - logits after many positions. A row is as wide as the vocabulary, so only some rows
- * are in memory at a time; the output matrix is read once for all of them. For the files of this
- * layer and above.
+ * are in memory at a time, and each read of the output matrix serves all of these. For the files of
+ * this layer and above.
  *
  *     struct attn_logit_rows rows = {.session = session, .end = n};
  *     while (attn_logit_rows_next(&rows, err))
@@ -30,23 +30,24 @@ static inline size_t attn_logit_rows_at_once(size_t n_vocab, size_t n)
     return n_most < n ? n_most : n;
 }
 
-/* The rows of the positions FIRST .. END-1. Initialize with the fields up to `n_most`, and zeros.
- */
+/* The state of reading logits after the positions FIRST to END-1. Initialize the fields up to
+ * `n_most`, and zero the others. */
 struct attn_logit_rows {
-    struct attn_session *session;           /* borrowed */
-    const struct attn_selection *selection; /* only its queries; NULL: all. Borrowed */
-    size_t first, end;                      /* first: position of the first row */
-    size_t n_most;                          /* rows at a time; 0: attn_logit_rows_at_once */
-    size_t n;                               /* rows */
-    float *logits;                          /* [n, n_vocab] owns */
-    enum attn_status status;                /* the caller may set a failure, which ends the loop */
+    struct attn_session *session; /* borrowed */
+    /* Restricts positions to its queries; NULL: all. Borrowed. */
+    const struct attn_selection *selection;
+    size_t first, end;       /* first: the position of the first row in `logits` */
+    size_t n_most;           /* maximum number of rows at a time; 0: attn_logit_rows_at_once */
+    size_t n;                /* rows in `logits` */
+    float *logits;           /* [n, n_vocab] owns */
+    enum attn_status status; /* the caller may set it to a failure, to end the loop */
 };
 
-/* Computes the next rows of neighbouring positions, as attn_session_logits_at does. False after the
- * last, and after a failure. */
+/* Computes logits after the next adjacent positions, like attn_session_logits_at. Returns false
+ * after the last one, and after a failure. */
 bool attn_logit_rows_next(struct attn_logit_rows *rows, struct attn_error *err);
 
-/* Frees the rows, and returns the failure. */
+/* Frees the rows. Returns the status of the loop. */
 enum attn_status attn_logit_rows_end(struct attn_logit_rows *rows);
 
 #endif

@@ -1,5 +1,5 @@
-/* rotary.c - see rotary.h. Frequencies follow transformers' modeling_rope_utils.py; each is a
- * function of theta^(2i/R), in its order of roundings. */
+/* rotary.c - see rotary.h. Frequencies follow transformers' modeling_rope_utils.py: each is a
+ * function of theta^(2i/R), rounded in the same order. */
 #include "forward/rotary.h"
 #include "base/elementary.h"
 #include "base/pool_internal.h"
@@ -10,8 +10,8 @@ enum { ROWS_PER_TASK = 16 };
 
 static const double pi = 3.14159265358979323846;
 
-/* theta^t, 0 <= t < 1, from square roots, which are the same everywhere: t is a sum of powers of
- * 1/2. Its error is far below half a unit of a float's last place. */
+/* Returns theta^t for 0 <= t < 1, computed with square roots, which all processors round alike: t
+ * is a sum of powers of 1/2. The error is far below half an ulp of a float. */
 static double power(double theta, double t)
 {
     double root = theta, product = 1;
@@ -27,7 +27,8 @@ static double power(double theta, double t)
     return product;
 }
 
-/* Long waves turn slower by the factor, short ones stay, and between them it is gradual. */
+/* Llama 3's rule: divides low frequencies by the factor, keeps high ones, and interpolates between.
+ */
 static float stretch_llama3(const struct attn_rope *rope, float frequency)
 {
     const float factor = (float)rope->factor, original = (float)rope->n_original;
@@ -45,14 +46,15 @@ static float stretch_llama3(const struct attn_rope *rope, float frequency)
     return (1.0F - smooth) * frequency / factor + smooth * frequency;
 }
 
-/* The component that turns N_TURN times within the original length. */
+/* Returns the component that makes N_TURN turns over the original context length. */
 static double yarn_component(const struct attn_rope *rope, double n_turn)
 {
     return (double)rope->d_rotary * attn_log(rope->n_original / (n_turn * 2 * pi)) /
            (2 * attn_log(rope->theta));
 }
 
-/* How far component I lies between those that stay (0) and those that are interpolated (1). */
+/* Returns how much component I is interpolated: 0 keeps its frequency, 1 divides it by the factor.
+ */
 static float yarn_ramp(const struct attn_rope *rope, size_t i)
 {
     double low = yarn_component(rope, rope->beta_fast);
@@ -141,7 +143,7 @@ void attn_rotary_turn(const struct attn_rotary *rotary, const struct attn_kernel
     }
 }
 
-/* --- tables ----------------------------------------------------------------------------------- */
+/* --- Tables ----------------------------------------------------------------------------------- */
 
 struct filling {
     const struct attn_rotary *rotary;

@@ -1,4 +1,5 @@
-/* session.c - the life of a session: created, fed, rewound, reset, freed; and its logits. */
+/* session.c - sessions: creating, feeding, rewinding, resetting and freeing them; and their logits.
+ */
 #include "forward/session.h"
 
 #include "attention/attention_internal.h"
@@ -19,12 +20,13 @@
 #include <math.h>
 #include <string.h>
 
-/* The system maps 64 KiB of the table per embedding row. From so many rows on, pages go back. */
+/* From this many rows on, pages of the embedding are released after they were read: the system maps
+ * 64 KiB of the table for each row. */
 static const size_t many_rows = 64;
 
 /* --- Checks of the options -------------------------------------------------------------------- */
 
-/* The attention of LAYER as it runs. */
+/* Returns the attention with which LAYER runs. */
 static struct attn_attention find_attention(const struct attn_model *model,
                                             const struct attn_session_options *options,
                                             size_t layer)
@@ -40,7 +42,7 @@ static struct attn_attention find_attention(const struct attn_model *model,
     return attention;
 }
 
-/* Whether the layers can compute the watched sites. */
+/* Checks that the layers can compute the watched sites. */
 static enum attn_status check_attention(const struct attn_model *model,
                                         const struct attn_session_options *options,
                                         struct attn_error *err)
@@ -86,7 +88,8 @@ enum attn_status attn_session_check_edits(const struct attn_attention *attention
     return attn_edits_check(edits, n_edit, dims, err);
 }
 
-/* Whether TRACE can watch a model of DIMS: consumers of its events allocate by its selection. */
+/* Checks that TRACE can watch a model with the sizes DIMS: consumers of events allocate by its
+ * selection. */
 static enum attn_status check_trace(const struct attn_trace *trace, const struct attn_model *model,
                                     const struct attn_dims *dims, struct attn_error *err)
 {
@@ -115,7 +118,7 @@ static enum attn_status check_trace(const struct attn_trace *trace, const struct
     return ATTN_OK;
 }
 
-/* Whether the layers take the masks of keys and of the source. */
+/* Checks that the model supports the masks of keys and of the source. */
 static enum attn_status check_masks(const struct attn_model *model,
                                     const struct attn_session_options *options,
                                     struct attn_error *err)
@@ -138,7 +141,7 @@ static enum attn_status check_masks(const struct attn_model *model,
     return ATTN_OK;
 }
 
-/* Whether the model has the logits or projections that OPTIONS ask for. */
+/* Checks that the model has the logits or projections that OPTIONS require. */
 static enum attn_status check_results(const struct attn_config *config, const char *name,
                                       const struct attn_session_options *options,
                                       struct attn_error *err)
@@ -191,8 +194,8 @@ static enum attn_status check_options(const struct attn_model *model,
 
 /* --- creating --------------------------------------------------------------------------------- */
 
-/* Whether text_embed or image_embed is watched, or is read by the output layer of logits that are
- * watched or requested later. */
+/* Whether text_embed, image_embed or sentence_embed is watched, or is the input of logits that are
+ * watched or requested. */
 static bool needs_projection(const struct attn_forward *f)
 {
     const bool is_read = f->model->config.pooling == ATTN_POOLING_PROJECTED;
@@ -205,7 +208,7 @@ static bool needs_projection(const struct attn_forward *f)
            (is_read && (sites & ATTN_SITE_BIT(ATTN_SITE_LOGITS)) != 0);
 }
 
-/* Sets up the forward pass of SESSION, except for buffers and the gemm engine. */
+/* Returns the forward pass of SESSION, without buffers and the gemm engine. */
 static struct attn_forward forward_of(const struct attn_session *session,
                                       const struct attn_model *model,
                                       const struct attn_session_options *options)
@@ -214,7 +217,8 @@ static struct attn_forward forward_of(const struct attn_session *session,
     const bool is_staged = options->reads_once && !model->weights.is_reused;
     const bool is_part =
         options->n_sequence <= 1 && options->n_feed > 0 && options->n_feed < options->n_max;
-    size_t n_key; /* that some layer reads: positions, rows of a source, or low-rank mixtures */
+    /* The most keys that a layer reads: positions, rows of a source, or low-rank mixtures. */
+    size_t n_key;
     struct attn_forward f = {
         .model = model,
         .attention = session->attention,
@@ -260,8 +264,8 @@ static struct attn_forward forward_of(const struct attn_session *session,
     return f;
 }
 
-/* All steps before allocation: decisions, copies of the arrays that the options borrow, and the
- * total memory. Release it also after a failure. */
+/* Does all steps before the allocation: checks, copies of arrays that the options borrow, and the
+ * total memory. Release SESSION also after a failure. */
 static enum attn_status prepare(struct attn_session *session, const struct attn_model *model,
                                 const struct attn_session_options *options, struct attn_error *err)
 {
@@ -302,7 +306,7 @@ static void release(struct attn_session *session)
     attn_free(session->has_own_stride);
 }
 
-/* Starts the product engine of F; a feed may start more. */
+/* Starts the product engine of F, or returns that of the model. A feed may start libxsmm later. */
 static struct attn_gemm_engine start_engine(const struct attn_forward *f,
                                             const struct attn_session_options *options)
 {
@@ -315,7 +319,7 @@ static struct attn_gemm_engine start_engine(const struct attn_forward *f,
                                       attn_plan_work(f, f->dims.n_position));
 }
 
-/* All that a session needs; it is freed also after a failure. */
+/* Allocates everything that a session needs. The caller frees it also after a failure. */
 static enum attn_status build(struct attn_session *s, const struct attn_model *model,
                               const struct attn_session_options *options, struct attn_error *err)
 {
@@ -347,9 +351,9 @@ static enum attn_status create(const struct attn_model *model,
     ATTN_RETURN_MADE(build(s, model, &options, err), session, s, attn_session_free);
 }
 
-/* Why no token can be fed after the text, or NULL: it can. */
-static const char *find_why_whole(const struct attn_attention *layers,
-                                  const struct attn_config *config)
+/* Returns the reason why no token can be fed after the text; NULL if tokens can be fed. */
+static const char *why_no_next_token(const struct attn_attention *layers,
+                                     const struct attn_config *config)
 {
     if (config->pooling != ATTN_POOLING_NONE)
         return "its answer is about the whole text";
@@ -369,7 +373,7 @@ static const char *find_why_whole(const struct attn_attention *layers,
 enum attn_status attn_session_check_next(const struct attn_attention *layers,
                                          const struct attn_config *config, struct attn_error *err)
 {
-    const char *why_not = find_why_whole(layers, config);
+    const char *why_not = why_no_next_token(layers, config);
 
     if (!why_not)
         return ATTN_OK;
@@ -419,9 +423,9 @@ void attn_session_free(struct attn_session *session)
 
 /* --- feeding ---------------------------------------------------------------------------------- */
 
-/* Numbers that a caller gives. */
+/* Rows of numbers that a caller gives. */
 struct given_rows {
-    const char *name, *what; /* their name in messages: their file, or else WHAT */
+    const char *name, *what; /* what messages call them: their file, or if that is NULL, WHAT */
     const float *x;          /* [n, n_col] */
     size_t n, n_col;
 };
@@ -595,15 +599,16 @@ enum attn_status attn_session_feed(struct attn_session *session, const int32_t *
     return attn_session_feed_types(session, ids, NULL, n, err);
 }
 
-/* Feeds the tokens of the session again, whose text will have N_TEXT positions, if rotary positions
- * have other factors then: results are those of one feed of the whole text. */
+/* Feeds all tokens of the session again if the text, which will have N_TEXT positions, then has
+ * other rotary factors. So results equal those of feeding the whole text at once. */
 static enum attn_status feed_again(struct attn_session *session, size_t n_text,
                                    struct attn_error *err)
 {
     struct attn_forward *f = &session->forward;
     const size_t n_fed = session->n_position, n_edited = f->n_edited;
     const bool is_trace_over = f->is_trace_over;
-    const struct attn_rope *rope = f->n_rotary > 0 ? f->rotaries[0].rope : NULL; /* of all layers */
+    /* All layers share it. */
+    const struct attn_rope *rope = f->n_rotary > 0 ? f->rotaries[0].rope : NULL;
     enum attn_status status = ATTN_OK;
 
     if (n_fed == 0 || !rope ||
@@ -664,7 +669,7 @@ enum attn_status attn_session_feed_rows(struct attn_session *session,
 
     ATTN_TRY(attn_session_check_feed(session, 0, rows->n, err));
     ATTN_TRY(check_numbers(f, &given, err));
-    f->n_known = 0; /* no ids */
+    f->n_known = 0; /* ids are unknown */
     ATTN_TRY(feed_again(session, session->n_position + rows->n, err));
     begin_feed(session, rows->n, err);
     f->parts[0].ids = rows->ids;
@@ -829,7 +834,7 @@ enum attn_status attn_session_check_logits(const struct attn_session *session,
     return ATTN_OK;
 }
 
-/* Logits after the N positions from FIRST on, outside of a feed. */
+/* Computes the logits after N positions from FIRST on, outside of a feed. */
 static enum attn_status unembed(struct attn_forward *f, size_t first, size_t n, float *logits,
                                 struct attn_error *err)
 {
@@ -841,7 +846,7 @@ static enum attn_status unembed(struct attn_forward *f, size_t first, size_t n, 
     return f->feed.status;
 }
 
-/* The number of rows of logits: one per position, for classifiers one per sequence. */
+/* Returns the number of rows of logits: one per position; for classifiers one per sequence. */
 static size_t n_logits(const struct attn_session *session)
 {
     return session->forward.dims.is_pooled ? session->forward.feed.n_part : session->n_position;
@@ -857,7 +862,7 @@ enum attn_status attn_session_check_position(const struct attn_session *session,
     if (row >= n_logits(session))
         return attn_error_set(err, ATTN_INVALID, "position %zu is not among the %zu that were fed",
                               row, n_logits(session));
-    if (f->dims.is_pooled) /* a row of a sequence, not of a position */
+    if (f->dims.is_pooled) /* the row belongs to a sequence, not to a position */
         return ATTN_OK;
     if (f->model->config.is_encoder
             ? !attn_feed_part_has_logits(part, position, 1)

@@ -1,17 +1,17 @@
 /*
- * session.h - one sequence on its way through a model; several at once: session_pack.h.
+ * session.h - feeds one sequence to a model; for several at once see session_pack.h.
  *
  *     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
- *     options.n_max = n;                       // all memory is planned now: a feed cannot run out
+ *     options.n_max = n;         // all memory is allocated now: a feed cannot run out
  *     options.trace = &trace;
  *     attn_session_create(model, &options, &session, &err);
- *     attn_session_feed(session, ids, n, &err);         // the trace is called during this
+ *     attn_session_feed(session, ids, n, &err);  // calls the trace
  *     attn_session_free(session);
  *
- * Results depend on the model, the tokens so far and the options that change results (edits,
- * attention, source, needs_float32), and not on how the tokens are split into feeds, on sequences
- * that are fed together, on threads, instruction sets, or watched sites. In bfloat16 they do depend
- * on the processor, and so on the options gemm and isa.
+ * Results depend on the model, the tokens so far, and the options that change results (edits,
+ * attention, source, needs_float32). They do not depend on how tokens are split into feeds, on
+ * sequences that are fed together, on threads, instruction sets, or watched sites. In bfloat16 they
+ * do depend on the processor, and so on the options gemm and isa.
  */
 #ifndef ATTN_FORWARD_SESSION_H
 #define ATTN_FORWARD_SESSION_H
@@ -28,37 +28,42 @@
 
 struct attn_session;
 
-/* Which keys and values stay in the KV cache after a feed. */
+/* Which keys and values the KV cache keeps after a feed. */
 enum attn_cache {
-    ATTN_CACHE_ALL_LAYERS = 0, /* a sequence may be fed in several steps */
-    ATTN_CACHE_ONE_LAYER = 1,  /* one feed, then _reset: the memory of one layer instead of all */
+    ATTN_CACHE_ALL_LAYERS = 0, /* those of all layers: a sequence may be fed in several steps */
+    /* Those of one layer, which needs less memory: one feed, then attn_session_reset. */
+    ATTN_CACHE_ONE_LAYER = 1,
 };
 
 struct attn_session_options {
-    size_t size;     /* of this struct */
-    size_t n_max;    /* largest number of positions, 1 .. n_ctx; of several sequences: no limit */
-    size_t n_source; /* largest number of rows of a source; 0: none will be set */
+    size_t size;  /* of this struct */
+    size_t n_max; /* maximum number of positions, 1 to n_ctx; for several sequences not limited by
+                     n_ctx */
+    size_t n_source; /* maximum number of rows of a source; 0: there will be no source */
     enum attn_cache cache;
-    bool has_logits;                /* attn_session_logits will be called */
-    bool reads_once;                /* there will be one feed: mapped weights are read from their
-                                       file, in half the time of mapping them; speed only */
+    bool has_logits; /* attn_session_logits will be called */
+    bool reads_once; /* speed only: there will be one feed, so weights are read from their file,
+                        which takes half the time of mapping them */
     struct attn_pool *pool;         /* borrowed; NULL: the caller's thread alone */
-    const struct attn_trace *trace; /* borrowed; NULL: no tensor is watched. Only wanted tensors,
-                                       and those for has_logits, are computed */
-    const struct attn_edit *edits;  /* [n_edit], copied (their data borrowed) */
+    const struct attn_trace *trace; /* borrowed; NULL: no tensor is watched. Only watched tensors,
+                                       and those needed for has_logits, are computed */
+    const struct attn_edit *edits;  /* [n_edit], copied; their data is borrowed */
     size_t n_edit;
     const struct attn_attention *attention; /* [n_layer], copied; NULL: the model's own */
-    const volatile sig_atomic_t *cancel;    /* borrowed; polled between layers and row blocks; not
-                                               0: the feed ends with ATTN_CANCELED */
-    bool needs_float32;          /* multiply in float32, whatever the model was opened for */
-    enum attn_gemm gemm;         /* in float32 speed only */
-    enum attn_isa isa;           /* the best that may be used; in float32 speed only */
-    const char *embeddings_name; /* borrowed; the files of embeddings and source, which messages */
-    const char *source_name;     /* name when numbers are not finite or too large; or NULL */
-    size_t n_sequence; /* at once, at most (session_pack.h), with ATTN_CACHE_ONE_LAYER; 0: 1 */
-    size_t n_feed;     /* positions of one feed, at most: memory of rows on their way; 0: n_max */
-    const int32_t *key_mask; /* [n_key_mask] borrowed; of encoders: 1 for each token, 0 where it is
-                                masked. Sequences without a separate mask have this length */
+    const volatile sig_atomic_t *cancel; /* borrowed; polled between layers and row blocks; if it is
+                                            not 0, the feed ends with ATTN_CANCELED */
+    bool needs_float32;  /* multiply in float32, even if the model was opened for bfloat16 */
+    enum attn_gemm gemm; /* in float32 speed only */
+    enum attn_isa isa;   /* the best instruction set to use; in float32 speed only */
+    const char *embeddings_name; /* borrowed; the file of the embeddings; messages name it */
+    /* If numbers are not finite or too large; the same for the source; or NULL. */
+    const char *source_name;
+    size_t n_sequence; /* maximum number of sequences at once (session_pack.h), with
+                          ATTN_CACHE_ONE_LAYER; 0: 1 */
+    size_t n_feed; /* maximum number of positions of one feed, which limits the memory for rows; 0:
+                      n_max */
+    const int32_t *key_mask; /* [n_key_mask] borrowed; for encoders: 1 keeps a token, 0 masks it.
+                                Sequences without a separate mask have this length */
     size_t n_key_mask;
     const int32_t *source_mask; /* [n_source_mask] the same for each row of a source */
     size_t n_source_mask;
@@ -69,7 +74,8 @@ struct attn_session_options {
     ((struct attn_session_options){.size = sizeof(struct attn_session_options),                    \
                                    .isa = ATTN_ISA_BEST})
 
-/* Allocates everything. ATTN_INVALID for lengths, edits or a trace that do not fit the model. */
+/* Creates a session and allocates all its memory. Returns ATTN_INVALID for lengths, edits or a
+ * trace that do not fit the model. */
 ATTN_API enum attn_status attn_session_create(const struct attn_model *model,
                                               const struct attn_session_options *options,
                                               struct attn_session **session,
@@ -78,60 +84,64 @@ ATTN_API enum attn_status attn_session_create(const struct attn_model *model,
 ATTN_API void attn_session_free(struct attn_session *session); /* NULL is allowed */
 
 /* Sets the source of the layers with cross-attention: X [n, d_source], copied. Learned positions of
- * a source are added. Keys and values are projected once, during the next feed. ATTN_INVALID once
- * something was fed (reset first), for more rows than options.n_source, for rows that are not
- * finite, and for a model without such layers. */
+ * a source are added. Keys and values are projected once, during the next feed. Returns
+ * ATTN_INVALID if something was fed before (reset first), for more rows than options.n_source, for
+ * rows that are not finite, and for a model without cross-attention. */
 ATTN_API enum attn_status attn_session_set_source(struct attn_session *session, const float *x,
                                                   size_t n, struct attn_error *err);
 
-/* Appends N tokens (N >= 1) and runs the model over them; an encoder takes all tokens in one feed.
- * ATTN_INVALID for an id outside 0..n_vocab-1 or too many positions: nothing has changed then.
- * ATTN_FORMAT if a weight, or a value computed from weights, is not finite (a trace gets only
- * finite ones); ATTN_CANCELED; or the status that the trace returned: reset the session then. */
+/* Appends N >= 1 tokens and runs the model over them; an encoder needs all tokens in one feed.
+ * Returns ATTN_INVALID for an id outside 0 to n_vocab-1 or too many positions; the session is then
+ * unchanged. Otherwise returns, and then the session must be reset: ATTN_FORMAT if a weight, or a
+ * value computed from weights, is not finite (a trace only gets finite values); ATTN_CANCELED; or
+ * the status that the trace returned. */
 ATTN_API enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids,
                                             size_t n, struct attn_error *err);
 
-/* The same, with the types [n] of the tokens, 0 .. n_type-1, which encoders of two texts have;
- * NULL: all are 0. ATTN_INVALID also for another type, and for a model without types. */
+/* Feeds tokens like attn_session_feed, with their TYPES [n], 0 to n_type-1, for encoders of two
+ * texts; NULL: all are 0. Returns ATTN_INVALID also for other types, and for a model without types.
+ */
 ATTN_API enum attn_status attn_session_feed_types(struct attn_session *session, const int32_t *ids,
                                                   const int32_t *types, size_t n,
                                                   struct attn_error *err);
 
-/* The same from embeddings x [n, d_embed] instead of tokens; learned positions are still added.
- * ATTN_INVALID also for rows that are not finite, and instead of ATTN_FORMAT when the weights are
- * finite and options.embeddings_name or options.source_name can be named. */
+/* Feeds embeddings X [n, d_embed] instead of tokens, otherwise like attn_session_feed; learned
+ * positions are still added. Returns ATTN_INVALID also for rows that are not finite; and instead of
+ * ATTN_FORMAT if the weights are finite and options.embeddings_name or options.source_name is set,
+ * to name it. */
 ATTN_API enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,
                                                        size_t n, struct attn_error *err);
 
-/* The same from a picture: PIXELS [n_channel, height, width] from the model's preprocessor, cut
- * into patches after [CLS] and registers: attn_model_image_grid returns the number of positions,
- * all in one feed. ATTN_INVALID also for sizes that it refuses, and for numbers that are not
- * finite. */
+/* Feeds a picture, PIXELS [n_channel, height, width] from the model's preprocessor, otherwise like
+ * attn_session_feed. It is cut into patches, which follow [CLS] and registers;
+ * attn_model_image_grid returns the number of positions, which are all in one feed. Returns
+ * ATTN_INVALID also for sizes that it refuses, and for numbers that are not finite. */
 ATTN_API enum attn_status attn_session_feed_pixels(struct attn_session *session,
                                                    const float *pixels, size_t height, size_t width,
                                                    struct attn_error *err);
 
-/* Logits [n_vocab] after the last position, unscaled; for an image classifier, of the picture.
- * Computed on the first call after a feed or a rewind, borrowed until the next one of these.
- * ATTN_INVALID without has_logits or before any feed. */
+/* Sets *logits [n_vocab] to the raw logits after the last position; for an image classifier, of the
+ * picture. They are computed on the first call after a feed or a rewind, and borrowed until the
+ * next one of these. Returns ATTN_INVALID without has_logits or before any feed. */
 ATTN_API enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
                                               struct attn_error *err);
 
-/* Logits after the positions FIRST .. FIRST+N-1 into LOGITS [N, n_vocab], computed anew; an image
- * classifier has one row, number 0. ATTN_INVALID without has_logits, and for positions that were
- * not fed or, with ATTN_CACHE_ONE_LAYER, that are neither watched nor last. */
+/* Computes logits after the positions FIRST to FIRST+N-1 into LOGITS [N, n_vocab]; an image
+ * classifier has one row, number 0. Returns ATTN_INVALID without has_logits, and for positions that
+ * were not fed or, with ATTN_CACHE_ONE_LAYER, that are neither watched nor the last. */
 ATTN_API enum attn_status attn_session_logits_at(struct attn_session *session, size_t first,
                                                  size_t n, float *logits, struct attn_error *err);
 
-/* Positions fed so far. */
+/* Returns the number of positions fed so far. */
 ATTN_API size_t attn_session_n_position(const struct attn_session *session);
 
-/* Forgets all but the first N positions (0 <= n <= n_position); the source stays. Needs
+/* Removes all but the first N positions (0 <= n <= n_position); the source stays. Needs
  * ATTN_CACHE_ALL_LAYERS unless n is 0. */
 ATTN_API enum attn_status attn_session_rewind(struct attn_session *session, size_t n,
                                               struct attn_error *err);
 
-/* Forgets all positions, keeps the source and the memory; also after a failed or canceled feed. */
+/* Removes all positions, and keeps the source and the memory. Also for use after a failed or
+ * canceled feed. */
 ATTN_API void attn_session_reset(struct attn_session *session);
 
 #endif

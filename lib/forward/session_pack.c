@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Whether N sequences can be fed at once to the layers from FIRST on. */
+/* Checks that N sequences can be fed at once to the layers from FIRST on. */
 static enum attn_status check_many(const struct attn_session *session, size_t first,
                                    const struct attn_session_sequence *sequences, size_t n,
                                    struct attn_error *err)
@@ -77,7 +77,7 @@ static enum attn_status check_many(const struct attn_session *session, size_t fi
     return attn_session_check_feed(session, first, sequences[0].n, err);
 }
 
-/* Makes room for the flags of the edits of all sequences, and clears them. */
+/* Allocates the flags for the edits of all sequences, and clears them. */
 static enum attn_status clear_effects(struct attn_session *session,
                                       const struct attn_session_sequence *sequences, size_t n,
                                       struct attn_error *err)
@@ -153,7 +153,7 @@ enum attn_status attn_session_feed_many(struct attn_session *session,
     return attn_session_run_feed(session);
 }
 
-/* Z of one sequence, as a capture has it, into its rows of the feed. */
+/* Copies Z of one sequence, in the layout of a capture, to its rows of the feed. */
 static void spread_z(const struct attn_forward *f, const struct attn_feed_part *part,
                      const float *z)
 {
@@ -192,7 +192,7 @@ size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t s
     return session->forward.parts[sequence].n_edited;
 }
 
-/* --- projections ------------------------------------------------------------------------------ */
+/* --- Projections ------------------------------------------------------------------------------ */
 
 enum attn_status attn_session_projections(const struct attn_session *session, float *rows,
                                           struct attn_error *err)
@@ -210,9 +210,10 @@ enum attn_status attn_session_projections(const struct attn_session *session, fl
     return ATTN_OK;
 }
 
-/* --- logits ----------------------------------------------------------------------------------- */
+/* --- Logits ----------------------------------------------------------------------------------- */
 
-/* Copies row ROW of all that was fed, which the output layer reads, to X as number I. */
+/* Copies the input of the output layer in row ROW, counted over everything fed, to X as row number
+ * I. */
 static void pick_row(const struct attn_forward *f, size_t row, size_t i, float *x)
 {
     const size_t d = f->model->weights.unembed.weight.n_row;
@@ -220,7 +221,7 @@ static void pick_row(const struct attn_forward *f, size_t row, size_t i, float *
     memcpy(x + i * d, f->final + row * d, d * sizeof *x);
 }
 
-/* The position of the row after which sequence number I ends, or POSITIONS[i]. */
+/* Returns the row of POSITIONS[i]; if POSITIONS is NULL, the last row of sequence number I. */
 static size_t row_of(const struct attn_session *session, const size_t *positions, size_t i)
 {
     const struct attn_feed_part *part = &session->forward.parts[i];
@@ -230,7 +231,8 @@ static size_t row_of(const struct attn_session *session, const size_t *positions
     return session->forward.feed.is_pack ? part->first + part->n_row - 1 : session->n_position - 1;
 }
 
-/* Logits after N positions; POSITIONS NULL: after the last ones of the N sequences. */
+/* Computes the logits after N positions. If POSITIONS is NULL, these are the last positions of N
+ * sequences. */
 static enum attn_status unembed(struct attn_session *session, const size_t *positions, size_t n,
                                 float *logits, struct attn_error *err)
 {
@@ -260,7 +262,7 @@ enum attn_status attn_session_logits_last(struct attn_session *session, float *l
     return unembed(session, NULL, session->forward.feed.n_part, logits, err);
 }
 
-/* Whether there are logits after N POSITIONS. */
+/* Checks that there are logits after N POSITIONS. */
 static enum attn_status check_positions(const struct attn_session *session, const size_t *positions,
                                         size_t n, struct attn_error *err)
 {

@@ -1,8 +1,8 @@
 /*
- * step.c - norms, linear maps, activations and sums, on the pool; which linear maps run together,
- * and the elementwise steps fused into them.
+ * step.c - norms, linear maps, activations and sums, on the pool. Decides which linear maps run
+ * together, and fuses elementwise steps into them.
  *
- * Order of every sum: product, then bias, then residual, each rounded.
+ * The order of every sum: product, then bias, then residual, each rounded.
  */
 #include "forward/step_internal.h"
 
@@ -15,10 +15,11 @@
 
 enum { ROWS_PER_TASK = 16 };
 
-/* --- linear maps that wait -------------------------------------------------------------------- */
+/* --- Waiting linear maps ---------------------------------------------------------------------- */
 
-/* Every product is looked at for values that are not finite. The residual stream alone does not
- * show every bad weight: a softmax leaves keys with a score of -inf out, and relu makes -inf 0. */
+/* Runs the maps that wait. Every product is checked for NaN and infinity, because the residual
+ * stream does not reveal every bad weight: a softmax ignores keys with a score of -inf, and relu
+ * turns -inf into 0. */
 static void run_maps(struct attn_forward *f)
 {
     struct attn_pending *pending = &f->pending;
@@ -34,7 +35,7 @@ static void run_maps(struct attn_forward *f)
         attn_forward_report_non_finite(f);
 }
 
-/* DATA was found to be finite. */
+/* Visits SITE. DATA is already known to be finite. */
 static void visit_finite(struct attn_forward *f, enum attn_site site, float *data)
 {
     f->feed.is_finite = true;
@@ -42,7 +43,7 @@ static void visit_finite(struct attn_forward *f, enum attn_site site, float *dat
     f->feed.is_finite = false;
 }
 
-/* Keeps the N numbers of X within the limits of q, k and v. */
+/* Clips the N numbers of X to the limits for q, k and v. */
 static void clip(const struct attn_forward *f, float *x, size_t n)
 {
     const float limit = (float)f->model->config.qkv_clip;
@@ -51,7 +52,8 @@ static void clip(const struct attn_forward *f, float *x, size_t n)
         x[i] = fminf(fmaxf(x[i], -limit), limit);
 }
 
-/* Clips q, k or v, which a map computed. Where q and k are normalized, turn_row does it later. */
+/* Clips q, k or v after a map computed it. If all heads of q and k are normalized together,
+ * turn_row clips them later. */
 static void clip_product(struct attn_forward *f, const struct attn_pending_visit *visit)
 {
     const struct attn_site_part part = attn_forward_part(f, visit->site);
@@ -68,7 +70,8 @@ void attn_step_finish(struct attn_forward *f)
     run_maps(f);
     for (size_t i = 0; i < f->pending.n_visit; i++) {
         const struct attn_pending_visit *visit = &f->pending.visits[i];
-        const bool is_product = visit->site != ATTN_SITE_MLP_POST; /* but the state of one */
+        /* The product was checked, its activation was not. */
+        const bool is_product = visit->site != ATTN_SITE_MLP_POST;
 
         clip_product(f, visit);
         (is_product ? visit_finite : attn_visit)(f, visit->site, visit->data);
@@ -76,7 +79,7 @@ void attn_step_finish(struct attn_forward *f)
     f->pending.n_visit = 0;
 }
 
-/* The map that waits and gives all columns of Y, or NULL. */
+/* Returns the waiting map that computes all columns of Y, or NULL. */
 static struct attn_linear_args *find_map(struct attn_forward *f, const float *y)
 {
     for (size_t i = 0; i < f->pending.n_map; i++) {
@@ -96,8 +99,8 @@ static struct attn_pending_visit *find_visit(struct attn_forward *f, const float
     return NULL;
 }
 
-/* The maps that are multiplied soon after LINEAR of the current layer, in the order of the
- * equations: its first panels are prefetched meanwhile. After q, k and v comes attention. */
+/* Returns the map that follows LINEAR of the current layer in the order of the equations, so that
+ * its first panels can be prefetched; NULL after q, k and v, which attention follows. */
 static const struct attn_linear *find_next(const struct attn_forward *f,
                                            const struct attn_linear *linear)
 {
@@ -113,9 +116,10 @@ static const struct attn_linear *find_next(const struct attn_forward *f,
     return is_last_layer || !w[1].q.weight.data ? NULL : &w[1].q;
 }
 
-/* --- linear maps ------------------------------------------------------------------------------ */
+/* --- Linear maps ------------------------------------------------------------------------------ */
 
-/* The heads first .. last-1 of SITE that are needed, from *LAST on; false at the end. */
+/* Finds the next run of needed heads, *first to *last-1, from *last on. Returns false at the end.
+ */
 static bool find_heads(const struct attn_forward *f, enum attn_site site, int n_head, int *first,
                        int *last)
 {
@@ -177,20 +181,20 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
     f->pending.visits[f->pending.n_visit++] = (struct attn_pending_visit){site, y};
 }
 
-/* --- work on rows ----------------------------------------------------------------------------- */
+/* --- Work on rows ----------------------------------------------------------------------------- */
 
-/* The operation on rows x, y [n_row, n_col]. */
+/* An operation on rows x, y [n_row, n_col]. */
 enum row_operation {
-    NORMALIZE_ROWS, /* y = normalize(x), by the norm that was read */
+    NORMALIZE_ROWS, /* y = normalize(x), with the norm in f->vectors */
     GATE_ROWS,      /* y = act(y) * x */
     ACTIVATE_ROWS,  /* y = act(y) */
     ADD_ROWS,       /* y = y + x */
-    SCALE_ROWS,     /* y = y * x, by the factors that were read */
+    SCALE_ROWS,     /* y = y * x, with the factors in f->vectors */
     MULTIPLY_ROWS,  /* y = y * residual_scale */
-    TURN_ROWS       /* the heads of y are normalized and turned by their positions */
+    TURN_ROWS       /* normalizes the heads of y and rotates them by their positions */
 };
 
-/* Rows shared over the pool in pieces of ROWS_PER_TASK. */
+/* Rows to process on the pool, in pieces of ROWS_PER_TASK. */
 struct row_work {
     const struct attn_forward *f;
     enum row_operation operation;
@@ -198,13 +202,13 @@ struct row_work {
     float *y;
     size_t n_row, n_col;
 
-    /* For queries and keys that are turned: all heads of a site, side by side, and their angles. */
+    /* For rotated queries and keys: all heads of a site, side by side, and their angles. */
     struct attn_site_part part;
     enum attn_site site;
     const struct attn_rotary *rotary;
 };
 
-/* A norm without a bias adds 0. */
+/* Reads the weight and the bias of a norm into f->vectors. Without a bias, the bias is 0. */
 void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weights)
 {
     const struct attn_kernels *kernels = f->engine.kernels;
@@ -246,14 +250,14 @@ const float *attn_norm_weights_of(const struct attn_forward *f, size_t head, siz
     return f->vectors + (f->model->config.qk_norm == ATTN_QK_NORM_EACH_HEAD ? head * width : 0);
 }
 
-/* One position: its heads are normalized, all at once or each, and turned. */
+/* Normalizes the heads of one position, together or separately, and rotates them. */
 static void turn_row(const struct row_work *work, size_t row)
 {
     const struct attn_forward *f = work->f;
     const enum attn_qk_norm norm = f->model->config.qk_norm;
     const size_t width = work->part.width;
     float *x = work->y + row * work->n_col;
-    size_t angle = row; /* index of the row of the feed that has the position */
+    size_t angle = row; /* index of the position among all rows of the feed */
 
     if (attn_site_layout(work->site) != ATTN_LAYOUT_KEY) {
         const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row, true)];
@@ -320,7 +324,7 @@ static void share_rows(struct attn_forward *f, struct row_work *work)
                   work);
 }
 
-/* The rows of the feed that are left. */
+/* Applies OPERATION to the rows of the feed that are not dropped. */
 static void run_rows(struct attn_forward *f, enum row_operation operation, const float *x, float *y,
                      size_t n_col)
 {
@@ -359,19 +363,19 @@ void attn_rotary_step(struct attn_forward *f, enum attn_site site,
     attn_visit(f, site, x);
 }
 
-/* --- rows that are not needed any more -------------------------------------------------------- */
+/* --- Dropping rows that are not needed -------------------------------------------------------- */
 
-/* Whether A and B name the same rows of the same tensor: the columns of a knockout come as several
- * edits, one after another. */
+/* Whether A and B edit the same rows of the same tensor. The columns of a knockout are several
+ * consecutive edits. */
 static bool is_of_same_rows(const struct attn_edit *a, const struct attn_edit *b)
 {
     return a->at.site == b->at.site && attn_location_compare(&a->at, &b->at) == 0 &&
            a->row0 == b->row0 && a->row1 == b->row1;
 }
 
-/* Rows among the dropped positions ROW0 .. +N_ROW-1 of PART that edits of the current or a later
- * layer name: they are counted as changed, though they are not computed, so that the count does not
- * depend on the wanted tensors. */
+/* Counts the rows that edits of the current or a later layer name among the N_ROW dropped positions
+ * from ROW0 on of PART. They count as changed although they are not computed, so that the count
+ * does not depend on what is watched. */
 static size_t count_edited(const struct attn_forward *f, const struct attn_feed_part *part,
                            size_t row0, size_t n_row)
 {
@@ -397,7 +401,7 @@ static size_t count_edited(const struct attn_forward *f, const struct attn_feed_
     return n;
 }
 
-/* Moves the rows of X [n_row, N_COL] that are left to its beginning. */
+/* Moves the rows of X [n_row, N_COL] that are not dropped to its beginning. */
 static void gather_rows(const struct attn_forward *f, float *x, size_t n_col)
 {
     for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++)
@@ -405,8 +409,8 @@ static void gather_rows(const struct attn_forward *f, float *x, size_t n_col)
                 attn_feed_part_left(part).n_row * n_col * sizeof *x);
 }
 
-/* Whether the rows of the current layer can be computed without each other: a row of an encoder
- * sees all keys, whichever rows are left; dropout takes its numbers row after row. */
+/* Whether some rows of the current layer can be left out without changing the others. A row of an
+ * encoder sees all keys, whatever rows are computed; but dropout draws its numbers row by row. */
 static bool can_drop(const struct attn_forward *f)
 {
     const struct attn_attention *attention = &f->attention[f->feed.layer];
@@ -416,8 +420,8 @@ static bool can_drop(const struct attn_forward *f)
     return attn_forward_takes_steps(f, (size_t)f->feed.layer);
 }
 
-/* Finds which rows of PART are dropped: those before the first needed row, or before the last row;
- * for encoders also those after the last needed row. */
+/* Sets which rows of PART are dropped: those before the first needed row, at most up to the last
+ * row; for encoders also those after the last needed row. */
 static void find_dropped(const struct attn_forward *f, struct attn_feed_part *part)
 {
     const size_t end = part->row0 + part->n_row;
@@ -438,7 +442,7 @@ const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, floa
     attn_step_finish(f);
     if (attn_forward_is_over(f) || !can_drop(f))
         return x;
-    for (size_t i = 0; i < f->feed.n_part; i++) { /* the remaining rows of each sequence */
+    for (size_t i = 0; i < f->feed.n_part; i++) { /* count the remaining rows of each sequence */
         struct attn_feed_part *part = &f->parts[i];
 
         find_dropped(f, part);
@@ -460,7 +464,7 @@ const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, floa
     return all;
 }
 
-/* --- the other equations ---------------------------------------------------------------------- */
+/* --- The other equations ---------------------------------------------------------------------- */
 
 void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
                     float *y)
@@ -499,14 +503,15 @@ void attn_map_step(struct attn_forward *f, const struct attn_linear *linear,
     attn_forward_check_finite(f, y, map.n_row * map.ldy);
 }
 
-/* Applies OPERATION with WEIGHTS, if it has some, to X, which the map before it computed for SITE:
- * the site is visited afterwards. */
+/* Applies OPERATION, with WEIGHTS unless these are NULL, to X, which the preceding map computed for
+ * SITE. Then visits the site. */
 static void change_output(struct attn_forward *f, enum attn_site site, enum row_operation operation,
                           const struct attn_norm_weights *weights, float *x)
 {
     struct attn_pending_visit *early = find_visit(f, x);
 
-    if (early) /* the last: X was computed by the line before */
+    /* Cancel the visit of the map, which is the last one: it would come before OPERATION. */
+    if (early)
         f->pending.n_visit--;
     attn_step_finish(f);
     if (attn_forward_is_over(f))
@@ -559,8 +564,8 @@ void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x)
     attn_visit(f, site, x);
 }
 
-/* SUM = SUM + X by the map that waits for X, when there is no edit that could change X first.
- * Returns whether it does that. */
+/* Makes the map that computes X also compute sum = sum + x. Returns false if no map waits for X, or
+ * if edits could change X before the sum. */
 static bool add_by_map(struct attn_forward *f, float *sum, const float *x)
 {
     struct attn_linear_args *map = f->feed.has_edits ? NULL : find_map(f, x);

@@ -1,6 +1,6 @@
 /* step_attention.c - attention as one of the equations of a block, and the KV cache.
- * attention/heads.h computes the heads; it calls back to find out which heads and rows are needed,
- * and to give watched matrices to the trace. */
+ * attention/heads.h computes the heads; it calls back to ask which heads and rows are needed, and
+ * to pass watched matrices to the trace. */
 #include "forward/step_internal.h"
 
 #include "attention/attention_internal.h"
@@ -14,12 +14,12 @@ struct attention_step {
     struct attn_forward *f;
     size_t sequence; /* its number */
     const struct attn_feed_part *part;
-    struct attn_attention attention; /* as it is for this sequence */
+    struct attn_attention attention; /* the attention of this sequence */
     struct attn_heads heads;
-    struct attn_dropout dropout; /* which the heads have, where there is some */
+    struct attn_dropout dropout; /* what the heads point to, if there is dropout */
 };
 
-/* --- callbacks of heads.h --------------------------------------------------------------------- */
+/* --- Callbacks of heads.h --------------------------------------------------------------------- */
 
 static bool needs_head(const void *context, int head)
 {
@@ -49,7 +49,7 @@ static void emit(void *context, const struct attn_trace_event *event)
     attn_visit_emit(step->f, event);
 }
 
-/* The heads of STEP, without dropout, q and z. */
+/* Returns the heads of STEP. Dropout, q and z are set later. */
 static struct attn_heads heads_of(struct attention_step *step)
 {
     struct attn_forward *f = step->f;
@@ -93,11 +93,12 @@ static struct attn_heads heads_of(struct attention_step *step)
 
 /* --- the KV cache ----------------------------------------------------------------------------- */
 
-/* The rows of all key/value heads of a layer, side by side, on their way into the KV cache. */
+/* Keys and values of all key/value heads of a layer, side by side, to be written to the KV cache.
+ */
 struct appending {
     const struct attention_step *step;
-    float *k;                 /* rows.k */
-    struct attn_kv_rows rows; /* of head 0 */
+    float *k;                 /* rows.k, but writable */
+    struct attn_kv_rows rows; /* the rows of head 0 */
 };
 
 static void append_head(void *context, size_t g, int worker)
@@ -115,12 +116,12 @@ static void append_head(void *context, size_t g, int worker)
     if (heads->feed.attention->similarity == ATTN_SIMILARITY_COSINE)
         attn_rows_normalize(appending->k + g * d_head, rows.ldk, rows.n, d_head);
     attn_heads_append_kv(heads, g, worker, &rows);
-    /* Layers and sequences that share one cache may have held more rows before. */
+    /* If layers and sequences share one cache, old rows beyond the new ones are erased. */
     if (f->n_cache_layer == 1 && rows.first + rows.n < f->n_cached)
         attn_kv_erase(&heads->kv[g], &f->shape, rows.first + rows.n, f->n_cached);
 }
 
-/* K and V of the whole feed. */
+/* Writes K and V of the whole feed to the KV cache. */
 static void append_rows(const struct attention_step *step, float *k, const float *v)
 {
     const struct attn_forward *f = step->f;
@@ -137,7 +138,7 @@ static void append_rows(const struct attention_step *step, float *k, const float
                                            .n = rows.n_row}};
     const bool is_shared = attn_attention_engine(&step->attention) != ATTN_ENGINE_LOWRANK;
 
-    /* Low-rank attention mixes one head after the other in one scratch. */
+    /* Low-rank attention uses one scratch buffer, so its heads run one after the other. */
     if (rows.n_row > 0)
         attn_pool_run(is_shared ? f->feed.pool : NULL, n_kv_head, append_head, &appending);
 }
@@ -154,7 +155,7 @@ void attn_kv_cache_truncate(struct attn_forward *f, size_t n)
     f->n_cached = n == 0 || n > f->n_source ? n : f->n_source;
 }
 
-/* --- attention -------------------------------------------------------------------------------- */
+/* --- Attention -------------------------------------------------------------------------------- */
 
 static void attend(struct attention_step *step, float *q)
 {
@@ -172,7 +173,7 @@ static void attend(struct attention_step *step, float *q)
         if (!is_given)
             attn_dropout_draw(&f->dropouts[step->sequence], attention->dropout,
                               f->dims.n_head * n_query * n_key, f->heads.dropout);
-        /* Which weights of the layer stay. */
+        /* The weights of the layer that dropout keeps. */
         step->dropout = (struct attn_dropout){.given = is_given ? &attention->dropout_mask : NULL,
                                               .bits = f->heads.dropout,
                                               .n_query = n_query,
@@ -195,7 +196,7 @@ void attn_attention_step(struct attn_forward *f, float *q, float *k, const float
         float *part_q = q + step.part->left * f->shape.ldq;
 
         if (f->feed.is_pack && f->has_own_stride[f->feed.layer]) {
-            /* A whole sequence of a pack has the stride of its length. */
+            /* A sequence of a pack is whole, and its stride depends on its length. */
             step.attention.stride = 0;
             attn_attention_resolve_stride(&step.attention, step.part->n_row);
         }

@@ -1,22 +1,22 @@
 /*
- * step_experts.c - a mixture of experts in place of the MLP.
+ * step_experts.c - a mixture of experts instead of the MLP.
  *
- *     router_logits  = x W_r + b_r
+ *     router_logits = x W_r + b_r
  *     expert_weights = softmax(router_logits) of the n_expert_used largest, else 0
- *     mlp_out        = the sum of weight_e * expert_e(x), by the numbers of the experts, each
- * product and sum rounded; then shared_out = sigmoid(x w) * shared(x)
+ *     mlp_out = the sum of weight_e * expert_e(x) in the order of the experts' numbers; each
+ *               product and sum is rounded; then shared_out = sigmoid(x w) * shared(x) is added
  *
  * The rows of an expert are gathered into one product. Rows of a product do not depend on each
- * other, so that neither other rows nor threads change a bit. Experts that no row chose are not
- * read.
+ * other, so other rows and threads change no bit. Experts that no row chose are not read.
  */
 #include "forward/step_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The choice of a row: of equal logits the lower number. */
-static void choose(const struct attn_forward *f, size_t row)
+/* Chooses the experts of a row and computes their weights. Of equal logits, the lower number is
+ * chosen. */
+static void choose_experts(const struct attn_forward *f, size_t row)
 {
     const struct attn_config *config = &f->model->config;
     const size_t n = config->n_expert, n_used = config->n_expert_used;
@@ -59,7 +59,7 @@ void attn_router_run(const struct attn_forward *f, const struct attn_block_weigh
 void attn_router_choose(const struct attn_forward *f, size_t n_row)
 {
     for (size_t row = 0; row < n_row; row++)
-        choose(f, row);
+        choose_experts(f, row);
 }
 
 size_t attn_expert_gather(const struct attn_forward *f, size_t expert, const float *x, size_t n_row)
@@ -75,7 +75,7 @@ size_t attn_expert_gather(const struct attn_forward *f, size_t expert, const flo
     return n;
 }
 
-/* What the gate of an expert with limits reads. */
+/* Prepares the inputs of the gate of an expert with limits. */
 static void limit_rows(const struct attn_forward *f, size_t n, float *g, float *u)
 {
     const float limit = (float)f->model->config.expert_limit;

@@ -1,8 +1,8 @@
 /*
  * weight_buffer.c - see weight_buffer.h.
  *
- * A matrix that cannot be copied is used where it is mapped. If the file was cut, that shows
- * there as it does without a buffer.
+ * A matrix that cannot be copied is used in the mapped file. If the file was truncated, the failure
+ * is then the same as without a buffer.
  */
 #include "forward/weight_buffer.h"
 
@@ -13,20 +13,21 @@
 #include <stdint.h>
 
 enum {
-    TASK_BYTES = 256 << 10,   /* bytes of one task: the size of a core's second cache */
-    PIECE_BYTES = 8 << 20,    /* bytes of a matrix whose columns lie one after another */
-    LARGEST_BYTES = 64 << 20, /* bytes of a matrix that is copied whole */
-    SMALLEST_BYTES = 64 << 10 /* less comes in with one page fault */
+    TASK_BYTES = 256 << 10,   /* bytes that one task copies: the size of a core's L2 cache */
+    PIECE_BYTES = 8 << 20,    /* bytes of a piece of a matrix whose columns are contiguous */
+    LARGEST_BYTES = 64 << 20, /* maximum bytes of a matrix that is copied as a whole */
+    SMALLEST_BYTES = 64 << 10 /* smaller matrices need only one page fault */
 };
 
-/* Whether any range of columns is one piece of the file, as of an output matrix [V, D]. */
+/* Whether each column is contiguous and follows the one before, as in an output matrix [V, D]. */
 static bool has_whole_columns(const struct attn_matrix *w)
 {
     return w->row_stride == 1 && w->col_stride == w->n_row && w->group == w->n_col;
 }
 
-/* Bytes from the beginning of W to the end of its first N_COL columns, with the last row and the
- * last group to their ends: where q, k and v are one matrix, a copy of q holds all three. */
+/* Returns the bytes from the beginning of W to the end of its first N_COL columns, including the
+ * complete last row and last group. If q, k and v are one matrix, a copy of q thus includes all
+ * three. */
 static size_t row_extent(const struct attn_matrix *w, size_t n_col)
 {
     const size_t rows = attn_dtype_n_byte(w->dtype, w->n_row * w->row_stride);
@@ -57,7 +58,8 @@ size_t attn_weight_buffer_size(const struct attn_weight_buffer *buffer,
 
     if (!buffer->st)
         return 0;
-    for (size_t i = has_logits ? 0 : 1; i < ATTN_MODEL_N_LINEAR; i++) { /* unembed is the first */
+    /* Skips unembed, which is the first. */
+    for (size_t i = has_logits ? 0 : 1; i < ATTN_MODEL_N_LINEAR; i++) {
         const size_t size = buffer_bytes(buffer->st, &weights->linears[i].weight);
 
         largest = size > largest ? size : largest;
@@ -97,7 +99,8 @@ static void copy_task(void *context, size_t task, int worker)
         atomic_store_explicit(&copying->has_failed, true, memory_order_relaxed);
 }
 
-/* LINEAR with its first N_COL columns in the buffer, or as it is. N_USED of these are needed. */
+/* Returns LINEAR with its first N_COL columns in the buffer, or LINEAR itself if copying does not
+ * pay. Only N_USED of these columns are needed. */
 static struct attn_linear copy_linear(struct attn_weight_buffer *buffer,
                                       const struct attn_linear *linear, size_t n_col, size_t n_used,
                                       struct attn_pool *pool)
@@ -105,12 +108,13 @@ static struct attn_linear copy_linear(struct attn_weight_buffer *buffer,
     struct attn_linear staged = *linear;
     const struct attn_matrix *w = &linear->weight;
     const size_t size = row_extent(w, n_col), used = attn_dtype_n_byte(w->dtype, w->n_row * n_used);
-    const size_t offset = (uintptr_t)w->data - (uintptr_t)buffer->first; /* in the buffer */
+    /* The offset of the weight in the buffer, if it is there. */
+    const size_t offset = (uintptr_t)w->data - (uintptr_t)buffer->first;
 
     if (offset >= buffer->size || attn_matrix_extent(w, n_col) > buffer->size - offset) {
         struct copying copying = {.buffer = buffer, .from = w->data, .size = size};
 
-        /* For a few heads, only the needed parts of the map are read. */
+        /* Small or large weights are not copied, nor those of which only a few heads are needed. */
         if (size < SMALLEST_BYTES || size > buffer->capacity || size / 4 > used)
             return staged;
         buffer->size = 0;
@@ -124,14 +128,14 @@ static struct attn_linear copy_linear(struct attn_weight_buffer *buffer,
     return staged;
 }
 
-/* A map whose columns are copied a few at a time: columns of the result, or where the map is
- * transposed numbers of a chain. */
+/* Runs a map whose columns are copied a few at a time. They are columns of the result, or if the
+ * map is transposed, of the depth. */
 static void run_pieces(struct attn_weight_buffer *buffer, const struct attn_linear_args *args,
                        struct attn_pool *pool)
 {
     const struct attn_matrix *w = &args->linear->weight;
     const size_t n_fit = PIECE_BYTES / attn_dtype_n_byte(w->dtype, w->n_row);
-    const size_t step = n_fit < 64 ? 64 : n_fit / 64 * 64; /* whole panels */
+    const size_t step = n_fit < 64 ? 64 : n_fit / 64 * 64; /* a multiple of the width of panels */
 
     const size_t begin = args->is_transposed ? 0 : args->first_col;
     const size_t end = args->is_transposed ? w->n_col : args->last_col;
@@ -179,7 +183,7 @@ void attn_weight_buffer_run_linear(struct attn_weight_buffer *buffer,
         size_t n_col = one.last_col, n_used = one.last_col - one.first_col;
         struct attn_linear staged;
 
-        one.next = NULL; /* it will lie where this one does */
+        one.next = NULL; /* it would be copied to where this one is */
         if (one.first_col >= one.last_col)
             continue;
         if (one.is_transposed)
