@@ -31,7 +31,7 @@ finish_command() {
     (
         cd "$folder" || exit 1
         exec env -i PATH="$tool:/usr/local/bin:/usr/bin:/bin" LC_ALL=C.UTF-8 TERM=dumb \
-            timeout 120 bash -c "$command" </dev/null >"$scratch/seen" 2>&1
+            timeout "${CASE_SECONDS:-120}" bash -c "$command" </dev/null >"$scratch/seen" 2>&1
     )
     printf '%s' "$expected" >"$scratch/expected"
     [ $is_refreshing = no ] || cat "$scratch/seen" >>"$scratch/refreshed"
@@ -60,7 +60,7 @@ run_plain() { # COMMAND
     if (
         cd "$stand_ins" || exit 1
         exec env -i PATH="$tool:/usr/local/bin:/usr/bin:/bin" LC_ALL=C.UTF-8 HOME="$stand_ins/home" \
-            HF_HUB_CACHE="$stand_ins/hub" timeout 120 bash -c "$1" </dev/null >"$scratch/seen" 2>&1
+            HF_HUB_CACHE="$stand_ins/hub" timeout "${CASE_SECONDS:-120}" bash -c "$1" </dev/null >"$scratch/seen" 2>&1
     ); then
         pass
     elif grep -qE "apt-get install|'make wasm' makes" "$scratch/seen"; then

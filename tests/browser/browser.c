@@ -450,7 +450,7 @@ void attn_browser_wait(struct attn_browser *browser, const char *expression)
     char whole[2048];
 
     snprintf(whole, sizeof whole, "Boolean(%s)", expression);
-    for (int i = 0; i < 250; i++) {
+    for (int i = 0; i < 3000; i++) {
         char *text = attn_browser_text(browser, whole);
         const bool is_true = strcmp(text, "true") == 0;
 
@@ -459,7 +459,7 @@ void attn_browser_wait(struct attn_browser *browser, const char *expression)
             return;
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }
-    ck_abort_msg("not within five seconds: %s\n%s", expression, browser->complaints);
+    ck_abort_msg("not within a minute: %s\n%s", expression, browser->complaints);
 }
 
 /* --- Keys and mouse -------------------------------------------------------------------------- */

@@ -43,7 +43,7 @@ void attn_browser_load_plain(struct attn_browser *browser, const char *path);
 char *attn_browser_text(struct attn_browser *browser, const char *expression);
 double attn_browser_number(struct attn_browser *browser, const char *expression);
 
-/* Waits until an expression is true, five seconds at most. */
+/* Waits until an expression is true, a minute at most. */
 void attn_browser_wait(struct attn_browser *browser, const char *expression);
 
 /* A key as the page is told of it: "ArrowDown", "f", "?". */

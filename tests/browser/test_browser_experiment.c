@@ -264,7 +264,7 @@ START_TEST(table_is_saved)
     type_into_search("2.5");
     attn_browser_click_on(browser, ".x-save");
     attn_browser_click_on(browser, ".x-csv");
-    for (int i = 0; i < 50 && system("test -s fable-ablate-change.csv") != 0; i++)
+    for (int i = 0; i < 600 && system("test -s fable-ablate-change.csv") != 0; i++)
         ck_assert_int_eq(system("sleep 0.1"), 0);
     saved = attn_part_read("fable-ablate-change.csv");
     ck_assert_msg(strncmp((const char *)saved.bytes,

@@ -209,7 +209,7 @@ START_TEST(dark_paper_and_telephone)
     ck_assert_double_gt(attn_browser_number(browser, color), 600);
     attn_browser_click_on(browser, "#dark");
     attn_browser_wait(browser, "document.documentElement.dataset.theme == 'dark'");
-    for (int i = 0; i < 100 && attn_browser_number(browser, color) > 400; i++)
+    for (int i = 0; i < 3000 && attn_browser_number(browser, color) > 400; i++)
         usleep(20000);
     ck_assert_double_lt(attn_browser_number(browser, color), 400);
     attn_browser_resize(browser, 390, 844);

@@ -1197,7 +1197,7 @@ static void wait_for_file(const char *path)
 {
     struct stat file = {0};
 
-    for (int i = 0; i < 250 && (stat(path, &file) != 0 || file.st_size == 0); i++)
+    for (int i = 0; i < 3000 && (stat(path, &file) != 0 || file.st_size == 0); i++)
         usleep(20000);
     ck_assert_msg(file.st_size > 0, "'%s' was not saved", path);
 }

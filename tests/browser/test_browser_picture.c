@@ -304,7 +304,7 @@ START_TEST(it_fits_a_telephone_and_prints)
         attn_browser_key(browser, "k", 0);
         attn_browser_wait(browser, "document.getElementById('dialog').open");
         attn_browser_click_on(browser, "#keep-svg");
-        for (int n = 0; n < 250 && access(files[i], F_OK) != 0; n++)
+        for (int n = 0; n < 3000 && access(files[i], F_OK) != 0; n++)
             usleep(20000);
         ck_assert_int_eq(access(files[i], F_OK), 0);
     }

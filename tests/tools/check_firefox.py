@@ -35,7 +35,7 @@ class Firefox:
             ["firefox-esr", "--headless", "--marionette", "--no-remote", "--profile", profile],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.buffer, self.n = b"", 0
-        for _ in range(300):
+        for _ in range(1200):
             try:
                 self.socket = socket.create_connection(("127.0.0.1", PORT))
                 break
@@ -70,11 +70,11 @@ class Firefox:
                          {"script": script, "args": [], "scriptTimeout": 60000})["value"]
 
     def wait(self, expression):
-        for _ in range(300):
+        for _ in range(1200):
             if self.value(f"Boolean({expression})"):
                 return
             time.sleep(0.05)
-        sys.exit(f"firefox: not within 15 seconds: {expression}")
+        sys.exit(f"firefox: not within a minute: {expression}")
 
 
 WORDS = "[...document.querySelectorAll('.stage-word bdi')].map(b => b.textContent).join(' ')"

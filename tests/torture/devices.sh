@@ -21,7 +21,7 @@ ends_with() { # STATUS ARGUMENTS...
     local expected=$1 status
     shift
     [ "$1" = init ] || set -- run "$@"
-    timeout 20 "$cli" "$@" >"$scratch/out" 2>"$scratch/err"
+    timeout "$patience" "$cli" "$@" >"$scratch/out" 2>"$scratch/err"
     status=$?
     [ $status -eq "$expected" ] || echo "status $status, expected $expected: $(cat "$scratch/err")"
     strange_end $status "$scratch/err"
@@ -62,7 +62,7 @@ fill_up() { # FORMAT FREE_KIB
     mkdir -p "$scratch/small/seen"
     [ "$1" != text ] || standard=$scratch/small/standard
     writing "$1" "$scratch/small/seen"
-    timeout 20 "$cli" "${command[@]}" >"$standard" 2>"$scratch/err"
+    timeout "$patience" "$cli" "${command[@]}" >"$standard" 2>"$scratch/err"
     status=$?
     [ "$status" -eq 0 ] || [ "$status" -eq 5 ] || problem="status $status"
     problem+=$(strange_end $status "$scratch/err")
@@ -108,7 +108,7 @@ for format in '' '--csv - --sites pattern' '--tidy -' '--npz -' '--json -'; do
     : >"$scratch/err"
     {
         sleep 0.05 # the reader is gone by then
-        timeout 20 "$cli" run "${life[@]}" "${arguments[@]}" 2>"$scratch/err"
+        timeout "$patience" "$cli" run "${life[@]}" "${arguments[@]}" 2>"$scratch/err"
         echo $? >"$scratch/status"
     } | true
     status=$(cat "$scratch/status")
@@ -125,9 +125,9 @@ everything_into "$scratch/seen"
 making_into "$scratch/seen/model"
 for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
     rm -rf "$scratch/seen"/*
-    eval 'timeout 20 "$cli" run "${life[@]}" "${everything[@]}"' "$closed"
+    eval 'timeout "$patience" "$cli" run "${life[@]}" "${everything[@]}"' "$closed"
     status=$?
-    eval 'timeout 20 "$cli" "${making[@]}"' "$closed" || status=$?
+    eval 'timeout "$patience" "$cli" "${making[@]}"' "$closed" || status=$?
     problem=$(strange_files "$scratch/good" "$scratch/seen" /nonexistent whole)
     [ $status -eq 0 ] && [ -z "$problem" ] && pass || fail "with $closed: status $status $problem"
 done

@@ -17,6 +17,7 @@ again=
 [ "${BUILD:-build/release}" = build/release ] || again="BUILD=$BUILD "
 ! is_more || again+="TORTURE=$TORTURE "
 passed=0 failed=0 skipped=0
+patience=$((60 * ${CK_TIMEOUT_MULTIPLIER:-1})) # seconds for what must not hang
 [ -n "${TMPDIR-}" ] || { [ -w /dev/shm ] && export TMPDIR=/dev/shm; } # as part.sh has it
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

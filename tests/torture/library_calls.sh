@@ -16,7 +16,7 @@ making_into "$scratch/seen/model"
 # Runs $command under FAIL=$1; leaves the counts in $scratch/count.
 run() { # FAIL
     clear_folder "$scratch/seen"
-    timeout 20 env "FAIL=$1" "FAIL_COUNT=$scratch/count" "LD_PRELOAD=$library" \
+    timeout "$patience" env "FAIL=$1" "FAIL_COUNT=$scratch/count" "LD_PRELOAD=$library" \
         "$cli" "${command[@]}" >"$scratch/out" 2>"$scratch/err"
 }
 

@@ -8,7 +8,7 @@
 within() { # KIB COMMAND...
     local kib=$1
     shift
-    (ulimit -c 0 && ulimit -v "$kib" && exec timeout 60 "$@") </dev/null
+    (ulimit -c 0 && ulimit -v "$kib" && exec timeout "$patience" "$@") </dev/null
 }
 
 # A sanitizer takes terabytes of address space.

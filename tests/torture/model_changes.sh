@@ -15,7 +15,7 @@ renew() {
 }
 
 run() { # COMMAND...
-    timeout 20 "$@" "$cli" run -m "$scratch/model" -p 'The keys' -t 2 "${everything[@]}" \
+    timeout "$patience" "$@" "$cli" run -m "$scratch/model" -p 'The keys' -t 2 "${everything[@]}" \
         >"$scratch/out" 2>"$scratch/err"
 }
 

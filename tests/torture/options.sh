@@ -211,7 +211,7 @@ prepare() {
 run_in() { # SEEN ARGUMENT...
     [ ! -d "$1" ] || rm -r "$1"
     mkdir "$1"
-    (cd "$1" && ATTN_CLI_MODEL_PATH=$root/models exec timeout 60 "$cli" "${@:2}" >.out 2>.err </dev/null)
+    (cd "$1" && ATTN_CLI_MODEL_PATH=$root/models exec timeout "$patience" "$cli" "${@:2}" >.out 2>.err </dev/null)
 }
 
 # Takes the times out of what run_in left in SEEN.

@@ -68,7 +68,7 @@ end_as_process_1() { # SIGNAL STATUS
     local answer child
     coproc env --default-signal unshare --pid --fork "$cli" batch --lines -q --fields ids # HUP may be ignored: nohup
     echo once >&"${COPROC[1]}"
-    IFS= read -r -t 10 -u "${COPROC[0]}" answer
+    IFS= read -r -t 60 -u "${COPROC[0]}" answer
     child=$(cat "/proc/$COPROC_PID/task/$COPROC_PID/children")
     kill -s "$1" ${child:?} # unquoted, it ends with a space
     wait "$COPROC_PID"

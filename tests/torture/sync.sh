@@ -18,7 +18,7 @@ run() { # STRACE_OPTIONS... -- ARGUMENTS...
     done
     shift
     clear_folder "$seen"
-    timeout 60 strace -f -qq "${options[@]}" "$cli" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    timeout "$patience" strace -f -qq "${options[@]}" "$cli" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
 }
 
 # Tells what is wrong with the calls in $scratch/trace: a file that is renamed was synced under its

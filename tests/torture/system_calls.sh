@@ -53,7 +53,7 @@ run() { # FORMAT MODEL_OPTIONS [COMMAND...]
         arguments=(run "${arguments[@]}" "${options[@]}" -f "$scratch/text")
         ;;
     esac
-    timeout 20 "$@" "$cli" "${arguments[@]}" >"$scratch/out" 2>"$scratch/err"
+    timeout "$patience" "$@" "$cli" "${arguments[@]}" >"$scratch/out" 2>"$scratch/err"
 }
 
 # Prints NAME FIRST LAST for each call of a run: those before main, whose first call is fcntl, are

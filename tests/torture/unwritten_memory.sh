@@ -45,7 +45,7 @@ same() { # ARGUMENT...
     clear_folder "$scratch/filled"
     for byte in 0 255; do
         mkdir "$seen"
-        FAIL="fill $byte" LD_PRELOAD=$library timeout 60 "$cli" "$@" >"$seen/stdout" 2>"$seen/stderr" \
+        FAIL="fill $byte" LD_PRELOAD=$library timeout "$patience" "$cli" "$@" >"$seen/stdout" 2>"$seen/stderr" \
             </dev/null || fail "$*: $(head -c 200 "$seen/stderr" | tr '\n' ' ')"
         [ ! -e "$seen/out.jsonl.run.json" ] || # when it was, and its digest, are not compared
             sed -i -E '/^"(started|seconds|manifest_sha256)"/d' "$seen/out.jsonl.run.json"

@@ -102,14 +102,6 @@ START_TEST(shards_together_are_the_whole)
 }
 END_TEST
 
-/* Lets the model's files be read meanwhile: without them nothing can go on. */
-static void wait_once(void *user, const struct attn_batch_progress *progress)
-{
-    (void)user;
-    if (progress->n_record == 0)
-        usleep(300000);
-}
-
 static void keep_note(void *user, enum attn_note code, const char *message)
 {
     ck_assert_str_eq(attn_note_name(code), strstr(message, "complete") ? "complete" : "continued");
@@ -133,7 +125,6 @@ START_TEST(goes_on_where_it_ended)
     all = attn_file_text("out.jsonl");
     ck_assert(unlink("out.jsonl") == 0 && unlink("out.jsonl.run.json") == 0);
     options.max_failed = 1;
-    options.on_progress = wait_once;
     ck_assert_int_eq(run(&options, host, &result, &err), ATTN_INVALID);
     ck_assert_str_eq(err.message, "2 of 20 records failed, `max_failed` allows 1");
     ck_assert(result.can_resume && !result.has_failed);
