@@ -1,9 +1,9 @@
 /*
  * attention_backward.c - see attention_backward.h. A tile computes the gradients of its queries and
- * adds to the sums of its keys; then the sums of heads that share a key are added.
+ * adds to the sums of its keys; at the end the sums of heads that share a key are added.
  *
- * For keys that a row does not see the pattern is +0, and so are all terms made of it: they can
- * only change the sign of a zero. So sums are canonical: adding +0 turns -0 into +0.
+ * For keys that a row does not see, the pattern is +0, and so are all terms computed from it, which
+ * can only change the sign of a zero. To make sums canonical, +0 is added, which turns -0 into +0.
  */
 #include "gradient/attention_backward.h"
 
@@ -17,20 +17,20 @@
 #include <string.h>
 
 enum {
-    WATCHED_BYTES = 64 << 20,    /* watched matrices held at a time, if one tile fits: */
-    FEW_WATCHED_BYTES = 8 << 20, /* this much, or if that is more, a head of each worker */
-    KEYS_AT_ONCE = 16,           /* whose sums are transposed together */
+    WATCHED_BYTES = 64 << 20,    /* watched matrices held at a time, unless one tile needs more: */
+    FEW_WATCHED_BYTES = 8 << 20, /* this much, or, if that is more, a head of each worker */
+    KEYS_AT_ONCE = 16,           /* number of keys whose sums are transposed together */
 };
 
 static const float zeros[ATTN_PANEL];
 
-/* The matrices that can be watched, in the order in which they are emitted. */
+/* The matrices that can be watched, in the order of their events. */
 static const enum attn_site watched_sites[] = {ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_GRAD,
                                                ATTN_SITE_PATTERN_X_GRAD, ATTN_SITE_ATTN_SCORES_GRAD,
                                                ATTN_SITE_QK_GRAD};
 enum { N_WATCHED_SITE = sizeof watched_sites / sizeof *watched_sites };
 
-/* The shape of attention with keys in the place of values. */
+/* Returns the shape of attention in which keys and values are exchanged. */
 static struct attn_head_shape turned_shape(const struct attn_head_shape *shape)
 {
     struct attn_head_shape turned = *shape;
@@ -40,7 +40,7 @@ static struct attn_head_shape turned_shape(const struct attn_head_shape *shape)
     return turned;
 }
 
-/* --- memory ----------------------------------------------------------------------------------- */
+/* --- Memory ----------------------------------------------------------------------------------- */
 
 attn_site_set attn_heads_back_watched(const struct attn_selection *selection, int layer)
 {
@@ -52,18 +52,20 @@ attn_site_set attn_heads_back_watched(const struct attn_selection *selection, in
     return watched;
 }
 
-/* A worker's memory for a tile. */
+/* A worker's buffers for a tile. */
 struct tile_scratch {
-    float *p, *d, *x; /* [tile, ld] pattern; its gradient and its products; scaled products */
-    float *sums;      /* [tile, attn_kv_ld_value of the turned shape] dq */
-    float *columns;   /* [E or Ev, tile] rows of q or dz, transposed */
-    float *swap;      /* [N_SWAP, tile, ld], then one row; its parts are listed below */
-    int32_t *list;    /* cells */
+    /* [tile, ld] the pattern; its gradient, and that of the products; the scaled products. */
+    float *p, *d, *x;
+    float *sums;    /* [tile, attn_kv_ld_value of the turned shape], for dq */
+    float *columns; /* [E or Ev, tile] transposed rows of q or dz */
+    float *swap;    /* [N_SWAP, tile, ld], then rows; the parts are listed below */
+    int32_t *list;  /* lists of cells */
 };
 
 /* The matrices that a tile computes for a swap. */
 enum { BASE_PRODUCTS, OTHER_PRODUCTS, BASE_PATTERN, OTHER_PATTERN, N_SWAP };
-enum { N_SWAP_ROW = 8 }; /* rows of floats after them: exponentials, and sums in double */
+/* Rows of floats that follow them: exponentials, and sums in double precision. */
+enum { N_SWAP_ROW = 8 };
 
 static size_t divide_scratch(const struct attn_head_shape *shape, bool has_swap, float *scratch,
                              struct tile_scratch *parts)
@@ -84,12 +86,12 @@ static size_t divide_scratch(const struct attn_head_shape *shape, bool has_swap,
         parts->swap = parts->columns + n_column;
         parts->list = (void *)(parts->swap + n_swap);
     }
-    /* Room as well for KEYS_AT_ONCE keys, whose sums gather_head transposes there. */
+    /* The memory also suffices for KEYS_AT_ONCE keys, whose sums gather_head transposes in it. */
     return 3 * n_cell + n_sum + n_column + n_swap;
 }
 
-/* Floats of watched matrices that are held at a time: all, or as many as the limits above allow,
- * and at least a tile of each. */
+/* Returns the number of floats for watched matrices: enough for all, or limited as above, but at
+ * least a tile of each matrix. */
 static size_t n_watched_float(const struct attn_heads_back_sizes *sizes)
 {
     const size_t n = sizes->heads.n_key, n_worker = (size_t)sizes->heads.n_worker;
@@ -138,16 +140,17 @@ void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_are
         if (memory->scratch)
             memory->scratch[i] = scratch;
     }
-    if (memory->kv) { /* no sum may meet old contents */
+    if (memory->kv) { /* clear it, so that no sum reads old contents */
         attn_kv_clear(memory->kv, shape, sizes->heads.n_kv_head);
         attn_kv_clear(memory->turned, &turned, sizes->heads.n_kv_head);
         memset(memory->swap_keys, 0, n_swap_head * attn_kv_keys_size(shape) * sizeof(float));
     }
 }
 
-/* --- products --------------------------------------------------------------------------------- */
+/* --- Products --------------------------------------------------------------------------------- */
 
-/* c [n, m] = b [n, k] a [k, m], or c + that: COUNT blocks of K, one after the other. */
+/* A product c [n, m] = b [n, k] a [k, m], or c += that, over COUNT consecutive blocks of depth k.
+ */
 struct product {
     const float *a, *b;
     float *c;
@@ -172,21 +175,22 @@ static void multiply(const struct attn_gemm_engine *engine, const struct product
     attn_gemm_kernel_run(&kernel, product->a, product->b, product->c, product->count);
 }
 
-/* A tile: its inputs, and the destinations of its results. */
+/* A tile while it is computed: its inputs, and where its results go. */
 struct tile_work {
     const struct attn_heads_back *heads;
     struct attn_tile tile;
     struct attn_tile_cells cells;
     struct tile_scratch scratch;
-    float *watched[N_WATCHED_SITE]; /* [n_row, n_key] each, or NULL */
-    bool is_blank[N_WATCHED_SITE];  /* 0 after the keys that are computed */
-    size_t ld;                      /* of rows of keys */
+    float *watched[N_WATCHED_SITE]; /* [n_row, n_key] for each site; NULL: not watched */
+    bool is_blank[N_WATCHED_SITE];  /* cells beyond the computed keys are 0 already */
+    size_t ld;                      /* stride of rows over keys */
     const float *z, *dz;            /* [n_row, Ev], stride ldz */
     size_t ldz;
     size_t g; /* the key/value head */
 };
 
-/* c [n_row, keys] = rows [n_row, DEPTH], stride LD, times panels of keys. */
+/* Computes c [n_row, keys] = rows [n_row, DEPTH] times panels of keys. LD is the stride of `rows`.
+ */
 static void multiply_keys(const struct tile_work *work, const float *rows, size_t ld, size_t depth,
                           const float *panels, float *c)
 {
@@ -207,7 +211,8 @@ static void multiply_keys(const struct tile_work *work, const float *rows, size_
     }
 }
 
-/* sums [DEPTH, keys] += rows^T c: the tile's queries, ascending, on the chains of their keys. */
+/* Adds rows^T c to sums [DEPTH, keys]: the queries of the tile, in ascending order, continue the
+ * chain of each key. */
 static void add_to_keys(const struct tile_work *work, const float *rows, size_t ld, size_t depth,
                         const float *c, float *sums)
 {
@@ -237,7 +242,7 @@ static void add_to_keys(const struct tile_work *work, const float *rows, size_t 
         }
 }
 
-/* --- a tile ----------------------------------------------------------------------------------- */
+/* --- A tile ----------------------------------------------------------------------------------- */
 
 static void fill_masked(const struct tile_work *work, size_t i, float value, float *x)
 {
@@ -250,8 +255,8 @@ static void fill_masked(const struct tile_work *work, size_t i, float value, flo
             x[i * work->ld + j] = value;
 }
 
-/* From products q k^T in P to the pattern, as in the forward pass. The weight of the sink follows
- * the computed cells. X, unless it is NULL, keeps scores before the cap. */
+/* Turns products q k^T in P into the pattern, as the forward pass does. The weight of the sink
+ * follows the computed cells. X receives the scores before the cap, unless it is NULL. */
 static void finish_pattern(const struct tile_work *work, float *p, float *x)
 {
     const struct attn_kernels *kernels = work->heads->engine->kernels;
@@ -284,21 +289,22 @@ static void make_pattern(const struct tile_work *work)
     finish_pattern(work, work->scratch.p, work->scratch.x);
 }
 
-/* --- other scores ----------------------------------------------------------------------------- */
+/* --- Replaced queries or keys ----------------------------------------------------------------- */
 
 static float *swap_tile(const struct tile_work *work, size_t which)
 {
     return work->scratch.swap + which * ATTN_QUERY_TILE * work->ld;
 }
 
-/* Panels of the keys of a head: the other ones, or those that P is made of. */
+/* Returns the panels of the keys of key/value head G: those that P is computed from (IS_BASE), or
+ * the replacements. */
 static float *swap_panels(const struct attn_heads_back *heads, bool is_base, size_t g)
 {
     return heads->memory->swap_keys +
            ((is_base ? heads->n_kv_head : 0) + g) * attn_kv_keys_size(heads->shape);
 }
 
-/* Products of the queries and keys that P is made of, and with the other ones. */
+/* Computes the products of the queries and keys of P, and those with the replacements. */
 static void multiply_swapped(const struct tile_work *work)
 {
     const struct attn_heads_back *heads = work->heads;
@@ -314,8 +320,8 @@ static void multiply_swapped(const struct tile_work *work)
                   swap_tile(work, OTHER_PRODUCTS));
 }
 
-/* The products of VARIANT, with its factors, into Y. */
-static void choose_products(const struct tile_work *work, size_t variant, float *y)
+/* Writes the products of VARIANT, scaled by its factors, to Y. */
+static void scale_products(const struct tile_work *work, size_t variant, float *y)
 {
     const struct attn_heads_swap *swap = work->heads->swap;
     const size_t head = swap->k ? work->g : (size_t)work->tile.head;
@@ -338,12 +344,12 @@ static void choose_products(const struct tile_work *work, size_t variant, float 
         }
 }
 
-/* sum (p' - p) d of N cells, in double precision. */
+/* Returns sum (p' - p) d over N cells, in double precision. */
 static double sum_changes(const float *other, const float *p, const float *d, size_t n)
 {
     double sums[8] = {0}, sum = 0;
 
-    for (size_t j = 0; j + 8 <= n; j += 8) /* a panel has a multiple of 8 */
+    for (size_t j = 0; j + 8 <= n; j += 8) /* N is a multiple of 8 */
         for (size_t k = 0; k < 8; k++)
             sums[k] += ((double)other[j + k] - (double)p[j + k]) * (double)d[j + k];
     for (size_t k = 0; k < 8; k++)
@@ -351,24 +357,26 @@ static double sum_changes(const float *other, const float *p, const float *d, si
     return sum;
 }
 
-/* A row whose scores change one at a time. With m the largest score, or the changed one if that is
- * larger: e = exp(score - max), a = exp(changed score - m), f = exp(max - m). */
+/* A row in which one score changes at a time. Let m be the largest score, or the changed score if
+ * that is larger. Then e = exp(score - max), a = exp(changed score - m), f = exp(max - m). */
 struct key_change {
     const float *e, *a, *f;  /* [n] */
-    double *rest_e, *rest_d; /* [n] sums of e, and of e d, over the keys after one */
+    double *rest_e, *rest_d; /* [n] sums of e, and of e d, over the keys that follow */
 
-    /* The key with the largest score: relative to it, the e of all others may be 0. When its score
-     * changes, the others are taken relative to their own maximum: exp(score - that maximum). */
+    /* The key with the largest score needs care: relative to it, e of all other keys may be 0. If
+     * its score changes, the others are taken relative to their own maximum: exp(score - that
+     * maximum). */
     size_t largest;
-    const float *others; /* [n] 0 for that key */
+    const float *others; /* [n] these exponentials; 0 for that key */
 };
 
-/* Unnormalized weights: the weight of a key, and the factor of the other keys' weights. */
+/* Unnormalized weights: that of one key, and the common factor of the other keys' weights. */
 struct key_share {
     double key, others;
 };
 
-/* The change of sum P dP, where the others' weights add up to REST, and times d to REST_D. */
+/* Returns the change of sum P dP. D is the key's dP; the weights of the other keys sum to REST, and
+ * weighted by their dP to REST_D. */
 static double change_share(const struct key_share *from, const struct key_share *to, double d,
                            double rest, double rest_d)
 {
@@ -376,8 +384,8 @@ static double change_share(const struct key_share *from, const struct key_share 
            ((to->key + to->others * rest) * (from->key + from->others * rest));
 }
 
-/* Adds the change of sum P dP to the SUMS of N keys, except the largest: no term is subtracted from
- * a sum that contains it. */
+/* Adds the change of sum P dP to the SUMS of N keys, except for the key with the largest score. The
+ * sums over the other keys are computed without subtracting the key from a total. */
 static void add_key_changes(const struct key_change *change, const float *d, size_t n, double *sums)
 {
     double before_e = 0, before_d = 0, after_e = 0, after_d = 0;
@@ -400,8 +408,8 @@ static void add_key_changes(const struct key_change *change, const float *d, siz
     }
 }
 
-/* The same for the key with the largest score. GAPS: the differences between the largest score of
- * the others and its own, and its changed score. */
+/* Adds the change for the key with the largest score. gaps[0] is its score, and gaps[1] its changed
+ * score, minus the largest score of the others. */
 static void add_largest_change(const struct attn_kernels *kernels, const struct key_change *change,
                                const float gaps[2], const float *d, size_t n, double *sums)
 {
@@ -419,7 +427,7 @@ static void add_largest_change(const struct attn_kernels *kernels, const struct 
     sums[change->largest] += change_share(&from, &to, (double)d[change->largest], rest, rest_d);
 }
 
-/* The two largest of N scores; returns where the first of them is. */
+/* Finds the two largest of N scores. Returns the index of the largest, the first of equal ones. */
 static size_t find_largest(const float *scores, size_t n, float largest[2])
 {
     size_t at = 0;
@@ -436,8 +444,8 @@ static size_t find_largest(const float *scores, size_t n, float largest[2])
     return at;
 }
 
-/* The sums of keys that change each by itself, of row I; OTHER are its other products. Masked cells
- * have minus infinity in both. */
+/* Adds the changes to the sums of each key of row I, if keys are replaced one at a time. OTHER
+ * contains the row's products with the replacements. Masked cells are -inf in both. */
 static void add_each_key(const struct tile_work *work, size_t i, const float *other, double *sums)
 {
     const struct attn_kernels *kernels = work->heads->engine->kernels;
@@ -461,7 +469,7 @@ static void add_each_key(const struct tile_work *work, size_t i, const float *ot
     attn_tile_score(&work->tile, kernels, &span, a, NULL);
     change.largest = find_largest(e, n_key, largest);
     if (isinf(largest[1]))
-        return; /* a key that is the only one keeps its weight */
+        return; /* a key that is alone keeps its weight */
     gaps[0] = largest[0] - largest[1];
     gaps[1] = a[change.largest] - largest[1];
     for (size_t j = 0; j < n; j++) {
@@ -480,7 +488,7 @@ static void add_each_key(const struct tile_work *work, size_t i, const float *ot
     add_largest_change(kernels, &change, gaps, d, n_key, sums + work->cells.first);
 }
 
-/* Adds the contributions of a tile to the sums of the swap; d holds dP at this point. */
+/* Adds the contributions of a tile to the sums of the swap. At this point d contains dP. */
 static void add_swapped(const struct tile_work *work)
 {
     const struct attn_heads_back *heads = work->heads;
@@ -500,7 +508,7 @@ static void add_swapped(const struct tile_work *work)
     for (size_t variant = 0; variant < swap->n_variant; variant++) {
         double *sums = swap->sums + (variant * heads->n_head + (size_t)work->tile.head) * heads->n;
 
-        choose_products(work, variant, swap->is_each ? p : other);
+        scale_products(work, variant, swap->is_each ? p : other);
         if (!swap->is_each)
             finish_pattern(work, other, NULL);
         for (size_t i = 0; i < work->tile.n_row; i++) {
@@ -515,8 +523,9 @@ static void add_swapped(const struct tile_work *work)
     }
 }
 
-/* The values of SITE for watchers, from the pattern, D, or their product: whole rows, masked 0. */
-static void keep(const struct tile_work *work, enum attn_site site)
+/* Stores the watched rows of SITE, computed from the pattern, D, or their product. Rows have all
+ * keys, with 0 in masked cells. */
+static void store_watched(const struct tile_work *work, enum attn_site site)
 {
     const size_t n = work->tile.n_key, last = work->cells.last < n ? work->cells.last : n;
     size_t at = 0;
@@ -541,7 +550,7 @@ static void keep(const struct tile_work *work, enum attn_site site)
     }
 }
 
-/* From dz to dqk, in d. */
+/* Computes dqk in d from dz. */
 static void make_dqk(const struct tile_work *work)
 {
     const struct attn_heads_back *heads = work->heads;
@@ -556,29 +565,29 @@ static void make_dqk(const struct tile_work *work)
                   work->scratch.d);
     for (size_t i = 0; i < work->tile.n_row; i++)
         fill_masked(work, i, 0, work->scratch.d);
-    keep(work, ATTN_SITE_PATTERN);
-    keep(work, ATTN_SITE_PATTERN_GRAD);
-    keep(work, ATTN_SITE_PATTERN_X_GRAD);
+    store_watched(work, ATTN_SITE_PATTERN);
+    store_watched(work, ATTN_SITE_PATTERN_GRAD);
+    store_watched(work, ATTN_SITE_PATTERN_X_GRAD);
     if (heads->swap)
         add_swapped(work);
     kernels->dots(work->dz, work->z, work->ldz, work->tile.n_row, d_value, r);
     for (size_t i = 0; i < work->tile.n_row; i++) {
-        d[i * work->ld + n] = 0; /* of the sink, which has no value */
+        d[i * work->ld + n] = 0; /* the gradient of the sink, which has no value */
         kernels->softmax_back(work->scratch.p + i * work->ld + work->cells.first, r[i],
                               d + i * work->ld, heads->attention->sinks ? n + 1 : n);
-        fill_masked(work, i, 0, work->scratch.d); /* 0 times a negative number is -0 */
+        fill_masked(work, i, 0, work->scratch.d); /* removes -0, from 0 times a negative number */
     }
-    keep(work, ATTN_SITE_ATTN_SCORES_GRAD);
+    store_watched(work, ATTN_SITE_ATTN_SCORES_GRAD);
     for (size_t i = 0; i < work->tile.n_row; i++) {
         if (cap.cap > 0)
             kernels->soft_cap_back(&cap, work->scratch.x + i * work->ld + work->cells.first,
                                    d + i * work->ld, n);
         kernels->scale(d + i * work->ld, scale, n, d + i * work->ld);
     }
-    keep(work, ATTN_SITE_QK_GRAD);
+    store_watched(work, ATTN_SITE_QK_GRAD);
 }
 
-/* dq = dqk k, for the rows of the tile. */
+/* Computes dq = dqk k for the rows of the tile. */
 static void make_dq(const struct tile_work *work, float *dq)
 {
     const struct attn_heads_back *heads = work->heads;
@@ -608,23 +617,24 @@ static void make_dq(const struct tile_work *work, float *dq)
             dq[i * heads->shape->ldq + e] = (work->scratch.sums[i * ld + e] + 0) * factor;
 }
 
-/* --- heads ------------------------------------------------------------------------------------ */
+/* --- Heads ------------------------------------------------------------------------------------ */
 
-/* Heads whose watched matrices fit into the memory for them, or rows of one head. */
+/* The heads whose watched matrices fit into the memory for them, or some rows of one head. */
 struct wave {
     const struct attn_heads_back *heads;
     const struct attn_layer_feed *feed;
-    const int *list; /* [n_head] */
+    const int *list; /* [n_head] the heads */
     size_t n_head;
-    size_t first, n_row; /* these rows: a multiple of the tile, but at the end */
+    size_t first, n_row; /* the rows: a multiple of the tile height, except at the end */
     bool is_watched;
 };
 
-/* Where the matrix of SITE of the head at INDEX of the wave lies; NULL: it is not watched. */
+/* Returns the buffer for the matrix of site number SITE for the head at INDEX of the wave; NULL if
+ * it is not watched. */
 static float *find_matrix(const struct wave *wave, size_t site, size_t index)
 {
     const struct attn_heads_back *heads = wave->heads;
-    size_t before = 0; /* matrices of sites */
+    size_t before = 0; /* number of matrices of earlier sites */
 
     if (!wave->is_watched || !(heads->watched & ATTN_SITE_BIT(watched_sites[site])))
         return NULL;
@@ -633,14 +643,14 @@ static float *find_matrix(const struct wave *wave, size_t site, size_t index)
     return heads->memory->watched + (before * wave->n_head + index) * wave->n_row * heads->n_key;
 }
 
-/* Whether each query sees all keys up to its own, and no others. */
+/* Whether each query sees exactly the keys up to its own position. */
 static bool is_causal(const struct attn_heads_back *heads)
 {
     return heads->attention->mask == ATTN_MASK_CAUSAL &&
            !attn_attention_is_listed(heads->attention);
 }
 
-/* Whether the cells after each tile are 0 in the whole matrix: then they stay 0 (n_blank). */
+/* Whether the cells beyond each tile are 0 in the whole matrix, so that they stay 0 (n_blank). */
 static bool keeps_blank(const struct wave *wave)
 {
     return wave->n_row == wave->heads->n && is_causal(wave->heads);
@@ -688,7 +698,7 @@ static void run_tile(const struct wave *wave, size_t index, size_t offset, int w
                 heads->memory->dv + head * shape->d_value * ld);
 }
 
-/* A task: the rows of a head, ascending, for they are added to the same sums. */
+/* Runs one task: the rows of a head in ascending order, because they add to the same sums. */
 static void run_head(void *context, size_t task, int worker)
 {
     const struct wave *wave = context;
@@ -737,18 +747,20 @@ static void run_wave(struct wave *wave)
     emit_wave(wave);
 }
 
-/* The heads of LIST, whose matrices are watched, as many at a time as there is room for. */
+/* Runs the heads of LIST, whose matrices are watched. As many run together as the memory allows. */
 static void run_watched(const struct attn_heads_back *heads, const struct attn_layer_feed *feed,
                         const int *list, size_t n_head)
 {
     const size_t n_matrix = (size_t)__builtin_popcountll((uint64_t)heads->watched), n = heads->n;
     const size_t n_thread = (size_t)attn_pool_n_thread(heads->pool);
-    const size_t n_fit = heads->memory->n_watched / n_matrix / heads->n_key; /* rows */
+    /* Number of rows that fit. */
+    const size_t n_fit = heads->memory->n_watched / n_matrix / heads->n_key;
     const size_t n_row = n_fit < n ? n_fit / ATTN_QUERY_TILE * ATTN_QUERY_TILE : n;
     struct wave wave = {.heads = heads, .feed = feed, .is_watched = true};
     size_t n_at_once = n_fit < n ? 1 : n_fit / n;
 
-    n_at_once -= n_at_once > n_thread ? n_at_once % n_thread : 0; /* no thread waits */
+    /* A multiple of the threads, so that none is idle. */
+    n_at_once -= n_at_once > n_thread ? n_at_once % n_thread : 0;
     for (size_t at = 0; at < n_head; at += wave.n_head) {
         wave.list = list + at;
         wave.n_head = n_at_once < n_head - at ? n_at_once : n_head - at;
@@ -765,7 +777,7 @@ static bool is_watched(const struct attn_heads_back *heads, int head)
            attn_selection_has_block_head(heads->selection, heads->layer, head);
 }
 
-/* All heads: those that are watched, then the others. */
+/* Runs all heads: first those that are watched, then the others. */
 static void run_heads(const struct attn_heads_back *heads, const struct attn_layer_feed *feed)
 {
     int *list = heads->memory->list;
@@ -785,9 +797,9 @@ static void run_heads(const struct attn_heads_back *heads, const struct attn_lay
     run_wave(&rest);
 }
 
-/* --- keys ------------------------------------------------------------------------------------- */
+/* --- Keys ------------------------------------------------------------------------------------- */
 
-/* A task: keys and values of a key/value head, as the products read them. */
+/* Runs one task: packs keys and values of a key/value head for the products. */
 static void pack_head(void *context, size_t g, int worker)
 {
     const struct attn_heads_back *heads = context;
@@ -811,7 +823,7 @@ static void pack_head(void *context, size_t g, int worker)
     attn_kv_write_values(&heads->memory->turned[g], &turned, &rows);
 }
 
-/* One of dk and dv: the sums of heads, transposed and added for the heads of a group. */
+/* What is needed to finish dk or dv: transposing the sums of heads and adding those of a group. */
 struct gathering {
     const struct attn_heads_back *heads;
     const float *sums; /* [n_head][width][ld] */
@@ -832,7 +844,7 @@ static void gather_head(const struct gathering *gathering, size_t g, float *turn
         for (size_t h = g * n_group; h < (g + 1) * n_group; h++) {
             const size_t n_key = n - first < KEYS_AT_ONCE ? n - first : KEYS_AT_ONCE;
 
-            /* In panels of 64 components, each with all these keys. */
+            /* Transpose into panels of 64 components; each panel has all these keys. */
             kernels->pack_keys(gathering->sums + h * width * ld + first, ld, width, n_key, 0,
                                turned);
             for (size_t i = 0; i < n_key * n_panel; i++) {

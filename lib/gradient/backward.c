@@ -1,7 +1,7 @@
 /*
- * backward.c - see backward.h: creates and runs the backward pass, layer by layer.
+ * backward.c - see backward.h: creates the backward pass and runs it layer by layer.
  *
- * Memory: the tensors of one layer that gradients read, in the session that computes layers again;
+ * Memory: the tensors of one layer that gradients need, in the session that recomputes layers;
  * their gradients, here; and two sums over queries for the keys of each head.
  */
 #include "gradient/backward.h"
@@ -16,7 +16,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { TURNED_FROM_RUNS = 8 }; /* runs that pay for a transposed copy of the weights */
+enum { TURNED_FROM_RUNS = 8 }; /* number of runs from which a transposed copy of the weights pays */
 
 /* --- Models without gradients ----------------------------------------------------------------- */
 
@@ -42,7 +42,7 @@ static enum attn_status check_layer(const struct attn_attention *attention, size
     return ATTN_OK;
 }
 
-/* What MODEL computes with ATTENTION without its output: a decoder or an encoder. */
+/* Checks what MODEL, a decoder or an encoder, computes with ATTENTION before its output layer. */
 static enum attn_status check_layers(const struct attn_model *model,
                                      const struct attn_attention *attention,
                                      enum attn_backward_rule rule, struct attn_error *err)
@@ -87,9 +87,9 @@ bool attn_backward_reads_embeddings(const struct attn_model *model)
     return model->weights.ln_embed.w.data || model->weights.embed_map.weight.data;
 }
 
-/* --- layers computed again -------------------------------------------------------------------- */
+/* --- Recomputed layers ------------------------------------------------------------------------ */
 
-/* An attn_trace_fn: keeps q, k and the sum with attention before their norms. */
+/* Implements attn_trace_fn: stores q, k and the sum with attention before they are normalized. */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
@@ -104,21 +104,22 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
         attn_trace_keep_rows(event, b->pool, event->ld, kept);
     if (b->own_stream)
         attn_trace_keep_stream(event, b->pool, &b->f->dims, b->own_stream);
-    if (b->final_rows && event->at.site == b->f->end.site) /* those of the last layer stay */
+    /* The final rows are those of the last layer. */
+    if (b->final_rows && event->at.site == b->f->end.site)
         attn_trace_keep_rows(event, b->pool, event->ld, b->final_rows);
     return ATTN_OK;
 }
 
-/* The site of the final rows. */
+/* Returns the site of the final rows. */
 static enum attn_site final_site(const struct attn_backward *b, const struct attn_dims *dims)
 {
     return b->model->config.has_final_norm ? ATTN_SITE_LN_FINAL : attn_site_of_output(dims);
 }
 
-/* Selects the tensors that the session computes again in a layer: up to the last one that gradients
- * read, and those that a line of the forward pass would overwrite. */
-static enum attn_status choose_computed(struct attn_backward *b, const struct attn_dims *dims,
-                                        size_t n_goal, struct attn_error *err)
+/* Selects the tensors that the session recomputes in a layer: up to the last one that gradients
+ * need, and those that the forward pass would overwrite. */
+static enum attn_status select_recomputed(struct attn_backward *b, const struct attn_dims *dims,
+                                          size_t n_goal, struct attn_error *err)
 {
     const struct attn_config *config = &b->model->config;
     attn_site_set sites = 0;
@@ -132,7 +133,7 @@ static enum attn_status choose_computed(struct attn_backward *b, const struct at
         sites |= ATTN_SITE_BIT(ATTN_SITE_Q) | ATTN_SITE_BIT(ATTN_SITE_K);
     if (config->norm_place == ATTN_NORM_SUM || config->n_expert > 0)
         sites |= ATTN_SITE_BIT(ATTN_SITE_RESID_MID);
-    if (n_goal == 0) /* attn_backward_feed */
+    if (n_goal == 0) /* the pass is for attn_backward_feed */
         sites |= ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) |
                  ATTN_SITE_BIT(final_site(b, dims));
     sites = (sites | ATTN_SITE_BIT(b->last_computed)) & dims->sites;
@@ -140,14 +141,14 @@ static enum attn_status choose_computed(struct attn_backward *b, const struct at
     return attn_selection_set_sites(b->computed, sites, err);
 }
 
-/* --- creating --------------------------------------------------------------------------------- */
+/* --- Creating --------------------------------------------------------------------------------- */
 
 static float *take(struct attn_backward *b, size_t n_col)
 {
     return attn_arena_take(&b->arena, b->n_row, n_col * sizeof(float));
 }
 
-/* The most matrices of one layer that are watched, all heads counted. */
+/* Returns the largest number of watched matrices in a layer, over all heads. */
 static size_t n_watched_matrix(const struct attn_backward *b)
 {
     const struct attn_selection *selection = b->asked_by->selection;
@@ -170,7 +171,7 @@ static void plan_logits(struct attn_backward *b, size_t n_goal)
     const bool has_head = b->model->config.head_act_fn || b->model->config.has_output_map;
     const size_t d_read = b->model->weights.unembed.weight.n_row;
 
-    if (n_goal == 0) { /* it is given */
+    if (n_goal == 0) { /* the gradient of the final rows is given */
         b->own_stream = take(b, (b->f->dims.n_layer + 1) * b->f->dims.d_model);
         return;
     }
@@ -185,7 +186,8 @@ static void plan_logits(struct attn_backward *b, size_t n_goal)
         has_head ? attn_arena_take(&b->arena, 3 * b->n_logit_row, d_read * sizeof(float)) : NULL;
 }
 
-/* The MLP is done when the heads begin: their gradients lie where its were. */
+/* Plans buffers that share memory: the gradients of the heads use that of the MLP, which is done
+ * before the heads begin. */
 static void plan_shared(struct attn_backward *b)
 {
     const struct attn_config *config = &b->model->config;
@@ -196,7 +198,7 @@ static void plan_shared(struct attn_backward *b)
     const size_t n_mlp_float = (config->has_gated_mlp ? 2 : 1) * d_mlp;
     float *shared = take(b, n_head_float > n_mlp_float ? n_head_float : n_mlp_float);
 
-    if (!shared) /* measuring */
+    if (!shared) /* the arena is only measuring */
         return;
     b->d_mlp = b->d_q = shared;
     b->d_mlp_linear = b->d_mlp + b->n * d_mlp;
@@ -211,7 +213,8 @@ static void plan(struct attn_backward *b, size_t n_goal)
     const struct attn_config *config = &b->model->config;
     const size_t d = config->d_model, d_q = config->n_head * config->d_head;
     const size_t d_k = config->n_kv_head * config->d_head;
-    const size_t d_rows = config->d_embed > d ? config->d_embed : d; /* embeddings go there */
+    /* Embeddings are stored there. */
+    const size_t d_rows = config->d_embed > d ? config->d_embed : d;
     const size_t d_widest = d_rows > config->d_source ? d_rows : config->d_source;
     const bool has_norms = attn_config_reads_raw_qk(config);
     const bool has_sum_norms = config->norm_place == ATTN_NORM_SUM;
@@ -229,7 +232,7 @@ static void plan(struct attn_backward *b, size_t n_goal)
     b->d = take(b, d_widest);
     b->d_normed = take(b, d);
     b->product = take(b, d_widest);
-    b->unnormed = take(b, d_widest); /* pages that no norm fills are never touched */
+    b->unnormed = take(b, d_widest); /* pages that no norm writes are never touched */
     b->d_branch = take(b, config->has_parallel_residual ? d : 0);
     b->resid = take(b, has_sum_norms ? d : 0);
     b->d_source = take(b, b->needs_source ? config->d_source : 0);
@@ -254,7 +257,7 @@ static enum attn_status build(struct attn_backward *b, const struct attn_backwar
            !attn_backward_reads_embeddings(b->model));
     if (options->n_goal > 0)
         ATTN_TRY(attn_backward_check(b->model, options->attention, b->rule, err));
-    ATTN_TRY(choose_computed(b, &dims, options->n_goal, err));
+    ATTN_TRY(select_recomputed(b, &dims, options->n_goal, err));
     b->trace = (struct attn_trace){b->computed, on_event, b};
     session.n_max = options->n;
     session.cache = ATTN_CACHE_ONE_LAYER;
@@ -319,9 +322,9 @@ void attn_backward_free(struct attn_backward *backward)
     attn_free(backward);
 }
 
-/* --- running ---------------------------------------------------------------------------------- */
+/* --- Running ---------------------------------------------------------------------------------- */
 
-/* Where the backward pass ends: the first layer whose gradients are wanted. */
+/* Returns the layer at which the backward pass ends: the first layer with wanted gradients. */
 static int last_layer(const struct attn_backward *b)
 {
     const struct attn_selection *selection = b->asked_by->selection;
@@ -388,7 +391,8 @@ enum attn_status attn_backward_run(struct attn_backward *backward, const float *
         attn_session_reset(b->session);
         ATTN_TRY(attn_session_set_source(b->session, b->source, b->n_source, err));
     }
-    for (size_t i = 0; b->kept && i < b->f->n_rotary; i++) /* a layer again would do so */
+    /* Otherwise recomputing a layer fills the table. */
+    for (size_t i = 0; b->kept && i < b->f->n_rotary; i++)
         attn_rotary_fill(&b->f->rotaries[i], b->f->engine.kernels, 0, b->n, b->n, b->pool);
     attn_output_back(b, goal);
     attn_check_back(b, b->d, b->n * b->model->config.d_model);

@@ -1,29 +1,29 @@
 /*
- * backward_block.c - the backward pass of one block of the decoder: the lines of block.c from the
- * last to the first, each transposed. d NAME is the gradient of NAME.
+ * backward_block.c - the backward pass of one block: the lines of block.c from the last to the
+ * first, each transposed. d NAME is the gradient of NAME.
  *
- *     d mlp_out    = d resid_mid = d resid_post
- *     d mlp_post   = post_norm2^T(d mlp_out) W_out^T
- *     d mlp_pre, d mlp_pre_linear   through the activation and the product
+ *     d mlp_out = d resid_mid = d resid_post
+ *     d mlp_post = post_norm2^T(d mlp_out) W_out^T
+ *     d mlp_pre, d mlp_pre_linear through the activation and the product
  *     d resid_mid += norm2^T(d mlp_pre W_gate^T + d mlp_pre_linear W_in^T)
- *     d attn_out   = d resid_pre = d resid_mid
- *     d z          = post_norm1^T(d attn_out) W_O^T
- *     d rot_q, d rot_k, d v         through the heads (gradient/attention_backward.h)
- *     d q, d k     = norm^T(rotate^T(d rot_q)), ...
+ *     d attn_out = d resid_pre = d resid_mid
+ *     d z = post_norm1^T(d attn_out) W_O^T
+ *     d rot_q, d rot_k, d v through the heads (gradient/attention_backward.h)
+ *     d q, d k = norm^T(rotate^T(d rot_q)), ...
  *     d resid_pre += norm1^T(d q W_Q^T + d k W_K^T + d v W_V^T)
  *
- * A layer that attends to a source adds to the gradient of that instead:
+ * In a layer that attends to a source, keys and values contribute to the source's gradient instead:
  *
  *     d resid_pre += norm1^T(d q W_Q^T);  d source = (d source + d k W_K^T) + d v W_V^T
  *
- * With norms of the sums there are two lines more, and norm1 and norm2 are missing:
+ * If norms follow the sums, there are two more lines, and norm1 and norm2 are missing:
  *
  *     d resid_post = end_norm^T(d normalized_resid_post), first
- *     d resid_mid  = mid_norm^T(d normalized_resid_mid), after the MLP
+ *     d resid_mid = mid_norm^T(d normalized_resid_mid), after the MLP
  *
- * b->d is the gradient of the residual stream at the line that runs. A tensor that two lines read
- * has the sum of both gradients, in the order written here. Where a config leaves a part out, its
- * line passes the gradient through. Lines work on the rows b->first .. b->end-1.
+ * b->d is the gradient of the residual stream at the current line. A tensor that two lines read
+ * gets the sum of both gradients, in the order written here. If the config lacks a part, its line
+ * passes the gradient through. Lines work on the rows b->first to b->end-1.
  */
 #include "gradient/backward_internal.h"
 
@@ -31,7 +31,7 @@
 
 #include <string.h>
 
-/* From d mlp_out in b->d to the gradient of the MLP's input in b->d_normed. */
+/* Computes the gradient of the MLP's input, in b->d_normed, from d mlp_out in b->d. */
 static void back_mlp(struct attn_backward *b, const struct attn_block_weights *w)
 {
     const float *d_out = attn_scale_back(b, &w->mlp_scale, b->d);
@@ -53,12 +53,13 @@ static void back_mlp(struct attn_backward *b, const struct attn_block_weights *w
     }
 }
 
-/* Through the limits of q, k and v. */
+/* Computes the backward pass of clipping q, k and v. */
 static void back_clip(struct attn_backward *b)
 {
     const struct attn_dims *dims = &b->f->dims;
-    const bool is_raw = b->at.q_raw; /* else scores are made of q and k as they are */
-    const bool is_later = b->model->config.qk_norm == ATTN_QK_NORM_ALL_HEADS; /* rotary_back */
+    const bool is_raw = b->at.q_raw; /* otherwise q and k are used for scores unchanged */
+    /* Done by attn_rotary_back. */
+    const bool is_later = b->model->config.qk_norm == ATTN_QK_NORM_ALL_HEADS;
 
     if (!is_later) {
         attn_clip_back(b, is_raw ? b->at.q_raw : b->at.q, b->first, dims->n_head * dims->d_head,
@@ -69,7 +70,7 @@ static void back_clip(struct attn_backward *b)
     attn_clip_back(b, b->at.v, 0, dims->n_kv_head * dims->d_value, b->d_v);
 }
 
-/* From d attn_out in b->d to the gradient of the input of q, k and v in b->d_normed. */
+/* Computes the gradient of the input of q, k and v, in b->d_normed, from d attn_out in b->d. */
 static void back_heads(struct attn_backward *b, const struct attn_block_weights *w)
 {
     const float *d_out = attn_scale_back(b, &w->attn_scale, b->d);
@@ -93,7 +94,8 @@ static void back_heads(struct attn_backward *b, const struct attn_block_weights 
     }
 }
 
-/* resid_post = (attn_out + mlp_out) + resid_pre: both read the block's input. */
+/* The backward pass of resid_post = (attn_out + mlp_out) + resid_pre, in which attention and MLP
+ * both read the block's input. */
 static void back_parallel(struct attn_backward *b, const struct attn_block_weights *w)
 {
     const bool has_single_norm = b->model->config.has_single_norm;
@@ -108,10 +110,11 @@ static void back_parallel(struct attn_backward *b, const struct attn_block_weigh
     attn_add_back(b, b->d_branch, b->d);
 }
 
-/* The MLP reads the stream with attention added. */
+/* The backward pass of a block whose MLP reads the sum of the stream and attention. */
 static void back_sequential(struct attn_backward *b, const struct attn_block_weights *w)
 {
-    const bool has_mid = b->model->config.d_mlp > 0; /* but in pairs the second has the MLP */
+    /* In pairs of layers, only the second has the MLP. */
+    const bool has_mid = b->model->config.d_mlp > 0;
 
     if (attn_config_has_mlp(&b->model->config, (size_t)b->layer)) {
         attn_sum_norm_back(b, ATTN_SITE_NORMALIZED_RESID_POST_GRAD, &w->end_norm,
@@ -157,7 +160,7 @@ void attn_embedding_back(struct attn_backward *b)
     const struct attn_kernels *kernels = b->f->engine.kernels;
     const size_t d_embed = b->model->config.d_embed, n_byte = b->n * d_embed * sizeof(float);
     const bool is_mapped_first = attn_model_maps_first(b->model);
-    float *x = b->unnormed; /* the sum that the norm reads */
+    float *x = b->unnormed; /* the input of the norm */
 
     if (attn_backward_is_over(b))
         return;

@@ -1,13 +1,13 @@
 /*
  * backward_experts.c - the backward pass of a mixture of experts: the lines of step_experts.c from
- * the last to the first. The choice is a constant.
+ * the last to the first. The choice of experts is treated as constant.
  *
- *     y = the sum of w_e * f_e(x), w = softmax of the router's logits r, of all or of the chosen
+ *     y = the sum of w_e * f_e(x),  w = softmax of the router's logits r, over all or the chosen
  *     d w_e = d y . f_e(x)
- *     d x   = the sum of f_e^T(w_e * d y), by the numbers of the experts; then d r W_r^T
- *     d r   = w * (d w - the sum of w * d w), with d w = 0 for experts that were not chosen
+ *     d x = the sum of f_e^T(w_e * d y) in the order of the experts; then d r W_r^T
+ *     d r = w * (d w - the sum of w * d w), with d w = 0 for experts that were not chosen
  *
- * Weights that are divided by their sum are a softmax of the chosen.
+ * Weights that are divided by their sum are a softmax over the chosen experts.
  */
 #include "gradient/backward_internal.h"
 
@@ -15,8 +15,8 @@
 
 #include <string.h>
 
-/* What an expert adds to the rows in f->expert_rows, whose inputs are in f->expert_x: the weight of
- * row I is weights[I * ld]; likewise its gradient. */
+/* An expert and its weights for the rows in f->expert_rows, whose inputs are in f->expert_x. The
+ * weight of row I is weights[I * ld], its gradient d_weights[I * ld]. */
 struct share {
     const struct attn_expert *expert;
     const float *weights;
@@ -24,7 +24,8 @@ struct share {
     size_t ld;
 };
 
-/* Through the limits of the values that a gate read, where they stand at one. */
+/* The backward pass of limiting the inputs of a gate: gradients are 0 where an input is at its
+ * limit. */
 static void back_limits(const struct attn_backward *b, size_t n, float *dg, float *du)
 {
     const float limit = (float)b->model->config.expert_limit;
@@ -38,7 +39,7 @@ static void back_limits(const struct attn_backward *b, size_t n, float *dg, floa
     }
 }
 
-/* Adds the gradient of the input of N rows to SUM, and finds that of the weights. */
+/* Adds the gradient of the input of N rows to SUM, and computes the gradient of the weights. */
 static void back_share(struct attn_backward *b, const struct share *share, size_t n,
                        const float *d_out, float *sum)
 {
@@ -73,7 +74,8 @@ static void back_share(struct attn_backward *b, const struct share *share, size_
     }
 }
 
-/* Adds to SUM the gradient of a map's input, from DY, that of its result, of N rows. */
+/* Adds the gradient of a map's input to SUM, computed from DY, the gradient of its result, for N
+ * rows. */
 static void back_map(struct attn_backward *b, const struct attn_linear *linear, const float *dy,
                      size_t n, float *sum)
 {
@@ -81,7 +83,8 @@ static void back_map(struct attn_backward *b, const struct attn_linear *linear, 
     b->f->engine.kernels->add(sum, b->product, n * b->f->dims.d_model, sum);
 }
 
-/* From the gradients of the weights of N rows to those of the logits, in b->d_router. */
+/* Computes the gradients of the router's logits, in b->d_router, from those of the weights of N
+ * rows. */
 static void back_choice(struct attn_backward *b, size_t n)
 {
     const struct attn_forward *f = b->f;
@@ -100,7 +103,7 @@ static void back_choice(struct attn_backward *b, size_t n)
     }
 }
 
-/* The expert of every token: the gradient of its input, and of its gate's, added to SUM. */
+/* Adds to SUM the gradients of the shared expert's input and of its gate's input. */
 static void back_shared(struct attn_backward *b, const struct attn_block_weights *w, size_t n,
                         const float *d_out, float *sum)
 {

@@ -1,10 +1,10 @@
 /*
- * backward_internal.h - the state of a backward pass, and its lines. For backward*.c: backward.c
+ * backward_internal.h - the state of a backward pass, and its lines, for backward*.c. backward.c
  * calls backward_output.c and backward_block.c, and these call backward_step.c.
  *
- * d_NAME is the gradient of NAME. A line turns the gradient of the result of its line in block.c
- * into the gradient of its input, and visits the sites of the input: the trace gets them. After the
- * first failure lines have no effect.
+ * d_NAME is the gradient of NAME. A line computes the gradient of the input of its line in block.c
+ * from the gradient of the result, and visits the sites of the input, which passes them to the
+ * trace. After the first failure lines do nothing.
  */
 #ifndef ATTN_GRADIENT_BACKWARD_INTERNAL_H
 #define ATTN_GRADIENT_BACKWARD_INTERNAL_H
@@ -14,62 +14,67 @@
 
 struct attn_backward {
     const struct attn_model *model;
-    struct attn_session *session;    /* owns; computes layers again */
-    struct attn_forward *f;          /* its pass */
-    struct attn_selection *computed; /* owns; the tensors that it computes in a layer */
-    enum attn_site last_computed;    /* the last of these */
-    struct attn_trace trace;         /* takes q and k before their norms */
+    struct attn_session *session;    /* owns; recomputes layers */
+    struct attn_forward *f;          /* the forward pass of the session */
+    struct attn_selection *computed; /* owns; the tensors that it recomputes in a layer */
+    enum attn_site last_computed;    /* the last of these in the order of computation */
+    struct attn_trace trace;         /* receives q and k before they are normalized */
     const struct attn_trace *asked_by;
     enum attn_backward_rule rule;
-    struct attn_pool *pool; /* NULL when the work is too small to share */
+    struct attn_pool *pool; /* NULL if the work is too small for threads */
     size_t n;               /* positions */
-    size_t n_row;           /* rows of buffers: those, or the rows of the source if they are more */
-    size_t first, end;      /* rows that lines work on: gradients of all others are 0 */
+    size_t n_row;           /* rows of buffers: n, or the rows of the source if they are more */
+    size_t first, end;      /* rows that lines process: gradients of all other rows are 0 */
     bool skips_zeros;
 
-    const float *stream;    /* [n_layer + 1, n, D] of the run */
-    const float *resid_pre; /* [n, D] of the layer, or of the output */
+    const float *stream;    /* [n_layer + 1, n, D] the stream of this run */
+    const float *resid_pre; /* [n, D] input of the current layer, or of the output */
     const struct attn_embedding_rows *text;
     const float *embeddings;
     const struct attn_kept_layers *kept;
     const struct attn_heads_swap *swaps;
-    const struct attn_block_weights *turned; /* [n_layer] transposed maps; NULL: packed anew */
-    int layer, last_layer;                   /* whose gradients are computed now, and last */
-    bool is_done;                            /* no later gradient is wanted */
-    struct attn_layer_values at; /* of that layer: kept during the feed, or computed again */
-    enum attn_status status;     /* the first failure */
+    /* [n_layer] transposed copies of the maps; NULL: packed in each run. */
+    const struct attn_block_weights *turned;
+    int layer, last_layer; /* the current layer, and the one at which the pass ends */
+    bool is_done;          /* no later gradient is needed */
+    /* The tensors of that layer: kept during the feed, or recomputed. */
+    struct attn_layer_values at;
+    enum attn_status status; /* the first failure */
     struct attn_error *err;
 
     struct attn_arena arena; /* owns the buffers below */
-    float *d;                /* [n, D] of the residual stream, where the pass is */
+    float *d;                /* [n, D] gradient of the residual stream at the current line */
     float *d_normed;         /* [n, D] gradient of the output of a norm */
-    float *d_branch;         /* [n, D] of the stream, through a parallel MLP */
+    float *d_branch;         /* [n, D] gradient of the stream through a parallel MLP */
     float *unnormed;         /* [n, D] the input of a norm after attention or MLP */
-    float *resid;            /* [n, D] a layer's input, with norms of the sums */
-    float *mid;              /* [n, D] and its sum with attention */
-    float *product;          /* [n, D] on its way into a sum */
-    float *q, *k;            /* before their norms, computed again; NULL: they have none */
+    float *resid;            /* [n, D] a layer's input, if norms follow the sums */
+    float *mid;              /* [n, D] that input plus attention */
+    float *product;          /* [n, D] a product before it is added */
+    /* Recomputed, before they are normalized; NULL if the model does not normalize them. */
+    float *q, *k;
     float *d_mlp, *d_mlp_linear;
-    float *d_router;                /* [n, N] of a mixture: of the weights, then of the logits */
-    float *d_q, *d_k, *d_v, *d_z;   /* where those were */
+    float *d_router; /* [n, N] for mixtures: the gradient of the weights, then of the logits */
+    float *d_q, *d_k, *d_v, *d_z;   /* in the same memory as d_mlp */
     float *logits, *raw, *d_logits; /* [n_logit_row, V]; raw: before the soft cap */
     size_t n_logit_row;
-    float *column;  /* [3, rows of W_U] of one token; of a classifier its input, and the
-                       gradient of that */
-    float *modules; /* [3, most] of a module of a sentence: before its activation, gradients */
-    float *d_head;  /* [n, rows of W_U] after a head with an activation */
-    float *head;    /* [3, n_logit_row, rows of W_U] before and after the activation, gradient */
+    float *column;  /* [3, rows of W_U]: the column of one token; for classifiers also the input of
+                       the output layer, and its gradient */
+    float *modules; /* [3, most] for a module of a sentence model: values before its activation, and
+                       gradients */
+    float *d_head;  /* [n, rows of W_U] the gradient of the output of a head with an activation */
+    float *head; /* [3, n_logit_row, rows of W_U] values before and after that activation, and the
+                    gradient */
     struct attn_heads_back_memory heads;
 
-    const float *source; /* [n_source, d_source] that layers attend to, or NULL */
+    const float *source; /* [n_source, d_source] the source, or NULL */
     size_t n_source;
     bool needs_source;
     float *d_source;   /* [n_source, d_source] */
-    float *own_stream; /* of attn_backward_feed */
-    float *final_rows; /* [n, D] of its caller, or NULL */
+    float *own_stream; /* the stream stored by attn_backward_feed */
+    float *final_rows; /* [n, D] the buffer of its caller, or NULL */
 };
 
-/* Whether the layer attends to the source; and the number of its keys. */
+/* Whether the current layer attends to the source; and the number of its keys. */
 static inline bool attn_backward_is_cross(const struct attn_backward *b)
 {
     return b->layer != ATTN_NO_LAYER && b->model->config.is_cross[b->layer];
@@ -80,111 +85,123 @@ static inline size_t attn_backward_n_key(const struct attn_backward *b)
     return attn_backward_is_cross(b) ? b->n_source : b->n;
 }
 
-/* --- the trace (backward_step.c) -------------------------------------------------------------- */
+/* --- The trace (backward_step.c) -------------------------------------------------------------- */
 
-/* Whether the rest is skipped; checks the caller's cancel flag. */
+/* Whether the rest of the pass is skipped. Checks the caller's cancel flag. */
 bool attn_backward_is_over(struct attn_backward *b);
 
-/* Skips the rest if LAST, the gradient of the layer that is complete now, is the last wanted. */
+/* Skips the rest of the pass if no gradient after LAST, which the current layer has completed, is
+ * needed. */
 void attn_end_back(struct attn_backward *b, enum attn_site last);
 
-/* Refuses the gradient SITE in DATA if it is not finite, and gives the trace its rows. */
+/* Fails the pass if the gradient SITE in DATA is not finite; otherwise passes its rows to the
+ * trace. */
 void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data);
 
-/* The two steps of attn_visit_back: the check of X [n], and the rows. The gradient of the stream is
- * checked once after each change. */
+/* The two steps of attn_visit_back: checking X [n], and passing rows to the trace. The gradient of
+ * the stream is checked once after each change. */
 void attn_check_back(struct attn_backward *b, const float *x, size_t n);
 void attn_report_back(struct attn_backward *b, enum attn_site site, const float *data);
 
-/* Gives the trace one event of finite numbers. */
+/* Passes one event of finite numbers to the trace. */
 void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *event);
 
-/* --- lines (backward_step.c) ------------------------------------------------------------------ */
+/* --- Lines (backward_step.c) ------------------------------------------------------------------ */
 
-/* Fills b->at with the tensors of b->layer that its gradients read. */
+/* Fills b->at with the tensors of b->layer that its gradients need. */
 void attn_recompute_layer(struct attn_backward *b);
 
-/* resid = resid + x: D is the gradient of the sum, SUM, and of the summand, X. */
+/* The backward pass of resid = resid + x: D is the gradient of both, at the sites SUM and X. */
 void attn_residual_back(struct attn_backward *b, enum attn_site sum, enum attn_site x,
                         const float *d);
 
-/* A tensor is read in two places: D += MORE. */
+/* Adds the gradient of another place that reads the same tensor: D += MORE. */
 void attn_add_back(struct attn_backward *b, const float *more, float *d);
 
-/* y = normalize(x) w + b, again, rows FIRST .. END-1 of [n, D]. */
+/* Recomputes y = normalize(x) w + b for rows FIRST to END-1 of [n, D]. */
 void attn_recompute_norm(struct attn_backward *b, const struct attn_norm_weights *weights,
                          const float *x, float *y, size_t first, size_t end);
 
-/* y = normalize(x) w + b: dx from dy, which may be the same. */
+/* The backward pass of y = normalize(x) w + b: computes dx from dy, which may be the same buffer.
+ */
 void attn_norm_back(struct attn_backward *b, const struct attn_norm_weights *weights,
                     const float *x, const float *dy, float *dx);
 
-/* The same of one row, with the weights W [n]. */
+/* The same for one row, with the weights W [n]. */
 void attn_norm_row_back(const struct attn_backward *b, const float *w, const float *x, size_t n,
                         const float *dy, float *dx);
 
-/* SUM, the stream X, becomes normalize(x) w + b, the site Y: D of that becomes D of the sum, if the
- * model has such a norm. */
+/* The backward pass of a norm after a sum: the stream X, at the site SUM, became normalize(x) w +
+ * b, at the site Y. D, the gradient of Y, becomes the gradient of the sum. Does nothing if the
+ * model has no such norm. */
 void attn_sum_norm_back(struct attn_backward *b, enum attn_site y,
                         const struct attn_norm_weights *weights, const float *x, float *d);
 
-/* Layer scale, y = x * w, or a factor of the stream: the gradient of x, in D_NORMED; or D itself
- * without them. */
+/* The backward pass of layer scale, y = x * w, or of a factor of the stream. Returns the gradient
+ * of x, in d_normed; or D if the model has neither. */
 const float *attn_scale_back(struct attn_backward *b, const struct attn_norm_weights *weights,
                              const float *d);
 
-/* q, k or v, X [n, N_COL], were kept within limits: D of those at a limit becomes 0, for the rows
- * from FIRST on. */
+/* The backward pass of clipping q, k or v, X [n, N_COL]: sets D to 0 where X is at a limit, for the
+ * rows from FIRST on. */
 void attn_clip_back(struct attn_backward *b, const float *x, size_t first, size_t n_col, float *d);
 
-/* y = x W + b, or x W^T, of N rows X. */
+/* Computes y = x W + b, or x W^T if IS_TRANSPOSED, for N rows X. */
 void attn_run_map(struct attn_backward *b, const struct attn_linear *linear, const float *x,
                   size_t n, float *y, bool is_transposed);
 
-/* y = x W + b: dx = dy W^T, the gradient SITE; and dx = dx + dy W^T, without a site. */
+/* The backward pass of y = x W + b. The first computes dx = dy W^T, the gradient SITE; the second
+ * adds dy W^T to dx, and visits no site. */
 void attn_linear_back(struct attn_backward *b, enum attn_site site,
                       const struct attn_linear *linear, const float *dy, float *dx);
 void attn_linear_more_back(struct attn_backward *b, const struct attn_linear *linear,
                            const float *dy, float *dx);
 
-/* k or v = source W + b: d source = d source + dy W^T. */
+/* The backward pass of keys or values of a source, y = source W + b: d source += dy W^T. */
 void attn_source_back(struct attn_backward *b, const struct attn_linear *linear, const float *dy);
 
-/* A norm after LINEAR, which reads X: the gradient of the norm's input, in D_NORMED; or D itself if
- * the model has no such norm. */
+/* The backward pass of a norm that follows LINEAR, whose input is X. Returns the gradient of the
+ * norm's input, in d_normed; or D if the model has no such norm. */
 const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm_weights *weights,
                                  const struct attn_linear *linear, const float *x, const float *d);
 
-/* Computes mlp_post again, into OUT. */
+/* Recomputes mlp_post into OUT. */
 void attn_recompute_mlp_post(struct attn_backward *b, float *out);
 
-/* mlp_post = act(mlp_pre), or act(mlp_pre) * mlp_pre_linear: from D_MLP of the product to D_MLP of
- * mlp_pre, and D_MLP_LINEAR. */
+/* The backward pass of mlp_post = act(mlp_pre), or act(mlp_pre) * mlp_pre_linear: d_mlp becomes the
+ * gradient of mlp_pre, and d_mlp_linear is set. */
 void attn_activation_back(struct attn_backward *b);
 
-/* From D_OUT of what the experts add to D_NORMED of their input (backward_experts.c). */
+/* The backward pass of a layer with experts: computes the gradient of their input, in d_normed,
+ * from D_OUT (backward_experts.c). */
 void attn_experts_back(struct attn_backward *b, const struct attn_block_weights *w,
                        const float *d_out);
 
-/* From d_z to d_q, d_k and d_v; q and k make the scores. All keys and values have gradients. */
+/* The backward pass of attention: computes d_q, d_k and d_v from d_z. d_q and d_k are those of q
+ * and k as used for the scores. All keys and values have gradients. */
 void attn_attention_back(struct attn_backward *b);
 
-/* From here on lines work on all rows: keys have added gradients to those that were 0. */
+/* Makes lines process all rows from here on, because keys have contributed to rows whose gradient
+ * was 0. */
 void attn_widen_back(struct attn_backward *b);
 
-/* From D, of rotated queries or keys, to the gradient SITE of X, before norm and rotation. */
+/* The backward pass of rotation and norm: D, the gradient of rotated queries or keys, becomes the
+ * gradient SITE of X, which is before both. */
 void attn_rotary_back(struct attn_backward *b, enum attn_site site,
                       const struct attn_norm_weights *weights, const float *x, float *d);
 
-/* --- blocks and the output -------------------------------------------------------------------- */
+/* --- Blocks and the output -------------------------------------------------------------------- */
 
-/* The block of LAYER (backward_block.c): b->d is the gradient of resid_post, then of resid_pre. */
+/* The backward pass of LAYER (backward_block.c): b->d, the gradient of resid_post, becomes that of
+ * resid_pre. */
 void attn_block_back(struct attn_backward *b, int layer);
 
-/* From the number to the stream after the last layer, b->d (backward_output.c). */
+/* The backward pass of the output (backward_output.c): computes b->d, the gradient of the stream
+ * after the last layer. */
 void attn_output_back(struct attn_backward *b, const struct attn_backward_goal *goal);
 
-/* From resid_pre of layer 0 to the embeddings, b->d [n, De] (backward_block.c). */
+/* The backward pass before the layers (backward_block.c): b->d, the gradient of resid_pre of layer
+ * 0, becomes that of the embeddings [n, De]. */
 void attn_embedding_back(struct attn_backward *b);
 
 #endif

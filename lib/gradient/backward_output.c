@@ -1,16 +1,15 @@
 /*
- * backward_output.c - the backward pass of the output: from the number's derivative with respect to
- * the logits through the soft cap, the output layer, what it reads (a head with an activation, or
- * one vector of all positions) and the final norm to the residual stream.
+ * backward_output.c - the backward pass of the output: from the derivative of the number with
+ * respect to the logits, through the soft cap, the output layer, its input (a head with an
+ * activation, or one vector for all positions) and the final norm, to the residual stream.
  *
- *     d head  = d logits W_U^T;  d final = (act'(u) norm^T(d head)) W^T, u = final W + b
- *     pooling   [CLS]: its row gets all; a mean: each of its n rows gets 1 / n
- *     cosines   z = e / |e|: d e = (d z - z (z . d z)) / |e|;  d final = d e W^T, of one row
+ *     d head = d logits W_U^T;  d final = (act'(u) norm^T(d head)) W^T,  u = final W + b
+ *     pooling [CLS]: its row gets the whole gradient; a mean: each of its n rows gets 1 / n
+ *     cosines z = e / |e|: d e = (d z - z (z . d z)) / |e|;  d final = d e W^T, for one row
  *
- * Logits are computed again where they are read, a few rows at a time, since a row is as wide as
- * the vocabulary. Where a row of their gradient has few numbers that are not 0, as of a difference
- * of two, only the columns of these are read from the output matrix: the other terms of the chain
- * are 0.
+ * Logits are recomputed if they are needed, a few rows at a time, because a row is as wide as the
+ * vocabulary. If each row of their gradient has few numbers that are not 0, as for a difference of
+ * two logits, only these columns of the output matrix are read: the other terms of the chain are 0.
  */
 #include "gradient/backward_internal.h"
 
@@ -22,15 +21,16 @@
 #include <math.h>
 #include <string.h>
 
-enum { FEW = 2 }; /* logits of a row that are not 0 */
+enum { FEW = 2 }; /* maximum number of nonzero gradients in a row */
 
-/* Rows in hand, N of them. */
+/* The N rows that are being processed. */
 struct output_rows {
     size_t first, n;
-    const float *x; /* [n, rows of W_U] the input of the output layer; NULL: no logits are needed */
+    /* [n, rows of W_U] the input of the output layer; NULL: logits are not needed. */
+    const float *x;
 };
 
-/* b->logits, and b->raw before the cap. */
+/* Computes b->logits, and b->raw, which are the logits before the cap. */
 static void find_logits(struct attn_backward *b, const struct output_rows *rows)
 {
     const size_t n_vocab = b->f->dims.n_vocab;
@@ -67,7 +67,7 @@ static void emit_rows(struct attn_backward *b, size_t first, size_t n)
         attn_emit_back(b, &event);
 }
 
-/* Rows FIRST .. END-1, whose logits do not matter. */
+/* Emits gradients of 0 for rows FIRST to END-1, whose logits the goal does not depend on. */
 static void emit_zeros(struct attn_backward *b, size_t first, size_t end)
 {
     if (!wants_logits(b))
@@ -79,7 +79,7 @@ static void emit_zeros(struct attn_backward *b, size_t first, size_t end)
     }
 }
 
-/* Whether no row of d_logits has more than FEW that are not 0. */
+/* Whether each row of d_logits has at most FEW numbers that are not 0. */
 static bool are_few(const struct attn_backward *b, size_t n_row)
 {
     const size_t n_vocab = b->f->dims.n_vocab;
@@ -95,7 +95,7 @@ static bool are_few(const struct attn_backward *b, size_t n_row)
     return true;
 }
 
-/* d [D] += D_LOGIT times the column of the output matrix of token ID, which COLUMN has room for. */
+/* Adds D_LOGIT times the column of token ID in the output matrix to d [D]. COLUMN is scratch. */
 static void add_column(const struct attn_backward *b, size_t id, float d_logit, float *column,
                        float *d)
 {
@@ -106,7 +106,8 @@ static void add_column(const struct attn_backward *b, size_t id, float d_logit, 
         d[e] = fmaf(d_logit, column[e], d[e]);
 }
 
-/* df = dg W_U^T, for the rows in hand, into D [n, rows of W_U]. */
+/* Computes the gradient of the output layer's input, D [n, rows of W_U], from d_logits of the
+ * current rows. */
 static void unembed_back(struct attn_backward *b, const struct output_rows *rows, float *d)
 {
     const size_t n_vocab = b->f->dims.n_vocab, width = b->model->weights.unembed.weight.n_row;
@@ -122,7 +123,8 @@ static void unembed_back(struct attn_backward *b, const struct output_rows *rows
                 add_column(b, id, b->d_logits[i * n_vocab + id], b->column, d + i * width);
 }
 
-/* The current rows: the gradient of the output layer's input goes into D [n, rows of W_U]. */
+/* Processes the current rows: writes the gradient of the output layer's input to D [n, rows of
+ * W_U]. */
 static void back_rows(struct attn_backward *b, const struct attn_backward_goal *goal,
                       const struct output_rows *rows, float *d)
 {
@@ -145,10 +147,10 @@ static void back_rows(struct attn_backward *b, const struct attn_backward_goal *
     unembed_back(b, rows, d);
 }
 
-/* --- what the output layer reads -------------------------------------------------------------- */
+/* --- The input of the output layer ------------------------------------------------------------ */
 
-/* The forward pass from the stream X [n, D] after the last layer on, of rows from FIRST on, which
- * leaves the norm of X in f->normed and the output layer's input in f->final. */
+/* Runs the forward pass after the last layer, from the stream X [n, D] of N rows from FIRST on.
+ * Then f->normed has the final norm of X, and f->final the output layer's input. */
 static void run_output(struct attn_backward *b, const float *x, size_t first, size_t n)
 {
     const int32_t *ids = b->text && b->text->ids ? b->text->ids + first : NULL;
@@ -158,7 +160,8 @@ static void run_output(struct attn_backward *b, const float *x, size_t first, si
     b->status = attn_session_feed_layer_of(b->session, (int)b->f->dims.n_layer, x, ids, n, b->err);
 }
 
-/* From the gradient of the head's output, D [n, rows of W_U], to that of its input X [n, D], DX. */
+/* The backward pass of the head: computes DX, the gradient of its input X [n, D], from D [n, rows
+ * of W_U], the gradient of its output. */
 static void back_head(struct attn_backward *b, const float *x, size_t n, const float *d, float *dx)
 {
     const struct attn_weights *weights = &b->model->weights;
@@ -181,7 +184,7 @@ static void back_head(struct attn_backward *b, const float *x, size_t n, const f
     attn_run_map(b, &weights->head, dy, n, dx, true);
 }
 
-/* u = e / |e|: from the gradient D [n] of u to that of e. */
+/* The backward pass of u = e / |e|: D [n], the gradient of u, becomes that of e. */
 static void back_length(const struct attn_backward *b, const float *e, size_t n, float *d)
 {
     double square = 0, along = 0;
@@ -191,13 +194,13 @@ static void back_length(const struct attn_backward *b, const float *e, size_t n,
         along += (double)e[i] * (double)d[i];
     }
     if (b->rule != ATTN_BACKWARD_PLAIN)
-        along = 0; /* the length is a constant */
+        along = 0; /* the length counts as constant */
     for (size_t i = 0; i < n; i++)
         d[i] = square > 0 ? (float)(((double)d[i] - (double)e[i] * (along / square)) / sqrt(square))
                           : 0;
 }
 
-/* From the gradient D [M] of the projection to that of its row, in DX [D]. */
+/* The backward pass of the projection: computes DX [D], the gradient of its row, from D [M]. */
 static void back_projection(struct attn_backward *b, float *d, float *dx)
 {
     const bool is_image = b->model->config.image.patch_height > 0;
@@ -206,7 +209,8 @@ static void back_projection(struct attn_backward *b, float *d, float *dx)
     attn_run_map(b, &b->model->weights.projection, d, 1, dx, true);
 }
 
-/* From the gradient D of the pooled parts of ROWS [n, D], side by side, to D_NORMED [n, D]. */
+/* The backward pass of pooling: D is the gradient of the concatenated pooled parts of ROWS [n, D];
+ * adds to d_normed [n, D]. */
 static void back_parts(struct attn_backward *b, const float *rows, const float *d)
 {
     const size_t width = b->f->dims.d_model, n = b->n;
@@ -228,8 +232,8 @@ static void back_parts(struct attn_backward *b, const float *rows, const float *
     }
 }
 
-/* From the gradient D [M] of the vector of a sentence, whose rows after the last layer are ROWS
- * [n, D], to D_NORMED. */
+/* The backward pass of a sentence vector: D [M] is its gradient, ROWS [n, D] are the rows after the
+ * last layer; writes d_normed. */
 static void back_sentence(struct attn_backward *b, const float *rows, float *d)
 {
     const struct attn_sentence *sentence = &b->model->sentence;
@@ -259,7 +263,7 @@ static void back_sentence(struct attn_backward *b, const float *rows, float *d)
     back_parts(b, rows, dy);
 }
 
-/* From the gradient D of the one row that is pooled to D_NORMED [n, D]. */
+/* The backward pass of pooling: computes d_normed [n, D] from D, the gradient of the pooled row. */
 static void back_pooling(struct attn_backward *b, const float *rows, float *d)
 {
     const struct attn_config *config = &b->model->config;
@@ -283,7 +287,8 @@ static void back_pooling(struct attn_backward *b, const float *rows, float *d)
                 (float)((double)mean[k] / (double)(is_mean ? n : n - n_front));
 }
 
-/* The one row of logits of a classifier, from the stream RESID [n, D] after the last layer. */
+/* The backward pass of a classifier with one row of logits, to the stream RESID [n, D] after the
+ * last layer. */
 static void back_pooled(struct attn_backward *b, const struct attn_backward_goal *goal,
                         const float *resid)
 {
@@ -307,7 +312,7 @@ static void back_pooled(struct attn_backward *b, const struct attn_backward_goal
     back_pooling(b, config->has_final_norm ? b->f->normed : resid, config->head_act_fn ? x : d);
 }
 
-/* Rows of logits of positions, a few at a time. */
+/* The backward pass of logits at positions, a few rows at a time. */
 static void back_positions(struct attn_backward *b, const struct attn_backward_goal *goal,
                            const float *resid)
 {
@@ -319,7 +324,7 @@ static void back_positions(struct attn_backward *b, const struct attn_backward_g
 
     for (size_t first = goal->first; first < end && !attn_backward_is_over(b);) {
         struct output_rows rows = {.first = first, .n = end - first};
-        const float *x = resid + first * d; /* what the head or the matrix reads */
+        const float *x = resid + first * d; /* the input of the head or of the matrix */
 
         rows.n = rows.n < b->n_logit_row ? rows.n : b->n_logit_row;
         if (config->head_act_fn)

@@ -1,6 +1,6 @@
 /*
- * backward_step.c - the lines of backward_block.c, each from the gradient of its result to the
- * gradient of its input, on the pool; and the trace of gradients.
+ * backward_step.c - the lines of backward_block.c, which compute the gradient of an input from that
+ * of the result, on the pool; and the trace of gradients.
  *
  * A sum of gradients is rounded after each product, in the order of the lines.
  */
@@ -18,7 +18,7 @@
 
 enum { ROWS_PER_TASK = 16 };
 
-/* --- the trace -------------------------------------------------------------------------------- */
+/* --- The trace -------------------------------------------------------------------------------- */
 
 bool attn_backward_is_over(struct attn_backward *b)
 {
@@ -70,12 +70,13 @@ void attn_end_back(struct attn_backward *b, enum attn_site last)
 
     if (last == ATTN_SITE_Z_GRAD)
         is_wanted = is_wanted || b->swaps || attn_heads_back_watched(selection, b->layer) != 0;
-    for (int site = ATTN_SITE_RESID_PRE_GRAD; site < (int)last; site++) /* as in the forward pass */
+    /* In the order of the forward pass. */
+    for (int site = ATTN_SITE_RESID_PRE_GRAD; site < (int)last; site++)
         is_wanted = is_wanted || wants(b, (enum attn_site)site);
     b->is_done = b->is_done || !is_wanted;
 }
 
-/* The first row that SITE has. */
+/* Returns the first row of SITE. */
 static size_t first_row(const struct attn_backward *b, enum attn_site site)
 {
     const size_t first = attn_site_first_row(site, &b->f->dims);
@@ -83,7 +84,7 @@ static size_t first_row(const struct attn_backward *b, enum attn_site site)
     return attn_site_layout(site) == ATTN_LAYOUT_KEY ? 0 : first > b->first ? first : b->first;
 }
 
-/* How many rows SITE has after the first. */
+/* Returns the number of rows of SITE, from the first on. */
 static size_t n_row(const struct attn_backward *b, enum attn_site site)
 {
     return attn_site_is_pooled(site, &b->f->dims)      ? 1
@@ -129,27 +130,27 @@ void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *
     attn_report_back(b, site, data);
 }
 
-/* --- work on rows ----------------------------------------------------------------------------- */
+/* --- Work on rows ----------------------------------------------------------------------------- */
 
 enum row_operation {
-    BACK_NORM,       /* dx from dy, by the norm that was read */
+    BACK_NORM,       /* dx from dy, with the norm in f->vectors */
     BACK_ACTIVATION, /* the activation of the MLP, with its gate */
-    BACK_ROTARY,     /* heads of dx: the rotation, and their norms */
+    BACK_ROTARY,     /* rotation and norms of the heads of dx */
     ADD_ROWS,        /* dx = dx + dy */
-    SCALE_ROWS,      /* dx = dy * w, by the factors that were read */
-    NORMALIZE_ROWS,  /* dx = normalize(x), by the norm that was read */
+    SCALE_ROWS,      /* dx = dy * w, with the factors in f->vectors */
+    NORMALIZE_ROWS,  /* dx = normalize(x), with the norm in f->vectors */
 };
 
-/* Rows shared over the pool in pieces of ROWS_PER_TASK. */
+/* Rows to process on the pool, in pieces of ROWS_PER_TASK. */
 struct row_work {
     struct attn_backward *b;
     enum row_operation operation;
     const float *x, *dy;
     float *dx;
-    size_t first, end; /* rows that are worked on */
+    size_t first, end; /* rows to process */
     size_t n_col;
-    size_t width;                     /* width of a head that is turned */
-    const struct attn_rotary *rotary; /* and the angles of all positions */
+    size_t width;                     /* width of a head that is rotated */
+    const struct attn_rotary *rotary; /* the angles of all positions */
 };
 
 void attn_norm_row_back(const struct attn_backward *b, const float *w, const float *x, size_t n,
@@ -169,7 +170,7 @@ void attn_norm_row_back(const struct attn_backward *b, const float *w, const flo
         f->engine.kernels->rms_norm_back(&norm, dy, dx);
 }
 
-/* D of the N numbers of X that stand at a limit becomes 0. */
+/* Sets D to 0 where a number of X [n] is at a limit. */
 static void clip_back(const struct attn_backward *b, const float *x, size_t n, float *d)
 {
     const float limit = (float)b->model->config.qkv_clip;
@@ -178,8 +179,8 @@ static void clip_back(const struct attn_backward *b, const float *x, size_t n, f
         d[i] = fabsf(x[i]) < limit ? d[i] : 0;
 }
 
-/* One position: the rotation of each head transposed, then the norm of each, or of all at once,
- * which come before the limits: NORMED has room for it. */
+/* Processes one position: the transposed rotation of each head, then the backward pass of the norm
+ * of each head, or of all together, which come before clipping. NORMED is scratch. */
 static void back_rotary(const struct row_work *work, size_t row, float *normed)
 {
     const enum attn_qk_norm norm = work->b->model->config.qk_norm;
@@ -256,13 +257,13 @@ static void run_rows(struct row_work *work)
     attn_pool_run(work->b->pool, (n + ROWS_PER_TASK - 1) / ROWS_PER_TASK, run_row_task, work);
 }
 
-/* Y = X, [n, n_col], of the rows that lines work on. */
+/* Copies X to Y, [n, n_col], for the rows that lines process. */
 static void copy_rows(const struct attn_backward *b, const float *x, size_t n_col, float *y)
 {
     memcpy(y + b->first * n_col, x + b->first * n_col, (b->end - b->first) * n_col * sizeof *y);
 }
 
-/* --- layers computed again -------------------------------------------------------------------- */
+/* --- Recomputed layers ------------------------------------------------------------------------ */
 
 void attn_recompute_layer(struct attn_backward *b)
 {
@@ -292,7 +293,7 @@ void attn_recompute_layer(struct attn_backward *b)
                                        .mlp_linear = f->mlp_linear};
 }
 
-/* --- norms, sums ------------------------------------------------------------------------------ */
+/* --- Norms and sums --------------------------------------------------------------------------- */
 
 void attn_norm_back(struct attn_backward *b, const struct attn_norm_weights *weights,
                     const float *x, const float *dy, float *dx)
@@ -387,15 +388,16 @@ void attn_add_back(struct attn_backward *b, const float *more, float *d)
 void attn_residual_back(struct attn_backward *b, enum attn_site sum, enum attn_site x,
                         const float *d)
 {
-    if (sum == ATTN_SITE_RESID_MID_GRAD) /* resid_post is the resid_pre after it */
+    /* Resid_post is checked as the resid_pre of the next layer. */
+    if (sum == ATTN_SITE_RESID_MID_GRAD)
         attn_check_back(b, d, b->n * b->model->config.d_model);
     attn_report_back(b, sum, d);
     attn_report_back(b, x, d);
 }
 
-/* --- linear maps ------------------------------------------------------------------------------ */
+/* --- Linear maps ------------------------------------------------------------------------------ */
 
-/* LINEAR transposed, in panels, or NULL. */
+/* Returns the transposed, packed copy of LINEAR, or NULL. */
 static const struct attn_linear *find_turned(const struct attn_backward *b,
                                              const struct attn_linear *linear)
 {
@@ -467,7 +469,8 @@ const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm
 
     if (!weights->w.data || attn_backward_is_over(b))
         return d;
-    /* Again: the layer was computed only up to here, or the norm overwrote it. */
+    /* Recompute the input of the norm: the recomputed layer ended before it, or the norm overwrote
+     * it. */
     attn_run_map(b, linear, x + b->first * w->n_row, b->end - b->first,
                  b->unnormed + b->first * w->n_col, false);
     attn_norm_back(b, weights, b->unnormed, d, b->d_normed);
@@ -480,7 +483,7 @@ void attn_clip_back(struct attn_backward *b, const float *x, size_t first, size_
         clip_back(b, x + first * n_col, (b->n - first) * n_col, d + first * n_col);
 }
 
-/* --- the MLP ---------------------------------------------------------------------------------- */
+/* --- The MLP ---------------------------------------------------------------------------------- */
 
 void attn_recompute_mlp_post(struct attn_backward *b, float *out)
 {
@@ -512,14 +515,15 @@ void attn_activation_back(struct attn_backward *b)
     attn_visit_back(b, ATTN_SITE_MLP_PRE_LINEAR_GRAD, b->d_mlp_linear);
 }
 
-/* --- the heads -------------------------------------------------------------------------------- */
+/* --- The heads -------------------------------------------------------------------------------- */
 
 static bool is_stopped(void *context)
 {
     return attn_backward_is_over(context);
 }
 
-/* Rows of a head's matrix. One that is not finite has made its row of d_q so: those are fewer. */
+/* Passes rows of a head's matrix to the trace. Checks rows of d_q instead, which are shorter, and
+ * not finite if a row of the matrix is not. */
 static void emit(void *context, const struct attn_trace_event *event)
 {
     struct attn_backward *b = context;
@@ -577,7 +581,8 @@ void attn_widen_back(struct attn_backward *b)
 {
     const size_t d = b->model->config.d_model, end = b->end * d;
 
-    if (b->model->config.has_parallel_residual) { /* d_normed is 0 there since the output */
+    /* D_normed is 0 in these rows since the output layer. */
+    if (b->model->config.has_parallel_residual) {
         memset(b->d_branch, 0, b->first * d * sizeof *b->d_branch);
         memset(b->d_branch + end, 0, (b->n * d - end) * sizeof *b->d_branch);
     }

@@ -1,4 +1,5 @@
-/* kept_layers.c - see kept_layers.h. One block of memory; a site of a layer is rows in it. */
+/* kept_layers.c - see kept_layers.h. All tensors are in one block of memory; each site of a layer
+ * is a range of rows. */
 #include "gradient/kept_layers.h"
 
 #include "base/memory.h"
@@ -11,9 +12,9 @@ struct attn_kept_layers {
     struct attn_selection *selection; /* owns */
     struct attn_trace trace;
     size_t n, n_layer;
-    size_t width[ATTN_N_SITE]; /* floats of a row; 0: the site is not kept */
-    size_t begin[ATTN_N_SITE]; /* offset of the site in a layer, in floats of a row */
-    size_t n_layer_float;      /* size of all rows of a layer */
+    size_t width[ATTN_N_SITE]; /* floats in a row; 0: the site is not kept */
+    size_t begin[ATTN_N_SITE]; /* offset of the site within a layer, in floats per row */
+    size_t n_layer_float;      /* floats in a layer */
     bool has_norms;
     float *rows; /* [n_layer][n_layer_float] owns */
 };
@@ -31,7 +32,7 @@ static attn_site_set kept_sites(const struct attn_config *config)
            ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR);
 }
 
-/* Finds the widths and the beginnings; returns the floats of a row of a layer. */
+/* Computes the widths and offsets of the sites. Returns the floats per row of a layer. */
 static size_t lay_out(const struct attn_dims *dims, attn_site_set sites, size_t width[ATTN_N_SITE],
                       size_t begin[ATTN_N_SITE])
 {
@@ -57,7 +58,7 @@ size_t attn_kept_layers_size(const struct attn_config *config, size_t n)
     return attn_size_mul(attn_size_mul(n_float * sizeof(float), n), dims.n_layer);
 }
 
-/* An attn_trace_fn. */
+/* Implements attn_trace_fn: copies the rows of an event. */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
@@ -77,7 +78,8 @@ static enum attn_status build(struct attn_kept_layers *kept, const struct attn_c
     const attn_site_set sites = kept_sites(config) & dims.sites;
 
     dims.n_source = attn_config_has_cross(config) ? kept->n : 0;
-    dims.lacking = NULL; /* rotated or not: the factors of the scores are kept */
+    /* Factors of scores may be stored in rot_q and rot_k even in layers without rotation. */
+    dims.lacking = NULL;
     ATTN_TRY(attn_selection_create(&dims, &kept->selection, err));
     ATTN_TRY(attn_selection_set_sites(kept->selection, sites, err));
     kept->trace = (struct attn_trace){kept->selection, on_event, kept};
