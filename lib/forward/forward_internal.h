@@ -233,7 +233,7 @@ bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_fee
 /* Whether the output layer reads one row per sequence, pooled from all its rows. */
 bool attn_forward_pools(const struct attn_forward *f);
 
-/* Whether attention of LAYER gives a row the same result if later positions are fed afterwards. */
+/* Whether a sequence may be fed to LAYER in several steps: no row depends on later ones. */
 bool attn_forward_takes_steps(const struct attn_forward *f, size_t layer);
 
 /* Whether the rest of the feed is skipped, because it failed or all needed tensors are computed. */
