@@ -75,7 +75,7 @@ const char *attn_attention_args_file(const struct attn_attention_args *args)
     return mask && strcmp(mask, "causal") != 0 && strcmp(mask, "none") != 0 ? mask : NULL;
 }
 
-/* Reads the mask into the change. */
+/* Copies the mask, as a kind of mask or as a file, to the change. */
 static void read_mask(struct attn_attention_args *args)
 {
     struct attn_attention_change *change = &args->change;
@@ -119,7 +119,7 @@ enum attn_status attn_attention_args_check(struct attn_attention_args *args, str
     return ATTN_OK;
 }
 
-/* Reads PATH, unless it is NULL, into CELLS; then *given points to them. */
+/* Reads the file PATH into CELLS and points *given to CELLS. Does nothing if PATH is NULL. */
 static enum attn_status open_mask(const char *path, struct attn_mask_array *cells,
                                   const struct attn_mask_array **given, struct attn_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * attention_change.h - how a request (run/request.h) changes the attention of a model.
+ * attention_change.h - the change that a request (run/request.h) makes to the attention of a model.
  *
  *     struct attn_attention_change change = {.parts = ATTN_PART_KIND};
  *     change.to.kind = ATTN_ATTENTION_WINDOW, change.to.window = 64;
@@ -9,7 +9,7 @@
 
 #include "attention/attention.h"
 
-/* Parts of an attention. */
+/* Bits for the parts of an attention. */
 enum attn_attention_part {
     ATTN_PART_KIND = 1 << 0, /* with its parameters */
     ATTN_PART_MASK = 1 << 1,
@@ -22,12 +22,12 @@ enum attn_attention_part {
     ATTN_PART_DROPOUT_SEED = 1 << 8,
 };
 
-/* The change of the model's attention, in every layer. */
+/* A change of the model's attention in every layer. */
 struct attn_attention_change {
     unsigned parts;           /* which parts of `to` apply: bits ATTN_PART_... */
-    struct attn_attention to; /* its matrix and keep are not used; see below */
-    /* [T, S], [H, T, S], or for arrays also [B, H, T, S]; for ATTN_MASK_MATRIX. In a model it
-     * applies to self-attention layers; to all layers if the model has none. */
+    struct attn_attention to; /* the new values; its matrix and keep are not used, see below */
+    /* The cells for ATTN_MASK_MATRIX, [T, S] or [H, T, S], or for arrays also [B, H, T, S]. In a
+     * model they apply to self-attention layers, or to all layers if the model has none. */
     const struct attn_mask_array *mask;
     const struct attn_mask_array *keep; /* for arrays: the weights that dropout keeps, or NULL */
     const void *later[4];

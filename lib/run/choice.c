@@ -1,4 +1,4 @@
-/* choice.c - from the texts of a request to a selection. */
+/* choice.c - creates a selection from the texts of a request. */
 #include "run/run_internal.h"
 
 #include "base/escape.h"
@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* Items may name a stack. A glob means "those that there are"; a name means that one, so a model
- * without it is an error even when other sites of the list exist. */
+/* Selects the sites of LIST. Items may name a stack. A glob selects the sites that the model has; a
+ * name is an error if the model lacks that site, even if other sites of the list exist. */
 static enum attn_status set_sites(struct attn_selection *selection, const char *list,
                                   struct attn_error *err)
 {
@@ -35,7 +35,7 @@ static enum attn_status set_sites(struct attn_selection *selection, const char *
     return status != ATTN_OK || has_pairs ? status : attn_selection_set_sites(selection, all, err);
 }
 
-/* Keeps in every batch the heads that SPEC means in one. */
+/* Restricts the heads to those of SPEC, which counts the heads of one batch, in every batch. */
 static enum attn_status keep_in_batches(struct attn_selection *selection, const char *spec,
                                         size_t n_batch, struct attn_error *err)
 {
@@ -54,7 +54,7 @@ static enum attn_status keep_in_batches(struct attn_selection *selection, const 
     return status;
 }
 
-/* Leaves the sites of which something was chosen. */
+/* Removes sites without a selected tensor. Fails if no site is left. */
 static enum attn_status narrow(struct attn_selection *selection,
                                const struct attn_request_selection *given, struct attn_error *err)
 {

@@ -24,9 +24,9 @@ static const struct attn_param readings[] = {
 };
 const struct attn_param_list attn_reading_params = ATTN_PARAM_LIST("Input", readings);
 
-/* --- Rows ------------------------------------------------------------------------------------- */
+/* --- Input rows ------------------------------------------------------------------------------- */
 
-/* Reads the file PATH, [.., AXES], as the rows of INPUT. */
+/* Reads the file PATH, with the axes AXES for messages, as the rows of INPUT. */
 static enum attn_status read_rows(const char *path, const char *axes, struct attn_input *input,
                                   struct attn_error *err)
 {
@@ -59,7 +59,7 @@ enum attn_status attn_input_read_source(const struct attn_param *param, void *ho
 void attn_input_release_rows(const struct attn_param *param, void *home)
 {
     struct attn_input *input = (void *)((char *)home + param->offset);
-    struct attn_ndarray *rows = (void *)(uintptr_t)input->embeddings; /* read_rows allocated them */
+    struct attn_ndarray *rows = (void *)(uintptr_t)input->embeddings; /* allocated by read_rows */
 
     if (rows)
         attn_ndarray_release(rows);
@@ -131,7 +131,7 @@ static const struct attn_param images[] = {
 };
 const struct attn_param_list attn_image_params = ATTN_PARAM_LIST("Input", images);
 
-/* Appends the ids TEXT to a struct attn_request_labels. */
+/* Parses the ids in TEXT and appends them to a struct attn_request_labels. */
 static enum attn_status read_label_ids(const struct attn_param *param, void *home,
                                        const char *label, const char *text, struct attn_error *err)
 {
@@ -191,7 +191,7 @@ static const struct attn_param sources[] = {
 };
 const struct attn_param_list attn_source_params = ATTN_PARAM_LIST("Input", sources);
 
-/* --- What goes together ----------------------------------------------------------------------- */
+/* --- Rules for combinations ------------------------------------------------------------------- */
 
 static const struct attn_param_rule rules[] = {
     {.given = "types",

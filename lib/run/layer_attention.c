@@ -19,7 +19,8 @@ static size_t count_heads(const struct attn_mask_sizes *sizes)
     return (sizes->n_batch > 0 ? sizes->n_batch : 1) * sizes->n_head;
 }
 
-/* Whether the mask has one of the shapes; the heads that it tells apart. */
+/* Whether MASK has one of the accepted shapes. *n_head is the number of heads that it
+ * distinguishes. */
 static bool find_heads(const struct attn_mask_array *mask, const struct attn_mask_sizes *sizes,
                        size_t *n_head)
 {
@@ -53,8 +54,8 @@ static enum attn_status refuse_shape(const struct attn_mask_array *mask,
                        sizes->n_query, sizes->n_key, batched);
 }
 
-/* MATRIX with the cells of MASK, once for each batch where it has no batches of its own, in
- * *OWNED. */
+/* Reads the cells of MASK into MATRIX and *OWNED. If MASK has no batches, its cells are repeated
+ * for each batch. */
 static enum attn_status read_mask(const struct attn_mask_array *mask,
                                   const struct attn_mask_sizes *sizes,
                                   struct attn_mask_matrix *matrix, unsigned char **owned,
@@ -77,7 +78,7 @@ static enum attn_status read_mask(const struct attn_mask_array *mask,
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
-/* --- What is changed ------------------------------------------------------------------------- */
+/* --- Changes ---------------------------------------------------------------------------------- */
 
 static void change_kind(struct attn_attention *attention, const struct attn_attention *to)
 {
@@ -115,7 +116,7 @@ static void change_attention(struct attn_attention *attention,
         attention->dropout_seed = to->dropout_seed;
 }
 
-/* Refuses to change a scale that ATTENTION, of the model, does not have. */
+/* Refuses to change a scale that ATTENTION, the model's, does not have. */
 static enum attn_status check_scale(const struct attn_attention *attention,
                                     const struct attn_attention_change *change,
                                     struct attn_error *err)
@@ -158,7 +159,7 @@ static bool has_self(const struct attn_config *config)
     return false;
 }
 
-/* Gives the mask to the layers that it is for; others see all keys. */
+/* Applies the mask to the layers that it is for. Other layers see all keys. */
 static enum attn_status set_mask(const struct attn_mask_array *mask,
                                  const struct attn_config *config,
                                  const struct attn_mask_sizes *sizes,
@@ -191,7 +192,7 @@ static enum attn_status check_causal(const struct attn_attention_change *change,
         "none");
 }
 
-/* Refuses to change how masked cells are treated where none of LAYERS [n] has any. */
+/* Refuses to change how masked cells are treated if none of LAYERS [n] masks any. */
 static enum attn_status check_masking(const struct attn_attention_change *change,
                                       const struct attn_attention *layers, size_t n,
                                       struct attn_error *err)
@@ -291,15 +292,15 @@ void attn_layer_attention_release(struct attn_layer_attention *found)
     *found = (struct attn_layer_attention){0};
 }
 
-/* --- What goes with it ----------------------------------------------------------------------- */
+/* --- Checks of sites -------------------------------------------------------------------------- */
 
-/* Sites that depend on the attention, and not on the model. */
+/* The sites that depend on the attention, and not only on the model. */
 static const enum attn_site matrix_sites[] = {ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES,
                                               ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_DROPPED,
                                               ATTN_SITE_PATTERN_LOWRANK};
 enum { N_MATRIX_SITE = sizeof(matrix_sites) / sizeof(matrix_sites[0]) };
 
-/* The first of SITES that depends on the attention and that it has not; ATTN_N_SITE for none. */
+/* Returns the first of SITES that ATTENTION cannot compute; ATTN_N_SITE if it can compute all. */
 static enum attn_site find_lacking(const struct attn_attention *attention, attn_site_set sites)
 {
     for (size_t i = 0; i < N_MATRIX_SITE; i++)
@@ -338,7 +339,7 @@ static enum attn_status refuse_site(const struct attn_attention *attention, enum
     return ATTN_INVALID;
 }
 
-/* LIST is changed on the way. */
+/* Checks the items of LIST. Modifies LIST. */
 static enum attn_status check_sites(const struct attn_attention *attention, char *list,
                                     struct attn_error *err)
 {
@@ -347,8 +348,8 @@ static enum attn_status check_sites(const struct attn_attention *attention, char
         attn_site_set sites = 0;
 
         if (strpbrk(item, "*?[") || attn_sites_parse(item, &sites, NULL) != ATTN_OK)
-            continue; /* what there is of a glob; attn_sites_parse of the list reports what is no
-                         site */
+            continue; /* a glob selects only existing sites; unknown names are reported when the
+                         list is parsed */
         lacking = find_lacking(attention, sites);
         if (lacking != ATTN_N_SITE)
             return refuse_site(attention, lacking, err);
@@ -377,7 +378,7 @@ enum attn_status attn_layer_attention_check_sites(const struct attn_attention *a
 
 /* --- Pairs ----------------------------------------------------------------------------------- */
 
-/* In all heads of one layer. */
+/* Returns the number of pairs in all heads of one layer. */
 static uint64_t count_pairs(const struct attn_attention *attention, const struct attn_dims *dims,
                             int layer)
 {
@@ -391,7 +392,7 @@ static uint64_t count_pairs(const struct attn_attention *attention, const struct
     return n_pair;
 }
 
-/* Whether the kind is the caller's choice. The windows of a model are no news. */
+/* Whether the caller chose the kind. The windows of a model itself need no note. */
 static bool chooses_kind(const struct attn_request_attention *given)
 {
     return given->layers || (given->change && (given->change->parts & ATTN_PART_KIND));
@@ -403,8 +404,8 @@ void attn_layer_attention_note_pairs(const struct attn_request_attention *given,
                                      struct attn_notes notes)
 {
     char kind[ATTN_ATTENTION_TEXT_SIZE], kept[ATTN_QUANTITY_SIZE], all[ATTN_QUANTITY_SIZE];
-    uint64_t n_kept = 0, n_all = 0, n_head = 0; /* of all layers */
-    bool is_even = true;                        /* the same number in each head */
+    uint64_t n_kept = 0, n_all = 0, n_head = 0; /* sums over all layers */
+    bool is_even = true;                        /* all heads have the same number */
 
     if (layers[0].kind == ATTN_ATTENTION_FULL || !chooses_kind(given) || !notes.on_note)
         return;

@@ -1,5 +1,5 @@
-/* many.c - see many.h. A worker computes one batch of records at a time: short texts in packs, the
- * others alone, and long ones with all threads. */
+/* many.c - see many.h. A worker computes one batch of records at a time: short texts together in
+ * packs, others alone, and long ones with all threads. */
 #include "run/many.h"
 
 #include "base/given.h"
@@ -15,16 +15,17 @@ enum { DEFAULT_WINDOW = 1024, DEFAULT_WINDOW_BYTES = 64 << 20 };
 struct many {
     const struct attn_many_task *task;
     const struct attn_many_calls *calls;
-    struct attn_many_pack **packs; /* [n_worker] owns; each the session of a worker */
-    size_t n_read;                 /* records */
-    size_t n_run;                  /* records handed out that have not failed */
-    struct attn_edit_part *parts;  /* [n_part] owns; of the request's edits, which count the records
-                                      that they change nothing in; or NULL */
+    struct attn_many_pack **packs; /* [n_worker] owns; the session of each worker */
+    size_t n_read;                 /* number of records read */
+    size_t n_run;                  /* number of records handed out that did not fail */
+    struct attn_edit_part *parts;  /* [n_part] owns; the parts of the request's edits, each with the
+                                      number of records in which it changed nothing; or NULL */
     size_t n_part;
-    bool has_noted_spaces, has_noted_residues; /* of a record that was handed out */
+    /* The note about spaces, or about residues, was given for an earlier record. */
+    bool has_noted_spaces, has_noted_residues;
 };
 
-/* A batch of records, and who computes it. */
+/* A batch of records, with the worker's session. */
 struct batch {
     struct many *many;
     struct attn_window *window;
@@ -33,7 +34,7 @@ struct batch {
 
 /* --- Reading and handing out ----------------------------------------------------------------- */
 
-/* Reads a record into the item in SLOT. */
+/* Reads a record into the item in SLOT. Implements `read` of struct attn_window_form. */
 static enum attn_status read_record(void *user, void *slot, size_t *n_byte, bool *is_over,
                                     struct attn_error *err)
 {
@@ -47,7 +48,7 @@ static enum attn_status read_record(void *user, void *slot, size_t *n_byte, bool
     return ATTN_OK;
 }
 
-/* About how many positions the record in SLOT has. */
+/* Estimates the number of positions of the record in SLOT. */
 static size_t guess_rows(const void *slot)
 {
     enum { BYTES_A_TOKEN = 4, PICTURE_ROWS = 256 };
@@ -71,9 +72,9 @@ static void release_item(void *user, void *slot)
     attn_many_item_release(item);
 }
 
-/* Counts the edits that change nothing in ITEM, and notes the first with odd spaces and the
- * first with letters that are not residues. */
-static void look_for_oddities(struct many *many, const struct attn_many_item *item)
+/* Counts the edits that change nothing in ITEM. Notes the first item with missing or superfluous
+ * spaces, and the first with letters that are not residues. */
+static void note_oddities(struct many *many, const struct attn_many_item *item)
 {
     char message[ATTN_SPACES_MESSAGE_SIZE];
 
@@ -98,8 +99,10 @@ static void look_for_oddities(struct many *many, const struct attn_many_item *it
     }
 }
 
-/* Hands out the result of the item in SLOT. */
-static enum attn_status take(void *user, void *slot, bool is_followed, struct attn_error *err)
+/* Passes the result of the item in SLOT to the caller. Implements `hand_out_result` of struct
+ * attn_window_form. */
+static enum attn_status hand_out_result(void *user, void *slot, bool is_followed,
+                                        struct attn_error *err)
 {
     struct many *many = user;
     struct attn_many_item *item = slot;
@@ -108,7 +111,7 @@ static enum attn_status take(void *user, void *slot, bool is_followed, struct at
     item->outcome.is_followed = is_followed;
     status =
         attn_call_status(many->calls->done(many->calls->user, &item->outcome, err), "done", err);
-    look_for_oddities(many, item);
+    note_oddities(many, item);
     return status;
 }
 
@@ -122,7 +125,7 @@ static void on_end(void *user)
 
 /* --- Computing ------------------------------------------------------------------------------- */
 
-/* Computes the N records from FIRST on in one pack. */
+/* Computes N records from FIRST on together in one pack. */
 static enum attn_status compute_pack(const struct batch *batch, size_t first, size_t n,
                                      struct attn_error *err)
 {
@@ -145,7 +148,7 @@ static enum attn_status compute_pack(const struct batch *batch, size_t first, si
     return status;
 }
 
-/* Computes record NUMBER with a session of its own. */
+/* Computes record NUMBER in a separate session. */
 static enum attn_status compute_alone(const struct batch *batch, size_t number,
                                       struct attn_error *err)
 {
@@ -165,13 +168,14 @@ static enum attn_status compute_alone(const struct batch *batch, size_t number,
     return ATTN_OK;
 }
 
-/* Computes the N records from FIRST on, in their order. */
+/* Computes N records from FIRST on, in their order. Implements `compute` of struct
+ * attn_window_form. */
 static enum attn_status compute(void *user, struct attn_window *window, int worker, size_t first,
                                 size_t n, struct attn_error *err)
 {
     struct many *many = user;
     const struct batch batch = {many, window, many->packs[worker]};
-    size_t pack = first, n_row = 0; /* the pack that is being put together */
+    size_t pack = first, n_row = 0; /* the start and the rows of the current pack */
 
     for (size_t i = first; i < first + n; i++) {
         struct attn_many_item *item = attn_window_slot(window, i);
@@ -195,9 +199,9 @@ static enum attn_status compute(void *user, struct attn_window *window, int work
     return compute_pack(&batch, pack, first + n - pack, err);
 }
 
-/* --- All of it ------------------------------------------------------------------------------- */
+/* --- The whole run ---------------------------------------------------------------------------- */
 
-/* What each run would have noted, of all of them. */
+/* Writes the notes about edits without an effect, once for all records. */
 static void note_idle(const struct many *many)
 {
     const struct attn_request *request = many->task->options.request;
@@ -209,7 +213,7 @@ static void note_idle(const struct many *many)
     attn_edit_parts_note_idle(attn_request_notes(request), many->parts, many->n_part, many->n_run);
 }
 
-/* With the task, which the caller releases, and the packs of N workers, which it frees. */
+/* Runs all records with N workers. The caller releases the task; this function frees the packs. */
 static enum attn_status run(struct many *many, int n, struct attn_error *err)
 {
     const struct attn_many_options *options = &many->task->options;
@@ -222,7 +226,7 @@ static enum attn_status run(struct many *many, int n, struct attn_error *err)
         .read = read_record,
         .guess_rows = guess_rows,
         .compute = compute,
-        .take = take,
+        .take = hand_out_result,
         .release = release_item,
         .on_end = on_end,
         .user = many,

@@ -1,6 +1,6 @@
 /*
- * many.h - the same request for many inputs: records in, results out in their order, on all
- * threads of a host and in memory that does not grow with their number.
+ * many.h - runs the same request for many inputs, on all threads of a host: reads records and
+ * returns results in the same order, in memory that does not grow with their number.
  *
  *     enum attn_status next(void *user, struct attn_record *record, bool *is_over,
  *                           struct attn_error *err)
@@ -14,7 +14,7 @@
  *     enum attn_status done(void *user, const struct attn_many_result *result,
  *                           struct attn_error *err)
  *     {
- *         const float *entropy = attn_many_measure(result, ATTN_MEASURE_ENTROPY); // [L, H]
+ *         const float *entropy = attn_many_measure(result, ATTN_MEASURE_ENTROPY);  // [L, H]
  *         ...
  *     }
  *     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
@@ -22,12 +22,12 @@
  *     options.request = &request, options.measures = ATTN_MEASURES_DEFAULT;
  *     attn_run_many(host, &options, &calls, &err);
  *
- * Each result is, to the bit, what the request gives for that input alone: it does not depend on
- * threads, on what else is computed, or on how texts are put together. Short texts are fed
- * together, as many as lie ready; nothing waits for more of them. So a caller that reads a line,
- * writes the result and then reads the next line is served at once.
+ * Each result is bit-identical to that of the request for this input alone: it does not depend on
+ * threads, on other results, or on which texts are fed together. Short texts that have been read
+ * are fed together; the run does not wait for more of them. So a caller that reads a line, writes
+ * the result and then reads the next line gets each result at once.
  *
- * A record that fails is a result with the reason. Anything else that fails ends the run.
+ * A record that fails is a result with the reason. Any other failure ends the run.
  */
 #ifndef ATTN_RUN_MANY_H
 #define ATTN_RUN_MANY_H
@@ -41,19 +41,20 @@
 struct attn_edges; /* analysis/edges.h */
 
 struct attn_many_options {
-    size_t size;                        /* of this struct */
-    const struct attn_request *request; /* what is asked of every record; its input, source,
-                                           outputs and selection are not used. Words among its
-                                           queries are found in each text */
-    attn_measure_set measures;          /* ATTN_MEASURE_BIT of what is found of every head that the
-                                           request selects; 0: nothing */
-    bool keeps_tensors;                 /* the tensors that the request selects are captured */
-    bool has_surprisal;                 /* of each token, in nats */
-    size_t n_max_token;                 /* a longer text fails; 0: what the model takes */
-    size_t n_window;                    /* most records in memory; 0: 1,024 */
-    size_t n_window_byte;               /* bytes in memory, except for one record; 0: 64 MiB */
-    size_t n_edge;   /* the so many largest keys of each query are found; 0: none */
-    bool has_logits; /* after one position of each record, which says which */
+    size_t size; /* of this struct */
+    /* The request for every record; its input, source, outputs and selection are not used. Words
+     * among its queries are found in each text. */
+    const struct attn_request *request;
+    attn_measure_set measures; /* ATTN_MEASURE_BIT of each measure to compute for every head that
+                                  the request selects; 0: none */
+    bool keeps_tensors;        /* captures the tensors that the request selects */
+    bool has_surprisal;        /* computes the surprisal of each token, in nats */
+    size_t n_max_token;        /* longer texts fail; 0: the limit of the model */
+    size_t n_window;           /* maximum number of records in memory; 0: 1,024 */
+    size_t n_window_byte;      /* maximum bytes in memory, which one record may exceed; 0: 64 MiB */
+    size_t n_edge;             /* finds this many largest keys of each query; 0: none */
+    bool has_logits; /* computes the logits after one position of each record, which the record
+                        specifies */
 };
 
 #define ATTN_MANY_OPTIONS_DEFAULT                                                                  \
@@ -61,33 +62,34 @@ struct attn_many_options {
 
 /* The result of a record. Borrowed until `done` returns. */
 struct attn_many_result {
-    const struct attn_record *record; /* its number, id, failure */
+    const struct attn_record *record; /* with its number, id and failure */
     size_t n_token;                   /* 0 if it failed */
     const struct attn_labels *labels; /* ids, tokens, offsets and the selection; NULL if it
                                          failed */
-    const float *measures;            /* [n_measure, L, H], in the order of enum attn_measure; NaN
-                                          of heads that are not selected and where there is no such
-                                          row; NULL of one that failed or if none were asked for */
-    const double *exact;              /* the measures before they were rounded */
-    attn_measure_set which;           /* which measures they are */
-    size_t n_layer, n_head;           /* L and H */
-    struct attn_predictions predictions; /* if asked for */
+    const float *measures;  /* [n_measure, L, H] in the order of enum attn_measure. NaN for heads
+                               that are not selected, and if a measure needs rows that do not exist;
+                               NULL if the record failed or no measures were requested */
+    const double *exact;    /* the measures before they are rounded to float */
+    attn_measure_set which; /* which measures they are */
+    size_t n_layer, n_head; /* L and H */
+    struct attn_predictions predictions; /* if requested */
     const struct attn_capture *capture;  /* the tensors; NULL unless they are kept */
-    const double *surprisal; /* [n_token] -ln p(token | those before), the first NaN; of an encoder
-                                -ln p(token | all others), special ones NaN; or NULL */
-    const struct attn_edges *edges; /* the largest keys of each query; NULL unless asked for */
-    bool is_followed;               /* the next result is ready and comes at once */
-    const struct attn_run *run;     /* of the record; NULL if it failed */
+    /* [n_token] -ln p(token | earlier tokens), NaN for the first; for an encoder -ln p(token | all
+     * others), NaN for special tokens; or NULL. */
+    const double *surprisal;
+    const struct attn_edges *edges; /* the largest keys of each query; NULL unless requested */
+    bool is_followed;               /* the next result is finished, and follows at once */
+    const struct attn_run *run;     /* the run of the record; NULL if it failed */
     const float *logits;            /* [n_vocab] after the position of the record; or NULL */
 };
 
-/* Reads the next record into RECORD, which is {0} except for its number, or sets *is_over. The
- * caller owns what the record points to, and keeps it valid until `release`. May block. Called on
- * the thread that called attn_run_many. */
+/* Reads the next record into RECORD, or sets *is_over. RECORD is zeroed except for its number. The
+ * caller owns the data that the record points to, and keeps it valid until `release`. May block.
+ * Called on the thread that called attn_run_many. */
 typedef enum attn_status (*attn_next_fn)(void *user, struct attn_record *record, bool *is_over,
                                          struct attn_error *err);
 
-/* Takes the result of a record. Called in the order of the records, one call at a time, on any
+/* Receives the result of a record. Called in the order of the records, one call at a time, on any
  * thread. While it blocks, reading stops when the window is full. */
 typedef enum attn_status (*attn_done_fn)(void *user, const struct attn_many_result *result,
                                          struct attn_error *err);
@@ -99,16 +101,16 @@ struct attn_many_calls {
      * each call of `next`, also if that failed or set *is_over. Any thread may call it, in parallel
      * with `next`. Or NULL. */
     void (*release)(void *user, struct attn_record *record);
-    void (*on_end)(void *user); /* the run ends early because of a failure: a blocked `next` should
-                                   return. Called once, on any thread; or NULL */
-    void *user;                 /* for these */
+    void (*on_end)(void *user); /* called once, on any thread, if a failure ends the run early: a
+                                   blocked `next` should return; or NULL */
+    void *user;                 /* user data of these functions */
 };
 
-/* Runs all records that `next` reads. Memory beside the model: the window, a session of 256
+/* Runs all records that `next` reads. Memory in addition to the model: the window, a session of 256
  * positions for each thread of the host, and a session for the longest text so far. OPTIONS may be
- * NULL. Fails as attn_run_request does if the request fits no record, with the failure of `next` or
- * `done`, and with ATTN_CANCELED if the host's flag is set. Results before the first unfinished
- * record are handed out first. */
+ * NULL. Fails like attn_run_request if no record can satisfy the request, with the failure of
+ * `next` or `done`, and with ATTN_CANCELED if the host's flag is set. Before it fails, it hands out
+ * the results before the first unfinished record. */
 ATTN_API enum attn_status attn_run_many(struct attn_host *host,
                                         const struct attn_many_options *options,
                                         const struct attn_many_calls *calls,

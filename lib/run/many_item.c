@@ -82,7 +82,8 @@ static enum attn_status select_watched(const struct attn_many_task *task,
         sites |= ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     if (options->has_surprisal && !is_masked(task))
         sites |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
-    if (options->has_logits) /* so the session keeps every row, and can compute the logits of any */
+    /* Makes the session keep every row, so that logits of any position can be computed. */
+    if (options->has_logits)
         sites |= ATTN_SITE_BIT(ATTN_SITE_EMBED);
     if (sites == 0)
         return ATTN_OK;
@@ -153,7 +154,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     request.predict.answer = NULL;
     if (attn_model_config(task->host->model)->is_encoder &&
         attn_model_config(task->host->model)->task != ATTN_TASK_SPANS)
-        request.predict.top = 0; /* the masks depend on the text */
+        request.predict.top = 0; /* positions of masks depend on the text */
     ATTN_TRY(attn_run_prepare(task->host, &request, &task->longest, err));
     ATTN_TRY(attn_run_drop_encoder(task->longest, err));
     ATTN_TRY(attn_edits_check_model(&task->request.edits, task->longest->model,
@@ -174,7 +175,7 @@ static enum attn_status read_options(struct attn_many_task *task,
     ATTN_TRY(attn_options_read(task->options.request, &task->request, err));
     ATTN_TRY(check_request(&task->request, err));
     task->request.input = task->request.source = (struct attn_input){0};
-    task->request.on_note = NULL; /* notes are given once, not for each record */
+    task->request.on_note = NULL; /* notes are written once, not for each record */
     if (task->options.has_logits && task->request.selection.queries)
         return report(err, "`has_logits` is of one position of each record, expected no `queries`");
     if (task->request.selection.sites && strstr(task->request.selection.sites, "encoder:"))
@@ -324,10 +325,10 @@ static bool is_of_input(const struct attn_many_task *task, enum attn_status stat
 /* Estimates the bytes that ITEM holds once it is computed. */
 static size_t count_bytes(const struct attn_many_task *task, const struct attn_many_item *item)
 {
-    enum { BYTES_A_TOKEN = 64 }; /* id, offsets, text */
+    enum { BYTES_A_TOKEN = 64 }; /* for id, offsets and text */
     const struct attn_selection *selection = item->run->selection;
     const size_t n = item->run->text.n;
-    size_t n_number = /* floats; a double counts as two */
+    size_t n_number = /* number of floats; a double counts as two */
         3 * (size_t)attn_measures_count(task->options.measures) * task->n_layer * task->n_head;
 
     for (int site = 0; task->options.keeps_tensors && site < ATTN_N_SITE; site++)
@@ -348,12 +349,12 @@ static size_t count_bytes(const struct attn_many_task *task, const struct attn_m
     if (task->options.has_logits)
         n_number += attn_model_config(task->host->model)->n_vocab *
                     (attn_model_config(task->host->model)->task == ATTN_TASK_SPANS ? n : 1);
-    if (task->options.n_edge > 0) /* 8 bytes per edge, and their number */
+    if (task->options.n_edge > 0) /* 8 bytes per edge, and their count */
         n_number += task->n_layer * task->n_head * n * 2 * (task->options.n_edge + 1);
     return n * BYTES_A_TOKEN + n_number * sizeof(float);
 }
 
-/* Rows of logits that the answer of ITEM reads. */
+/* Returns the number of rows of logits that the answer of ITEM reads. */
 static size_t n_logit_row(const struct attn_many_item *item)
 {
     return attn_model_config(item->run->model)->task == ATTN_TASK_SPANS ? item->n_row : 1;
@@ -393,7 +394,8 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
     return ATTN_RECORD_FAILURE_NO_FIT;
 }
 
-/* Reads the input of a record that has not failed. *failure and WHY get the reason if it fails. */
+/* Reads the input of a record that has not failed yet. If reading fails, *failure and WHY receive
+ * the reason. */
 static enum attn_status read_input(const struct attn_many_task *task, struct attn_many_item *item,
                                    enum attn_record_failure *failure, struct attn_error *why)
 {
@@ -415,7 +417,8 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
         request.source = record->source;
     status = attn_run_prepare(task->host, &request, &item->run, why);
     if (status == ATTN_OK) {
-        ATTN_TRY(attn_run_drop_encoder(item->run, why)); /* no record chooses other heads */
+        /* Records select heads of the decoder only. */
+        ATTN_TRY(attn_run_drop_encoder(item->run, why));
         *failure = check_run(task, item, why);
     } else if (is_of_input(task, status, why)) {
         *failure = find_failure(task, &request, why);
@@ -454,7 +457,7 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
     return ATTN_OK;
 }
 
-/* --- Listening ------------------------------------------------------------------------------- */
+/* --- Consumers of the trace ------------------------------------------------------------------- */
 
 static enum attn_status make_listeners(const struct attn_many_task *task,
                                        struct attn_many_item *item, struct attn_error *err)
@@ -485,16 +488,17 @@ static enum attn_status make_listeners(const struct attn_many_task *task,
     return item->surprisal ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Creates the consumers of the trace of ITEM, which is prepared. POOL, or NULL, helps with long
+/* Creates the consumers of the trace for ITEM, which is prepared. POOL, or NULL, helps with long
  * rows. */
-static enum attn_status listen(const struct attn_many_task *task, struct attn_many_item *item,
-                               struct attn_pool *pool, struct attn_error *err)
+static enum attn_status create_listeners(const struct attn_many_task *task,
+                                         struct attn_many_item *item, struct attn_pool *pool,
+                                         struct attn_error *err)
 {
     item->pool = pool;
     return attn_error_at(make_listeners(task, item, err), ATTN_STAGE_OPTIONS, err);
 }
 
-/* Rows of logits, and the item that they belong to. */
+/* Some rows of logits, and the item that they belong to. */
 struct logits {
     struct attn_many_item *item;
     const struct attn_trace_event *event;
@@ -513,7 +517,7 @@ static void find_surprisal(void *context, size_t task, int worker)
             event->data + task * event->ld, event->n_col, logits->item->run->text.ids[next]);
 }
 
-/* Keeps of rows of logits the one that is asked for. */
+/* Stores the requested row of logits, if it is among those of EVENT. */
 static void keep_logits(const struct attn_many_item *item, const struct attn_trace_event *event)
 {
     if (n_logit_row(item) > 1)
@@ -524,7 +528,7 @@ static void keep_logits(const struct attn_many_item *item, const struct attn_tra
                event->n_col * sizeof *item->logits);
 }
 
-/* An attn_trace_fn. USER is the item. */
+/* Implements attn_trace_fn. USER is the item. */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
@@ -549,7 +553,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     return trace->on_event(trace->user, event, err);
 }
 
-/* Computes MEASURE [L, H]. */
+/* Computes MEASURE [L, H] into VALUES. */
 static void find_measure(const struct attn_many_task *task, const struct attn_many_item *item,
                          enum attn_measure measure, double *values)
 {
@@ -589,7 +593,7 @@ static enum attn_status find_measures(const struct attn_many_task *task,
     return ATTN_OK;
 }
 
-/* Fills the result from the trace's consumers, and frees those. */
+/* Fills the result from the consumers of the trace, and frees these. */
 static enum attn_status finish(const struct attn_many_task *task, struct attn_many_item *item,
                                struct attn_error *err)
 {
@@ -623,9 +627,9 @@ static enum attn_status watch_logits(const struct attn_many_item *item, struct a
                          ATTN_STAGE_OPTIONS, err);
 }
 
-/* An attn_masked_fn. USER is the item. */
-static enum attn_status take_masked(void *user, const struct attn_masked_rows *rows,
-                                    struct attn_error *err)
+/* Implements attn_masked_fn: stores the surprisal of each masked token. USER is the item. */
+static enum attn_status store_surprisal(void *user, const struct attn_masked_rows *rows,
+                                        struct attn_error *err)
 {
     const struct attn_many_item *item = user;
     const size_t n_vocab = attn_model_config(item->run->model)->n_vocab;
@@ -637,7 +641,7 @@ static enum attn_status take_masked(void *user, const struct attn_masked_rows *r
     return ATTN_OK;
 }
 
-/* Computes the surprisal of each token with a mask in its place, in a session for this text. */
+/* Computes the surprisal of each token, masked in a copy of the text, in a separate session. */
 static enum attn_status mask_alone(struct attn_many_item *item, struct attn_pool *pool,
                                    struct attn_error *err)
 {
@@ -647,7 +651,7 @@ static enum attn_status mask_alone(struct attn_many_item *item, struct attn_pool
     enum attn_status status;
 
     ATTN_TRY(attn_masked_create(&scope, n_row, pool, &masked, err));
-    status = attn_masked_read(masked, &scope, take_masked, item, err);
+    status = attn_masked_read(masked, &scope, store_surprisal, item, err);
     attn_masked_free(masked);
     return status;
 }
@@ -659,7 +663,7 @@ enum attn_status attn_many_item_compute(const struct attn_many_task *task,
     struct attn_pool *pool = has_pool ? task->host->pool : NULL;
     struct attn_trace trace = {NULL, on_event, item};
 
-    ATTN_TRY(listen(task, item, pool, err));
+    ATTN_TRY(create_listeners(task, item, pool, err));
     if (item->logits)
         ATTN_TRY(watch_logits(item, err));
     trace.selection = item->watched;
@@ -684,18 +688,18 @@ void attn_many_item_release(struct attn_many_item *item)
     *item = (struct attn_many_item){0};
 }
 
-/* --- Several together ------------------------------------------------------------------------ */
+/* --- Packs ------------------------------------------------------------------------------------ */
 
 struct attn_many_pack {
     const struct attn_many_task *task;
     struct attn_trace trace;
     struct attn_session *session;        /* owns; NULL before its first use */
-    struct attn_masked *masked;          /* likewise */
-    struct attn_many_item *const *items; /* [n] in the current feed */
+    struct attn_masked *masked;          /* owns; NULL before its first use */
+    struct attn_many_item *const *items; /* [n] the items of the current feed */
     size_t n;
 };
 
-/* An attn_trace_fn. */
+/* Implements attn_trace_fn: passes an event to the item of its sequence. */
 static enum attn_status on_pack_event(void *user, const struct attn_trace_event *event,
                                       struct attn_error *err)
 {
@@ -745,7 +749,7 @@ static enum attn_status start(struct attn_many_pack *pack, struct attn_error *er
 
 /* Rows of a pack whose logits are computed together. */
 struct mask_rows {
-    size_t rows[ATTN_MANY_PACK_ROWS]; /* [n] counted over the pack */
+    size_t rows[ATTN_MANY_PACK_ROWS]; /* [n] row numbers, counted over the pack */
     size_t positions[ATTN_MANY_PACK_ROWS];
     struct attn_many_item *items[ATTN_MANY_PACK_ROWS];
     size_t n;
@@ -884,13 +888,13 @@ static enum attn_status feed(struct attn_many_pack *pack, struct attn_error *err
     }
     attn_session_reset(pack->session);
     ATTN_TRY(attn_session_feed_many(pack->session, sequences, pack->n, err));
-    /* The session's last check was earlier. */
+    /* The session has not checked the cancel flag since the last layer. */
     ATTN_TRY(attn_host_check_canceled(pack->task->host, err));
     ATTN_TRY(find_logits(pack, err));
     return predict(pack, err);
 }
 
-/* Computes the surprisal of each token of ITEM with a mask in its place, if requested. */
+/* If requested, computes the surprisal of each token of ITEM, masked in copies of the text. */
 static enum attn_status mask(struct attn_many_pack *pack, struct attn_many_item *item,
                              struct attn_error *err)
 {
@@ -901,7 +905,7 @@ static enum attn_status mask(struct attn_many_pack *pack, struct attn_many_item 
 
     if (!pack->masked)
         ATTN_TRY(attn_masked_create(&longest, ATTN_MANY_MASKED_ROWS, NULL, &pack->masked, err));
-    return attn_masked_read(pack->masked, &scope, take_masked, item, err);
+    return attn_masked_read(pack->masked, &scope, store_surprisal, item, err);
 }
 
 enum attn_status attn_many_pack_run(struct attn_many_pack *pack,
@@ -910,7 +914,7 @@ enum attn_status attn_many_pack_run(struct attn_many_pack *pack,
 {
     ATTN_TRY(start(pack, err));
     for (size_t i = 0; i < n; i++)
-        ATTN_TRY(listen(pack->task, items[i], NULL, err));
+        ATTN_TRY(create_listeners(pack->task, items[i], NULL, err));
     pack->items = items;
     pack->n = n;
     ATTN_TRY(attn_error_at(feed(pack, err), ATTN_STAGE_MODEL, err));

@@ -9,7 +9,7 @@
 #include "run/run.h"
 #include "writers/format_internal.h"
 
-/* Whether REQUEST writes a page, and no other output that holds predictions. */
+/* Whether REQUEST writes a page, and no other output that contains predictions. */
 static bool is_page_predicting(const struct attn_request *request)
 {
     const struct attn_format *page = attn_format_find("html");
@@ -25,11 +25,11 @@ static bool is_page_predicting(const struct attn_request *request)
     return has_page;
 }
 
-/* Adds the predictions that a page shows, unless they would take long. */
+/* Requests the predictions that a page shows, unless computing them would take long. */
 static void predict(const struct attn_host *host, struct attn_request *request)
 {
-    enum { TOP = 5, BYTES = 3 /* of a token, about */ };
-    static const double most = 2e9; /* multiplications of the output layer */
+    enum { TOP = 5, BYTES = 3 /* estimated bytes per token */ };
+    static const double most = 2e9; /* limit on multiplications in the output layer */
     const struct attn_request_predict *predict = &request->predict;
     const struct attn_input *input = &request->input;
     const struct attn_model *model = attn_host_model(host);
@@ -58,7 +58,7 @@ void attn_request_fill_page(const struct attn_host *host, struct attn_request *r
     predict(host, request);
 }
 
-/* Whether a page has room for the patterns of RUN. */
+/* Whether the patterns of RUN fit on a page. */
 static bool has_room(const struct attn_run *run)
 {
     const struct attn_dims *dims = attn_selection_dims(attn_run_labels(run)->selection);
@@ -80,10 +80,11 @@ enum attn_status attn_run_table_page(struct attn_host *host, const struct attn_r
 
     asked.selection = (struct attn_request_selection){.sites = "pattern"};
     asked.predict = (struct attn_request_predict){.top = 0};
-    asked.on_note = NULL; /* the experiment has emitted these notes */
+    asked.on_note = NULL; /* the experiment has written these notes */
     asked.on_progress = NULL;
     status = attn_run_prepare(host, &asked, &run, &failure);
-    if (status != ATTN_OK && status != ATTN_INVALID) /* then the run has no pattern */
+    /* ATTN_INVALID means that the run has no pattern. */
+    if (status != ATTN_OK && status != ATTN_INVALID)
         return attn_error_copy(err, &failure);
     status = run && has_room(run) ? attn_run_perform(run, NULL, &result, err)
                                   : attn_table_picture_write(outputs->table, outputs->table_picture,

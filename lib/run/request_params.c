@@ -14,7 +14,7 @@
 
 enum { SHAPES = ATTN_PARAM_SHAPES_TENSORS, NOT_COMPARED = ATTN_PARAM_NOT_COMPARED };
 
-/* What a selection changes. */
+/* The outputs whose content a selection changes: all except those named. */
 #define BUT_ANSWERS .media = ~(unsigned)ATTN_MEDIA_ANSWERS
 #define BUT_EXPLANATIONS .media = ~(unsigned)(ATTN_MEDIA_ANSWERS | ATTN_MEDIUM_EXPLANATION)
 #define BUT_CONTINUATIONS .media = ~(unsigned)ATTN_MEDIUM_CONTINUATION

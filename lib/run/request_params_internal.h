@@ -6,13 +6,13 @@
 #include "input/position.h"
 #include "run/request_params.h"
 
-/* Of a model, and of arrays, which have no layers. */
+/* For a model, and for arrays, which have no layers. */
 extern const struct attn_param_list attn_selection_params, attn_array_selection_params;
 
 extern const struct attn_param_list attn_prediction_params, attn_span_params, attn_gradient_params;
 
-/* Of a struct attn_attention_args (attention_args.c). Token by token there is no dropout, whose
- * weights are drawn from a whole sequence. */
+/* Parameters of a struct attn_attention_args (attention_args.c). Dropout is separate, because its
+ * weights are drawn for a whole sequence, so that it does not work token by token. */
 extern const struct attn_param_list attn_attention_params, attn_dropout_params,
     attn_array_dropout_params;
 

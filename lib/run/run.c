@@ -1,4 +1,4 @@
-/* run.c - see run.h. A run is prepared in the order in which its parts depend on each other: input,
+/* run.c - see run.h. Prepares a run in the order in which its parts depend on each other: input,
  * attention, sizes and selection, edits, labels. */
 #include "run/run_internal.h"
 
@@ -33,7 +33,7 @@
 
 /* --- Preparing a sequence -------------------------------------------------------------------- */
 
-/* Hints at what a model without an output layer has in its place. */
+/* Adds a hint about what a model without an output layer offers instead. */
 static void hint_at_answer(const struct attn_config *config, struct attn_error *err)
 {
     const struct attn_dims dims = attn_config_dims(config, 0);
@@ -77,7 +77,8 @@ enum attn_status attn_run_check_question(const struct attn_model *model,
                : ATTN_OK;
 }
 
-/* With numbers instead of texts the vocabulary only gives labels: then it may be missing. */
+/* Gets the tokenizer. It may be missing if the input is numbers, because the vocabulary then only
+ * supplies labels. */
 static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
@@ -100,7 +101,7 @@ static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *
     return is_needed ? status : ATTN_OK;
 }
 
-/* Whether token dropout divides by 0, since all tokens are masks. */
+/* Whether all tokens are masks, so that token dropout would divide by 0. */
 static bool has_only_masks(const struct attn_run *run)
 {
     const struct attn_config *config = attn_model_config(run->model);
@@ -176,8 +177,8 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
     return attn_continuations_encode(&scope, &request->predict, &run->asked.continuations, err);
 }
 
-/* The sites that SELECTION lists; none if its list has a mistake, which is reported when the list
- * is read. */
+/* Returns the sites that SELECTION lists. A malformed list gives none; the error is reported when
+ * the list is parsed. */
 static attn_site_set listed_sites(const struct attn_request_selection *selection)
 {
     struct attn_error unknown = {0};
@@ -208,7 +209,7 @@ static enum attn_status check_gradients(const struct attn_run *run, attn_site_se
     return attn_gradient_check(run->model, run->attention.layers, sites, err);
 }
 
-/* Finds whether the request asks for gradients, and whether its run can have them. */
+/* Sets whether the request needs gradients, and checks that its run can compute them. */
 static enum attn_status find_gradients(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request_selection *selection = &run->request.selection;
@@ -220,7 +221,7 @@ static enum attn_status find_gradients(struct attn_run *run, struct attn_error *
                : ATTN_OK;
 }
 
-/* Refuses a length of spans where no spans are predicted. */
+/* Refuses a maximum length of spans if no spans are predicted. */
 static enum attn_status check_span(const struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request_predict *predict = &run->request.predict;
@@ -232,9 +233,9 @@ static enum attn_status check_span(const struct attn_run *run, struct attn_error
                        "`max_span` is for `top` of a model that answers with spans");
 }
 
-/* The caller's own selection, if it was made for a run of these sizes. */
-static enum attn_status take_selection(struct attn_run *run, const struct attn_dims *dims,
-                                       struct attn_error *err)
+/* Uses the caller's selection, after a check that it was made for these sizes. */
+static enum attn_status use_given_selection(struct attn_run *run, const struct attn_dims *dims,
+                                            struct attn_error *err)
 {
     const struct attn_dims *own = attn_selection_dims(run->request.selection.given);
 
@@ -258,8 +259,8 @@ static bool merges_words(const struct attn_run *run)
     return picture && picture->merges_words;
 }
 
-/* The words of the tokens, where these have texts. Where they are asked for, a run by itself has
- * patterns, which alone are made of words. */
+/* Numbers the words of the tokens, if tokens have texts. If words are merged and no sites are
+ * listed, selects the pattern, because only patterns can be merged. */
 static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request_reading *reading = &run->request.reading;
@@ -270,15 +271,15 @@ static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
         ATTN_TRY(attn_words_of_labels(&reading->queries, &run->text.words, err));
     if (!run->model && reading->keys.items)
         ATTN_TRY(attn_words_of_labels(&reading->keys, &run->source.words, err));
-    if (run->text.tokens.bytes && !run->text.pixels) /* places in a picture are no words */
+    if (run->text.tokens.bytes && !run->text.pixels) /* positions of a picture are not words */
         ATTN_TRY(attn_words_find(&run->text, run->tokenizer, &run->text.words, err));
     if (run->source.tokens.bytes)
         ATTN_TRY(attn_words_find(&run->source, run->source_tokenizer, &run->source.words, err));
     return ATTN_OK;
 }
 
-/* Stores the position of the only mask as the list of queries. */
-static enum attn_status take_mask(struct attn_run *run, struct attn_error *err)
+/* Stores the position of the only mask token as the list of queries. */
+static enum attn_status use_mask_as_query(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_answer_scope scope = attn_run_answer_scope(run);
     char text[32];
@@ -290,22 +291,22 @@ static enum attn_status take_mask(struct attn_run *run, struct attn_error *err)
     return run->queries ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Words among the queries, which are positions of TEXT, become numbers. */
-static enum attn_status number_queries(struct attn_run *run, const struct attn_sequence *text,
-                                       struct attn_error *err)
+/* Resolves words in `queries` to positions of TEXT. */
+static enum attn_status resolve_queries(struct attn_run *run, const struct attn_sequence *text,
+                                        struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
 
     if (run->request.selection.queries)
         status = attn_positions_number(text, run->request.selection.queries, &run->queries, err);
     else if (run->request.selection.at_mask)
-        ATTN_TRY(take_mask(run, err));
+        ATTN_TRY(use_mask_as_query(run, err));
     if (run->queries)
         run->request.selection.queries = run->queries;
     return attn_error_at(attn_error_in(status, "queries", err), ATTN_STAGE_OPTIONS, err);
 }
 
-/* Files of numbers hold all rows of an encoder. */
+/* Refuses a choice of queries if an output would hold all rows of the encoder. */
 static enum attn_status check_rows_of_encoder(const struct attn_request *request,
                                               struct attn_error *err)
 {
@@ -317,7 +318,8 @@ static enum attn_status check_rows_of_encoder(const struct attn_request *request
     return ATTN_OK;
 }
 
-/* Chooses the queries: rows of the encoder if that alone is selected, and nothing is predicted. */
+/* Selects the queries. If only the encoder is selected and nothing is predicted, they are rows of
+ * the encoder. */
 static enum attn_status choose_queries(struct attn_run *run, struct attn_error *err)
 {
     struct attn_request_selection *asked = &run->request.selection;
@@ -330,11 +332,11 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
     if (is_of_encoder && asked->queries)
         ATTN_TRY(check_rows_of_encoder(&run->request, err));
     if (run->model)
-        ATTN_TRY(number_queries(run, text, err));
+        ATTN_TRY(resolve_queries(run, text, err));
     if (asked->queries)
         ATTN_TRY(attn_choose_queries(chosen, asked, err));
     if (is_of_encoder)
-        asked->queries = NULL; /* all rows of the decoder */
+        asked->queries = NULL; /* selects all rows of the decoder */
     return merges_words(run) && text->words ? attn_words_widen(text->words, chosen, err) : ATTN_OK;
 }
 
@@ -351,8 +353,8 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
     ATTN_TRY(find_words(run, err));
     if (request->selection.given) {
         if (run->model)
-            ATTN_TRY(number_queries(run, &run->text, err));
-        return take_selection(run, dims, err);
+            ATTN_TRY(resolve_queries(run, &run->text, err));
+        return use_given_selection(run, dims, err);
     }
     ATTN_TRY(attn_choose(&request->selection, dims, n_batch, &run->chosen, err));
     run->selection = run->chosen;
@@ -362,7 +364,7 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
     return ATTN_OK;
 }
 
-/* The picture as far as it has patches, where what was cropped and resized of it is known. */
+/* Returns the part of the picture that has patches, if its crop and size are known; or NULL. */
 static const struct attn_backdrop *find_backdrop(struct attn_run *run)
 {
     const struct attn_pixels *pixels = run->text.pixels;
@@ -421,7 +423,7 @@ static void set_labels(struct attn_run *run)
         run->labels.mask = &run->asked.mask;
     if (run->model)
         return;
-    /* Of arrays: what the caller calls their rows and columns. */
+    /* For arrays, the caller's labels of rows and columns. */
     run->labels.tokens = reading->queries.items;
     run->labels.token_sizes = reading->queries.sizes;
     run->labels.source_tokens = reading->keys.items;
@@ -466,7 +468,7 @@ enum attn_status attn_run_find_answer(const struct attn_run *run,
 
 struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
 {
-    const struct attn_label_list *keys = &run->request.reading.keys; /* of arrays */
+    const struct attn_label_list *keys = &run->request.reading.keys; /* for arrays */
 
     if (!run->model)
         return (struct attn_metric_settings){
@@ -482,22 +484,22 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
                                          .source_mask = run->source.key_mask};
 }
 
-/* Whether answers are about the whole input: no position is chosen for them. */
+/* Whether answers are about the whole input, so that they have no position. */
 static bool is_whole(const struct attn_run *run)
 {
     return attn_model_is_classifier(run->model) ||
            attn_model_config(run->model)->task == ATTN_TASK_SPANS;
 }
 
-/* Whether next tokens are asked for after chosen positions, which may be all. */
+/* Whether the request needs predictions after selected positions, which may be all. */
 static bool has_chosen_positions(const struct attn_run *run)
 {
     return attn_predict_is_asked(&run->request.predict) && !is_whole(run) &&
            (run->request.selection.queries || !attn_selection_is_all_queries(run->selection));
 }
 
-/* Where an encoder predicts: at chosen positions, or at the masks; a continuation is one token at
- * one of them. */
+/* Finds the positions at which an encoder predicts: selected positions, or the masks. A
+ * continuation is one token at one of them. */
 static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request_predict *predict = &run->request.predict;
@@ -524,10 +526,10 @@ static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
                        n);
 }
 
-/* The number whose gradients are wanted. */
+/* Resolves the number to differentiate. */
 static enum attn_status find_goal(struct attn_run *run, struct attn_error *err)
 {
-    static const struct attn_answer_args only; /* of the one label */
+    static const struct attn_answer_args only; /* for models with one label */
     const struct attn_answer_args *given = run->request.selection.gradients_of;
 
     if (!run->asked.has_goal)
@@ -536,7 +538,8 @@ static enum attn_status find_goal(struct attn_run *run, struct attn_error *err)
     return attn_error_at(attn_answer_check_goal(&run->asked.goal, err), ATTN_STAGE_OPTIONS, err);
 }
 
-/* The metric that is asked for: of one run, after one position. */
+/* Resolves the metric of the request, which must be one that a single run has after one position.
+ */
 static enum attn_status find_answer(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_answer_args *args = run->request.predict.answer;
@@ -545,7 +548,7 @@ static enum attn_status find_answer(struct attn_run *run, struct attn_error *err
         return ATTN_OK;
     ATTN_TRY(attn_run_find_answer(run, args, &run->asked.answer, err));
     if (run->asked.has_goal && run->asked.answer.metric == ATTN_ANSWER_CE) {
-        run->request.predict.answer = NULL; /* it is asked for its gradients alone */
+        run->request.predict.answer = NULL; /* the metric is only needed for its gradients */
         return ATTN_OK;
     }
     if (run->asked.answer.metric != ATTN_ANSWER_KL && run->asked.answer.metric != ATTN_ANSWER_CE)
@@ -556,8 +559,8 @@ static enum attn_status find_answer(struct attn_run *run, struct attn_error *err
                        attn_answer_metric_name(run->asked.answer.metric));
 }
 
-/* What is odd about the spaces of the text, of what is asked, and of continuations. */
-static void look_for_spaces(struct attn_run *run)
+/* Checks for missing and superfluous spaces in the text, the target and foil, and continuations. */
+static void check_spaces(struct attn_run *run)
 {
     const struct attn_request_predict *predict = &run->request.predict;
     const bool is_encoder = attn_model_config(run->model)->is_encoder;
@@ -568,7 +571,7 @@ static void look_for_spaces(struct attn_run *run)
     run->asked.spaces.is_at_end = attn_spaces_are_at_end(&run->request.input, run->tokenizer);
     while (is_encoder && at > 0 &&
            !attn_selection_has_query(run->asked.masks ? run->asked.masks : run->selection, at))
-        at--; /* the only one */
+        at--; /* find the only selected position */
     for (size_t i = 0; i < predict->n_next && !run->asked.spaces.what; i++)
         if ((is_encoder ? attn_spaces_are_left_out : attn_spaces_are_forgotten)(
                 &run->text, at, predict->next[i][0], run->tokenizer))
@@ -635,7 +638,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     ATTN_TRY(find_masks(run, err));
     ATTN_TRY(find_goal(run, err));
     ATTN_TRY(find_answer(run, err));
-    look_for_spaces(run);
+    check_spaces(run);
     return find_edits(run, err);
 }
 
@@ -712,7 +715,7 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     return ATTN_OK;
 }
 
-/* Whether lists have as many items as their numbers say, and each choice is one. */
+/* Checks that arrays are given if their counts are not 0, and that enums are in range. */
 static enum attn_status check_lists(const struct attn_request *request, struct attn_error *err)
 {
     const struct attn_request_reading *reading = &request->reading;
@@ -731,7 +734,7 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
                : ATTN_INVALID;
 }
 
-/* Whether no part of REQUEST has fields that this version does not know. */
+/* Checks that no part of REQUEST uses fields of later versions. */
 static enum attn_status check_parts(const struct attn_request *request, struct attn_error *err)
 {
     return attn_rest_is_known(request->reading.later, 2, "reading", err) &&
@@ -748,7 +751,7 @@ static enum attn_status check_parts(const struct attn_request *request, struct a
                : ATTN_INVALID;
 }
 
-/* Whether the items of lists are what they must be. */
+/* Checks that the items of lists are given. */
 static enum attn_status check_items(const struct attn_request *request, struct attn_error *err)
 {
     for (size_t i = 0; i < request->predict.n_next; i++)
@@ -760,7 +763,7 @@ static enum attn_status check_items(const struct attn_request *request, struct a
     return attn_edits_check_given(&request->edits, err);
 }
 
-/* The caller may know a shorter struct. */
+/* Copies the picture options, whose struct may be shorter in the caller's version. */
 static enum attn_status read_picture(struct attn_run *run, struct attn_error *err)
 {
     if (!run->request.outputs.picture)
@@ -772,7 +775,7 @@ static enum attn_status read_picture(struct attn_run *run, struct attn_error *er
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* A sequence, or arrays. */
+/* Prepares a run over a sequence or over arrays. */
 static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
@@ -786,7 +789,7 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
     if (attn_input_is_arrays(&request->input))
         return prepare_arrays(run, err);
     ATTN_TRY(attn_host_check_model(run->host, err));
-    /* the tower of texts or of pictures, and with labels a classifier */
+    /* Select the tower for texts or for pictures, and if labels are given, the classifier. */
     ATTN_TRY(attn_zero_shot_choose_host(&run->host, &request->input, predict, &request->reading,
                                         &run->labelled, err));
     if (attn_predict_n_label(predict) > 0 && !attn_predict_is_asked(predict))
@@ -885,7 +888,7 @@ const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n)
 
 /* --- Performing ------------------------------------------------------------------------------ */
 
-/* Who watches while a run is performed. */
+/* The receivers of events while a run is performed. */
 struct watching {
     const struct attn_run *run;
     const struct attn_trace *observer; /* or NULL */
@@ -904,7 +907,8 @@ static enum attn_status emit(void *user, const struct attn_trace_event *event,
                : ATTN_OK;
 }
 
-/* Too many to count when the texts do not fit: the session says why. */
+/* Returns the number of multiply-adds. If they cannot be counted because a text does not fit,
+ * returns a large number; the session reports the error. */
 static double count_multiply_adds(const struct attn_run *run)
 {
     const struct attn_attend_args *arrays = &run->arrays;
@@ -968,12 +972,12 @@ static enum attn_status feed(const struct attn_run *run, struct attn_session *se
 {
     enum attn_status status = attn_sequence_feed(&run->text, session, err);
 
-    if (status == ATTN_OK) /* after the last time that the session looked */
+    if (status == ATTN_OK) /* the session has not checked since the last layer */
         status = attn_host_check_canceled(run->host, err);
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
-/* Notes that text_embed is made of the first token, where a text has no end token. */
+/* Notes that text_embed is computed from the first token if a text has no end token. */
 static void note_end(const struct attn_run *run)
 {
     const struct attn_config *config = attn_model_config(run->model);
@@ -1009,14 +1013,14 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
     return attn_predict(session, &args, &result->predictions, err);
 }
 
-/* What is made for one feed. */
+/* The objects that exist for one feed. */
 struct feeding {
     struct attn_session *session;       /* owns */
     struct attn_gradient *gradient;     /* owns; or NULL */
     struct attn_derivation *derivation; /* owns; or NULL */
 };
 
-/* The gradients that are asked for, after the feed, whose memory is given back first. */
+/* Computes the requested gradients after the feed. Frees the memory of the feed first. */
 static enum attn_status run_gradient(struct feeding *feeding, struct attn_error *err)
 {
     attn_session_free(feeding->session);
@@ -1053,7 +1057,7 @@ enum attn_status attn_run_set_source(const struct attn_run *run, struct attn_ses
                          ATTN_STAGE_INPUT, err);
 }
 
-/* Runs the encoder where TRACE wants its tensors, or the source is not encoded yet. */
+/* Runs the encoder if TRACE selects its tensors, or if the source has not been encoded yet. */
 static enum attn_status trace_encoder(const struct attn_run *run, const struct attn_trace *trace,
                                       struct attn_pool *pool, struct attn_error *err)
 {
@@ -1108,7 +1112,8 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     derived.session.n_max += run->asked.continuations.n_more;
     derived.session.edits = run->edits.items;
     derived.session.n_edit = run->edits.n;
-    /* A trace that wants gradients, or derived tensors, gets its events from what makes them. */
+    /* If a trace needs gradients or derived tensors, the objects that compute them call it instead.
+     */
     if (trace && attn_gradient_is_wanted(trace->selection)) {
         ATTN_TRY(attn_gradient_create(&gradient, trace, pool, &feeding->gradient, err));
         trace = attn_gradient_trace(feeding->gradient);
@@ -1121,7 +1126,7 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     ATTN_TRY(feed(run, feeding->session, err));
     result->n_token = result->n_key = run->text.n;
     result->n_edited_row = attn_session_n_edited_row(feeding->session);
-    ATTN_TRY(predict(run, feeding->session, result, err)); /* which edits may change, too */
+    ATTN_TRY(predict(run, feeding->session, result, err)); /* edits may change predictions, too */
     attn_edits_find_effects(&run->edits, feeding->session, 0);
     attn_edits_note(&run->edits, attn_request_notes(&run->request), result->n_edited_row);
     attn_layer_attention_note_pairs(&run->request.attention, run->attention.layers,
@@ -1183,7 +1188,7 @@ static enum attn_status perform_arrays(const struct attn_run *run, const struct 
     return ATTN_OK;
 }
 
-/* With the outputs open: computes, and completes them. */
+/* Computes the run and completes the outputs, which are open. */
 static enum attn_status compute(const struct attn_run *run, const struct attn_trace *observer,
                                 struct attn_pool *pool, struct attn_outputs *outputs,
                                 struct attn_result *result, struct attn_error *err)
@@ -1247,8 +1252,7 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
         return ATTN_OK;
     }
     attn_result_release(&made);
-    attn_call_status(status, "observer",
-                     &failure); /* what says nothing is a failure all the same */
+    attn_call_status(status, "observer", &failure); /* an observer may fail without a message */
     return attn_error_copy(err, &failure);
 }
 

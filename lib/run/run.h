@@ -1,22 +1,23 @@
 /*
- * run.h - serves a request: reads its input, computes, and hands out what it asks for.
+ * run.h - serves a request: reads its input, computes, and writes its outputs.
  *
  *     struct attn_result result = {0};
  *     if (attn_run_request(host, &request, &result, &err) != ATTN_OK)
- *         fprintf(stderr, "%s: %s\n", attn_request_stage_text(err.stage), err.message);
+ *         fprintf(stderr, "%s: %s\
+ * ", attn_request_stage_text(err.stage), err.message);
  *     attn_result_release(&result);
  *
- * The same in two steps, to know the tokens first or to watch tensors:
+ * The same in two steps, to get the tokens before the run, or to observe tensors:
  *
  *     struct attn_run *run;
  *     attn_run_prepare(host, &request, &run, &err);
- *     const struct attn_labels *labels = attn_run_labels(run);    // the tokens
+ *     const struct attn_labels *labels = attn_run_labels(run);  // the tokens
  *     struct attn_trace trace = {attn_run_selection(run), on_event, user};
  *     attn_run_perform(run, &trace, &result, &err);
  *     attn_run_free(run);
  *
- * A failure says its stage (struct attn_error): ATTN_STAGE_OPTIONS where parts of the request do
- * not go together or do not fit the model, _MODEL, _INPUT, _OUTPUT.
+ * The stage of an error (struct attn_error) is ATTN_STAGE_OPTIONS if parts of the request cannot be
+ * combined or do not fit the model, else ATTN_STAGE_MODEL, _INPUT or _OUTPUT.
  */
 #ifndef ATTN_RUN_RUN_H
 #define ATTN_RUN_RUN_H
@@ -29,65 +30,65 @@
 struct attn_capture; /* capture/capture.h */
 struct attn_run;     /* a request that was read and checked */
 
-/* The result of a request, beside its outputs and its trace. Initialize with = {0}. */
+/* The result of a request, in addition to its outputs and its trace. Initialize with = {0}. */
 struct attn_result {
-    size_t n_token;      /* positions; for arrays queries */
-    size_t n_key;        /* for arrays keys, else n_token */
-    int n_thread;        /* that computed */
+    size_t n_token;      /* number of positions; for arrays, of queries */
+    size_t n_key;        /* for arrays the number of keys, else n_token */
+    int n_thread;        /* number of threads that computed */
     size_t n_edited_row; /* number of rows in which edits changed a value */
-    bool is_abandoned; /* the reader of standard output closed it, and there was no other output */
-    struct attn_predictions predictions; /* owned, with its texts */
-    const void *later[4];                /* NULL: room for fields of later versions */
+    bool is_abandoned; /* standard output was closed by its reader, and there was no other output */
+    struct attn_predictions predictions; /* owned, including their texts */
+    const void *later[4];                /* NULL: reserved for later versions */
 };
 
-/* Reads the input, finds the attention of each layer and what is selected; computes nothing but the
- * means of ablate_mean and, unless `is_once` is set, the rows of an encoder. HOST and what REQUEST
- * points to are borrowed until attn_run_free. *run is untouched on failure. */
+/* Reads the input, and determines the attention of each layer and the selection. Computes only the
+ * means for ablate_mean and, unless `is_once` is set, the rows of an encoder. HOST and the data of
+ * REQUEST are borrowed until attn_run_free. *run is unchanged on failure. */
 ATTN_API enum attn_status attn_run_prepare(struct attn_host *host,
                                            const struct attn_request *request,
                                            struct attn_run **run, struct attn_error *err);
 ATTN_API void attn_run_free(struct attn_run *run); /* NULL is allowed */
 
-/* The tensors that the request selects, and the sizes of the run. Borrowed from the run. */
+/* Returns the selected tensors and the sizes of the run. Borrowed from RUN. */
 ATTN_API const struct attn_selection *attn_run_selection(const struct attn_run *run);
 
-/* The names of rows and columns. Borrowed from the run. */
+/* Returns the names of rows and columns. Borrowed from RUN. */
 ATTN_API const struct attn_labels *attn_run_labels(const struct attn_run *run);
 
-/* Computes the run. A second call is ATTN_INVALID. OBSERVER, or NULL, gets the tensors of its
+/* Computes the run. A second call returns ATTN_INVALID. OBSERVER, or NULL, gets the tensors of its
  * selection before the outputs do; its selection must include that of the run. An error that it
  * returns ends the run, with or without a message. Files appear only on success. RESULT is
- * untouched on failure. */
+ * unchanged on failure. */
 ATTN_API enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace *observer,
                                            struct attn_result *result, struct attn_error *err);
 
-/* Creates a capture of that selection, for an observer. A reusable host reuses the memory of the
- * last capture that was freed; the capture may outlive run and host. */
+/* Creates a capture of the run's selection, for an observer. A reusable host reuses the memory of
+ * the last capture that was freed. The capture may outlive run and host. */
 ATTN_API enum attn_status attn_run_begin_capture(const struct attn_run *run,
                                                  struct attn_capture **capture,
                                                  struct attn_error *err);
 
-/* Prepares, performs and frees. */
+/* Prepares a run, performs it and frees it. */
 ATTN_API enum attn_status attn_run_request(struct attn_host *host,
                                            const struct attn_request *request,
                                            struct attn_result *result, struct attn_error *err);
 
-/* Also keeps the tensors that the request selects, in *capture, which the caller frees before the
- * host (capture/capture.h). */
+/* Like attn_run_request, and also captures the tensors that the request selects in *capture, which
+ * the caller frees before the host (capture/capture.h). */
 ATTN_API enum attn_status attn_run_capture(struct attn_host *host,
                                            const struct attn_request *request,
                                            struct attn_capture **capture,
                                            struct attn_result *result, struct attn_error *err);
 
-/* The predictions as tables: `top` with the columns position (where positions were chosen),
- * probability, id and token, `next` with logprob (natural, in nats) and text; NULL for what was not
- * asked. The caller frees both. */
+/* Creates the predictions as tables. `top` has the columns position (if positions were selected),
+ * probability, id and token; `next` has logprob (natural, in nats) and text. A table that was not
+ * requested is NULL. The caller frees both. */
 ATTN_API enum attn_status attn_result_tables(const struct attn_result *result,
                                              struct attn_table **top, struct attn_table **next,
                                              struct attn_error *err);
 
-/* The metric of `predict.answer` as a table, the caller's: position (where positions were chosen),
- * value, metric; NULL where it was not asked. */
+/* Creates the metric of `predict.answer` as a table with the columns position (if positions were
+ * selected), value and metric; NULL if it was not requested. The caller frees it. */
 ATTN_API enum attn_status attn_result_metric(const struct attn_result *result,
                                              struct attn_table **metric, struct attn_error *err);
 

@@ -1,5 +1,5 @@
-/* run_time.c - estimates how long a run takes, before it begins (run_internal.h): from the number
- * of operations, at the rate of a slow core, so the estimate tends to be too long. */
+/* run_time.c - estimates how long a run takes before it starts (run_internal.h): the number of
+ * operations at the rate of a slow core, so that the estimate tends to be too high. */
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "inspect/cost.h"
@@ -9,7 +9,8 @@
 
 enum { MINUTE = 60, HOUR = 3600, DAY = 24 * HOUR, TIME_SIZE = 32 };
 
-/* Multiply-adds of one thread in a second; those that take as long as the softmax of a pair. */
+/* rate: multiply-adds per second of one thread. softmax: multiply-adds that take as long as the
+ * softmax of one pair. */
 static const double rate = 16e9, softmax = 32;
 
 static double find_seconds(const struct attn_run *run, const struct attn_attention *layers,
@@ -20,7 +21,7 @@ static double find_seconds(const struct attn_run *run, const struct attn_attenti
            (rate * attn_host_n_thread(run->host));
 }
 
-/* "3 min", "2.5 h" */
+/* Writes a time as "3 min" or "2.5 h". Returns TEXT. */
 static const char *write_time(double seconds, char text[TIME_SIZE])
 {
     if (seconds < 2 * HOUR)

@@ -8,39 +8,41 @@
 
 #include <string.h>
 
-enum { N_HANDED_OUT = 32 }; /* at a time, until the reader sees the room */
+/* Maximum number of items to hand out before the reader is told about the free slots. */
+enum { N_HANDED_OUT = 32 };
 
-/* What threads wait for. */
+/* The conditions that threads wait for. */
 enum condition {
-    WORK,  /* an item was read, or none will be */
+    WORK,  /* an item was read, or reading has ended */
     ROOM,  /* items were handed out */
     QUIET, /* a thread has stopped computing */
     N_CONDITION
 };
 
-/* What the window knows of an item. */
+/* The state of an item. */
 struct place {
-    size_t n_byte;    /* that it counts for */
+    size_t n_byte;    /* the bytes that are counted for it */
     bool is_finished; /* computed, and not handed out yet */
 };
 
 struct attn_window {
     const struct attn_window_form *form;
     struct attn_host *host;
-    struct attn_monitor *monitor; /* owns; what follows is looked at inside */
+    struct attn_monitor *monitor; /* owns; guards the fields below */
     char *slots;                  /* [n_slot, slot_size] owns; item i is in slot i % n_slot */
-    struct place *places;         /* [n_slot] owns; likewise */
-    size_t n_handed_out, n_taken, n_read; /* items so far: of the first, of those, of all */
-    size_t n_byte;                        /* of the items inside */
-    int n_computing;                      /* threads between begin and end */
-    int n_alone_waiting;                  /* those that want to be alone */
-    bool is_alone;                        /* one of them is */
-    bool is_over;                         /* all items were read */
-    bool is_handing_out;                  /* a thread is at it */
-    bool has_failed;                      /* nothing is computed any more */
-    bool cannot_hand_out;                 /* `take` has failed */
-    struct attn_error err;                /* why */
-    struct attn_error read_err;           /* why no more could be read */
+    struct place *places;         /* [n_slot] owns; item i is in place i % n_slot */
+    /* Numbers of items handed out, taken by workers, and read so far. */
+    size_t n_handed_out, n_taken, n_read;
+    size_t n_byte;              /* bytes of the items in the window */
+    int n_computing;            /* threads between begin and end */
+    int n_alone_waiting;        /* number of threads that wait to compute alone */
+    bool is_alone;              /* a thread is computing alone */
+    bool is_over;               /* all items were read */
+    bool is_handing_out;        /* a thread is handing out items */
+    bool has_failed;            /* no further items are computed */
+    bool cannot_hand_out;       /* `take` has failed */
+    struct attn_error err;      /* the reason for the failure */
+    struct attn_error read_err; /* the reason why reading failed */
 };
 
 struct worker {
@@ -64,7 +66,7 @@ static bool has_no_room(const struct attn_window *window, size_t n_byte)
     return window->form->most_bytes > 0 && window->n_byte + n_byte > window->form->most_bytes;
 }
 
-/* Ends the run. From outside of the monitor. */
+/* Ends the run with a failure. Call it without the monitor held. */
 static void fail(struct attn_window *window, enum attn_status status, const struct attn_error *err)
 {
     bool is_first;
@@ -90,7 +92,7 @@ static bool is_finished(const struct attn_window *window, size_t number)
     return number < window->n_read && place_of(window, number)->is_finished;
 }
 
-/* Whether item NUMBER, which was not finished a moment ago, is by now. */
+/* Whether item NUMBER is finished by now. Call it without the monitor held. */
 static bool has_finished(struct attn_window *window, size_t number)
 {
     bool found;
@@ -101,7 +103,8 @@ static bool has_finished(struct attn_window *window, size_t number)
     return found;
 }
 
-/* Hands out the items from FIRST up to END, which are finished. From outside of the monitor. */
+/* Hands out the items from FIRST to END-1, which are finished. Returns false on failure. Call it
+ * without the monitor held. */
 static bool hand_out(struct attn_window *window, size_t first, size_t end)
 {
     const struct attn_window_form *form = window->form;
@@ -123,7 +126,7 @@ static bool hand_out(struct attn_window *window, size_t first, size_t end)
     return is_well;
 }
 
-/* Hands out what is finished, unless another thread does. From inside. */
+/* Hands out finished items, unless another thread is doing so. Call it with the monitor held. */
 static void hand_out_finished(struct attn_window *window)
 {
     if (window->is_handing_out || window->cannot_hand_out)
@@ -195,8 +198,8 @@ void attn_window_end(struct attn_window *window)
     attn_monitor_leave(window->monitor);
 }
 
-/* How many of the items that lie ready one worker takes: those of n_row, and no more than its
- * share. From inside. */
+/* Returns how many of the unclaimed items one worker takes: items of about n_row rows, but no more
+ * than its share. Call it with the monitor held. */
 static size_t count_batch(const struct attn_window *window)
 {
     const struct attn_window_form *form = window->form;
@@ -215,7 +218,8 @@ static size_t count_batch(const struct attn_window *window)
     return n;
 }
 
-/* Takes a batch and computes it. False when there is none. From inside. */
+/* Takes a batch of items and computes it. Returns false if there is none. Call it with the monitor
+ * held. */
 static bool work_once(struct attn_window *window, int worker)
 {
     const size_t first = window->n_taken;
@@ -250,7 +254,7 @@ static void *work(void *user)
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-/* The slot of the next item, when there is room; NULL when the run has failed. */
+/* Waits until a slot is free, and returns it for the next item; NULL if the run has failed. */
 static void *wait_for_room(struct attn_window *window)
 {
     void *slot = NULL;
@@ -266,7 +270,8 @@ static void *wait_for_room(struct attn_window *window)
     return slot;
 }
 
-/* The next item, of N_BYTE, is in its slot. IS_ALONE: no worker is there to compute it. */
+/* Adds the next item, which is in its slot and counts N_BYTE. If IS_ALONE, there is no worker, and
+ * this thread computes it. */
 static void add(struct attn_window *window, size_t n_byte, bool is_alone)
 {
     attn_monitor_enter(window->monitor);
@@ -279,8 +284,8 @@ static void add(struct attn_window *window, size_t n_byte, bool is_alone)
     attn_monitor_leave(window->monitor);
 }
 
-/* Nothing more is read. Who cancels does not wait for what is inside, who cannot read does: what
- * comes of the items before does not depend on time. */
+/* Ends reading because of STATUS. Cancellation ends the run at once. Any other failure lets the
+ * items before it finish, so that the results do not depend on timing. */
 static void stop_reading(struct attn_window *window, enum attn_status status,
                          const struct attn_error *err)
 {
@@ -316,9 +321,9 @@ static void read_all(struct attn_window *window, bool is_alone)
     }
 }
 
-/* --- All of it ------------------------------------------------------------------------------- */
+/* --- The whole run ---------------------------------------------------------------------------- */
 
-/* Reads while WORKERS work, and waits until they have finished. */
+/* Reads items while WORKERS compute, and waits until they have finished. */
 static void perform(struct attn_window *window, struct worker *workers)
 {
     int n_started = 0;
