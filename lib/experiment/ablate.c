@@ -66,23 +66,23 @@ static const struct attn_column columns[N_COLUMN] = {
 
 /* One part of the model, or a set of heads. */
 struct part {
-    struct attn_location at; /* its first place; of a set without a layer */
-    int neuron;              /* or -1 */
-    size_t n_head;           /* of a set */
-    const char *set;         /* its name; NULL: it is one part */
-    double change;           /* of the metric, without this part alone */
+    struct attn_location at; /* location of its first edit; a set has no layer */
+    int neuron;              /* index of the neuron, or -1 */
+    size_t n_head;           /* number of heads of a set */
+    const char *set;         /* name of a set; NULL: a single part */
+    double change;           /* change of the metric when only this part is replaced */
 };
 
-/* The order of the parts that are switched off one after another, the same for all items. */
+/* The order in which parts are switched off one after another, the same for all items. */
 struct order {
     struct part *parts; /* [n_part] owns */
-    size_t n_part;      /* 0: each item has its own */
+    size_t n_part;      /* 0: each item has its own order */
 };
 
 /* The sums over all references, which the first item computes for all items. */
 struct found {
     struct attn_monitor *monitor; /* owns; guards the rest */
-    double *sums[MOST_SITES + 1]; /* own; of each material; or NULL */
+    double *sums[MOST_SITES + 1]; /* own; the sums of each material; or NULL */
     size_t n_row[MOST_SITES + 1];
     bool is_whole;
 };
@@ -92,34 +92,36 @@ struct plan {
     struct found *found; /* NULL: each item computes the sums */
 };
 
-/* The replacement for one site. */
+/* The replacement of one site. */
 struct material {
-    enum attn_site site;  /* qk where weights become uniform */
-    size_t n_head, width; /* of a row: its heads, or 1; the columns of each */
+    enum attn_site site;  /* the site; qk if weights become uniform */
+    size_t n_head, width; /* size of a row: its heads (or 1), and the columns of each */
     float *rows;          /* [n_layer, n_head, T, width]; NULL: zeros */
-    double *sums;         /* [n_layer, n_head, width] of all rows, while a mean is made */
-    size_t n_row;         /* number of rows in the sums */
+    double *sums; /* [n_layer, n_head, width] sums over all rows, while a mean is computed */
+    size_t n_row; /* number of rows in the sums */
 };
 
 struct ablation {
     struct attn_frame frame;
     const struct attn_ablate_args *args;
     struct attn_answer answer;
-    /* For the sites that parts change [n_site]; then for z, if only controls change it. */
+    /* Replacements for the sites that parts change [n_site]; then one for z, if only controls
+     * change z. */
     struct material material[MOST_SITES + 1];
     size_t n_site, n_material;
-    size_t n_place; /* edits of a part: a layer of a decoder with a source has two attentions */
-    bool is_mean, is_of_others; /* the material is a mean, or rows of a reference; or neither */
-    struct part *parts;         /* [n_part] */
+    size_t n_place; /* edits per part: a decoder layer with a source has two attentions */
+    /* the replacement is a mean; it consists of rows of a reference; or neither */
+    bool is_mean, is_of_others;
+    struct part *parts; /* [n_part] */
     size_t n_part;
-    struct attn_sets sets, controls; /* of the parts; of randomly drawn heads */
+    struct attn_sets sets, controls; /* sets of the parts, and sets of randomly drawn heads */
     size_t *order;                   /* [n_layer * n_head] a permutation of the heads */
     struct attn_random random;
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
 
-/* The rest of TEXT after WORD, or NULL if it does not begin with WORD. */
+/* Returns the rest of TEXT after the prefix WORD; NULL if TEXT does not begin with WORD. */
 static const char *after(const char *word, const char *text)
 {
     const size_t size = strlen(word);
@@ -253,7 +255,8 @@ static const char *part_name(enum attn_ablate_by by)
 static enum attn_status check(const struct ablation *ablation, struct attn_error *err)
 {
     const struct attn_ablate_args *args = ablation->args;
-    const size_t n_layer = attn_config_n_whole_layer(ablation->frame.config); /* with an MLP */
+    /* layers that have an MLP */
+    const size_t n_layer = attn_config_n_whole_layer(ablation->frame.config);
     const struct attn_quote name =
         attn_quote_string(attn_model_name(attn_host_model(ablation->frame.host)));
     const bool needs_mlp = args->by == ATTN_ABLATE_BY_MLP || args->by == ATTN_ABLATE_BY_NEURON;
@@ -280,7 +283,7 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
     return ATTN_OK;
 }
 
-/* The heads of a part, of which controls draw as many. */
+/* Returns the number of heads in a part; controls draw equally many. */
 static size_t n_heads_of_part(const struct ablation *ablation)
 {
     const struct attn_config *config = ablation->frame.config;
@@ -308,7 +311,8 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
     const size_t n_all = frame->config->n_layer * frame->config->n_head;
     const size_t n_set = ablation->args->n_set;
     const size_t n_of_part = n_heads_of_part(ablation);
-    const bool takes_all = ablation->args->is_cumulative || n_set > 0; /* up to all heads */
+    /* sets may contain all heads */
+    const bool takes_all = ablation->args->is_cumulative || n_set > 0;
 
     ablation->n_part = n_set > 0 ? n_set : n_layer * n_each;
     ablation->order = attn_frame_alloc(frame, n_all, sizeof *ablation->order);
@@ -331,7 +335,7 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
 
 /* --- Replacements ----------------------------------------------------------------------------- */
 
-/* Whether an edit of SITE names a head. */
+/* Returns true if an edit of SITE names a head. */
 static bool is_of_heads(enum attn_site site)
 {
     return site == ATTN_SITE_Z || site == ATTN_SITE_QK;
@@ -378,7 +382,7 @@ static enum attn_status list_material(struct ablation *ablation, struct attn_err
     return attn_frame_memory(frame, err);
 }
 
-/* The rows [T, width] of a HEAD of LAYER. */
+/* Returns the rows [T, width] of HEAD of LAYER. */
 static float *rows_of(const struct ablation *ablation, const struct material *material,
                       size_t layer, size_t head)
 {
@@ -392,7 +396,7 @@ static double *sums_of(const struct material *material, size_t layer, size_t hea
     return material->sums + (layer * material->n_head + head) * material->width;
 }
 
-/* An attn_trace_fn: adds rows to the sums, or keeps them. */
+/* Adds rows to the sums, or copies them (attn_trace_fn). */
 static enum attn_status take_rows(void *user, const struct attn_trace_event *event,
                                   struct attn_error *err)
 {
@@ -404,7 +408,7 @@ static enum attn_status take_rows(void *user, const struct attn_trace_event *eve
     double *sums;
 
     (void)err;
-    while (material->site != event->at.site) /* only these sites are watched */
+    while (material->site != event->at.site) /* only these sites are watched, so one matches */
         material++;
     rows = rows_of(ablation, material, layer, head);
     sums = sums_of(material, layer, head);
@@ -458,7 +462,8 @@ static enum attn_status watch_reference(struct ablation *ablation, size_t i, boo
     return status;
 }
 
-/* Copies the sums over all references from the materials to `found`, or back with IS_BACK. */
+/* Copies the sums over all references from the materials to `found`; if IS_BACK, from `found` to
+ * the materials. */
 static enum attn_status copy_sums(const struct ablation *ablation, bool is_back,
                                   struct attn_error *err)
 {
@@ -481,7 +486,7 @@ static enum attn_status sum_references(struct ablation *ablation, struct attn_er
 {
     const struct plan *plan = ablation->frame.plan;
     const struct attn_request *request = &ablation->frame.request;
-    const bool has_own_places = /* the edits of the references are those of this item */
+    const bool has_own_places = /* the references' edits are located as in this item */
         request->reading.places && attn_edits_name_positions(&request->edits);
     struct found *found =
         ablation->frame.run->source.n == 0 && !has_own_places ? plan->found : NULL;
@@ -511,8 +516,9 @@ static enum attn_status sum_references(struct ablation *ablation, struct attn_er
     return status;
 }
 
-/* Makes the rows of the materials: the mean over the references or the text, in every row; or the
- * rows of a reference that is long enough, the drawn one or the next after it. */
+/* Computes the rows of the materials: the mean over the references or over the text, repeated in
+ * each row; or the rows of a randomly drawn reference. If that reference is too short, the next one
+ * is used. */
 static enum attn_status make_material(struct ablation *ablation, struct attn_error *err)
 {
     const size_t n_layer = ablation->frame.config->n_layer, n = ablation->frame.run->text.n;
@@ -547,7 +553,8 @@ static enum attn_status make_material(struct ablation *ablation, struct attn_err
 
 /* --- Sets of parts ---------------------------------------------------------------------------- */
 
-/* The edit that replaces the site of MATERIAL at AT, or one NEURON of it, by MATERIAL. */
+/* Returns the edit that replaces the site of MATERIAL at AT, or one NEURON of it, by the rows of
+ * MATERIAL. */
 static struct attn_edit edit_of(const struct ablation *ablation, struct attn_location at,
                                 int neuron, const struct material *material)
 {
@@ -615,7 +622,7 @@ static enum attn_status try_sets(struct ablation *ablation, struct attn_error *e
     return attn_frame_try_sets(&ablation->frame, &ablation->sets, err);
 }
 
-/* Tries each part alone, or the first 1, 2, ... parts together. */
+/* Runs each part alone or, if IS_CUMULATIVE, the first 1, 2, ... parts together. */
 static enum attn_status try_parts(struct ablation *ablation, bool is_cumulative,
                                   struct attn_error *err)
 {
@@ -625,14 +632,15 @@ static enum attn_status try_parts(struct ablation *ablation, bool is_cumulative,
 
     for (size_t i = 0; i < sets->n * n_place; i++) { /* the edits of a set are adjacent */
         const struct part *part = &ablation->parts[i / n_place];
-        const bool is_cross = i % n_place >= ablation->n_site; /* the last place */
+        /* the attention to the source comes last */
+        const bool is_cross = i % n_place >= ablation->n_site;
         const struct material *material = &ablation->material[is_cross ? 0 : i % n_place];
         struct attn_location at = part->at;
 
         at.stack = is_cross ? ATTN_STACK_CROSS : at.stack;
         at.site = material->site;
         if (attn_site_is_lacking(dims, material->site, attn_location_block(&at)))
-            material = ablation->material; /* a layer without an MLP: its attention again */
+            material = ablation->material; /* no MLP: repeats the edit of its attention */
         sets->edits[i] = edit_of(ablation, at, part->neuron, material);
     }
     for (size_t i = 0; i < sets->n; i++)
@@ -678,7 +686,7 @@ struct control {
     size_t n;
 };
 
-/* Mean and standard deviation of the CHANGES [n] by random choices. */
+/* Computes mean and standard deviation of the CHANGES [n] by random choices. */
 static struct control sum_control(const double *changes, size_t n)
 {
     struct control control = {.changes = changes, .n = n};
@@ -702,7 +710,7 @@ static void fill_control(const struct control *control, struct attn_cell *row)
         attn_cell_real(attn_rank_share(control->changes, control->n, row[CHANGE].real));
 }
 
-/* Tries random choices of N_HEAD heads, and fills in their CHANGES [n_control]. */
+/* Runs random choices of N_HEAD heads, and stores their CHANGES [n_control]. */
 static enum attn_status try_control(struct ablation *ablation, size_t n_head, double *changes,
                                     struct attn_error *err)
 {
@@ -733,8 +741,9 @@ static enum attn_status try_control(struct ablation *ablation, size_t n_head, do
     return ATTN_OK;
 }
 
-/* An attn_fold_derive_fn: mean and standard deviation over the choices, which are the same for all
- * items, of the mean change over items. */
+/* Sets control and control_sd (attn_fold_derive_fn). The choices are the same for all items, so
+ * each choice has a mean change over items; the columns are mean and standard deviation of
+ * these. */
 static enum attn_status derive(const void *given, const struct attn_fold_means *means,
                                struct attn_error *err)
 {
@@ -763,7 +772,7 @@ static const struct attn_table_view views[] = {
     [OF_SETS] = {ATTN_VIEW_OF(SET, SET, CHANGE), .figure = ATTN_FIGURE_BARS},
 };
 
-/* Returns the end of the title: what replaces each part. */
+/* Returns the last words of the title, which describe the replacement. */
 static const char *find_words(const struct attn_ablate_args *args)
 {
     static const char *const zeros[] = {"without each head", "without the attention of each layer",
@@ -820,7 +829,7 @@ static bool shows(const void *state, size_t column)
     }
 }
 
-/* Appends a row. PART NULL: the base. CONTROL NULL: no control. */
+/* Appends a row. PART NULL: the row of the base. CONTROL NULL: no control. */
 static enum attn_status append(struct ablation *ablation, const struct part *part,
                                const struct attn_reply *reply, const struct control *control,
                                struct attn_error *err)
@@ -912,7 +921,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const size_t n = ablation->n_part, n_control = args->n_control;
     const size_t n_all = config->n_layer * config->n_head;
     const size_t n_each = n_heads_of_part(ablation);
-    const bool has_own_control = args->is_cumulative || args->n_set > 0; /* each row */
+    /* each row has its own controls */
+    const bool has_own_control = args->is_cumulative || args->n_set > 0;
     double *changes =
         attn_frame_alloc(&ablation->frame, has_own_control ? n : 1, n_control * sizeof *changes);
     const struct attn_trial_outcome *outcomes = ablation->sets.outcomes;
@@ -922,7 +932,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct control control = {0};
 
     ATTN_TRY(attn_frame_memory(&ablation->frame, err));
-    /* The runs so far; each part, which is_cumulative first tries alone; the controls. */
+    /* number of runs: those so far; the parts, twice if is_cumulative tries each alone first; the
+     * controls */
     trials->n_expected =
         trials->n_feed + (args->is_cumulative ? 2 * n : n) + (has_own_control ? n : 1) * n_control;
     if (args->is_cumulative)
@@ -978,14 +989,14 @@ static const struct attn_experiment experiment = {
     .perform = perform,
 };
 
-/* Reads the order from TABLE, which has the change by each part alone over the items. */
+/* Reads the order of parts from TABLE, which has the mean change of each part alone. */
 static enum attn_status take_order(const struct attn_table *table, struct order *order,
                                    struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(table);
     size_t layer, change = 0;
 
-    order->n_part = n_row > 0 ? n_row - 1 : 0; /* without the base */
+    order->n_part = n_row > 0 ? n_row - 1 : 0; /* without the row `base` */
     ATTN_TRY(ATTN_ALLOC(order->parts, order->n_part, err));
     if (order->n_part == 0)
         return ATTN_OK;
@@ -1007,7 +1018,7 @@ static enum attn_status take_order(const struct attn_table *table, struct order 
     return ATTN_OK;
 }
 
-/* Finds the order of is_cumulative in a separate pass over the items of ARGS. */
+/* Computes the order for is_cumulative in a separate pass over the items of ARGS. */
 static enum attn_status find_order(struct attn_host *host, const struct attn_request *request,
                                    const struct attn_ablate_args *args, struct plan *plan,
                                    struct attn_error *err)
@@ -1047,7 +1058,7 @@ static enum attn_status find_order(struct attn_host *host, const struct attn_req
     return status == ATTN_OK ? attn_items_rewind(asked.items, err) : status;
 }
 
-/* Prepares the data that all items or texts share. Release PLAN also after a failure. */
+/* Prepares the data that all items or texts share. Release PLAN after a failure, too. */
 static enum attn_status make_plan(struct attn_host *host, const struct attn_request *request,
                                   const struct attn_ablate_args *given, struct plan *plan,
                                   struct attn_error *err)

@@ -45,7 +45,7 @@ struct attn_study_args; /* study/study.h */
     X(HEAD, 0, "head")     /* z of one head */                                                     \
     X(ATTN, 1, "attn")     /* attn_out of a layer */                                               \
     X(MLP, 2, "mlp")       /* mlp_out of a layer */                                                \
-    X(LAYER, 3, "layer")   /* both: the layer leaves the stream as it is */                        \
+    X(LAYER, 3, "layer")   /* both: the stream passes the layer unchanged */                       \
     X(NEURON, 4, "neuron") /* one component of mlp_post of one layer */
 
 enum attn_ablate_by {
@@ -58,48 +58,49 @@ enum attn_ablate_by {
 enum attn_ablate_with {
     ATTN_ABLATE_WITH_ZERO = 0,
     ATTN_ABLATE_WITH_MEAN = 1, /* its mean over the positions of the text, or of all references */
-    /* its rows at the same positions of a reference that is at least as long, drawn at random */
+    /* its rows at the same positions of a randomly drawn reference that is at least as long */
     ATTN_ABLATE_WITH_RESAMPLE = 2,
-    /* the same weight for every key that a query sees; for HEADS and ATTN */
+    /* equal weights for all keys that a query sees; for HEADS and ATTN */
     ATTN_ABLATE_WITH_UNIFORM = 3,
 };
 
 /* Heads that are switched off together. */
 struct attn_ablate_set {
     const char *heads;    /* as in trace/selection.h */
-    const char *name;     /* of its row; NULL: the text of `heads` */
-    const void *later[4]; /* NULL: room for fields of later versions */
+    const char *name;     /* name of its row; NULL: the text of `heads` */
+    const void *later[4]; /* NULL: reserved for fields of later versions */
 };
 
 struct attn_ablate_args {
-    size_t size; /* of this struct */
+    size_t size; /* size of this struct */
     struct attn_answer_args answer;
     enum attn_ablate_by by;
-    int layer; /* of neurons */
+    int layer; /* layer of the neurons */
     enum attn_ablate_with with;
     const struct attn_input *references; /* [n_reference] texts or ids */
     size_t n_reference;
-    uint64_t seed;      /* of the choice of a reference, and of the controls */
-    bool is_cumulative; /* each row removes one more part, in the order of their changes */
+    uint64_t seed;      /* seed for drawing the reference and the controls */
+    bool is_cumulative; /* each row replaces one part more, in the order of their changes alone */
     size_t n_control;   /* number of random choices; 0: no controls */
-    /* [n_set] instead of single heads; for HEADS, without is_cumulative. */
+    /* [n_set] sets that replace the single heads; for HEADS, without is_cumulative. */
     const struct attn_ablate_set *sets;
     size_t n_set;
-    const struct attn_study_args *study; /* items instead of the request's input, or texts without
-                                            is_cumulative and controls; or NULL */
-    bool has_right;                      /* one text has the column `right`, too */
+    /* items to use instead of the request's input, or texts (without is_cumulative and controls);
+     * or NULL */
+    const struct attn_study_args *study;
+    bool has_right; /* adds the column `right` for a single text */
 };
 
 #define ATTN_ABLATE_ARGS_DEFAULT                                                                   \
     ((struct attn_ablate_args){.size = sizeof(struct attn_ablate_args)})
 
 struct attn_ablate_sum {
-    size_t n_row;      /* rows that the first part changed */
-    const char *sites; /* the tensors of these rows: "z"; constant */
-    size_t n_feed;     /* runs, whole or from a later layer */
+    size_t n_row;      /* number of rows that the first part changed */
+    const char *sites; /* names of the tensors of these rows: "z"; a constant string */
+    size_t n_feed;     /* number of runs, complete or from a later layer on */
 };
 
-/* The parts are tried side by side on the host's threads. ARGS may be NULL; the caller owns *table.
+/* Runs the parts in parallel on the host's threads. ARGS may be NULL. The caller owns *table.
  * Errors have a stage. */
 ATTN_API enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *request,
                                       const struct attn_ablate_args *args,

@@ -1,5 +1,5 @@
-/* align.c - see align.h. A side is a text, its words, and the word of each of its tokens; links are
- * found in a matrix [m, n] over the words of both. */
+/* align.c - see align.h. A side has a text, its words, and the word of each of its tokens; links
+ * are derived from a matrix [m, n] over the words of both sides. */
 #include "experiment/align.h"
 
 #include "analysis/links.h"
@@ -36,7 +36,7 @@ enum {
     WORD_INDEX,
     WORD,
     WEIGHT,
-    COSINE, /* the same column, of hidden states */
+    COSINE, /* the same column, for hidden states */
     LINKED,
     MARK,
     TS,
@@ -86,13 +86,14 @@ static const struct attn_column columns[N_COLUMN] = {
     [TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT),
 };
 
-/* Numbers beside each row, of which the derived columns are made: two hits, or four means. */
+/* Numbers beside each row from which derived columns are computed: two counts of hits, or four
+ * means. */
 enum { N_MORE = 4 };
 
-/* The lines of a file of gold. */
+/* The lines of a file of gold links. */
 struct gold_file {
     const char *name;
-    char *text;   /* owns; the lines, each terminated */
+    char *text;   /* owns; the lines, each null-terminated */
     char **lines; /* [n] owns the array */
     size_t n;
 };
@@ -100,12 +101,12 @@ struct gold_file {
 /* A text, its words, and the word of each token. */
 struct side {
     struct attn_input input; /* a text, or ids */
-    const char *text;        /* [size] the text, or the ids, one a word */
+    const char *text;        /* [size] the text; for ids one word per id */
     size_t size;
     const struct attn_word_texts *list;
     struct attn_text_words words; /* owns */
-    double *units;                /* [n_unit, D] the vectors of its tokens, or of its words */
-    size_t *word_of;              /* [n_unit] their words */
+    double *units;                /* [n_unit, D] vectors of its tokens, or of its words */
+    size_t *word_of;              /* [n_unit] word of each unit */
     size_t n_unit;
 };
 
@@ -122,17 +123,17 @@ struct align {
     const struct attn_align_args *args;
     enum kind kind;
     struct attn_link_rule rule;
-    int first, last;             /* layers; of HIDDEN 0 is the embedding */
+    int first, last;             /* range of layers; for HIDDEN 0 is the embedding */
     unsigned char *layers;       /* [n_layer + 1] which of them, the frame's */
     struct side sides[2];        /* the source and the text */
-    size_t begins[2];            /* where each begins in the text that runs, of attention */
-    struct attn_selection *kept; /* owns; what the runs keep */
-    struct attn_capture *source; /* owns; the vectors of the source, of hidden */
-    double *x;                   /* [m, n] similarities or weights, the frame's */
-    unsigned char *links, *gold; /* [m, n] the frame's */
-    double *unit_x;              /* [n_unit, n_unit] the same of units, of hidden */
+    size_t begins[2];            /* for attention: where each side begins in the text of the run */
+    struct attn_selection *kept; /* owns; sites that the runs record */
+    struct attn_capture *source; /* owns; for hidden states: the vectors of the source */
+    double *x;                   /* [m, n] similarities or weights; owned by the frame */
+    unsigned char *links, *gold; /* [m, n] owned by the frame */
+    double *unit_x;              /* [n_unit, n_unit] similarities of units, for hidden states */
     unsigned char *unit_links;
-    double *more; /* [n_more] the frame's */
+    double *more; /* [n_more] owned by the frame */
     size_t n_more, more_capacity;
 };
 
@@ -299,7 +300,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     return read_method(args->method, &kind, &rule, err);
 }
 
-/* Refuses arguments that links of this kind do not use. */
+/* Returns an error for arguments that links of this kind do not use. */
 static enum attn_status check_kind(const struct align *align, struct attn_error *err)
 {
     const struct attn_align_args *args = align->args;
@@ -357,7 +358,7 @@ static enum attn_status read_layers(struct align *align, const char *text, struc
     return status;
 }
 
-/* The layers that are used if none are given. */
+/* Sets the default layers. */
 static void choose_default_layers(struct align *align)
 {
     const struct attn_config *config = align->frame.config;
@@ -375,7 +376,7 @@ static void choose_default_layers(struct align *align)
     align->layers[layer] = 1;
 }
 
-/* Chooses the layers: FIRST to LAST, as far as they have flags. */
+/* Sets the layers: `first` to `last`, if they have a flag. */
 static enum attn_status choose_layers(struct align *align, struct attn_error *err)
 {
     const struct attn_config *config = align->frame.config;
@@ -403,14 +404,15 @@ static enum attn_status choose_layers(struct align *align, struct attn_error *er
     return ATTN_OK;
 }
 
-/* Whether links are made of this head: of CROSS only those that attend to a source. */
+/* Returns true if links are derived from this head; for CROSS, only heads that attend to a
+ * source. */
 static bool is_used(const struct align *align, int layer, int head)
 {
     return align->layers[layer] && attn_selection_has_block_head(align->kept, layer, head) &&
            (align->kind != CROSS || align->frame.config->is_cross[layer]);
 }
 
-/* Selects what the runs keep for links: patterns, or vectors. */
+/* Selects what the runs record: patterns, or vectors. */
 static enum attn_status select_kept(struct align *align, const struct attn_dims *dims,
                                     struct attn_error *err)
 {
@@ -443,7 +445,7 @@ static enum attn_status select_kept(struct align *align, const struct attn_dims 
                           attn_quote_string(align->args->heads).text);
 }
 
-/* Makes of the text and the source of the item the text that runs. */
+/* Fills the template with the source and the text of the item; the result is the text that runs. */
 static enum attn_status fill_template(struct align *align, struct attn_error *err)
 {
     static const char *const marks[2] = {"{source}", "{target}"};
@@ -495,8 +497,8 @@ static enum attn_status check_texts(const struct attn_align_args *args,
     return ATTN_OK;
 }
 
-/* Sets SIDE number I, the source or the text, from INPUT. Each token of ids is a word, which is
- * called by its number. */
+/* Sets side number I (the source or the text) from INPUT. If the input is ids, each id is a word,
+ * named by its number. */
 static enum attn_status fill_side(struct align *align, int i, const struct attn_input *input,
                                   const struct attn_word_texts *list, struct attn_error *err)
 {
@@ -534,7 +536,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     ATTN_TRY(fill_side(align, 1, &request->input, item ? &item->words : NULL, err));
     ATTN_TRY(choose_kind(align, err));
     ATTN_TRY(choose_layers(align, err));
-    ATTN_TRY(select_kept(align, &dims, err)); /* refuses wrong heads before the first item */
+    ATTN_TRY(select_kept(align, &dims, err)); /* reports wrong heads before the first item */
     attn_frame_choose_nothing(request);
     if (align->kind != CROSS)
         request->source = (struct attn_input){0};
@@ -578,7 +580,7 @@ static bool shows(const void *state, size_t column)
         return align->kind != HIDDEN;
     case METHOD:
         return align->kind == HIDDEN;
-    default: /* of tokens, or of links */
+    default: /* runs on tokens, or has links */
         return column >= TS && is_attention == (column <= CHANCE || column == TOKENS);
     }
 }
@@ -592,7 +594,7 @@ static struct attn_cell cell_of_word(const struct side *side, size_t word)
     return attn_cell_text(side->text + at->begin, at->end - at->begin);
 }
 
-/* Finds the words of both sides, and of their tokens in the runs. */
+/* Finds the words of both sides, and the word of each token of the runs. */
 static enum attn_status find_words(struct align *align, struct attn_error *err)
 {
     static const char *const names[2] = {"source", "text"};
@@ -621,7 +623,8 @@ static enum attn_status find_words(struct align *align, struct attn_error *err)
 
 /* --- Weights between words -------------------------------------------------------------------- */
 
-/* Adds FACTOR times the weights of HEAD to x. A row is that of a token, or of the one before it. */
+/* Adds FACTOR times the weights of HEAD to x. IS_BEFORE: a token's row is that of the token before
+ * it. */
 static void add_weights(struct align *align, int layer, int head, double factor)
 {
     const size_t before = align->args->is_shifted;
@@ -646,7 +649,7 @@ static void add_weights(struct align *align, int layer, int head, double factor)
     }
 }
 
-/* Links each word of the text to the word of the source with the largest weight. */
+/* Links each word of the text to the source word with the largest weight. */
 static void link_words(struct align *align)
 {
     const size_t m = align->sides[0].words.n, n = align->sides[1].words.n;
@@ -661,8 +664,8 @@ static void link_words(struct align *align)
     }
 }
 
-/* Finds the links by the mean of the selected heads of layers FIRST to LAST; with HEAD >= 0 by that
- * of FIRST alone. */
+/* Finds the links from the mean of the selected heads of layers FIRST to LAST; if HEAD >= 0, from
+ * that head of layer FIRST. */
 static void link_by_heads(struct align *align, int first, int last, int head)
 {
     const struct attn_config *config = align->frame.config;
@@ -684,7 +687,7 @@ static void link_by_heads(struct align *align, int first, int last, int head)
 
 /* --- Hidden states ---------------------------------------------------------------------------- */
 
-/* Makes the units of SIDE: the vectors ROWS of its tokens, or their means over words. */
+/* Sets the units of SIDE: the vectors ROWS of its tokens, or their means over words. */
 static void make_units(const struct align *align, struct side *side, size_t n_token,
                        const float *rows)
 {
@@ -704,7 +707,7 @@ static void make_units(const struct align *align, struct side *side, size_t n_to
             n = 0;
         }
         n++;
-        for (size_t i = 0; i < d; i++) { /* the mean so far */
+        for (size_t i = 0; i < d; i++) { /* running mean */
             double *x = &side->units[(side->n_unit - 1) * d + i];
 
             *x += ((double)rows[t * d + i] - *x) / (double)n;
@@ -734,7 +737,7 @@ static double multiply(const double *a, const double *b, size_t n)
     return sum;
 }
 
-/* Links the units of both sides, then their words. */
+/* Links the units of both sides, and from these their words. */
 static enum attn_status link_units(struct align *align, struct attn_error *err)
 {
     const struct side *a = &align->sides[0], *b = &align->sides[1];
@@ -775,7 +778,7 @@ static enum attn_status link_by_vectors(struct align *align, int layer, struct a
                                            : ATTN_SITE_RESID_POST;
     const int at = layer == 0 ? 0 : layer - 1;
 
-    assert(frame->other); /* of hidden states there are two runs */
+    assert(frame->other); /* hidden states come from two runs */
     make_units(align, &align->sides[0], frame->other->text.n,
                attn_capture_block(align->source, site, at));
     make_units(align, &align->sides[1], frame->run->text.n,
@@ -785,7 +788,7 @@ static enum attn_status link_by_vectors(struct align *align, int layer, struct a
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-/* Appends the links of the item, or all its pairs of words. */
+/* Appends the links of the item, or all pairs of words. */
 static enum attn_status append_links(struct align *align, struct attn_error *err)
 {
     const size_t n = align->sides[1].words.n, n_cell = align->sides[0].words.n * n;
@@ -824,7 +827,7 @@ static struct attn_cell share_of(double part, double whole)
     return whole > 0 ? attn_cell_real(part / whole) : attn_cell_missing();
 }
 
-/* An attn_fold_derive_fn. */
+/* Computes the derived columns from sums over items (attn_fold_derive_fn). */
 static enum attn_status derive(const void *args, const struct attn_fold_means *means,
                                struct attn_error *err)
 {
@@ -846,7 +849,7 @@ static enum attn_status derive(const void *args, const struct attn_fold_means *m
     return ATTN_OK;
 }
 
-/* Appends ROW, whose derived columns follow from MORE. */
+/* Appends ROW; its derived columns are computed from MORE. */
 static enum attn_status append_score(struct align *align, struct attn_cell *row,
                                      const double more[N_MORE], struct attn_error *err)
 {
@@ -859,7 +862,8 @@ static enum attn_status append_score(struct align *align, struct attn_cell *row,
     return attn_frame_append(&align->frame, row, err);
 }
 
-/* Appends the counts of the current links: of LAYER and HEAD, unless they are negative. */
+/* Appends a row with the counts of the current links, for LAYER and HEAD unless they are
+ * negative. */
 static enum attn_status append_counts(struct align *align, int layer, int head,
                                       struct attn_error *err)
 {
@@ -882,14 +886,15 @@ static enum attn_status append_counts(struct align *align, int layer, int head,
                         err);
 }
 
-/* Whether gold has a sure link of WORD of the source, or SIZE_MAX, to WORD_OF of the text. */
+/* Returns true if the gold has a sure link from source word WORD (or SIZE_MAX) to word WORD_OF of
+ * the text. */
 static bool is_sure(const struct align *align, size_t word, size_t word_of)
 {
     return word != SIZE_MAX && word_of != SIZE_MAX &&
            align->gold[word * align->sides[1].words.n + word_of] == ATTN_LINK_SURE;
 }
 
-/* What a head of a decoder looks at, over the tokens that have a sure link. */
+/* Appends what a decoder head looks at, over the tokens that have a sure link. */
 static enum attn_status append_looks(struct align *align, int layer, int head,
                                      struct attn_error *err)
 {
@@ -935,8 +940,8 @@ static enum attn_status append_looks(struct align *align, int layer, int head,
     return append_score(align, row, sums, err);
 }
 
-/* Appends the score of the mean of the chosen heads of layers FIRST to LAST, or of one HEAD of
- * FIRST. */
+/* Appends the score of the mean over the selected heads of layers FIRST to LAST, or of one HEAD of
+ * layer FIRST. */
 static enum attn_status append_score_of(struct align *align, int first, int last, int head,
                                         struct attn_error *err)
 {
@@ -946,8 +951,8 @@ static enum attn_status append_score_of(struct align *align, int first, int last
     return append_counts(align, first == last ? first : -1, head, err);
 }
 
-/* Appends the scores of all heads, of the mean of the heads of each layer, and, if heads were
- * chosen in several layers, of the mean of all. */
+/* Appends the scores of all heads, of each layer's mean over heads and, if heads of several layers
+ * are selected, of the mean over all of them. */
 static enum attn_status append_heads(struct align *align, struct attn_error *err)
 {
     int n_layer = 0;
@@ -982,7 +987,7 @@ static enum attn_status take_item(void *args, struct attn_request *request,
     return ATTN_OK;
 }
 
-/* Reads the gold links of the item, if they are compared, or shown where it has any. */
+/* Reads the gold links of the item, if they are scored; with is_soft, also if the item has any. */
 static enum attn_status read_gold(struct align *align, struct attn_error *err)
 {
     const struct gold_file *file = align->frame.plan;
@@ -1105,7 +1110,7 @@ static enum attn_status read_file(struct gold_file *gold, struct attn_error *err
     return status;
 }
 
-/* Notes lines of gold after those of the items, which may belong to other items. */
+/* Sends a note if the gold file has more lines than there are items. */
 static void note_rest(const struct gold_file *gold, const struct attn_align_args *args,
                       const struct attn_request *request)
 {

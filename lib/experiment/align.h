@@ -1,13 +1,14 @@
 /*
- * align.h - which word of a source is which word of a text: links between their words, from hidden
- * states or from attention, and how well they agree with links that people made.
+ * align.h - word alignment: which word of a source corresponds to which word of a text. Links are
+ * derived from hidden states or from attention, and can be scored against links made by people
+ * (gold).
  *
  *     struct attn_align_args args = ATTN_ALIGN_ARGS_DEFAULT;
  *     args.study = &study, args.has_score = true;       // items with source, text and gold
  *     attn_align(host, &request, &args, &table, &err);
  *
- * Words are runs without white space, or the lists `source_words` and `words` of the item. A link
- * is one of three sorts, which `method` chooses:
+ * Words are runs without white space, or the lists `source_words` and `words` of the item. There
+ * are three ways to find links, which `method` selects:
  *
  *     cross      for each word of the text the word of the source with the largest weight
  *     hidden     two runs, one of each text; the vectors of a layer are compared by cosines, and
@@ -17,7 +18,7 @@
  * Weights between words: columns of a word's tokens summed, rows of a word's tokens averaged (Clark
  * et al. 2019, section 4.1).
  *
- * Without `has_score` the table has these rows, or of items `each` of the study gets them:
+ * Without `has_score` the table has these rows; for items, they go to `each` of the study:
  *
  *     links                                     one row: "0-0 1-2", word of the source - word of
  *                                               the text, from 0; with `is_line`
@@ -25,8 +26,8 @@
  *                                               or weight; of softmax the smaller probability
  *
  *     ..., linked, mark                         with `is_soft` a row for each pair of words:
- * whether it is a link; "S" or "P" if it is a sure or a possible one of the gold, where there is
- * gold
+ *                                               whether it is a link; "S" or "P" if it is a sure
+ *                                               or a possible link of the gold, if that exists
  *
  * With it the table is a row for each layer (hidden), or for each head and the mean of the heads of
  * each layer (cross), over all items together (Och and Ney 2003; A: links, S: the sure ones of the
@@ -59,34 +60,38 @@
 struct attn_study_args; /* study/study.h */
 
 struct attn_align_args {
-    size_t size;                         /* of this struct */
-    const struct attn_study_args *study; /* items; NULL: the input and the source of the request */
-    bool has_score;                      /* compare with the gold links of each item */
-    bool is_line;                        /* without it: `links` instead of a row for each link */
-    const char *layers; /* as of selections; hidden: from 0, the embedding, to L, several with a
-                           score; NULL: hidden two thirds of L, cross the last layer that attends
-                           to a source or with a score all of them, attention all with a score,
-                           else two thirds of L */
-    const char *heads;  /* of cross and attention: links are of their mean; NULL: all */
-    const char *method; /* "auto", "cross", "attention"; of hidden states: "argmax", "itermax",
-                           "match", "softmax" or "softmax:T", T from 0 to 1. NULL: "auto", cross of
-                           models that attend to a source, argmax of encoders, attention of
-                           decoders */
-    bool is_by_word;    /* of hidden: words are compared by the mean of their tokens; else they
-                           are linked when any of their tokens are */
-    bool is_shifted;    /* of cross and attention: a token has the row of the token before it,
-                           which predicts it; else its own */
-    const char *text_template; /* of attention: "Say: {source}. {target}", with each once */
-    const char *gold;  /* a file with a line of gold for each item; NULL: the label `gold` */
+    size_t size; /* of this struct */
+    /* items; NULL: aligns the input and the source of the request */
+    const struct attn_study_args *study;
+    bool has_score; /* scores against the gold links of each item */
+    bool is_line;   /* without has_score: one row `links` instead of a row per link */
+    /* as in selections; for hidden from 0, the embedding, to L. Only scores allow several. NULL:
+     * for hidden 2/3 L; for cross the last layer that attends to a source, with has_score all of
+     * them; for attention 2/3 L, with has_score all */
+    const char *layers;
+    const char *heads; /* for cross and attention: links use the mean over these heads; NULL: all */
+    /* "auto", "cross", "attention"; for hidden states "argmax", "itermax", "match", "softmax" or
+     * "softmax:T", T from 0 to 1. NULL: "auto", which is cross for models that attend to a source,
+     * argmax for encoders, and attention for decoders */
+    const char *method;
+    /* for hidden: compares words by the mean of their tokens; otherwise words are linked if any of
+     * their tokens are */
+    bool is_by_word;
+    /* for cross and attention: a token uses the row of the token before it, which predicts it;
+     * otherwise its own row */
+    bool is_shifted;
+    /* for attention: "Say: {source}. {target}", containing each placeholder once */
+    const char *text_template;
+    const char *gold;  /* a file with a line of gold links for each item; NULL: the label `gold` */
     bool is_one_based; /* words in gold count from 1 */
-    bool is_soft;      /* without a score: a row for each pair of words */
+    bool is_soft;      /* without has_score: a row for each pair of words */
 };
 
 #define ATTN_ALIGN_ARGS_DEFAULT ((struct attn_align_args){.size = sizeof(struct attn_align_args)})
 
-/* Aligns the texts of REQUEST, or the items of ARGS, of which one without a source or, with a
- * score, without gold fails. The caller owns *table; that of items has rows only with a score.
- * Errors have a stage. */
+/* Aligns the texts of REQUEST, or the items of ARGS. An item without a source fails, and with
+ * has_score one without gold links. The caller owns *table; for items it has rows only with
+ * has_score. Errors have a stage. */
 ATTN_API enum attn_status attn_align(struct attn_host *host, const struct attn_request *request,
                                      const struct attn_align_args *args, struct attn_table **table,
                                      struct attn_error *err);

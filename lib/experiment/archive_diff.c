@@ -1,4 +1,4 @@
-/* archive_diff.c - see archive_diff.h. Two arrays are in memory at a time. */
+/* archive_diff.c - see archive_diff.h. Holds at most two arrays in memory at a time. */
 #include "experiment/archive_diff.h"
 
 #include "base/escape.h"
@@ -15,21 +15,21 @@
 
 enum { NAME_SIZE = 96 };
 
-/* The name that a member of an archive stands for. */
+/* The canonical name of a member of an archive. */
 struct site_name {
     char text[NAME_SIZE];
 };
 
 struct archive_diff {
     struct attn_npz *archives[2]; /* own */
-    int64_t final_state;          /* the hidden state that is ln_final; -1: none */
+    int64_t final_state;          /* number of the hidden state that is ln_final; -1: none */
     struct attn_archive_args args;
     struct attn_table *table; /* owns */
     struct attn_archive_sum sum;
     size_t n_tensor; /* compared arrays with elements that are not labels */
 };
 
-/* An array without leading sizes of 1. */
+/* An array whose leading dimensions of size 1 are dropped. */
 struct array {
     struct attn_npy_file *npy; /* owns */
     float *values;             /* [n] owns */
@@ -40,7 +40,7 @@ struct array {
 
 /* --- Names ------------------------------------------------------------------------------------ */
 
-/* Whether NAME is PREFIX, a dot or underscore and a number. */
+/* Returns true if NAME is PREFIX followed by a dot or underscore and a number. */
 static bool is_numbered(const char *name, const char *prefix, int64_t *number)
 {
     const size_t n = strlen(prefix);
@@ -49,7 +49,7 @@ static bool is_numbered(const char *name, const char *prefix, int64_t *number)
            attn_parse_int(name + n + 1, strlen(name + n + 1), 0, INT32_MAX, number);
 }
 
-/* The number of the block in NAME, or -1. */
+/* Returns the number of the block in NAME, or -1. */
 static int64_t block_of(const char *name)
 {
     static const char prefix[] = "blocks.";
@@ -63,9 +63,10 @@ static int64_t block_of(const char *name)
     return block;
 }
 
-/* Hugging Face has a hidden state before each block; the last one is the output of the final norm.
- * A file may hold only some of them: the last state of both files is ln_final only if neither file
- * has a block with its number. */
+/* Returns the number of the hidden state that is ln_final, or -1. Hugging Face has a hidden state
+ * before each block; the last one is the output of the final norm. As files may hold only some of
+ * them, the last state of both files counts as ln_final only if neither file has a block with its
+ * number. */
 static int64_t find_final_state(struct attn_npz *const archives[2])
 {
     int64_t state = -1, block = -1;
@@ -83,7 +84,7 @@ static int64_t find_final_state(struct attn_npz *const archives[2])
     return state > block ? state : -1;
 }
 
-/* Whether NAME is an array that labels rows and heads, not a tensor of the model. */
+/* Returns true if NAME is an array that labels rows or heads, and not a tensor of the model. */
 static bool is_label(const char *name)
 {
     const char *last = strncmp(name, "blocks.", 7) == 0 ? strrchr(name, '.') + 1 : name;
@@ -92,7 +93,7 @@ static bool is_label(const char *name)
            strcmp(last, "queries") == 0 || strcmp(last, "heads") == 0;
 }
 
-/* The name that member I of archive A stands for. */
+/* Returns the canonical name of member I of archive A. */
 static struct site_name name_of(const struct archive_diff *diff, int a, size_t i)
 {
     const char *name = attn_npz_name(diff->archives[a], i);
@@ -112,7 +113,7 @@ static struct site_name name_of(const struct archive_diff *diff, int a, size_t i
 
 /* --- Arrays ----------------------------------------------------------------------------------- */
 
-/* Opens member I of NPZ. ARRAY has no file if the member holds no numbers. */
+/* Opens member I of NPZ. ARRAY stays without a file if the member has no numbers. */
 static enum attn_status open_array(const struct attn_npz *npz, size_t i, struct array *array,
                                    struct attn_error *err)
 {
@@ -139,7 +140,7 @@ static void close_array(struct array *array)
     attn_free(array->values);
 }
 
-/* X, or minus infinity for a number that stands for a masked score. */
+/* Returns X; minus infinity for numbers that mark a masked score. */
 static double unmask(float x)
 {
     return x <= -1e30F ? -(double)INFINITY : (double)x;
@@ -154,7 +155,7 @@ static double difference(float of_a, float of_b)
     return isnan(a) || isnan(b) ? (double)INFINITY : fabs(a - b);
 }
 
-/* Whether A, of the first file, is within the tolerances of B. */
+/* Returns true if A, of the first file, is within the tolerances of B. */
 static bool is_within(const struct archive_diff *diff, float a, float b)
 {
     const double d = difference(a, b);
@@ -165,8 +166,8 @@ static bool is_within(const struct archive_diff *diff, float a, float b)
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-/* Whether A and B are gradients of matrices [..., T, T], of which those cells alone differ that a
- * causal mask hides: there one has 0. */
+/* Returns true if A and B are gradients of matrices [..., T, T] that differ only in cells hidden by
+ * a causal mask, where one of them is 0. */
 static bool differs_where_masked(const struct archive_diff *diff, const char *site,
                                  const struct array *a, const struct array *b)
 {
@@ -217,7 +218,7 @@ static enum attn_status append(struct archive_diff *diff, const char *site, cons
     return attn_table_append(diff->table, row, 5, err);
 }
 
-/* Compares A with B, which both hold numbers. */
+/* Compares A and B, which both have numbers. */
 static enum attn_status compare(struct archive_diff *diff, const char *site, struct array *a,
                                 struct array *b, struct attn_error *err)
 {
@@ -237,7 +238,8 @@ static enum attn_status compare(struct archive_diff *diff, const char *site, str
     return append(diff, site, a, b, err);
 }
 
-/* The first member of archive A with the name SITE, or their number. */
+/* Returns the first member of archive A with the name SITE; the number of members if there is
+ * none. */
 static size_t find_member(const struct archive_diff *diff, int a, const char *site)
 {
     size_t i = 0;
@@ -267,8 +269,8 @@ static enum attn_status compare_member(struct archive_diff *diff, size_t i, stru
     return status;
 }
 
-/* Counts the arrays of numbers in the second archive that were not compared: those that only it
- * has, and later arrays of one name. */
+/* Counts the arrays of numbers in the second archive that were not compared: arrays that the first
+ * archive lacks, and further arrays of the same name. */
 static enum attn_status count_alone(struct archive_diff *diff, struct attn_error *err)
 {
     for (size_t j = 0; j < attn_npz_n_member(diff->archives[1]); j++) {

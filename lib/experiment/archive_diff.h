@@ -19,7 +19,7 @@
  *                        differ, nor does NaN from NaN. A number of -1e30 or less is a masked
  *                        score like minus infinity: TransformerLens 4 writes the least float32
  *     within             whether |a - b| <= tolerance + relative |b| for every number, as in
- * numpy's allclose
+ *                        numpy's allclose
  */
 #ifndef ATTN_EXPERIMENT_ARCHIVE_DIFF_H
 #define ATTN_EXPERIMENT_ARCHIVE_DIFF_H
@@ -39,14 +39,15 @@ struct attn_archive_args {
 struct attn_archive_sum {
     size_t n_compared; /* arrays of both files */
     size_t n_outside;  /* compared arrays that are not within the tolerances */
-    size_t n_alone;    /* arrays of numbers that only one file has */
-    size_t n_masked; /* gradients by key that differ only in cells of later keys, where this library
-                        writes 0 and TransformerLens an unused number */
+    size_t n_alone;    /* arrays of numbers that only one of the files has */
+    /* gradients by key that differ only in cells of later keys: this library writes 0 there,
+     * TransformerLens an unused number */
+    size_t n_masked;
 };
 
-/* ARGS may be NULL. The caller owns *table. Errors have a stage: ATTN_INVALID at the stage of the
- * input if no tensor with elements is in both files (ids, queries and heads are labels), and if two
- * tensors of one name differ in shape. */
+/* Compares the archives A and B. ARGS may be NULL. The caller owns *table. Errors have a stage: the
+ * stage of the input with ATTN_INVALID if the files share no tensor with elements (ids, queries and
+ * heads do not count), or if two tensors of one name differ in shape. */
 ATTN_API enum attn_status attn_diff_archives(const char *a, const char *b,
                                              const struct attn_archive_args *args,
                                              struct attn_table **table,

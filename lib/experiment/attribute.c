@@ -52,16 +52,17 @@ struct logit_split {
     const struct attn_attribute_args *args;
     const struct attn_weights *weights;
     struct attn_answer answer;
-    double model;        /* the logit, or the difference of two */
-    size_t first, n;     /* rows that the answer reads, [n] below */
-    double *column;      /* [n, D] gradient after the final norm; of one row a column of W_U */
-    double *scale;       /* [n] of the final norm, or 1 */
-    double *direction;   /* [n, D] u */
-    double *before_norm; /* [n, D] u before the norm after attention of the current layer */
-    double *along;       /* [H, n, Ev] W_O u of that layer */
-    double *row;         /* [D + Ev] scratch */
+    double model;      /* the logit, or the difference of two */
+    size_t first, n;   /* first row that the answer reads, and number of rows; [n] below */
+    double *column;    /* [n, D] gradient after the final norm; for a single row, a column of W_U */
+    double *scale;     /* [n] scale of the final norm, or 1 */
+    double *direction; /* [n, D] u */
+    /* [n, D] u before the norm that follows the attention of the current layer */
+    double *before_norm;
+    double *along; /* [H, n, Ev] W_O u of the current layer */
+    double *row;   /* [D + Ev] scratch */
     double sum;
-    struct attn_found_cell *keys; /* [n_key] by token */
+    struct attn_found_cell *keys; /* [n_key] keys that heads read from, for by_token */
     size_t n_key;
 };
 
@@ -220,7 +221,7 @@ const struct attn_question attn_question_attribute = {
 
 /* --- The run ---------------------------------------------------------------------------------- */
 
-/* The sites of values and of the weights that z is made of. */
+/* Returns the sites from which z is computed: the values and the weights. */
 static attn_site_set pattern_sites(const struct logit_split *split)
 {
     const bool is_dropped = split->frame.run->attention.layers[0].dropout > 0;
@@ -229,7 +230,8 @@ static attn_site_set pattern_sites(const struct logit_split *split)
            ATTN_SITE_BIT(is_dropped ? ATTN_SITE_PATTERN_DROPPED : ATTN_SITE_PATTERN);
 }
 
-/* Runs the model, keeps the rows of each part that the answer reads, and reads its own logit. */
+/* Runs the model, records the rows of each part that the answer reads, and reads the model's
+ * logit. */
 static enum attn_status keep(struct logit_split *split, struct attn_error *err)
 {
     struct attn_frame *frame = &split->frame;
@@ -265,7 +267,7 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Whether the run has an edit of one of SITES in LAYER. */
+/* Returns true if the run has an edit of one of SITES in LAYER. */
 static bool has_edit(const struct logit_split *split, attn_site_set sites, int layer)
 {
     const struct attn_edit_list *edits = &split->frame.run->edits;
@@ -278,7 +280,7 @@ static bool has_edit(const struct logit_split *split, attn_site_set sites, int l
     return is_edited;
 }
 
-/* Whether Z [Ev] of a head is 0. */
+/* Returns true if all of Z [Ev] of a head is 0. */
 static bool is_switched_off(const struct logit_split *split, const float *z)
 {
     const size_t width = split->frame.config->d_value;
@@ -289,14 +291,15 @@ static bool is_switched_off(const struct logit_split *split, const float *z)
     return i == width;
 }
 
-/* Whether parts begin with all that the first layer reads, not with the embedding alone. */
+/* Returns true if the first part is all that the first layer reads, rather than the embedding
+ * alone. */
 static bool begins_late(const struct logit_split *split)
 {
     return split->frame.config->positions == ATTN_POSITIONS_LEARNED ||
            attn_backward_reads_embeddings(split->frame.run->model);
 }
 
-/* Refuses edits after which the logit is not the sum of the parts. */
+/* Returns an error for edits after which the logit is not the sum of the parts. */
 static enum attn_status check_edits(const struct logit_split *split, struct attn_error *err)
 {
     const attn_site_set later =
@@ -333,7 +336,7 @@ static enum attn_status check_edits(const struct logit_split *split, struct attn
     return ATTN_OK;
 }
 
-/* What the model does that leaves no sum of parts, or NULL. */
+/* Returns what in the model prevents a decomposition into a sum, or NULL. */
 static const char *find_obstacle(const struct logit_split *split)
 {
     const struct attn_config *config = split->frame.config;
@@ -385,7 +388,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     split->args = frame->args;
     split->weights = &frame->run->model->weights;
     answer = split->args->answer;
-    answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
+    answer.metric = ATTN_ANSWER_AUTO; /* dla does not use a metric */
     status = attn_error_at(check(split, err), ATTN_STAGE_OPTIONS, err);
     if (frame->answer)
         frame->answer->is_general = status != ATTN_OK;
@@ -436,7 +439,7 @@ static bool takes_mean_off(const struct logit_split *split)
     return attn_norm_has_mean(split->frame.config);
 }
 
-/* The scale by which the norm divides X [D]. */
+/* Returns the scale by which the norm divides X [D]. */
 static double norm_scale(const struct logit_split *split, const double *x)
 {
     const size_t d = split->frame.config->d_model;
@@ -449,7 +452,8 @@ static double norm_scale(const struct logit_split *split, const double *x)
     return sqrt(sum / (double)d + (double)split->frame.config->norm_eps);
 }
 
-/* Maps the direction TO after a norm with WEIGHTS, frozen at SCALE, to the direction BEFORE it. */
+/* Maps the direction TO after a norm with WEIGHTS, whose scale is frozen at SCALE, to the direction
+ * BEFORE it. */
 static void go_before_norm(struct logit_split *split, const struct attn_norm_weights *weights,
                            double scale, const double *to, double *before)
 {
@@ -468,7 +472,7 @@ static void go_before_norm(struct logit_split *split, const struct attn_norm_wei
         before[i] -= mean;
 }
 
-/* The projection of a bias vector, which each row gets, onto U [n, D]. */
+/* Returns the projection of a bias vector, which is added to each row, onto U [n, D]. */
 static double bias_along(struct logit_split *split, const struct attn_vector *bias, const double *u)
 {
     const size_t d = split->frame.config->d_model;
@@ -480,7 +484,7 @@ static double bias_along(struct logit_split *split, const struct attn_vector *bi
     return sum;
 }
 
-/* The factor of logits. */
+/* Returns the factor by which the model multiplies its logits. */
 static double logits_scale(const struct logit_split *split)
 {
     const double scale = split->frame.config->logits_scale;
@@ -488,7 +492,7 @@ static double logits_scale(const struct logit_split *split)
     return scale > 0 ? scale : 1;
 }
 
-/* Sets `column`, of the one row that is read, to that of W_U. */
+/* Sets `column` for a single row, to a column of W_U. */
 static void find_column(struct logit_split *split)
 {
     const size_t d = split->frame.config->d_model;
@@ -504,7 +508,7 @@ static void find_column(struct logit_split *split)
         split->column[i] *= logits_scale(split);
 }
 
-/* Sets `column` by the backward pass from the answer to the final norm, with lengths frozen. */
+/* Sets `column` by a backward pass from the answer to the final norm, with lengths frozen. */
 static enum attn_status find_gradient(struct logit_split *split, struct attn_error *err)
 {
     const struct attn_run *run = split->frame.run;
@@ -555,7 +559,7 @@ static enum attn_status find_direction(struct logit_split *split, struct attn_er
     return ATTN_OK;
 }
 
-/* Sets row I of split->before_norm in LAYER. */
+/* Computes row I of split->before_norm for LAYER. */
 static void go_before_layer(struct logit_split *split, int layer, size_t i)
 {
     const struct attn_block_weights *w = &split->weights->blocks[layer];
@@ -575,7 +579,8 @@ static void go_before_layer(struct logit_split *split, int layer, size_t i)
     }
     if (!w->ln1_post.w.data)
         return;
-    attn_vector_elements(&w->out.bias, d, before); /* its scale is that of the whole sum */
+    /* the scale of the norm is that of the whole sum */
+    attn_vector_elements(&w->out.bias, d, before);
     for (size_t head = 0; head < config->n_head; head++) {
         for (size_t k = 0; k < width; k++)
             split->row[k] = (double)z[(head * n + i) * width + k];
@@ -585,7 +590,8 @@ static void go_before_layer(struct logit_split *split, int layer, size_t i)
 }
 
 /* Sets split->before_norm, the directions onto which the heads of LAYER are projected, and `along`,
- * the weight of each component of z. Where a mean is read, rows differ by their scale alone. */
+ * the weight of each component of z. If the answer reads a mean, rows differ only in their
+ * scale. */
 static void find_layer_direction(struct logit_split *split, int layer)
 {
     const struct attn_block_weights *w = &split->weights->blocks[layer];
@@ -606,7 +612,7 @@ static void find_layer_direction(struct logit_split *split, int layer)
                 along[k] = along[k - width] * (split->scale[i - 1] / split->scale[i]);
             if (!is_scaled && out->data)
                 attn_matrix_along(out, head * width, width, split->before_norm + i * d, along);
-            else if (!is_scaled) /* heads lie side by side in the stream */
+            else if (!is_scaled) /* heads occupy separate parts of the stream */
                 memcpy(along, split->before_norm + i * d + head * width, width * sizeof *along);
         }
     }
@@ -630,8 +636,8 @@ static enum attn_status append(struct logit_split *split, const char *part, int 
     return attn_frame_append(&split->frame, row, err);
 }
 
-/* Appends what edits of the stream, or of the sum of the heads, have written in LAYER, whose other
- * parts are WRITTEN: the rest of the difference between the streams before and after it. */
+/* Appends what edits of the stream, or of the sum of the heads, added in LAYER: the difference
+ * between the streams after and before it, minus WRITTEN, the sum of its other parts. */
 static enum attn_status append_edit(struct logit_split *split, int layer, double written,
                                     struct attn_error *err)
 {
@@ -676,7 +682,7 @@ static enum attn_status append_layer(struct logit_split *split, int layer, struc
     return append_edit(split, layer, split->sum - before, err);
 }
 
-/* Element ID of the bias of the output matrix, or 0. */
+/* Returns element ID of the bias of the output matrix, or 0. */
 static double output_bias_of(const struct logit_split *split, int32_t id)
 {
     struct attn_vector bias = split->weights->unembed.bias;
@@ -702,7 +708,7 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
     bool has_bias = weights->unembed.bias.data;
 
     for (size_t i = 0; i < sentence->n_step && !has_bias; i++)
-        if (sentence->steps[i].map.bias.data) { /* of maps after the pooling, and lengths */
+        if (sentence->steps[i].map.bias.data) { /* only maps have a bias */
             has_bias = true;
             bias = split->model - dot(split->column, read, split->n * config->d_model);
         }
@@ -846,7 +852,7 @@ enum attn_status attn_attribute_take_item(void *args, struct attn_request *reque
 
     (void)request;
     if (given->method == ATTN_ATTRIBUTE_DLA)
-        given->answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
+        given->answer.metric = ATTN_ANSWER_AUTO; /* dla does not use a metric */
     if (given->method == ATTN_ATTRIBUTE_IG && attn_input_is_given(&item->baseline)) {
         given->baseline = ATTN_BASELINE_GIVEN;
         given->given = item->baseline;
@@ -904,7 +910,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     both = dot(split->direction, kept(split, ATTN_SITE_RESID_PRE, 0), split->n * d);
     if (is_mapped)
         embed = both;
-    else if (split->n > n_front) /* the first rows have no patch */
+    else if (split->n > n_front) /* positions before the patches have no patch */
         embed = dot(split->direction + n_front * d, kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER),
                     (split->n - n_front) * d);
     ATTN_TRY(append(split, "embed", -1, -1, embed, err));
@@ -949,6 +955,6 @@ enum attn_status attn_attribute(struct attn_host *host, const struct attn_reques
     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
 
-    (void)attn_options_read(given, &args, NULL); /* the inquiry reports its failure */
+    (void)attn_options_read(given, &args, NULL); /* a failure is reported by the caller */
     return attn_experiment_perform(choose_experiment(&args), &inquiry, err);
 }

@@ -10,20 +10,20 @@
  * The method dla is direct logit attribution (Elhage et al. 2021): which part of a model writes a
  * logit. The stream at a position is a sum of what embedding, positions, heads, biases and MLPs
  * have written. With the scale of the final norm frozen at its value in the run, the logit is a sum
- * of these parts too. Norms after attention and MLP, and lengths, keep their scales, too. Rows:
+ * of these parts too. Norms after attention and MLP, and lengths, have frozen scales, too. Rows:
  *
  *     part, layer, head, logit      the target's logit, minus that of a foil
  *
- *     embed, pos         the token's embedding; the position's, of pictures with [CLS], registers
+ *     embed, pos         embedding of the token; of the position, with [CLS] and registers
  *     head               z W_O of one head, with the share of the bias of its values
  *     attn_bias          b_O, and the bias of a norm after attention
  *     mlp                the output of the MLP, with its biases and the norm after it
  *     norm_bias          the bias of the final norm
- *     output_bias        of the output matrix, and of maps after a pooling
+ *     output_bias        bias of the output matrix, and of maps after a pooling
  *     sum                of all these parts
  *     model              the model's logit before a soft cap: equal but for rounding
  *
- * The effect of a head on later heads and MLPs is in their rows.
+ * The effect of a head on later heads and MLPs is counted in the rows of those.
  *
  * The other methods use gradients. With e the embedding of a token (hook_embed; learned positions
  * stay as they are), d the gradient of the metric with respect to it, and b a baseline, a token
@@ -81,7 +81,7 @@
 
 struct attn_study_args; /* study/study.h */
 
-/* X(ID, number, name, whether attributions of tokens have a sum) */
+/* X(ID, number, name, whether the attributions of tokens have a sum) */
 #define ATTN_ATTRIBUTE_METHOD_MAP(X)                                                               \
     X(DLA, 0, "dla", false)                                                                        \
     X(SALIENCY, 1, "saliency", false)                                                              \
@@ -102,46 +102,53 @@ enum attn_attribute_method {
 };
 
 enum attn_baseline {
-    ATTN_BASELINE_MEAN = 0,  /* the mean embedding of the vocabulary, at every position */
-    ATTN_BASELINE_ZERO = 1,  /* refused if nothing is added to the embedding before a norm; without
-                                learned positions the norms amplify anything near 0 */
+    ATTN_BASELINE_MEAN = 0, /* the mean embedding of the vocabulary, at every position */
+    /* refused if nothing is added to the embedding before a norm: without learned positions, norms
+     * amplify anything near 0 */
+    ATTN_BASELINE_ZERO = 1,
     ATTN_BASELINE_GIVEN = 2, /* the embeddings of another text or picture */
-    ATTN_BASELINE_AUTO = 3,  /* given if there is another text or picture; else mask for encoders of
-                                texts with a mask token, grey for pictures, else mean */
-    ATTN_BASELINE_MASK = 4,  /* the embedding of the tokenizer's mask token at every position */
-    ATTN_BASELINE_PAD = 5,   /* that of the padding token, `pad_token_id` of config.json */
-    ATTN_BASELINE_GREY = 6,  /* of pictures: every pixel 0 after normalization */
+    /* given, if another text or picture is given; otherwise mask for text encoders with a mask
+     * token, grey for pictures, and mean for the rest */
+    ATTN_BASELINE_AUTO = 3,
+    ATTN_BASELINE_MASK = 4, /* the embedding of the tokenizer's mask token at every position */
+    ATTN_BASELINE_PAD = 5,  /* the embedding of the padding token, `pad_token_id` of config.json */
+    ATTN_BASELINE_GREY = 6, /* for pictures: all pixels are 0 after normalization */
     ATTN_N_BASELINE = 7
 };
 
 struct attn_attribute_args {
-    size_t size;                    /* of this struct */
-    struct attn_answer_args answer; /* dla: a target, perhaps a foil, and a position; the metric is
-                                       not used. Gradients: any metric but kl */
-    bool by_token; /* dla: each head by the key that it read from, its pattern times value: the rows
-                      layer, head, key, token, logit with the largest magnitudes */
-    size_t n_most; /* number of these rows, or of cells; 0: 20, of causes 30 */
-    const struct attn_study_args *study; /* items instead of the request's input, not by_token and
-                                            not for cells; texts for dla; or NULL */
+    size_t size; /* of this struct */
+    /* for dla: a target, optionally a foil, and a position; the metric is not used. For gradients:
+     * any metric but kl */
+    struct attn_answer_args answer;
+    /* for dla: splits each head by the key that it read from, pattern times value: the rows layer,
+     * head, key, token, logit with the largest magnitudes */
+    bool by_token;
+    size_t n_most; /* number of these rows, or of cells; 0: 20, for causes 30 */
+    /* items to use instead of the request's input (not by_token and not for cells), or texts for
+     * dla; or NULL */
+    const struct attn_study_args *study;
     enum attn_attribute_method method;
-    size_t n_point;              /* of ig; 0: 50 */
-    enum attn_baseline baseline; /* of ig */
-    struct attn_input given;     /* of ATTN_BASELINE_GIVEN, with as many tokens or patches */
-    bool merges_words;           /* a row per word instead of per token: the sum over its tokens */
-    size_t n_target;           /* tokens at the end of the text, each of which is a target in turn,
-                                  attributed to those before; 0: the answer; SIZE_MAX: all but 1 */
-    const char *baseline_keep; /* of ig: positions that keep their embedding in the baseline, or
-                                  "none"; NULL: those that an encoder's tokenizer added */
+    size_t n_point;              /* for ig: number of points; 0: 50 */
+    enum attn_baseline baseline; /* for ig */
+    struct attn_input given; /* for ATTN_BASELINE_GIVEN: an input with as many tokens or patches */
+    bool merges_words;       /* a row per word instead of per token, with the sum over its tokens */
+    /* number of tokens at the end of the text that are targets in turn, each attributed to the
+     * tokens before it; 0: the answer is the target; SIZE_MAX: all tokens but the first */
+    size_t n_target;
+    /* for ig: positions that keep their embedding in the baseline, or "none"; NULL: the positions
+     * that an encoder's tokenizer added */
+    const char *baseline_keep;
 };
 
 #define ATTN_ATTRIBUTE_ARGS_DEFAULT                                                                \
     ((struct attn_attribute_args){.size = sizeof(struct attn_attribute_args),                      \
                                   .baseline = ATTN_BASELINE_AUTO})
 
-/* The caller owns *table. Errors have a stage; ATTN_INVALID at the stage of options for dla without
- * a residual stream, by token without a pattern, and for gradients if the model or its attention
- * has none; at the stage of the input for a baseline of another length. Notes a sum that differs
- * from the model by more than 5 percent. */
+/* The caller owns *table. Errors have a stage. ATTN_INVALID at the stage of options: dla for a
+ * model without a residual stream, by_token without a pattern, gradients if the model or its
+ * attention has none. ATTN_INVALID at the stage of the input: a baseline of another length. Sends a
+ * note if the sum differs from the model's value by more than 5 percent. */
 ATTN_API enum attn_status attn_attribute(struct attn_host *host, const struct attn_request *request,
                                          const struct attn_attribute_args *args,
                                          struct attn_table **table, struct attn_error *err);

@@ -1,7 +1,7 @@
 /* attribute_cells.c - attributes an answer to cells of patterns, and to outputs of MLPs
- * (attribute.h). For each head the backward pass emits some rows of the pattern, then their
- * gradient. The largest cells are kept in a heap whose first element is the smallest. Outputs of
- * MLPs are kept from the forward pass until their gradients come. */
+ * (attribute.h). For each head the backward pass emits blocks of rows of the pattern, each followed
+ * by its gradient. The largest cells are kept in a heap whose first element is the smallest.
+ * Outputs of MLPs are kept from the forward pass until their gradients come. */
 #include "experiment/attribute_internal.h"
 
 #include "base/memory.h"
@@ -50,17 +50,17 @@ struct attribution {
     const struct attn_attribute_args *args;
     struct attn_answer answer;
     struct attn_derivative *derivative; /* owns */
-    struct attn_selection *wanted;      /* owns; of the backward pass */
-    struct attn_trace trace;            /* of the backward pass */
+    struct attn_selection *wanted;      /* owns; selection for the backward pass */
+    struct attn_trace trace;            /* trace of the backward pass */
     bool has_mlps;                      /* outputs of MLPs are attributed, too */
-    struct attn_selection *outputs;     /* owns; of the forward pass */
-    struct attn_trace watched;          /* of the forward pass */
-    float *mlps;                        /* [n_layer, n, D] owns; the outputs of the MLPs */
-    float *pattern;                     /* [n_row, n] owns; the current rows */
-    size_t n_float;                     /* its capacity */
-    struct attn_found_cell *cells;      /* [n_most] owns; [n_cell] a heap */
+    struct attn_selection *outputs;     /* owns; selection for the forward pass */
+    struct attn_trace watched;          /* trace of the forward pass */
+    float *mlps;                        /* [n_layer, n, D] owns; outputs of the MLPs */
+    float *pattern;                     /* [n_row, n] owns; current rows of a pattern */
+    size_t n_float;                     /* capacity of `pattern` */
+    struct attn_found_cell *cells;      /* [n_most] owns; a heap of n_cell cells */
     size_t n_cell, n_most, capacity;
-    struct attn_found_cell *found; /* [n_found] owns; of all MLPs and positions */
+    struct attn_found_cell *found; /* [n_found] owns; cells of all MLPs at all positions */
     size_t n_found, room;
 };
 
@@ -117,8 +117,8 @@ static enum attn_status keep_cell(struct attribution *a, const struct attn_found
 
 /* --- Rows of a pattern ------------------------------------------------------------------------ */
 
-/* Estimates the effect of masking the key of CELL in a row P [n] with the gradient D. The sums are
- * over the other keys, because 1 minus a weight near 1 would cancel. */
+/* Estimates the effect of masking the key of CELL in a row P [n] whose gradient is D. Sums run over
+ * the other keys, because 1 minus a weight near 1 would lose precision. */
 static void find_knockout(const float *p, const float *d, size_t n, struct attn_found_cell *cell)
 {
     double total = 0, mean = 0;
@@ -155,7 +155,7 @@ static enum attn_status take_row(struct attribution *a, const struct attn_trace_
     return ATTN_OK;
 }
 
-/* An attn_trace_fn of the forward pass: rows of the output of an MLP. */
+/* Copies rows of an MLP's output (attn_trace_fn of the forward pass). */
 static enum attn_status on_output(void *user, const struct attn_trace_event *event,
                                   struct attn_error *err)
 {
@@ -170,8 +170,8 @@ static enum attn_status on_output(void *user, const struct attn_trace_event *eve
     return ATTN_OK;
 }
 
-/* Adds the MLPs of EVENT, gradients of their outputs, to the cells, which are complete in the end:
- * each position's output times its gradient. */
+/* Adds the MLPs of EVENT, a gradient of an MLP's output: at each position, output times
+ * gradient. */
 static enum attn_status take_mlps(struct attribution *a, const struct attn_trace_event *event,
                                   struct attn_error *err)
 {
@@ -196,7 +196,8 @@ static enum attn_status take_mlps(struct attribution *a, const struct attn_trace
     return ATTN_OK;
 }
 
-/* An attn_trace_fn: rows of a pattern, then their gradient; or gradients of an MLP's output. */
+/* Receives rows of a pattern, then their gradient; or the gradient of an MLP's output
+ * (attn_trace_fn). */
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
 {
@@ -219,7 +220,7 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
 
 /* --- The experiment --------------------------------------------------------------------------- */
 
-/* Watches the outputs of MLPs, if the model has any. */
+/* Records the outputs of MLPs in the forward pass, if the model has MLPs. */
 static enum attn_status watch_mlps(struct attribution *a, struct attn_error *err)
 {
     const attn_site_set site = ATTN_SITE_BIT(ATTN_SITE_MLP_OUT);
@@ -286,7 +287,7 @@ static enum attn_status append(struct attribution *a, const struct attn_found_ce
     return attn_frame_append(&a->frame, row, err);
 }
 
-/* Adds the MLPs that are as large as the smallest cell. */
+/* Adds the MLPs that are at least as large as the smallest cell. */
 static enum attn_status join_mlps(struct attribution *a, struct attn_error *err)
 {
     const struct attn_found_cell least = a->n_cell > 0 ? a->cells[0] : (struct attn_found_cell){0};

@@ -61,7 +61,7 @@ enum attn_status attn_attribute_continue(struct attn_host *host, const struct at
     return status;
 }
 
-/* The row after those of the target that ROW of TABLE is about. */
+/* Returns the index after the last row of TABLE with the same target as ROW. */
 static size_t end_of_target(const struct attn_table *table, size_t row)
 {
     const int64_t step = attn_table_cell(table, row, 0).integer;
@@ -77,7 +77,8 @@ static bool is_of_token(const struct attn_table *table, size_t row)
            ATTN_VALUE_MISSING;
 }
 
-/* Names the columns of a matrix by the rows of TABLE from FIRST on, those of its last target. */
+/* Creates a matrix whose columns are named after the rows of TABLE from FIRST on, the rows of its
+ * last target. */
 static enum attn_status create_matrix(const struct attn_table *table, size_t first,
                                       struct attn_table **matrix, struct attn_error *err)
 {
@@ -143,7 +144,7 @@ enum attn_status attn_attribute_matrix(const struct attn_table *table, struct at
         memset(cells, 0, (n_row - last + 2) * sizeof *cells);
         cells[0] = attn_table_cell(table, row, 0);
         cells[1] = attn_table_cell(table, row, 1);
-        for (; row < end; row++) { /* parts stand at the end of a row */
+        for (; row < end; row++) { /* parts follow the tokens */
             const size_t at = is_of_token(table, row) ? row - first : n_row - last + row - end;
 
             cells[at + 2] = attn_table_cell(table, row, attn_table_n_column(table) - 1);

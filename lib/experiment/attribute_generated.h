@@ -13,15 +13,16 @@
 #include "experiment/attribute.h"
 #include "experiment/generate.h"
 
-/* Makes the rows of TABLE, of several targets, a matrix: a row for each target, after `step` and
- * `target` a column for each token of the source, "source:0|The", and each before, "3|eat", then
- * one for each other part. The caller owns *matrix. */
+/* Converts TABLE, which has several targets, to a matrix: one row per target, with the columns
+ * `step` and `target`, then a column for each token of the source, "source:0|The", and of the text,
+ * "3|eat", then one for each other part. The caller owns *matrix. */
 ATTN_API enum attn_status attn_attribute_matrix(const struct attn_table *table,
                                                 struct attn_table **matrix, struct attn_error *err);
 
-/* The tokens of REQUEST's text, then those of CONTINUATION, or if it is NULL, up to N_MOST greedy
- * ones: ids, n_prompt and n of MADE, for a request of these ids with n_target = n. The caller
- * releases MADE (experiment/generate.h). ATTN_INVALID if nothing follows. */
+/* Appends a continuation to the text of REQUEST: the tokens of CONTINUATION or, if it is NULL, up
+ * to N_MOST greedily generated tokens. Sets ids, n_prompt and n of MADE, for a request of these ids
+ * with n_target = n. The caller releases MADE (experiment/generate.h). ATTN_INVALID if the
+ * continuation is empty. */
 ATTN_API enum attn_status attn_attribute_continue(struct attn_host *host,
                                                   const struct attn_request *request, size_t n_most,
                                                   const char *continuation,

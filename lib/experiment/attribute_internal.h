@@ -1,5 +1,5 @@
-/* attribute_internal.h - the methods of attribute.h, one experiment each. For the files of this
- * layer. */
+/* attribute_internal.h - the methods of attribute.h, one experiment each. Private to
+ * lib/experiment. */
 #ifndef ATTN_EXPERIMENT_ATTRIBUTE_INTERNAL_H
 #define ATTN_EXPERIMENT_ATTRIBUTE_INTERNAL_H
 
@@ -10,7 +10,8 @@
 extern const struct attn_experiment attn_attribute_tokens; /* methods with a row per token */
 extern const struct attn_experiment attn_attribute_cells;  /* attn_x_grad and causes */
 
-/* A cell of a pattern, with query 0 a key that a head reads, or with head -1 the MLP at a query. */
+/* A cell of a pattern. With query 0 it is a key that a head reads; with head -1, the MLP at
+ * position `query`. */
 struct attn_found_cell {
     int layer, head;
     size_t query, key;
@@ -28,10 +29,10 @@ static inline bool attn_attribute_is_of_cells(enum attn_attribute_method method)
     return method == ATTN_ATTRIBUTE_ATTN_X_GRAD || method == ATTN_ATTRIBUTE_CAUSES;
 }
 
-/* Lets a picture of an image call positions by its patches. */
+/* Lets a picture of a table label positions with the patches of an image. */
 void attn_attribute_label(struct attn_drawn *drawn);
 
-/* The functions that all methods share: `check` and `take_item` of their experiments. */
+/* Shared by all methods: `check` and `take_item` of their experiments. */
 enum attn_status attn_attribute_check(const void *given, struct attn_error *err);
 enum attn_status attn_attribute_take_item(void *args, struct attn_request *request,
                                           const struct attn_item *item, struct attn_error *err);

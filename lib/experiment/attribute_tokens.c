@@ -26,7 +26,7 @@ enum { DEFAULT_POINTS = 50, KEPT_BYTES = 512 << 20, BLOCK_BYTES = 64 << 20 };
 enum { STEP, TARGET, PART, POSITION, ID, TOKEN, ATTRIBUTION, AMOUNT, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [STEP] = ATTN_COLUMN("step", INTEGER), /* these two for n_target */
+    [STEP] = ATTN_COLUMN("step", INTEGER), /* this and the next column are shown with n_target */
     [TARGET] = ATTN_COLUMN("target", TEXT),
     [PART] = ATTN_COLUMN_PART("sum model"),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
@@ -60,23 +60,24 @@ struct attribution {
     struct attn_answer answer;
     struct attn_derivative *derivative; /* owns */
     struct attn_relevance *relevance;   /* owns; or NULL */
-    struct attn_selection *wanted;      /* owns; of the backward pass */
-    struct attn_trace trace;            /* of the backward pass */
-    enum attn_baseline baseline_kind;   /* not AUTO */
-    size_t n, d;                        /* n: tokens of the text, then of the source; d: De */
-    size_t n_text;                      /* tokens of the text */
-    float *e, *b, *x;       /* [n, d] embeddings: the text's, the baseline's, between them */
-    float *typed, *placed;  /* [n, d] e with types, and with positions, too */
-    float *places;          /* [n, D] positions that are added to the mapped e; or NULL */
-    double *place_sums;     /* [n_block] these times their gradient */
-    double *weights;        /* [n] rows that the answer reads */
-    unsigned char *kept;    /* [n] positions that keep their embedding in the baseline */
-    size_t n_goal, n_block; /* targets, and those that are gone through together; 1 and 1 */
-    double *gradient;       /* [n_block, n, d] of one pass, or the mean over passes */
-    double *attribution;    /* [n] */
-    bool *begins;           /* [n] words */
-    double *model;          /* [n_block] the metric, of ig minus that at the baseline */
-    double *baseline;       /* [n_block] */
+    struct attn_selection *wanted;      /* owns; selection for the backward pass */
+    struct attn_trace trace;            /* trace of the backward pass */
+    enum attn_baseline baseline_kind;   /* resolved, never AUTO */
+    size_t n, d;      /* n: number of tokens of the text and of the source; d: De */
+    size_t n_text;    /* number of tokens of the text */
+    float *e, *b, *x; /* [n, d] embeddings: of the text, of the baseline, of a point between them */
+    float *typed, *placed; /* [n, d] e plus types, and e plus types and positions */
+    float *places;         /* [n, D] positions that are added to the mapped embedding; or NULL */
+    double *place_sums;    /* [n_block] sum of `places` times their gradient, for each target */
+    double *weights;       /* [n] weights of the rows that the answer reads */
+    unsigned char *kept;   /* [n] positions that keep their embedding in the baseline */
+    /* number of targets, and of targets processed together; 1 and 1 for one answer */
+    size_t n_goal, n_block;
+    double *gradient;    /* [n_block, n, d] gradient of one pass, or mean over passes */
+    double *attribution; /* [n] */
+    bool *begins;        /* [n] true where a word begins */
+    double *model;       /* [n_block] the metric; for ig minus the metric at the baseline */
+    double *baseline;    /* [n_block] */
     double pos, types;
 };
 
@@ -92,7 +93,7 @@ static enum attn_site relevance_site(const struct attribution *a)
                                                        : ATTN_SITE_RELEVANCE_NORM;
 }
 
-/* The tokens of the target that is aimed at: all, or those before it. */
+/* Returns the number of tokens that the current target is attributed to. */
 static size_t n_token_of(const struct attribution *a)
 {
     return a->args->n_target > 0 ? a->answer.position + 1 : a->n_text;
@@ -100,7 +101,8 @@ static size_t n_token_of(const struct attribution *a)
 
 /* --- Gradients -------------------------------------------------------------------------------- */
 
-/* Positions that are wider than the embedding, times their gradient D [n, D]. */
+/* Returns the sum of the positions, which are wider than embeddings, times their gradient D [n,
+ * D]. */
 static double sum_places(const struct attribution *a, const float *d)
 {
     double sum = 0;
@@ -110,7 +112,7 @@ static double sum_places(const struct attribution *a, const float *d)
     return sum;
 }
 
-/* An attn_trace_fn. */
+/* Receives the gradients (attn_trace_fn). */
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
 {
@@ -124,7 +126,7 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-/* Selects the sites that are kept, and those that the backward pass emits. */
+/* Selects the sites to record, and the gradients that the backward pass emits. */
 static enum attn_status choose(struct attribution *a, struct attn_error *err)
 {
     const enum attn_site wanted = is_relevance(a) ? ATTN_SITE_PATTERN_X_GRAD : ATTN_SITE_EMBED_GRAD;
@@ -146,7 +148,7 @@ static enum attn_status choose(struct attribution *a, struct attn_error *err)
     return attn_capture_create(frame->selection, &frame->capture, err);
 }
 
-/* Aims the answer at target GOAL, if there are several. */
+/* Sets the answer to target number GOAL, if there are several targets. */
 static void aim(struct attribution *a, size_t goal)
 {
     const size_t position = a->n_text - a->n_goal + goal;
@@ -157,8 +159,8 @@ static void aim(struct attribution *a, size_t goal)
     a->answer.position = position - 1;
 }
 
-/* Adds WEIGHT, unless it is 0, times the gradients at X of the targets from FIRST on, a block;
- * `model` becomes the metric of each there. */
+/* For each target of the block that begins with FIRST: computes the metric at X, stores it in
+ * `model`, and, unless WEIGHT is 0, adds WEIGHT times the gradient at X. */
 static enum attn_status add_gradients(struct attribution *a, const float *x, double weight,
                                       size_t first, struct attn_error *err)
 {
@@ -191,7 +193,7 @@ static void gather(const struct attribution *a, const int32_t *ids, size_t n, fl
 static void find_mean(struct attribution *a)
 {
     const size_t n_token = a->frame.config->n_token, d = a->d;
-    double *sum = a->gradient; /* [d] borrowed as scratch, and cleared afterwards */
+    double *sum = a->gradient; /* [d] used as scratch, cleared afterwards */
 
     for (int32_t id = 0; id < (int32_t)n_token; id++) {
         attn_model_row(a->frame.run->model, attn_kernels_find(ATTN_ISA_BEST), id, a->b);
@@ -226,7 +228,7 @@ static enum attn_status read_given(struct attribution *a, struct attn_error *err
     return status;
 }
 
-/* The embeddings of another picture. */
+/* Sets the baseline to the embeddings of another picture. */
 static enum attn_status read_picture(struct attribution *a, struct attn_error *err)
 {
     struct attn_frame *frame = &a->frame;
@@ -243,8 +245,8 @@ static enum attn_status read_picture(struct attribution *a, struct attn_error *e
     return attn_derivative_embed(frame->other, a->b, err);
 }
 
-/* One row at every position: that of token ID, or for pictures what a patch of zeros is mapped to.
- */
+/* Sets the baseline to the same row at every position: the embedding of token ID, or for pictures
+ * of a patch of zeros. */
 static enum attn_status repeat_row(struct attribution *a, int64_t id, struct attn_error *err)
 {
     const int32_t token = (int32_t)id;
@@ -254,7 +256,7 @@ static enum attn_status repeat_row(struct attribution *a, int64_t id, struct att
     if (id >= 0) {
         ATTN_TRY(attn_model_check_ids(model, &token, 1, 0, err));
         gather(a, &token, 1, a->b);
-    } else if (bias->data) { /* else a->b is zeroed */
+    } else if (bias->data) { /* without a bias, a->b is zero */
         attn_kernels_find(ATTN_ISA_BEST)->convert(bias->data, bias->dtype, a->d, a->b);
     }
     for (size_t i = 1; i < a->n; i++)
@@ -299,11 +301,11 @@ static enum attn_status fill_baseline(struct attribution *a, struct attn_error *
     case ATTN_BASELINE_GREY:
         return repeat_row(a, -1, err);
     default:
-        return ATTN_OK; /* zeros */
+        return ATTN_OK; /* a->b is zero */
     }
 }
 
-/* Notes what is compared with if the default is no text. */
+/* Sends a note about the default baseline, because it is not a text. */
 static void note_baseline(const struct attribution *a)
 {
     if (a->args->baseline == ATTN_BASELINE_AUTO && a->baseline_kind == ATTN_BASELINE_MEAN &&
@@ -324,7 +326,7 @@ static enum attn_status find_baseline(struct attribution *a, struct attn_error *
     return ATTN_OK;
 }
 
-/* Whether a norm follows the embedding at once, so that its scale has no effect. */
+/* Returns true if the embedding is directly followed by a norm, so that its scale has no effect. */
 static bool is_normed_alone(const struct attribution *a)
 {
     const struct attn_weights *weights = &a->frame.run->model->weights;
@@ -332,7 +334,8 @@ static bool is_normed_alone(const struct attribution *a)
     return weights->ln_embed.w.data && !weights->types.data && !weights->positions.data;
 }
 
-/* Chooses the baseline if none is given, and refuses one that the input does not have. */
+/* Resolves the default baseline. Returns an error for a baseline that the input does not
+ * support. */
 static enum attn_status choose_baseline(struct attribution *a, struct attn_error *err)
 {
     const struct attn_run *run = a->frame.run;
@@ -413,8 +416,8 @@ static enum attn_status integrate(struct attribution *a, size_t first, struct at
     return ATTN_OK;
 }
 
-/* The mean gradient of target GOAL of the block times the way from the baseline; or one gradient
- * times e, or its length. */
+/* Computes the attributions to target GOAL of the block: for ig the mean gradient times the
+ * distance from the baseline; otherwise the gradient times e, or its length. */
 static void multiply(struct attribution *a, size_t goal)
 {
     const double *gradient = a->gradient + goal * a->n * a->d;
@@ -440,7 +443,7 @@ static void multiply(struct attribution *a, size_t goal)
     }
 }
 
-/* Starts the sums of another target. */
+/* Resets the sums for another target. */
 static enum attn_status choose_again(struct attribution *a, struct attn_error *err)
 {
     attn_capture_free(a->frame.capture);
@@ -472,7 +475,8 @@ static enum attn_status find_relevance(struct attribution *a, size_t goal, struc
     for (size_t query = 0; query < a->n; query++) {
         if (a->weights[query] <= 0)
             continue;
-        for (size_t i = 0; i < n_token_of(a); i++) /* the identity would hide the other tokens */
+        /* without the identity, which would hide the other tokens */
+        for (size_t i = 0; i < n_token_of(a); i++)
             a->attribution[i] += a->weights[query] * ((double)row[i] - (i == query ? 1 : 0));
         row += a->n;
     }
@@ -489,7 +493,8 @@ static void name_target(const struct attribution *a, struct attn_cell row[N_COLU
     row[TARGET] = attn_cell_position(&a->frame.run->text.tokens, a->answer.position + 1);
 }
 
-/* Appends a row for the tokens FIRST .. LAST-1 of TOKENS, one or a word. TEXT is empty. */
+/* Appends one row for the tokens FIRST .. LAST-1 of TOKENS, a token or a word. TEXT is scratch and
+ * must be empty. */
 static enum attn_status append_tokens(struct attribution *a, const struct attn_sequence *tokens,
                                       size_t first, size_t last, struct attn_buffer *text,
                                       struct attn_error *err)
@@ -542,7 +547,7 @@ static enum attn_status append_sums(struct attribution *a, double model, struct 
         ATTN_TRY(append_part(a, "types", a->types, err));
     ATTN_TRY(append_part(a, "sum", sum, err));
     ATTN_TRY(append_part(a, "model", model, err));
-    if (a->frame.item || a->args->n_target > 0) /* the table shows it */
+    if (a->frame.item || a->args->n_target > 0) /* the table shows the difference instead */
         return ATTN_OK;
     if (fabs(sum - model) > 0.05 * fabs(model) && is_ig)
         attn_note(a->frame.request.on_note, a->frame.request.user, ATTN_NOTE_ATTRIBUTION_SUM,
@@ -593,13 +598,13 @@ static enum attn_status append_all(struct attribution *a, double model, struct a
     return append_sums(a, model, err);
 }
 
-/* Puts the method beside the table: JSON has it. */
+/* Adds the method to the facts about the table, which JSON output contains. */
 static enum attn_status add_about(struct attribution *a, struct attn_error *err)
 {
     static const struct attn_column about_columns[] = {
         ATTN_COLUMN("method", TEXT),
         ATTN_COLUMN("metric", TEXT),
-        ATTN_COLUMN("baseline", TEXT), /* only for ig, and `points` too */
+        ATTN_COLUMN("baseline", TEXT), /* this and the next column are only for ig */
         ATTN_COLUMN("points", INTEGER),
     };
     const struct attn_cell cells[] = {
@@ -642,8 +647,8 @@ static enum attn_status check_metric(struct attribution *a, struct attn_error *e
     return attn_answer_check_goal(&a->answer, err);
 }
 
-/* Finds the answer, with several targets the first, and how many of them are gone through at once:
- * relevance adds up one. */
+/* Finds the answer; with several targets, the first one. Also sets how many targets are processed
+ * together: one for relevance, whose sums are for one target. */
 static enum attn_status find_answer(struct attribution *a, struct attn_error *err)
 {
     const struct attn_sequence *text = &a->frame.run->text;
@@ -674,8 +679,8 @@ static enum attn_status find_answer(struct attribution *a, struct attn_error *er
     return attn_frame_find_answer(&a->frame, &asked, &a->answer, err);
 }
 
-/* The embeddings of SEQUENCE, read by MODEL, from row AT on, and what types and positions make of
- * them. A source without an encoder has no types, and other positions. */
+/* Computes the embeddings of SEQUENCE, read by MODEL, into rows AT and on, and the same with types
+ * and positions added. A source without an encoder has no types, and its own positions. */
 static enum attn_status embed(struct attribution *a, const struct attn_sequence *sequence,
                               const struct attn_model *model, size_t at, struct attn_error *err)
 {
@@ -742,7 +747,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     a->begins = attn_frame_alloc(frame, a->n, sizeof *a->begins);
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_error_at(choose(a, err), ATTN_STAGE_MODEL, err));
-    options.skips_zeros = !is_relevance(a); /* relevance reads patterns */
+    options.skips_zeros = !is_relevance(a); /* relevance also reads patterns */
     options.has_source = true;
     options.rule = a->args->method == ATTN_ATTRIBUTE_ATTNLRP ? ATTN_BACKWARD_ATTNLRP
                    : a->args->method == ATTN_ATTRIBUTE_RELP  ? ATTN_BACKWARD_RELP
@@ -754,7 +759,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return embed_all(a, err);
 }
 
-/* Finds the attributions to the targets from FIRST on, a block, and appends their rows. */
+/* Computes the attributions to the targets of the block that begins with FIRST, and appends their
+ * rows. */
 static enum attn_status ask_block(struct attribution *a, size_t first, struct attn_error *err)
 {
     const size_t size = a->n * a->d;
@@ -791,7 +797,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-enum { MOST_BASELINE = 36 }; /* bytes of a baseline's text in a title */
+enum { MOST_BASELINE = 36 }; /* maximum bytes of a baseline's text in a title */
 
 static const struct attn_table_view views[] = {
     {.rows = ATTN_TABLE_COLUMN(STEP),
@@ -803,8 +809,8 @@ static const struct attn_table_view views[] = {
      .figure = ATTN_FIGURE_TOKENS},
 };
 
-/* Writes the words for the baseline: the text that is given, else the kind in the facts about
- * TABLE, else what was asked for. Tables of many items have no facts. */
+/* Writes the name of the baseline: the given text; otherwise its kind, read from the facts about
+ * TABLE. Tables over many items have no facts; then the kind in ARGS is used. */
 static void name_baseline(const struct attn_attribute_args *args, const struct attn_table *table,
                           char words[ATTN_VIEW_WORDS_SIZE])
 {
@@ -830,7 +836,7 @@ static void name_baseline(const struct attn_attribute_args *args, const struct a
             snprintf(words, ATTN_VIEW_WORDS_SIZE, "%s", kinds[i]);
 }
 
-/* Whether TABLE is about a picture: then it has [CLS] and patches without ids. */
+/* Returns true if TABLE is about a picture: its tokens, [CLS] and patches, have no ids. */
 static bool is_of_patches(const struct attn_table *table)
 {
     return attn_table_n_row(table) > 0 &&
@@ -840,7 +846,7 @@ static bool is_of_patches(const struct attn_table *table)
                ATTN_VALUE_MISSING;
 }
 
-/* Whether TABLE begins with a token of a source. */
+/* Returns true if TABLE begins with a token of a source. */
 static bool has_source(const struct attn_table *table)
 {
     const struct attn_cell part =
@@ -867,8 +873,8 @@ static void draw(const void *given, struct attn_drawn *drawn)
     bool is_of_source;
 
     if (!drawn->table && args->n_target == 0)
-        *view = views[1]; /* the table of one answer */
-    if (args->study)      /* items may differ in their tokens */
+        *view = views[1]; /* view of the table of a single answer */
+    if (args->study)      /* tokens of items may differ */
         view->figure = ATTN_FIGURE_BARS;
     if (!drawn->table)
         return;
@@ -888,14 +894,15 @@ static void draw(const void *given, struct attn_drawn *drawn)
     if (args->n_target == 0)
         return;
     view->only = is_of_source ? "source" : NULL;
-    drawn->answer.target = "token"; /* each in turn */
+    drawn->answer.target = "token"; /* each token is a target in turn */
 }
 
-/* Saliency is a length, and relevance drops what is below 0: both have no sign. */
+/* Hides columns that do not apply. Saliency is a length, and relevance clips negative numbers: both
+ * have no sign. */
 static bool shows(const void *state, size_t column)
 {
     const struct attribution *a = state;
-    const struct attn_attribute_args *args = a->frame.args; /* a->args comes later */
+    const struct attn_attribute_args *args = a->frame.args; /* a->args is not set yet */
     const bool is_amount =
         args->method == ATTN_ATTRIBUTE_SALIENCY || args->method == ATTN_ATTRIBUTE_RELEVANCE;
 

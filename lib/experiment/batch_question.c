@@ -1,4 +1,4 @@
-/* batch_question.c - what a batch takes, as a row of attn_question_find. */
+/* batch_question.c - the arguments of a batch, registered for attn_question_find. */
 #include "batch/batch_params.h"
 #include "experiment/questions_internal.h"
 

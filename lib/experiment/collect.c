@@ -19,10 +19,10 @@ enum { POSITION, TOKEN, END, RANK, NEXT, SCORE, LOG_PROB, N_COLUMN };
 static const struct attn_column columns[N_COLUMN] = {
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
-    [END] = ATTN_COLUMN("end", INTEGER), /* the last position of a span */
+    [END] = ATTN_COLUMN("end", INTEGER), /* last position of a span */
     [RANK] = ATTN_COLUMN("rank", INTEGER),
     [NEXT] = ATTN_COLUMN("next", TEXT),
-    [SCORE] = ATTN_COLUMN_REAL("score", 6, NULL, SIGNED), /* of models without probabilities */
+    [SCORE] = ATTN_COLUMN_REAL("score", 6, NULL, SIGNED), /* for models without probabilities */
     [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 6, "nats", SIGNED),
 };
 
@@ -31,9 +31,9 @@ struct collecting {
     const struct attn_collect_args *args;
     struct attn_request_predict predict;
     struct attn_item_arrays *arrays; /* owns; or NULL */
-    size_t n_row;                    /* of the first item; 0: before it */
+    size_t n_row;                    /* rows of the first item; 0 before that item */
     bool is_each;                    /* items may have a row for each token or span */
-    bool is_asked;                   /* there are predictions; the items may have continuations */
+    bool is_asked;                   /* predictions are requested; items may have continuations */
 };
 
 static enum attn_status check_args(const void *given, struct attn_error *err)
@@ -71,7 +71,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Fails unless the rows of one position of the selected sites have the same shape in all items. */
+/* Checks that the rows of one position of the selected sites have the same shape in all items. */
 static enum attn_status check_sites(const struct collecting *collecting, struct attn_error *err)
 {
     const char *list = collecting->frame.request.selection.sites, *array = collecting->args->array;
@@ -104,7 +104,7 @@ static enum attn_status check_sites(const struct collecting *collecting, struct 
     return ATTN_OK;
 }
 
-/* Whether texts have a row for each token or span. */
+/* Returns true if texts have a row for each token or span. */
 static bool is_each_row(const struct attn_config *config,
                         const struct attn_request_predict *predict)
 {
@@ -162,7 +162,8 @@ static bool shows(const void *state, size_t column)
     }
 }
 
-/* Where ITEM is read: its own position, or that of the arguments; NULL: the last. */
+/* Returns the position at which ITEM is read, as written: its own, or that of the arguments; NULL:
+ * the last position. */
 static const char *find_spec(const struct collecting *collecting, const struct attn_item *item)
 {
     const char *at = item->answer.at ? item->answer.at
@@ -173,7 +174,7 @@ static const char *find_spec(const struct collecting *collecting, const struct a
     return place ? place : at;
 }
 
-/* An attn_study_fill_fn. */
+/* Fills the record of an item (attn_study_fill_fn). */
 static void fill_record(void *user, const struct attn_item *item, struct attn_record *record,
                         const char *next[2])
 {
@@ -183,7 +184,7 @@ static void fill_record(void *user, const struct attn_item *item, struct attn_re
     record->n_next = item->record.n_next;
 }
 
-/* Fills ROW with POSITION and its token. */
+/* Sets the position and its token in ROW. */
 static void put_position(struct attn_cell *row, const struct attn_labels *labels, size_t position)
 {
     row[POSITION] = attn_cell_integer((int64_t)position);
@@ -191,8 +192,9 @@ static void put_position(struct attn_cell *row, const struct attn_labels *labels
         row[TOKEN] = attn_cell_text(labels->tokens[position], labels->token_sizes[position]);
 }
 
-/* Appends the most probable tokens, labels or spans: those after POSITION, or all if it is SIZE_MAX
- * or labels are of the whole text. Tokens without a text are called by their ids. */
+/* Appends a row for each of the most probable tokens, labels or spans after POSITION; all if
+ * POSITION is SIZE_MAX or labels belong to the whole text. Tokens without a text are written as
+ * ids. */
 static enum attn_status append_top(const struct attn_many_result *result, size_t position,
                                    struct attn_cell *row, const struct attn_rows *rows,
                                    struct attn_error *err)
@@ -240,15 +242,15 @@ static enum attn_status append_next(const struct attn_predictions *found, size_t
     return ATTN_OK;
 }
 
-/* Whether each token has a row, or each span. */
+/* Returns true if ITEM has a row for each of its tokens or spans. */
 static bool has_row_each(const struct collecting *collecting, const struct attn_item *item)
 {
     return collecting->is_each && !find_spec(collecting, item) && !item->record.next &&
            collecting->predict.n_next == 0;
 }
 
-/* Finds the position that ITEM is read at: without one of its own the last, or an encoder's mask.
- */
+/* Finds the position at which ITEM is read; the default is an encoder's mask token, or the last
+ * position. */
 static enum attn_status find_position(const struct collecting *collecting,
                                       const struct attn_item *item,
                                       const struct attn_many_result *result, size_t *position,
@@ -268,7 +270,7 @@ static enum attn_status find_position(const struct collecting *collecting,
     return ATTN_OK;
 }
 
-/* An attn_study_find_fn. */
+/* Appends the rows of an item (attn_study_find_fn). */
 static enum attn_status find(void *user, const struct attn_item *item, bool is_second,
                              const struct attn_many_result *result,
                              struct attn_study_answer *answer, struct attn_error *err)
@@ -346,7 +348,7 @@ enum attn_status attn_collect(struct attn_host *host, const struct attn_request 
                               const struct attn_collect_args *given, struct attn_error *err)
 {
     struct attn_collect_args args = ATTN_COLLECT_ARGS_DEFAULT;
-    struct attn_table *none = NULL; /* its columns without rows */
+    struct attn_table *none = NULL; /* an empty table with the columns of the rows */
     const struct attn_inquiry inquiry = {host, request, given, &args, &none, NULL};
     const struct attn_model *model = host ? attn_host_model(host) : NULL;
     struct attn_experiment own = experiment;

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Two texts with up to this many rows are fed together, so that weights are packed once for both.
- * With more rows the memory of the pass costs as much time as packing once saves. */
+ * With more rows the extra memory costs as much time as packing once saves. */
 enum { MOST_TOGETHER = 512 };
 
 static const double pi = 3.14159265358979323846;
@@ -23,26 +23,26 @@ static const double pi = 3.14159265358979323846;
 struct attn_derivative {
     const struct attn_run *run; /* borrowed */
     const struct attn_answer *answer;
-    struct attn_pool *pool;            /* borrowed */
-    float *stream;                     /* [n_layer + 1, T, D] owns, like all that is not borrowed */
-    struct attn_embedding_rows text;   /* of the run; borrows from it */
-    float *embeddings;                 /* [T, De] of the last feed; NULL where they are not read */
+    struct attn_pool *pool; /* borrowed */
+    float *stream;          /* [n_layer + 1, T, D] owns. Pointers without "borrowed" are owned */
+    struct attn_embedding_rows text; /* embedding rows of the run's text; borrows from the run */
+    float *embeddings; /* [T, De] embeddings of the last feed; NULL if they are not needed */
     struct attn_kept_layers *kept;     /* or NULL */
-    struct attn_selection *seen;       /* of a feed: all sites that are watched */
+    struct attn_selection *seen;       /* all sites that are watched during a feed */
     const struct attn_trace *watched;  /* borrowed, or NULL */
-    struct attn_trace trace;           /* of a feed */
-    struct attn_reply reply;           /* of the last feed of one text */
-    bool is_together;                  /* two texts are fed at once */
-    bool is_other;                     /* the current text needs no gradients */
-    struct attn_session *session;      /* freed after attn_derivative_feed_both, and NULL then */
-    struct attn_backward *backward;    /* NULL before attn_derivative_feed_both */
+    struct attn_trace trace;           /* trace of a feed */
+    struct attn_reply reply;           /* reply of the last feed of one text */
+    bool is_together;                  /* two texts are being fed at once */
+    bool is_other;                     /* the text being fed needs no gradients */
+    struct attn_session *session;      /* freed by attn_derivative_feed_both, then NULL */
+    struct attn_backward *backward;    /* with is_for_both, NULL before attn_derivative_feed_both */
     float *logits;                     /* [2, V] */
-    struct attn_backward_options back; /* of the backward pass */
-    float *source;                     /* [S, d_source] of the last feed; NULL: none */
-    struct attn_backward *encoder;     /* or NULL */
-    struct attn_sequence read;         /* by the encoder; borrows */
+    struct attn_backward_options back; /* options of the backward pass */
+    float *source; /* [S, d_source] source rows of the last feed; NULL without a source */
+    struct attn_backward *encoder; /* or NULL */
+    struct attn_sequence read;     /* input of the encoder; borrows */
     struct attn_embedding_rows read_rows;
-    float *gradient; /* [T + S, De] if X has the source */
+    float *gradient; /* [T + S, De] if X includes the source */
 };
 
 enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_set sites,
@@ -74,7 +74,7 @@ enum attn_status attn_derivative_embed(const struct attn_run *run, float *x, str
                          err);
 }
 
-/* An attn_trace_fn. */
+/* Receives the events of a feed (attn_trace_fn). */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
@@ -92,8 +92,8 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     return made->watched ? attn_trace_hand_on(made->watched, &seen, err) : ATTN_OK;
 }
 
-/* Selects the sites of a feed: the stream, the tensors that the backward pass reads if they are
- * kept, and those of the caller. */
+/* Selects the sites that a feed emits: the stream, the tensors that the backward pass reads (if
+ * they are kept), and the caller's sites. */
 static enum attn_status listen(struct attn_derivative *made,
                                const struct attn_derivative_options *options,
                                struct attn_error *err)
@@ -111,14 +111,14 @@ static enum attn_status listen(struct attn_derivative *made,
     made->watched = options->watched;
     if (made->watched)
         sites |= attn_selection_sites(made->watched->selection);
-    dims.lacking = NULL; /* rotated or not: the factors of the scores are kept */
+    dims.lacking = NULL; /* selects scores with and without rotation, whichever the model has */
     dims.n_source = run->source.n;
     ATTN_TRY(attn_selection_create(&dims, &made->seen, err));
     made->trace = (struct attn_trace){made->seen, on_event, made};
     return attn_selection_set_sites(made->seen, sites, err);
 }
 
-/* Creates what goes through the source: the encoder's pass, if there is one. */
+/* Creates the backward pass through the source, that is, through the encoder if there is one. */
 static enum attn_status build_source(struct attn_derivative *made, struct attn_error *err)
 {
     const struct attn_run *run = made->run;
@@ -214,7 +214,7 @@ static enum attn_status build(struct attn_derivative *made,
     ATTN_TRY(attn_session_create(run->model, &session, &made->session, err));
     if (asked->skips_zeros)
         attn_session_watch_rows(made->session, rows.first, rows.end);
-    if (asked->is_for_both) /* created later, in the memory of the session */
+    if (asked->is_for_both) /* created later, in the memory that the session frees */
         return ATTN_OK;
     return attn_backward_create(run->model, &made->back, &made->backward, err);
 }
@@ -242,7 +242,7 @@ static enum attn_status read_reply(struct attn_derivative *derivative,
     return attn_answer_read(answer, derivative->session, &reading, err);
 }
 
-/* Sets the source, whose embeddings are X. */
+/* Sets the source. X are its embeddings. */
 static enum attn_status feed_source(struct attn_derivative *derivative, const float *x,
                                     struct attn_error *err)
 {
@@ -345,7 +345,7 @@ enum attn_status attn_derivative_feed_both(struct attn_derivative *derivative,
     ATTN_TRY(feed_both(derivative, other, x_other, x, replies, err));
     if (derivative->backward)
         return ATTN_OK;
-    attn_session_free(derivative->session); /* the backward pass reuses its pages */
+    attn_session_free(derivative->session); /* the backward pass reuses this memory */
     derivative->session = NULL;
     return attn_error_at(attn_backward_create(model, &derivative->back, &derivative->backward, err),
                          ATTN_STAGE_MODEL, err);
@@ -396,7 +396,7 @@ const float *attn_derivative_embedding(const struct attn_derivative *derivative)
                                 : attn_backward_embedding(derivative->backward);
 }
 
-/* A root of a Legendre polynomial, by Newton's method. */
+/* Finds root I of the Legendre polynomial of degree N by Newton's method. */
 double attn_derivative_point(size_t i, size_t n, double *weight)
 {
     double x = attn_cos(pi * ((double)i + 0.75) / ((double)n + 0.5)), slope = 1;
@@ -404,7 +404,7 @@ double attn_derivative_point(size_t i, size_t n, double *weight)
     for (int step = 0; step < 100; step++) {
         double p = 1, before = 0, change;
 
-        for (size_t k = 0; k < n; k++) { /* p_k+1 from p_k and p_k-1 */
+        for (size_t k = 0; k < n; k++) { /* computes p_k+1 from p_k and p_k-1 */
             const double next =
                 ((2 * (double)k + 1) * x * p - (double)k * before) / ((double)k + 1);
 

@@ -1,5 +1,5 @@
-/* diff.c - see diff.h. The patterns of the first run are kept; the second run's rows are compared
- * with them when they are computed. */
+/* diff.c - see diff.h. Records the patterns of the first run, and compares each row of the second
+ * run with them when it is computed. */
 #include "experiment/diff.h"
 
 #include "base/elementary.h"
@@ -34,7 +34,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [JS] = ATTN_COLUMN_QUANTITY("js", 6, "nats", POSITIVE, "Jensen-Shannon divergence"),
 };
 
-/* The sums of a head so far. */
+/* Running sums of a head. */
 struct head_sum {
     size_t n_row, at;
     double tv, tv_max, js;
@@ -43,20 +43,21 @@ struct head_sum {
 /* The alignment of both texts: common prefix and suffix, and the tokens between them. */
 struct alignment {
     size_t n_prefix, n_suffix;
-    size_t n_a, n_b; /* tokens */
-    bool is_equal;   /* same length: position i is aligned with position i */
+    size_t n_a, n_b; /* tokens of each text */
+    bool is_equal;   /* the texts have equal length: position i is aligned with position i */
 };
 
 struct diff {
-    struct attn_frame frame;   /* its run is the first, its capture has the first run's patterns */
-    struct attn_request other; /* the second */
+    struct attn_frame frame;   /* its run and capture belong to the first text */
+    struct attn_request other; /* the second request */
     struct alignment alignment;
-    bool is_causal;        /* rows before the first difference cannot differ */
-    size_t first;          /* compared row, if the lengths are equal */
+    bool is_causal;        /* rows before the first difference must be equal */
+    size_t first;          /* first compared row, if the lengths are equal */
     struct head_sum *sums; /* [n_layer * n_head] */
     size_t n_layer, n_head;
-    size_t n_source;  /* keys of layers that attend to the source, in both runs; or 0 */
-    float *row;       /* [the longest row] of the second run */
+    /* number of keys of layers that attend to the source, equal in both runs; or 0 */
+    size_t n_source;
+    float *row;       /* [the longest row] a row of the second run */
     double *parts[2]; /* [the most parts] a row of each run, aligned */
 };
 
@@ -143,7 +144,7 @@ static bool is_same_token(const struct diff *diff, size_t a, size_t b)
     return x->rows && y->rows && memcmp(x->rows + a * d, y->rows + b * d, d * sizeof *x->rows) == 0;
 }
 
-/* Whether both runs have the same edits at the same positions. */
+/* Returns true if both runs have the same edits at the same positions. */
 static bool has_same_edits(const struct attn_edit_list *x, const struct attn_edit_list *y)
 {
     bool is_same = x->n == y->n;
@@ -159,7 +160,8 @@ static bool has_same_edits(const struct attn_edit_list *x, const struct attn_edi
     return is_same;
 }
 
-/* Whether rows depend only on earlier tokens, and both runs compute them in the same way. */
+/* Returns true if rows depend only on earlier tokens, and both runs compute them in the same
+ * way. */
 static bool has_causal_rows(const struct diff *diff)
 {
     const struct attn_request *x = &diff->frame.run->request, *y = &diff->frame.other->request;
@@ -208,7 +210,7 @@ static const char *write_token(const struct attn_run *run, size_t at, char text[
     return text;
 }
 
-/* Checks that one text under two models has the same tokens in both. */
+/* Checks that a text that runs under two models has the same tokens in both. */
 static enum attn_status check_tokens(const struct diff *diff, struct attn_error *err)
 {
     const struct attn_run *a = diff->frame.run, *b = diff->frame.other;
@@ -230,7 +232,7 @@ static enum attn_status check_tokens(const struct diff *diff, struct attn_error 
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Keeps the number of keys of the source, which has to be the same for both. */
+/* Sets the number of source keys, which must be equal in both runs. */
 static enum attn_status check_source(struct diff *diff, struct attn_error *err)
 {
     const size_t n_a = diff->frame.run->source.n, n_b = diff->frame.other->source.n;
@@ -244,8 +246,8 @@ static enum attn_status check_source(struct diff *diff, struct attn_error *err)
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
-/* Sets *a to the row of the first run that row B of the second run is compared with; false if there
- * is no such row. */
+/* Sets *A to the row of the first run with which row B of the second run is compared. Returns false
+ * if there is no such row. */
 static bool find_row(const struct diff *diff, size_t b, size_t *a)
 {
     const struct alignment *by = &diff->alignment;
@@ -261,8 +263,8 @@ static bool find_row(const struct diff *diff, size_t b, size_t *a)
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-/* Keys that are compared: those of the source, or each token of the text; if the lengths differ the
- * tokens between prefix and suffix are one part. */
+/* Returns the number of keys that are compared: keys of the source, or tokens of the text; if the
+ * lengths differ, all tokens between prefix and suffix count as one. */
 static size_t count_parts(const struct diff *diff, bool is_of_source)
 {
     const struct alignment *by = &diff->alignment;
@@ -314,7 +316,7 @@ static void add_row(struct diff *diff, size_t n_part, struct head_sum *sum, size
     sum->js += js;
 }
 
-/* An attn_trace_fn: some rows of one head of the second run. */
+/* Compares rows of one head of the second run (attn_trace_fn). */
 static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
@@ -425,7 +427,7 @@ static const struct attn_table_view views[] = {
     {ATTN_VIEW_OF(LAYER, HEAD, TV_MEAN), .asked = "between the patterns of each head"},
 };
 
-/* Names both texts. */
+/* Sets the names of both texts in titles. */
 static void draw(const void *given, struct attn_drawn *drawn)
 {
     const struct attn_diff_args *args = given;
@@ -438,7 +440,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
     attn_drawn_name_pair(drawn, "A", "B", b);
 }
 
-/* The query of the largest difference has no mean over items. */
+/* Hides `at` over items, as positions have no mean. */
 static bool shows(const void *state, size_t column)
 {
     return column != AT || !((const struct diff *)state)->frame.item;
@@ -474,7 +476,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Two texts, or one text under both hosts or requests. */
+/* Returns the fields that an item needs: two texts; or one, if a second host or request is
+ * given. */
 static unsigned pairs(const void *args)
 {
     const struct attn_diff_args *given = args;

@@ -32,24 +32,26 @@
 struct attn_study_args; /* study/study.h */
 
 struct attn_diff_args {
-    size_t size;                         /* of this struct */
-    struct attn_host *host;              /* of the second run; NULL: the first run's */
-    const struct attn_request *request;  /* of the second run; NULL: the first run's */
-    const struct attn_study_args *study; /* pairs a, b instead of both inputs; with a host
-                                            or a request single texts; or NULL */
+    size_t size;                        /* size of this struct */
+    struct attn_host *host;             /* host of the second run; NULL: that of the first run */
+    const struct attn_request *request; /* request of the second run; NULL: that of the first run */
+    /* items with a and b instead of both inputs; with a host or a request, single texts; or NULL */
+    const struct attn_study_args *study;
 };
 
 #define ATTN_DIFF_ARGS_DEFAULT ((struct attn_diff_args){.size = sizeof(struct attn_diff_args)})
 
 struct attn_diff_sum {
-    size_t n_same;   /* rows before the first token that differs, which are bit-identical; 0 if the
-                      texts are equal, if models or attention differ, or if a model is not causal */
-    size_t n_row;    /* number of compared rows per head */
-    bool is_aligned; /* the texts differ in length: prefix and suffix were compared */
+    /* rows before the first differing token, which are bit-identical; 0 if the texts are equal, if
+     * models or attention differ, or if a model is not causal */
+    size_t n_same;
+    size_t n_row; /* number of compared rows per head */
+    /* the texts differ in length: only prefix and suffix were compared one by one */
+    bool is_aligned;
 };
 
-/* Compares two runs of models with as many layers and heads. The caller owns *table. Errors have a
- * stage: ATTN_INVALID at the stage of checks if rows differ that cannot. */
+/* Compares two runs of models with equal numbers of layers and heads. The caller owns *table.
+ * Errors have a stage: the stage of checks with ATTN_INVALID if rows differ that must be equal. */
 ATTN_API enum attn_status attn_diff(struct attn_host *host, const struct attn_request *request,
                                     const struct attn_diff_args *args, struct attn_table **table,
                                     struct attn_diff_sum *sum, struct attn_error *err);

@@ -29,13 +29,13 @@ struct generator {
     struct attn_frame frame; /* its sum is the generation */
     const struct attn_generate_args *args;
     struct attn_random random;
-    size_t n_most;               /* tokens to generate: prompt and tokens must fit the context */
-    float *weights;              /* [V] probabilities */
-    float *allowed;              /* [V] logits without forbidden tokens */
+    size_t n_most;  /* maximum tokens to generate; prompt and tokens must fit the context */
+    float *weights; /* [V] probabilities */
+    float *allowed; /* [V] logits without the forbidden tokens */
     struct attn_scored *ranked;  /* [2 * V] */
-    struct attn_buffer text;     /* owns; of all generated tokens */
-    size_t n_shown;              /* bytes of the text that on_token got */
-    struct attn_generation made; /* owns, until it is the result */
+    struct attn_buffer text;     /* owns; text of all generated tokens */
+    size_t n_shown;              /* bytes of the text that were passed to on_token */
+    struct attn_generation made; /* owns, until it becomes the result */
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -125,7 +125,8 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Refuses lists that did not fit, and notes what a translator is meant to do, and does not. */
+/* Returns an error if the model's lists of forbidden tokens are too long. Sends a note about
+ * settings of a translation model that are ignored. */
 static enum attn_status check_stacks(const struct attn_frame *frame, struct attn_error *err)
 {
     const struct attn_stack_config *stack = &frame->config->stack;
@@ -141,7 +142,7 @@ static enum attn_status check_stacks(const struct attn_frame *frame, struct attn
     return ATTN_OK;
 }
 
-/* Lets the decoder begin by itself if a source is given without a text. */
+/* Lets the decoder start with its begin token if a source is given without a text. */
 static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct generator *generator = state;
@@ -156,7 +157,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     if (!frame->config->stack.has_encoder || !input->text || input->n_text > 0 ||
         attn_host_tokenizer(frame->host, &tokenizer, NULL) == ATTN_OK)
         return ATTN_OK;
-    input->text = NULL; /* its ids are the one that begins each text */
+    input->text = NULL; /* then the ids are the token that begins each text */
     input->ids = &frame->config->stack.start_id;
     input->n_id = 1;
     return ATTN_OK;
@@ -219,8 +220,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
 /* --- The next token --------------------------------------------------------------------------- */
 
-/* The number of ranked tokens [N] that are kept; their "logits" are probabilities. *sum is the sum
- * of the kept probabilities. */
+/* Returns how many of the ranked tokens [N], whose `logit` is a probability, are kept. *sum is the
+ * sum of their probabilities. */
 static size_t count_kept(const struct attn_generate_args *args, const struct attn_scored *ranked,
                          size_t n, double *sum)
 {
@@ -267,7 +268,8 @@ static int32_t draw(struct generator *generator, const float *logits)
     return generator->ranked[i].id;
 }
 
-/* The largest of the logits of tokens that may be generated, or the one that begins each text. */
+/* Returns the first token: the forced begin token, or a draw, or the token with the largest
+ * logit. */
 static int32_t choose_first(struct generator *generator, const float *logits)
 {
     const struct attn_stack_config *stack = &generator->frame.config->stack;
@@ -280,7 +282,7 @@ static int32_t choose_first(struct generator *generator, const float *logits)
                : attn_logits_first(logits, generator->frame.config->n_vocab);
 }
 
-/* The logits without the tokens that are never generated. */
+/* Returns the logits, with those of forbidden tokens set to the smallest number. */
 static const float *forbid(struct generator *generator, const float *logits)
 {
     const struct attn_stack_config *stack = &generator->frame.config->stack;
@@ -333,7 +335,7 @@ static enum attn_status append_text(struct generator *generator, int32_t id, str
     return attn_buffer_check(&generator->text, err);
 }
 
-/* The offset of the first stop text, or the size of the text. */
+/* Returns the offset of the first stop text, or the size of the text. */
 static size_t find_stop(const struct generator *generator)
 {
     size_t first = generator->text.size;
@@ -351,7 +353,7 @@ static size_t find_stop(const struct generator *generator)
     return first;
 }
 
-/* The number of bytes at the end of the text that may be the beginning of a stop text. */
+/* Returns how many bytes at the end of the text may be the beginning of a stop text. */
 static size_t stop_overlap(const struct generator *generator)
 {
     size_t longest = 0;
@@ -368,7 +370,7 @@ static size_t stop_overlap(const struct generator *generator)
     return longest;
 }
 
-/* The number of bytes of an incomplete character at the end of the text. */
+/* Returns the number of bytes of an incomplete character at the end of the text. */
 static size_t unfinished(const struct attn_buffer *text)
 {
     const size_t most = text->size < 3 ? text->size : 3;
@@ -620,7 +622,8 @@ enum attn_status attn_generation_table(const struct attn_host *host,
     if (!attn_is_given(host, "host", err) || !attn_is_given(made, "made", err) ||
         !attn_is_given(table, "table", err))
         return ATTN_INVALID;
-    (void)attn_host_tokenizer(host, &tokenizer, NULL); /* without one tokens have no text */
+    /* without a tokenizer, tokens have no text */
+    (void)attn_host_tokenizer(host, &tokenizer, NULL);
     status =
         attn_table_create("generate", columns, sizeof columns / sizeof *columns, &created, err);
     for (size_t i = 0; status == ATTN_OK && i < made->n; i++) {

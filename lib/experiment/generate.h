@@ -23,25 +23,26 @@
 
 struct attn_study_args; /* study/study.h */
 
-/* Gets each token when it is generated. TEXT [size] is the next complete text: incomplete UTF-8
- * characters and possible beginnings of a stop text are held back. A last call, with ID -1, gets
- * the text that was held back. Without a tokenizer the text is NULL. Anything but ATTN_OK ends the
- * generation. */
+/* Called with each token when it is generated. TEXT [size] is the text that this token completed:
+ * incomplete UTF-8 characters and possible beginnings of a stop text are held back. A last call,
+ * with ID -1, passes the text that was held back. Without a tokenizer TEXT is NULL. A result other
+ * than ATTN_OK ends the generation. */
 typedef enum attn_status (*attn_token_fn)(void *user, int32_t id, const char *text, size_t size,
                                           struct attn_error *err);
 
 struct attn_generate_args {
-    size_t size;              /* of this struct */
-    size_t n_most;            /* tokens to generate; 0: 20 */
-    double temperature;       /* 0: the most probable token each time */
-    size_t top_k;             /* 0: all tokens */
-    double top_p;             /* above 0, at most 1; 0: all */
-    double min_p;             /* 0 to less than 1 */
-    uint64_t seed;            /* of the draws */
-    const char *const *stops; /* [n_stop] not empty; each ends the text, and is not part of it */
+    size_t size;        /* size of this struct */
+    size_t n_most;      /* number of tokens to generate; 0: 20 */
+    double temperature; /* 0: always takes the most probable token */
+    size_t top_k;       /* 0: all tokens */
+    double top_p;       /* above 0, at most 1; 0: all tokens */
+    double min_p;       /* 0 to less than 1 */
+    uint64_t seed;      /* seed of the draws */
+    /* [n_stop] texts, not empty; the generation ends before the first that occurs */
+    const char *const *stops;
     size_t n_stop;
     attn_token_fn on_token;              /* or NULL */
-    void *user;                          /* for on_token */
+    void *user;                          /* passed to on_token */
     const struct attn_study_args *study; /* items, for attn_generate_items; or NULL */
 };
 
@@ -51,7 +52,7 @@ struct attn_generate_args {
 /* Why the generation ended. X(ID, number, text) */
 #define ATTN_GENERATION_END_MAP(X)                                                                 \
     X(LENGTH, 0, "length")        /* n_most tokens */                                              \
-    X(CONTEXT, 1, "context")      /* the model takes no more positions */                          \
+    X(CONTEXT, 1, "context")      /* the context of the model is full */                           \
     X(TEXT_END, 2, "end_of_text") /* the model's end-of-text token, which is dropped */            \
     X(STOP, 3, "stop")            /* a stop text */
 
@@ -66,28 +67,28 @@ struct attn_generation {
     size_t n_prompt; /* 0 if the input is embeddings, without ids */
     size_t n;
     double *log_probabilities; /* [n] owns; natural, at temperature 1 */
-    char *text;                /* [n_text] owns; of the tokens, or NULL without a tokenizer */
+    char *text; /* [n_text] owns; text of the generated tokens, or NULL without a tokenizer */
     size_t n_text;
     enum attn_generation_end end;
 };
 
-/* Continues the input of REQUEST, with its attention and ablations. ARGS may be NULL. The caller
- * owns *made, which is untouched on failure. Errors have a stage: ATTN_INVALID at the stage of
- * options for attention that needs its whole sequence at once. */
+/* Continues the input of REQUEST, with its attention and edits. ARGS may be NULL. The caller owns
+ * *made, which is untouched on failure. Errors have a stage: the stage of options with ATTN_INVALID
+ * for attention that needs its whole sequence at once. */
 ATTN_API enum attn_status attn_generate(struct attn_host *host, const struct attn_request *request,
                                         const struct attn_generate_args *args,
                                         struct attn_generation *made, struct attn_error *err);
 
-/* Continues each item of `study`, which is needed, and writes it to the study's `each`, a row for
- * each item:
+/* Continues each item of `study`, which must be set, and writes a row for each item to `each` of
+ * the study:
  *
- *     prompt, text           of the item, and its continuation
+ *     prompt, text           the text of the item, and its continuation
  *     tokens, log_prob       the number of generated tokens, and the sum of their log probabilities
  *     ids, log_probs         of each token; log_probs is a text, "[-1.5, -0.25]"
  *     end                    attn_generation_end_text
  *
- * Item i, counted from 0, is drawn with `seed` + i, so that it is what attn_generate makes with
- * that seed. Without on_token. */
+ * Item i, counted from 0, uses the seed `seed` + i, so its result equals that of attn_generate with
+ * that seed. on_token is not called. */
 ATTN_API enum attn_status attn_generate_items(struct attn_host *host,
                                               const struct attn_request *request,
                                               const struct attn_generate_args *args,

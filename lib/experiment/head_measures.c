@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* The measures in the order of their list. */
+/* Columns of the table: the measures come in the order of ATTN_MEASURE_MAP. */
 enum {
     STACK,
     LAYER,
@@ -41,13 +41,13 @@ static const struct attn_column columns[N_COLUMN] = {
 struct run_survey {
     struct attn_run *run;
     attn_measure_set measures;
-    /* Owns; the run's, with the knowledge of which keys are positions. */
+    /* Owned; a copy of the run's selection whose dims state which keys are positions. */
     struct attn_selection *selection;
     struct attn_measure_group group; /* owns */
     struct attn_rows rows;           /* owns its table */
 };
 
-/* An attn_trace_fn. */
+/* Measures the rows of an event (attn_trace_fn). */
 static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
@@ -68,7 +68,7 @@ static enum attn_status measure(struct run_survey *survey, struct attn_error *er
     struct attn_dims dims = *attn_selection_dims(run->selection);
     struct attn_result result = {0};
 
-    /* When keys of arrays are positions of the queries' sequence: see the header. */
+    /* See the header: keys of arrays are positions of the queries' sequence in these cases. */
     if (!run->model &&
         (run->arrays.attention.mask == ATTN_MASK_CAUSAL || (input->q && input->q == input->k)))
         dims.is_cross = NULL;

@@ -1,6 +1,6 @@
 /*
  * head_measures.h - the measures of every head of one run, also for attention on arrays. survey.h
- * has the measures of a model over many texts.
+ * measures a model over many texts.
  *
  *     request.selection.sites = "pattern";
  *     attn_run_prepare(host, &request, &run, &err);
@@ -18,10 +18,10 @@
 #include "base/table.h"
 #include "run/run.h"
 
-/* Performs RUN, whose selection must have the pattern, and makes a row for each selected head:
- * layer (for batched arrays batch; for other arrays neither), head, kv_head, then MEASURES
- * (ATTN_MEASURE_BIT), means over the selected queries. The caller owns *table. Errors: those of
- * attn_run_perform; ATTN_INVALID if no pattern is selected. */
+/* Performs RUN, whose selection must include the pattern, and returns a table with a row for each
+ * selected head: layer (for batched arrays `batch`; for other arrays neither), head, kv_head, then
+ * MEASURES (a set of ATTN_MEASURE_BIT), averaged over the selected queries. The caller owns *table.
+ * Errors: those of attn_run_perform; ATTN_INVALID if the pattern is not selected. */
 ATTN_API enum attn_status attn_head_measures(struct attn_run *run, attn_measure_set measures,
                                              struct attn_table **table, struct attn_error *err);
 

@@ -1,5 +1,6 @@
-/* lens.c - see lens.h. One run keeps the stream at the queries. A second session gets these rows
- * after its last layer, so that each reading is computed by the model's own output layer. */
+/* lens.c - see lens.h. One run records the stream at the queries. A second session is fed these
+ * rows as the output of its last layer, so that the model's own output layer computes each
+ * reading. */
 #include "experiment/lens.h"
 
 #include "base/elementary.h"
@@ -33,7 +34,7 @@ enum {
     POSITION,
     PLACE,
     RANK,
-    MEAN_RANK, /* over queries, texts or items */
+    MEAN_RANK, /* mean over queries, texts or items */
     ID,
     TOKEN,
     PROB,
@@ -65,29 +66,30 @@ static const struct attn_column columns[N_COLUMN] = {
 };
 
 struct lens {
-    struct attn_frame frame; /* its session reads rows by the output layer */
+    struct attn_frame frame; /* its session computes readings with the output layer */
     const struct attn_lens_args *args;
-    bool is_mean;        /* over the queries, for many texts or items; else each has rows */
+    /* values are means over the queries, for many texts or items; otherwise each query has rows */
+    bool is_mean;
     attn_site_set sites; /* in addition to resid_pre of all layers and resid_post of the last */
     struct attn_answer answer;
     size_t n_query, top;
-    bool is_whole;              /* a classifier that gets all rows at once */
-    size_t pooled;              /* and reads this one, if it does not read their mean */
-    float *stream;              /* [n_query, D] the output of one head */
-    double *scratch;            /* [d_value + 2 D] for a head */
-    float *logits;              /* [V] */
+    bool is_whole;   /* the model is a classifier that reads all rows at once */
+    size_t pooled;   /* index of the row that this classifier reads, unless it reads the mean */
+    float *stream;   /* [n_query, D] the output of one head */
+    double *scratch; /* [d_value + 2 D] scratch for the output of a head */
+    float *logits;   /* [V] */
     struct attn_scored *ranked; /* [2 * V] */
-    double *values, *sums;      /* [n_value] of a reading, and their mean over queries */
-    size_t n_value;             /* N_TARGET_VALUE for a target; else one per place */
+    double *values, *sums;      /* [n_value] values of one reading, and their mean over queries */
+    size_t n_value;             /* N_TARGET_VALUE with a target; otherwise one value per place */
 };
 
-/* The values of a target in a reading. */
+/* Indices of the values of a target in one reading. */
 enum { VALUE_RANK, VALUE_PROB, VALUE_LOGIT, VALUE_DIFFERENCE, VALUE_RIGHT, N_TARGET_VALUE };
 
 /* One reading: of a tensor of a layer, or of one head. */
 struct reading {
-    int layer, head;     /* head: ATTN_ALL_HEADS for a tensor */
-    enum attn_site site; /* of a tensor */
+    int layer, head;     /* head: ATTN_ALL_HEADS for a site of the stream */
+    enum attn_site site; /* site of the stream */
     size_t position;
 };
 
@@ -162,21 +164,22 @@ const struct attn_question attn_question_lens = {
 
 /* --- The run ---------------------------------------------------------------------------------- */
 
-/* Whether a classifier reads several rows at once, so that a position has no reading. */
+/* Returns true if a classifier reads several rows at once, so that there is no reading per
+ * position. */
 static bool reads_mean(const struct attn_config *config)
 {
     return config->is_sentence || config->pooling == ATTN_POOLING_MEAN ||
            config->pooling == ATTN_POOLING_FIRST_AND_MEAN;
 }
 
-/* Whether the tokens decide which row a classifier reads. */
+/* Returns true if the tokens determine which row a classifier reads. */
 static bool reads_by_token(const struct attn_config *config)
 {
     return config->pooling == ATTN_POOLING_LAST ||
            (config->pooling == ATTN_POOLING_PROJECTED && config->n_token > 0);
 }
 
-/* Reads the sites of the request, which must be those of the stream, and its queries. */
+/* Reads the sites of the request, which must be sites of the stream, and its queries. */
 static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct lens *lens = state;
@@ -223,7 +226,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     request->selection.given = NULL;
     if (request->selection.queries || lens->is_whole)
         return ATTN_OK;
-    request->selection.at_mask = config->is_encoder; /* where the model itself predicts */
+    request->selection.at_mask = config->is_encoder; /* encoders predict at the mask */
     request->selection.queries = config->image.patch_height > 0          ? "[CLS]"
                                  : config->pooling == ATTN_POOLING_FIRST ? "0"
                                  : config->is_encoder                    ? NULL
@@ -231,7 +234,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Whether the target may be left out: values are read of the first label. */
+/* Returns true if the target may be omitted; the first label is then used. */
 static bool has_first(const struct lens *lens)
 {
     const struct attn_config *config = lens->frame.config;
@@ -240,8 +243,8 @@ static bool has_first(const struct lens *lens)
            (config->n_vocab == 1 || config->pooling == ATTN_POOLING_PROJECTED);
 }
 
-/* Resolves target and foil, if given. An encoder needs no mask for them: their position is the
- * first query. */
+/* Resolves target and foil, if given. The text of an encoder needs no mask: the position of the
+ * answer is the first query. */
 static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
 {
     struct attn_frame *frame = &lens->frame;
@@ -262,8 +265,8 @@ static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
     return attn_frame_find_answer(frame, &answer, &lens->answer, err);
 }
 
-/* Keeps the stream, or z, at the queries, allocates memory for readings, and starts the session
- * that reads. */
+/* Records the stream, or z, at the queries, allocates memory for readings, and starts the session
+ * that computes them. */
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct lens *lens = state;
@@ -307,18 +310,19 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 /* --- The table -------------------------------------------------------------------------------- */
 
 static const struct attn_table_view views[] = {
-    /* of heads, of one text and of many */
+    /* views of heads: for one text, for many texts */
     {ATTN_VIEW_OF(LAYER, HEAD, LOGIT), .detail = ATTN_ROLE_POSITION, .cells = ATTN_ROLE_TOKEN,
      .traits = ATTN_VIEW_TOKENS},
     {ATTN_VIEW_OF(LAYER, HEAD, LOGIT)},
-    /* of the stream: of one text, of many, of a target in many */
+    /* views of the stream: for one text, for many texts, for a target in many texts */
     {ATTN_VIEW_OF(LAYER, POSITION, PROB), .detail = ATTN_ROLE_SITE, .cells = ATTN_ROLE_TOKEN,
      .traits = ATTN_VIEW_STREAM | ATTN_VIEW_TOKENS},
     {ATTN_VIEW_OF(LAYER, PLACE, PROB), .detail = ATTN_ROLE_SITE, .traits = ATTN_VIEW_STREAM},
     {ATTN_VIEW_OF(LAYER, SITE, PROB), .traits = ATTN_VIEW_STREAM},
 };
 
-/* Whether rows have one position, or none; without a table, whether one is asked for. */
+/* Returns true if all rows have the same position; if TABLE is NULL, true if the request has no
+ * queries. */
 static bool has_one_position(const struct attn_drawn *drawn)
 {
     const struct attn_table *table = drawn->table;
@@ -342,7 +346,8 @@ static bool lacks_probability(const struct attn_table *table)
            attn_table_cell(table, 0, prob).type == ATTN_VALUE_MISSING;
 }
 
-/* Each item has a target of its own, and a classifier may have one label. */
+/* Describes the picture. Each item has its own target, and a classifier with a single label needs
+ * none. */
 static void draw(const void *given, struct attn_drawn *drawn)
 {
     static const char *const quantities[2][2] = {
@@ -369,7 +374,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
     else if (table && lacks_probability(table))
         view->values = ATTN_TABLE_COLUMN(LOGIT);
     if (!args->reads_heads && has_target && (args->study || has_one_position(drawn)))
-        view->figure = ATTN_FIGURE_CURVE; /* one number a layer */
+        view->figure = ATTN_FIGURE_CURVE; /* with one number per layer */
 }
 
 static bool shows(const void *state, size_t column)
@@ -377,8 +382,9 @@ static bool shows(const void *state, size_t column)
     const struct lens *lens = state;
     const struct attn_answer_args *asked = &lens->args->answer;
     const bool reads_heads = lens->args->reads_heads;
+    /* an item must have a target, which is checked later */
     const bool has_target =
-        asked->target || asked->target_id || lens->frame.item || has_first(lens); /* or required */
+        asked->target || asked->target_id || lens->frame.item || has_first(lens);
     const bool is_mean = lens->is_mean || lens->frame.item || lens->frame.is_one_of_many;
 
     switch (column) {
@@ -410,8 +416,8 @@ static bool shows(const void *state, size_t column)
     }
 }
 
-/* Appends a row for the target, or a row per place. The first `top` of VALUES are those of the most
- * probable tokens, the next those of the least probable. */
+/* Appends a row for the target, or one row per place. VALUES has `top` values for the most probable
+ * tokens, then as many for the least probable. */
 static enum attn_status append_values(struct lens *lens, const struct reading *reading,
                                       const double *values, struct attn_error *err)
 {
@@ -452,9 +458,9 @@ static enum attn_status append_values(struct lens *lens, const struct reading *r
 
 /* --- Readings --------------------------------------------------------------------------------- */
 
-/* Computes lens->values from the logits. The ranking also gives the sum of the softmax, whose order
- * of addition is part of the result; the rank of one token without a probability needs no ranking.
- */
+/* Computes lens->values from the logits. The ranking also yields the sum of the softmax; it is used
+ * because the order of addition affects the last bits. If only the rank of one token is needed, the
+ * ranking is skipped. */
 static void find_values(struct lens *lens)
 {
     const struct attn_scored *ranked = lens->ranked;
@@ -488,8 +494,8 @@ static void find_values(struct lens *lens)
             &lens->answer, logits, attn_answer_total(&lens->answer, logits));
 }
 
-/* Sets lens->logits to the output layer's logits for query number I of ROWS, one row per query
- * after the last layer. */
+/* Sets lens->logits to the logits of query number I. ROWS has one row per query, the output of the
+ * last layer. */
 static enum attn_status feed(struct lens *lens, const float *rows, size_t i, struct attn_error *err)
 {
     const struct attn_config *config = lens->frame.config;
@@ -497,7 +503,7 @@ static enum attn_status feed(struct lens *lens, const float *rows, size_t i, str
     const bool is_alone = attn_model_is_classifier(lens->frame.run->model) && !lens->is_whole;
     const int n_layer = (int)config->n_layer;
 
-    if (is_alone) { /* a classifier has logits for its first position only */
+    if (is_alone) { /* a classifier computes logits for its first position only */
         attn_session_reset(session);
         ATTN_TRY(attn_session_feed_layer(session, n_layer, rows + i * config->d_model, 1, err));
     } else if (i == 0) {
@@ -508,7 +514,8 @@ static enum attn_status feed(struct lens *lens, const float *rows, size_t i, str
     return attn_session_logits_at(session, is_alone ? 0 : i, 1, lens->logits, err);
 }
 
-/* Reads ROWS, one per query after the last layer, and appends the values of each, or their mean. */
+/* Reads ROWS, one per query, the output of the last layer, and appends the values of each query, or
+ * their mean. */
 static enum attn_status read_queries(struct lens *lens, struct reading reading, const float *rows,
                                      struct attn_error *err)
 {
@@ -573,7 +580,7 @@ static void write_head(struct lens *lens, int layer, int head)
         memset(y, 0, d * sizeof *y);
         if (out->data)
             attn_matrix_add_rows(out, (size_t)head * width, width, x, y);
-        else /* heads lie side by side in the stream */
+        else /* heads occupy separate parts of the stream */
             memcpy(y + (size_t)head * width, x, width * sizeof *x);
         if (scale->data) {
             attn_vector_elements(scale, d, factors);
@@ -599,7 +606,7 @@ static enum attn_status read_heads(struct lens *lens, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Reports the last reading, which is the model's own answer, for an item. */
+/* Reports for an item the last reading, which is the model's own answer. */
 static void report_last(struct lens *lens)
 {
     const bool has_foil = lens->answer.has_foil, has_p = attn_answer_has_p(&lens->answer);
@@ -628,13 +635,13 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Reads an item at its `queries`, or at the position `at` before its target. */
+/* Sets the queries of an item: its `queries`, or its position `at`. */
 static enum attn_status take_item(void *args, struct attn_request *request,
                                   const struct attn_item *item, struct attn_error *err)
 {
     struct attn_lens_args *given = args;
 
-    given->answer.metric = ATTN_ANSWER_AUTO; /* it is not used */
+    given->answer.metric = ATTN_ANSWER_AUTO; /* the lens does not use a metric */
     if (item->queries || item->answer.at)
         request->selection.queries = item->queries ? item->queries : item->answer.at;
     ATTN_TRY(attn_item_answer(item, &given->answer, err));
@@ -673,9 +680,10 @@ enum attn_status attn_lens(struct attn_host *host, const struct attn_request *re
 /* --- The lens over a table ---------------------------------------------------------------------
  */
 
-enum { MOST_WHOLE = 24 }; /* positions of a text that a picture shows whole */
+enum { MOST_WHOLE = 24 }; /* maximum positions of a text that a picture shows completely */
 
-/* Appends the positions in columns QUERY and KEY of TABLE as a list, or all up to the last. */
+/* Appends the positions in columns QUERY and KEY of TABLE as a list; if the text is short, all
+ * positions up to the last. */
 static void append_places(const struct attn_table *table, struct attn_buffer *out)
 {
     const enum attn_column_role roles[2] = {ATTN_ROLE_QUERY, ATTN_ROLE_KEY};
@@ -713,7 +721,7 @@ enum attn_status attn_lens_over(struct attn_host *host, const struct attn_reques
     }
     append_places(table, &places);
     asked.selection.queries = attn_buffer_string(&places);
-    asked.on_note = NULL; /* the experiment has emitted these notes */
+    asked.on_note = NULL; /* the experiment sent these notes already */
     args.top = 1;
     status = attn_buffer_check(&places, err);
     if (status == ATTN_OK)

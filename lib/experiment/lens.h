@@ -1,6 +1,6 @@
 /*
- * lens.h - the next token that each layer would predict: the residual stream of every layer, read
- * by the output layer (the logit lens, nostalgebraist 2020).
+ * lens.h - the logit lens: the next token that each layer would predict. The output layer reads the
+ * residual stream of every layer (nostalgebraist 2020).
  *
  *     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
  *     args.answer.target = " are";
@@ -9,7 +9,7 @@
  *
  * The reading is softmax(LN_f(h) W_U) for h = resid_pre of layer 0 to resid_post of the last layer,
  * whose reading is bit-identical to the model's own output. The final norm was trained for the last
- * layer only: in the first layers the numbers show what this reading finds, not what the model
+ * layer only: for the first layers, the numbers show what this reading finds, not what the model
  * uses.
  */
 #ifndef ATTN_EXPERIMENT_LENS_H
@@ -22,12 +22,14 @@
 struct attn_study_args; /* study/study.h */
 
 struct attn_lens_args {
-    size_t size;                    /* of this struct */
-    size_t top;                     /* number of most probable tokens per reading; 0: 3 */
-    struct attn_answer_args answer; /* with a target: its rank instead; and its foil */
+    size_t size; /* size of this struct */
+    size_t top;  /* number of most probable tokens per reading; 0: 3 */
+    /* with a target: its rank is shown instead of the most probable tokens; optionally with a
+     * foil */
+    struct attn_answer_args answer;
     bool reads_heads; /* reads the output of each head instead of the stream: LN_f(z W_O) W_U */
-    const struct attn_study_args *study; /* items or texts instead of the request's input; or
-                                            NULL */
+    /* items or texts to use instead of the request's input; or NULL */
+    const struct attn_study_args *study;
 };
 
 #define ATTN_LENS_ARGS_DEFAULT ((struct attn_lens_args){.size = sizeof(struct attn_lens_args)})
@@ -55,9 +57,9 @@ ATTN_API enum attn_status attn_lens(struct attn_host *host, const struct attn_re
                                     const struct attn_lens_args *args, struct attn_table **table,
                                     struct attn_error *err);
 
-/* Reads the best token of each layer at the positions that the columns of queries and keys of TABLE
- * name, and in a short text at those between: for struct attn_table_picture. The caller owns
- * *lens, which is NULL if the model's answer reads several positions at once. */
+/* For struct attn_table_picture: reads the best token of each layer at the positions in the columns
+ * `query` and `key` of TABLE, and in a short text at all positions between. The caller owns *lens,
+ * which is NULL if the model's answer reads several positions at once. */
 ATTN_API enum attn_status attn_lens_over(struct attn_host *host, const struct attn_request *request,
                                          const struct attn_table *table, struct attn_table **lens,
                                          struct attn_error *err);

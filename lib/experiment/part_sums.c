@@ -1,6 +1,6 @@
-/* part_sums.c - see part_sums.h. The feed of the source stores the tensor, the feed of the base
- * subtracts its tensor, and each backward pass multiplies its gradients by these differences, in
- * double precision, row by row in the order of the events. */
+/* part_sums.c - see part_sums.h. The feed of the source stores its tensor, the feed of the base
+ * subtracts the tensor of the base, and each backward pass multiplies the gradients by these
+ * differences, in double precision, row by row in the order of the events. */
 #include "experiment/part_sums.h"
 
 #include "base/memory.h"
@@ -15,38 +15,42 @@
 
 enum { MOST_STORES = 5, ROWS_PER_TASK = 256 };
 
-/* A tensor of all layers, rows of all heads side by side. */
+/* A tensor of all layers; the rows of all heads are side by side. */
 struct store {
     enum attn_site site;
-    bool is_of_source, is_of_base; /* both: the difference */
+    /* filled from the source, from the base; both: their difference */
+    bool is_of_source, is_of_base;
     size_t width;
     float *rows; /* [n_layer, n, width] owns */
 };
 
-/* The work: it ends when the sums are found. */
+/* State of the computation; its memory is freed at the end. */
 struct summing {
     struct attn_part_sums_options options;
     const struct attn_config *config;
     struct attn_dims dims;
     size_t n, n_layer, n_head, n_unit, n_row;
-    bool is_swapped;              /* the softmax is computed again, with other queries or keys */
+    bool is_swapped;              /* recompute the softmax with the queries or keys of the source */
     struct attn_pool *pool;       /* borrowed */
-    struct attn_reply replies[2]; /* of the source, and of the base */
-    double *sums;                 /* [n_layer, n_unit, n_row] owns, until they are found */
-    double weight;                /* of the current backward pass */
+    struct attn_reply replies[2]; /* replies of the source and of the base */
+    double *sums;                 /* [n_layer, n_unit, n_row] owns, until it becomes the result */
+    double weight;                /* weight of the current backward pass */
 
     struct store stores[MOST_STORES];
     size_t n_store;
-    bool is_stored; /* the current feed is of both texts, not a point of ig */
-    struct attn_selection *watched, *wanted; /* own; of feeds, of backward passes */
+    bool is_stored; /* the current feed is one of both texts, not a point of ig */
+    struct attn_selection *watched, *wanted; /* own; selections for feeds and for backward passes */
     struct attn_trace feed_trace, trace;
     struct attn_derivative *derivative; /* owns */
 
     struct attn_heads_swap *swaps; /* [n_layer] owns */
     size_t n_variant;
-    double *swap_sums;    /* [n_layer, n_variant, n_head, n] owns */
-    float *factors;       /* [2, n_layer, n_variant, n] owns: own and scale; NULL: 1 */
-    float *x, *from, *to; /* [n, D] own: embeddings */
+    double *swap_sums; /* [n_layer, n_variant, n_head, n] owns */
+    /* [2, n_layer, n_variant, n] owns; factors of the changed head, and of the others; NULL: all
+     * are 1 */
+    float *factors;
+    /* [n, D] own; embeddings of the current point, of the base, of the source */
+    float *x, *from, *to;
     size_t n_feed;
 };
 
@@ -80,7 +84,8 @@ static const float *find_rows(const struct summing *s, enum attn_site site, bool
     return NULL;
 }
 
-/* Work on the rows of an event and the stored rows, ROWS_PER_TASK per task of the pool. */
+/* Work on the rows of an event and the stored rows; each task of the pool processes ROWS_PER_TASK
+ * rows. */
 struct row_work {
     const struct summing *s;
     const struct attn_trace_event *event;
@@ -127,7 +132,7 @@ static void keep_rows(const struct summing *s, struct store *store,
                              layer_rows(s, store, attn_location_block(&event->at)));
 }
 
-/* An attn_trace_fn for feeds. */
+/* Receives the events of feeds (attn_trace_fn). */
 static enum attn_status on_feed(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
@@ -136,7 +141,7 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
     (void)err;
     for (size_t i = 0; s->is_stored && i < s->n_store; i++) {
         struct store *store = &s->stores[i];
-        const bool is_source = event->sequence == 0; /* fed before the base */
+        const bool is_source = event->sequence == 0; /* the source is fed before the base */
 
         if (store->site == event->at.site && (is_source ? store->is_of_source : store->is_of_base))
             keep_rows(s, store, event, !is_source && store->is_of_source);
@@ -156,7 +161,7 @@ static bool has_row(const struct summing *s, size_t row)
     return !s->options.rows || s->options.rows[row] != 0;
 }
 
-/* Adds the sum over a row. */
+/* Adds the dot product of a stored row with its gradient to the sum of its part. */
 static void add_row(const struct row_work *work, size_t i, float *stored)
 {
     const struct summing *s = work->s;
@@ -172,7 +177,7 @@ static void add_row(const struct row_work *work, size_t i, float *stored)
     sums_of(s, attn_location_block(&event->at), head)[row] += s->weight * sum;
 }
 
-/* Adds the sums over all rows, one per column. */
+/* Adds the products of all rows, summed per column. */
 static void add_columns(const struct summing *s, const struct attn_trace_event *event)
 {
     const struct store *store = &s->stores[0];
@@ -189,7 +194,7 @@ static void add_columns(const struct summing *s, const struct attn_trace_event *
     }
 }
 
-/* An attn_trace_fn for backward passes: adds the gradients of the site. */
+/* Receives the events of backward passes and adds the gradients of the site (attn_trace_fn). */
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
 {
@@ -204,8 +209,9 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-/* Adds the sums that a backward pass computed with other queries or keys. If heads are independent,
- * a part is its own head, or the heads of its group; else all heads changed with it. */
+/* Adds the sums that a backward pass computed with the queries or keys of the source. If heads are
+ * independent, a part's sum is that of its own head, or of the heads of its group; otherwise it
+ * includes all heads, as all changed with it. */
 static void take_swapped(struct summing *s)
 {
     const size_t n_group = is_of_keys(s) ? s->n_head / s->n_unit : 1;
@@ -229,8 +235,8 @@ static void take_swapped(struct summing *s)
 
 /* --- Other queries and keys ------------------------------------------------------------------- */
 
-/* 1 / sqrt(mean square + eps), from the SQUARES of N heads, with those of OTHER for head CHANGED.
- */
+/* Returns 1 / sqrt(mean square + eps). SQUARES are the sums of squares of N heads; head CHANGED
+ * uses the one in OTHER instead. */
 static double scale_of(const struct summing *s, const double *squares, size_t n, size_t changed,
                        const double *other)
 {
@@ -254,12 +260,13 @@ static void add_squares(const struct summing *s, const float *row, double *squar
     }
 }
 
-/* For models that normalize all heads of q, or of k, together: computes the factors by which the
- * norm scales a head that comes from the source, and the other heads beside it. */
+/* For models with one norm over all heads of q, or of k: computes by which factors the norm scales
+ * a head that is taken from the source, and the other heads beside it. */
 static enum attn_status find_factors(struct summing *s, struct attn_error *err)
 {
     const size_t n_factor = s->n_layer * s->n_variant * s->n, width = s->n_unit * s->dims.d_head;
-    const size_t first = attn_answer_goal(s->options.answer).first; /* in the last layer */
+    /* first row that is computed in the last layer */
+    const size_t first = attn_answer_goal(s->options.answer).first;
     double *squares, *others;
 
     ATTN_TRY(ATTN_ALLOC(squares, 2 * s->n_unit, err));
@@ -269,7 +276,7 @@ static enum attn_status find_factors(struct summing *s, struct attn_error *err)
         const size_t row = at % s->n;
 
         if (!is_of_keys(s) && layer + 1 == (int)s->n_layer && row < first)
-            continue; /* not stored, because its gradients are 0 */
+            continue; /* earlier rows are not stored, because their gradients are 0 */
         add_squares(s, find_rows(s, s->options.site, false, layer) + row * width, squares);
         add_squares(s, find_rows(s, s->options.site, true, layer) + row * width, others);
         for (size_t h = 0; h < s->n_variant; h++) {
@@ -349,7 +356,7 @@ static void note_feed(struct summing *s)
         s->options.on_progress(s->options.user, s->n_feed, 2 + (is_ig ? s->options.n_point : 0));
 }
 
-/* One backward pass, from the last feed. */
+/* Runs one backward pass from the last feed, and adds its gradients with WEIGHT. */
 static enum attn_status run_backward(struct summing *s, double weight, struct attn_error *err)
 {
     s->weight = weight;
@@ -362,7 +369,7 @@ static enum attn_status run_backward(struct summing *s, double weight, struct at
     return ATTN_OK;
 }
 
-/* The mean of gradients at points between the embeddings of the base and of the source. */
+/* Adds the mean of the gradients at points between the embeddings of base and source. */
 static enum attn_status integrate(struct summing *s, struct attn_error *err)
 {
     for (size_t i = 0; i < s->options.n_point; i++) {
@@ -397,7 +404,7 @@ static enum attn_status feed_all(struct summing *s, struct attn_error *err)
 
 static enum attn_status choose(struct summing *s, struct attn_error *err)
 {
-    /* With other queries or keys no gradient is read, but a trace must select one. */
+    /* With the source's queries or keys no gradient is used, but the trace must select one. */
     const attn_site_set gradient = s->is_swapped
                                        ? ATTN_SITE_BIT(ATTN_SITE_RESID_POST_GRAD)
                                        : attn_sites_gradients_of(ATTN_SITE_BIT(s->options.site));
@@ -490,7 +497,7 @@ enum attn_status attn_part_sums_find(const struct attn_part_sums_options *option
     s.pool = attn_host_pool(run->host, 1e9);
     s.n = run->text.n;
     s.dims = attn_config_dims(s.config, s.n);
-    s.dims.lacking = NULL; /* the factors of scores are kept, rotated or not */
+    s.dims.lacking = NULL; /* selects scores with and without rotation, whichever the model has */
     s.n_layer = s.dims.n_layer;
     s.n_head = s.dims.n_head;
     s.is_swapped = options->site == ATTN_SITE_Q || options->site == ATTN_SITE_K ||

@@ -1,14 +1,14 @@
 /*
- * part_sums.h - the change of the metric, to first order, if a part of one run is replaced by that
- * part of another run, for all parts at once: sum (a_source - a_base) g, where g is the gradient of
- * the metric at the base. For the files of this layer.
+ * part_sums.h - first-order estimates of how the metric changes if a part of one run is replaced by
+ * the same part of another run, for all parts at once: sum (a_source - a_base) g, where g is the
+ * gradient of the metric at the base. Private to lib/experiment.
  *
  *     struct attn_part_sums_options options = {.answer = &answer, .source = run, .site = site};
  *     attn_part_sums_find(&options, &sums, &err);
  *     sums.values[(layer * sums.n_unit + head) * sums.n_row + position];
  *     attn_free(sums.values);
  *
- * For q, k and the pattern the softmax is computed again: sum (P' - P) dP.
+ * For q, k and the pattern the softmax is recomputed: sum (P' - P) dP.
  */
 #ifndef ATTN_EXPERIMENT_PART_SUMS_H
 #define ATTN_EXPERIMENT_PART_SUMS_H
@@ -17,26 +17,28 @@
 #include "study/reply.h"
 
 struct attn_part_sums_options {
-    const struct attn_answer *answer;     /* of the base run */
-    const struct attn_run *base, *source; /* with as many positions */
+    const struct attn_answer *answer;     /* the answer in the base run */
+    const struct attn_run *base, *source; /* two runs with equal numbers of positions */
     enum attn_site site;
     enum attn_patch_method method;
-    size_t n_point;            /* of ig */
+    size_t n_point;            /* number of points for ig */
     bool is_each;              /* for k: each key separately, not all keys of a head together */
     const unsigned char *rows; /* [T] flags of the replaced positions; NULL: all */
     size_t kept_bytes;         /* experiment/derivative.h */
-    void (*on_progress)(void *user, size_t n_done, size_t n_total); /* feeds; or NULL */
+    /* called with the number of feeds; or NULL */
+    void (*on_progress)(void *user, size_t n_done, size_t n_total);
     void *user;
 };
 
 struct attn_part_sums {
     struct attn_reply base, source;
-    size_t
-        n_unit; /* parts of a layer: heads, key/value heads of k and v, neurons of mlp_post, or 1 */
+    /* parts of a layer: heads; for k and v key/value heads; for mlp_post neurons; otherwise 1 */
+    size_t n_unit;
     size_t n_row; /* rows of a part: positions; 1 for mlp_post */
     size_t n_feed;
-    double *values; /* [n_layer, n_unit, n_row] for k, unless `is_each`, by the query that looks
-                       at its keys */
+    /* [n_layer, n_unit, n_row]. For k, unless `is_each`, a row is the query that looks at the
+     * keys */
+    double *values;
 };
 
 /* Fills SUMS, whose values the caller frees. Errors have a stage. */

@@ -1,4 +1,5 @@
-/* patch.c - see patch.h. Both ways to an effect share the pair, its parts and its table. */
+/* patch.c - see patch.h. Exact patches and estimates share the pair of runs, the list of parts, and
+ * the table. */
 #include "experiment/patch.h"
 
 #include "base/escape.h"
@@ -19,8 +20,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { SOURCE_ROW = 1, FIRST_PART = 2 }; /* after the base */
-enum { DEFAULT_MOST = 20 };              /* rows of neurons */
+enum { SOURCE_ROW = 1, FIRST_PART = 2 }; /* rows of the table after the base */
+enum { DEFAULT_MOST = 20 };              /* rows of neurons by default */
 
 enum {
     PART,
@@ -71,7 +72,7 @@ static const struct attn_column columns[N_COLUMN] = {
     ATTN_COLUMNS_CONTROL(CONTROL),
 };
 
-enum { N_CONTROL = 3 }; /* cells */
+enum { N_CONTROL = 3 }; /* cells of a row that controls fill */
 
 /* --- The question ----------------------------------------------------------------------------- */
 
@@ -243,7 +244,7 @@ const struct attn_question attn_question_patch = {
 
 /* --- Arguments -------------------------------------------------------------------------------- */
 
-/* Checks that each of the places GIVEN [n] has a place, and a name that no other has. */
+/* Checks that each of GIVEN [n] has a name and a place, and that names are unique. */
 static enum attn_status check_places(const struct attn_item_place *given, size_t n,
                                      struct attn_error *err)
 {
@@ -270,7 +271,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     return check_places(args->places, args->n_place, err);
 }
 
-/* Parses the site GIVEN, or NULL for the default. */
+/* Parses the name of a site; NULL is the default. */
 static enum attn_status read_site(const char *given, bool is_estimated, enum attn_site *site,
                                   struct attn_error *err)
 {
@@ -329,7 +330,7 @@ static enum attn_status check_site(const struct attn_patching *patch, struct att
                               "neurons of 'mlp_post' are estimated over all positions, not "
                               "`by position`");
     if (args->n_place > 0 && (patch->is_by_head || is_of_neurons) &&
-        !attn_edits_name_positions(&patch->frame.request.edits)) { /* which may use the names */
+        !attn_edits_name_positions(&patch->frame.request.edits)) { /* edits may use their names */
         attn_error_set(err, ATTN_INVALID, "`places` need a site without heads%s; '%s' is %s by %s",
                        patch->is_estimated ? " or neurons" : "", name,
                        patch->is_estimated ? "estimated" : "patched",
@@ -385,7 +386,7 @@ static enum attn_status take_item(void *args, struct attn_request *request,
 
 /* --- The two runs ----------------------------------------------------------------------------- */
 
-/* "5 tokens: 'The', ' keys'" of RUN. */
+/* Formats the tokens of RUN for a message: "5 tokens: 'The', ' keys'". */
 static void list_tokens(const struct attn_run *run, char *out, size_t size)
 {
     const struct attn_sequence *text = &run->text;
@@ -399,11 +400,12 @@ static void list_tokens(const struct attn_run *run, char *out, size_t size)
     }
 }
 
-/* Checks that both runs have as many tokens, source rows and patches of a picture. */
+/* Checks that both runs have equal numbers of tokens, of source rows, and of patches of a
+ * picture. */
 static enum attn_status check_lengths(const struct attn_frame *frame, struct attn_error *err)
 {
     const struct attn_image_grid *of_clean = &frame->run->text.grid,
-                                 *of_corrupted = &frame->other->text.grid; /* zeros of texts */
+                                 *of_corrupted = &frame->other->text.grid; /* zero for texts */
     const size_t n_source = frame->run->source.n;
     char clean[320], corrupted[320];
 
@@ -428,7 +430,7 @@ static enum attn_status check_lengths(const struct attn_frame *frame, struct att
                        clean, corrupted);
 }
 
-/* The place called NAME among N, or NULL. */
+/* Returns the place named NAME among N places, or NULL. */
 static struct attn_item_place *find_place(struct attn_item_place *places, size_t n,
                                           const char *name)
 {
@@ -467,8 +469,8 @@ static enum attn_status find_places(struct attn_patching *patch, struct attn_err
     return ATTN_OK;
 }
 
-/* Resolves the queries: keys for k and v, which are those of the source in layers that attend to
- * it; for other sites positions of the clean text. */
+/* Resolves the queries. For k and v they are keys, in layers with a source keys of the source; for
+ * other sites they are positions of the clean text. */
 static enum attn_status find_rows(struct attn_patching *patch, struct attn_error *err)
 {
     const struct attn_run *run = patch->frame.run;
@@ -510,7 +512,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return find_rows(patch, err);
 }
 
-/* The effect of a run with VALUE: its share of the change of the source; never -0. */
+/* Returns the effect of a run with VALUE: its change as a share of the change of the source; never
+ * -0. */
 static double share(const struct attn_patching *patch, double value)
 {
     const double base = patch->base_reply.value;
@@ -520,8 +523,8 @@ static double share(const struct attn_patching *patch, double value)
 
 /* --- Exact patches ---------------------------------------------------------------------------- */
 
-/* Runs the source, keeps the site of the parts that are tried, and reads the reply of the source
- * unless the estimate found it. */
+/* Runs the source, records the site of the parts that will be patched and, unless the estimate did
+ * so, reads the reply of the source. */
 static enum attn_status read_source(struct attn_patching *patch, struct attn_error *err)
 {
     struct attn_frame *frame = &patch->frame;
@@ -551,12 +554,12 @@ static enum attn_status read_source(struct attn_patching *patch, struct attn_err
         ATTN_TRY(attn_answer_read(&answer, frame->session, &reading, err));
         patch->base_reply = frame->trials.base;
     }
-    attn_session_free(frame->session); /* before the trials, whose memory is as large */
+    attn_session_free(frame->session); /* freed before the trials, which need as much memory */
     frame->session = NULL;
     return ATTN_OK;
 }
 
-/* An edit that replaces rows FIRST .. END-1 of PART by those of the capture. */
+/* Returns an edit that replaces rows FIRST .. END-1 of PART by the recorded rows of the source. */
 static struct attn_edit make_edit(const struct attn_patching *patch,
                                   const struct attn_patch_part *part, size_t first, size_t end)
 {
@@ -584,7 +587,7 @@ static struct attn_edit make_edit(const struct attn_patching *patch,
     return edit;
 }
 
-/* Makes an edit for each range of neighbours among the rows of PART; returns their number. */
+/* Makes an edit for each run of consecutive rows of PART. Returns their number. */
 static size_t make_edits(const struct attn_patching *patch, const struct attn_patch_part *part,
                          struct attn_edit *edits)
 {
@@ -621,7 +624,7 @@ static void take_outcomes(struct attn_patching *patch, const struct attn_sets *s
     sum->n_row = sets->n > 0 ? sets->outcomes[0].n_row : 0;
 }
 
-/* Patches the parts that are to be tried. */
+/* Patches the parts that are marked for it. */
 static enum attn_status try_parts(struct attn_patching *patch, struct attn_error *err)
 {
     struct attn_frame *frame = &patch->frame;
@@ -652,9 +655,8 @@ static enum attn_status try_parts(struct attn_patching *patch, struct attn_error
     return ATTN_OK;
 }
 
-/* Draws n_control times one of the EFFECTS [n], and fills the three cells of each: CELLS [n,
- * stride].
- */
+/* Draws n_control times one of the EFFECTS [n], and fills the three control cells of each of CELLS
+ * [n, stride]. */
 static enum attn_status draw_controls(const struct attn_patch_args *args, const double *effects,
                                       size_t n, struct attn_cell *cells, size_t stride,
                                       struct attn_error *err)
@@ -681,7 +683,8 @@ static enum attn_status draw_controls(const struct attn_patch_args *args, const 
     return status;
 }
 
-/* Fills the effects of exact patches in the means ROWS [n_row, N_COLUMN], and their controls. */
+/* Computes the effects of exact patches from the means ROWS [n_row, N_COLUMN], and their
+ * controls. */
 static enum attn_status derive_effects(const struct attn_patch_args *args,
                                        const struct attn_fold_means *means, double whole,
                                        struct attn_error *err)
@@ -705,9 +708,9 @@ static enum attn_status derive_effects(const struct attn_patch_args *args,
     return status;
 }
 
-/* An attn_fold_derive_fn: effects and estimates are ratios of means. A ratio of differences has no
- * meaning. The last number beside the rows of an estimate is the difference of both runs, the
- * others are the sums of its parts. */
+/* Computes effects and estimates, which are ratios of means (attn_fold_derive_fn). They are left
+ * out for paired differences, where a ratio is meaningless. For an estimate, the numbers beside the
+ * rows are the sums of its parts, and last the difference of both runs. */
 static enum attn_status derive(const void *given, const struct attn_fold_means *means,
                                struct attn_error *err)
 {
@@ -736,7 +739,8 @@ static enum attn_status derive(const void *given, const struct attn_fold_means *
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-/* A column for each position, place, head or neuron; with both a row for each head or neuron. */
+/* One column per position, place, head or neuron. Parts with a head and a position have a row for
+ * each head. */
 static const struct attn_table_view views[] = {
     {ATTN_VIEW_OF(LAYER, POSITION, EFFECT), .detail = ATTN_ROLE_HEAD},
     {ATTN_VIEW_OF(LAYER, POSITION, EFFECT), .detail = ATTN_ROLE_KV_HEAD},
@@ -747,7 +751,8 @@ static const struct attn_table_view views[] = {
     {ATTN_VIEW_OF(LAYER, NEURON, EFFECT)},
 };
 
-/* Items have no pair of texts, but a mean, and tokens where all of them agree. */
+/* Describes the picture. Over items there is no single pair of texts, and tokens are shown only if
+ * all items agree. */
 static void draw(const void *given, struct attn_drawn *drawn)
 {
     static const char *const quantities[2][2] = {
@@ -766,7 +771,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
     if (is_estimated)
         view->values = ATTN_TABLE_COLUMN(ESTIMATE);
     else if (args->n_place == 0 && (args->corrupted.image || args->corrupted.pixels))
-        view->figure = ATTN_FIGURE_PATCHES; /* by position */
+        view->figure = ATTN_FIGURE_PATCHES; /* a position of a picture is a patch */
     if (!args->study)
         attn_drawn_name_pair(drawn, "clean", "corrupted", &args->corrupted);
     else if (args->n_place == 0)
@@ -803,7 +808,7 @@ static bool shows(const void *state, size_t column)
     }
 }
 
-/* Fills the cells of ROW for a run with VALUE and EFFECT. */
+/* Fills the cells of ROW for a patched run with VALUE and EFFECT. */
 static void fill_effect(const struct attn_patching *patch, double value, double effect,
                         double right, struct attn_cell *row)
 {
@@ -840,7 +845,7 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
         [CONTROL] = controls[0],
         [CONTROL_SD] = controls[1],
         [CONTROL_RANK] = controls[2],
-        /* an item without a ratio of its own still counts */
+        /* an item whose runs do not differ still counts in the means */
         [ESTIMATE] = attn_cell_real(patch->can_restore ? part->estimate : (double)NAN)};
 
     attn_location_put(&at, &row[STACK]);
@@ -857,7 +862,8 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
     return attn_frame_append(&patch->frame, row, err);
 }
 
-/* Sets *controls [n_part, N_CONTROL], the frame's; missing if they are not wanted. */
+/* Computes *controls [n_part, N_CONTROL], owned by the frame; the cells are missing if controls are
+ * not wanted. */
 static enum attn_status find_controls(struct attn_patching *patch, struct attn_cell **controls,
                                       struct attn_error *err)
 {
@@ -872,8 +878,8 @@ static enum attn_status find_controls(struct attn_patching *patch, struct attn_c
     return draw_controls(patch->args, effects, patch->n_part, *controls, N_CONTROL, err);
 }
 
-/* Appends both runs and all parts; for the neurons of one text those with the largest estimates,
- * then the drawn ones. */
+/* Appends the rows of both runs and of all parts; for neurons of a single text only the largest
+ * estimates, then the randomly drawn ones. */
 static enum attn_status append_rows(struct attn_patching *patch, struct attn_error *err)
 {
     const size_t n_most = patch->args->n_most > 0 ? patch->args->n_most : (size_t)DEFAULT_MOST;
@@ -966,8 +972,8 @@ static const struct attn_experiment experiment = {
     .perform = perform,
 };
 
-/* Notes the first row of TABLE whose difference of both runs, by which effects divide, is within
- * two standard errors of 0. */
+/* Sends a note about the first row of TABLE whose difference of both runs is within two standard
+ * errors of 0, because effects are divided by that difference. */
 static void note_no_difference(const struct attn_table *table, const struct attn_request *request,
                                bool has_bounds)
 {
@@ -999,7 +1005,7 @@ static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_
     struct attn_experiment asked = experiment;
     struct attn_column estimated[N_COLUMN];
 
-    (void)attn_options_read(inquiry->given, inquiry->args, NULL); /* the inquiry reports it */
+    (void)attn_options_read(inquiry->given, inquiry->args, NULL); /* the caller reports a failure */
     if (args->method != ATTN_PATCH_EXACT) {
         asked.refuses_edits = true;
         memcpy(estimated, columns, sizeof columns);

@@ -44,8 +44,8 @@ static void on_progress(void *user, size_t n_done, size_t n_total)
     attn_frame_report(&patch->frame, n_done, n_total + (patch->args->n_verified > 0 ? 1 : 0));
 }
 
-/* Adds up the rows of PART. The sums of a head over all positions already leave out those that are
- * not patched. */
+/* Returns the sum over the rows of PART. If the part is a whole head, its sums include only the
+ * patched positions. */
 static double sum_rows(const struct attn_patching *patch, const struct attn_patch_part *part)
 {
     const struct attn_part_sums *sums = &patch->sums;
@@ -54,15 +54,15 @@ static double sum_rows(const struct attn_patching *patch, const struct attn_patc
     double sum = 0;
 
     if (patch->is_by_row && patch->places.n == 0)
-        return 0 + rows[part->row]; /* never -0 */
+        return 0 + rows[part->row]; /* turns -0 into 0 */
     for (size_t row = 0; row < sums->n_row; row++)
         if (patch->places.n == 0 || attn_patch_has_row(patch, part, row))
             sum += rows[row];
     return sum;
 }
 
-/* Reports for an item the sums of its parts, and then the difference of both runs, by which their
- * means are divided. */
+/* Reports for an item the sums of its parts, followed by the difference of both runs, by which the
+ * means of the sums are divided. */
 static enum attn_status report_sums(struct attn_patching *patch, double whole,
                                     struct attn_error *err)
 {
@@ -101,7 +101,7 @@ enum attn_status attn_patch_find_estimates(struct attn_patching *patch, struct a
         patch->parts[i].estimate = sum_rows(patch, &patch->parts[i]);
     if (patch->frame.item)
         ATTN_TRY(report_sums(patch, whole, err));
-    for (size_t i = 0; i < patch->n_part; i++) /* never -0 */
+    for (size_t i = 0; i < patch->n_part; i++) /* adding to 0 turns -0 into 0 */
         patch->parts[i].estimate = patch->parts[i].estimate / whole + 0.0;
     return ATTN_OK;
 }
@@ -141,7 +141,7 @@ static enum attn_status rank(struct attn_patching *patch, struct attn_error *err
     return ATTN_OK;
 }
 
-/* Marks the largest estimates, and draws as many of the other parts. */
+/* Marks the largest estimates for patching, and as many randomly drawn other parts. */
 static enum attn_status draw(struct attn_patching *patch, struct attn_error *err)
 {
     const size_t k = patch->args->n_verified;
@@ -191,7 +191,7 @@ static double correlate(const double *x, const double *y, size_t n)
     return n > 1 && xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : (double)NAN;
 }
 
-/* Computes RANKS [n]; equal numbers get their mean rank. */
+/* Computes RANKS [n]; equal numbers get the mean of their ranks. */
 static void find_ranks(const double *x, size_t n, double *ranks)
 {
     for (size_t i = 0; i < n; i++) {
@@ -226,7 +226,7 @@ static enum attn_status compare(const struct attn_patching *patch, enum attn_par
     return ATTN_OK;
 }
 
-/* The probability of at most X of N events of probability P. */
+/* Returns the probability of at most X successes in N trials with probability P. */
 static double at_most(size_t x, size_t n, double p)
 {
     double log_choices = 0, sum = 0;
@@ -238,7 +238,7 @@ static double at_most(size_t x, size_t n, double p)
     return sum;
 }
 
-/* The upper confidence bound of a share, if X of N drawn parts belong to it. */
+/* Returns the upper confidence bound of a share, if X of N drawn parts belong to it. */
 static double bound_share(size_t x, size_t n)
 {
     double low = 0, high = 1;
@@ -280,7 +280,7 @@ enum attn_status attn_patch_compare(struct attn_patching *patch, struct attn_err
 
 /* --- Notes ------------------------------------------------------------------------------------ */
 
-/* "1 (' keys', ' key'), 4" */
+/* Formats where the texts differ: "1 (' keys', ' key'), 4". */
 static void list_differences(const struct attn_patching *patch, char *out, size_t size)
 {
     const struct attn_sequence *a = &patch->frame.run->text, *b = &patch->frame.other->text;
@@ -356,7 +356,7 @@ static void note_checks(const struct attn_patching *patch)
               100 * sum->most_missed);
 }
 
-/* Puts method and sum beside the table: JSON has them. */
+/* Adds the method and the sum to the facts about the table, which JSON output contains. */
 static enum attn_status add_about(struct attn_patching *patch, struct attn_error *err)
 {
     static const struct attn_column about_columns[] = {

@@ -1,4 +1,4 @@
-/* patch_parts.c - see patch_internal.h: the parts that are patched, exactly or by estimate. */
+/* patch_parts.c - see patch_internal.h: lists the parts, for exact patches and for estimates. */
 #include "experiment/patch_internal.h"
 
 #include "base/status_internal.h"
@@ -43,7 +43,7 @@ enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_
 
         if (attn_site_is_lacking(dims, patch->site, part.layer))
             continue;
-        /* a position that is not among the queries is no part */
+        /* a position outside the queries is not a part */
         if (!patch->is_by_row || n_place > 0 || attn_patch_has_row(patch, &part, part.row))
             patch->parts[patch->n_part++] = part;
     }
@@ -55,7 +55,7 @@ enum attn_status attn_patch_check_difference(struct attn_patching *patch, struct
     const double value = patch->source_reply.value, whole = value - patch->base_reply.value;
     const struct attn_answer *answer = &patch->answer;
 
-    /* exact patches show NaN, but an estimate cannot be divided by it */
+    /* exact patches may show NaN, but an estimate cannot be divided by NaN */
     patch->can_restore =
         !(fabs(whole) < ATTN_PATCH_SMALLEST_DIFFERENCE) && !(patch->is_estimated && isnan(whole));
     if (patch->can_restore || patch->frame.item)

@@ -13,7 +13,7 @@
 static const struct attn_question *const questions[] = {ATTN_QUESTION_MAP(QUESTION_ADDRESS)};
 #undef QUESTION_ADDRESS
 
-/* Rows that are found by their names alone. */
+/* Further rows that can only be found by name. */
 static const struct attn_question *const others[] = {&attn_question_items, &attn_question_batch};
 
 const struct attn_question *attn_question_at(size_t i)
@@ -34,7 +34,8 @@ const struct attn_question *attn_question_find(const char *name)
     return NULL;
 }
 
-/* Finds the question of ASKED, which one experiment answers, or the one that arguments choose. */
+/* Finds the question of ASKED, which must have an experiment, or a function that selects one by the
+ * arguments. */
 static enum attn_status find(const struct attn_question_asked *asked,
                              const struct attn_question **found, struct attn_error *err)
 {
@@ -79,7 +80,7 @@ enum attn_status attn_question_ask(const struct attn_question_asked *asked,
     inquiry.request = asked->request;
     inquiry.given = asked->args;
     if (question->args_size > 0)
-        (void)attn_options_read(asked->args, inquiry.args, NULL); /* the inquiry reports it */
+        (void)attn_options_read(asked->args, inquiry.args, NULL); /* the caller reports a failure */
     experiment = experiment_of(question, inquiry.args);
     status = experiment->perform ? experiment->perform(&inquiry, err)
                                  : attn_experiment_perform(experiment, &inquiry, err);
@@ -87,7 +88,7 @@ enum attn_status attn_question_ask(const struct attn_question_asked *asked,
     return status;
 }
 
-/* Reads the arguments of ASKED over the defaults ARGS, and describes the picture. */
+/* Reads the arguments of ASKED into ARGS, which has the defaults, and describes the picture. */
 static enum attn_status draw(const struct attn_question *question,
                              const struct attn_question_asked *asked, void *args,
                              const struct attn_table *table, struct attn_table_picture *picture,

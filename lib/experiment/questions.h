@@ -1,6 +1,6 @@
 /*
- * questions.h - the questions by their names, their answers, and what a picture of these shows
- * unless the caller chooses otherwise.
+ * questions.h - the questions, found by name: runs the experiment that answers one, and describes
+ * the default picture of the answer.
  *
  *     const struct attn_question_asked asked = {"lens", host, &request, &args};
  *     struct attn_table_picture picture = {.n_label = 0};
@@ -17,37 +17,41 @@
 #include "figures/table_picture.h"
 #include "study/question.h"
 
-/* What the question NAME takes, also "generate"; "items": what every question takes of items
- * (struct attn_items_args); "batch" (struct attn_batch_args). Or NULL. */
+/* Returns the arguments that question NAME accepts. Other names: "generate"; "items", the arguments
+ * about items that all questions share (struct attn_items_args); "batch" (struct attn_batch_args).
+ * NULL for an unknown name. */
 ATTN_API const struct attn_question *attn_question_find(const char *name);
 
-/* What question I of the list takes; NULL after the last one. */
+/* Returns question I of the list; NULL after the last one. */
 ATTN_API const struct attn_question *attn_question_at(size_t i);
 
-/* A question, and of what it is asked. Borrowed. */
+/* A question and its input. Borrowed. */
 struct attn_question_asked {
-    const char *question;               /* "ablate" */
-    struct attn_host *host;             /* NULL: the picture names no model, and ids as numbers */
-    const struct attn_request *request; /* NULL: the picture names no text */
-    const void *args;                   /* of the question: struct attn_ablate_args; or NULL */
+    const char *question; /* "ablate" */
+    /* NULL: the picture does not name the model, and shows ids as numbers */
+    struct attn_host *host;
+    const struct attn_request *request; /* NULL: the picture does not name a text */
+    const void *args; /* arguments of the question: struct attn_ablate_args, for example; or NULL */
 };
 
-/* Asks. The caller owns *TABLE. SUM is the struct of results beside the table that the function of
- * the question fills (struct attn_ablate_sum); NULL if it fills none. Errors have a stage. */
+/* Answers a question. The caller owns *TABLE. SUM is the struct of further results that the
+ * question fills (struct attn_ablate_sum, for example); NULL if there is none. Errors have a
+ * stage. */
 ATTN_API enum attn_status attn_question_ask(const struct attn_question_asked *asked,
                                             struct attn_table **table, void *sum,
                                             struct attn_error *err);
 
 /*
- * Fills PICTURE for TABLE, the answer to ASKED: the view of the table and the words of its title,
- * the model, what was measured, the text, the two texts of a pair, or of which items it is the
- * mean, and how many columns name a group. The sum of a study (study/study.h) has the numbers for
- * that. `run`, `other_run`, `lens`, `patterns`, ATTN_VIEW_CLUSTERED and a text that is set stay.
+ * Fills PICTURE for TABLE, the answer to ASKED: the view of the table, the wording of its title,
+ * the model, the metric, the text (or the two texts of a pair, or which items were averaged), and
+ * how many columns name a group. For items, the numbers come from the sum of the study
+ * (study/study.h). The fields `run`, `other_run`, `lens`, `patterns`, ATTN_VIEW_CLUSTERED and a
+ * text that is already set are not changed.
  *
- * TABLE may be NULL before it is there; the view then has the kind of figure, but no words and no
- * columns of a table. Its `rows` are 0 if such a table has no picture. PICTURE borrows from ASKED,
- * and from itself: copies of it are valid as long as it is. ATTN_INVALID for an unknown question,
- * and with a TABLE for arguments that the question refuses.
+ * TABLE may be NULL if it was not computed yet; the view then only has the kind of figure, and
+ * `rows` is 0 if this question has no picture. PICTURE borrows from ASKED, and from itself, so a
+ * copy is valid only as long as the original. ATTN_INVALID for an unknown question and, if TABLE is
+ * given, for arguments that the question refuses.
  */
 ATTN_API enum attn_status attn_question_picture(const struct attn_question_asked *asked,
                                                 const struct attn_table *table,

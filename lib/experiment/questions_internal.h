@@ -1,10 +1,10 @@
-/* questions_internal.h - the list of questions. For the files of this layer, and the commands. */
+/* questions_internal.h - the list of questions. Private to lib/experiment and the commands. */
 #ifndef ATTN_EXPERIMENT_QUESTIONS_INTERNAL_H
 #define ATTN_EXPERIMENT_QUESTIONS_INTERNAL_H
 
 #include "study/frame.h"
 
-/* X(NAME): a file of this layer defines attn_question_NAME. In the order of the help. */
+/* X(NAME): a file of this folder defines attn_question_NAME. In the order of the help. */
 #define ATTN_QUESTION_MAP(X)                                                                       \
     X(heads)                                                                                       \
     X(ablate)                                                                                      \
@@ -21,7 +21,7 @@
 ATTN_QUESTION_MAP(ATTN_QUESTION_EXTERN)
 #undef ATTN_QUESTION_EXTERN
 
-/* What a batch takes; attn_question_find has it by its name. */
+/* The arguments of a batch; attn_question_find finds them by name. */
 extern const struct attn_question attn_question_batch;
 
 #endif

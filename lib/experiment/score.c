@@ -1,5 +1,5 @@
 /* score.c - see score.h. A text is run in windows, a short one in a single window; each window is a
- * separate run over its ids. For many texts only sums are kept. */
+ * separate run over its ids. For many texts only sums are stored. */
 #include "experiment/score.h"
 
 #include "base/elementary.h"
@@ -36,10 +36,10 @@ enum {
     ID,
     TOKEN,
     BITS,
-    BITS_SD, /* for many */
+    BITS_SD, /* for many texts */
     NATS,
-    NATS_SD, /* for many */
-    RANK,    /* for one */
+    NATS_SD, /* for many texts */
+    RANK,    /* for one text */
     TOP,
     TOP_PROB,
     N_COLUMN
@@ -68,7 +68,7 @@ static const struct attn_column columns[N_COLUMN] = {
 struct scored {
     bool is_scored; /* false for the first token */
     double nats;
-    double rank; /* from 1; the mean rank of ties */
+    double rank; /* from 1; ties get the mean of their ranks */
     int32_t top; /* the most probable token */
     double top_probability;
 };
@@ -80,7 +80,7 @@ struct scoring {
     struct attn_sequence text;              /* owns */
     struct scored *scored;                  /* [text.n] */
     size_t n_vocab, n_ctx;
-    struct attn_moments nats; /* per token, over the texts that have a scored token */
+    struct attn_moments nats; /* over the texts that have a scored token, of the mean per token */
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -211,16 +211,16 @@ static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *
 
 /* --- Scores ----------------------------------------------------------------------------------- */
 
-/* Rows of logits, and the token that each row predicts. */
+/* Rows of logits, and the token whose score each row gives. */
 struct score_work {
     const struct scoring *scoring;
     const float *logits;     /* [rows, n_vocab] */
-    const size_t *positions; /* [rows] of the tokens; NULL: consecutive */
+    const size_t *positions; /* [rows] positions of the tokens; NULL: consecutive positions */
     const int32_t *ids;      /* [rows] */
-    size_t first;            /* without positions: the position of row 0 */
+    size_t first;            /* if `positions` is NULL: the position of row 0 */
 };
 
-/* An attn_task_fn. */
+/* Scores one row (attn_task_fn). */
 static void score_row(void *context, size_t task, int worker)
 {
     const struct score_work *work = context;
@@ -237,7 +237,8 @@ static void score_row(void *context, size_t task, int worker)
     work->scoring->scored[work->positions ? work->positions[task] : work->first + task] = scored;
 }
 
-/* Scores the tokens FROM .. END-1 of the text. The first token of SESSION is BEGIN. */
+/* Scores the tokens FROM .. END-1 of the text. The first token that SESSION was fed is token
+ * BEGIN. */
 static enum attn_status score_window(struct scoring *scoring, struct attn_session *session,
                                      size_t begin, size_t from, size_t end, struct attn_error *err)
 {
@@ -283,9 +284,9 @@ static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t
 
 /* --- Encoders --------------------------------------------------------------------------------- */
 
-enum { MASKED_ROWS = 4096 }; /* the most rows of copies of one text that are fed together */
+enum { MASKED_ROWS = 4096 }; /* maximum rows, over all copies of a text, that are fed together */
 
-/* An attn_masked_fn. */
+/* Scores rows of masked copies of a text (attn_masked_fn). */
 static enum attn_status take_rows(void *user, const struct attn_masked_rows *rows,
                                   struct attn_error *err)
 {
@@ -328,7 +329,8 @@ static enum attn_status score_masked(struct scoring *scoring, struct attn_error 
         attn_run_free(run);
         return status;
     }
-    n_row = text->n < MASKED_ROWS / text->n ? text->n * text->n : MASKED_ROWS; /* of all copies */
+    /* rows of all copies */
+    n_row = text->n < MASKED_ROWS / text->n ? text->n * text->n : MASKED_ROWS;
     const struct attn_masked_scope scope = attn_run_masked_scope(run);
     status = attn_masked_create(&scope, text->n > n_row ? text->n : n_row,
                                 attn_host_pool(frame->host, (double)INFINITY), &masked, err);
@@ -367,7 +369,7 @@ static enum attn_status append_token(struct scoring *scoring, size_t i, struct a
     return attn_frame_append(&scoring->frame, row, err);
 }
 
-/* Appends a row for the word of the tokens FIRST .. LAST-1. TEXT is empty. */
+/* Appends a row for the word of tokens FIRST .. LAST-1. TEXT is scratch and must be empty. */
 static enum attn_status append_word(struct scoring *scoring, size_t first, size_t last,
                                     struct attn_buffer *text, struct attn_error *err)
 {
@@ -415,7 +417,7 @@ static enum attn_status append_words(struct scoring *scoring, struct attn_error 
 
 /* --- Many texts ------------------------------------------------------------------------------- */
 
-/* The sum over the scored tokens of one text. */
+/* Returns the sum over the scored tokens of one text. */
 static struct attn_score_sum sum_of(const struct attn_many_result *result)
 {
     struct attn_score_sum sum = {0};
@@ -434,7 +436,7 @@ static void add_sum(struct attn_score_sum *sum, const struct attn_score_sum *of_
     sum->nats += of_text->nats;
 }
 
-/* An attn_study_find_fn. */
+/* Adds the sum of a text (attn_study_find_fn). */
 static enum attn_status add_text(void *user, const struct attn_item *item, bool is_second,
                                  const struct attn_many_result *result,
                                  struct attn_study_answer *answer, struct attn_error *err)
@@ -478,7 +480,7 @@ static enum attn_status ask_texts(struct scoring *scoring, struct attn_error *er
 
 /* --- The experiment --------------------------------------------------------------------------- */
 
-/* Whether ARGS have a target, foil, position or metric. */
+/* Returns true if ARGS have a target, foil, position or metric. */
 static bool is_about_token(const struct attn_score_args *args)
 {
     const struct attn_answer_args *answer = &args->answer;
@@ -527,7 +529,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return attn_frame_memory(frame, err);
 }
 
-/* Many texts have no tokens in common, and no picture. */
+/* Only a single text has a picture; many texts have no tokens in common. */
 static const struct attn_table_view views[] = {
     {ATTN_VIEW_OF(POSITION, POSITION, BITS), .texts = ATTN_ROLE_TOKEN,
      .figure = ATTN_FIGURE_TOKENS},
@@ -619,7 +621,7 @@ enum {
     ITEM_GOOD,   /* for a pair */
     ITEM_BAD,
     ITEM_DIFFERENCE,
-    ITEM_RIGHT, /* for both */
+    ITEM_RIGHT, /* for a target or a pair */
     ITEM_RANK,  /* with a target */
     ITEM_PROB,
     ITEM_NATS, /* for other items */
@@ -643,7 +645,7 @@ static const struct attn_column item_columns[N_ITEM_COLUMN] = {
     [ITEM_TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT),
 };
 
-/* The question about every item. */
+/* What is asked of every item. */
 enum item_question { ASK_TEXT, ASK_TARGET, ASK_PAIR, ASK_REGIONS };
 
 struct item_scoring {
@@ -660,7 +662,7 @@ static bool has_target(const struct attn_item *item)
     return item && (item->answer.target || item->answer.target_id);
 }
 
-/* Chooses the question for all items by the first ITEM, or NULL. */
+/* Determines the question for all items from the first ITEM, which may be NULL. */
 static enum attn_status choose_question(struct item_scoring *scoring, const struct attn_item *item,
                                         struct attn_error *err)
 {
@@ -690,7 +692,7 @@ static enum attn_status choose_question(struct item_scoring *scoring, const stru
     return ATTN_OK;
 }
 
-/* Checks that the question fits ITEM as it fits the first item. */
+/* Checks that ITEM fits the question that the first item determined. */
 static enum attn_status check_question(const struct item_scoring *scoring,
                                        const struct attn_item *item, struct attn_error *err)
 {
@@ -705,13 +707,14 @@ static enum attn_status check_question(const struct item_scoring *scoring,
     return ATTN_OK;
 }
 
-/* Computes the mean over the words whose first token has a score, from the NATS [n] of tokens. */
+/* Computes the mean over words from the NATS [n] of tokens. Only words whose first token has a
+ * score count. */
 static enum attn_status mean_over_words(const struct item_scoring *scoring, const int32_t *ids,
                                         const double *nats, size_t n, double *mean,
                                         struct attn_error *err)
 {
     bool *begins;
-    bool is_scored = false; /* the word */
+    bool is_scored = false; /* the current word has a score */
     size_t n_word = 0;
     double sum = 0;
 
@@ -782,8 +785,8 @@ static enum attn_status fill_pair(const struct item_scoring *scoring,
     return ATTN_OK;
 }
 
-/* Appends a row for the region NAME, which is at SPEC; NULL: the item lacks it. FLAGS [n_token] are
- * zeros. */
+/* Appends a row for the region NAME at SPEC (NULL: the item lacks it). FLAGS [n_token] is scratch
+ * and must be zero. */
 static enum attn_status append_region(const struct attn_rows *rows, const char *name,
                                       const char *spec, const struct attn_many_result *result,
                                       unsigned char *flags, struct attn_error *err)
@@ -839,7 +842,7 @@ static enum attn_status append_regions(const struct item_scoring *scoring,
     return status;
 }
 
-/* Returns the number of tokens of TEXT as a target; 0 for NULL, and if it cannot be encoded. */
+/* Returns the number of tokens of TEXT as a target; 0 if TEXT is NULL or cannot be encoded. */
 static size_t count_tokens(const struct item_scoring *scoring, const char *text)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
@@ -855,7 +858,8 @@ static size_t count_tokens(const struct item_scoring *scoring, const char *text)
     return n;
 }
 
-/* An attn_study_fill_fn: target and foil are continuations where one of them has several tokens. */
+/* Fills the record of an item (attn_study_fill_fn). If target or foil has several tokens, both are
+ * scored as continuations. */
 static void fill_record(void *user, const struct attn_item *item, struct attn_record *record,
                         const char *next[2])
 {
@@ -881,8 +885,8 @@ static enum attn_status fill_tokens(struct item_scoring *scoring,
 {
     const struct attn_predictions *found = &result->predictions;
     const size_t n = result->record->n_next;
-    const struct attn_continuation *last = &found->next[found->n_next - n]; /* of a word of several
-                                                                               tokens the last */
+    /* for a word of several tokens, the result after the last */
+    const struct attn_continuation *last = &found->next[found->n_next - n];
     const double target = last[0].log_probability;
     enum attn_answer_metric metric = scoring->args->answer.metric;
 
@@ -942,7 +946,7 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     return ATTN_OK;
 }
 
-/* An attn_study_find_fn. */
+/* Appends the row of an item (attn_study_find_fn). */
 static enum attn_status find_score(void *user, const struct attn_item *item, bool is_second,
                                    const struct attn_many_result *result,
                                    struct attn_study_answer *answer, struct attn_error *err)
@@ -1003,7 +1007,7 @@ static unsigned pairs_of_items(const void *args)
     return ATTN_ITEM_BIT(SINGLE) | ATTN_ITEM_BIT(GOOD_BAD);
 }
 
-/* A bar for each group: how often the model is right, or without targets the surprisal. */
+/* One bar per group: how often the model is right; without targets, the surprisal. */
 static const struct attn_table_view item_views[] = {
     {ATTN_VIEW_OF(COUNT, COUNT, ITEM_RIGHT), .figure = ATTN_FIGURE_BARS,
      .traits = ATTN_VIEW_GROUPS},
@@ -1082,6 +1086,6 @@ enum attn_status attn_score(struct attn_host *host, const struct attn_request *r
     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
 
-    (void)attn_options_read(given, &args, NULL); /* the inquiry reports its failure */
+    (void)attn_options_read(given, &args, NULL); /* a failure is reported by the caller */
     return attn_experiment_perform(choose_experiment(&args), &inquiry, err);
 }

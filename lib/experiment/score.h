@@ -63,32 +63,34 @@
 
 struct attn_study_args; /* study/study.h */
 
-/* The score of an item, computed from the scores of its tokens or words. */
+/* How the scores of tokens or words are combined to the score of an item. */
 enum attn_score_by {
     ATTN_SCORE_BY_TEXT = 0,  /* the sum over its tokens */
-    ATTN_SCORE_BY_TOKEN = 1, /* their mean */
+    ATTN_SCORE_BY_TOKEN = 1, /* the mean over its tokens */
     ATTN_SCORE_BY_WORD = 2   /* the mean over its words */
 };
 
 struct attn_score_args {
-    size_t size;       /* of this struct */
-    size_t stride;     /* a text longer than n_ctx is scored in windows of n_ctx positions that move
-                          by this many, 1..n_ctx; 0: a longer text is refused */
-    bool merges_words; /* a row per word: its first position, its text, and the sums of bits and
-                          nats over its tokens; the other columns are missing. The word with the
-                          first token of the text has no sums */
-    const struct attn_study_args *study; /* items or texts instead of the request's input, without
-                                            stride and merges_words; or NULL */
-    enum attn_score_by by;               /* of items without a target */
-    struct attn_answer_args answer;      /* the defaults for items without a target, foil or `at`;
-                                            the metric is neither kl nor ce */
-    const char *regions; /* of items: names of their places, "subject,verb", in the order of the
-                            rows; or NULL */
+    size_t size; /* size of this struct */
+    /* a text longer than n_ctx is scored in windows of n_ctx positions, each this many positions
+     * after the previous one, 1..n_ctx; 0: a longer text is refused */
+    size_t stride;
+    /* a row per word: its first position, its text, and the sums of bits and nats over its tokens;
+     * other columns are missing. The first word of the text has no sums */
+    bool merges_words;
+    /* items or texts to use instead of the request's input (without stride and merges_words); or
+     * NULL */
+    const struct attn_study_args *study;
+    enum attn_score_by by; /* for items without a target */
+    /* defaults for items without a target, foil or `at`; the metric must not be kl or ce */
+    struct attn_answer_args answer;
+    /* for items: names of their places, "subject,verb", in the order of the rows; or NULL */
+    const char *regions;
 };
 
 #define ATTN_SCORE_ARGS_DEFAULT ((struct attn_score_args){.size = sizeof(struct attn_score_args)})
 
-/* Over all tokens but the first of each text. */
+/* Sums over all tokens except the first of each text. */
 struct attn_score_sum {
     size_t n_token; /* number of scored tokens */
     double nats;

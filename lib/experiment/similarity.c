@@ -15,16 +15,16 @@
 
 #include <stdlib.h>
 
-static const size_t largest_size = (size_t)1 << 30; /* of patterns */
+static const size_t largest_size = (size_t)1 << 30; /* maximum bytes of all patterns */
 
 /* A head whose keys are positions. */
 struct head {
     int layer, head;
-    const float *pattern; /* [n, n] */
+    const float *pattern; /* [n, n] borrowed */
 };
 
 struct pair {
-    size_t a, b; /* of the heads, a < b */
+    size_t a, b; /* indices of the heads, a < b */
     double js;
 };
 
@@ -32,7 +32,7 @@ struct similarity {
     struct attn_frame frame;
     struct head *heads;       /* [n_head] */
     struct pair *pairs;       /* [n_pair] */
-    size_t n, n_head, n_pair; /* n: tokens */
+    size_t n, n_head, n_pair; /* numbers of tokens, heads and pairs */
 };
 
 /* --- Patterns --------------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Keeps the patterns, and lists the pairs of heads. */
+/* Records the patterns, and lists the pairs of heads. */
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct similarity *similarity = state;
@@ -98,7 +98,7 @@ static double divergence(const float *p, const float *q, size_t n)
     return sum / 2;
 }
 
-/* An attn_task_fn. */
+/* Compares one pair of heads (attn_task_fn). */
 static void compare(void *context, size_t task, int worker)
 {
     const struct similarity *similarity = context;
@@ -125,7 +125,7 @@ static int by_likeness(const void *x, const void *y)
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-enum { JS = 8, N_COLUMN }; /* those of both heads come before */
+enum { JS = 8, N_COLUMN }; /* the columns of both heads come first */
 
 static const struct attn_column columns[N_COLUMN] = {
     ATTN_COLUMN_STACK("stack"),

@@ -1,6 +1,7 @@
 /*
- * similarity.h - which heads look alike: the Jensen-Shannon divergence between the patterns of two
- * heads, averaged over the rows (Clark et al. 2019, arXiv 1906.04341, section 6; not smoothed).
+ * similarity.h - which heads have similar patterns: the Jensen-Shannon divergence between the
+ * patterns of two heads, averaged over the rows (Clark et al. 2019, arXiv 1906.04341, section 6;
+ * not smoothed).
  *
  *     attn_similarity(host, &request, 10, &table, &err);
  *
@@ -14,10 +15,11 @@
 #include "base/table.h"
 #include "run/run.h"
 
-/* Makes a row for each pair of heads, the most similar first: layer, head, number (layer * n_head +
- * head), other_layer, other_head, other_number, js. N_MOST rows, or all for 0. Layers that attend
- * to a source are skipped. All patterns are kept: ATTN_INVALID, at the stage of the input, if they
- * take more than 1 GiB. The caller owns *table. Errors have a stage. */
+/* Returns a table with a row for each pair of heads, the most similar first: layer, head, number
+ * (layer * n_head + head), other_layer, other_head, other_number, js. It has N_MOST rows, or all
+ * for 0. Layers that attend to a source are skipped. All patterns are kept in memory: ATTN_INVALID,
+ * at the stage of the input, if they take more than 1 GiB. The caller owns *table. Errors have a
+ * stage. */
 ATTN_API enum attn_status attn_similarity(struct attn_host *host,
                                           const struct attn_request *request, size_t n_most,
                                           struct attn_table **table, struct attn_error *err);

@@ -1,5 +1,6 @@
-/* survey.c - see survey.h. Each text is a run whose pattern the measures read from the trace. Their
- * values are added to the mean and variance of each head (Welford's algorithm). */
+/* survey.c - see survey.h. Each text is run once, and the measures are computed from the pattern as
+ * the trace emits it. The values update the mean and the variance of each head (Welford's
+ * algorithm). */
 #include "experiment/survey.h"
 
 #include "analysis/analysis_internal.h"
@@ -25,7 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns in the contract's order: measures, then the type, then the optional ones. */
+/* The columns, in the order documented in survey.h: measures, then the type, then the optional
+ * ones. */
 enum {
     STACK,
     LAYER,
@@ -91,7 +93,7 @@ static const int column_of[ATTN_N_MEASURE] = {
 
 enum {
     DEFAULT_LENGTH = 50,
-    MOST_ROWS = 1024, /* of a long text in one feed */
+    MOST_ROWS = 1024, /* maximum rows of a long text per feed */
 };
 
 static const double default_threshold = 0.5;
@@ -101,48 +103,50 @@ struct head {
     struct attn_moments values[N_COLUMN];
 };
 
-/* The scores that determine the type; the first wins a tie. Pictures have no use for the first. */
+/* The measures that determine the type; the first wins a tie. The measure `first` has no meaning
+ * for pictures. */
 static const enum attn_measure detectors[] = {ATTN_MEASURE_PREVIOUS, ATTN_MEASURE_FIRST,
                                               ATTN_MEASURE_SELF, ATTN_MEASURE_DUPLICATE,
                                               ATTN_MEASURE_INDUCTION};
 
 enum { N_DETECTOR = sizeof detectors / sizeof *detectors };
 
-enum { FEWEST_ROWS = 2 }; /* one row is no habit of a head (head_kind.h) */
+enum { FEWEST_ROWS = 2 }; /* a single row is not evidence for a type (head_kind.h) */
 
 /* The comparison of a head with the given pattern. */
 struct match {
-    double product, weight, difference; /* sums of A P, A, |A - P| over the rows */
+    double product, weight, difference; /* sums over the rows of A P, of A, and of |A - P| */
 };
 
 struct survey {
     struct attn_frame frame;
     const struct attn_survey_args *args;
-    bool has_pairs;                    /* from and to are given */
-    attn_measure_set shown;            /* ATTN_MEASURE_BIT of the columns */
-    attn_measure_set measured;         /* the shown ones, and those that determine the type */
-    const struct attn_config *encoder; /* of a model with two stacks, whose heads come first; NULL
-                                          where only heads that read the text are asked for */
-    struct head *heads;                /* [n_all] */
-    struct match *matches;             /* [n_all] with a pattern */
-    double *found;                     /* [n_all, N_COLUMN] of the current text; NaN: no value */
-    size_t n_text;                     /* texts so far */
-    double base;                       /* the metric of the unchanged model; with has_effect */
-    bool has_right;                    /* the column is shown */
-    bool is_judged;                    /* the current text */
-    double right;                      /* of the unchanged model, NaN for a tie */
+    bool has_pairs;            /* `from` and `to` are given */
+    attn_measure_set shown;    /* set of ATTN_MEASURE_BIT: measures that have a column */
+    attn_measure_set measured; /* `shown`, and the measures that determine the type */
+    /* encoder of a model with two stacks, whose heads come first; NULL if only heads that read the
+     * text are measured */
+    const struct attn_config *encoder;
+    struct head *heads;    /* [n_all] */
+    struct match *matches; /* [n_all] if a pattern is given */
+    double *found;         /* [n_all, N_COLUMN] values of the current text; NaN: missing */
+    size_t n_text;         /* number of texts so far */
+    double base;           /* with has_effect: the metric of the unchanged model */
+    bool has_right;        /* the column `right` is shown */
+    bool is_judged;        /* the current text has a value of `right` */
+    double right;          /* value of `right` for the unchanged model, NaN for a tie */
 };
 
 /* The run of one text, and the sums over its rows. */
 struct measured_text {
     struct survey *survey;
-    struct attn_run *run;            /* owns; its selection is the pattern */
+    struct attn_run *run;            /* owns; its selection has only the pattern */
     struct attn_measure_group group; /* owns */
-    struct attn_word_pairs *pairs;   /* owns; with from and to */
-    float *row;                      /* [T] owns; with a pattern */
+    struct attn_word_pairs *pairs;   /* owns; set if `from` and `to` are given */
+    float *row;                      /* [T] owns; set if a pattern is given */
 };
 
-/* Heads of the encoder that are measured. */
+/* Returns the number of encoder heads that are measured. */
 static size_t n_first(const struct survey *survey)
 {
     return survey->encoder ? survey->encoder->n_layer * survey->encoder->n_head : 0;
@@ -155,7 +159,8 @@ static size_t n_all(const struct survey *survey)
 
 /* --- The question ----------------------------------------------------------------------------- */
 
-/* Reads the next ":N" at *AT into NUMBER; nothing at the end of the text. */
+/* Parses the next ":N" at *AT into NUMBER. At the end of the text NUMBER keeps its value. Returns
+ * false on a syntax error. */
 static bool read_number(const char **at, int64_t min, int64_t max, int64_t *number)
 {
     const char *begin = *at + 1;
@@ -331,7 +336,7 @@ static void match_rows(const struct measured_text *measured, const struct attn_t
     }
 }
 
-/* An attn_trace_fn. */
+/* Measures the rows of an event (attn_trace_fn). */
 static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
@@ -348,7 +353,7 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     return ATTN_OK;
 }
 
-/* An attn_trace_fn for the second pass. */
+/* Counts pairs of words in the second pass (attn_trace_fn). */
 static enum attn_status on_pairs(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
@@ -359,7 +364,7 @@ static enum attn_status on_pairs(void *user, const struct attn_trace_event *even
     return ATTN_OK;
 }
 
-/* Creates the sums over the rows of a text. */
+/* Starts the sums over the rows of a text. */
 static enum attn_status start_text(struct measured_text *measured, struct attn_error *err)
 {
     const struct survey *survey = measured->survey;
@@ -388,7 +393,7 @@ static void forget_found(struct survey *survey)
         survey->found[i] = (double)NAN;
 }
 
-/* Adds the values of the current text to those of the heads. */
+/* Adds the values of the current text to the means of the heads. */
 static void add_found(struct survey *survey)
 {
     survey->n_text++;
@@ -397,7 +402,7 @@ static void add_found(struct survey *survey)
             attn_moments_add(&survey->heads[i / N_COLUMN].values[i % N_COLUMN], survey->found[i]);
 }
 
-/* The head of the row INDEX: those of the encoder come first. */
+/* Returns the head of the row INDEX. Encoder heads come first. */
 static struct attn_location location_of(const struct survey *survey, size_t index)
 {
     const bool is_first = index < n_first(survey);
@@ -410,7 +415,7 @@ static struct attn_location location_of(const struct survey *survey, size_t inde
     return attn_frame_at(&survey->frame, ATTN_SITE_PATTERN, layer, head);
 }
 
-/* Takes the measures of the N heads from the row FIRST on. */
+/* Copies the measures of N heads, whose rows begin at FIRST. */
 static void take_group(struct survey *survey, const struct attn_measure_group *group, size_t first,
                        size_t n)
 {
@@ -424,7 +429,7 @@ static void take_group(struct survey *survey, const struct attn_measure_group *g
     }
 }
 
-/* An attn_trace_fn for the encoder. */
+/* Measures rows of the encoder (attn_trace_fn). */
 static enum attn_status on_source(void *user, const struct attn_trace_event *event,
                                   struct attn_error *err)
 {
@@ -433,7 +438,7 @@ static enum attn_status on_source(void *user, const struct attn_trace_event *eve
     return ATTN_OK;
 }
 
-/* Computes the values of each head of the encoder, which reads the source again. */
+/* Computes the values of each encoder head, by running the encoder on the source once more. */
 static enum attn_status read_source(struct survey *survey, const struct attn_run *run,
                                     struct attn_error *err)
 {
@@ -462,7 +467,7 @@ static enum attn_status read_source(struct survey *survey, const struct attn_run
     return status;
 }
 
-/* Computes the values of each head in one pass over the text, or two. */
+/* Computes the values of each head in one or two passes over the text. */
 static enum attn_status read_text(struct measured_text *measured, struct attn_error *err)
 {
     struct survey *survey = measured->survey;
@@ -471,7 +476,7 @@ static enum attn_status read_text(struct measured_text *measured, struct attn_er
     struct attn_request request = survey->frame.request;
 
     if (survey->args->has_effect)
-        request.on_note = NULL; /* the runs of the effects note the same */
+        request.on_note = NULL; /* the runs for the effects send the same notes */
     ATTN_TRY(attn_run_prepare(survey->frame.host, &request, &measured->run, err));
     ATTN_TRY(start_text(measured, err));
     rows.selection = pairs.selection = measured->run->selection;
@@ -500,7 +505,7 @@ static enum attn_status read_text(struct measured_text *measured, struct attn_er
     return ATTN_OK;
 }
 
-/* Computes the values of one text, and adds them to those of earlier texts. */
+/* Computes the values of one text, and adds them to the means. */
 static enum attn_status survey_text(struct survey *survey, const struct attn_input *input,
                                     struct attn_error *err)
 {
@@ -523,7 +528,7 @@ static enum attn_status survey_text(struct survey *survey, const struct attn_inp
 /* A repeated sequence of random ids. */
 struct probe {
     size_t length, repeats;
-    int32_t *ids;  /* [n_id] the ids to draw from */
+    int32_t *ids;  /* [n_id] the ids from which to draw */
     size_t *order; /* [n_id] scratch */
     size_t n_id;
     int32_t *drawn; /* [length * repeats] */
@@ -592,7 +597,8 @@ static enum attn_status survey_probes(struct survey *survey, struct attn_error *
 /* Copies the measures of RESULT to the values of the current text. */
 static void take_measures(struct survey *survey, const struct attn_many_result *result)
 {
-    const double *exact = result->exact; /* [n_layer * n_head] of one measure after another */
+    /* [n_layer * n_head] values per measure, one measure after another */
+    const double *exact = result->exact;
 
     forget_found(survey);
     for (int m = 0; m < ATTN_N_MEASURE; m++) {
@@ -621,7 +627,7 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     change = attn_table_find(effects, "change");
     right = attn_table_find(effects, "right");
     survey->is_judged = attn_table_cell(effects, 0, right).type != ATTN_VALUE_MISSING;
-    for (size_t row = 1; row < attn_table_n_row(effects); row++) { /* row 0: the base */
+    for (size_t row = 1; row < attn_table_n_row(effects); row++) { /* row 0 is the base */
         struct attn_moments *values = survey->heads[n_first(survey) + row - 1].values;
 
         values[CHANGE] =
@@ -651,8 +657,9 @@ static const struct attn_table_view views[] = {
      .asked = "in each head"},
 };
 
-/* The column that is drawn: that of the sort, or what was asked for beside the measures, or the
- * first measure that was chosen. N_COLUMN: another column of the table, by which it is sorted. */
+/* Returns the column that a picture shows: the one by which the table is sorted; otherwise an
+ * optional value that was requested; otherwise the first selected measure. Returns N_COLUMN if the
+ * table is sorted by another column. */
 static int find_drawn(const struct attn_survey_args *args)
 {
     int column = 0;
@@ -685,7 +692,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
         view->asked = "without each head";
     if (column == WEIGHT && args->from && args->to && !attn_study_is_of_items(args->study) &&
         !attn_drawn_ask(drawn, "from %s to %s in each head", args->from, args->to))
-        view->asked = views[0].asked; /* they are too long */
+        view->asked = views[0].asked; /* the full words are too long */
 }
 
 static bool shows(const void *state, size_t column)
@@ -715,7 +722,8 @@ static bool shows(const void *state, size_t column)
     }
 }
 
-/* The type of a head with the SCORES [N_DETECTOR], which may be NaN; or NULL. */
+/* Returns the type of a head with the SCORES [N_DETECTOR], which may be NaN; NULL if no score is
+ * above the threshold. */
 static const char *type_of(const struct attn_survey_args *args, const double *scores)
 {
     double largest = args->threshold > 0 ? args->threshold : default_threshold;
@@ -729,7 +737,8 @@ static const char *type_of(const struct attn_survey_args *args, const double *sc
     return type;
 }
 
-/* The rows in the score of a DETECTOR that counts them; others have enough. */
+/* Returns the number of rows behind the score of a DETECTOR. Detectors that do not count rows have
+ * enough. */
 static double n_row_of(const struct head *head, size_t detector)
 {
     const enum attn_measure measure = detectors[detector];
@@ -769,7 +778,7 @@ static enum attn_status append_head(const struct survey *survey, const struct at
                         : score_of(&survey->heads[index], i);
     row[TYPE] = attn_cell_string(type_of(survey->args, scores));
     for (int i = KV_HEAD + 1; i < N_COLUMN; i++)
-        if (is_count(i)) /* over all texts */
+        if (is_count(i)) /* counts are sums over all texts */
             row[i] = attn_cell_integer((int64_t)(values[i].mean * (double)values[i].n + 0.5));
         else if (values[i].n > 0)
             row[i] = attn_cell_real(values[i].mean);
@@ -778,11 +787,12 @@ static enum attn_status append_head(const struct survey *survey, const struct at
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-/* Numbers beside the rows of an item: for each head and detector the score, or 0, whether it has a
- * score, and the rows of the score. The ratio of the first two means is the mean of the score. */
+/* Numbers that an item reports beside its rows, for each head and detector: the score (0 if
+ * missing), whether it has a score, and the number of rows. The mean score over items is the ratio
+ * of the first two means. */
 enum { SCORE, HAS_SCORE, ROWS, N_MORE };
 
-/* Fills the part of ANSWER beside the rows. */
+/* Fills the numbers of ANSWER beside the rows. */
 static enum attn_status fill_answer(const struct survey *survey, struct attn_study_answer *answer,
                                     struct attn_error *err)
 {
@@ -813,7 +823,7 @@ static enum attn_status fill_answer(const struct survey *survey, struct attn_stu
     return ATTN_OK;
 }
 
-/* An attn_fold_derive_fn: finds the types by the mean scores. */
+/* Determines the types from the mean scores (attn_fold_derive_fn). */
 static enum attn_status find_types(const void *args, const struct attn_fold_means *means,
                                    struct attn_error *err)
 {
@@ -824,7 +834,7 @@ static enum attn_status find_types(const void *args, const struct attn_fold_mean
         const double *more = means->more + row * N_DETECTOR * N_MORE;
         double scores[N_DETECTOR];
 
-        for (size_t i = 0; i < N_DETECTOR; i++, more += N_MORE) /* means over items; 0 / 0 is NaN */
+        for (size_t i = 0; i < N_DETECTOR; i++, more += N_MORE) /* mean over items; 0 / 0 is NaN */
             scores[i] = more[ROWS] * (double)means->n_item < FEWEST_ROWS
                             ? (double)NAN
                             : more[SCORE] / more[HAS_SCORE];
@@ -833,7 +843,8 @@ static enum attn_status find_types(const void *args, const struct attn_fold_mean
     return ATTN_OK;
 }
 
-/* Sets FROM and TO to those of ITEM, or else of the arguments; both NULL without pairs of words. */
+/* Sets FROM and TO to those of ITEM, by default those of the arguments; both are NULL if there are
+ * no pairs of words. */
 static enum attn_status find_words(const struct survey *survey, const struct attn_item *item,
                                    const char **from, const char **to, struct attn_error *err)
 {
@@ -847,7 +858,7 @@ static enum attn_status find_words(const struct survey *survey, const struct att
                           *from ? "from" : "to");
 }
 
-/* Checks by the first item whether items have pairs of words. */
+/* Reads the first item to determine whether items have pairs of words. */
 static enum attn_status peek_pairs(struct survey *survey, struct attn_error *err)
 {
     const struct attn_item *first;
@@ -857,7 +868,7 @@ static enum attn_status peek_pairs(struct survey *survey, struct attn_error *err
     return ATTN_OK;
 }
 
-/* The kept pattern of head INDEX of RESULT, as an event of a run. */
+/* Returns the recorded pattern of head INDEX of RESULT as an event of a run. */
 static struct attn_trace_event event_of(const struct attn_many_result *result, size_t index)
 {
     const int layer = (int)(index / result->n_head), head = (int)(index % result->n_head);
@@ -873,7 +884,7 @@ static struct attn_trace_event event_of(const struct attn_many_result *result, s
         .data = attn_capture_block_head(result->capture, ATTN_SITE_PATTERN, layer, head)};
 }
 
-/* Computes how much the words of ITEM look at each other. */
+/* Computes how much the words `from` and `to` of ITEM look at each other. */
 static enum attn_status take_pairs(struct survey *survey, const struct attn_item *item,
                                    const struct attn_many_result *result, struct attn_error *err)
 {
@@ -898,7 +909,7 @@ static enum attn_status take_pairs(struct survey *survey, const struct attn_item
     return ATTN_OK;
 }
 
-/* An attn_study_find_fn. */
+/* Appends the rows of an item (attn_study_find_fn). */
 static enum attn_status find_item(void *user, const struct attn_item *item, bool is_second,
                                   const struct attn_many_result *result,
                                   struct attn_study_answer *answer, struct attn_error *err)
@@ -923,12 +934,12 @@ static enum attn_status find_item(void *user, const struct attn_item *item, bool
     return fill_answer(survey, answer, err);
 }
 
-/* Surveys one text. ANSWER gets its table and the numbers beside the rows. */
+/* Surveys one text. Fills ANSWER with its table and the numbers beside the rows. */
 static enum attn_status survey_alone(struct attn_host *host, const struct attn_request *request,
                                      const struct attn_survey_args *args,
                                      struct attn_study_answer *answer, struct attn_error *err);
 
-/* An attn_study_ask_fn. */
+/* Surveys one item (attn_study_ask_fn). */
 static enum attn_status ask_item(void *user, const struct attn_item *item,
                                  struct attn_study_answer *answer, struct attn_error *err)
 {
@@ -937,7 +948,7 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
     struct attn_request request = survey->frame.request;
 
     args.study = NULL;
-    args.sort = NULL; /* rows of all items must have one order */
+    args.sort = NULL; /* the rows of all items must have the same order */
     args.n_most = 0;
     attn_study_fill_request(survey->frame.study, item, &request);
     ATTN_TRY(
@@ -947,7 +958,8 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
     return survey_alone(survey->frame.host, &request, &args, answer, err);
 }
 
-/* Surveys the items, in one pass over each unless effect or pattern need more. */
+/* Surveys the items. Several items share a forward pass, unless the effect or the pattern requires
+ * separate runs. */
 static enum attn_status ask_items(struct survey *survey, struct attn_error *err)
 {
     const struct attn_frame *frame = &survey->frame;
@@ -1071,7 +1083,7 @@ static const struct attn_experiment experiment = {
     .ask = ask,
 };
 
-/* Surveys an item alone: fills the numbers beside the rows, too. */
+/* Surveys a single item, and fills the numbers beside the rows, too. */
 static enum attn_status ask_alone(void *state, struct attn_error *err)
 {
     const struct survey *survey = state;
@@ -1089,7 +1101,7 @@ static enum attn_status survey_alone(struct attn_host *host, const struct attn_r
     struct attn_study_answer beside = {.table = NULL};
     const struct attn_inquiry inquiry = {host, request, args, &defaults, &answer->table, &beside};
 
-    of_item.plan = &experiment; /* it is an item */
+    of_item.plan = &experiment; /* marks the run as one of an item */
     of_item.sum_size = sizeof beside;
     of_item.ask = ask_alone;
     ATTN_TRY(attn_experiment_perform(&of_item, &inquiry, err));

@@ -1,5 +1,6 @@
 /*
- * survey.h - what kind of head is it: measures of where every head looks, over one text or many.
+ * survey.h - measures of where every head looks, over one text or many, and the type of head that
+ * follows from them.
  *
  *     struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
  *     args.has_probe = true;                                  // a repeated sequence of random ids
@@ -49,32 +50,34 @@
 struct attn_study_args; /* study/study.h */
 
 struct attn_survey_args {
-    size_t size;          /* of this struct */
-    bool has_probe;       /* instead of the request's input: ids drawn without replacement, without
-                             special tokens, and repeated */
-    size_t probe_length;  /* before repetition; 0: min(50, n_ctx / 2) */
-    size_t probe_repeats; /* 0: 2 */
+    size_t size; /* size of this struct */
+    /* measures a probe instead of the request's input: ids drawn without replacement, without
+     * special tokens, and repeated */
+    bool has_probe;
+    size_t probe_length;  /* ids before repetition; 0: min(50, n_ctx / 2) */
+    size_t probe_repeats; /* number of repetitions; 0: 2 */
     uint64_t probe_seed;
-    size_t
-        n_probe; /* number of probes, with this seed and the next ones; 0: one, without NAME_sd */
+    /* number of probes, which use this seed and the following ones; 0: one, without NAME_sd */
+    size_t n_probe;
     attn_measure_set measures; /* ATTN_MEASURE_BIT of the columns; 0: ATTN_MEASURES_DEFAULT */
-    double threshold;          /* of a type; 0: 0.5 */
-    const struct attn_ndarray *pattern; /* [T, T] P; or NULL */
+    double threshold;          /* threshold of a type; 0: 0.5 */
+    const struct attn_ndarray *pattern; /* [T, T] the pattern P; or NULL */
     const char *from, *to;              /* positions, by number or word; or both NULL */
     bool has_effect;
-    struct attn_answer_args answer;      /* for the effect */
+    struct attn_answer_args answer;      /* metric for the column `change` */
     const char *sort;                    /* as in tables/table_order.h; NULL: by layer and head */
-    size_t n_most;                       /* rows; 0: all */
-    const struct attn_study_args *study; /* items instead of all inputs; or NULL */
-    bool is_weight; /* `weight` alone, without the time for measures and percentiles */
-    struct attn_head_patterns *patterns; /* adds those of all texts here, for a poster; or NULL */
+    size_t n_most;                       /* maximum number of rows; 0: all */
+    const struct attn_study_args *study; /* items to use instead of all inputs; or NULL */
+    bool is_weight; /* computes only `weight`, which saves the time for measures and percentiles */
+    /* the patterns of all texts are added here, for a poster; or NULL */
+    struct attn_head_patterns *patterns;
 };
 
 #define ATTN_SURVEY_ARGS_DEFAULT                                                                   \
     ((struct attn_survey_args){.size = sizeof(struct attn_survey_args)})
 
 /* Surveys the input of REQUEST, or texts, or probes. Memory does not grow with their number. ARGS
- * may be NULL; the caller owns *table. Errors have a stage. */
+ * may be NULL. The caller owns *table. Errors have a stage. */
 ATTN_API enum attn_status attn_survey(struct attn_host *host, const struct attn_request *request,
                                       const struct attn_survey_args *args,
                                       struct attn_table **table, struct attn_error *err);

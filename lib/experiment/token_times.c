@@ -10,24 +10,25 @@
 #include <math.h>
 #include <stdint.h>
 
-enum { WIDTH = 7 }; /* frames of the median */
+enum { WIDTH = 7 }; /* frames of the median filter */
 
 static const double frame_seconds = 0.02;
 
-/* The last step of a path: to the next token and frame, to the next token, to the next frame. */
+/* The last step of a path: to the next token and the next frame, to the next token, or to the next
+ * frame. */
 enum step { BOTH, TOKEN, FRAME };
 
-/* Matrices [n, n_frame], which this struct owns. */
+/* Matrices [n, n_frame], owned. */
 struct times {
     size_t n, n_frame;    /* tokens and frames */
     double *head;         /* the standardized weights of one head */
-    double *mean;         /* of the smoothed weights of all heads */
-    float *costs;         /* of the best path to each cell */
-    unsigned char *steps; /* enum step: the last one of that path */
+    double *mean;         /* mean over heads of the smoothed weights */
+    float *costs;         /* cost of the best path to each cell */
+    unsigned char *steps; /* enum step: last step of that path */
 };
 
-/* Copies the weights of a head and standardizes each column over the tokens. A column becomes 0
- * when its weights are equal within the precision of float32. */
+/* Copies the weights of a head and standardizes each column over the tokens. A column whose weights
+ * are equal within float32 precision becomes 0. */
 static void standardize(struct times *times, const float *weights)
 {
     const size_t n_cell = times->n * times->n_frame;
@@ -45,7 +46,7 @@ static void standardize(struct times *times, const float *weights)
     }
 }
 
-/* The median of ROW [n] around AT; the row is reflected at its ends. */
+/* Returns the median of ROW [n] around AT; the row is reflected at its ends. */
 static double median(const double *row, size_t n, size_t at)
 {
     double sorted[WIDTH];
@@ -64,7 +65,7 @@ static double median(const double *row, size_t n, size_t at)
     return sorted[WIDTH / 2];
 }
 
-/* Finds costs and steps. Equal costs, and their precision, are treated as in openai-whisper. */
+/* Computes costs and steps. Ties and rounding are as in openai-whisper. */
 static void warp(struct times *times)
 {
     const size_t n_frame = times->n_frame;
@@ -87,7 +88,7 @@ static void warp(struct times *times)
     }
 }
 
-/* Goes back along the path for where each token begins, then appends the rows. */
+/* Traces the path backwards to find where each token begins, and appends the rows. */
 static enum attn_status append_rows(const struct times *times, struct attn_table *table,
                                     struct attn_error *err)
 {

@@ -5,9 +5,9 @@
  *     attn_token_times(&pattern, &table, &err); // columns token, frame, begin, end
  *
  * The weights of each head are standardized over the tokens and smoothed by a median of 7 frames.
- * Dynamic time warping then finds the path through the mean of the heads that has the largest sum
- * and never goes back. A token begins where the path first meets it, in frames of 0.02 s, and ends
- * where the next one begins.
+ * Dynamic time warping then finds the monotone path through the mean of the heads with the largest
+ * sum. A token begins where the path first meets it, in frames of 0.02 s, and ends where the next
+ * one begins.
  */
 #ifndef ATTN_EXPERIMENT_TOKEN_TIMES_H
 #define ATTN_EXPERIMENT_TOKEN_TIMES_H
@@ -15,10 +15,11 @@
 #include "base/table.h"
 #include "formats/ndarray.h"
 
-/* WEIGHTS [H, T, S] or [T, S]: patterns of the heads that align, T tokens, S frames. Leave out rows
- * without a time, as of <|startoftranscript|>, and frames after the end of the sound. The caller
- * owns *table. ATTN_INVALID for another rank, and for NaN or infinity. Takes 21 bytes for each
- * token and frame. */
+/* Computes the times of tokens from WEIGHTS [H, T, S] or [T, S], the patterns of the alignment
+ * heads: T tokens, S frames. Leave out rows of tokens without a time, such as
+ * <|startoftranscript|>, and frames after the end of the sound. The caller owns *table.
+ * ATTN_INVALID for another rank, and for NaN or infinity. Needs 21 bytes for each token and
+ * frame. */
 ATTN_API enum attn_status attn_token_times(const struct attn_ndarray *weights,
                                            struct attn_table **table, struct attn_error *err);
 

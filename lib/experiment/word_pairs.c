@@ -14,8 +14,8 @@
 /* The sums of one head. */
 struct head {
     double weight;  /* the sum over the rows of `from` */
-    size_t n_below; /* pairs */
-    double *sums;   /* [words of its keys] of the rows of one word */
+    size_t n_below; /* pairs with a smaller weight */
+    double *sums;   /* [words of its keys] sums over the rows of the current word */
     size_t n_row;   /* rows of this word so far */
 };
 
@@ -28,7 +28,7 @@ struct words {
 };
 
 struct attn_word_pairs {
-    struct words text, source; /* source: for layers that attend to it, else empty */
+    struct words text, source; /* source: for layers that attend to it; otherwise empty */
     const bool *is_cross;      /* [n_layer] borrowed from the model */
     size_t n_head;
     unsigned char *from; /* [n] owns; flags of the tokens of `from` */
@@ -44,11 +44,11 @@ static enum attn_status find_words(const struct attn_run *run, const struct attn
     bool *begins;
 
     words->n = n;
-    ATTN_TRY(ATTN_ALLOC(words->of, n + 1, err)); /* the source may be empty */
+    ATTN_TRY(ATTN_ALLOC(words->of, n + 1, err)); /* n + 1, as the source may be empty */
     ATTN_TRY(ATTN_ALLOC(words->to, n + 1, err));
     ATTN_TRY(ATTN_ALLOC(begins, n + 1, err));
     for (size_t i = 0; i < n; i++)
-        begins[i] = true; /* without a tokenizer each token is a word */
+        begins[i] = true; /* without a tokenizer, each token is a word */
     if (run->tokenizer && sequence->ids)
         attn_words_mark(run->tokenizer, sequence->ids, n, begins);
     for (size_t i = 0; i < n; i++) {
@@ -59,7 +59,7 @@ static enum attn_status find_words(const struct attn_run *run, const struct attn
     return ATTN_OK;
 }
 
-/* Fills PAIRS: the words, the tokens of FROM and TO, and memory for the heads. */
+/* Fills PAIRS: the words, the tokens of FROM and TO, and the memory for the heads. */
 static enum attn_status fill(const struct attn_run *run, const char *from, const char *to,
                              struct attn_word_pairs *pairs, struct attn_error *err)
 {
@@ -120,7 +120,7 @@ static struct head *head_of(const struct attn_word_pairs *pairs, int layer, int 
     return &pairs->heads[(size_t)layer * pairs->n_head + (size_t)head];
 }
 
-/* The words at which the heads of LAYER look. */
+/* Returns the words at which the heads of LAYER look. */
 static const struct words *keys_of(const struct attn_word_pairs *pairs, int layer)
 {
     return pairs->is_cross[layer] ? &pairs->source : &pairs->text;
@@ -161,8 +161,8 @@ void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trac
         head->n_row++;
         if (position + 1 < text->n && text->of[position + 1] == word)
             continue;
-        /* The word is complete: it makes pairs with the words before it, or with all words of the
-         * source. */
+        /* The current word is complete: it forms pairs with all words before it, or with all words
+         * of the source. */
         for (size_t other = 0; other < (keys == text ? word : keys->n_word); other++)
             head->n_below +=
                 head->sums[other] / (double)head->n_row < head->weight / (double)pairs->n_from;

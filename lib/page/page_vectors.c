@@ -52,7 +52,7 @@ enum attn_status attn_page_vectors_init(struct attn_page_vectors *vectors,
     vectors->key = attn_site_of_scores(dims, ATTN_LAYOUT_KEY);
     if (writer->labels.axes || (dims->sites & ATTN_SITE_BIT(ATTN_SITE_SINK)) != 0 ||
         writer->options.picture->is_difference ||
-        writer->options.picture->live) /* where another text is typed, they would be of the first */
+        writer->options.picture->live) /* the reader may type another text */
         return ATTN_OK;
     for (struct attn_selection_walk walk = {0}; attn_selection_next(selection, &walk);)
         if (walk.at.site == ATTN_SITE_PATTERN && !count_layer(writer, vectors, walk.at, &n))
