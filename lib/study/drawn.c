@@ -16,7 +16,7 @@
 
 /* --- The view --------------------------------------------------------------------------------- */
 
-/* The number in TABLE of COLUMN of a view of EXPERIMENT; SIZE_MAX if it is missing. */
+/* Returns the index in TABLE of a column of a view of EXPERIMENT; SIZE_MAX if TABLE lacks it. */
 static size_t find(const struct attn_experiment *experiment, const struct attn_table *table,
                    unsigned column)
 {
@@ -26,7 +26,7 @@ static size_t find(const struct attn_experiment *experiment, const struct attn_t
                           : attn_table_find(table, experiment->columns[column - first].name);
 }
 
-/* Whether TABLE has what VIEW is laid out by. */
+/* Returns true if TABLE has all columns that VIEW needs. */
 static bool fits(const struct attn_experiment *experiment, const struct attn_table *table,
                  const struct attn_table_view *view)
 {
@@ -45,7 +45,7 @@ static struct attn_table_view choose(const struct attn_experiment *experiment,
     return (struct attn_table_view){.rows = 0};
 }
 
-/* Makes the columns of the view those of the table. */
+/* Replaces the columns of the view by their indices in TABLE. */
 static void resolve_columns(const struct attn_experiment *experiment,
                             const struct attn_table *table, struct attn_table_view *view)
 {
@@ -59,7 +59,7 @@ static void resolve_columns(const struct attn_experiment *experiment,
     }
 }
 
-/* Lets the view show the column that the table is sorted by. */
+/* Lets the view show the column by which the table is sorted. */
 static void follow_sort(const struct attn_experiment *experiment, const void *args,
                         struct attn_drawn *drawn)
 {
@@ -92,7 +92,7 @@ bool attn_drawn_ask(struct attn_drawn *drawn, const char *format, ...)
     return size >= 0 && (size_t)size < sizeof picture->words;
 }
 
-/* The text of INPUT, or the file of its picture. */
+/* Returns the text of INPUT, or the file name of its picture. */
 static struct attn_figure_text text_of(const struct attn_input *input)
 {
     return (struct attn_figure_text){NULL, input->image ? input->image : input->text,
@@ -109,7 +109,7 @@ void attn_drawn_name_pair(struct attn_drawn *drawn, const char *name, const char
     texts[1].name = other_name;
 }
 
-/* Describes the inputs that the table averages. */
+/* Describes which inputs were averaged in the table. */
 static void describe_means(const struct attn_study_args *study, struct attn_table_picture *picture)
 {
     const struct attn_study_sum *sum = study->sum;
@@ -140,7 +140,7 @@ static void describe_input(const struct attn_request *request, struct attn_table
     picture->texts[2] = (struct attn_figure_text){.text = input->pair, .n = input->n_pair};
 }
 
-/* The label ID, or the text of token ID, [*size]; NULL if neither is known. */
+/* Returns label ID, or the text of token ID, with its *SIZE; NULL if neither is known. */
 static const char *find_text(const struct attn_drawn *drawn, int32_t id, size_t *size)
 {
     const struct attn_model *model = drawn->host ? attn_host_model(drawn->host) : NULL;
@@ -161,7 +161,7 @@ static const char *find_text(const struct attn_drawn *drawn, int32_t id, size_t 
     return text;
 }
 
-/* Appends "are", "id 5"; OTHERWISE if neither is given. */
+/* Appends a token, "are"; or an id, "id 5"; or OTHERWISE if neither is given. */
 static void append_token(const struct attn_drawn *drawn, size_t *used, const char *token,
                          const int32_t *id, const char *otherwise)
 {
@@ -206,8 +206,8 @@ static void name_metric(const struct attn_drawn *drawn, const struct attn_answer
     attn_fixed_text_append(text, ATTN_VIEW_ANSWER_SIZE, &used, ")");
 }
 
-/* Names the answer. The study has the metric of its items, and of items without a target the name
- * of what is measured: "difference". */
+/* Names the answer. For items the study has the name of their metric; if they have no target, this
+ * is the name of what is measured, "difference". */
 static void name_answer(const struct attn_study_args *study, const struct attn_drawn *drawn)
 {
     struct attn_table_picture *picture = drawn->picture;

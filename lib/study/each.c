@@ -1,5 +1,5 @@
-/* each.c - see each.h: the rows of items are a format of records (records_internal.h), whose parts
- * and checkpoints are in a ledger. */
+/* each.c - see each.h: rows of items are written as a format of records (records_internal.h); a
+ * ledger stores the parts and the checkpoints. */
 #include "study/each_internal.h"
 
 #include "base/clock.h"
@@ -30,15 +30,16 @@ struct attn_each {
     struct attn_each_rows of;
     struct attn_host *host;
     struct attn_items *items;
-    struct attn_buffer path;   /* terminated; with the shard; empty for a sink */
-    struct attn_buffer state;  /* terminated; the path of the kept rows, or empty */
-    struct attn_ledger ledger; /* what is on disk */
+    /* null-terminated, with the number of the shard; empty if rows go to a sink */
+    struct attn_buffer path;
+    struct attn_buffer state;  /* null-terminated path of the kept rows, or empty */
+    struct attn_ledger ledger; /* records what is on disk */
     struct attn_record_rows rows;
-    struct attn_buffer kept; /* rows of the item that is written */
+    struct attn_buffer kept; /* encoded rows of the current item */
     struct attn_each_result result;
-    double begun, checked;        /* the start in seconds of a clock, and the last checkpoint in
-                                     seconds since then */
-    uint64_t milliseconds_before; /* of earlier processes */
+    /* start time, and time of the last checkpoint since the start, in seconds */
+    double begun, checked;
+    uint64_t milliseconds_before; /* running time of earlier processes */
     bool has_written, has_ended;
 };
 
@@ -124,7 +125,7 @@ static enum attn_status open_file(struct attn_each *each, struct attn_error *err
     return attn_ledger_begin(&each->ledger, each->options.source, attn_host_model(each->host), err);
 }
 
-/* Takes the labels of the header, or of the first readable item. */
+/* Sets the labels: those of the header, or of the first readable item. */
 static enum attn_status take_labels(struct attn_each *each, struct attn_error *err)
 {
     const char *const *labels;
@@ -212,13 +213,13 @@ void attn_each_free(struct attn_each *each)
 
 struct handing {
     struct attn_each *each;
-    const char *told_by; /* the journal or the manifest */
+    const char *told_by; /* the journal or the manifest, which names the state to restore */
     attn_each_fn take;
     void *user;
     struct attn_kept_rows *kept; /* owns; or NULL */
 };
 
-/* Hands over the next item. */
+/* Replays the next item of an earlier run. */
 static enum attn_status hand_next(struct handing *handing, char hex[ATTN_DIGEST_HEX_SIZE],
                                   struct attn_error *err)
 {
@@ -241,8 +242,8 @@ static enum attn_status hand_next(struct handing *handing, char hex[ATTN_DIGEST_
     return status;
 }
 
-/* Hands over N items, and compares the input up to their end with the digest HEX. If IS_WHOLE, the
- * input must end there. */
+/* Replays N items of earlier runs, and checks that the input up to the last one has the digest HEX.
+ * If IS_WHOLE, the input must end there. */
 static enum attn_status hand_over(struct handing *handing, uint64_t n, const char *hex,
                                   bool is_whole, struct attn_error *err)
 {
@@ -345,7 +346,7 @@ static enum attn_status write_item(struct attn_each *each, const struct attn_ite
     return attn_ledger_checkpoint(ledger, err);
 }
 
-/* Makes the matrix of ROWS, whose data the caller owns. */
+/* Converts ROWS to a matrix. The caller owns its data. */
 static enum attn_status make_matrix(const struct attn_table *rows, struct attn_array *matrix,
                                     struct attn_error *err)
 {

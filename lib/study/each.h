@@ -8,17 +8,17 @@
  *
  * Numbers have all digits, so that a resumed run continues with the same doubles. In CSV a missing
  * value is an empty field, NaN is nan, texts are escaped as in tables, ids and labels are not. In
- * JSON Lines a missing value has no key, NaN is null, infinities are 1e999. The labels of CSV are
- * those of attn_items_labels: the first later one is noted, all are left out; JSON has all labels.
- * A label with the name of a column, id or error is written item.NAME. A failed item is one line
- * with its error.
+ * JSON Lines a missing value has no key, NaN is null, infinities are 1e999. CSV has the labels of
+ * attn_items_labels; labels that occur only in later items are left out, and a note names the first
+ * one. JSON has all labels. A label whose name is that of a column, `id` or `error` is written as
+ * item.NAME. A failed item is one line with its error.
  *
- * The file grows as FILE.part, with FILE.journal and at the end FILE.run.json, as those of a batch
- * (batch/batch.h). FILE.state has the same rows as bytes, from which a resumed run makes the table
- * of all items; studies without such a table have none. The name of a shard's file has its number,
- * rows-00003-of-00008.csv; joined without the later headers of CSV, they are the file of one run.
- * Memory is constant, except that lines of CSV wait until the first item succeeds, which determines
- * the columns.
+ * As for a batch (batch/batch.h), rows are first written to FILE.part, with FILE.journal, and at
+ * the end FILE.run.json is added. FILE.state has the same rows in binary form, from which a resumed
+ * run computes the table of all items; studies without such a table have no such file. The file
+ * name of a shard contains its number, rows-00003-of-00008.csv. Concatenated, without the headers
+ * of later CSV files, the shards equal the file of a single run. Memory is constant, except that
+ * lines of CSV wait until the first item succeeds, which determines the columns.
  */
 #ifndef ATTN_STUDY_EACH_H
 #define ATTN_STUDY_EACH_H
@@ -31,48 +31,52 @@
 #include <stdint.h>
 
 enum attn_each_form {
-    ATTN_EACH_BY_NAME = 0, /* .json and .jsonl are JSON Lines, all else CSV */
+    ATTN_EACH_BY_NAME = 0, /* .json and .jsonl: JSON Lines; other names: CSV */
     ATTN_EACH_CSV = 1,
     ATTN_EACH_JSON_LINES = 2,
-    ATTN_EACH_TEXTS = 3,   /* the first column of an item's row, a text, and nothing else: one line
-                              an item, which is empty if it failed */
-    ATTN_EACH_MATRICES = 4 /* FILE.npz with a matrix for each item, 000000007/weight.npy, unless the
-                              item failed: rows of the table are its cells in C order, the first
-                              column is the row and the only column of reals the number */
+    /* only the first column of an item's row, which is a text: one line per item, empty if the item
+     * failed */
+    ATTN_EACH_TEXTS = 3,
+    /* FILE.npz with one matrix per item, 000000007/weight.npy, except for failed items. Rows of the
+     * table are its cells in C order; the first column is the row index, and the only column of
+     * reals is the number */
+    ATTN_EACH_MATRICES = 4
 };
 
 struct attn_each_result {
-    uint64_t n_item;   /* written items, with those of earlier runs */
-    uint64_t n_before; /* items of earlier runs */
-    bool is_complete;  /* an earlier run was complete */
-    bool can_resume;   /* it ended early, and can be resumed after n_item */
-    bool is_abandoned; /* it ended early: the reader of its pipe is gone */
+    uint64_t n_item;   /* number of written items, including earlier runs */
+    uint64_t n_before; /* number of items from earlier runs */
+    bool is_complete;  /* an earlier run was complete already */
+    bool can_resume;   /* the run ended early, and can be resumed after n_item */
+    bool is_abandoned; /* the run ended early because the reader of its pipe closed it */
 };
 
 struct attn_each_options {
-    size_t size;            /* of this struct */
-    const char *path;       /* a file, or a pipe; NULL: the sink */
-    struct attn_sink *sink; /* borrowed, and not committed */
+    size_t size;            /* size of this struct */
+    const char *path;       /* path of a file or a pipe; NULL: writes to the sink */
+    struct attn_sink *sink; /* borrowed; not committed */
     enum attn_each_form form;
-    bool is_resumed; /* continue a file that is not whole; begin if there is none */
-    bool is_synced;  /* wait for the disk at each checkpoint and at the end */
+    bool is_resumed; /* continues an incomplete file; begins a new one if it is missing */
+    bool is_synced;  /* syncs to disk at each checkpoint and at the end */
 
-    const struct attn_source *source; /* of the host's model; needed for a file */
+    const struct attn_source *source; /* source of the host's model; required for a file */
 
-    /* An object of JSON on one line: the other options that shape the rows. A run is resumed only
-     * with the same text. NULL: "{}", and the caller vouches for the rest. */
+    /* The other options that affect the rows, as a JSON object on one line. A run can only be
+     * resumed with the same text. NULL: "{}"; the caller then ensures that the options are the
+     * same. */
     const char *asked;
-    const char *const *files; /* [n_file] that shape the rows: their SHA-256 is added */
+    /* [n_file] files that affect the rows; their SHA-256 is added to the options */
+    const char *const *files;
     size_t n_file;
-    const char *const *command; /* [n_command] the command line, for the manifest */
+    const char *const *command; /* [n_command] the command line, recorded in the manifest */
     size_t n_command;
 
-    /* Called when it ends early: whether the last results may be wrong, so that they get no
-     * checkpoint. Or NULL. */
+    /* Called when the run ends early. Returns true if the last results may be wrong; they then get
+     * no checkpoint. May be NULL. */
     bool (*is_spoiled)(void *user);
-    void *user; /* for it */
+    void *user; /* passed to is_spoiled */
 
-    struct attn_each_result *result; /* filled, also after a failure; or NULL */
+    struct attn_each_result *result; /* set at the end, also after a failure; or NULL */
 };
 
 #define ATTN_EACH_OPTIONS_DEFAULT                                                                  \

@@ -1,11 +1,11 @@
 /*
- * each_internal.h - see each.h. For studies.
+ * each_internal.h - see each.h: functions for studies.
  *
  *     attn_each_open(&options, &rows, host, items, &each, &err);
  *     attn_each_resume(each, take, user, &err);          // items of earlier runs
  *     while (attn_items_next(items, &item, &err) == ATTN_OK && item)
- *         attn_each_write(each, item, &rows, NULL, &err); // or why it failed
- *     attn_each_finish(each, &err);                      // the file has its name
+ *         attn_each_write(each, item, &rows, NULL, &err); // or an error instead of rows
+ *     attn_each_finish(each, &err);                      // renames the file to its final name
  *     attn_each_free(each);
  */
 #ifndef ATTN_STUDY_EACH_INTERNAL_H
@@ -21,47 +21,48 @@
 
 struct attn_each;
 
-/* The rows of a study. Borrowed. */
+/* What a study writes for each item. Borrowed. */
 struct attn_each_rows {
-    const struct attn_column *columns; /* [n_column] with unique names per type; the tables of items
-                                          show some, all the same ones */
+    /* [n_column] with unique names per type; all tables of items have the same subset of these */
+    const struct attn_column *columns;
     size_t n_column;
-    const bool *hidden;   /* [n_column] the columns to leave out if every item fails */
+    const bool *hidden;   /* [n_column] columns to leave out if every item fails */
     bool is_ragged;       /* items have different numbers of rows */
-    bool are_kept;        /* a resumed run gets the rows of earlier runs */
+    bool are_kept;        /* rows are stored so that a resumed run can read them */
     attn_note_fn on_note; /* or NULL */
-    void *note_user;      /* for it */
+    void *note_user;      /* passed to on_note */
 };
 
-/* GIVEN is copied, all else borrowed. */
+/* Copies GIVEN; everything else is borrowed. */
 enum attn_status attn_each_open(const struct attn_each_options *given,
                                 const struct attn_each_rows *rows, struct attn_host *host,
                                 struct attn_items *items, struct attn_each **each,
                                 struct attn_error *err);
 
-/* Gets an item of an earlier run, with its rows if they `are_kept`. All is borrowed. */
+/* Receives an item of an earlier run, with its rows if `are_kept`. All arguments are borrowed. */
 typedef enum attn_status (*attn_each_fn)(void *user, const struct attn_item *item,
                                          const struct attn_kept_item *kept, struct attn_error *err);
 
-/* Calls TAKE for each item of earlier runs, if `is_resumed`: reads the items from their beginning.
- * ATTN_INVALID at the stage of the options if the file has another model, input or options. Call it
- * once, before the first item. *n_failed counts the items that failed. */
+/* If `is_resumed`, reads the items from their beginning and calls TAKE for each item of earlier
+ * runs. Call once, before the first item. *N_FAILED is the number of items that had failed.
+ * ATTN_INVALID at the stage of the options if the file belongs to another model, input or
+ * options. */
 enum attn_status attn_each_resume(struct attn_each *each, attn_each_fn take, void *user,
                                   size_t *n_failed, struct attn_error *err);
 
-/* Appends the next item: its rows, and numbers that a resumed run gets beside them, or why it
+/* Writes the next item: its ROWS, with the numbers that a resumed run needs; or the error
  * FAILED. */
 enum attn_status attn_each_write(struct attn_each *each, const struct attn_item *item,
                                  const struct attn_kept_item *rows, const struct attn_error *failed,
                                  struct attn_error *err);
 
-/* Gives the complete file its name. */
+/* Completes the file and gives it its final name. */
 enum attn_status attn_each_finish(struct attn_each *each, struct attn_error *err);
 
-/* Ends early because of ERR, with a checkpoint. NULL: without one. */
+/* Ends early because of ERR, after a checkpoint. ERR NULL: without a checkpoint. */
 void attn_each_keep(struct attn_each *each, const struct attn_error *err);
 
-/* Removes the file unless it was kept. NULL is allowed. */
+/* Frees EACH and removes the unfinished file, unless attn_each_keep kept it. NULL is allowed. */
 void attn_each_free(struct attn_each *each);
 
 #endif

@@ -1,5 +1,5 @@
-/* fold.c - see fold.h: takes items and makes their table. The six other files of the fold do the
- * rest (fold_internal.h). */
+/* fold.c - see fold.h: adds items, and creates their table. fold_internal.h lists the other files
+ * of the fold. */
 #include "study/fold_internal.h"
 
 #include "base/escape.h"
@@ -93,8 +93,8 @@ enum attn_status attn_fold_check_sort(const struct attn_fold *fold, const bool *
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-/* Returns the place of COLUMN in the form. No two shown columns share name, type, notation
- * and range. */
+/* Returns the index of COLUMN in the form. Shown columns differ in name, type, notation or
+ * range. */
 static size_t find_place(const struct attn_fold_form *form, const struct attn_column *column)
 {
     size_t place = 0;
@@ -109,7 +109,7 @@ static size_t find_place(const struct attn_fold_form *form, const struct attn_co
     return place;
 }
 
-/* Takes the shape and the keys of all items from ENTRY, the first. */
+/* Stores the shape and the keys that all items must share, from ENTRY, the first item. */
 static enum attn_status begin(struct attn_fold *fold, const struct attn_fold_entry *entry,
                               struct attn_error *err)
 {
@@ -134,7 +134,7 @@ static enum attn_status begin(struct attn_fold *fold, const struct attn_fold_ent
     return ATTN_OK;
 }
 
-/* Fails if the rows of TABLE do not match those of the first item. */
+/* Returns an error if the rows of TABLE do not match those of the first item. */
 static enum attn_status check_rows(const struct attn_fold *fold, const struct attn_table *table,
                                    struct attn_error *err)
 {
@@ -172,7 +172,7 @@ enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn
     if (!entry->table || !fold->first)
         return ATTN_OK;
     status = check_rows(fold, entry->table, err);
-    if (status == ATTN_OK && entry->n_more != fold->n_more) /* of a file */
+    if (status == ATTN_OK && entry->n_more != fold->n_more) /* possible for an item from a file */
         status = attn_error_set(err, ATTN_INVALID,
                                 "it has %zu numbers beside its rows, the first "
                                 "item %zu",
@@ -225,7 +225,7 @@ void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, s
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-/* Appends the rows of SAMPLE, which is {0}, to TABLE. */
+/* Appends the rows of SAMPLE to TABLE. SAMPLE must be {0}. */
 static enum attn_status append_sample(const struct attn_fold *fold, size_t number,
                                       struct attn_fold_sample *sample, struct attn_cell *cells,
                                       struct attn_table *table, struct attn_error *err)
@@ -248,7 +248,7 @@ static enum attn_status append_sample(const struct attn_fold *fold, size_t numbe
     return status;
 }
 
-/* Fills the column q of TABLE by the column p before it. */
+/* Fills the column q of TABLE from the column p before it. */
 static enum attn_status find_q(struct attn_table *table, struct attn_error *err)
 {
     const size_t n = attn_table_n_row(table), column = attn_table_find(table, "q");
@@ -275,8 +275,8 @@ enum attn_status attn_fold_tabulate(const struct attn_fold *fold, const bool *hi
 {
     const size_t n_sample =
         fold->n_group + (fold->study->has_contrasts && fold->n_group > 1 ? fold->n_group - 1 : 0);
-    struct attn_fold_column columns[ATTN_MOST_COLUMNS]; /* without items: all columns that could be
-                                                           shown */
+    /* without items: all columns that tables could have */
+    struct attn_fold_column columns[ATTN_MOST_COLUMNS];
     const size_t n = attn_fold_layout_list(fold, hidden, columns);
     struct attn_table *made = NULL;
     struct attn_cell *cells;

@@ -1,14 +1,14 @@
 /*
- * fold.h - makes the tables of many items one: means by group, with their intervals and errors. For
- * the files of this layer.
+ * fold.h - combines the tables of many items into one: means by group, with standard errors and
+ * intervals. Private to lib/study.
  *
  *     attn_fold_create(&form, study, &fold, &err);
  *     attn_fold_add(fold, &entry, &err);             // every item, in their order
  *     attn_fold_tabulate(fold, 0, &whole, &err);
  *     attn_fold_free(fold);
  *
- * The table of an item has the columns of one text, and as many rows as that of the first item: row
- * by row they belong together.
+ * The table of an item has the same columns and the same number of rows as that of the first item.
+ * Rows with the same index are averaged.
  */
 #ifndef ATTN_STUDY_FOLD_H
 #define ATTN_STUDY_FOLD_H
@@ -21,7 +21,8 @@
 struct attn_fold_entry {
     const struct attn_item *item;
     const struct attn_table *table;
-    const double *more; /* [n_more] numbers beside its rows, as many for each item */
+    /* [n_more] numbers that the item reports beside its rows; equally many for all items */
+    const double *more;
     size_t n_more;
 };
 
@@ -31,49 +32,56 @@ struct attn_fold_means {
     size_t n_row;
     const double *more; /* [n_more] */
     size_t n_more;
-    size_t n_item;    /* whose means these are */
-    bool is_resample; /* of the items; `more` holds the means of the group, not of the resample */
-    bool is_paired;   /* means of differences */
+    size_t n_item; /* number of items that were averaged */
+    /* the means are those of a resample; `more` still has the means of the whole group */
+    bool is_resample;
+    bool is_paired; /* the means are of differences */
 };
 
-/* Fills the derived columns of MEANS, which are missing before. ARGS are those of the form. */
+/* Fills the derived columns of MEANS, which are missing before the call. ARGS are `args` of the
+ * form. */
 typedef enum attn_status (*attn_fold_derive_fn)(const void *args,
                                                 const struct attn_fold_means *means,
                                                 struct attn_error *err);
 
-/* The columns of an experiment, folded by their traits (base/column.h). */
+/* How the columns of an experiment are folded; the rules follow from their traits
+ * (base/column.h). */
 struct attn_fold_form {
-    const char *name;                  /* of the table */
-    const struct attn_column *columns; /* [n_column] of which tables show some */
+    const char *name; /* name of the table */
+    /* [n_column] all columns; a table may have a subset of these */
+    const struct attn_column *columns;
     size_t n_column;
-    bool keeps_keys; /* columns that name the row keep the value of the first item if items
-                        differ; else such a cell is missing */
+    /* if items differ in a column that names the row, the value of the first item is kept;
+     * otherwise the cell is missing */
+    bool keeps_keys;
     attn_fold_derive_fn derive; /* fills the derived columns; or NULL */
-    const void *args;           /* for it */
-    const char *hint;           /* the hint for an item whose rows differ from the first; or NULL */
+    const void *args;           /* passed to `derive` */
+    /* error hint if the rows of an item differ from those of the first item; or NULL */
+    const char *hint;
 };
 
 struct attn_fold;
 
-/* Copies FORM; borrows STUDY and what FORM points to. ATTN_INVALID for a `paired` that is not
+/* Copies FORM; STUDY and the pointers in FORM are borrowed. ATTN_INVALID if `paired` is not
  * LABEL=A:B. */
 enum attn_status attn_fold_create(const struct attn_fold_form *form,
                                   const struct attn_study_args *study, struct attn_fold **fold,
                                   struct attn_error *err);
 void attn_fold_free(struct attn_fold *fold); /* NULL is allowed */
 
-/* Checks that the table of all items can be sorted by SORT (tables/table_order.h) if items have the
- * columns of the form without the HIDDEN ones [n_column]. ATTN_INVALID, with the stage of options.
- */
+/* Checks that the table of all items can be sorted by SORT (tables/table_order.h), if items have
+ * all columns of the form except the HIDDEN ones [n_column]. ATTN_INVALID, with the stage of
+ * options. */
 enum attn_status attn_fold_check_sort(const struct attn_fold *fold, const bool *hidden,
                                       const char *sort, struct attn_error *err);
 
-/* Checks that such items have the column of `fdr`, and that it can be tested against 0. */
+/* Checks that items without the HIDDEN columns have the column of `fdr`, and that it can be tested
+ * against 0. */
 enum attn_status attn_fold_check_test(const struct attn_fold *fold, const bool *hidden,
                                       struct attn_error *err);
 
-/* Fails if ENTRY cannot be added: it lacks a required label, or its rows do not match. This is the
- * item's failure. */
+/* Returns an error if ENTRY cannot be added because it lacks a required label, or its rows do not
+ * match. Only this item fails then. */
 enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_fold_entry *entry,
                                  struct attn_error *err);
 
@@ -84,7 +92,8 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_en
 /* Returns the side of ITEM in `paired`: 0 for A, 1 for B, -1 for neither. */
 int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item);
 
-/* Fills n_group, n_label and n_pair of SUM. *n_single: items of `paired` without a partner. */
+/* Fills n_group, n_label and n_pair of SUM. *N_SINGLE is the number of items of `paired` that have
+ * no partner. */
 void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, size_t *n_single);
 
 /* Creates the table of all items, which the caller owns. Without items it has no rows, and all
@@ -92,8 +101,8 @@ void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, s
 enum attn_status attn_fold_tabulate(const struct attn_fold *fold, const bool *hidden,
                                     struct attn_table **table, struct attn_error *err);
 
-/* Creates the table of all items in the form of texts, without groups: the columns of an item,
- * NAME_sd of each column of reals, and the number of items as `texts`. The caller owns it. */
+/* Creates the table of all items as it is for texts, without groups: the columns of an item,
+ * NAME_sd for each column of reals, and the number of items as `texts`. The caller owns it. */
 enum attn_status attn_fold_tabulate_texts(const struct attn_fold *fold, struct attn_table **table,
                                           struct attn_error *err);
 

@@ -1,5 +1,5 @@
-/* fold_clusters.c - the units that resamples draw, and clusters of items that depend on each other:
- * see fold_internal.h. */
+/* fold_clusters.c - see fold_internal.h: the units that resampling draws, and clusters of items
+ * that depend on each other. */
 #include "study/fold_internal.h"
 
 #include "base/escape.h"
@@ -24,7 +24,7 @@ size_t attn_fold_cluster_find(const struct attn_fold_group *group, uint64_t hash
     return at;
 }
 
-/* Appends a unit to GROUP, with the label of its CLUSTER, if there are clusters. */
+/* Appends a unit to GROUP; if there are clusters, with the label of its CLUSTER. */
 static enum attn_status append_unit(const struct attn_fold *fold, struct attn_fold_group *group,
                                     const struct attn_fold_label *cluster, uint64_t hash,
                                     struct attn_error *err)
@@ -81,11 +81,11 @@ double *attn_fold_unit_add(const struct attn_fold *fold, double *values, double 
     return values + 2;
 }
 
-/* Makes the errors of SPREAD cluster-robust, for cell I of SAMPLE, which is mean number K of a
- * unit: sqrt(G / (G - 1) sum_g (sum_{i in g} (x_i - mean))^2) / n, CR1 of Liang and Zeger 1986
- * (Cameron and Miller 2015) for a constant. A difference is the coefficient of a regression on the
- * group: each term is that of the group minus that of the other one, and a factor is (n - 1) / (n -
- * 2). */
+/* Replaces the errors of SPREAD, which belong to cell I of SAMPLE (mean number K of a unit), by
+ * cluster-robust ones: sqrt(G / (G - 1) sum_g (sum_{i in g} (x_i - mean))^2) / n, CR1 of Liang and
+ * Zeger 1986 (Cameron and Miller 2015) for a constant. A difference is treated as the coefficient
+ * of a regression on the group: each term is the term of one group minus that of the other, with a
+ * factor (n - 1) / (n - 2). */
 static void find_clustered(const struct attn_fold *fold, const struct attn_fold_sample *sample,
                            size_t i, size_t k, struct attn_fold_spread *spread)
 {

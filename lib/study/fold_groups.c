@@ -1,5 +1,4 @@
-/* fold_groups.c - the moments of the numbers of a group, and the means that they give: see
- * fold_internal.h. */
+/* fold_groups.c - see fold_internal.h: the moments of the numbers of a group, and the means. */
 #include "study/fold_internal.h"
 
 #include "base/escape.h"
@@ -24,7 +23,8 @@ void attn_fold_group_release(const struct attn_fold *fold, struct attn_fold_grou
     attn_free(group->more);
 }
 
-/* Finds or creates the group of *labels. A new group takes them, and *labels becomes NULL. */
+/* Finds or creates the group with *LABELS. A new group takes ownership, and *LABELS becomes
+ * NULL. */
 static enum attn_status find_group(struct attn_fold *fold, struct attn_fold_label **labels,
                                    struct attn_fold_group **group, struct attn_error *err)
 {
@@ -39,7 +39,7 @@ static enum attn_status find_group(struct attn_fold *fold, struct attn_fold_labe
             k++;
         if (k < fold->n_label)
             continue;
-        for (k = 0; k < fold->n_label; k++) /* true and "true" are one group */
+        for (k = 0; k < fold->n_label; k++) /* compared as text: true and "true" are one group */
             if (known[k].type != (*labels)[k].type)
                 known[k].type = ATTN_VALUE_TEXT;
         *group = &fold->groups[i];
@@ -74,7 +74,7 @@ double attn_fold_number_of(const struct attn_cell *cell)
                                             : (double)cell->integer;
 }
 
-/* Returns the cell of table A, or the difference B - A for a pair. */
+/* Returns a cell of table A; with B, the difference B - A. */
 static struct attn_cell cell_of(const struct attn_table *a, const struct attn_table *b, size_t row,
                                 size_t column)
 {
@@ -89,7 +89,7 @@ static struct attn_cell cell_of(const struct attn_table *a, const struct attn_ta
                : attn_cell_real(attn_fold_number_of(&y) - attn_fold_number_of(&x));
 }
 
-/* Adds the numbers beside rows, A or B - A, to the means of GROUP, which already counts the
+/* Adds the numbers beside the rows, A or B - A, to the means of GROUP. group->n already counts the
  * item. */
 static void add_more(const struct attn_fold *fold, struct attn_fold_group *group, const double *a,
                      const double *b)
@@ -98,7 +98,7 @@ static void add_more(const struct attn_fold *fold, struct attn_fold_group *group
         group->more[i] += ((b ? b[i] - a[i] : a[i]) - group->more[i]) / (double)group->n;
 }
 
-/* Adds a CELL of a number to the MOMENTS of its column. */
+/* Adds a CELL with a number to the MOMENTS of its column. */
 static void add_cell(enum attn_fold_role role, const struct attn_cell *cell,
                      struct attn_moments *moments)
 {
@@ -112,7 +112,7 @@ static void add_cell(enum attn_fold_role role, const struct attn_cell *cell,
     }
 }
 
-/* Adds the rows of table A, or of the differences B - A, of an item of CLUSTER. */
+/* Adds the rows of table A, or the differences B - A, for an item of CLUSTER. */
 static enum attn_status add_rows(struct attn_fold *fold, struct attn_fold_group *group,
                                  const struct attn_fold_label *cluster, const struct attn_table *a,
                                  const struct attn_table *b, struct attn_error *err)
@@ -128,7 +128,8 @@ static enum attn_status add_rows(struct attn_fold *fold, struct attn_fold_group 
             const enum attn_fold_role role = fold->columns[column].role;
             struct attn_cell cell, first;
 
-            if (role == ATTN_FOLD_DERIVED) { /* it is no mean, but counts as a row of the item */
+            /* has no mean, but counts the items that have the row */
+            if (role == ATTN_FOLD_DERIVED) {
                 moments->n += attn_table_cell(a, row, column).type != ATTN_VALUE_MISSING;
                 continue;
             }

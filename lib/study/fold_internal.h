@@ -17,7 +17,7 @@
 
 enum { ATTN_FOLD_MOST_LABELS = 16, ATTN_FOLD_ID_SIZE = 24 };
 
-/* How a column is folded. */
+/* How the values of a column are combined. */
 enum attn_fold_role {
     ATTN_FOLD_KEY,
     ATTN_FOLD_MEAN,
@@ -29,16 +29,16 @@ enum attn_fold_role {
 /* A column of the items' tables. */
 struct attn_fold_column {
     struct attn_column column;
-    size_t place; /* among all columns of the form */
+    size_t place; /* index in the columns of the form */
     enum attn_fold_role role;
     bool has_bounds;
 };
 
 /* A copy of an item's label. */
 struct attn_fold_label {
-    enum attn_value_type type; /* of the column that shows it */
+    enum attn_value_type type; /* type of the column that shows the label */
     struct attn_cell value;
-    char *text; /* [size] owns; terminated; as it is in the input */
+    char *text; /* [size] owns; null-terminated; the label as written in the input */
     size_t size;
 };
 
@@ -51,13 +51,14 @@ struct attn_fold_cluster {
 
 struct attn_fold_group {
     struct attn_fold_label *labels;     /* [n_copied] owns */
-    size_t n;                           /* items */
-    struct attn_moments *moments;       /* [n_row, n_column] owns; for counts `mean` is the sum */
+    size_t n;                           /* number of items */
+    struct attn_moments *moments;       /* [n_row, n_column] owns; for a count, `mean` is the sum */
     struct attn_fold_cluster *clusters; /* [n_unit] owns; or NULL: each item is a unit */
-    double *values; /* [n_unit, n_value] owns; the numbers of an item, NaN: missing; of a cluster
-                       each sum with the number of items in it */
+    /* [n_unit, n_value] owns; for an item its numbers, NaN if missing; for a cluster each sum,
+     * followed by its number of items */
+    double *values;
     size_t n_unit, cluster_capacity, capacity;
-    double *more; /* [n_more] owns; means */
+    double *more; /* [n_more] owns; means of the numbers beside the rows */
 };
 
 struct attn_fold_waiting;
@@ -65,24 +66,24 @@ struct attn_fold_waiting;
 struct attn_fold {
     struct attn_fold_form form;
     const struct attn_study_args *study;
-    char *names;                                   /* owns; group_by, with a NUL after each label */
-    const char *labels[ATTN_FOLD_MOST_LABELS + 1]; /* [n_label] in `names`, then the label of
-                                                      clusters */
-    size_t n_label, n_copied;                      /* n_copied counts that one, too */
-    char *pair;                       /* owns; paired, terminated after the label and each side */
-    const char *sides[2];             /* A and B, in `pair` */
-    struct attn_fold_waiting **lists; /* owns; of fold_pairs.c */
+    char *names; /* owns; the text of group_by, with a NUL after each label */
+    /* [n_label] names in `names`, followed by the label of clusters */
+    const char *labels[ATTN_FOLD_MOST_LABELS + 1];
+    size_t n_label, n_copied; /* n_copied also counts the label of clusters */
+    char *pair;           /* owns; the text of `paired`, with a NUL after the label and each side */
+    const char *sides[2]; /* A and B, inside `pair` */
+    struct attn_fold_waiting **lists; /* owns; see fold_pairs.c */
     size_t n_pair, n_single;
 
-    struct attn_table *first;                        /* owns; of the first item */
+    struct attn_table *first;                        /* owns; table of the first item */
     struct attn_fold_column *columns;                /* [n_column] owns */
-    size_t n_column, n_row, n_mean, n_more, n_value; /* n_value: numbers of a unit */
-    bool *differs;                  /* [n_row, n_column] owns; keys that differ between items */
+    size_t n_column, n_row, n_mean, n_more, n_value; /* n_value: numbers per unit */
+    bool *differs; /* [n_row, n_column] owns; true for keys that differ between items */
     struct attn_fold_group *groups; /* [n_group] owns */
     size_t n_group, group_capacity;
 };
 
-/* Whether COLUMN of the form has TRAIT. */
+/* Returns true if COLUMN of the form has TRAIT. */
 static inline bool attn_fold_has_trait(const struct attn_fold *fold, size_t column,
                                        enum attn_column_trait trait)
 {
@@ -97,25 +98,25 @@ enum attn_status attn_fold_labels_read(struct attn_fold *fold, struct attn_error
 /* Returns the size of the text of LABEL. */
 size_t attn_fold_label_size(const struct attn_item_label *label);
 
-/* Fails if ITEM lacks a label of the fold. */
+/* Returns an error if ITEM lacks a label that the fold needs. */
 enum attn_status attn_fold_labels_check(const struct attn_fold *fold, const struct attn_item *item,
                                         struct attn_error *err);
 
-/* Returns the id of ITEM, or its number, written into TEXT. */
+/* Returns the id of ITEM; if it has none, its number, written to TEXT. */
 const char *attn_fold_id_of(const struct attn_item *item, char text[ATTN_FOLD_ID_SIZE],
                             size_t *size);
 
-/* Copies the labels of ITEM that name its group and its cluster [n_copied]; NULL if memory is
- * short. */
+/* Returns a copy of the labels of ITEM that name its group and its cluster [n_copied]; NULL if
+ * memory ran out. */
 struct attn_fold_label *attn_fold_labels_copy(const struct attn_fold *fold,
                                               const struct attn_item *item, struct attn_error *err);
 void attn_fold_labels_free(struct attn_fold_label *labels, size_t n); /* NULL is allowed */
 
-/* Returns the type of the column that shows label I of all groups. */
+/* Returns the type of the column that shows label I, for the labels of all groups. */
 enum attn_value_type attn_fold_label_type(const struct attn_fold *fold, size_t i);
 
-/* Writes the labels of the groups OF into CELLS. The difference of two is "sg - pl", in NAMES; the
- * second may be NULL. */
+/* Writes the labels of the group OF[0] to CELLS. With OF[1], a label of the difference is "sg -
+ * pl", stored in NAMES. */
 enum attn_status attn_fold_labels_fill(const struct attn_fold *fold,
                                        const struct attn_fold_group *const of[2],
                                        struct attn_buffer names[ATTN_FOLD_MOST_LABELS],
@@ -123,28 +124,30 @@ enum attn_status attn_fold_labels_fill(const struct attn_fold *fold,
 
 /* --- Clusters --------------------------------------------------------------------------------- */
 
-/* Returns the number of the cluster TEXT [size] in GROUP; n_unit if it is missing. */
+/* Returns the index of the cluster TEXT [size] in GROUP; n_unit if it is missing. */
 size_t attn_fold_cluster_find(const struct attn_fold_group *group, uint64_t hash, const char *text,
                               size_t size);
 
-/* Finds or appends the unit of an item of CLUSTER: *values are its numbers [n_value]. */
+/* Finds or appends the unit for an item of CLUSTER. *VALUES are the unit's numbers [n_value]. */
 enum attn_status attn_fold_unit_find(const struct attn_fold *fold, struct attn_fold_group *group,
                                      const struct attn_fold_label *cluster, double **values,
                                      struct attn_error *err);
 
-/* Adds the number X of an item to the VALUES of its unit, and returns those that follow. */
+/* Adds the number X of an item to the VALUES of its unit. Returns the position after it. */
 double *attn_fold_unit_add(const struct attn_fold *fold, double *values, double x);
 
-/* Standard deviation and error of a mean, or of the difference of two; NaN of too few numbers. */
+/* Standard deviation and error of a mean, or of the difference of two; NaN if there are too few
+ * numbers. */
 struct attn_fold_spread {
     double sd, se;
-    size_t n, n_cluster, df; /* items and clusters; df: of the t distribution of mean / se */
+    /* numbers of items and of clusters; df: degrees of freedom of mean / se in a t distribution */
+    size_t n, n_cluster, df;
 };
 
 struct attn_fold_sample;
 
-/* Computes the spread of cell I of SAMPLE, which is mean number K of a unit. Two groups without
- * clusters are independent. */
+/* Computes the spread of cell I of SAMPLE, which is mean number K of a unit. Without clusters, two
+ * groups are independent. */
 struct attn_fold_spread attn_fold_spread_find(const struct attn_fold *fold,
                                               const struct attn_fold_sample *sample, size_t i,
                                               size_t k);
@@ -154,8 +157,8 @@ struct attn_fold_spread attn_fold_spread_find(const struct attn_fold *fold,
 /* Returns a cell as a number; NaN if it is missing. */
 double attn_fold_number_of(const struct attn_cell *cell);
 
-/* Adds A, or the difference B - A, to the group of *labels. A new group takes them, and *labels
- * becomes NULL. B may be NULL. */
+/* Adds A or, if B is not NULL, the difference B - A to the group with *LABELS. A new group takes
+ * ownership, and *LABELS becomes NULL. */
 enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_label **labels,
                                      const struct attn_fold_entry *a,
                                      const struct attn_fold_entry *b, struct attn_error *err);
@@ -164,7 +167,7 @@ enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_la
 void attn_fold_group_fill(const struct attn_fold *fold, const struct attn_fold_group *group,
                           struct attn_cell *rows);
 
-/* Fills the derived columns of ROWS. */
+/* Computes the derived columns of ROWS. */
 enum attn_status attn_fold_group_derive(const struct attn_fold *fold,
                                         const struct attn_fold_group *group, struct attn_cell *rows,
                                         bool is_resample, struct attn_error *err);
@@ -179,7 +182,7 @@ enum attn_status attn_fold_pairs_read(struct attn_fold *fold, struct attn_error 
 enum attn_status attn_fold_table_copy(const struct attn_table *table, struct attn_table **copy,
                                       struct attn_error *err);
 
-/* Adds the difference between ENTRY and its partner, or appends ENTRY to the waiting items. */
+/* Adds the difference between ENTRY and its partner, or stores ENTRY until its partner comes. */
 enum attn_status attn_fold_pairs_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
                                      bool is_b, struct attn_error *err);
 
@@ -187,44 +190,46 @@ void attn_fold_pairs_release(struct attn_fold *fold);
 
 /* --- Resamples -------------------------------------------------------------------------------- */
 
-/* Numbers of resamples, ordered by row and then by bounded column. */
+/* The values that resamples give, sorted by row and then by bounded column. */
 struct attn_fold_bounds {
     double *numbers; /* [n_cell, n_resample] owns */
     size_t n_cell, n_resample;
-    double tail; /* below and above the interval */
+    double tail; /* share of resamples below the interval, and above it */
 };
 
-/* The group that rows are about, or two and their difference. Units are numbered over both. */
+/* The group that rows describe, or two groups and their difference. Units have numbers for both
+ * groups together. */
 struct attn_fold_sample {
     const struct attn_fold_group *groups[2]; /* the second is subtracted; or NULL */
-    size_t *units[2];                        /* [n_unit of the group] own; their numbers */
-    size_t n_unit;                  /* the second group's, then others: clusters may be in both */
-    size_t *weights;                /* [n_unit] owns; how often each was drawn */
-    double *residuals;              /* [n_unit] owns; NaN: no number */
-    double *sums;                   /* [2, n_row * n_mean] owns */
-    struct attn_cell *rows[2];      /* [n_row, n_column of the form] own; of each group; first the
-                                       difference */
+    size_t *units[2];                        /* [n_unit of the group] own; number of each unit */
+    size_t n_unit;     /* units of the second group come first; clusters may be in both groups */
+    size_t *weights;   /* [n_unit] owns; how often each unit was drawn */
+    double *residuals; /* [n_unit] owns; NaN: the unit has no number */
+    double *sums;      /* [2, n_row * n_mean] owns */
+    /* [n_row, n_column of the form] own; rows of each group; the first becomes the difference */
+    struct attn_cell *rows[2];
     struct attn_fold_bounds bounds; /* owns its arrays */
 };
 
-/* Fills SAMPLE, which is {0}: the groups, then the differences of groups from the first. Release it
- * also after a failure. */
+/* Prepares sample NUMBER: first come the groups, then the differences of the other groups from the
+ * first. SAMPLE must be {0}; release it after a failure, too. */
 enum attn_status attn_fold_sample_begin(const struct attn_fold *fold, size_t number,
                                         struct attn_fold_sample *sample, struct attn_error *err);
 void attn_fold_sample_release(struct attn_fold_sample *sample);
 
-/* Computes the rows of SAMPLE, and their bounds. */
+/* Computes the rows of SAMPLE and their intervals. */
 enum attn_status attn_fold_sample_compute(const struct attn_fold *fold,
                                           struct attn_fold_sample *sample, struct attn_error *err);
 
-/* Returns the number of bounded columns, and writes the interval of bounded cell NUMBER. */
+/* The first returns the number of bounded columns, the second writes the interval of bounded cell
+ * NUMBER. */
 size_t attn_fold_count_bounded(const struct attn_fold *fold);
 void attn_fold_sample_bounds(const struct attn_fold_sample *sample, size_t number,
                              struct attn_cell cells[2]);
 
 /* --- Layout ----------------------------------------------------------------------------------- */
 
-/* Describes how the column at PLACE of the form is folded. */
+/* Returns how the column at index PLACE of the form is folded. */
 struct attn_fold_column attn_fold_column_of(const struct attn_fold *fold, size_t place);
 
 /* Lists the columns of the form that are not HIDDEN, and returns their number. */
@@ -236,12 +241,13 @@ enum attn_status attn_fold_layout_create(const struct attn_fold *fold,
                                          const struct attn_fold_column *columns, size_t n_column,
                                          struct attn_table **table, struct attn_error *err);
 
-/* Appends a row to TABLE, of COLUMNS [n], with a value in each column that a study may fill. */
+/* Appends a row with COLUMNS [n] to TABLE, with some value in every column that a study may
+ * fill. */
 enum attn_status attn_fold_layout_fill(const struct attn_fold *fold,
                                        const struct attn_fold_column *columns, size_t n_column,
                                        struct attn_table *table, struct attn_error *err);
 
-/* Appends ROW of SAMPLE to TABLE. CELLS [its columns] begin with the labels. */
+/* Appends ROW of SAMPLE to TABLE. CELLS [its columns] already has the labels at the beginning. */
 enum attn_status attn_fold_layout_append(const struct attn_fold *fold,
                                          const struct attn_fold_sample *sample, size_t row,
                                          struct attn_cell *cells, struct attn_table *table,

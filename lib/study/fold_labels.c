@@ -1,5 +1,5 @@
-/* fold_labels.c - the labels of items that name their group and their cluster: see
- * fold_internal.h. */
+/* fold_labels.c - see fold_internal.h: the labels of items that name their group and their
+ * cluster. */
 #include "study/fold_internal.h"
 
 #include "base/escape.h"
@@ -48,7 +48,7 @@ static enum attn_status read_labels(struct attn_fold *fold, struct attn_error *e
     return ATTN_OK;
 }
 
-/* Appends the label of clusters. */
+/* Appends the label of clusters to the labels that are copied. */
 static enum attn_status read_cluster(struct attn_fold *fold, struct attn_error *err)
 {
     const char *name = fold->study->cluster;
@@ -102,8 +102,8 @@ static bool is_text(const struct attn_buffer *buffer, const char *text)
     return buffer->size == strlen(text) && memcmp(buffer->data, text, buffer->size) == 0;
 }
 
-/* Finds the column type that keeps the text of LABEL. *type is TEXT for a number that tables would
- * write differently, such as 1e5, and for integers of more than 64 bits. */
+/* Finds the column type that preserves the text of LABEL. *TYPE is TEXT for numbers that tables
+ * would write differently, such as 1e5, and for integers of more than 64 bits. */
 static enum attn_status find_type(const struct attn_item_label *label, enum attn_value_type *type,
                                   struct attn_error *err)
 {
@@ -151,7 +151,7 @@ struct attn_fold_label *attn_fold_labels_copy(const struct attn_fold *fold,
         const struct attn_item_label *label = attn_item_label(item, fold->labels[i]);
         char number[ATTN_FOLD_ID_SIZE];
 
-        if (!label) { /* a cluster by id */
+        if (!label) { /* without this label, the id is the cluster */
             const char *id = attn_fold_id_of(item, number, &copies[i].size);
 
             copies[i].text = attn_strndup(id, copies[i].size, err);

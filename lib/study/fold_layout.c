@@ -1,4 +1,4 @@
-/* fold_layout.c - the columns of the table of all items, and its rows: see fold_internal.h. */
+/* fold_layout.c - see fold_internal.h: the columns and rows of the table of all items. */
 #include "study/fold_internal.h"
 
 #include "base/memory.h"
@@ -52,14 +52,15 @@ size_t attn_fold_layout_list(const struct attn_fold *fold, const bool *hidden,
 
 /* --- Columns of the table --------------------------------------------------------------------- */
 
-/* The columns of the whole table. */
+/* The columns of the table of all items. */
 struct layout {
     struct attn_column *columns; /* [n] owns */
-    char (*names)[NAME_SIZE];    /* [n] owns; names that differ from the item's column */
+    /* [n] owns; names of columns that differ from the name in the items' tables */
+    char (*names)[NAME_SIZE];
     size_t n;
 };
 
-/* Appends COLUMN as NAME with SUFFIX, and TRAIT. */
+/* Appends a copy of COLUMN whose name has SUFFIX, with TRAIT added. */
 static void add_column(struct layout *layout, const struct attn_column *column, const char *suffix,
                        unsigned trait)
 {
@@ -72,7 +73,8 @@ static void add_column(struct layout *layout, const struct attn_column *column, 
     added->traits |= trait;
 }
 
-/* Appends the columns that COLUMN of an item becomes. Differences of pairs have a sign. */
+/* Appends the columns for COLUMN of the items' tables: mean, spread, interval. Differences of pairs
+ * have a sign. */
 static void add_columns(const struct attn_fold_column *column, bool is_paired,
                         struct layout *layout)
 {
@@ -86,7 +88,7 @@ static void add_columns(const struct attn_fold_column *column, bool is_paired,
         added.digits = 4;
     }
     add_column(layout, &added, "", 0);
-    added.quantity = NULL; /* it is that of the mean */
+    added.quantity = NULL; /* the quantity describes only the mean */
     if (column->role == ATTN_FOLD_MEAN) {
         added.range = ATTN_RANGE_POSITIVE;
         add_column(layout, &added, "_sd", ATTN_TRAIT_SD);
@@ -105,7 +107,7 @@ static size_t n_cells(const struct attn_fold_column *column)
     return 1 + (column->role == ATTN_FOLD_MEAN ? 2 : 0) + (column->has_bounds ? 2 : 0);
 }
 
-/* Whether the experiment has a column for the items of a row, "n". */
+/* Returns true if the experiment has its own column "n" for the number of items. */
 static bool has_own_count(const struct attn_fold_column *columns, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -114,8 +116,8 @@ static bool has_own_count(const struct attn_fold_column *columns, size_t n)
     return false;
 }
 
-/* Lays out the table: labels, then the item columns COLUMNS [n]. A label with the name of another
- * column is renamed item.NAME. */
+/* Lays out the table: labels first, then the columns for COLUMNS [n]. A label that has the name of
+ * another column is renamed to item.NAME. */
 static void lay_out(const struct attn_fold *fold, const struct attn_fold_column *columns,
                     size_t n_column, struct layout *layout)
 {
@@ -129,7 +131,7 @@ static void lay_out(const struct attn_fold *fold, const struct attn_fold_column 
 
         column.type = attn_fold_label_type(fold, i);
         add_column(layout, &column, "", 0);
-        layout->columns[i].name = fold->labels[i]; /* of any length */
+        layout->columns[i].name = fold->labels[i]; /* unlike other names, of any length */
     }
     for (size_t i = 0; i < n_column; i++)
         add_columns(&columns[i], fold->pair != NULL, layout);
@@ -204,8 +206,8 @@ static struct attn_cell real_or_missing(double x)
     return isnan(x) ? attn_cell_missing() : attn_cell_real(x);
 }
 
-/* Returns the p value of a row whose tested COLUMN is CELL; missing if it does not vary. A derived
- * share is a p value already. */
+/* Returns the p value of CELL in the tested COLUMN; missing if its values do not vary. A derived
+ * share already is a p value. */
 static struct attn_cell find_p(const struct attn_fold_column *column, const struct attn_cell *cell,
                                const struct attn_fold_spread *spread)
 {

@@ -1,5 +1,5 @@
-/* fold_pairs.c - items of `paired`, which wait for their partner in a hash table of ids: see
- * fold_internal.h. */
+/* fold_pairs.c - see fold_internal.h: items of `paired` are stored in a hash table of ids until
+ * their partner comes. */
 #include "study/fold_internal.h"
 
 #include "base/escape.h"
@@ -11,7 +11,7 @@
 
 enum { N_LIST = 1 << 14 };
 
-/* An item whose partner has not been read. */
+/* An item whose partner was not read yet. */
 struct attn_fold_waiting {
     char *id; /* owns */
     size_t n_id;
@@ -19,7 +19,7 @@ struct attn_fold_waiting {
     struct attn_fold_label *labels; /* [n_copied] owns */
     struct attn_table *table;       /* owns */
     double *more;                   /* [n_more] owns */
-    struct attn_fold_waiting *next; /* the oldest of each list is first */
+    struct attn_fold_waiting *next; /* lists are sorted from oldest to newest */
 };
 
 enum attn_status attn_fold_pairs_read(struct attn_fold *fold, struct attn_error *err)
@@ -98,13 +98,13 @@ void attn_fold_pairs_release(struct attn_fold *fold)
     attn_free(fold->pair);
 }
 
-/* The list of items that wait with ID. */
+/* Returns the list that may contain items with ID. */
 static struct attn_fold_waiting **list_of(const struct attn_fold *fold, const char *id, size_t size)
 {
     return &fold->lists[attn_hash_bytes(0, id, size) % N_LIST];
 }
 
-/* Removes and returns the oldest item that waits for ITEM, or NULL. */
+/* Removes and returns the oldest waiting partner of ITEM; NULL if there is none. */
 static struct attn_fold_waiting *take_partner(struct attn_fold *fold, const struct attn_item *item,
                                               bool is_b)
 {
@@ -123,7 +123,8 @@ static struct attn_fold_waiting *take_partner(struct attn_fold *fold, const stru
     return NULL;
 }
 
-/* Appends a copy of ENTRY to the waiting items. Takes *labels, which becomes NULL. */
+/* Stores a copy of ENTRY until its partner comes. Takes ownership of *LABELS, which becomes
+ * NULL. */
 static enum attn_status wait_for_partner(struct attn_fold *fold,
                                          const struct attn_fold_entry *entry, bool is_b,
                                          struct attn_fold_label **labels, struct attn_error *err)

@@ -1,5 +1,5 @@
-/* fold_resamples.c - the rows of one group or of the difference of two, and their intervals by
- * resampling: see fold_internal.h. */
+/* fold_resamples.c - see fold_internal.h: the rows of one group or of the difference of two, and
+ * their intervals by resampling. */
 #include "study/fold_internal.h"
 
 #include "base/memory.h"
@@ -65,7 +65,8 @@ size_t attn_fold_count_bounded(const struct attn_fold *fold)
     return n;
 }
 
-/* Fills the rows of group number SIDE of SAMPLE with the means of a resample: of the weights. */
+/* Fills the rows of group number SIDE of SAMPLE with the means of a resample, which is given by the
+ * weights. */
 static void resample_rows(const struct attn_fold *fold, const struct attn_fold_sample *sample,
                           int side)
 {
@@ -95,7 +96,7 @@ static void resample_rows(const struct attn_fold *fold, const struct attn_fold_s
     }
 }
 
-/* Whether some column of the form has TRAIT. */
+/* Returns true if any column of the form has TRAIT. */
 static bool has_any(const struct attn_fold *fold, enum attn_column_trait trait)
 {
     size_t i = 0;
@@ -105,7 +106,8 @@ static bool has_any(const struct attn_fold *fold, enum attn_column_trait trait)
     return i < fold->form.n_column;
 }
 
-/* Fills the rows of SAMPLE. They must have been filled once before those of a resample. */
+/* Fills the rows of SAMPLE. Call it once for the items themselves before calling it for
+ * resamples. */
 static enum attn_status find_rows(const struct attn_fold *fold,
                                   const struct attn_fold_sample *sample, bool is_resample,
                                   struct attn_error *err)
@@ -138,8 +140,8 @@ static enum attn_status find_rows(const struct attn_fold *fold,
 
 /* --- Intervals -------------------------------------------------------------------------------- */
 
-/* Draws as many units as there are, with replacement: of the second group before the first, or of
- * both together if they share clusters. */
+/* Draws as many units as there are, with replacement. The two groups are drawn separately, the
+ * second one first; if they share clusters, they are drawn together. */
 static void draw(const struct attn_fold_sample *sample, struct attn_random *random)
 {
     const size_t n_other = sample->groups[1] ? sample->groups[1]->n_unit : 0;
@@ -153,7 +155,7 @@ static void draw(const struct attn_fold_sample *sample, struct attn_random *rand
             sample->weights[n + attn_random_u32(random) % (sample->n_unit - n)]++;
 }
 
-/* Computes the bounded columns of every resample of SAMPLE. */
+/* Computes the bounded columns for every resample of SAMPLE. */
 static enum attn_status resample(const struct attn_fold *fold,
                                  const struct attn_fold_sample *sample, struct attn_error *err)
 {

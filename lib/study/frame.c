@@ -14,22 +14,23 @@
 
 /* --- An inquiry ------------------------------------------------------------------------------- */
 
-/* An inquiry whose arguments have been read. */
+/* State of an inquiry whose arguments were read. */
 struct asking {
     const struct attn_experiment *experiment;
     const struct attn_inquiry *inquiry;
-    struct attn_host *host;     /* borrowed: the inquiry's host, its other tower, or `labelled` */
-    struct attn_host *labelled; /* owns; if pictures are compared with texts; or NULL */
+    /* borrowed: the inquiry's host, the host of its other tower, or `labelled` */
+    struct attn_host *host;
+    struct attn_host *labelled; /* owns; a classifier that compares pictures with texts; or NULL */
     struct attn_request request;
     const struct attn_study_args *study; /* borrowed; or NULL */
     bool has_texts;                      /* the study is of texts */
-    struct attn_study *items;            /* its items on their way; or NULL */
+    struct attn_study *items;            /* the open study; or NULL */
     void *sum;                           /* owns */
     struct attn_table *table;            /* owns */
-    size_t n_label;                      /* leading columns that name the group of items */
+    size_t n_label; /* number of leading columns that name the group of items */
 };
 
-/* Reads the arguments, and refuses mistakes of the caller. */
+/* Reads the arguments, and reports errors of the caller. */
 static enum attn_status read_inquiry(struct asking *asking, struct attn_error *err)
 {
     const struct attn_experiment *experiment = asking->experiment;
@@ -62,7 +63,8 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
         ATTN_STAGE_OPTIONS, err);
 }
 
-/* Chooses the host by INPUT, the first input: one of two towers, and with labels a classifier. */
+/* Selects the host for INPUT, the first input: one of two towers, and if labels are given, a
+ * classifier. */
 static enum attn_status choose_host(struct asking *asking, const struct attn_input *input,
                                     struct attn_error *err)
 {
@@ -87,7 +89,7 @@ static enum attn_status choose(const struct attn_experiment *experiment, struct 
     return ATTN_OK;
 }
 
-/* Sets the columns that the table of FRAME has. */
+/* Sets which columns the table of FRAME has. */
 static void choose_columns(const struct attn_experiment *experiment, struct attn_frame *frame)
 {
     const struct attn_model *model = attn_host_model(frame->host);
@@ -121,7 +123,7 @@ static enum attn_status find_rows(const struct attn_experiment *experiment,
     return experiment->ask(frame, err);
 }
 
-/* Records odd spaces of FRAME's text, or of the words in its question, in SPACES. */
+/* Records unusual spaces of FRAME's text, or of the words in its question, in SPACES. */
 static void look_for_spaces(const struct attn_frame *frame, const struct attn_input *input,
                             struct attn_spaces *spaces)
 {
@@ -134,7 +136,7 @@ static void look_for_spaces(const struct attn_frame *frame, const struct attn_in
         spaces->is_at_end = attn_spaces_are_at_end(input, tokenizer);
 }
 
-/* Creates a frame for the input of the request; NULL if memory is short. */
+/* Creates a frame for the input of the request; NULL if memory ran out. */
 static struct attn_frame *make_frame(const struct asking *asking, struct attn_error *err)
 {
     struct attn_frame *frame = attn_alloc(1, asking->experiment->state_size, err);
@@ -166,13 +168,14 @@ static void free_frame(const struct attn_experiment *experiment, struct attn_fra
     attn_free(frame);
 }
 
-/* Runs the experiment for the input of FRAME, and frees that. *table gets the rows, SPACES, or
- * NULL, the odd spaces. */
+/* Runs the experiment for the input of FRAME, and frees FRAME. *TABLE receives the rows, SPACES
+ * (may be NULL) the unusual spaces. */
 static enum attn_status ask(const struct asking *asking, struct attn_frame *frame,
                             struct attn_spaces *spaces, struct attn_table **table,
                             struct attn_error *err)
 {
-    const struct attn_input input = frame->request.input; /* before the experiment changes it */
+    /* a copy, as the experiment may change it */
+    const struct attn_input input = frame->request.input;
     enum attn_status status = find_rows(asking->experiment, frame, err);
 
     if (status == ATTN_OK && frame->asked)
@@ -193,7 +196,7 @@ static enum attn_status ask(const struct asking *asking, struct attn_frame *fram
 static enum attn_status take_item(const struct asking *asking, struct attn_frame *frame,
                                   struct attn_error *err)
 {
-    const size_t *size = asking->inquiry->args; /* they begin with it */
+    const size_t *size = asking->inquiry->args; /* the arguments begin with their size */
     void *args = attn_frame_alloc(frame, 1, *size);
 
     frame->sum = attn_frame_alloc(frame, 1, asking->experiment->sum_size);
@@ -205,7 +208,7 @@ static enum attn_status take_item(const struct asking *asking, struct attn_frame
                          ATTN_STAGE_INPUT, err);
 }
 
-/* An attn_study_ask_fn: runs the experiment for ITEM. A text is only an input. */
+/* Runs the experiment for ITEM (attn_study_ask_fn). A text only replaces the input. */
 static enum attn_status ask_item(void *user, const struct attn_item *item,
                                  struct attn_study_answer *answer, struct attn_error *err)
 {
@@ -227,15 +230,15 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
     return status;
 }
 
-/* Sets the columns of the items' tables before the first item, and fails for what is wrong in all
- * items. The first text shows its columns. */
+/* Sets the columns of the items' tables before the first item, and reports errors that concern all
+ * items. For texts, the first text determines the columns. */
 static enum attn_status show_columns(const struct asking *asking, struct attn_error *err)
 {
-    static const struct attn_item nothing; /* if no item can be read */
+    static const struct attn_item nothing; /* used if no item can be read */
     const struct attn_experiment *experiment = asking->experiment;
     const struct attn_item *first;
     struct attn_frame *frame;
-    struct attn_error unseen = {0}; /* the item reports it when it is run */
+    struct attn_error unseen = {0}; /* discarded; the item will report it when it runs */
     enum attn_status status;
 
     if (asking->has_texts)
@@ -257,7 +260,7 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_er
     return status;
 }
 
-/* Chooses the host for the items by the first item that can be read. */
+/* Selects the host for the items, by the first item that can be read. */
 static enum attn_status choose_host_of_items(struct asking *asking, struct attn_error *err)
 {
     static const struct attn_input nothing;
@@ -271,7 +274,7 @@ static enum attn_status choose_host_of_items(struct asking *asking, struct attn_
     return choose_host(asking, first ? &first->record.input : &nothing, err);
 }
 
-/* Returns the caller's values for items that lack them. */
+/* Returns the values of the caller that serve as defaults for items. */
 static struct attn_study_defaults defaults_of(const struct asking *asking)
 {
     const struct attn_experiment *experiment = asking->experiment;
@@ -287,8 +290,8 @@ static struct attn_study_defaults defaults_of(const struct asking *asking)
     return defaults;
 }
 
-/* Runs the experiment for each item, and makes their table. *own gets the rows that an experiment
- * which makes runs has appended itself. */
+/* Runs the experiment for each item, and creates their table. If the experiment makes runs itself,
+ * *OWN receives the rows that it appended. */
 static enum attn_status run_items(struct asking *asking, struct attn_table **own,
                                   struct attn_error *err)
 {
@@ -337,7 +340,7 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
     };
     struct attn_study_sum sum = {0};
     struct attn_table *own = NULL;
-    struct attn_error failure = {0}; /* a caller may have none */
+    struct attn_error failure = {0}; /* used because ERR may be NULL */
     enum attn_status status;
 
     ATTN_TRY(attn_error_at(attn_options_read(asking->study, &args, err), ATTN_STAGE_OPTIONS, err));

@@ -21,25 +21,25 @@
 enum { TARGET, ROWS, N_PART };
 enum { BLOCK = 1 << 16, MOST_GROUPS = 1000 };
 
-/* A site: numbers [n_layer, n_head, n] of each row. */
+/* A site: each row has numbers [n_layer, n_head, n]. */
 struct site_rows {
     enum attn_site site;
     size_t n_layer, n_head, n;
-    int rank; /* of its shape in one layer */
+    int rank; /* rank of its shape in one layer */
 };
 
-/* Values beside the rows: stacks and layers, ids or the values of `mean_by`, labels or the number
- * of items of a value. */
+/* Columns of values beside the rows: stacks; layers; ids (or the values of `mean_by`); then labels
+ * (or the number of items per value). */
 enum { STACK, LAYER, ID, FIRST_LABEL };
 
 struct column {
     const char *name;                 /* borrowed */
-    struct attn_buffer values;        /* owns; texts, each terminated */
-    size_t n, width;                  /* characters of the longest text */
-    bool has[ATTN_VALUE_BOOLEAN + 1]; /* types of values */
+    struct attn_buffer values;        /* owns; texts, each null-terminated */
+    size_t n, width;                  /* number of values, and characters of the longest text */
+    bool has[ATTN_VALUE_BOOLEAN + 1]; /* which types occur */
 };
 
-/* The items of one value of the label `mean_by`. */
+/* The sum over the items that have one value of the label `mean_by`. */
 struct group {
     size_t n;
     double *sums; /* [n_number] owns */
@@ -50,18 +50,18 @@ struct attn_item_arrays {
     const struct attn_items *items;
     struct attn_sink *parts[N_PART]; /* owns */
     struct site_rows sites[ATTN_N_SITE];
-    size_t n_site, n_number, n_row; /* numbers of a row, and rows */
+    size_t n_site, n_number, n_row; /* numbers per row, and number of rows */
     float *row;                     /* [n_number] owns */
-    struct attn_location *layers;   /* [n_layer] owns; stacks and layers, the same for all sites */
+    struct attn_location *layers;   /* [n_layer] owns; stacks and layers, equal for all sites */
     size_t n_layer;
-    struct column *columns; /* [n_column] owns; by STACK, LAYER, ID; then the labels */
+    struct column *columns; /* [n_column] owns; indexed by STACK, LAYER, ID; labels follow */
     size_t n_column;
     struct group *groups; /* [n_group] owns */
     size_t n_group, capacity;
-    struct attn_npz_archive npz;   /* of TARGET, unless it is a .npy */
-    struct attn_npz_member member; /* which is written */
+    struct attn_npz_archive npz;   /* archive in TARGET, unless that is a .npy file */
+    struct attn_npz_member member; /* member that is being written */
     struct attn_array array;       /* its name, type and shape */
-    size_t at;                     /* bytes of its data so far */
+    size_t at;                     /* bytes of its data written so far */
 };
 
 /* --- Opening --------------------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ static void append_number(struct column *column, size_t number)
     append_value(column, ATTN_VALUE_INTEGER, text, (size_t)size);
 }
 
-/* Makes the columns: of ids and of all labels, or of the groups and their sizes. */
+/* Creates the columns: of ids and all labels; or with `mean_by` of the groups and their sizes. */
 static enum attn_status make_columns(struct attn_item_arrays *arrays, struct attn_error *err)
 {
     const char *mean_by = arrays->args.mean_by;
@@ -164,7 +164,7 @@ static enum attn_status make_columns(struct attn_item_arrays *arrays, struct att
     return ATTN_OK;
 }
 
-/* Appends the id and the labels of ITEM. An id that is too large for a number is a text. */
+/* Appends the id and the labels of ITEM. An id that does not fit into 64 bits is stored as text. */
 static void append_item(struct attn_item_arrays *arrays, const struct attn_item *item)
 {
     const struct attn_record *record = &item->record;
@@ -187,7 +187,7 @@ static void append_item(struct attn_item_arrays *arrays, const struct attn_item 
 
 /* --- The rows -------------------------------------------------------------------------------- */
 
-/* The block that has SITE in layer number K of the rows. */
+/* Returns the block of SITE in layer number K of the rows. */
 static int block_of(const struct attn_item_arrays *arrays, enum attn_site site, size_t k)
 {
     struct attn_location at;
@@ -199,7 +199,7 @@ static int block_of(const struct attn_item_arrays *arrays, enum attn_site site, 
     return attn_location_block(&at);
 }
 
-/* Takes the sites of SELECTION, the first, as those of all items. */
+/* Sets the sites of all items from SELECTION, that of the first item. */
 static enum attn_status find_sites(struct attn_item_arrays *arrays,
                                    const struct attn_selection *selection, struct attn_error *err)
 {
@@ -255,7 +255,8 @@ static enum attn_status fill_row(struct attn_item_arrays *arrays,
                                    "'%s' does not have the same layers and heads as other sites "
                                    "and layers: give `layers`",
                                    attn_site_name(kept->site));
-            at = shape[0] == result->n_token ? position : shape[0] - 1; /* all rows, or this one */
+            /* the result has all rows, or only this one */
+            at = shape[0] == result->n_token ? position : shape[0] - 1;
             for (size_t head = 0; head < kept->n_head; head++, to += kept->n)
                 memcpy(to, from + (head * shape[0] + at) * kept->n, kept->n * sizeof *to);
         }
@@ -313,7 +314,7 @@ enum attn_status attn_item_arrays_add(struct attn_item_arrays *arrays, const str
     return attn_error_at(attn_sink_check(arrays->parts[ROWS], err), ATTN_STAGE_OUTPUT, err);
 }
 
-/* Makes the means of the groups, or the difference of two, the rows. */
+/* Replaces the rows by the means of the groups, or by the difference of two groups. */
 static enum attn_status make_means(struct attn_item_arrays *arrays, struct attn_error *err)
 {
     const char *minus = arrays->args.minus, *value = arrays->columns[ID].values.data;
@@ -354,7 +355,7 @@ static bool is_archive(const struct attn_item_arrays *arrays)
     return strcmp(arrays->args.path + strlen(arrays->args.path) - 4, ".npz") == 0;
 }
 
-/* Appends bytes of the array that is written. */
+/* Appends bytes to the current array. */
 static void put(struct attn_item_arrays *arrays, const void *bytes, size_t size)
 {
     if (is_archive(arrays)) {
@@ -366,7 +367,8 @@ static void put(struct attn_item_arrays *arrays, const void *bytes, size_t size)
     arrays->at += size;
 }
 
-/* Begins the array, whose name and shape are set, of DTYPE with elements of SIZE bytes. */
+/* Begins the array, whose name and shape are set; DTYPE is its type, with elements of SIZE
+ * bytes. */
 static enum attn_status begin_array(struct attn_item_arrays *arrays, const char *dtype, size_t size,
                                     struct attn_error *err)
 {
@@ -392,12 +394,12 @@ static void end_array(struct attn_item_arrays *arrays)
     attn_npz_list(&arrays->npz, &arrays->member);
 }
 
-/* Writes the array of STACKED, whose numbers of a row begin at FIRST. */
+/* Writes the array of one site, KEPT, whose numbers begin at index FIRST of each row. */
 static enum attn_status write_site(struct attn_item_arrays *arrays, const struct site_rows *kept,
                                    size_t first, struct attn_error *err)
 {
     const size_t row_size = arrays->n_number * sizeof(float);
-    const size_t n_most = row_size < BLOCK ? BLOCK / row_size : 1; /* rows of a block */
+    const size_t n_most = row_size < BLOCK ? BLOCK / row_size : 1; /* maximum rows per block */
     struct attn_array *array = &arrays->array;
     enum attn_status status;
     size_t n_row;
@@ -428,7 +430,7 @@ static enum attn_status write_site(struct attn_item_arrays *arrays, const struct
     return status;
 }
 
-/* Writes a value as the type KIND; a text has WIDTH characters in UTF-32. */
+/* Writes a value as the type KIND; texts have WIDTH characters in UTF-32. */
 static void put_value(struct attn_item_arrays *arrays, enum attn_value_type kind, size_t width,
                       const char *text)
 {
@@ -454,7 +456,7 @@ static void put_value(struct attn_item_arrays *arrays, enum attn_value_type kind
     put(arrays, &real, sizeof real);
 }
 
-/* The type of the array of COLUMN. */
+/* Returns the type of the array of COLUMN. */
 static enum attn_value_type kind_of(const struct column *column)
 {
     const bool *has = column->has;
@@ -468,8 +470,8 @@ static enum attn_value_type kind_of(const struct column *column)
     return has[ATTN_VALUE_REAL] || has[ATTN_VALUE_MISSING] ? ATTN_VALUE_REAL : ATTN_VALUE_INTEGER;
 }
 
-/* Writes the array of COLUMN number I. In its name what is not ASCII, or `/`, is `_`; a label with
- * the name of another array is item.NAME. */
+/* Writes the array of column number I. In its name, `/` and characters that are not ASCII are
+ * replaced by `_`; a label with the name of another array becomes item.NAME. */
 static enum attn_status write_column(struct attn_item_arrays *arrays, size_t i,
                                      struct attn_error *err)
 {

@@ -18,28 +18,28 @@
 #include "records/items.h"
 #include "run/many.h"
 
-/* Borrowed. */
+/* Arguments, borrowed. */
 struct attn_item_arrays_args {
     const char *path;            /* FILE.npz or FILE.npy */
-    const char *mean_by, *minus; /* experiment/collect.h; or NULL */
+    const char *mean_by, *minus; /* as in experiment/collect.h; or NULL */
 };
 
 struct attn_item_arrays;
 
-/* Opens the file of ARGS. ITEMS are borrowed. Labels are those of the header, or of the first item.
- */
+/* Opens the file of ARGS. ITEMS are borrowed. The labels are those of the header, or of the first
+ * item. */
 enum attn_status attn_item_arrays_open(const struct attn_item_arrays_args *args,
                                        const struct attn_items *items,
                                        struct attn_item_arrays **arrays, struct attn_error *err);
 
-/* Adds the tensors of ITEM at POSITION. ATTN_INVALID if it lacks the label of `mean_by`: this is
- * the item's failure. */
+/* Adds the tensors of ITEM at POSITION. ATTN_INVALID if it lacks the label of `mean_by`; only this
+ * item fails then. */
 enum attn_status attn_item_arrays_add(struct attn_item_arrays *arrays, const struct attn_item *item,
                                       const struct attn_many_result *result, size_t position,
                                       struct attn_error *err);
 
 enum attn_status attn_item_arrays_finish(struct attn_item_arrays *arrays, struct attn_error *err);
 void attn_item_arrays_free(
-    struct attn_item_arrays *arrays); /* an unfinished file is removed; NULL is allowed */
+    struct attn_item_arrays *arrays); /* removes an unfinished file; NULL is allowed */
 
 #endif

@@ -1,5 +1,5 @@
-/* kept_rows.c - see kept_rows.h. A cell is a byte of its type and of the bytes of its number; the
- * number; the bytes of a text or a list. */
+/* kept_rows.c - see kept_rows.h. A cell is encoded as a byte with its type and the length of its
+ * number, the number, and for texts and lists their bytes. */
 #include "study/kept_rows.h"
 
 #include "base/escape.h"
@@ -19,12 +19,14 @@ enum { N_FACT = 3 /* numbers before an item: bytes after them, rows, numbers bes
 /* The last character is the version of the format. */
 static const char header[] = {'a', 't', 't', 'n', 'r', 'o', 'w', '1'};
 
-static const uint64_t has_failed = UINT64_MAX; /* instead of the number of rows */
+/* marks a failed item, instead of the number of rows */
+static const uint64_t has_failed = UINT64_MAX;
 
-/* Returns NUMBER with its first N bytes of a real, or its last N and their sign. */
+/* Returns NUMBER reduced to N bytes: for a real its first N bytes, the others being 0; for other
+ * types its last N bytes, sign-extended. */
 static uint64_t cut_number(uint64_t number, unsigned n, bool is_real)
 {
-    const unsigned n_bit = 64 - 8 * n; /* that are left out */
+    const unsigned n_bit = 64 - 8 * n; /* bits that are left out */
 
     if (n == 0)
         return 0;
@@ -34,8 +36,8 @@ static uint64_t cut_number(uint64_t number, unsigned n, bool is_real)
 /* --- Writing ---------------------------------------------------------------------------------- */
 
 /* Appends a cell of TYPE with NUMBER: the bits of a real, an integer, or the size of a text or a
- * list. Of a real the last bytes that are 0 are left out, of others the first that only repeat the
- * sign. */
+ * list. To save space, trailing zero bytes of a real are omitted; of other numbers, leading bytes
+ * that only repeat the sign. */
 static void append_number(struct attn_buffer *out, enum attn_value_type type, uint64_t number)
 {
     const bool is_real = type == ATTN_VALUE_REAL;
@@ -100,24 +102,24 @@ void attn_kept_rows_append(struct attn_buffer *out, bool is_first, const struct 
 struct attn_kept_rows {
     char *path;                  /* owns */
     int descriptor;              /* owns */
-    uint64_t left;               /* bytes of the file that were not read */
+    uint64_t left;               /* bytes of the file still to be read */
     struct attn_column *columns; /* [n_column] owns */
     size_t n_column;
-    struct attn_buffer bytes;  /* of the item, after its facts */
-    struct attn_table *table;  /* owns; of the item */
-    struct attn_cell *cells;   /* [n_column] owns; of a row */
+    struct attn_buffer bytes;  /* bytes of the current item, after its facts */
+    struct attn_table *table;  /* owns; table of the current item */
+    struct attn_cell *cells;   /* [n_column] owns; cells of the current row */
     struct attn_buffer *lists; /* [n_column] owns; texts and lists of the row, aligned */
     double *beside;            /* [capacity] owns */
     size_t capacity;
 };
 
-/* Bytes of an item that were not read. */
+/* The unread bytes of an item. */
 struct rest {
     const char *data;
     size_t size;
 };
 
-/* Moves SIZE bytes of REST to TO. */
+/* Copies the next SIZE bytes of REST to TO. Returns false if REST is too short. */
 static bool take(struct rest *rest, void *to, size_t size)
 {
     if (size > rest->size)
@@ -214,7 +216,7 @@ void attn_kept_rows_free(struct attn_kept_rows *kept)
     attn_free(kept);
 }
 
-/* Reads a list or a text of cell C, SIZE elements. */
+/* Reads the list or text of cell C, which has SIZE elements. */
 static bool take_list(struct attn_kept_rows *kept, struct rest *rest, size_t c, size_t size)
 {
     const enum attn_value_type type = kept->columns[c].type;
@@ -235,7 +237,7 @@ static bool take_list(struct attn_kept_rows *kept, struct rest *rest, size_t c, 
     return true;
 }
 
-/* Reads a number and the type of its cell. */
+/* Reads the type and the number of a cell. */
 static bool take_number(struct rest *rest, unsigned *type, uint64_t *number)
 {
     unsigned char first;

@@ -1,16 +1,16 @@
 /*
- * kept_rows.h - the rows of items as bytes, from which a study that is resumed makes its table:
- * cells with all their bits, and numbers beside them. For the files of this layer.
+ * kept_rows.h - stores the rows of items in binary form, exactly, with the numbers beside them, so
+ * that a resumed study can compute its table. Private to lib/study.
  *
- *     attn_kept_rows_append(&out, is_first, table, beside, n);      // of each item
+ *     attn_kept_rows_append(&out, is_first, table, beside, n);      // for each item
  *
  *     attn_kept_rows_open(path, &rows, &kept, &err);                // to resume
  *     attn_kept_rows_next(kept, &item, &err);
  *     attn_kept_rows_free(kept);
  *
  * The file is a header, then for each item the number of its bytes, of its rows and of the numbers
- * beside them, the cells, the numbers. A file from outside is hostile: what is not as it was
- * written is ATTN_FORMAT. Numbers are little-endian, as the processors of this library are.
+ * beside them, the cells, the numbers. The file may be damaged or malicious: anything invalid is
+ * ATTN_FORMAT. Numbers are little-endian, as on all supported processors.
  */
 #ifndef ATTN_STUDY_KEPT_ROWS_H
 #define ATTN_STUDY_KEPT_ROWS_H
@@ -19,8 +19,8 @@
 #include "base/table.h"
 #include "batch/record_rows.h"
 
-/* Appends the rows of an item, with BESIDE [n]; TABLE is NULL if it failed. Before the first item
- * of the file goes the header. */
+/* Appends the rows of an item, with the numbers BESIDE [n]. TABLE is NULL if the item failed. If
+ * IS_FIRST, appends the header of the file before. */
 void attn_kept_rows_append(struct attn_buffer *out, bool is_first, const struct attn_table *table,
                            const double *beside, size_t n);
 
@@ -28,17 +28,17 @@ struct attn_kept_rows;
 
 /* An item. Borrowed until the next one. */
 struct attn_kept_item {
-    const struct attn_table *table; /* NULL: it failed */
+    const struct attn_table *table; /* NULL if the item failed */
     const double *beside;           /* [n_beside] */
     size_t n_beside;
 };
 
-/* Opens PATH, whose tables have the columns of ROWS. Errors are at the stage of the output. */
+/* Opens PATH, whose tables have the columns of ROWS. Errors have the stage of the output. */
 enum attn_status attn_kept_rows_open(const char *path, const struct attn_record_rows *rows,
                                      struct attn_kept_rows **kept, struct attn_error *err);
 void attn_kept_rows_free(struct attn_kept_rows *kept); /* NULL is allowed */
 
-/* Reads the next item; ATTN_FORMAT after the last. */
+/* Reads the next item. ATTN_FORMAT after the last. */
 enum attn_status attn_kept_rows_next(struct attn_kept_rows *kept, struct attn_kept_item *item,
                                      struct attn_error *err);
 

@@ -38,7 +38,7 @@ struct values {
     const struct attn_request *request;
 };
 
-/* Whether the parameter of WALK has a value that is not the default. */
+/* Returns true if the parameter of WALK has a value other than its default. */
 static bool is_set(const struct values *values, const struct attn_question_walk *walk)
 {
     static const struct attn_request plain;
@@ -54,7 +54,7 @@ static bool is_set(const struct values *values, const struct attn_question_walk 
     return attn_param_is_set(walk->param, home + walk->offset, defaults + walk->offset);
 }
 
-/* An attn_param_given_fn. */
+/* Returns true if the argument NAME is given (attn_param_given_fn). */
 static bool is_given(void *user, const char *name)
 {
     const struct values *values = user;

@@ -14,8 +14,8 @@
 
 /* --- The reply -------------------------------------------------------------------------------- */
 
-/* Computes the mean of -ln p over the tokens of text number I, except the first, if that is the
- * metric. */
+/* If cross-entropy is the metric, computes the mean of -ln p over the tokens of text number I
+ * except the first. */
 static enum attn_status cross_entropy(const struct attn_answer *answer,
                                       struct attn_session *session, size_t i, double *mean,
                                       struct attn_error *err)
@@ -38,7 +38,8 @@ static enum attn_status cross_entropy(const struct attn_answer *answer,
     return attn_logit_rows_end(&rows);
 }
 
-/* The reply by the LOGITS at the position, and the cross-entropy CE if that is the metric. */
+/* Returns the reply for the LOGITS at the position; CE is the cross-entropy, if that is the
+ * metric. */
 static struct attn_reply reply_of(const struct attn_answer *answer,
                                   const struct attn_reading *reading, const float *logits,
                                   double ce)
@@ -70,7 +71,7 @@ enum attn_status attn_answer_read_each(const struct attn_answer *answers, size_t
 {
     const size_t n_logit = attn_answer_n_logit(answers), n_row = attn_answer_n_row(answers);
     const bool is_pooled = attn_model_is_classifier(answers->of.model);
-    size_t positions[ATTN_ANSWERS_MOST]; /* counted over all texts */
+    size_t positions[ATTN_ANSWERS_MOST]; /* numbered over all texts */
     double ce = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -106,7 +107,8 @@ enum attn_status attn_answer_keep(const struct attn_answer *answer, struct attn_
 {
     const size_t d = attn_answer_width(answer);
     const bool is_pooled = attn_model_is_classifier(answer->of.model);
-    size_t *positions = attn_alloc(n, sizeof *positions, err); /* of each text, counted over all */
+    /* position of each text, numbered over all texts */
+    size_t *positions = attn_alloc(n, sizeof *positions, err);
     enum attn_status status;
 
     if (!positions)

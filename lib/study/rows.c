@@ -47,7 +47,7 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
 {
     static const struct attn_column texts = ATTN_COLUMN_OF(COUNT, "texts", INTEGER);
     struct attn_column columns[ATTN_MOST_COLUMNS];
-    char names[ATTN_MOST_COLUMNS][64]; /* "value_sd" */
+    char names[ATTN_MOST_COLUMNS][64]; /* names such as "value_sd" */
     size_t n = 0, n_shown;
 
     assert(2 * rows->n + 1 <= ATTN_MOST_COLUMNS);
@@ -60,11 +60,11 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
             snprintf(names[n], sizeof names[n], "%s_sd", columns[i].name);
             columns[n] = columns[i];
             columns[n].name = names[n];
-            columns[n].quantity = NULL; /* it is that of the mean */
+            columns[n].quantity = NULL; /* the quantity describes only the mean */
             columns[n++].range = ATTN_RANGE_POSITIVE;
         }
     for (size_t i = 0; rows->is_of_many && i < n_shown; i++)
-        if (columns[i].type == ATTN_VALUE_BOOLEAN) { /* a share, which has none */
+        if (columns[i].type == ATTN_VALUE_BOOLEAN) { /* a share has no standard deviation */
             columns[i].type = ATTN_VALUE_REAL;
             columns[i].notation = ATTN_NOTATION_FIXED;
             columns[i].digits = 4;

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The continued fraction of the incomplete beta function I_x(a, b), by Lentz's method:
- * DLMF 8.17.22. It needs about sqrt(a) steps if x < (a + 1) / (a + b + 2). */
+/* Computes the continued fraction of the incomplete beta function I_x(a, b) with Lentz's method
+ * (DLMF 8.17.22). It needs about sqrt(a) steps if x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double a, double b, double x)
 {
     enum { MOST_STEPS = 100000 };
@@ -28,7 +28,7 @@ static double beta_fraction(double a, double b, double x)
     return value;
 }
 
-/* x^n by repeated squaring. */
+/* Returns x^n by repeated squaring. */
 static double power(double x, size_t n)
 {
     double result = 1;

@@ -1,4 +1,4 @@
-/* study.c - see study.h. Reads items, counts failures, and folds the answers about all other items;
+/* study.c - see study.h. Reads items, counts failures, and folds the answers of the other items;
  * study_ask.c runs the experiment for each item. */
 #include "study/study_internal.h"
 
@@ -20,15 +20,15 @@
 
 enum {
     MOST_NAMED = 10,
-    MOST_IDLE = 32, /* edits whose items are counted; the others are noted once */
+    MOST_IDLE = 32, /* maximum edits whose items are counted; further edits get one note */
     MOST_PEEKED = 1000,
-    MOST_EDIT_NOTES = 32, /* forwarded notes about edits */
+    MOST_EDIT_NOTES = 32, /* maximum forwarded notes about edits */
     N_ID = 1 << 16,
-    N_SLOT = 1 << 17, /* twice N_ID, so that the table stays half empty */
+    N_SLOT = 1 << 17, /* slots of the hash table: twice N_ID, so that it stays half empty */
     MOST_RESAMPLES = 10000000
 };
 
-/* An edit that changes nothing in N items, and its note. */
+/* An edit that changes nothing in N items, and the note about it. */
 struct idle_edit {
     enum attn_note code;
     char *message; /* owns */
@@ -39,39 +39,39 @@ struct attn_study {
     const struct attn_study_args *args;
     struct attn_fold_form form;
     struct attn_study_defaults defaults;
-    const struct attn_places *places; /* of the request; or NULL */
-    uint64_t untaken;                 /* bits of the defaults that no item has used */
+    const struct attn_places *places; /* places of the request; or NULL */
+    uint64_t untaken;                 /* bit set of the defaults that no item has used */
     struct attn_host *host;
-    size_t n_row; /* of the first text */
+    size_t n_row; /* rows of the first text's table */
     bool has_begun;
     bool is_listed; /* no table of means is made */
     bool is_ragged; /* items have different numbers of rows */
-    bool has_sum;   /* of texts */
-    bool is_torn;   /* the fold has an item that the lines lack, so no checkpoint is possible */
-    unsigned pairs; /* ATTN_ITEM_BIT of the texts that the experiment takes */
-    bool hidden[ATTN_MOST_COLUMNS]; /* columns that the tables of items do not have */
+    bool has_sum;   /* texts are combined to one sum */
+    bool is_torn;   /* the fold has an item that was not written, so no checkpoint is possible */
+    unsigned pairs; /* set of ATTN_ITEM_BIT: the texts that the experiment supports */
+    bool hidden[ATTN_MOST_COLUMNS]; /* columns that the tables of items lack */
     struct attn_fold *fold;         /* owns */
-    struct attn_each *each;         /* owns; NULL: no line for each item */
-    double *beside;                 /* [beside_capacity] owns; numbers beside the rows of an item */
+    struct attn_each *each;         /* owns; NULL: items are not written */
+    double *beside; /* [beside_capacity] owns; buffer for the numbers beside an item's rows */
     size_t beside_capacity;
     attn_note_fn on_note;
     attn_progress_fn on_progress;
-    void *user;                           /* for these */
-    struct attn_monitor *monitor;         /* owns; one thread at a time calls on_note */
-    double share;                         /* of the input that has been read; inside the monitor */
-    uint64_t noted;                       /* bits of the codes that runs of items have noted */
-    uint64_t edit_notes[MOST_EDIT_NOTES]; /* [n_edit_note] hashes of the notes about edits */
+    void *user;                   /* passed to on_note and on_progress */
+    struct attn_monitor *monitor; /* owns; lets one thread at a time call on_note */
+    double share;                 /* share of the input that was read; guarded by the monitor */
+    uint64_t noted;               /* bit set of the codes of notes that were forwarded */
+    uint64_t edit_notes[MOST_EDIT_NOTES]; /* [n_edit_note] hashes of forwarded notes about edits */
     size_t n_edit_note;
     struct attn_study_sum sum;
-    struct attn_moments base; /* of the metric */
+    struct attn_moments base; /* moments of the metric of the unchanged model */
     size_t n_right, n_judged, n_tie;
-    struct idle_edit idle[MOST_IDLE]; /* [n_idle]; inside the monitor */
+    struct idle_edit idle[MOST_IDLE]; /* [n_idle]; guarded by the monitor */
     size_t n_idle;
-    uint64_t seed; /* of hashes */
-    uint64_t *ids; /* [N_SLOT] owns; hashes of the first N_ID ids, by hash; 0: none */
+    uint64_t seed; /* seed of the hashes */
+    uint64_t *ids; /* [N_SLOT] owns; hash table with the hashes of the first N_ID ids; 0: empty */
     size_t n_id;
-    bool has_twice;   /* a duplicate id was noted */
-    bool is_labeled;  /* the labels were noted */
+    bool has_twice;   /* a note about a duplicate id was sent */
+    bool is_labeled;  /* a note about the labels was sent */
     bool has_metrics; /* items have different ones */
 };
 
@@ -120,7 +120,8 @@ void attn_study_add_default(struct attn_study_defaults *defaults, const char *ke
         defaults->items[defaults->n++] = (struct attn_study_default){keys, place};
 }
 
-/* Returns the bits of all defaults that the caller gave; WITH_PLACES or without. */
+/* Returns the bits of all defaults that the caller gave; WITH_PLACES: including those for
+ * places. */
 static uint64_t all_defaults(const struct attn_study_defaults *defaults, bool with_places)
 {
     uint64_t all = 0;
@@ -130,7 +131,7 @@ static uint64_t all_defaults(const struct attn_study_defaults *defaults, bool wi
     return all;
 }
 
-/* Clears the bits of the defaults that ITEM uses because it lacks a value. */
+/* Clears the bits of the defaults in *UNTAKEN that ITEM uses because it lacks a value. */
 static void take_defaults(const struct attn_study_defaults *defaults, const struct attn_item *item,
                           uint64_t *untaken)
 {
@@ -145,7 +146,7 @@ static void take_defaults(const struct attn_study_defaults *defaults, const stru
     }
 }
 
-/* Refuses the first default that no item used. */
+/* Returns an error for the first default that no item used. */
 static enum attn_status check_defaults(const struct attn_study_defaults *defaults, uint64_t untaken,
                                        struct attn_error *err)
 {
@@ -168,8 +169,8 @@ static enum attn_status check_defaults(const struct attn_study_defaults *default
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Refuses a default, except for places, that no item of the file would use. Reads the file until
- * each default was used: usually the first item suffices. */
+/* Returns an error for a default, except for places, that no item of the file would use. Reads the
+ * file only until each default was used, which usually takes one item. */
 static enum attn_status look_for_defaults(struct attn_study *study, struct attn_error *err)
 {
     const struct attn_study_defaults *defaults = &study->defaults;
@@ -189,7 +190,7 @@ static enum attn_status look_for_defaults(struct attn_study *study, struct attn_
         attn_item_free(item);
     }
     attn_items_free(items);
-    study->untaken &= ~keys; /* even if the items of this shard use none */
+    study->untaken &= ~keys; /* items of other shards use them */
     return is_empty ? ATTN_OK : check_defaults(defaults, untaken, err);
 }
 
@@ -280,7 +281,7 @@ void attn_study_free(struct attn_study *study)
     attn_free(study);
 }
 
-/* Forwards a note to the caller of the study. An attn_note_fn: USER is the study. */
+/* Forwards a note to the caller (attn_note_fn; USER is the study). */
 static void forward_note(void *user, enum attn_note code, const char *message)
 {
     const struct attn_study *study = user;
@@ -290,9 +291,9 @@ static void forward_note(void *user, enum attn_note code, const char *message)
     attn_monitor_leave(study->monitor);
 }
 
-/* Whether no note of this subject was forwarded before. The subject of a note about an edit is the
- * edit as it was typed, which the message names; the subject of all other notes is their code,
- * because their messages have numbers or words of the item. */
+/* Returns true if no note on this subject was forwarded yet. The subject of a note about an edit is
+ * the edit as typed, which is in the message; for other notes the subject is their code, because
+ * their messages contain numbers or words of the item. */
 static bool is_new_note(struct attn_study *study, enum attn_note code, const char *message)
 {
     const uint64_t hash = attn_hash_bytes(study->seed, message, strlen(message));
@@ -311,8 +312,8 @@ static bool is_new_note(struct attn_study *study, enum attn_note code, const cha
     return true;
 }
 
-/* Counts the items in which an edit changes nothing, by the MESSAGE of its note. Returns false if
- * there is no room. Inside the monitor. */
+/* Counts an item in which an edit changes nothing, identified by the MESSAGE of its note. Returns
+ * false if there is no room. The caller holds the monitor. */
 static bool count_idle(struct attn_study *study, enum attn_note code, const char *message)
 {
     size_t i = 0;
@@ -337,7 +338,8 @@ static int by_message(const void *a, const void *b)
     return strcmp(((const struct idle_edit *)a)->message, ((const struct idle_edit *)b)->message);
 }
 
-/* Notes the idle edits, each with the number of its items, before the reason at the end. */
+/* Sends a note for each idle edit. The number of its items is inserted before the reason, the last
+ * part of the message. */
 static void note_idle(struct attn_study *study)
 {
     qsort(study->idle, study->n_idle, sizeof *study->idle, by_message);
@@ -352,8 +354,8 @@ static void note_idle(struct attn_study *study)
     }
 }
 
-/* An attn_note_fn: forwards the first note of each subject; edits without effect are counted,
- * unless the records of a pack were. */
+/* Forwards the first note on each subject (attn_note_fn). Notes about edits without effect are
+ * counted instead, unless they come from a pack, which already counted its records. */
 static void note_once(void *user, enum attn_note code, const char *message)
 {
     struct attn_study *study = user;
@@ -376,7 +378,7 @@ void attn_study_fill_request(struct attn_study *study, const struct attn_item *i
     request->on_note = note_once;
     request->user = study;
     request->on_progress = NULL;
-    request->reading.example = NULL; /* messages name the item instead */
+    request->reading.example = NULL; /* errors name the item instead */
     if (item)
         request->input = item->record.input;
     if (item && attn_input_is_given(&item->record.source))
@@ -402,8 +404,9 @@ static struct attn_quote name_of(const struct attn_item *item)
     return name;
 }
 
-/* Notes the first duplicate id if ids matter: on one side of the pairs, or if labels are listed.
- * Compares hashes of the first N_ID ids, so memory does not grow with their number. */
+/* Sends a note about the first duplicate id if ids matter: among items of the same side of pairs,
+ * or if labels are listed. Only the hashes of the first N_ID ids are compared, so that memory is
+ * bounded. */
 static void look_for_twice(struct attn_study *study, const struct attn_item *item)
 {
     const bool is_paired = study->args->paired;
@@ -428,7 +431,7 @@ static void look_for_twice(struct attn_study *study, const struct attn_item *ite
     study->n_id++;
 }
 
-/* Fails if more items failed than are allowed. */
+/* Returns an error if more items failed than allowed. */
 static enum attn_status check_failures(const struct attn_study *study, struct attn_error *err)
 {
     return attn_items_check_failures("items", study->sum.n_failed, study->sum.n_item,
@@ -437,14 +440,14 @@ static enum attn_status check_failures(const struct attn_study *study, struct at
 
 /* --- Restarts --------------------------------------------------------------------------------- */
 
-/* Numbers that a resumed run gets beside the rows of an item: the metric of the unchanged model and
- * its row by their places in a list, its value, 1 if the model is right, 0 if it is wrong, NaN for
- * a tie; then those of the answer. */
+/* Numbers that are stored beside the rows of an item, for a resumed run: the metric of the
+ * unchanged model and its row, as indices of names; its value; 1 if the model is right, 0 if it is
+ * wrong, NaN for a tie. The answer's own numbers follow. */
 enum { METRIC, ROW, VALUE, RIGHT, N_BESIDE };
 
 static const double not_judged = -1;
 
-/* Returns name I of a metric, or of its row; NULL after the last. */
+/* Returns name I in the list of metrics and their rows; "" after the last. */
 static const char *name_at(size_t i)
 {
     static const char *const others[] = {"difference", "nats", "base", "source", "model"};
@@ -456,8 +459,8 @@ static const char *name_at(size_t i)
                : "";
 }
 
-/* Returns the place of NAME, which may be NULL, in the list; that after the last for other names.
- */
+/* Returns the index of NAME, which may be NULL, in that list; the index after the last for unknown
+ * names. */
 static double place_of(const char *name)
 {
     size_t i = 0;
@@ -475,7 +478,7 @@ static const char *name_of_place(double place)
     return NULL;
 }
 
-/* Appends ITEM to `each`: ANSWER, or why it FAILED. */
+/* Writes ITEM to `each`: its ANSWER, or the error FAILED. */
 static enum attn_status write_each(struct attn_study *study, const struct attn_item *item,
                                    const struct attn_study_answer *answer,
                                    const struct attn_error *failed, struct attn_error *err)
@@ -515,7 +518,7 @@ static enum attn_status add_answer(struct attn_study *study, const struct attn_f
     return ATTN_OK;
 }
 
-/* An attn_each_fn: adds an item of an earlier run. */
+/* Adds an item of an earlier run (attn_each_fn). */
 static enum attn_status take_again(void *user, const struct attn_item *item,
                                    const struct attn_kept_item *kept, struct attn_error *err)
 {
@@ -540,7 +543,7 @@ static enum attn_status take_again(void *user, const struct attn_item *item,
     return add_answer(study, &entry, &answer, err);
 }
 
-/* Opens the output of a line for each item, and adds the items of earlier runs. */
+/* Opens the file of rows, and adds the items of earlier runs. */
 static enum attn_status begin(struct attn_study *study, struct attn_error *err)
 {
     const struct attn_each_rows rows = {.columns = study->form.columns,
@@ -562,7 +565,7 @@ static enum attn_status begin(struct attn_study *study, struct attn_error *err)
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-/* Gives ITEM the only label of the model as its target, unless a target is given. */
+/* If the model has a single label, sets it as the target of ITEM, unless a target is given. */
 static void choose_label(const struct attn_study *study, struct attn_item *item)
 {
     static const int32_t first;
@@ -596,11 +599,11 @@ enum attn_status attn_study_peek(struct attn_study *study, const struct attn_ite
     return ATTN_OK;
 }
 
-/* Fails if the header lacks a label of `group_by` or `paired`. */
+/* Returns an error if the header lacks a label of `group_by` or `paired`. */
 static enum attn_status check_labels(const struct attn_study *study, struct attn_error *err)
 {
     const struct attn_items *items = study->args->items;
-    struct attn_item any = {.n_label = 0}; /* with all labels of the header */
+    struct attn_item any = {.n_label = 0}; /* has all labels of the header */
     const struct attn_fold_entry entry = {.item = &any};
     struct attn_item_label *labels;
     enum attn_status status;
@@ -684,7 +687,7 @@ bool attn_study_is_of_item(const struct attn_study *study, enum attn_status stat
            err->stage != ATTN_STAGE_OUTPUT && err->stage != ATTN_STAGE_CHECK;
 }
 
-/* Counts the failure of ITEM, and notes it if it is one of the first. */
+/* Counts the failure of ITEM, and sends a note about it if it is one of the first. */
 static enum attn_status take_failure(struct attn_study *study, const struct attn_item *item,
                                      const struct attn_error *failed, struct attn_error *err)
 {
@@ -709,8 +712,8 @@ static void report(const struct attn_study *study)
             (size_t)fmax((double)study->sum.n_item / fmin(share, 1), (double)study->sum.n_item));
 }
 
-/* Adds ANSWER about a text, or ends the study by its failure: all texts have the same weight in a
- * mean. */
+/* Adds the ANSWER about a text. A failed text ends the study, because all texts have the same
+ * weight in the mean. */
 static enum attn_status take_text(struct attn_study *study, const struct attn_item *item,
                                   const struct attn_study_answer *answer,
                                   const struct attn_error *failed, struct attn_error *err)

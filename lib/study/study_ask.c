@@ -1,5 +1,6 @@
-/* study_ask.c - takes the items of a study through a window (run/window.h): each alone on a thread,
- * or their texts packed together (run/many.h). Answers come back in the order of the items. */
+/* study_ask.c - runs the items of a study through a window (run/window.h): each item on its own
+ * thread, or their texts packed together (run/many.h). Answers are folded in the order of the
+ * items. */
 #include "study/study_internal.h"
 
 #include "base/memory.h"
@@ -10,19 +11,19 @@
 #include "input/record_internal.h"
 #include "run/window.h"
 
-/* At most so many items a thread are read and not yet folded, so one item that takes long does not
- * keep all others in memory. */
+/* Maximum items per thread that were read but not folded yet. It bounds memory while one slow item
+ * delays the others. */
 enum { WINDOW = 16 };
 
 /* --- Each alone ------------------------------------------------------------------------------- */
 
-/* An item on its way. */
+/* An item in the window. */
 struct slot {
     struct attn_item *item; /* owns */
     struct attn_study_answer answer;
     struct attn_error failure;
     bool has_failed;
-    bool ends_all; /* the failure is not that of the item alone */
+    bool ends_all; /* the failure concerns more than this item, and ends the study */
 };
 
 struct asking {
@@ -45,7 +46,8 @@ static enum attn_status read_item(void *user, void *slot, size_t *n_byte, bool *
     return ATTN_OK;
 }
 
-/* Finds the answer about item NUMBER. A failure waits for the items before. */
+/* Computes the answer about item NUMBER. A failure is stored until all items before it are
+ * folded. */
 static enum attn_status answer_item(void *user, struct attn_window *window, int worker,
                                     size_t number, size_t n, struct attn_error *err)
 {
@@ -125,8 +127,8 @@ enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host
 
 /* --- Packed ----------------------------------------------------------------------------------- */
 
-/* A record is one text. The last one of an item owns it, because records are handed out in their
- * order: it is the last one that is asked for. */
+/* A record is one text of an item. The last text owns the item, because records are released in
+ * order. */
 struct text {
     struct attn_item *item; /* owned by the last text */
     bool is_second, is_last;
@@ -135,9 +137,9 @@ struct text {
 
 struct packing {
     const struct attn_study_pack *pack;
-    struct attn_item *item; /* owns; its second text comes next; or NULL */
+    struct attn_item *item; /* owns; set if its second text comes next; or NULL */
     struct attn_study_answer answer;
-    struct attn_error failure; /* of the first text */
+    struct attn_error failure; /* failure of the first text */
     bool has_failed;
 };
 
@@ -157,7 +159,7 @@ static void fill_record(const struct packing *packing, struct text *text,
         packing->pack->fill(packing->pack->user, item, record, text->next);
 }
 
-/* An attn_next_fn. */
+/* Creates the next record (attn_next_fn). */
 static enum attn_status next(void *user, struct attn_record *record, bool *is_over,
                              struct attn_error *err)
 {
@@ -182,7 +184,7 @@ static enum attn_status next(void *user, struct attn_record *record, bool *is_ov
     return ATTN_OK;
 }
 
-/* An attn_done_fn's `release`. */
+/* Releases a record (`release` of attn_done_fn). */
 static void release(void *user, struct attn_record *record)
 {
     struct text *text = record->mine;
@@ -193,7 +195,7 @@ static void release(void *user, struct attn_record *record)
     attn_free(text);
 }
 
-/* Finds what RESULT adds to the answer about its item, or why the item fails. */
+/* Adds RESULT to the answer about its item, or records why the item fails. */
 static enum attn_status find(struct packing *packing, const struct attn_many_result *result,
                              struct attn_error *err)
 {
@@ -218,7 +220,7 @@ static enum attn_status find(struct packing *packing, const struct attn_many_res
     return ATTN_OK;
 }
 
-/* An attn_done_fn. */
+/* Processes the result of a record (attn_done_fn). */
 static enum attn_status done(void *user, const struct attn_many_result *result,
                              struct attn_error *err)
 {

@@ -1,13 +1,14 @@
 /*
- * study_internal.h - a study on its way: it reads the items, counts those that fail, and folds the
- * tables of the others. For the files of this layer.
+ * study_internal.h - a running study: reads the items, counts those that fail, and folds the tables
+ * of the others. Private to lib/study and lib/experiment.
  *
  *     attn_study_open(args, &form, &study, &err);
- *     attn_study_ask(study, host, ask, user, &err);       // every item, side by side on threads
+ *     attn_study_ask(study, host, ask, user, &err);       // every item, in parallel on threads
  *     attn_study_end(study, &table, &err);
  *     attn_study_free(study);
  *
- * An experiment that needs one pass over the texts of an item has them packed, short ones together:
+ * If an experiment needs a single pass over the texts of an item, short texts can be packed
+ * together:
  *
  *     struct attn_study_pack pack = {study, host, &request, at, find, user};
  *     attn_study_pack_run(&pack, &options, &err);         // instead of attn_study_ask
@@ -23,17 +24,18 @@ struct attn_study;
 
 /* The answer about one item. */
 struct attn_study_answer {
-    struct attn_table *table; /* owns; its rows, as of one text; of texts NULL if the experiment
-                                 makes the rows of all */
-    double *more;             /* [n_more] owns; numbers beside them (fold.h) */
+    /* owns; rows of the item, as for a single text; for texts NULL if the experiment creates the
+     * rows of all */
+    struct attn_table *table;
+    double *more; /* [n_more] owns; numbers beside the rows (fold.h) */
     size_t n_more;
-    const char *metric; /* of the model as it is; NULL: there is none */
-    const char *row;    /* the row that has its value, "base"; or NULL */
+    const char *metric; /* metric of the unchanged model; NULL without one */
+    const char *row;    /* name of the row with the metric's value, "base"; or NULL */
     double value;
-    bool has_right;            /* the model is right or wrong */
+    bool has_right;            /* `right` is set */
     double right;              /* 1, 0, or NaN for a tie (attn_verdict) */
-    bool is_general;           /* if it failed: every item would fail like this one */
-    struct attn_spaces spaces; /* odd spaces of the text or the target */
+    bool is_general;           /* if the item failed: every item would fail with this error */
+    struct attn_spaces spaces; /* unusual spaces of the text or the target */
 };
 
 /* Copies the metric of the unchanged run, the row "base", from REPLY into ANSWER. */
@@ -42,65 +44,65 @@ void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_
 
 enum { ATTN_MOST_DEFAULTS = 64 };
 
-/* The caller's values for items that lack these keys. A default that no item uses is refused before
- * the first item. If the input is a pipe it is noted at the end. Unused places are also noted at
- * the end, because they still define the order of rows. */
+/* The caller's values for items that lack these keys. An unused default is an error before the
+ * first item; if the input is a pipe, it is a note at the end. Unused places are always a note,
+ * because they still define the order of rows. */
 struct attn_study_defaults {
     struct attn_study_default {
-        const char *keys;        /* of items that have their own, "queries|at"; or NULL */
-        const char *place;       /* else the name of a place */
+        const char *keys;        /* keys of items that replace the default, "queries|at"; or NULL */
+        const char *place;       /* otherwise the name of a place */
     } items[ATTN_MOST_DEFAULTS]; /* [n] */
     size_t n;
 };
 
-/* Adds a default, unless it is there; more than ATTN_MOST_DEFAULTS are left out. */
+/* Adds a default, unless it is listed. More than ATTN_MOST_DEFAULTS are ignored. */
 void attn_study_add_default(struct attn_study_defaults *defaults, const char *keys,
                             const char *place);
 
-/* The experiment, as its study sees it. Borrowed. */
+/* What a study needs to know about its experiment. Borrowed. */
 struct attn_study_form {
     struct attn_study_defaults defaults;
     struct attn_fold_form fold;
-    unsigned pairs; /* ATTN_ITEM_BIT of the texts that an item may have */
-    bool is_listed; /* items have rows, and no table of means is made of them */
-    bool is_ragged; /* each item has as many rows as it has */
-    bool has_sum;   /* texts add to one sum, and are taken one after another */
+    unsigned pairs; /* set of ATTN_ITEM_BIT: the texts that an item may have */
+    bool is_listed; /* items have rows, but no table of means is computed */
+    bool is_ragged; /* items have different numbers of rows */
+    bool has_sum;   /* texts add to one sum, so they run one after another */
     struct attn_host *host;
-    const struct attn_request *request; /* hears notes and progress */
+    const struct attn_request *request; /* receives notes and progress */
 };
 
-/* Whether STUDY, which may be NULL, is of texts (`are_texts`), or of other items. */
+/* Return true if STUDY, which may be NULL, is a study of texts (`are_texts`), or of other items. */
 bool attn_study_is_of_texts(const struct attn_study_args *study);
 bool attn_study_is_of_items(const struct attn_study_args *study);
 
-/* ARGS and what FORM points to are borrowed. */
+/* Opens a study. ARGS and the pointers in FORM are borrowed. */
 enum attn_status attn_study_open(const struct attn_study_args *args,
                                  const struct attn_study_form *form, struct attn_study **study,
                                  struct attn_error *err);
 void attn_study_free(struct attn_study *study); /* NULL is allowed */
 
-/* Ends the study early because of ERR. The finished items can be resumed. */
+/* Ends the study early because of ERR. It can be resumed after the finished items. */
 void attn_study_keep(struct attn_study *study, const struct attn_error *err);
 
-/* Makes REQUEST that of ITEM, or without an item that of all: notes come once, on any thread, and
- * progress counts items. */
+/* Fills REQUEST with the input of ITEM, or without an item with what all items share: each note is
+ * sent once, from any thread, and progress counts items. */
 void attn_study_fill_request(struct attn_study *study, const struct attn_item *item,
                              struct attn_request *request);
 
-/* The first item that has not failed, from which an experiment chooses its columns. Borrowed until
- * attn_study_ask. NULL if the first thousand items all failed. */
+/* Finds the first item that did not fail to parse, from which an experiment derives its columns.
+ * Borrowed until attn_study_ask. NULL if the first thousand items all failed. */
 enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
                                  struct attn_error *err);
 
-/* Sets the columns that tables of items have: all of the form except the HIDDEN ones [n_column].
- * Fails if the whole table cannot be sorted, grouped or paired as the arguments require. Call it
- * before the first item. */
+/* Sets the columns of the items' tables: all of the form except the HIDDEN ones [n_column]. Call it
+ * before the first item. Returns an error if the table of all items cannot be sorted, grouped or
+ * paired as the arguments require. */
 enum attn_status attn_study_show(struct attn_study *study, const bool *hidden,
                                  struct attn_error *err);
 
 /* --- Each alone ------------------------------------------------------------------------------- */
 
-/* Fills ANSWER, which is {0}, about ITEM. Runs on several threads at a time. */
+/* Computes the ANSWER about ITEM. ANSWER is {0}. Called on several threads at a time. */
 typedef enum attn_status (*attn_study_ask_fn)(void *user, const struct attn_item *item,
                                               struct attn_study_answer *answer,
                                               struct attn_error *err);
@@ -112,47 +114,49 @@ enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host
 
 /* --- Packed ----------------------------------------------------------------------------------- */
 
-/* Adds the RESULT of a text of ITEM, the first or the second of a pair, to ANSWER, which is
- * complete after the last text. ANSWER is zeroed between items, except that an emptied table and
- * its numbers are reused. Called in the order of the items, one call at a time, on any thread, and
- * not again for an item after one of its texts failed. */
+/* Adds the RESULT of one text of ITEM, the only one, or the first or second of a pair, to ANSWER,
+ * which is complete after the last text. ANSWER is zeroed between items, except that an emptied
+ * table and its buffer are reused. Called in the order of the items, one call at a time, on any
+ * thread; not called again for an item after one of its texts failed. */
 typedef enum attn_status (*attn_study_find_fn)(void *user, const struct attn_item *item,
                                                bool is_second,
                                                const struct attn_many_result *result,
                                                struct attn_study_answer *answer,
                                                struct attn_error *err);
 
-/* Adds to RECORD, a text of ITEM, what else is asked about it. NEXT is room for its continuations,
- * which is kept as long as the record. */
+/* Adds to RECORD, a text of ITEM, what the experiment asks about it. NEXT is memory for its
+ * continuations, which lives as long as the record. */
 typedef void (*attn_study_fill_fn)(void *user, const struct attn_item *item,
                                    struct attn_record *record, const char *next[2]);
 
 struct attn_study_pack {
-    struct attn_study *study; /* borrowed, like all else */
+    struct attn_study *study; /* borrowed, like all other pointers */
     struct attn_host *host;
-    const struct attn_request *request; /* of every text */
-    const char *at; /* the position whose logits are asked for, of items that name none; or NULL */
+    const struct attn_request *request; /* the request for every text */
+    /* position whose logits are needed, for items that do not specify one; or NULL */
+    const char *at;
     attn_study_find_fn find;
     attn_study_fill_fn fill; /* or NULL */
-    void *user;              /* for these */
+    void *user;              /* passed to the functions above */
 };
 
-/* Runs all items. Sets the request of OPTIONS. The result of an item does not depend on other
+/* Runs all items. Sets the request in OPTIONS. The result of an item does not depend on other
  * items. */
 enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
                                      struct attn_many_options *options, struct attn_error *err);
 
 /* --- The end ---------------------------------------------------------------------------------- */
 
-/* Creates the table of all items, which the caller owns, fills the sum, and notes unused defaults
- * and items without a partner. *table stays as it is if texts had answers without tables. */
+/* Creates the table of all items, which the caller owns, fills the sum, and sends notes about
+ * unused defaults and about items without a partner. *TABLE is not changed if the study is of texts
+ * whose answers had no tables. */
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
                                 struct attn_error *err);
 
 /* --- Values of an item ------------------------------------------------------------------------ */
 
-/* Overwrites target, foil and `at` of ARGS with the values that ITEM has. Fails if the metric needs
- * a target and there is none. */
+/* Overwrites target, foil and `at` of ARGS with the values of ITEM. Returns an error if the metric
+ * needs a target and none is given. */
 enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answer_args *args,
                                   struct attn_error *err);
 
@@ -163,20 +167,20 @@ enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answ
 enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
                                  struct attn_error *err);
 
-/* Whether STATUS with ERR is a failure of one item, or of a text. Any other failure ends the
+/* Returns true if STATUS with ERR is a failure of a single item or text. Other failures end the
  * study. */
 bool attn_study_is_of_item(const struct attn_study *study, enum attn_status status,
                            const struct attn_error *err);
 
-/* Adds ANSWER about ITEM, or its failure, to the fold, and reports progress. The caller keeps both.
- * Called in the order of the items, one call at a time, on any thread. Fails if the study ends: too
- * many items failed, or there are too many groups. */
+/* Adds the ANSWER about ITEM, or its failure, to the fold, and reports progress. The caller keeps
+ * ownership of both. Called in the order of the items, one call at a time, on any thread. Returns
+ * an error if the study ends: too many items failed, or there are too many groups. */
 enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
                                  const struct attn_study_answer *answer,
                                  const struct attn_error *failed, struct attn_error *err);
 
-/* *has_them: N more items follow, and can run side by side. True for a pipe, whose end is not
- * known; false for texts. */
+/* Sets *HAS_THEM to true if N more items follow that can run in parallel: true for a pipe, whose
+ * end is unknown; false for texts. */
 enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, bool *has_them,
                                       struct attn_error *err);
 

@@ -28,7 +28,8 @@ static const struct attn_param listed[] = {
 };
 const struct attn_param_list attn_listing_params = ATTN_PARAM_LIST("Items", listed);
 
-/* Whether a file called TEXT says that it has lines of CSV or JSON, or nothing: /dev/fd/3. */
+/* Returns true if the file name TEXT has an ending for CSV or JSON, or no ending, as in
+ * /dev/fd/3. */
 static bool is_name_of_rows(const char *text)
 {
     static const char *const endings[] = {".csv", ".jsonl", ".json"};
@@ -99,7 +100,7 @@ const struct attn_param_list attn_restart_params = ATTN_PARAM_LIST("Items", rest
 
 /* --- What goes together ----------------------------------------------------------------------- */
 
-/* The first is that of all items, the others those of a table. */
+/* Rules about arguments: the first one holds for all items, the others for items with a table. */
 static const struct attn_param_rule rules[] = {
     {.given = "items_format|group_by|paired|bootstrap|interval|cluster|contrast|fdr|max_failed|"
               "each|resume|shard|marks",

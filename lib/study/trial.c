@@ -1,5 +1,5 @@
-/* trial.c - see trial.h. Of many trials, runs that begin at the same layer are fed together, as
- * many as make products fast: their rows are stacked, and each run has its own edits. */
+/* trial.c - see trial.h. Runs that begin at the same layer are fed together, with their rows
+ * stacked, so that matrix products are fast; each run keeps its own edits. */
 #include "study/trial.h"
 
 #include "base/escape.h"
@@ -16,9 +16,10 @@
 #include <string.h>
 
 enum {
-    PACK_ROWS = 128, /* more make products no faster */
-    WAITING = 48,    /* runs whose logits are one product, so that reading the weights of the output
-                        layer costs less than multiplying by them */
+    PACK_ROWS = 128, /* maximum rows of runs that are fed together; more give no speedup */
+    /* runs whose logits are computed in one product, so that reading the weights of the output
+     * layer costs less than the multiplication */
+    WAITING = 48,
 };
 
 enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn_error *err)
@@ -39,7 +40,7 @@ struct attn_trial attn_trial_of(const struct attn_run *run)
     };
 }
 
-/* Whether the text is fed in pieces, which attention must allow. */
+/* Returns true if the text is fed in pieces, which attention must support. */
 static bool has_pieces(const struct attn_trial *trial)
 {
     const struct attn_run *run = trial->run;
@@ -50,20 +51,21 @@ static bool has_pieces(const struct attn_trial *trial)
                                    &why_not) == ATTN_OK;
 }
 
-/* Where a pass begins. */
+/* Where a forward pass begins. */
 struct beginning_place {
-    int layer;  /* ATTN_NO_LAYER: at the embeddings */
-    bool has_z; /* with z of that layer, else with its resid_pre */
+    int layer;  /* first layer; ATTN_NO_LAYER: at the embeddings */
+    bool has_z; /* begins with z of that layer, not with its resid_pre */
 };
 
-/* Whether edits of SITE are still to come in the layer of a pass that begins at PLACE. */
+/* Returns true if a pass that begins at PLACE still computes SITE of its first layer. */
 static bool is_to_come(const struct beginning_place *place, enum attn_site site)
 {
     return attn_site_is_before(place->has_z ? ATTN_SITE_Z : ATTN_SITE_RESID_PRE, site);
 }
 
-/* Copies the edits of RUN that a pass from PLACE on still applies to EDITS, or with NULL counts
- * them; returns their number. What the pass begins with is edited already. */
+/* Copies those edits of RUN that a pass from PLACE on still applies to EDITS (NULL: only counts
+ * them). Returns their number. Edits before PLACE are already contained in the tensors with which
+ * the pass begins. */
 static size_t copy_edits(const struct attn_run *run, const struct beginning_place *place,
                          struct attn_edit *edits)
 {
@@ -74,10 +76,12 @@ static size_t copy_edits(const struct attn_run *run, const struct beginning_plac
     for (size_t i = 0; i < run->edits.n; i++) {
         struct attn_edit edit = run->edits.items[i];
         const bool is_whole = place->layer == ATTN_NO_LAYER || !attn_site_is_in_layer(edit.at.site);
-        const bool is_done = !is_whole && !is_to_come(place, edit.at.site); /* in the first layer */
+        /* the edit lies before the beginning, in the first layer */
+        const bool is_done = !is_whole && !is_to_come(place, edit.at.site);
         const bool is_each = !is_whole && edit.at.layer == ATTN_ALL_LAYERS;
         const int first = is_done ? place->layer + 1 : place->layer;
-        const int end = is_each && is_done ? n_layer : first + 1; /* copies, one for each layer */
+        /* an edit of all layers is copied once per layer */
+        const int end = is_each && is_done ? n_layer : first + 1;
 
         if (!is_whole && !is_each && attn_location_block(&edit.at) < first)
             continue;
@@ -91,8 +95,8 @@ static size_t copy_edits(const struct attn_run *run, const struct beginning_plac
     return n;
 }
 
-/* Copies the edits of RUN from PLACE on, then CHANGES [n], to EDITS; returns the number of those of
- * the run. */
+/* Copies the edits of RUN from PLACE on to EDITS, followed by CHANGES [n]. Returns how many are
+ * from RUN. */
 static size_t join_edits(const struct attn_run *run, const struct beginning_place *place,
                          const struct attn_edit *changes, size_t n, struct attn_edit *edits)
 {
@@ -108,8 +112,8 @@ static struct beginning_place place_of(const struct attn_trial *trial)
     return (struct beginning_place){.layer = trial->layer};
 }
 
-/* Creates *SESSION, which the caller owns also after a failure. EDITS have room for the edits of
- * run and trial. */
+/* Creates *SESSION, which the caller owns even after a failure. EDITS must have room for the edits
+ * of run and trial. */
 static enum attn_status start(const struct attn_trial *trial, struct attn_edit *edits,
                               struct attn_session **session, struct attn_error *err)
 {
@@ -120,7 +124,7 @@ static enum attn_status start(const struct attn_trial *trial, struct attn_edit *
 
     options.n_max += trial->n_more;
     options.n_feed = has_pieces(trial) ? trial->n_feed : 0;
-    options.cache = ATTN_CACHE_ALL_LAYERS; /* logits of every position can be had */
+    options.cache = ATTN_CACHE_ALL_LAYERS; /* provides logits at every position */
     options.has_logits = trial->has_logits;
     options.pool = trial->pool;
     options.trace = trial->trace;
@@ -143,7 +147,7 @@ enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_se
 
     ATTN_TRY(ATTN_ALLOC(edits, copy_edits(trial->run, &place, NULL) + trial->n_edit, err));
     status = start(trial, edits, &made, err);
-    attn_free(edits); /* the session has copied them */
+    attn_free(edits); /* the session has its own copy */
     if (status == ATTN_OK)
         *session = made;
     else
@@ -171,7 +175,8 @@ static enum attn_status feed(const struct attn_trial *trial, struct attn_session
                      ? attn_session_feed_embeddings(session, text->rows + first * d_embed, n, err)
                      : attn_session_feed(session, text->ids + first, n, err));
     }
-    return attn_host_check_canceled(trial->run->host, err); /* after the session last looked */
+    /* in case of a cancel after the session's last check */
+    return attn_host_check_canceled(trial->run->host, err);
 }
 
 enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
@@ -241,8 +246,8 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
     attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE);
     enum attn_status status;
 
-    /* A pass may begin at a later layer unless the run has edits of logits, which are made of kept
-     * rows, or dropout, whose random numbers are drawn layer after layer. */
+    /* A pass may begin at a later layer, unless the run has edits of logits, which need rows that
+     * would be missing, or dropout, whose random numbers are drawn layer by layer. */
     *trials = (struct attn_trials){.run = run,
                                    .answer = answer,
                                    .can_skip = !attn_edits_touch(run->edits.items, run->edits.n,
@@ -279,50 +284,52 @@ void attn_trials_release(struct attn_trials *trials)
 
 /* --- Many: the changed runs ------------------------------------------------------------------- */
 
-/* A change and the first layer that it changes. */
+/* A change, and the first layer that it affects. */
 struct beginning {
     int layer;
-    size_t change; /* its number */
+    size_t change; /* index of the change */
 };
 
 /* Runs that are fed together. */
 struct pack {
-    const struct beginning *beginnings; /* [n] of one layer */
+    const struct beginning *beginnings; /* [n] all of the same layer */
     size_t n;
 };
 
-/* The state of a thread, kept from pack to pack. */
+/* State of a thread, reused for every pack. */
 struct worker {
     struct attn_session *session; /* owns; NULL before the first pack */
-    struct attn_kept kept;        /* owns its arrays; runs without a reply yet, at most n_waiting */
-    size_t *changes;              /* [n_waiting] owns; the numbers of these runs */
-    struct attn_reply *replies;   /* [n_waiting] owns */
-    float *logits;                /* [n_waiting, V] owns */
-    struct attn_session_sequence *sequences; /* [n_together] owns; the runs of a pack */
-    struct attn_edit *edits; /* [n_edit] owns; those of the runs of a pack, if the unchanged run has
-                                edits */
+    /* owns its arrays; runs whose reply was not computed yet, at most n_waiting */
+    struct attn_kept kept;
+    size_t *changes;                         /* [n_waiting] owns; indices of these runs */
+    struct attn_reply *replies;              /* [n_waiting] owns */
+    float *logits;                           /* [n_waiting, V] owns */
+    struct attn_session_sequence *sequences; /* [n_together] owns; runs of the current pack */
+    /* [n_edit] owns; edits of the runs of the pack, if the unchanged run has edits */
+    struct attn_edit *edits;
     size_t n_edit;
-    const float **rows;      /* [2, n_together] owns; the first rows of each run: resid_pre, z */
-    enum attn_status status; /* of the failed task, if any */
+    const float **rows;      /* [2, n_together] owns; first rows of each run: resid_pre, z */
+    enum attn_status status; /* status of the first failed task of this thread */
     struct attn_error failure;
-    size_t failed; /* the number of that task */
+    size_t failed; /* number of that task */
 };
 
-/* Work of the pool. */
+/* The shared state of the tasks of the pool. */
 struct work {
     const struct attn_trials *trials;
     const struct attn_trial_change *changes;
     struct attn_trial_outcome *outcomes;
-    struct beginning *beginnings; /* [n] owns; of the changes, by layer */
+    struct beginning *beginnings; /* [n] owns; beginnings of the changes, sorted by layer */
     struct pack *packs;           /* [n_pack] owns */
     size_t n_pack;
     struct worker *workers; /* [n_worker] owns */
     size_t n_worker;
-    size_t n_together, n_waiting;   /* runs per feed; runs per product of the output layer */
-    const struct attn_trace *trace; /* of all sessions */
-    size_t n_total;                 /* number of runs, including earlier ones */
-    atomic_size_t n_done;           /* number of finished runs, including earlier ones */
-    atomic_size_t failed;           /* the first failed task: later tasks do nothing */
+    /* maximum runs per feed; maximum runs per product of the output layer */
+    size_t n_together, n_waiting;
+    const struct attn_trace *trace; /* trace of all sessions */
+    size_t n_total;                 /* number of runs, including earlier calls */
+    atomic_size_t n_done;           /* number of finished runs, including earlier calls */
+    atomic_size_t failed;           /* number of the first failed task; later tasks do nothing */
 };
 
 static int by_layer(const void *a, const void *b)
@@ -334,14 +341,14 @@ static int by_layer(const void *a, const void *b)
     return x->change < y->change ? -1 : x->change > y->change;
 }
 
-/* Whether runs can be fed together: they begin at a layer, have no source, and are answered by one
- * row of logits. */
+/* Returns true if runs can be fed together: they can begin at a layer, have no source, and their
+ * answer reads one row of logits. */
 static bool go_together(const struct attn_trials *trials)
 {
     return trials->can_skip && trials->run->source.n == 0 && attn_answer_n_row(trials->answer) == 1;
 }
 
-/* Groups the N changes into packs of one layer and about equal size. */
+/* Groups the N changes into packs: each of one layer, and of about equal size. */
 static enum attn_status make_packs(struct work *work, size_t n, struct attn_error *err)
 {
     const int n_layer = (int)attn_model_config(work->trials->run->model)->n_layer;
@@ -390,7 +397,7 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
     struct attn_session *session = NULL;
     enum attn_status status;
 
-    trial.pool = NULL; /* its threads are busy with other trials */
+    trial.pool = NULL; /* its threads run other trials */
     trial.edits = work->changes[number].edits;
     trial.n_edit = work->changes[number].n_edit;
     if (trials->can_skip) {
@@ -410,8 +417,7 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
     return status;
 }
 
-/* An attn_trace_fn that drops its events: only the selection of the trace is used, for its
- * positions. */
+/* Ignores its events (attn_trace_fn): only the positions of the trace's selection matter. */
 static enum attn_status ignore(void *user, const struct attn_trace_event *event,
                                struct attn_error *err)
 {
@@ -449,7 +455,7 @@ static enum attn_status prepare_worker(const struct work *work, struct worker *w
                          ATTN_STAGE_MODEL, err);
 }
 
-/* Computes the outstanding replies. */
+/* Computes the replies of the runs that wait for them. */
 static enum attn_status read_replies(const struct work *work, struct worker *worker,
                                      struct attn_error *err)
 {
@@ -469,7 +475,7 @@ static enum attn_status read_replies(const struct work *work, struct worker *wor
     return ATTN_OK;
 }
 
-/* Puts the edits of the unchanged run from PLACE on before those of each run of PACK. */
+/* Prepends the edits of the unchanged run, from PLACE on, to those of each run of PACK. */
 static enum attn_status add_edits(const struct work *work, const struct pack *pack,
                                   const struct beginning_place *place, struct worker *worker,
                                   struct attn_error *err)
@@ -493,11 +499,12 @@ static enum attn_status add_edits(const struct work *work, const struct pack *pa
     return ATTN_OK;
 }
 
-/* Feeds the runs of PACK to the session of WORKER: a copy of the layer's rows for each. */
+/* Feeds the runs of PACK to the session of WORKER. Each run starts with a copy of the layer's
+ * rows. */
 static enum attn_status run_together(const struct work *work, const struct pack *pack,
                                      struct worker *worker, struct attn_error *err)
 {
-    static const struct attn_edit none; /* for a run without changes */
+    static const struct attn_edit none; /* for runs without changes */
     const struct attn_trials *trials = work->trials;
     const int layer = pack->beginnings[0].layer;
     const float *resid = attn_capture_block(trials->capture, ATTN_SITE_RESID_PRE, layer);
@@ -547,7 +554,7 @@ static enum attn_status try_together(const struct work *work, const struct pack 
     return attn_answer_keep(work->trials->answer, worker->session, pack->n, &worker->kept, err);
 }
 
-/* Stops the tasks after TASK of WORKER if STATUS is a failure. */
+/* Records a failed STATUS of TASK, so that later tasks stop. */
 static void note(struct work *work, struct worker *worker, size_t task, enum attn_status status)
 {
     size_t failed = atomic_load(&work->failed);
@@ -575,13 +582,14 @@ static void try_task(void *context, size_t task, int worker)
     if (status == ATTN_OK) {
         const size_t n_done = atomic_fetch_add(&work->n_done, pack->n) + pack->n;
 
-        if (worker == 0 && request->on_progress) /* the caller's own thread reports for all */
+        /* the caller's thread reports progress for all threads */
+        if (worker == 0 && request->on_progress)
             request->on_progress(request->user, n_done, work->n_total);
     }
     note(work, mine, task, status);
 }
 
-/* Computes the outstanding replies of worker number TASK. */
+/* Computes the waiting replies of worker number TASK. */
 static void read_task(void *context, size_t task, int worker)
 {
     struct work *work = context;
@@ -591,7 +599,7 @@ static void read_task(void *context, size_t task, int worker)
     note(work, mine, work->n_pack + task, read_replies(work, mine, &mine->failure));
 }
 
-/* Returns the failure of the first failed task, which does not depend on the speed of threads. */
+/* Returns the failure of the task with the lowest number, which does not depend on timing. */
 static enum attn_status find_failure(const struct work *work, struct attn_error *err)
 {
     const size_t failed = atomic_load(&work->failed);
@@ -613,7 +621,7 @@ static enum attn_status perform(struct work *work, size_t n, struct attn_error *
     const struct attn_dims *dims = attn_selection_dims(trials->selection);
     const double d = (double)dims->d_model;
     const double n_product = 12.0 * (double)dims->n_layer * (double)dims->n_position * d * d +
-                             (double)dims->n_vocab * d; /* of a run, roughly */
+                             (double)dims->n_vocab * d; /* rough cost of one run */
     struct attn_pool *pool = attn_host_pool(trials->run->host, n_product * (double)n);
 
     work->n_worker = (size_t)attn_pool_n_thread(pool);

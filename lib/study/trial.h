@@ -1,7 +1,7 @@
 /*
- * trial.h - one pass over the input of a prepared run, optionally with edits and from a later
- * layer; and many such passes with different edits, side by side on the threads of the host. For
- * the files of this layer.
+ * trial.h - one forward pass over the input of a prepared run, optionally with edits and from a
+ * later layer on; and many such passes with different edits, in parallel on the threads of the
+ * host. Private to lib/study and lib/experiment.
  *
  *     struct attn_trial trial = attn_trial_of(run);
  *     trial.edits = &edit, trial.n_edit = 1;
@@ -21,80 +21,82 @@
 
 struct attn_trial {
     const struct attn_run *run;
-    struct attn_pool *pool;         /* NULL: the caller's thread alone */
+    struct attn_pool *pool;         /* NULL: only the caller's thread */
     const struct attn_trace *trace; /* or NULL */
     const struct attn_edit *edits;  /* [n_edit], applied after those of the run */
     size_t n_edit;
-    int layer; /* the first layer; ATTN_NO_LAYER: starts with the input */
+    int layer; /* first layer; ATTN_NO_LAYER: begins with the input */
     const float
         *resid;      /* [T, D] resid_pre of that layer; for n_layer the input of the output layer */
-    size_t n_more;   /* positions that are fed later */
-    bool has_logits; /* the session has logits of all positions */
-    size_t n_feed;   /* positions per feed, if attention allows it, so that the memory of
-                        activations does not grow with the text; 0: all */
+    size_t n_more;   /* number of positions that will be fed later */
+    bool has_logits; /* the session computes logits at all positions */
+    /* positions per feed, if attention supports it, which bounds the memory of activations; 0: all
+     * at once */
+    size_t n_feed;
 };
 
 /* Checks that HOST has a model with an output layer. Errors have a stage. */
 enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn_error *err);
 
-/* A pass over the whole RUN of a model, on its host's threads, with logits. */
+/* Returns a pass over the whole of RUN, on its host's threads, with logits. */
 struct attn_trial attn_trial_of(const struct attn_run *run);
 
-/* Creates a session, which the caller owns, and feeds it the source; attn_trial_run also feeds the
+/* Create a session, which the caller owns. The first feeds it the source, the second also the
  * input. Errors have a stage. */
 enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_session **session,
                                   struct attn_error *err);
 enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
                                 struct attn_error *err);
 
-/* Notes the edits of RUN's request that had no effect in SESSION, after its feed. */
+/* Sends notes about the edits of RUN's request that had no effect in SESSION. Call after its
+ * feed. */
 void attn_trial_note_idle(const struct attn_run *run, const struct attn_session *session);
 
-/* A pass over the whole RUN without logits. TRACE gets its events. It is fed N_FEED positions at a
- * time, or all at once for 0. Errors have a stage. */
+/* Runs a pass over the whole of RUN without logits; TRACE receives its events. N_FEED positions are
+ * fed at a time; 0: all at once. Errors have a stage. */
 enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_trace *trace,
                                   size_t n_feed, struct attn_error *err);
 
-/* Such a pass, which keeps the tensors of SELECTION in *CAPTURE. The caller owns *capture, also
- * after a failure. Notes edits without effect. Errors have a stage. */
+/* Runs such a pass, and records the tensors of SELECTION in *CAPTURE, which the caller owns even
+ * after a failure. Sends notes about edits without effect. Errors have a stage. */
 enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
                                  struct attn_capture **capture, struct attn_error *err);
 
 /* --- Many ------------------------------------------------------------------------------------- */
 
-/* The unchanged run, and the tensors from which changed runs start. */
+/* The unchanged run, and the tensors with which changed runs begin. */
 struct attn_trials {
     const struct attn_run *run;       /* borrowed */
     const struct attn_answer *answer; /* borrowed */
     bool can_skip;                    /* runs may begin at a later layer */
-    bool has_z;                       /* they start from z of that layer */
-    struct attn_selection *selection; /* owns; resid_pre of all layers, and z */
-    struct attn_selection *needed;    /* owns; the positions that the answer reads */
-    struct attn_capture *capture;     /* owns; of the unchanged run */
-    float *logits;                    /* [n_vocab] owns; of the unchanged run at the position */
-    struct attn_reply base;           /* of the unchanged run */
-    size_t n_feed;                    /* runs so far */
-    size_t n_expected;                /* expected number of runs, for progress; or 0 */
+    bool has_z;                       /* runs begin with z of a layer */
+    struct attn_selection *selection; /* owns; resid_pre of all layers, and z if has_z */
+    struct attn_selection *needed;    /* owns; positions that the answer reads */
+    struct attn_capture *capture;     /* owns; tensors of the unchanged run */
+    float *logits;          /* [n_vocab] owns; logits of the unchanged run at the position */
+    struct attn_reply base; /* reply of the unchanged run */
+    size_t n_feed;          /* number of runs so far */
+    size_t n_expected;      /* expected number of runs, for progress; or 0 */
 };
 
 /* The changes of one run. Borrowed. */
 struct attn_trial_change {
-    const struct attn_edit *edits; /* [n_edit], each of one layer */
+    const struct attn_edit *edits; /* [n_edit] each for a single layer */
     size_t n_edit;
 };
 
 struct attn_trial_outcome {
     struct attn_reply reply;
-    size_t n_row; /* number of changed rows */
+    size_t n_row; /* number of rows that the edits changed */
 };
 
-/* Runs RUN without changes. Later changes must be at the site FIRST or at sites after it. Release
- * TRIALS also after a failure. Errors have a stage. */
+/* Runs RUN without changes. Later changes must be at the site FIRST or at later sites of a layer.
+ * Release TRIALS after a failure, too. Errors have a stage. */
 enum attn_status attn_trials_start(const struct attn_run *run, const struct attn_answer *answer,
                                    enum attn_site first, struct attn_trials *trials,
                                    struct attn_error *err);
 
-/* Runs each of CHANGES [n] from its first changed layer on, and fills in OUTCOMES [n]. */
+/* Runs each of CHANGES [n] from its first changed layer on, and sets OUTCOMES [n]. */
 enum attn_status attn_trials_perform(struct attn_trials *trials,
                                      const struct attn_trial_change *changes, size_t n,
                                      struct attn_trial_outcome *outcomes, struct attn_error *err);
