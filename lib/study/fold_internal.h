@@ -1,5 +1,6 @@
 /*
- * fold_internal.h - the parts of a fold (fold.h). Each file calls those above it alone.
+ * fold_internal.h - the parts of a fold (fold.h). A file only calls files that are
+ * listed above it.
  *
  *     fold_labels.c     copies the labels of an item that name its group and its cluster
  *     fold_clusters.c   units: items, or clusters of items that depend on each other; their errors

@@ -1,16 +1,16 @@
 /*
  * item_arrays.h - one array over all items for each selected site, with ids and labels beside it.
- * For the files of this layer.
+ * Private to lib/study and lib/experiment.
  *
  *     attn_item_arrays_open(&args, items, &arrays, &err);
- *     attn_item_arrays_add(arrays, item, result, position, &err);   // of each item, in their order
- *     attn_item_arrays_finish(arrays, &err);                        // the file has its name
+ *     attn_item_arrays_add(arrays, item, result, position, &err);   // every item, in order
+ *     attn_item_arrays_finish(arrays, &err);                        // its final name
  *     attn_item_arrays_free(arrays);
  *
- * `resid_pre` is [N, n], with several layers [N, L, n]; sites with heads are [N, L, H, n]. Rows
- * grow in FILE.rows.part, and are copied into the file when their number is known. So memory does
- * not grow with the items, but for their ids and labels. For means only the sums of the groups are
- * kept: in double precision, added in the order of the items.
+ * `resid_pre` is [N, n], with several layers [N, L, n]; sites with heads are [N, L, H, n]. Rows are
+ * appended to FILE.rows.part, and copied into the file when their number is known, so that only ids
+ * and labels need memory that grows with the items. For means only the sums of groups are stored,
+ * in double precision, added in the order of the items.
  */
 #ifndef ATTN_STUDY_ITEM_ARRAYS_H
 #define ATTN_STUDY_ITEM_ARRAYS_H

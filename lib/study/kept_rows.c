@@ -13,8 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TYPE_BITS = 4 /* of the first byte of a cell; then the number of bytes of its number */ };
-enum { N_FACT = 3 /* numbers before an item: bytes after them, rows, numbers beside */ };
+/* The first byte of a cell has its type in the lower bits, the length of its number in the others.
+ */
+enum { TYPE_BITS = 4 };
+/* An item begins with three numbers: bytes that follow, rows, and numbers beside the rows. */
+enum { N_FACT = 3 };
 
 /* The last character is the version of the format. */
 static const char header[] = {'a', 't', 't', 'n', 'r', 'o', 'w', '1'};

@@ -680,11 +680,11 @@ bool attn_study_is_of_item(const struct attn_study *study, enum attn_status stat
 {
     if (study->args->are_texts)
         return true;
+    /* ATTN_IO: the item's picture cannot be read */
     return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED ||
-            (status == ATTN_IO && err->stage == ATTN_STAGE_INPUT)) && /* its picture cannot be
-                                                                         read */
-           err->stage != ATTN_STAGE_MODEL &&
-           err->stage != ATTN_STAGE_OUTPUT && err->stage != ATTN_STAGE_CHECK;
+            (status == ATTN_IO && err->stage == ATTN_STAGE_INPUT)) &&
+           err->stage != ATTN_STAGE_MODEL && err->stage != ATTN_STAGE_OUTPUT &&
+           err->stage != ATTN_STAGE_CHECK;
 }
 
 /* Counts the failure of ITEM, and sends a note about it if it is one of the first. */

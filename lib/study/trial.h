@@ -26,8 +26,8 @@ struct attn_trial {
     const struct attn_edit *edits;  /* [n_edit], applied after those of the run */
     size_t n_edit;
     int layer; /* first layer; ATTN_NO_LAYER: begins with the input */
-    const float
-        *resid;      /* [T, D] resid_pre of that layer; for n_layer the input of the output layer */
+    /* [T, D] resid_pre of that layer; if it is n_layer, the input of the output layer */
+    const float *resid;
     size_t n_more;   /* number of positions that will be fed later */
     bool has_logits; /* the session computes logits at all positions */
     /* positions per feed, if attention supports it, which bounds the memory of activations; 0: all
