@@ -1,5 +1,5 @@
-/* api.h - ATTN_API marks functions of public headers: the shared library exports no others, since
- * all else is compiled with hidden visibility. */
+/* api.h - ATTN_API marks functions of public headers: the shared library exports only these, as
+ * everything else is compiled with hidden visibility. */
 #ifndef ATTN_BASE_API_H
 #define ATTN_BASE_API_H
 
@@ -12,7 +12,7 @@
 /* Lets the compiler check the arguments of functions that take a printf format. */
 #define ATTN_PRINTF(index, first) __attribute__((format(printf, index, first)))
 
-/* As the argument of an X-macro in an expression: how many entries it has. */
+/* Given as the argument of an X-macro, sums to the number of its entries. */
 #define ATTN_COUNT(...) +1 /* NOLINT(bugprone-macro-parentheses) */
 
 #endif

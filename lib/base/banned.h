@@ -1,15 +1,15 @@
 /*
- * banned.h - functions that no source may call, and systems that cannot be compiled for; the
- * Makefile includes it into every source.
+ * banned.h - forbids functions that no source may call, and stops compilation on unsupported
+ * systems. The Makefile includes it into every source.
  *
- * Instead: snprintf, memcpy or struct attn_buffer for copies without a bound, the parsers of
- * base/number.h for numbers without a check; strtok keeps hidden state. A call is a warning, in
- * CI an error. This file includes nothing, so that a source cannot depend on it.
+ * Instead of unbounded copies use snprintf, memcpy or struct attn_buffer; instead of unchecked
+ * conversions use the parsers of base/number.h; strtok has hidden state. A call is a warning, in CI
+ * an error. This file includes no headers, so that no source can depend on them through it.
  */
 #ifndef ATTN_BASE_BANNED_H
 #define ATTN_BASE_BANNED_H
 
-/* Here, since it comes before anything else that could fail. */
+/* Checked here, because this file is compiled first. */
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "attn-cli needs a little-endian processor: files have the bytes that memory has"
 #endif

@@ -10,7 +10,7 @@
 
 /* Initialize with = {0}; end with attn_buffer_release. */
 struct attn_buffer {
-    char *data;      /* owns; NULL before the first append; terminated by attn_buffer_string */
+    char *data; /* owns; NULL before the first append; null-terminated only by attn_buffer_string */
     size_t size;     /* bytes in use */
     size_t capacity; /* bytes at data */
     bool has_failed; /* an allocation failed; further appends have no effect */
@@ -23,20 +23,21 @@ void attn_buffer_append_integer(struct attn_buffer *buffer, int64_t number); /* 
 void attn_buffer_append_format(struct attn_buffer *buffer, const char *format, ...)
     ATTN_PRINTF(2, 3);
 
-/* Room for SIZE more bytes; returns where they go (size is not changed) or NULL. */
+/* Returns memory for SIZE more bytes, without changing the buffer's size; NULL on failure. */
 char *attn_buffer_reserve(struct attn_buffer *buffer, size_t size);
 
-/* ATTN_OK, or the sticky failure reported in err. */
+/* Returns ATTN_OK, or the sticky failure, which is then set in ERR. */
 enum attn_status attn_buffer_check(const struct attn_buffer *buffer, struct attn_error *err);
 
-/* Terminates the bytes with an uncounted NUL; NULL after a failure. Valid until the next append. */
+/* Appends an uncounted NUL and returns the bytes, valid until the next append; NULL after a
+ * failure. */
 const char *attn_buffer_string(struct attn_buffer *buffer);
 
-/* The terminated bytes, which the caller owns from here on; NULL after a failure, with err set.
- * Releases the buffer in either case. */
+/* Returns the null-terminated bytes, owned by the caller; NULL after a failure, with ERR set.
+ * Releases the buffer in both cases. */
 char *attn_buffer_take(struct attn_buffer *buffer, struct attn_error *err);
 
-/* Empties, keeps the memory, clears a failure. */
+/* Empties the buffer and clears a failure; keeps the memory. */
 void attn_buffer_reset(struct attn_buffer *buffer);
 void attn_buffer_release(struct attn_buffer *buffer); /* frees and zeroes */
 

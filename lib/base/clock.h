@@ -1,4 +1,4 @@
-/* clock.h - seconds of a clock that only goes forward, from an arbitrary start: for durations. */
+/* clock.h - a monotonic clock, in seconds from an arbitrary start, for measuring durations. */
 #ifndef ATTN_BASE_CLOCK_H
 #define ATTN_BASE_CLOCK_H
 

@@ -7,8 +7,8 @@
 
 static const struct {
     const char *name;
-    size_t bits;            /* bits of a number */
-    size_t n_value, n_byte; /* values of a block */
+    size_t bits;            /* bits per number */
+    size_t n_value, n_byte; /* values and bytes per block */
 } dtypes[] = {
 #define DTYPE_ROW(name, number, bits) [ATTN_DTYPE_##name] = {#name, bits, 1, 0},
     ATTN_DTYPE_MAP(DTYPE_ROW)
@@ -40,7 +40,7 @@ size_t attn_dtype_n_byte(enum attn_dtype dtype, size_t n)
 
     if (attn_dtype_block(dtype) > 1)
         return n / dtypes[dtype].n_value * dtypes[dtype].n_byte;
-    return n / 8 * bits + (n % 8 * bits + 7) / 8; /* n * bits need not fit */
+    return n / 8 * bits + (n % 8 * bits + 7) / 8; /* avoids overflow of n * bits */
 }
 
 size_t attn_tensor_n_element(const struct attn_tensor *tensor)

@@ -31,9 +31,8 @@
     X(I64, 20, 64)                                                                                 \
     X(U64, 21, 64)
 
-/* X(name, number, code, values, bytes): the types of GGUF whose values lie in blocks, with their
- * codes (ggml.h `ggml_type`; layouts: kernels/vector_blocks.c). A row of a matrix is whole
- * blocks. */
+/* X(name, number, code, values, bytes): the block types of GGUF with their codes (ggml.h
+ * `ggml_type`; layouts: kernels/vector_blocks.c). Each row of a matrix consists of whole blocks. */
 #define ATTN_BLOCK_DTYPE_MAP(X)                                                                    \
     X(Q4_0, 22, 2, 32, 18)                                                                         \
     X(Q4_1, 23, 3, 32, 20)                                                                         \
@@ -67,7 +66,7 @@ enum attn_dtype {
         ATTN_BLOCK_DTYPE_MAP(ATTN_DTYPE_ENUM)
 #undef ATTN_DTYPE_ENUM
             ATTN_N_PLAIN_DTYPE =
-                0 ATTN_DTYPE_MAP(ATTN_COUNT), /* these hold one number per element */
+                0 ATTN_DTYPE_MAP(ATTN_COUNT), /* these types store each number separately */
     ATTN_N_DTYPE = ATTN_N_PLAIN_DTYPE ATTN_BLOCK_DTYPE_MAP(ATTN_COUNT)
 };
 
@@ -75,10 +74,10 @@ enum { ATTN_MAX_RANK = 16 };
 
 /* A tensor. Borrows data. Row-major; data may have any alignment. */
 struct attn_tensor {
-    const void *data; /* NULL when the tensor is absent */
+    const void *data; /* NULL if the tensor is absent */
     enum attn_dtype dtype;
     int rank;                    /* 0 .. ATTN_MAX_RANK */
-    size_t shape[ATTN_MAX_RANK]; /* elements; product fits a size_t */
+    size_t shape[ATTN_MAX_RANK]; /* the number of elements fits a size_t */
 };
 
 #endif

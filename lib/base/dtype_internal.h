@@ -1,21 +1,23 @@
-/* dtype_internal.h - what dtype.h declares for the library alone. */
+/* dtype_internal.h - declarations of dtype.h for use inside the library only. */
 #ifndef ATTN_BASE_DTYPE_INTERNAL_H
 #define ATTN_BASE_DTYPE_INTERNAL_H
 
 #include "base/dtype.h"
 
 const char *attn_dtype_name(enum attn_dtype dtype); /* "F32" */
-size_t attn_dtype_bits(enum attn_dtype dtype);      /* 32; 0 of blocks */
+size_t attn_dtype_bits(enum attn_dtype dtype);      /* 32, for example; 0 for block types */
 
-/* How many values a block of DTYPE has; 1 of a type of one number. */
+/* Returns the number of values in a block of DTYPE; 1 for types that store each number
+ * separately. */
 size_t attn_dtype_block(enum attn_dtype dtype);
 
-/* Bytes of N values, which are whole blocks; rounded up where a number has fewer than 8 bits. */
+/* Returns the bytes of N values, which must be whole blocks; rounded up if a number has fewer than
+ * 8 bits. */
 size_t attn_dtype_n_byte(enum attn_dtype dtype, size_t n);
 
 enum { ATTN_SHAPE_TEXT_SIZE = 22 * ATTN_MAX_RANK + 3 };
 
-/* A shape for messages: "[3, 4]". Returns TEXT. */
+/* Formats a shape for messages, "[3, 4]". Returns TEXT. */
 const char *attn_shape_text(int rank, const size_t *shape, char text[ATTN_SHAPE_TEXT_SIZE]);
 
 size_t attn_tensor_n_element(const struct attn_tensor *tensor);

@@ -11,7 +11,7 @@ const char *attn_dynamic_open(const char *name, int flags,
     if (!*library)
         return "which is not installed";
     for (size_t i = 0; i < n; i++) {
-        /* ISO C converts no pointer to an object into one to a function. */
+        /* ISO C has no conversion from void * to a function pointer. */
         void *found = dlsym(*library, functions[i].name);
 
         if (!found) {

@@ -1,4 +1,4 @@
-/* edit_distance.c - see edit_distance.h. Three rows of the table are kept. */
+/* edit_distance.c - see edit_distance.h. Only three rows of the table are stored. */
 #include "base/edit_distance.h"
 
 #include "base/utf8.h"

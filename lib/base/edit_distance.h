@@ -20,11 +20,11 @@ struct attn_letters {
     size_t n;
 };
 
-/* Reads WORD [size bytes]; false when it is too long or not UTF-8. */
+/* Reads WORD [size]. Returns false if it is too long or not UTF-8. */
 bool attn_letters_read(const char *word, size_t size, struct attn_letters *letters);
 
-/* Insertions, deletions, replacements and swaps of neighbours that turn A into B, no part of it
- * edited twice (optimal string alignment, Damerau 1964). */
+/* Returns the minimum number of insertions, deletions, replacements and swaps of neighbours that
+ * turn A into B, where no part is edited twice (optimal string alignment, Damerau 1964). */
 size_t attn_edit_distance(const struct attn_letters *a, const struct attn_letters *b);
 
 /*
@@ -36,20 +36,20 @@ size_t attn_edit_distance(const struct attn_letters *a, const struct attn_letter
  *     attn_typo_meant(&typo); // "length"
  */
 struct attn_typo {
-    const char *typed;   /* [size] */
-    size_t size;         /* bytes */
-    const char *nearest; /* nearest of the names tried, the first if several are; NULL before the
-                            first try */
-    size_t distance;     /* from `typed` to `nearest` */
+    const char *typed; /* [size] */
+    size_t size;       /* bytes */
+    /* the nearest of the names tried, the first of equally near ones; NULL before the first try */
+    const char *nearest;
+    size_t distance; /* from `typed` to `nearest` */
 };
 
-/* Compares with the known NAME, which must live as long as TYPO. Case makes no difference. */
+/* Tries the known NAME, which must live as long as TYPO. Ignores case. */
 void attn_typo_try(struct attn_typo *typo, const char *name);
 
-/* Compares with NAME, an alias of MEANT: attn_typo_meant returns MEANT. */
+/* Tries NAME, an alias of MEANT. If it is the nearest, attn_typo_meant returns MEANT. */
 void attn_typo_try_as(struct attn_typo *typo, const char *name, const char *meant);
 
-/* The nearest name, or NULL where that is too far to be meant. */
+/* Returns the nearest name; NULL if it is too different. */
 const char *attn_typo_meant(const struct attn_typo *typo);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * elementary.c - see elementary.h.
  *
- * A function reduces its argument to a short interval, sums a series there, and keeps what a double
- * cannot hold in a second one: a pair, with about 100 bits.
- * Products of pairs are exact by Dekker's split (1971), not by fma, which a processor may lack.
- * Constants by tests/tools/make_elementary.py --constants.
+ * A function reduces its argument to a short interval and sums a series there. Where a double is
+ * not precise enough, a pair of doubles with about 100 bits is used. Products of pairs are exact by
+ * Dekker's split (1971); fma is avoided, as a processor may lack it. Constants by
+ * tests/tools/make_elementary.py --constants.
  */
 #include "base/elementary.h"
 
@@ -23,7 +23,7 @@ struct pair {
     double high, low;
 };
 
-/* a + b for |a| >= |b| or a = 0. */
+/* Returns a + b exactly, for |a| >= |b| or a = 0. */
 static struct pair add(double a, double b)
 {
     const double sum = a + b;
@@ -31,7 +31,7 @@ static struct pair add(double a, double b)
     return (struct pair){sum, b - (sum - a)};
 }
 
-/* a + b, whichever is larger (Knuth). */
+/* Returns a + b exactly, for any a and b (Knuth). */
 static struct pair add_any(double a, double b)
 {
     const double sum = a + b, part = sum - a;
@@ -39,7 +39,7 @@ static struct pair add_any(double a, double b)
     return (struct pair){sum, (a - (sum - part)) + (b - part)};
 }
 
-/* The first 26 bits of A. */
+/* Returns A rounded to 26 bits. */
 static double first_half(double a)
 {
     const double wide = a * 0x1.0000002p27;
@@ -47,7 +47,7 @@ static double first_half(double a)
     return wide - (wide - a);
 }
 
-/* a * b. */
+/* Returns a * b exactly. */
 static struct pair multiply(double a, double b)
 {
     const double product = a * b, a1 = first_half(a), b1 = first_half(b);
@@ -72,7 +72,8 @@ static struct pair divide_pairs(struct pair a, struct pair b)
                (((a.high - product.high) - product.low) + (a.low - quotient * b.low)) / b.high);
 }
 
-/* The sum of factors[i] x^i: even and odd powers are two chains that do not wait for each other. */
+/* Returns the sum of factors[i] x^i. Even and odd powers are summed separately, which hides
+ * latency. */
 static inline double polynomial(const double *factors, size_t n, double x)
 {
     const double square = x * x;
@@ -101,19 +102,19 @@ static double double_of(uint64_t bits)
     return x;
 }
 
-/* 2^n for n in -1022 .. 1023. */
+/* Returns 2^n for n in -1022 .. 1023. */
 static double power_of_two(int n)
 {
     return double_of((uint64_t)(n + 1023) << 52);
 }
 
-/* x * 2^n for n in -1100 .. 1100; a denormal result is rounded once. */
+/* Returns x * 2^n for n in -1100 .. 1100; a denormal result is rounded once. */
 static double scale(double x, int n)
 {
     return x * power_of_two(n / 2) * power_of_two(n - n / 2);
 }
 
-/* x rounded to an integer, for |x| < 2^51: adding leaves no bits for a fraction. */
+/* Rounds x to an integer, for |x| < 2^51: the addition leaves no bits for a fraction. */
 static double nearest(double x)
 {
     return (x + 0x1.8p52) - 0x1.8p52;
@@ -127,7 +128,7 @@ struct exponential {
     int k;
 };
 
-/* For |x| < 1100. */
+/* Reduces x, for |x| < 1100. */
 static struct exponential reduce_exp(struct pair x)
 {
     static const double factors[] = {1.0 / 2,   1.0 / 6,    1.0 / 24,    1.0 / 120,
@@ -141,7 +142,7 @@ static struct exponential reduce_exp(struct pair x)
     return (struct exponential){add(whole, square + (rest + rest * whole)), (int)k};
 }
 
-/* e^x / 2^n, from 1 to 2. */
+/* Returns e^x / 2^n, between 1 and 2, and sets *N. */
 static struct pair exp_pair(struct pair x, int *n)
 {
     static const struct pair roots[] = {
@@ -162,7 +163,7 @@ static struct pair exp_pair(struct pair x, int *n)
     return add(sum.high, sum.low + (product.low + root.low));
 }
 
-/* The double nearest to e^x. */
+/* Returns the double nearest to e^x. */
 static double exp_of_pair(struct pair x)
 {
     struct pair e;
@@ -179,7 +180,7 @@ double attn_exp(double x)
     return exp_of_pair((struct pair){x, 0});
 }
 
-/* e^x - 1 for |x| < 64. */
+/* Returns e^x - 1 for |x| < 64. */
 static struct pair expm1_pair(double x)
 {
     const struct pair argument = {x, 0};
@@ -211,14 +212,14 @@ double attn_tanh(double x)
         return x;
     if (size > 22)
         return copysign(1, x);
-    e = expm1_pair(2 * size); /* (e^2x - 1) / (e^2x + 1) */
+    e = expm1_pair(2 * size); /* tanh x = (e^2x - 1) / (e^2x + 1) */
     above = add_any(2, e.high);
     return copysign(divide_pairs(e, add(above.high, above.low + e.low)).high, x);
 }
 
 /* --- Logarithms ------------------------------------------------------------------------------- */
 
-/* x = 2^n m, with m in sqrt(1/2) .. sqrt(2), which is returned. For finite x > 0. */
+/* Splits x = 2^n m, for finite x > 0. Returns m, between sqrt(1/2) and sqrt(2). */
 static inline double split_power(double x, int *n)
 {
     const bool is_denormal = x < 0x1p-1022;
@@ -230,8 +231,8 @@ static inline double split_power(double x, int *n)
     return double_of(mantissa + root);
 }
 
-/* ln x = n ln 2 + ln m, and ln m = 2 atanh f by its series, where f = (m - 1) / (m + 1). For finite
- * x > 0. */
+/* Returns ln x = n ln 2 + ln m for finite x > 0. ln m = 2 atanh f is summed as a series, with f =
+ * (m - 1) / (m + 1). */
 static struct pair log_pair(struct pair x)
 {
     static const struct pair two_thirds = {0x1.5555555555555p-1, 0x1.5555555555555p-55};
@@ -251,15 +252,15 @@ static struct pair log_pair(struct pair x)
                next.low + (sum.low + (n * 0x1.ef35793c76730p-45 + 2 * f.low + cube.low + rest)));
 }
 
-/* Whether ln x is a finite number; else it is *value. */
+/* Returns true if ln x is finite. Otherwise sets *VALUE to ln x. */
 static bool has_log(double x, double *value)
 {
     *value = x > 0 || isnan(x) ? x : x == 0 ? -HUGE_VAL : (double)NAN;
     return x > 0 && !isinf(x);
 }
 
-/* ln(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + R)) with s = f / (2 + f), and R the series of 2 atanh s
- * after its first term (fdlibm): faster than a pair, for sums over whole patterns. */
+/* ln(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + R)) with s = f / (2 + f), where R is the series of 2
+ * atanh s after its first term (fdlibm). Faster than a pair; used for sums over whole patterns. */
 double attn_log(double x)
 {
     static const double factors[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11,
@@ -318,7 +319,7 @@ double attn_pow(double x, double y)
 
 /* --- Sine and cosine -------------------------------------------------------------------------- */
 
-/* x = k pi / 2 + r with |r| <= pi / 4, or a little more; *quadrant is k mod 4. For |x| <= 2^31. */
+/* Reduces x = k pi / 2 + r with |r| at most about pi / 4; *QUADRANT is k mod 4. For |x| <= 2^31. */
 static struct pair reduce_angle(double x, int *quadrant)
 {
     const double k = nearest(x * 0x1.45f306dc9c883p-1);
@@ -331,7 +332,7 @@ static struct pair reduce_angle(double x, int *quadrant)
     return add_any(r.high, r.low - (second.low - k * 0x1.f1976b7ed8fbcp-110));
 }
 
-/* The sine of R, or its cosine. */
+/* Returns the sine of R, or its cosine. */
 static double sine(struct pair r, bool is_cosine)
 {
     static const struct pair sixth = {-0x1.5555555555555p-3, -0x1.5555555555555p-57};
@@ -356,7 +357,7 @@ static double sine(struct pair r, bool is_cosine)
     return sum.high + (sum.low + (r.low + term.low + rest));
 }
 
-/* The sine of X moved by QUARTERS of a turn. */
+/* Returns the sine of X plus QUARTERS times pi / 2. */
 static double turned_sine(double x, int quarters)
 {
     int quadrant;
@@ -383,12 +384,12 @@ double attn_cos(double x)
 
 /* --- Floats ----------------------------------------------------------------------------------- */
 
-/* The three below have the polynomials and the order of operations of Arm's optimized routines,
- * copyright 2017-2018 Arm Limited, MIT licence, which glibc has since 2.28. */
+/* The three functions below use the polynomials and the order of operations of Arm's optimized
+ * routines (copyright 2017-2018 Arm Limited, MIT licence), which are in glibc since 2.28. */
 
 float attn_float_log(float x)
 {
-    /* of c, the middle of a sixteenth: 1 / c and ln c */
+    /* 1 / c and ln c, where c is the middle of each sixteenth */
     static const double table[][2] = {
         {0x1.661ec79f8f3bep+0, -0x1.57bf7808caadep-2},
         {0x1.571ed4aaf883dp+0, -0x1.2bef0a7c06ddbp-2},
@@ -425,7 +426,7 @@ float attn_float_log(float x)
                    (whole + r));
 }
 
-/* The sine of X moved by QUARTERS of a turn. */
+/* Returns the sine of X plus QUARTERS times pi / 2. */
 static float turned_float_sine(float x, int quarters)
 {
     const int quadrant = (int)((double)x * 0x1.45f306dc9c883p-1 + 0.5);

@@ -1,13 +1,13 @@
 /*
- * elementary.h - the elementary functions, with the same bits everywhere.
+ * elementary.h - elementary functions whose results are bit-identical on all platforms.
  *
  * C libraries differ in the last bit of exp, log and the others, and one library differs between
- * processors with and without fused multiply-add. These use + - * / and sqrt of IEEE 754 alone, so
- * that a result depends on the arguments and on nothing else. `make lint` refuses those of libm.
+ * processors with and without fused multiply-add. These functions only use + - * / and sqrt of IEEE
+ * 754, so results depend on the arguments alone. `make lint` rejects the functions of libm.
  *
  * Functions of doubles are off by at most 0.57 ulp, attn_log by 0.65, denormal results by 0.76:
  * tests/unit/test_base_elementary.c compares them with mpmath. Signs of zero, infinities and NaN
- * are as in C's Annex F. kernels/elementary.h has functions of whole registers.
+ * are as in C's Annex F. kernels/elementary.h has vector versions.
  */
 #ifndef ATTN_BASE_ELEMENTARY_H
 #define ATTN_BASE_ELEMENTARY_H
@@ -18,14 +18,16 @@ double attn_log(double x);
 double attn_log1p(double x); /* ln(1 + x) */
 double attn_log10(double x); /* exact for 10^0 .. 10^22 */
 double attn_tanh(double x);
-double attn_pow(double x, double y); /* for x >= 0, else NaN; exact if the result is a double */
+/* for x >= 0, otherwise NaN; exact if the result is a double */
+double attn_pow(double x, double y);
 
-/* For |x| <= 2^31, else NaN. */
+/* For |x| <= 2^31; NaN for larger arguments. */
 double attn_sin(double x);
 double attn_cos(double x);
 
-/* Floats with the bits of glibc 2.28 and newer, by which PyTorch draws normal numbers: the
- * weights of a seed must not change. log is for normal x > 0, the others for 0 <= x < 8. */
+/* Float functions, bit-identical to those of glibc 2.28 and newer, with which PyTorch draws normal
+ * numbers: weights drawn from a seed must not change. log is for normal x > 0, the others for 0 <=
+ * x < 8. */
 float attn_float_log(float x);
 float attn_float_sin(float x);
 float attn_float_cos(float x);

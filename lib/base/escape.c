@@ -64,12 +64,12 @@ void attn_json_append_string(struct attn_buffer *out, const char *text, size_t s
             attn_buffer_append_format(out, "\\%c", letters[found - plain]);
         } else if (n > 0 && code_point < 0x10000) {
             attn_buffer_append_format(out, "\\u%04x", (unsigned)code_point);
-        } else if (n > 0) { /* beyond the first 65,536 characters two of them */
+        } else if (n > 0) { /* code points above 16 bits need a surrogate pair */
             attn_buffer_append_format(out, "\\u%04x\\u%04x",
                                       (unsigned)(0xd800 + ((code_point - 0x10000) >> 10)),
                                       (unsigned)(0xdc00 + (code_point & 0x3ff)));
         } else {
-            n = code_point; /* the length of the malformed sequence */
+            n = code_point; /* attn_utf8_decode stored the length of the malformed sequence */
             for (size_t i = at; i < at + n; i++)
                 attn_buffer_append_format(out, "\\\\x%02x", (unsigned char)text[i]);
         }

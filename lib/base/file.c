@@ -20,13 +20,14 @@ enum { READ_STEP = 64 * 1024 };
 /* How a file is loaded. */
 struct loading {
     enum attn_load load;
-    size_t max;    /* bytes */
-    bool is_found; /* through a folder, not named by the user: it must be a regular file */
-    bool is_held;  /* a regular file is not read yet */
+    size_t max; /* bytes */
+    /* the file was found in a folder, not named by the user, so it must be a regular file */
+    bool is_found;
+    bool is_held; /* a regular file is only opened; it is read later */
 };
 
-/* Refuses FILE of SIZE bytes. AT_LEAST is "at least " if reading stopped before its end, else
- * "". */
+/* Sets the error that FILE is too large, with SIZE bytes. AT_LEAST is "at least " if reading
+ * stopped early, otherwise "". */
 static enum attn_status refuse_size(const struct attn_file *file, const char *at_least, size_t size,
                                     size_t max, struct attn_error *err)
 {
@@ -34,11 +35,11 @@ static enum attn_status refuse_size(const struct attn_file *file, const char *at
                           attn_quote_string(file->path).text, at_least, size, max);
 }
 
-/* Reads DESCRIPTOR to its end into file->data; EXPECTED bytes are likely. */
+/* Reads DESCRIPTOR to its end into file->data. EXPECTED is the likely size. */
 static enum attn_status read_all(int descriptor, size_t expected, size_t max,
                                  struct attn_file *file, struct attn_error *err)
 {
-    size_t size = 0, capacity = expected + 1; /* one more, to see the end */
+    size_t size = 0, capacity = expected + 1; /* one byte more, to detect the end */
     unsigned char *data = attn_alloc_large(capacity, 1, err);
     enum attn_status status = ATTN_OK;
 
@@ -51,7 +52,7 @@ static enum attn_status read_all(int descriptor, size_t expected, size_t max,
             status = attn_grow(&data, &capacity, capacity + READ_STEP, 1, err);
         if (status != ATTN_OK)
             goto fail;
-        /* For a held file, pread: a forked process shares the file's position. */
+        /* pread for a held file, because a forked process shares the file position. */
         n = file->storage == ATTN_FILE_HELD
                 ? pread(descriptor, data + size, capacity - size, (off_t)size)
                 : read(descriptor, data + size, capacity - size);
@@ -77,7 +78,7 @@ fail:
     return status;
 }
 
-/* Maps, reads or holds DESCRIPTOR. The file may keep it: then file->descriptor is not -1. */
+/* Maps, reads or holds DESCRIPTOR. If the file keeps it, file->descriptor is not -1. */
 static enum attn_status load_descriptor(int descriptor, struct loading loading,
                                         struct attn_file *file, struct attn_error *err)
 {
@@ -87,11 +88,12 @@ static enum attn_status load_descriptor(int descriptor, struct loading loading,
     if (fstat(descriptor, &info) != 0)
         return attn_error_errno(err, "read", file->path, errno);
     if (S_ISDIR(info.st_mode) || S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode) ||
-        (loading.is_found && !S_ISREG(info.st_mode))) /* /dev/zero has no end */
+        (loading.is_found && !S_ISREG(info.st_mode))) /* /dev/zero, for example, has no end */
         return attn_error_set(err, ATTN_IO, "'%s' is %s, expected a file",
                               attn_quote_string(file->path).text, attn_mode_text(info.st_mode));
 
-    /* Files of /proc report 0 bytes and have more: only a size above 0 is trusted. */
+    /* Files in /proc report a size of 0 although they have bytes, so only a size above 0 is
+     * trusted. */
     size = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
     if (size > loading.max)
         return refuse_size(file, "", size, loading.max, err);
@@ -120,8 +122,8 @@ static enum attn_status load_descriptor(int descriptor, struct loading loading,
 static enum attn_status open_path(const char *path, struct loading loading, struct attn_file *file,
                                   struct attn_error *err)
 {
-    /* Opening a FIFO waits for its other end, as a user who names one intends; signals do not end
-     * it. */
+    /* Opening a FIFO that the user named waits for its other end, and is not interrupted by
+     * signals. */
     const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (loading.is_found ? O_NONBLOCK : 0);
     struct attn_file opened = {.descriptor = -1};
     enum attn_status status;
@@ -230,7 +232,7 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
     return open_part(source, name, (struct loading){load, SIZE_MAX, true, false}, file, err);
 }
 
-/* The most bytes that part NAME may have. */
+/* Returns the maximum size of part NAME. */
 static size_t bound_of(const char *name)
 {
     static const struct {
@@ -280,8 +282,8 @@ enum attn_status attn_file_read_held(struct attn_file *file, struct attn_error *
     return status;
 }
 
-/* A part with an override exists whatever its path is, and so does a dangling link: opening reports
- * the reason. Allocates nothing, since the result cannot report lack of memory. */
+/* A part with an override counts as existing whatever its path is, and so does a dangling link:
+ * opening it reports the reason. Allocates no memory, because failure could not be reported. */
 bool attn_source_has_part(const struct attn_source *source, const char *name)
 {
     struct stat info;
@@ -321,7 +323,7 @@ bool attn_file_read_again(const struct attn_file *file, const void *data, size_t
 
 void attn_file_release(struct attn_file *file)
 {
-    /* The map and attn_alloc gave this memory; it is const only for those who read it. */
+    /* The memory is ours; data is const for readers only. */
     void *data = (void *)(uintptr_t)file->data;
 
     if (file->storage == ATTN_FILE_MAPPED) {

@@ -9,24 +9,24 @@
 #include <stddef.h>
 
 struct attn_file {
-    const unsigned char *data; /* [size]; not NULL once open, also for an empty file */
+    const unsigned char *data; /* [size]; not NULL once open, even if the file is empty */
     size_t size;               /* bytes */
     enum { ATTN_FILE_BORROWED, ATTN_FILE_MAPPED, ATTN_FILE_ALLOCATED, ATTN_FILE_HELD } storage;
-    int descriptor; /* owns, for mapped and held files; -1 if too many files are open already */
-    size_t max;     /* for a held file: its size limit in bytes */
+    int descriptor; /* owns, for mapped and held files; -1 if too many files are open */
+    size_t max;     /* for a held file: maximum size in bytes */
     char *path; /* owns; for messages: "gpt2/config.json", or "built-in/config.json" for a blob */
 };
 
-/* Opens PATH, a name that a user gave: a regular file, or a pipe, which is waited for and read to
- * its end. Refuses directories and devices. */
+/* Opens PATH, which the user named: a regular file, or a pipe, which is read to its end and may
+ * block. Directories and devices are errors. */
 enum attn_status attn_file_open(const char *path, enum attn_load load, struct attn_file *file,
                                 struct attn_error *err);
 
-/* Opens PATH, which was found in a folder: a regular file, or a link to one. Never waits. */
+/* Opens PATH, which was found in a folder: a regular file, or a link to one. Never blocks. */
 enum attn_status attn_file_open_regular(const char *path, enum attn_load load,
                                         struct attn_file *file, struct attn_error *err);
 
-/* The same of a small file, read into memory: ATTN_FORMAT for one of more than MAX bytes. */
+/* Opens such a file and reads it into memory. ATTN_FORMAT if it has more than MAX bytes. */
 enum attn_status attn_file_read_regular(const char *path, size_t max, struct attn_file *file,
                                         struct attn_error *err);
 
@@ -35,8 +35,9 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
                                      enum attn_load load, struct attn_file *file,
                                      struct attn_error *err);
 
-/* X(part, bytes): limits of the text files beside the weights, several times the largest known: 2
- * KB of config, 256,000 tokens (33 MB of tokenizer.json), 92,000 tensors in an index. */
+/* X(part, bytes): maximum sizes of the text files beside the weights, several times the largest
+ * known ones: 2 KB of config, 256,000 tokens (33 MB of tokenizer.json), 92,000 tensors in an
+ * index. */
 #define ATTN_TEXT_BOUND_MAP(X)                                                                     \
     X("config.json", 1 << 20)                                                                      \
     X("generation_config.json", 1 << 20)                                                           \
@@ -50,34 +51,36 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
     X("tokenizer.json", 128 << 20)                                                                 \
     X("model.safetensors.index.json", 32 << 20)
 
-enum { ATTN_TEXT_MAX = 64 << 20 }; /* of any other */
+enum { ATTN_TEXT_MAX = 64 << 20 }; /* maximum bytes of any other part */
 
-/* Reads part NAME of SOURCE into memory. ATTN_FORMAT, without reading on, beyond its bound. */
+/* Reads part NAME of SOURCE into memory. ATTN_FORMAT if it exceeds its maximum size, without
+ * reading further. */
 enum attn_status attn_file_read_part(const struct attn_source *source, const char *name,
                                      struct attn_file *file, struct attn_error *err);
 
-/* The same, but a regular file is only opened: attn_file_read_held reads its bytes later. After a
- * failure the file is as before. */
+/* Like attn_file_read_part, but a regular file is only opened; attn_file_read_held reads it later.
+ * If that fails, FILE is not changed. */
 enum attn_status attn_file_hold_part(const struct attn_source *source, const char *name,
                                      struct attn_file *file, struct attn_error *err);
 enum attn_status attn_file_read_held(struct attn_file *file, struct attn_error *err);
 
-/* The path, or the blob, that replaces part NAME; NULL without a replacement. */
+/* Return the path, or the blob, that replaces part NAME; NULL without a replacement. */
 const char *attn_source_override(const struct attn_source *source, const char *name);
 const struct attn_blob *attn_source_blob(const struct attn_source *source, const char *name);
 
-/* Whether part NAME exists (it may still be unreadable). */
+/* Returns true if part NAME exists. It may still be unreadable. */
 bool attn_source_has_part(const struct attn_source *source, const char *name);
 
-/* Gives back the memory of SIZE bytes at DATA in a mapped file; the next touch reads them again.
- * For scattered reads, around which the system reads much that is not used. */
+/* Returns the memory of SIZE bytes at DATA, in a mapped file, to the system; they are read again
+ * when they are next touched. For scattered reads, where the system reads ahead too much. */
 void attn_file_drop_pages(const void *data, size_t size);
 
-/* Copies the SIZE bytes at DATA, in a mapped file, to COPY through the file, since touching pages
- * of the map costs more than a copy. False, with anything in COPY, if the file does not give
- * them. */
+/* Copies SIZE bytes at DATA, in a mapped file, to COPY by reading the file, because touching pages
+ * of a map is slower than a copy. Returns false if the file cannot be read; COPY is then
+ * unspecified. */
 bool attn_file_read_again(const struct attn_file *file, const void *data, size_t size, void *copy);
 
-void attn_file_release(struct attn_file *file); /* releases and zeroes; a zeroed file is allowed */
+/* releases and zeroes; a zeroed struct is allowed */
+void attn_file_release(struct attn_file *file);
 
 #endif

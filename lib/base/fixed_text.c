@@ -24,10 +24,10 @@ void attn_fixed_text_append(char *text, size_t size, size_t *used, const char *f
         *used += (size_t)n;
         return;
     }
-    if (size - cut < room) /* over the last characters */
+    if (size - cut < room) /* "..." overwrites the last characters */
         cut = size > room ? size - room : 0;
     while (cut > 0 && cut < *used && ((unsigned char)text[cut] & 0xc0) == 0x80)
-        cut--; /* to where a character begins */
+        cut--; /* back to the beginning of a character */
     snprintf(text + cut, size - cut, "...");
     *used = size;
 }
@@ -48,7 +48,7 @@ static void escape_bytes(struct attn_escaped *piece, const char *bytes)
     }
 }
 
-/* Whether TEXT [size] begins with a printable character that is not ASCII. */
+/* Returns true if TEXT [size] begins with a printable character that is not ASCII. */
 static bool is_joined(const char *text, size_t size)
 {
     uint32_t code_point;
@@ -69,7 +69,8 @@ void attn_escape_next(struct attn_escaped *piece, const char *text, size_t size)
         piece->text[1] = letters[found - plain];
         piece->length = 2;
     } else if (piece->n_byte == 0) {
-        piece->n_byte = code_point; /* the length of the malformed sequence */
+        /* attn_utf8_decode stored the length of the malformed sequence */
+        piece->n_byte = code_point;
         escape_bytes(piece, text);
     } else if (!attn_utf8_is_printable(code_point) &&
                !(attn_utf8_is_joiner(code_point) && piece->may_join &&
@@ -87,7 +88,7 @@ struct attn_quote attn_quote(const char *text, size_t size)
     static const char ellipsis[] = "...";
     struct attn_quote quote;
     struct attn_escaped piece = {0};
-    /* CUT: the end of the last piece, and no joiner, that leaves room for "..." */
+    /* cut: the end of the last piece (not a joiner) after which "..." still fits */
     size_t length = 0, cut = 0;
 
     for (size_t at = 0; at < size; at += piece.n_byte) {

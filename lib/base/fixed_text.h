@@ -1,6 +1,6 @@
 /*
- * fixed_text.h - text of fixed size, for messages, without an allocation: lists of names, shapes,
- * and quotes of text from outside.
+ * fixed_text.h - builds messages in fixed-size arrays, without allocation: lists of names, shapes,
+ * and quotes of untrusted text.
  *
  *     char names[300] = "";
  *     size_t used = 0;
@@ -16,14 +16,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Appends the formatted text to the terminated TEXT [size > 0], which has *USED bytes without the
- * NUL. "..." replaces the first piece that does not fit and all later ones; *USED is SIZE then.
- * TEXT is always terminated, and cut only between characters. */
+/* Appends the formatted text to the null-terminated TEXT [size > 0], of which *USED bytes are in
+ * use. "..." replaces the first piece that does not fit and all later ones; *USED is then SIZE.
+ * TEXT stays null-terminated, and is only cut between characters. */
 void attn_fixed_text_append(char *text, size_t size, size_t *used, const char *format, ...)
     ATTN_PRINTF(4, 5);
 
 /*
- * Text from outside in a message: a short copy, escaped.
+ * Untrusted text in a message: a short, escaped copy.
  *
  *     attn_error_set(err, ATTN_INVALID, "'%s' is not a number", attn_quote_string(text).text);
  *
@@ -44,13 +44,14 @@ struct attn_quote attn_quote_string(const char *text); /* terminated; NULL gives
 
 /* One character, or malformed bytes, in escaped form. Initialize with = {0}. */
 struct attn_escaped {
-    size_t n_byte; /* consumed of the input */
-    size_t length; /* of text */
-    char text[16]; /* not terminated; the longest is four bytes as \xNN */
-    bool may_join; /* it is printable and not ASCII: a joiner may follow */
+    size_t n_byte; /* bytes consumed from the input */
+    size_t length; /* bytes of text */
+    char text[16]; /* not null-terminated; the longest is four bytes as \xNN */
+    bool may_join; /* the character is printable and not ASCII, so a joiner may follow */
 };
 
-/* The first of TEXT [size >= 1 bytes], after the character in PIECE. */
+/* Reads the first character of TEXT [size >= 1]. On entry, PIECE describes the character before
+ * it. */
 void attn_escape_next(struct attn_escaped *piece, const char *text, size_t size);
 
 #endif

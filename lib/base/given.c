@@ -49,7 +49,7 @@ enum attn_status attn_call_status(enum attn_status status, const char *name, str
     return status;
 }
 
-/* More than any struct of options will have. A larger size means that the caller did not set it. */
+/* Larger than any options struct will be. A larger size means that the caller did not set it. */
 enum { MAX_BYTES = 4096 };
 
 enum attn_status attn_options_read(const void *given, void *options, struct attn_error *err)

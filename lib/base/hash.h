@@ -3,7 +3,7 @@
  *
  * The author of a file can choose keys that collide under any known function, and n keys then take
  * n squared steps. So each table draws a random seed when it is built. Results must not depend on
- * the seed: such a table is looked up, and never iterated.
+ * the seed, so such a table is never iterated.
  */
 #ifndef ATTN_BASE_HASH_H
 #define ATTN_BASE_HASH_H
@@ -12,10 +12,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A random number; where the system has none, one that differs by where the process lies. */
+/* Returns a random number; if the system provides none, one that depends on where the process was
+ * loaded. */
 uint64_t attn_hash_seed(void);
 
-/* Spreads the bits of VALUE, a key xored with the seed of its table, by the finalizer of
+/* Mixes the bits of VALUE, a key xored with the seed of its table, with the finalizer of
  * MurmurHash3 (Appleby 2011), a bijection. */
 static inline uint64_t attn_hash_mix(uint64_t value)
 {
@@ -24,7 +25,7 @@ static inline uint64_t attn_hash_mix(uint64_t value)
     return value ^ (value >> 33);
 }
 
-/* All of at most 8 bytes; those in the middle may come in twice. */
+/* Returns all bytes, at most 8, as one word; bytes in the middle may be used twice. */
 static inline uint64_t attn_hash_word(const char *bytes, size_t size)
 {
     uint32_t first = 0, last = 0;
@@ -40,7 +41,7 @@ static inline uint64_t attn_hash_word(const char *bytes, size_t size)
                      (uint64_t)(unsigned char)bytes[size / 2] << 8 | (unsigned char)bytes[size - 1];
 }
 
-/* For keys of a few bytes: eight at a time. Machines of another byte order find other hashes. */
+/* Hashes short keys, eight bytes at a time. The result depends on the byte order. */
 static inline uint64_t attn_hash_bytes(uint64_t seed, const char *bytes, size_t size)
 {
     uint64_t hash = seed ^ size, word;

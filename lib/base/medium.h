@@ -2,7 +2,7 @@
 #ifndef ATTN_BASE_MEDIUM_H
 #define ATTN_BASE_MEDIUM_H
 
-/* Kinds of output. A parameter changes some of them, and a format is one. */
+/* Kinds of output. A parameter lists which of them it affects; each format is of one kind. */
 enum attn_medium {
     ATTN_MEDIUM_TABLE = 1 << 0,        /* a table as text */
     ATTN_MEDIUM_TENSORS = 1 << 1,      /* tensors as text */
@@ -16,19 +16,19 @@ enum attn_medium {
     ATTN_MEDIUM_BINARY = 1 << 9,       /* files of arrays */
     ATTN_MEDIUM_PNG = 1 << 10,         /* figures in pixels */
     ATTN_MEDIUM_VECTOR = 1 << 11,      /* figures in lines, SVG and PDF */
-    ATTN_MEDIUM_FIGURE = 1 << 12,      /* a web page that holds a figure */
-    ATTN_MEDIUM_VIEWER = 1 << 13,      /* a web page that draws the patterns of a run itself */
-    ATTN_MEDIUM_ROWS = 1 << 14,        /* predictions as lines of JSON, LaTeX or Markdown */
-    ATTN_MEDIUM_PAPER = 1 << 15        /* a table as LaTeX or Markdown */
+    ATTN_MEDIUM_FIGURE = 1 << 12,      /* a web page that contains a figure */
+    ATTN_MEDIUM_VIEWER = 1 << 13, /* a web page that draws the patterns of a run with a script */
+    ATTN_MEDIUM_ROWS = 1 << 14,   /* predictions as lines of JSON, LaTeX or Markdown */
+    ATTN_MEDIUM_PAPER = 1 << 15   /* a table as LaTeX or Markdown */
 };
 
-/* Sets of them. */
+/* Sets of kinds. */
 enum {
-    /* Their text has a chosen size. */
+    /* Figures, whose text has an adjustable size. */
     ATTN_MEDIA_LABELLED = ATTN_MEDIUM_PNG | ATTN_MEDIUM_VECTOR | ATTN_MEDIUM_FIGURE,
     ATTN_MEDIA_DRAWN = ATTN_MEDIA_LABELLED | ATTN_MEDIUM_VIEWER,
     ATTN_MEDIA_PICTURES = ATTN_MEDIA_DRAWN | ATTN_MEDIUM_HEATMAP,
-    /* They show all rows of a table. */
+    /* Output that shows all rows of a table. */
     ATTN_MEDIA_TABLES =
         ATTN_MEDIUM_TABLE | ATTN_MEDIUM_PAPER | ATTN_MEDIUM_DECIMAL | ATTN_MEDIUM_FIGURE,
     ATTN_MEDIA_ANSWERS = ATTN_MEDIUM_PREDICTIONS | ATTN_MEDIUM_CONTINUATION | ATTN_MEDIUM_ROWS

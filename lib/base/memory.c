@@ -1,4 +1,4 @@
-/* memory.c - see memory.h. Growth copies, because realloc would lose the alignment. */
+/* memory.c - see memory.h. Growing always copies, because realloc would not keep the alignment. */
 #include "base/memory.h"
 
 #include "base/status_internal.h"
@@ -10,16 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Defined by tests that want an allocation to fail; elsewhere its address is null. */
+/* Defined by tests that make an allocation fail; otherwise its address is null. */
 bool attn_test_allocation_fails(void) __attribute__((weak));
 
 enum {
     HUGE_PAGE = 2 << 20,
-    LEAST_MAPPED = 1 << 20, /* bytes from which on a zeroed arena comes from the system */
-    SPARE_PART = 8,         /* of the machine's memory, which a block that waits may take */
+    /* minimum size of a zeroed arena that is allocated directly from the system */
+    LEAST_MAPPED = 1 << 20,
+    SPARE_PART = 8, /* a spare block may use at most this part of the machine's memory: 1/8 */
 };
 
-/* Large pages in a large block: fewer faults, fewer misses of the address cache. */
+/* Requests large pages for a large block, which reduces page faults and TLB misses. */
 static void advise_large_pages(void *block, size_t n_byte)
 {
     const size_t before = (HUGE_PAGE - (uintptr_t)block % HUGE_PAGE) % HUGE_PAGE;
@@ -32,8 +33,8 @@ static void *allocate(size_t n_byte, size_t alignment, struct attn_error *err)
 {
     void *block = NULL;
 
-    /* posix_memalign, since aligned_alloc wants a multiple of the alignment, which would hide the
-     * last bytes from AddressSanitizer. */
+    /* posix_memalign, because aligned_alloc requires a multiple of the alignment, and such padding
+     * would hide overruns from AddressSanitizer. */
     if (n_byte > PTRDIFF_MAX || (attn_test_allocation_fails && attn_test_allocation_fails()) ||
         posix_memalign(&block, alignment, n_byte > 0 ? n_byte : 1) != 0) {
         attn_error_no_memory(err);
@@ -85,12 +86,13 @@ enum attn_status attn_grow(void *block, size_t *capacity, size_t need, size_t si
     if (!attn_checked_mul(count, 2, &count) || count < need)
         count = need;
     if (count * size < ATTN_ALIGNMENT && size > 0)
-        count = ATTN_ALIGNMENT / size; /* the smallest block has that much room anyway */
+        count = ATTN_ALIGNMENT / size; /* the smallest block has room for this many anyway */
 
     new = attn_alloc_uninitialized(count, size, err);
     if (!new)
         return ATTN_NO_MEMORY;
-    /* BLOCK is the address of a pointer to some type: memcpy keeps to the aliasing rules. */
+    /* BLOCK points to a pointer of unknown type, so memcpy is used because of the aliasing
+     * rules. */
     memcpy(&old, block, sizeof old);
     if (old)
         memcpy(new, old, *capacity * size);
@@ -124,7 +126,7 @@ void attn_free(void *block)
 
 /* --- Arenas ---------------------------------------------------------------------------------- */
 
-/* Rounded up to the alignment, so that every take begins aligned. */
+/* Sizes are rounded up to the alignment, so that every block begins aligned. */
 void *attn_arena_take(struct attn_arena *arena, size_t count, size_t size)
 {
     size_t n_byte, end, start = arena->used;
@@ -139,11 +141,12 @@ void *attn_arena_take(struct attn_arena *arena, size_t count, size_t size)
     arena->used = end;
     if (!arena->base)
         return NULL;
-    assert(end <= arena->capacity); /* the plan takes no more than it measured */
+    assert(end <= arena->capacity); /* the second run takes no more than the first one measured */
     return arena->base + start;
 }
 
-/* Begins to hand out BASE. NULL: there was no memory, and the error is set. */
+/* Switches the arena from measuring to handing out BASE. NULL means that the allocation failed; the
+ * error is set. */
 static enum attn_status begin_takes(struct attn_arena *arena, void *base)
 {
     if (!base)
@@ -162,14 +165,14 @@ enum attn_status attn_arena_allocate(struct attn_arena *arena, struct attn_error
     return begin_takes(arena, attn_alloc_uninitialized(arena->used, 1, err));
 }
 
-/* The head of a block that the system gave. The bytes of the arena follow it. */
+/* Header of a block from the system, followed by the bytes of the arena. */
 struct block {
     _Alignas(ATTN_ALIGNMENT) size_t n_byte;
 };
 
 struct attn_spare {
     atomic_size_t n_holder;
-    _Atomic(struct block *) block; /* owns; NULL: none waits */
+    _Atomic(struct block *) block; /* owns; NULL: empty */
 };
 
 struct attn_spare *attn_spare_create(struct attn_error *err)
@@ -200,7 +203,8 @@ void attn_spare_drop(struct attn_spare *spare)
     attn_free(spare);
 }
 
-/* Lets BLOCK wait in SPARE, which may be NULL, unless it is large. */
+/* Stores BLOCK in SPARE, which may be NULL, and unmaps the block that was there. A large BLOCK is
+ * unmapped instead. */
 static void give_back(struct attn_spare *spare, struct block *block)
 {
     if (spare && block->n_byte <= attn_memory_of_machine() / SPARE_PART)
@@ -208,7 +212,7 @@ static void give_back(struct attn_spare *spare, struct block *block)
     unmap_block(block);
 }
 
-/* A block for N_BYTE zeros, or NULL. */
+/* Returns a block of at least N_BYTE zeros, or NULL. */
 static struct block *take_block(struct attn_spare *spare, size_t n_byte)
 {
     struct block *block = spare ? atomic_exchange(&spare->block, NULL) : NULL;

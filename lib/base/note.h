@@ -1,5 +1,5 @@
-/* note.h - notes: what is unusual and not a failure, such as tensors that a model does not use. A
- * note has a code for programs and a sentence for people. */
+/* note.h - notes report unusual things that are not failures, such as tensors that a model does not
+ * use. A note has a code for programs and a sentence for people. */
 #ifndef ATTN_BASE_NOTE_H
 #define ATTN_BASE_NOTE_H
 
@@ -13,36 +13,36 @@
     X(SPACES, 4, "spaces")                 /* a space is missing, or one too many */               \
     X(NO_END, 5, "no_end")                 /* CLIP's text lacks its last token */                  \
     X(NOT_FINITE, 6, "not_finite")         /* NaN or infinity in arrays, results or figures */     \
-    X(NO_PATTERN, 7, "no_pattern")         /* the kind of attention has none */                    \
+    X(NO_PATTERN, 7, "no_pattern")         /* this kind of attention has no pattern */             \
     X(PAIRS, 8, "pairs")                   /* the number of pairs that attention computes */       \
     X(EDIT_MASKED, 9, "edit_masked")       /* a knockout of pairs that are masked anyway */        \
     X(EDIT_IDLE, 10, "edit_idle")          /* an edit changed nothing */                           \
     X(EDIT_ROWS, 11, "edit_rows")          /* the number of rows that edits changed */             \
-    X(ATTRIBUTION_SUM, 12, "attribution_sum") /* it is far from the value of the model */          \
+    X(ATTRIBUTION_SUM, 12, "attribution_sum") /* the sum is far from the model's value */          \
     X(PATCH_RUNS, 13, "patch_runs")           /* the clean and the corrupted run */                \
     X(PATCH_CHECK, 14, "patch_check")         /* estimates beside exact effects */                 \
     X(ITEM_FAILED, 15, "item_failed")         /* an item, or several others */                     \
     X(LABELS, 16, "labels")                   /* the names of labels that items have */            \
-    X(REPEATED_ID, 17, "repeated_id")         /* two items have it */                              \
+    X(REPEATED_ID, 17, "repeated_id")         /* two items have the same id */                     \
     X(UNPAIRED, 18, "unpaired")               /* items without a partner */                        \
-    X(UNUSED_DEFAULT, 19, "unused_default")   /* all items have a value of their own */            \
-    X(NOT_JSON, 20, "not_json")               /* a line of a file of records */                    \
+    X(UNUSED_DEFAULT, 19, "unused_default")   /* every item has its own value */                   \
+    X(NOT_JSON, 20, "not_json")               /* a line of a file of records is not JSON */        \
     X(UNSEEN_LABEL, 21, "unseen_label")       /* no record has this label */                       \
-    X(OMITTED_LABEL, 22, "omitted_label")     /* a label without a column */                       \
-    X(FORMULA, 23, "formula")                 /* a text that spreadsheets would run */             \
+    X(OMITTED_LABEL, 22, "omitted_label")     /* a label that gets no column */                    \
+    X(FORMULA, 23, "formula")                 /* a text that a spreadsheet would evaluate */       \
     X(CONTINUED, 24, "continued")             /* output of an earlier run is continued */          \
     X(COMPLETE, 25, "complete")               /* output of an earlier run was complete */          \
-    X(DAMAGED, 26, "damaged")                 /* output of an earlier run was changed since */     \
-    X(PAGE_OMITS, 27, "page_omits")           /* tensors that are too large for a page */          \
-    X(FIGURE_SIZE, 28, "figure_size")         /* labels or pixels are not of the wanted size */    \
-    X(NO_FONT, 29, "no_font")                 /* characters of a figure that no font has */        \
-    X(SEVERAL_TOKENS, 30, "several_tokens")   /* a target is scored by the sum over its tokens */  \
-    X(CAPTION, 31, "caption")                 /* of a figure whose words are not in it */          \
-    X(PROMPT, 32, "prompt")               /* texts of a model usually begin with another one */    \
+    X(DAMAGED, 26, "damaged")               /* output of an earlier run was changed in between */  \
+    X(PAGE_OMITS, 27, "page_omits")         /* tensors that are too large for a page */            \
+    X(FIGURE_SIZE, 28, "figure_size")       /* labels or pixels are not of the wanted size */      \
+    X(NO_FONT, 29, "no_font")               /* characters in a figure that no font has */          \
+    X(SEVERAL_TOKENS, 30, "several_tokens") /* a target is scored by the sum over its tokens */    \
+    X(CAPTION, 31, "caption")               /* caption for a figure that contains no words */      \
+    X(PROMPT, 32, "prompt")                 /* the model usually expects a prompt before a text */ \
     X(RESIDUES, 33, "residues")           /* unknown letters of a protein, or very many of them */ \
-    X(BEAMS, 34, "beams")                 /* a translator is meant to search with beams */         \
-    X(NO_DIFFERENCE, 35, "no_difference") /* effects divide by what may be 0 */                    \
-    X(BASELINE, 36, "baseline")           /* the default baseline of ig is no text */              \
+    X(BEAMS, 34, "beams")                 /* the model is meant to be used with beam search */     \
+    X(NO_DIFFERENCE, 35, "no_difference") /* effects are divided by a difference that may be 0 */  \
+    X(BASELINE, 36, "baseline")           /* the default baseline of ig is not a text */           \
     X(TIME, 37, "time")                   /* an estimate of more than a minute */
 
 enum attn_note {
@@ -51,10 +51,10 @@ enum attn_note {
 #undef ATTN_NOTE_ENUM
 };
 
-/* Called with each note. MESSAGE is one escaped line. Later versions may have more codes. */
+/* Called with each note. MESSAGE is one escaped line. Later versions may add codes. */
 typedef void (*attn_note_fn)(void *user, enum attn_note code, const char *message);
 
-/* "unused_tensors"; "" for an unknown number. */
+/* Returns the name of a code, "unused_tensors"; "" for an unknown one. */
 ATTN_API const char *attn_note_name(enum attn_note code);
 
 #endif

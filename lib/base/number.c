@@ -1,8 +1,9 @@
 /*
  * number.c - see number.h.
  *
- * Decimal fractions are rounded by the C library's strtod, which is exact, in the "C" locale. It
- * gets the digits that can matter and an exponent, so that a number of any length needs no memory.
+ * Decimal fractions are rounded by the C library's strtod, which is exact, in the "C" locale. It is
+ * given only the digits that can matter and an exponent, so that numbers of any length are read
+ * without allocation.
  */
 #include "base/number.h"
 
@@ -47,18 +48,19 @@ bool attn_parse_int(const char *text, size_t size, int64_t min, int64_t max, int
     return true;
 }
 
-/* The middle between two doubles, where rounding changes, has at most 768 significant digits: of
- * later digits it only matters whether one is not 0. */
+/* The midpoint between two doubles, where rounding changes, has at most 768 significant digits; of
+ * further digits it only matters whether one is not 0. */
 enum { MAX_DIGITS = 768, MAX_EXPONENT = 1000000 };
 
 /* A number as its digits d1 d2 d3 ... and a power of ten: 0.d1d2d3... * 10^exponent. */
 struct decimal {
-    char digits[MAX_DIGITS + 1]; /* without leading zeros; the last may stand for all that follow */
+    /* without leading zeros; the last digit may stand for all that follow */
+    char digits[MAX_DIGITS + 1];
     size_t n_digit;
     int64_t exponent;
 };
 
-/* Reads digits from *AT on; false without digits. */
+/* Reads digits from *AT on. Returns false if there are none. */
 static bool scan_digits(const char *text, size_t size, size_t *at, bool is_fraction,
                         struct decimal *decimal)
 {
@@ -82,7 +84,8 @@ static bool scan_digits(const char *text, size_t size, size_t *at, bool is_fract
     return *at > start;
 }
 
-/* JSON's grammar: [-] (0 | 1-9 digits) [. digits] [eE [+-] digits], and nothing after it. */
+/* Parses JSON's number grammar: [-] (0 | 1-9 digits) [. digits] [eE [+-] digits], with nothing
+ * after it. */
 static bool scan_decimal(const char *text, size_t size, bool *is_negative, struct decimal *decimal)
 {
     size_t at = 0, integer, first;
@@ -106,7 +109,7 @@ static bool scan_decimal(const char *text, size_t size, bool *is_negative, struc
         at += at < size && (text[at] == '-' || text[at] == '+');
         first = at;
         for (; at < size && is_digit(text[at]); at++)
-            if (exponent < INT64_MAX / 20) /* beyond MAX_EXPONENT its value does not matter */
+            if (exponent < INT64_MAX / 20) /* larger exponents make no difference */
                 exponent = exponent * 10 + (text[at] - '0');
         if (at == first)
             return false;
@@ -170,14 +173,15 @@ const char *attn_quantity_count(uint64_t number, char text[ATTN_QUANTITY_SIZE])
     return text;
 }
 
-/* NUMBER in the largest of UNITS that it reaches, each STEP times the one before. */
+/* Formats NUMBER in the largest of UNITS that it reaches; each unit is STEP times the one
+ * before. */
 static const char *scale(uint64_t number, double step, const char *const units[N_UNIT],
                          char text[ATTN_QUANTITY_SIZE])
 {
     double value = (double)number;
     int i = 0;
 
-    while (value >= (i == 0 ? step : step - 0.05) && i < N_UNIT - 1) { /* not "1024.0 KiB" */
+    while (value >= (i == 0 ? step : step - 0.05) && i < N_UNIT - 1) { /* avoids "1024.0 KiB" */
         value /= step;
         i++;
     }

@@ -1,8 +1,8 @@
 /*
- * number.h - numbers read from text, written for people, and in order.
+ * number.h - parses numbers, formats them for people, and compares them.
  *
- * Reading is strict: the whole text must be one decimal number without spaces, in range, and the
- * locale plays no part.
+ * Reading is strict: the whole text must be one decimal number without spaces, in range,
+ * independent of the locale.
  */
 #ifndef ATTN_BASE_NUMBER_H
 #define ATTN_BASE_NUMBER_H
@@ -13,18 +13,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* [-]digits within MIN..MAX. False leaves *value alone. */
+/* Parses [-]digits within MIN..MAX. On failure returns false and does not change *VALUE. */
 bool attn_parse_int(const char *text, size_t size, int64_t min, int64_t max, int64_t *value);
 
-/* Digits only, 0..2^64-1. */
+/* Parses digits, 0..2^64-1. */
 bool attn_parse_uint(const char *text, size_t size, uint64_t *value);
 
-/* JSON's number grammar with an optional leading '+' refused; finite values only. */
+/* Parses JSON's number grammar; only finite values. */
 bool attn_parse_double(const char *text, size_t size, double *value);
 
 /*
- * The order of numbers for qsort, which needs a total one: below 0 when A stands before B, above 0
- * when after it; 0 when they are equal or both NaN. NaN stands last.
+ * Compares numbers for qsort, which needs a total order: returns a number below 0 if A comes before
+ * B, above 0 if after it, and 0 if they are equal or both NaN. NaN comes last.
  *
  *     return attn_compare_numbers(x->logit, y->logit);     // the smallest first
  *     return attn_compare_numbers(-x->logit, -y->logit);   // the largest first, NaN still last
@@ -33,7 +33,7 @@ int attn_compare_numbers(double a, double b);
 
 enum { ATTN_QUANTITY_SIZE = 32 };
 
-/* Each writes NUMBER into TEXT as people read it, terminated, and returns TEXT. */
+/* Each formats NUMBER for people into TEXT, null-terminated, and returns TEXT. */
 const char *attn_quantity_count(uint64_t number, char text[ATTN_QUANTITY_SIZE]); /* "1,234,567" */
 const char *attn_quantity_bytes(uint64_t number, char text[ATTN_QUANTITY_SIZE]); /* "1.2 MiB" */
 const char *attn_quantity_operations(uint64_t number, char text[ATTN_QUANTITY_SIZE]); /* "1.2 M" */

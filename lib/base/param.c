@@ -14,7 +14,7 @@
 
 enum { MOST_POINTS = 100000 };
 
-/* The places of the two texts that a member of NAMED or PLACES begins with. The name is owned, or
+/* Offsets of the two texts with which a member of NAMED or PLACES begins. The name is owned, or
  * NULL. */
 struct named {
     size_t value, name, size;
@@ -116,7 +116,7 @@ static enum attn_status read_real(const struct attn_param *param, double *number
                              param->least, is_closed ? "" : "less than ", param->most);
 }
 
-/* "N" or "N:SEED". */
+/* Reads "N" or "N:SEED". */
 static enum attn_status read_seeded(const struct attn_param *param, char *home, const char *label,
                                     const char *text, struct attn_error *err)
 {
@@ -135,7 +135,7 @@ static enum attn_status read_seeded(const struct attn_param *param, char *home, 
     return ATTN_OK;
 }
 
-/* Writes "dla, ig, ig:N with N from 1 to 100000, attnlrp or relp". */
+/* Writes the methods as a list: "dla, ig, ig:N with N from 1 to 100000, attnlrp or relp". */
 static void list_methods(const char *words, char *list, size_t size)
 {
     size_t used = 0;
@@ -164,7 +164,7 @@ static void set_choice(const struct attn_param *param, char *home, int word)
         *(int *)(void *)(home + param->offset) = param->values ? param->values[word] : word;
 }
 
-/* A word, and after "ig" perhaps ":N". */
+/* Reads the word for a method; "ig" may be followed by ":N". */
 static enum attn_status read_method(const struct attn_param *param, char *home, const char *label,
                                     const char *text, struct attn_error *err)
 {
@@ -243,7 +243,7 @@ static bool read_member(const char *text, size_t size, int32_t *id)
     return true;
 }
 
-/* Between two members are a comma, blanks, or both. */
+/* Reads ids that are separated by a comma, blanks, or both. */
 static enum attn_status read_ids(const struct attn_param *param, char *home, const char *text,
                                  struct attn_error *err)
 {
@@ -281,8 +281,7 @@ refused:
     return ATTN_INVALID;
 }
 
-/* Appends ITEM [n_item bytes], zeros after it, to the array of PARAM, whose members have SIZE
- * bytes. */
+/* Appends ITEM [n_item], padded with zeros to SIZE bytes, to the array of PARAM. */
 static enum attn_status append(const struct attn_param *param, char *home, const void *item,
                                size_t n_item, size_t size, struct attn_error *err)
 {
@@ -301,7 +300,7 @@ static enum attn_status append(const struct attn_param *param, char *home, const
     return ATTN_OK;
 }
 
-/* "NAME=VALUE", or "VALUE" if `argument` is "[NAME=]...". */
+/* Reads "NAME=VALUE", or also "VALUE" if `argument` is "[NAME=]...". */
 static enum attn_status read_named(const struct attn_param *param, char *home, const char *label,
                                    const char *text, struct attn_error *err)
 {
@@ -378,7 +377,7 @@ static enum attn_status set_value(const struct attn_param *param, void *home, co
     case ATTN_PARAM_IMAGE:
         *(const char **)(void *)((char *)home + param->second) = text;
         break;
-    case ATTN_PARAM_OWN: /* has a reader */
+    case ATTN_PARAM_OWN: /* has its own `read` */
     case ATTN_PARAM_INPUTS:
     case ATTN_PARAM_ARRAY:
         break; /* the caller reads it */
@@ -439,7 +438,7 @@ void attn_param_release(const struct attn_param *param, void *home)
     *block = NULL;
 }
 
-/* Bytes of the field at `offset`. */
+/* Returns the bytes of the field at `offset`. */
 static size_t size_of(const struct attn_param *param)
 {
     switch (param->type) {

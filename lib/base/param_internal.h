@@ -1,30 +1,31 @@
-/* param_internal.h - what param.h leaves to the library. */
+/* param_internal.h - declarations of param.h for use inside the library only. */
 #ifndef ATTN_BASE_PARAM_INTERNAL_H
 #define ATTN_BASE_PARAM_INTERNAL_H
 
 #include "base/buffer.h"
 #include "base/param.h"
 
-/* Fails with ATTN_INVALID: "'top' is 'x', expected ...". */
+/* Sets and returns ATTN_INVALID: "'top' is 'x', expected ...". */
 enum attn_status attn_param_refuse(struct attn_error *err, const char *label, const char *text,
                                    const char *format, ...) ATTN_PRINTF(4, 5);
 
-/* Appends text I of PARAM, TEXTS or NAMED, in HOME to OUT. Returns whether there is one. */
+/* Appends text number I of PARAM, of type TEXTS or NAMED, in HOME to OUT. Returns false if there is
+ * none. */
 bool attn_param_write(const struct attn_param *param, const void *home, size_t i,
                       struct attn_buffer *out);
 
-/* Whether PARAM in HOME has a value other than in DEFAULTS. */
+/* Returns true if PARAM has another value in HOME than in DEFAULTS. */
 bool attn_param_is_set(const struct attn_param *param, const void *home, const void *defaults);
 
-/* The place of WORD [size] in LIST, "sum|token", or -1. */
+/* Returns the index of WORD [size] in LIST, "sum|token", or -1. */
 int attn_param_find_word(const char *list, const char *word, size_t size);
 
-/* Hints at the word of WORDS, "sum|token", that TEXT [size] probably means; MEANT, "nll=ce", are
- * other names for words, or NULL. Returns ATTN_INVALID. */
+/* Adds a hint about the word of WORDS, "sum|token", that TEXT [size] probably means. MEANT has
+ * other names for words, "nll=ce", or is NULL. Returns ATTN_INVALID. */
 enum attn_status attn_param_hint_word(const char *words, const char *meant, const char *text,
                                       size_t size, struct attn_error *err);
 
-/* The number of words in LIST. */
+/* Returns the number of words in LIST. */
 int attn_param_n_word(const char *list);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { NAME_SIZE = 32 };
 
-/* Copies the name at *LIST, "per|regions", into NAME and moves on. Returns whether there is one. */
+/* Copies the name at *LIST, "per|regions", to NAME and advances *LIST. Returns false at the end. */
 static bool next_name(const char **list, char name[NAME_SIZE])
 {
     const size_t size = *list ? strcspn(*list, "|") : 0;
@@ -21,7 +21,7 @@ static bool next_name(const char **list, char name[NAME_SIZE])
     return true;
 }
 
-/* Copies the first of LIST that is given into NAME. Returns whether there is one. */
+/* Copies the first name of LIST that is given to NAME. Returns false if none is given. */
 static bool find_given(const char *list, attn_param_given_fn is_given, void *user,
                        char name[NAME_SIZE])
 {
@@ -31,8 +31,8 @@ static bool find_given(const char *list, attn_param_given_fn is_given, void *use
     return false;
 }
 
-/* Refuses NAME, a parameter for which RULE is broken. OTHER is the parameter that is missing or
- * must not be given. */
+/* Sets the error that RULE is violated by the parameter NAME. OTHER is the parameter that is
+ * missing or must not be given. */
 static enum attn_status refuse_by(const struct attn_param_rule *rule, const char *name,
                                   const char *other, struct attn_error *err)
 {

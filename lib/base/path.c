@@ -51,7 +51,7 @@ enum attn_status attn_path_list(const char *path, struct attn_path_names *folder
     return status;
 }
 
-/* Adds the entries of the folder INNER of PATH to NAMES. */
+/* Adds the entries of the folder INNER in PATH to NAMES. */
 static enum attn_status list_inner(const char *path, const char *inner,
                                    struct attn_path_names *names, struct attn_error *err)
 {
@@ -128,7 +128,7 @@ const char *attn_path_last(const char *path, size_t *size)
 
 /* --- Targets --------------------------------------------------------------------------------- */
 
-enum { MAX_LINKS = 40 }; /* as many as Linux follows */
+enum { MAX_LINKS = 40 }; /* the limit of Linux */
 
 size_t attn_path_folder_length(const char *path)
 {
@@ -161,8 +161,8 @@ enum attn_status attn_path_check_folder(const char *path, struct attn_error *err
     return stat_folder(path, &folder) ? ATTN_OK : attn_error_errno(err, "write", path, errno);
 }
 
-/* Looks at target->path itself; a link is not followed. WANTED is how the user calls it. Another
- * user may not have put it there. */
+/* Examines target->path itself, without following a link. WANTED is the name that the user gave.
+ * ATTN_IO if another user may have planted it. */
 static enum attn_status look(struct attn_target *target, const char *wanted, struct attn_error *err)
 {
     const mode_t shared = S_ISVTX | S_IWOTH;
@@ -213,7 +213,7 @@ static enum attn_status follow_all(struct attn_target *target, const char *path,
         ATTN_TRY(follow(target, path, err));
         ATTN_TRY(look(target, path, err));
     }
-    /* Links of /proc/PID/fd to a pipe contain a description, not a path. */
+    /* Links in /proc/PID/fd to a pipe contain a description instead of a path. */
     if (!target->exists) {
         target->exists = stat(path, &target->info) == 0;
         if (!target->exists && errno != ENOENT)
@@ -222,7 +222,7 @@ static enum attn_status follow_all(struct attn_target *target, const char *path,
     return ATTN_OK;
 }
 
-/* *target takes FOUND if STATUS is ATTN_OK; otherwise FOUND is released. */
+/* Moves FOUND to *TARGET if STATUS is ATTN_OK; otherwise releases FOUND. Returns STATUS. */
 static enum attn_status finish_find(enum attn_status status, struct attn_target *found,
                                     struct attn_target *target)
 {

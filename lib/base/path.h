@@ -16,41 +16,41 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-enum { ATTN_PATH_SIZE = 4096 }; /* bytes of a path and its end */
+enum { ATTN_PATH_SIZE = 4096 }; /* bytes of a path, including the NUL */
 
 /* Initialize with = {0}. */
 struct attn_path_names {
-    char **names; /* [n] owns; in the order of their bytes, without those that begin with a dot */
+    char **names; /* [n] owns; sorted bytewise, without names that begin with a dot */
     size_t n, capacity;
 };
 
-/* Reads the names in the folder PATH into FOLDER, which is empty before; release it in every case.
- * A missing or unreadable folder gives an empty list; the only failure is ATTN_NO_MEMORY. */
+/* Reads the names in the folder PATH into FOLDER, which must be empty. Release it in every case. A
+ * missing or unreadable folder gives an empty list; the only failure is ATTN_NO_MEMORY. */
 enum attn_status attn_path_list(const char *path, struct attn_path_names *folder,
                                 struct attn_error *err);
 void attn_path_names_release(struct attn_path_names *folder);
 
-/* The same for the entries DEPTH levels below PATH: with 2 the names are "a/b". */
+/* The same for entries DEPTH levels below PATH: with 2 the names are "a/b". */
 enum attn_status attn_path_list_below(const char *path, int depth, struct attn_path_names *names,
                                       struct attn_error *err);
 
-/* Adds NAME at the end. */
+/* Appends NAME. */
 enum attn_status attn_path_names_add(struct attn_path_names *names, const char *name,
                                      struct attn_error *err);
 
 bool attn_path_names_has(const struct attn_path_names *names, const char *name);
 
-/* Whether PATH leads to a folder. */
+/* Returns true if PATH is a folder, or a link to one. */
 bool attn_path_is_folder(const char *path);
 
-/* ATTN_IO where a file PATH cannot be made, as its folder cannot be found. */
+/* Returns ATTN_IO if a file PATH cannot be created because its folder does not exist. */
 enum attn_status attn_path_check_folder(const char *path, struct attn_error *err);
 
-/* Writes PARENT/NAME into PATH; false, when it does not fit. */
+/* Writes PARENT/NAME to PATH. Returns false if it does not fit. */
 bool attn_path_join(const char *parent, const char *name, char path[ATTN_PATH_SIZE]);
 
-/* The last part of PATH, [*size] within it: "gpt2" of "models/gpt2/". Pictures and pages name only
- * that, because folders can hold the name of a user. */
+/* Returns the last part of PATH, with its *SIZE: "gpt2" of "models/gpt2/". Pictures and pages show
+ * only that part, because folders may contain the name of a user. */
 const char *attn_path_last(const char *path, size_t *size);
 
 /*
@@ -67,32 +67,32 @@ const char *attn_path_last(const char *path, size_t *size);
  * _regular), but not for a rename, and not everywhere. A directory counts as safe.
  */
 struct attn_target {
-    char *path;       /* owns; no link, which need not exist */
-    bool exists;      /* there is something under that name */
+    char *path;       /* owns; not a link; the file need not exist */
+    bool exists;      /* a file exists at path */
     struct stat info; /* valid if exists */
 };
 
-/* The target of PATH, a name that a user gave. ATTN_IO when it may not be followed. */
+/* Finds the target of PATH, which the user named. ATTN_IO if links must not be followed there. */
 enum attn_status attn_target_find(const char *path, struct attn_target *target,
                                   struct attn_error *err);
 
-/* The target NAME in DIRECTORY, a name that no user gave: ATTN_IO unless it is a regular file or
- * absent. Links are not followed there. */
+/* Finds the target NAME in DIRECTORY, which no user named. ATTN_IO unless it is a regular file or
+ * absent. Links are not followed. */
 enum attn_status attn_target_find_in(const char *directory, const char *name,
                                      struct attn_target *target, struct attn_error *err);
 
-/* Whether both are the same regular file, or will be when it is made. */
+/* Returns true if both are the same regular file, or will be once it is created. */
 bool attn_target_is_same(const struct attn_target *a, const struct attn_target *b);
 
-/* The type of a file of MODE (st_mode), for messages: "a directory". */
+/* Describes the type of a file by its MODE (st_mode), for messages: "a directory". */
 const char *attn_mode_text(mode_t mode);
 
-/* The length of the folder's part of PATH: "a/b" has 2, "b" has 0. */
+/* Returns the length of the folder part of PATH: 2 for "a/b", 0 for "b". */
 size_t attn_path_folder_length(const char *path);
 
 void attn_target_release(struct attn_target *target);
 
-/* Whether PATH has something before its ENDING, ".npy". */
+/* Returns true if PATH ends with ENDING, ".npy", and has a name before it. */
 bool attn_path_has_ending(const char *path, const char *ending);
 
 #endif

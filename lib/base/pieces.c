@@ -1,5 +1,6 @@
-/* pieces.c - see pieces.h. Piece i is made in buffer i modulo their number, once the piece that was
- * there is written: the next one to be written never waits, so one thread always goes on. */
+/* pieces.c - see pieces.h. Piece i is made in buffer i modulo the number of buffers, once the
+ * previous piece in that buffer was written. The thread that makes the next piece to write never
+ * waits, so progress is guaranteed. */
 #include "base/pieces.h"
 
 #include "base/memory.h"
@@ -9,16 +10,17 @@
 
 enum { TEXTS_PER_THREAD = 3, N_TEXT_MAX = 64 };
 
-enum { WRITTEN }; /* a buffer became free */
+enum { WRITTEN }; /* condition: a buffer became free */
 
 struct attn_pieces {
     struct attn_pool *pool;
-    size_t n_text;                /* buffers in use */
-    struct attn_buffer *texts;    /* [n_text] owns */
-    struct attn_monitor *monitor; /* owns; guards the fields below, and has_failed of made texts */
-    bool *is_made;                /* [n_text] owns; its text waits to be written */
-    size_t next;                  /* the next piece to be written */
-    bool has_failed;              /* a text did */
+    size_t n_text;             /* number of buffers in use */
+    struct attn_buffer *texts; /* [n_text] owns */
+    /* owns; guards the fields below, and has_failed of finished texts */
+    struct attn_monitor *monitor;
+    bool *is_made;   /* [n_text] owns; true if the text is finished but not written */
+    size_t next;     /* index of the next piece to write */
+    bool has_failed; /* making a text failed */
 };
 
 struct writing {
@@ -49,8 +51,9 @@ enum attn_status attn_pieces_create(struct attn_pool *pool, struct attn_pieces *
     return ATTN_OK;
 }
 
-/* An attn_task_fn: makes piece I, then writes all finished pieces that are next. Only one thread
- * writes: it leaves the next piece unmarked while it writes, and finds piece I itself. */
+/* Makes piece I, then writes all finished pieces that are next (attn_task_fn). Only one thread
+ * writes at a time: the next piece stays unmarked while it is being written, so other threads do
+ * not find it. */
 static void make_piece(void *context, size_t i, int worker)
 {
     const struct writing *writing = context;

@@ -5,10 +5,10 @@
  * caller takes tasks too, then closes the run and waits for the workers that joined, never for
  * others: on busy cores a run is no slower than the caller alone.
  *
- * A worker on its caller's core would only take turns with the caller, and some schedulers put it
- * there when it wakes, so the workers keep off that core.
+ * A worker on its caller's core would only compete with the caller, and some schedulers place it
+ * there when it wakes, so the workers avoid that core.
  *
- * Threads spin for a moment, then wait in the system. Waking costs no call if no thread sleeps.
+ * Threads spin briefly, then sleep. Waking needs no system call if no thread sleeps.
  */
 #include "base/pool_internal.h"
 
@@ -24,15 +24,17 @@
 
 enum {
     MAX_THREAD = 1024,
-    /* Longer than most steps of a forward pass that the caller does alone, and about as long as a
-     * sleeping thread takes to wake. More would take the cores away from other processes. */
+    /* Longer than most steps of a forward pass that only the caller computes, and about as long as
+     * a sleeping thread takes to wake. Longer spinning would take the cores away from other
+     * processes. */
     SPIN_NANOSECONDS = 50 * 1000,
 };
 
-/* The door is one number, so that it changes at once: the workers inside, and two flags. */
+/* The door combines two flags and the number of workers inside in one word, so that it changes
+ * atomically. */
 #define DOOR_INSIDE 0xffffu
 #define DOOR_OPEN 0x10000u
-#define DOOR_CALLER_SLEEPS 0x20000u /* the last one out wakes the caller */
+#define DOOR_CALLER_SLEEPS 0x20000u /* the last worker to leave wakes the caller */
 
 struct worker {
     struct attn_pool *pool;
@@ -41,24 +43,25 @@ struct worker {
 };
 
 struct attn_pool {
-    int n_thread;           /* the caller's too */
+    int n_thread;           /* includes the caller */
     int64_t spin;           /* nanoseconds to spin before sleeping */
-    struct worker *workers; /* owns [n_thread]; the last is not used */
-    atomic_flag is_taken;   /* a run is in progress; only its caller touches the fields below */
-    int n_started;          /* threads that run */
+    struct worker *workers; /* owns [n_thread]; the last one is unused */
+    atomic_flag is_taken;   /* a run is in progress; only its caller may access the fields below */
+    int n_started;          /* number of threads that run */
     bool cannot_start;      /* the system refused another thread */
-    int caller_core;        /* which the workers keep off; -1: none */
+    int caller_core;        /* core that workers avoid; -1: none */
 
-    /* The run. Changes while the door is closed and no worker is inside. */
+    /* The current run. Changes only while the door is closed and no worker is inside. */
     attn_task_fn task;
     void *context;
     size_t n_task;
 
-    /* On separate cache lines, because all threads contend for these. */
-    _Alignas(ATTN_ALIGNMENT) atomic_size_t next; /* the next task */
+    /* On separate cache lines, because all threads contend for them. */
+    _Alignas(ATTN_ALIGNMENT) atomic_size_t next; /* index of the next task */
     _Alignas(ATTN_ALIGNMENT) atomic_uint door;
-    _Alignas(ATTN_ALIGNMENT) atomic_uint n_run; /* runs so far; workers wait for it to change */
-    atomic_uint n_asleep;                       /* workers that wait in the futex */
+    /* number of runs so far; workers wait for it to change */
+    _Alignas(ATTN_ALIGNMENT) atomic_uint n_run;
+    atomic_uint n_asleep; /* number of workers that sleep */
     atomic_bool is_closing;
 };
 
@@ -81,7 +84,7 @@ static int64_t nanoseconds_since(const struct timespec *start)
     return (int64_t)(now.tv_sec - start->tv_sec) * 1000000000 + (now.tv_nsec - start->tv_nsec);
 }
 
-/* Spins until *WORD is no longer VALUE; false when that takes too long. */
+/* Spins until *WORD differs from VALUE. Returns false if that takes too long. */
 static bool spin_until_changed(atomic_uint *word, unsigned value, int64_t nanoseconds)
 {
     struct timespec start;
@@ -143,7 +146,7 @@ static void *work(void *argument)
     struct attn_pool *pool = worker->pool;
 
     for (;;) {
-        /* Read before looking at the door: a run that begins after this is not missed. */
+        /* Read before checking the door, so that a run that begins after this is not missed. */
         unsigned seen = atomic_load(&pool->n_run);
 
         if (atomic_load(&pool->is_closing))
@@ -156,8 +159,8 @@ static void *work(void *argument)
     }
 }
 
-/* Leaves the core of the calling thread to it, if there are enough others where it may run: a
- * thread that is confined to few cores must not crowd all workers there. */
+/* Keeps workers off the caller's core, if they may run on enough other cores: a thread that is
+ * confined to few cores must not crowd all workers there. */
 static void keep_off(struct attn_pool *pool, int first_worker)
 {
     if (pool->caller_core < 0)
@@ -166,7 +169,7 @@ static void keep_off(struct attn_pool *pool, int first_worker)
         attn_thread_keep_off(&pool->workers[i].thread, pool->caller_core, pool->n_thread - 1);
 }
 
-/* The caller may have come to another core since the last run. */
+/* Updates the core that workers avoid, as the caller may have moved since the last run. */
 static void follow_caller(struct attn_pool *pool)
 {
     const int core = pool->spin > 0 ? attn_core_of_caller() : -1;
@@ -223,7 +226,7 @@ void attn_pool_run(struct attn_pool *pool, size_t n_task, attn_task_fn task, voi
 {
     int n_useful;
 
-    /* A caller that finds the pool in use does not wait: that run may be long. */
+    /* If another run uses the pool, the caller does not wait, as that run may be long. */
     if (n_task <= 1 || attn_pool_n_thread(pool) == 1 || atomic_flag_test_and_set(&pool->is_taken)) {
         for (size_t i = 0; i < n_task; i++)
             task(context, i, 0);
@@ -269,7 +272,7 @@ enum attn_status attn_pool_create(int n_thread, struct attn_pool **pool, struct 
         attn_free(created);
         return ATTN_NO_MEMORY;
     }
-    /* With more threads than cores, a thread that spins keeps another from working. */
+    /* With more threads than cores, a spinning thread would keep another one from working. */
     created->spin = created->n_thread <= n_core ? SPIN_NANOSECONDS : 0;
     atomic_flag_clear(&created->is_taken);
     *pool = created;

@@ -1,4 +1,4 @@
-/* pool_internal.h - what pool.h declares for the library alone. */
+/* pool_internal.h - declarations of pool.h for use inside the library only. */
 #ifndef ATTN_BASE_POOL_INTERNAL_H
 #define ATTN_BASE_POOL_INTERNAL_H
 
@@ -6,13 +6,13 @@
 
 #include <stdbool.h>
 
-/* Runs every task once, handed out in ascending order, and returns when all are done; their writes
- * are visible to the caller then. One task, a pool of one, or all tasks if POOL is NULL, run on the
- * caller as worker 0. A task must not run others on the same pool. */
+/* Runs every task once, started in ascending order, and returns when all are done; their writes are
+ * then visible to the caller. A single task, or all tasks if the pool has one thread or POOL is
+ * NULL, run on the caller as worker 0. A task must not use the same pool. */
 void attn_pool_run(struct attn_pool *pool, size_t n_task, attn_task_fn task, void *context);
 
-/* Makes every run until attn_pool_unlock work alone on its caller's thread: for callers with their
- * own threads. False if a run is in progress, or the pool is locked already. */
+/* Makes each run until attn_pool_unlock use only its caller's thread, for callers with their own
+ * threads. Returns false if a run is in progress, or the pool is locked already. */
 bool attn_pool_lock(struct attn_pool *pool);
 void attn_pool_unlock(struct attn_pool *pool);
 

@@ -1,6 +1,6 @@
 /* random.c - see random.h. The twister is Matsumoto and Nishimura's MT19937 (1998); the conversion
- * of its words follows ATen's CPUGeneratorImpl and DistributionTemplates, whose roundings are part
- * of the result: a product in float stays one, and a mean of 0 is added too. */
+ * of its words follows ATen's CPUGeneratorImpl and DistributionTemplates, whose roundings affect
+ * the result: products stay in float, and a mean of 0 is added, too. */
 #include "base/random.h"
 
 #include "base/elementary.h"
@@ -28,7 +28,7 @@ uint32_t attn_random_u32(struct attn_random *random)
 {
     uint32_t *words = random->words, word;
 
-    if (random->n_used == N_WORD) { /* makes the next 624 */
+    if (random->n_used == N_WORD) { /* generates the next 624 words */
         for (int i = 0; i < N_WORD; i++) {
             uint32_t high = words[i] & 0x80000000U, low = words[(i + 1) % N_WORD] & 0x7fffffffU;
             uint32_t odd = low & 1 ? 0x9908b0dfU : 0;
@@ -44,7 +44,7 @@ uint32_t attn_random_u32(struct attn_random *random)
     return word ^ (word >> 18);
 }
 
-/* 0 <= u < 1, a multiple of 2^-24: one word. */
+/* Returns 0 <= u < 1, a multiple of 2^-24. Uses one word. */
 static float random_float(struct attn_random *random)
 {
     return (float)(attn_random_u32(random) & 0xffffff) * 0x1p-24F;
@@ -52,7 +52,7 @@ static float random_float(struct attn_random *random)
 
 double attn_random_double(struct attn_random *random)
 {
-    uint64_t high = attn_random_u32(random); /* the first word is the high half */
+    uint64_t high = attn_random_u32(random); /* the first word is the upper half */
     uint64_t low = attn_random_u32(random);
 
     return (double)((high << 32 | low) & 0x1fffffffffffffU) * 0x1p-53;
@@ -73,7 +73,7 @@ void attn_random_fill_uniform(struct attn_random *random, float *x, size_t n, fl
 
 /* --- normal numbers: Box and Muller, a pair from two uniform ones ----------------------------- */
 
-/* x [16] holds uniform numbers; number k makes a pair with number k + 8. */
+/* x [16] has uniform numbers; number k forms a pair with number k + 8. */
 static void make_block_normal(float x[BLOCK], float mean, float std)
 {
     for (int k = 0; k < BLOCK / 2; k++) {
@@ -85,7 +85,8 @@ static void make_block_normal(float x[BLOCK], float mean, float std)
     }
 }
 
-/* One number of mean 0 and deviation 1; every second one was kept from the call before. */
+/* Returns a normal number of mean 0 and deviation 1. Numbers come in pairs; the second is stored
+ * for the next call. */
 static double next_normal(struct attn_random *random)
 {
     double radius, angle;
@@ -119,7 +120,8 @@ void attn_random_fill_normal(struct attn_random *random, float *x, size_t n, flo
 
 /* --- Distributions -------------------------------------------------------------------------- */
 
-/* He et al. 2015 with a = sqrt(5), as nn.Linear.reset_parameters: 1/sqrt(in), nearly. */
+/* He et al. 2015 with a = sqrt(5), as in nn.Linear.reset_parameters: a bound of about
+ * 1/sqrt(in). */
 void attn_random_fill_linear(struct attn_random *random, float *weight, float *bias, size_t out,
                              size_t in)
 {

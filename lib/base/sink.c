@@ -1,8 +1,8 @@
 /*
  * sink.c - see sink.h.
  *
- * Appended bytes are gathered in a buffer. Files get them by pwrite at the place they belong to, so
- * that attn_sink_write_at needs no seeking.
+ * Appended bytes are buffered. They are written to files with pwrite at their offset, so that
+ * attn_sink_write_at needs no seeking.
  */
 #include "base/sink_internal.h"
 
@@ -31,7 +31,7 @@ enum { BUFFER_SIZE = 64 * 1024, LARGE_WRITE = 1 << 20 };
 enum kind {
     MEMORY, /* bytes in memory */
     STREAM, /* a descriptor that is only appended to */
-    HIDDEN, /* a file under another name than it will have: a part, or with a temporary one */
+    HIDDEN, /* a file that does not have its final name yet: a part, or a temporary file */
 };
 
 struct attn_sink {
@@ -39,18 +39,18 @@ struct attn_sink {
     int descriptor;       /* -1: none, or closed */
     bool owns_descriptor; /* close it at the end */
     bool is_closed_pipe;  /* EPIPE was seen */
-    bool is_synced;       /* the commit waits for the device */
-    bool is_made;         /* for a part: _open created the file */
+    bool is_synced;       /* the commit syncs to the device */
+    bool is_made;         /* for a part: attn_part_open created the file */
     bool is_renamed;      /* for a part: it has its final name */
-    bool has_synced_name; /* for a part: wait until the device has its names, too */
+    bool has_synced_name; /* for a part: its names are synced to the device, too */
     char *name;           /* owns; the name of the sink in messages */
-    char *target;         /* owns; HIDDEN: where it goes in the end */
-    char *temporary;   /* owns; HIDDEN: where it is until then; NULL once renamed, and of parts */
-    char *pending;     /* owns [BUFFER_SIZE]; appended bytes that are not written yet */
-    size_t n_pending;  /* bytes */
-    uint64_t position; /* bytes appended, the pending ones too */
-    struct attn_buffer all; /* MEMORY: the bytes */
-    struct attn_error err;  /* the failure that stuck */
+    char *target;         /* owns; for HIDDEN: final path */
+    char *temporary; /* owns; for HIDDEN: path until the commit; NULL once renamed, and for parts */
+    char *pending;   /* owns [BUFFER_SIZE]; appended bytes that were not written yet */
+    size_t n_pending;       /* bytes */
+    uint64_t position;      /* bytes appended, including pending ones */
+    struct attn_buffer all; /* for MEMORY: all bytes */
+    struct attn_error err;  /* the first failure */
 };
 
 static void fail_write(struct attn_sink *sink, int errno_value)
@@ -66,7 +66,7 @@ static bool has_failed(const struct attn_sink *sink)
 
 /* --- creation ----------------------------------------------------------------------------- */
 
-/* A sink of KIND, without a descriptor. */
+/* Creates a sink of KIND, without a descriptor. */
 static enum attn_status create(enum kind kind, const char *name, struct attn_sink **sink,
                                struct attn_error *err)
 {
@@ -101,8 +101,8 @@ enum attn_status attn_sink_create_descriptor(int descriptor, const char *name,
     return ATTN_OK;
 }
 
-/* The number of PATH if it names one of our descriptors (/dev/stdout, /dev/fd/N), else -1. Such
- * a path is written through a copy: opening /dev/stdout anew would start at the beginning of a
+/* Returns the descriptor that PATH names (/dev/stdout, /dev/fd/N), or -1. Such a path is written
+ * through a copy of the descriptor: opening /dev/stdout again would start at the beginning of a
  * redirected file, and a rename would take the file away from other writers. */
 static int own_descriptor(const char *path)
 {
@@ -129,7 +129,7 @@ static void drop_temporary(struct attn_sink *sink)
     sink->temporary = NULL;
 }
 
-/* Opens sink->temporary beside sink->target: a new name that cannot be guessed. */
+/* Opens sink->temporary beside sink->target: a new file with an unpredictable name. */
 static int open_temporary(struct attn_sink *sink, mode_t mode)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -165,8 +165,8 @@ static int open_temporary(struct attn_sink *sink, mode_t mode)
     return errno_value;
 }
 
-/* Whether the commit may replace TARGET; messages call it NAME. Renaming over a read-only file
- * would work, but its owner made it read-only to prevent that. */
+/* Returns an error if the commit must not replace TARGET, called NAME in messages. Renaming over a
+ * read-only file would work, but its owner made it read-only to prevent that. */
 static enum attn_status check_replaced(const struct attn_target *target, const char *name,
                                        struct attn_error *err)
 {
@@ -180,8 +180,9 @@ static enum attn_status check_replaced(const struct attn_target *target, const c
     return ATTN_OK;
 }
 
-/* A sink that messages call NAME, for TARGET: a FIFO or a device is a stream, and so is a copy of
- * our descriptor OWN if that is not negative. Takes the path of TARGET otherwise. */
+/* Opens a sink for TARGET, called NAME in messages. A FIFO or a device is a stream, and so is a
+ * copy of our descriptor OWN unless that is negative. Otherwise takes ownership of TARGET's
+ * path. */
 static enum attn_status open_sink(const char *name, struct attn_target *target, int own,
                                   struct attn_sink **sink, struct attn_error *err)
 {
@@ -198,13 +199,13 @@ static enum attn_status open_sink(const char *name, struct attn_target *target, 
         created->descriptor =
             own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0) : open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         errno_value = created->descriptor < 0 ? errno : 0;
-    } else { /* a new file, or one that will replace TARGET */
+    } else { /* a new file, or a temporary one that will replace TARGET */
         created->target = target->path;
         target->path = NULL;
         errno_value = created->target[attn_path_folder_length(created->target)] == '\0'
-                          ? ENOENT /* an empty path, or a folder that does not exist */
+                          ? ENOENT /* an empty path, or a missing folder */
                           : open_temporary(created, target->exists ? mode : 0666);
-        /* The umask may have taken bits that the replaced file has. */
+        /* The umask may have removed permissions that the replaced file has. */
         if (errno_value == 0 && target->exists)
             (void)fchmod(created->descriptor, mode);
     }
@@ -251,11 +252,11 @@ enum attn_status attn_sink_create_file_in(const char *directory, const char *nam
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-/* Hands all of BYTES to the system; OFFSET is where they go in a file. */
+/* Passes all of BYTES to the system; OFFSET is their place in a file. */
 static void write_out(struct attn_sink *sink, const char *bytes, size_t size, uint64_t offset)
 {
-    /* Allocating all blocks at once is faster than one page after the other. Not all file systems
-     * support it; the write reports failures. */
+    /* Allocating all blocks at once is faster than page by page. Not all file systems support it;
+     * failures are reported by the write. */
     if (sink->kind == HIDDEN && size >= LARGE_WRITE)
         (void)fallocate(sink->descriptor, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size);
     while (size > 0 && !has_failed(sink)) {
@@ -266,7 +267,7 @@ static void write_out(struct attn_sink *sink, const char *bytes, size_t size, ui
             bytes += n;
             size -= (size_t)n;
             offset += (uint64_t)n;
-        } else if (n < 0 && errno == EAGAIN) { /* the descriptor was made non-blocking */
+        } else if (n < 0 && errno == EAGAIN) { /* the descriptor is non-blocking */
             poll(&(struct pollfd){.fd = sink->descriptor, .events = POLLOUT}, 1, -1);
         } else if (n == 0 || errno != EINTR) {
             fail_write(sink, n == 0 ? EIO : errno);
@@ -280,7 +281,7 @@ void attn_sink_flush(struct attn_sink *sink)
     sink->n_pending = 0;
 }
 
-/* Puts bytes into a memory sink, which grows; a gap reads as zeros. */
+/* Writes bytes to a memory sink, which grows; a gap is filled with zeros. */
 static void write_memory(struct attn_sink *sink, uint64_t offset, const void *bytes, size_t size)
 {
     struct attn_buffer *all = &sink->all;
@@ -297,8 +298,8 @@ static void write_memory(struct attn_sink *sink, uint64_t offset, const void *by
         all->size = end;
 }
 
-/* Whether SIZE bytes can go to OFFSET: after its commit a file has no descriptor, and there is a
- * largest offset that a file or a block of memory can have. */
+/* Returns true if SIZE bytes can be written at OFFSET: after its commit a file has no descriptor,
+ * and offsets of files and memory are limited. */
 static bool can_write(struct attn_sink *sink, uint64_t offset, size_t size)
 {
     if (size == 0 || has_failed(sink))
@@ -345,7 +346,7 @@ void attn_sink_write_at(struct attn_sink *sink, uint64_t offset, const void *byt
         write_memory(sink, offset, bytes, size);
         return;
     }
-    /* Pending bytes at the same place were written earlier, so they go first. */
+    /* Pending bytes at the same place were written earlier, so they are flushed first. */
     if (offset < sink->position && offset + size > sink->position - sink->n_pending)
         attn_sink_flush(sink);
     write_out(sink, bytes, size, offset);
@@ -380,7 +381,8 @@ const void *attn_sink_bytes(const struct attn_sink *sink, size_t *size)
 
 /* --- the end ------------------------------------------------------------------------------ */
 
-/* Some file systems report a full device only here. After EINTR Linux has closed it, too. */
+/* Some file systems report a full device only on close. After EINTR, Linux has closed the
+ * descriptor, too. */
 static void close_descriptor(struct attn_sink *sink)
 {
     if (sink->descriptor >= 0 && close(sink->descriptor) != 0 && errno != EINTR)
@@ -393,7 +395,7 @@ void attn_sink_sync(struct attn_sink *sink)
     sink->is_synced = true;
 }
 
-/* Waits until the device has the names in the directory PATH [length] + REST. */
+/* Syncs the names in the directory PATH [length] + REST to the device. */
 static enum attn_status sync_names(const char *path, size_t length, const char *rest,
                                    struct attn_error *err)
 {
@@ -408,7 +410,7 @@ static enum attn_status sync_names(const char *path, size_t length, const char *
     if (!name)
         return ATTN_NO_MEMORY;
     descriptor = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Not all file systems can: EINVAL. */
+    /* Some file systems cannot sync directories: EINVAL. */
     if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL))
         status = attn_error_errno(err, "sync directory", name, errno);
     if (descriptor >= 0)
@@ -429,7 +431,7 @@ enum attn_status attn_sink_sync_parent(const char *directory, struct attn_error 
     return sync_names(directory, strlen(directory), "/..", err);
 }
 
-/* A failed sync is not repeated: it would succeed although the system dropped the bytes. */
+/* A failed sync is not repeated, because it would succeed although the system dropped the bytes. */
 enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err)
 {
     if (!attn_is_given(sink, "sink", err))
@@ -445,7 +447,7 @@ enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err
         } else {
             drop_temporary(sink);
             if (sink->is_synced)
-                (void)attn_sink_sync_name(sink->target, &sink->err); /* which sticks */
+                (void)attn_sink_sync_name(sink->target, &sink->err); /* keeps a failure */
         }
     }
     return attn_sink_check(sink, err);
@@ -469,7 +471,7 @@ void attn_sink_free(struct attn_sink *sink)
 
 /* --- Parts ------------------------------------------------------------------------------------ */
 
-/* Opens the file of PART, or makes it. */
+/* Opens the file of PART, or creates it. */
 static enum attn_status open_part_file(struct attn_sink *part, mode_t mode, bool is_resumed,
                                        struct attn_error *err)
 {
@@ -477,7 +479,7 @@ static enum attn_status open_part_file(struct attn_sink *part, mode_t mode, bool
     struct attn_target found;
     struct stat info;
 
-    /* The existing file, if any, is regular and not a link. */
+    /* An existing file must be regular and not a link. */
     ATTN_TRY(attn_target_find(part->name, &found, err));
     attn_target_release(&found);
     if (lstat(part->name, &info) == 0 && !S_ISREG(info.st_mode))
@@ -496,9 +498,10 @@ static enum attn_status open_part_file(struct attn_sink *part, mode_t mode, bool
     return part->descriptor < 0 ? attn_error_errno(err, "write", part->name, errno) : ATTN_OK;
 }
 
-/* Locks the file of PART, which must still have its name: the process that held the lock may have
- * renamed or removed it. Finds where to append. The lock is flock's, which ends with the process;
- * the descriptor stays open until the part is freed, so the lock holds over the rename. */
+/* Locks the file of PART, and checks that it still has its name, because the process that held the
+ * lock before may have renamed or removed it. Also finds where to append. The lock (flock) ends
+ * with the process; the descriptor stays open until the part is freed, so the lock is kept during
+ * the rename. */
 static enum attn_status lock_part(struct attn_sink *part, struct attn_error *err)
 {
     struct stat by_name, by_descriptor;
@@ -518,7 +521,7 @@ static enum attn_status lock_part(struct attn_sink *part, struct attn_error *err
     return ATTN_OK;
 }
 
-/* *PART is the caller's, also after a failure; TARGET, which is empty at first, is it, too. */
+/* The caller owns *PART and TARGET, which is empty at first, even after a failure. */
 static enum attn_status open_part(const char *path, bool is_resumed, struct attn_target *target,
                                   struct attn_sink **part, struct attn_error *err)
 {
@@ -582,7 +585,7 @@ enum attn_status attn_part_cut(struct attn_sink *part, uint64_t size, struct att
     return ATTN_OK;
 }
 
-/* Flushes the appended bytes first: a process that dies leaves no change without them. */
+/* Flushes appended bytes first, so that after a crash no change is present without them. */
 enum attn_status attn_part_write_at(struct attn_sink *part, uint64_t offset, const void *bytes,
                                     size_t size, struct attn_error *err)
 {
@@ -629,7 +632,7 @@ enum attn_status attn_part_finish(struct attn_sink *part, bool is_synced, struct
     ATTN_TRY(attn_part_flush(part, is_synced, err));
     if (part->kind == STREAM)
         return attn_sink_commit(part, err);
-    copy = dup(part->descriptor); /* some file systems report a full device only at a close */
+    copy = dup(part->descriptor); /* some file systems report a full device only on close */
     if (copy >= 0 && close(copy) != 0 && errno != EINTR)
         return attn_error_errno(err, "write", part->name, errno);
     return ATTN_OK;

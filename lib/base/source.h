@@ -1,10 +1,10 @@
 /*
- * source.h - where the parts of a model come from: a directory, or named blobs in memory (the
- * built-in model).
+ * source.h - the source of a model's parts: a directory, or named blobs in memory (the built-in
+ * model).
  *
  *     struct attn_source source = {.directory = "gpt2"};
  *
- * Single parts may be taken from elsewhere (--config, --vocab, --weights) by an override.
+ * An override replaces a single part (--config, --vocab, --weights).
  */
 #ifndef ATTN_BASE_SOURCE_H
 #define ATTN_BASE_SOURCE_H
@@ -15,11 +15,11 @@
 
 /* How files of weights are loaded. */
 enum attn_load {
-    ATTN_MAP = 0,  /* map the file privately; falls back to reading where mapping is refused */
-    ATTN_READ = 1, /* copy it into memory: immune to a file that is truncated while in use */
+    ATTN_MAP = 0,  /* maps the file privately; falls back to reading if that fails */
+    ATTN_READ = 1, /* copies it into memory, which is safe if the file is truncated while in use */
 };
 
-/* One part held in memory. Borrows both until the model is closed. */
+/* One part in memory. Borrows name and data until the model is closed. */
 struct attn_blob {
     const char *name; /* "config.json" */
     const void *data;
@@ -33,13 +33,13 @@ struct attn_override {
 };
 
 struct attn_source {
-    const char *directory; /* path, or NULL when blobs are given. Borrows. */
-    const char *name;      /* the name of the model in messages and outputs; NULL: the directory */
+    const char *directory; /* path, or NULL if blobs are given. Borrowed */
+    const char *name;      /* name of the model in messages and outputs; NULL: the directory */
     const struct attn_blob *blobs;
     size_t n_blob;
     const struct attn_override *overrides;
     size_t n_override;
-    const char *fetch; /* for hints: the command that downloads missing files; or NULL. Borrows */
+    const char *fetch; /* for hints: the command that downloads missing files; or NULL. Borrowed */
 };
 
 #endif

@@ -37,7 +37,8 @@ const char *attn_request_stage_text(enum attn_request_stage stage)
     return texts[stage];
 }
 
-/* The end of the last whole character in TEXT [size bytes], which was cut at an arbitrary byte. */
+/* Returns the end of the last complete character in TEXT [size], which was cut at an arbitrary
+ * byte. */
 static size_t whole_characters(const char *text, size_t size)
 {
     size_t start = size;
@@ -141,7 +142,7 @@ enum attn_status attn_error_errno(struct attn_error *err, const char *verb, cons
                                   int errno_value)
 {
     enum attn_status status = errno_value == ENOMEM ? ATTN_NO_MEMORY : ATTN_IO;
-    const locale_t english = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* takes no memory */
+    const locale_t english = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* allocates no memory */
 
     return attn_error_set(err, status, "cannot %s '%s': %s", verb, attn_quote_string(path).text,
                           strerror_l(errno_value, english));

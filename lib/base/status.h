@@ -1,21 +1,21 @@
 /*
- * status.h - how every call of the library reports a failure.
+ * status.h - error reporting of all functions of the library.
  *
  * A function that can fail returns an enum attn_status and takes a struct attn_error as its last
- * argument. The message is written once, where the problem is found; callers forward it unchanged:
+ * argument. The message is written where the problem is detected; callers forward it unchanged:
  *
  *     struct attn_error err = {0};
  *     if (attn_model_open(&source, &options, &model, &err) != ATTN_OK)
  *         fprintf(stderr, "error: %s\n", err.message);
  *
- * A mistake of the caller, such as NULL for a required argument, a number that an enum lacks, or
+ * An error of the caller, such as NULL for a required argument, a number outside an enum, or
  * handles that do not belong together, is ATTN_INVALID, and the message names the argument or the
  * field. Functions without a status return NULL, 0 or false then.
  *
  * Messages are lower case without a full stop, with the subject in 'quotes', the value that was
  * found and the values that were expected. Text from a file or a user is escaped, so a message is
- * always one printable line of UTF-8. A field that the caller fills stands in backquotes, maybe
- * with a value: "choose one, as with `heads 0.0`". A tool replaces it with the option that its user
+ * always one printable line of UTF-8. Fields that the caller sets are in backquotes, sometimes with
+ * a value: "choose one, as with `heads 0.0`". A tool replaces it with the option that its user
  * types (cmd/line/field_names.h).
  */
 #ifndef ATTN_BASE_STATUS_H
@@ -29,11 +29,11 @@
 #define ATTN_STATUS_MAP(X)                                                                         \
     X(OK, 0, "ok")                                                                                 \
     X(NO_MEMORY, 1, "out of memory")   /* an allocation failed */                                  \
-    X(IO, 2, "input or output error")  /* the system refused a read, a write, an open */           \
+    X(IO, 2, "input or output error")  /* a read, write or open failed */                          \
     X(FORMAT, 3, "malformed file")     /* a file violates its format */                            \
     X(UNSUPPORTED, 4, "not supported") /* well-formed, but this version cannot do it */            \
     X(INVALID, 5, "invalid argument")  /* an argument is out of range or unknown */                \
-    X(CANCELED, 6, "canceled")         /* the caller's cancel flag or callback stopped it */
+    X(CANCELED, 6, "canceled")         /* stopped by the caller's cancel flag or callback */
 
 enum attn_status {
 #define ATTN_STATUS_ENUM(name, number, text) ATTN_##name = (number),
@@ -41,7 +41,7 @@ enum attn_status {
 #undef ATTN_STATUS_ENUM
 };
 
-/* X(name, text). At which stage of a request a failure happened. */
+/* X(name, text). The stage of a request at which a failure happened. */
 #define ATTN_STAGE_MAP(X)                                                                          \
     X(NONE, 0, "")           /* unknown */                                                         \
     X(OPTIONS, 1, "options") /* parts of the request contradict each other or the model */         \
@@ -56,8 +56,8 @@ enum attn_request_stage {
 #undef ATTN_STAGE_ENUM
 };
 
-/* Returns the failure of CALL, an enum attn_status: for functions that own nothing at that
- * point. */
+/* Returns from the calling function if CALL, an enum attn_status, failed. For functions that own
+ * nothing at that point. */
 #define ATTN_TRY(call)                                                                             \
     do {                                                                                           \
         const enum attn_status attn_try_ = (call);                                                 \
@@ -67,7 +67,7 @@ enum attn_request_stage {
 
 enum { ATTN_ERROR_MESSAGE_SIZE = 768, ATTN_ERROR_HINT_SIZE = 512 };
 
-/* Initialize with = {0}. Untouched by calls that succeed. */
+/* Initialize with = {0}. Not changed by calls that succeed. */
 struct attn_error {
     enum attn_status status;               /* ATTN_OK while nothing failed */
     enum attn_request_stage stage;         /* ATTN_STAGE_NONE if unknown */
@@ -75,19 +75,20 @@ struct attn_error {
     char hint[ATTN_ERROR_HINT_SIZE];       /* the next step to try; may be empty */
 };
 
-/* Reports the progress of work that consists of many runs: DONE of TOTAL, on the thread that
+/* Reports the progress of work that consists of many runs: DONE of TOTAL. Called on the thread that
  * started the work. */
 typedef void (*attn_progress_fn)(void *user, size_t done, size_t total);
 
-/* "out of memory", ...: the general text of a status, never NULL. */
+/* Returns the general text of a status, "out of memory"; never NULL. */
 ATTN_API const char *attn_status_text(enum attn_status status);
 
 /* Stores STATUS and the message in ERR, which may be NULL, and returns STATUS. The first failure
- * wins: an ERR that holds one stays. A message that is too long is cut at a character boundary. */
+ * wins: an ERR that has one is not changed. A message that is too long is cut at a character
+ * boundary. */
 ATTN_API enum attn_status attn_error_set(struct attn_error *err, enum attn_status status,
                                          const char *format, ...) ATTN_PRINTF(3, 4);
 
-/* "input"; "" for NONE. */
+/* Returns the name of a stage, "input"; "" for NONE. */
 ATTN_API const char *attn_request_stage_text(enum attn_request_stage stage);
 
 #endif

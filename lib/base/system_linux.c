@@ -49,7 +49,7 @@ struct attn_monitor {
     pthread_mutex_t lock;
     int n_condition;
     pthread_cond_t conditions[MAX_CONDITIONS]; /* [n_condition] */
-    int n_waiting[MAX_CONDITIONS];             /* for each */
+    int n_waiting[MAX_CONDITIONS];             /* for each condition */
 };
 
 enum attn_status attn_monitor_create(int n_condition, struct attn_monitor **monitor,
@@ -126,7 +126,7 @@ int attn_core_count(int most)
 
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         return CPU_COUNT(&set);
-    n = sysconf(_SC_NPROCESSORS_ONLN); /* more cores than a cpu_set_t can hold */
+    n = sysconf(_SC_NPROCESSORS_ONLN); /* for more cores than a cpu_set_t can hold */
     return n < 1 ? 1 : n > most ? most : (int)n;
 }
 
@@ -172,7 +172,7 @@ void attn_file_drop_pages(const void *data, size_t size)
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const uintptr_t first = (uintptr_t)data / page * page;
 
-    /* Advice only: where it is refused the memory stays. */
+    /* Only advice: if the system refuses, the memory stays. */
     (void)madvise((void *)first, (uintptr_t)data + size - first, MADV_DONTNEED);
 }
 
@@ -196,7 +196,7 @@ size_t attn_memory_of_machine(void)
                : SIZE_MAX;
 }
 
-/* Inaccessible pages take no memory, but count for `ulimit -v`. */
+/* Inaccessible pages use no memory, but count for `ulimit -v`. */
 bool attn_has_address_space(size_t size)
 {
     void *space = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -207,11 +207,11 @@ bool attn_has_address_space(size_t size)
     return true;
 }
 
-/* The kernel's list of maps holds for programs without a dynamic linker, too. */
+/* Reads the kernel's list of maps, which also works in programs without a dynamic linker. */
 bool attn_path_of_code(char *path, size_t size)
 {
     const uintptr_t code = (uintptr_t)attn_path_of_code;
-    char line[ATTN_PATH_SIZE + 128]; /* addresses, rights, inode, path */
+    char line[ATTN_PATH_SIZE + 128]; /* addresses, permissions, inode and path */
     FILE *maps = fopen("/proc/self/maps", "re");
     bool is_found = false;
 

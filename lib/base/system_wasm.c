@@ -1,5 +1,5 @@
-/* system_wasm.c - see system.h, thread.h and wasi.h. One thread: who would wait for another never
- * has to, since none could be started. */
+/* system_wasm.c - see system.h, thread.h and wasi.h. There is a single thread, and as no other can
+ * be started, waiting functions never wait. */
 #include "base/system.h"
 
 #include "base/file.h"
@@ -56,7 +56,7 @@ void attn_monitor_leave(struct attn_monitor *monitor)
 void attn_monitor_wait(struct attn_monitor *monitor, int condition)
 {
     (void)monitor, (void)condition;
-    abort(); /* no other thread could end it */
+    abort(); /* no other thread could end the wait */
 }
 
 void attn_monitor_wake(struct attn_monitor *monitor, int condition)
@@ -136,7 +136,7 @@ bool attn_path_of_code(char *path, size_t size)
     return false;
 }
 
-/* The address space of 32 bits. */
+/* A 32-bit address space. */
 size_t attn_memory_of_machine(void)
 {
     return SIZE_MAX;
@@ -174,7 +174,7 @@ int fchmod(int descriptor, mode_t mode)
     return refuse();
 }
 
-/* There is no other process. */
+/* There are no other processes. */
 int flock(int descriptor, int operation)
 {
     (void)descriptor, (void)operation;
@@ -204,7 +204,7 @@ int memfd_create(const char *name, unsigned flags)
     return refuse();
 }
 
-/* There are no links. */
+/* There are no symbolic links. */
 char *realpath(const char *path, char *resolved)
 {
     (void)resolved;

@@ -1,5 +1,5 @@
-/* table.c - see table.h. Cells lie row by row in one block. Texts and lists lie one after the other
- * in two buffers, which move when they grow: a cell keeps the offset of its part. */
+/* table.c - see table.h. Cells are stored row by row in one block. Texts and lists are stored in
+ * two buffers that may move when they grow, so a cell stores an offset. */
 #include "base/table_internal.h"
 
 #include "base/buffer.h"
@@ -13,26 +13,26 @@
 
 enum { MAX_DIGITS = 17 };
 
-/* A cell as it is kept, in 16 bytes: tables may have millions. */
+/* A cell as it is stored, in 16 bytes, because tables may have millions. */
 struct stored {
     union {
         int64_t integer;
         double real;
-        size_t offset; /* offset of the text or the list in its buffer, bytes */
+        size_t offset; /* offset in bytes of the text or the list in its buffer */
     } as;
     uint32_t size; /* bytes of text, or numbers of a list */
     enum attn_value_type type;
 };
 
 struct attn_table {
-    char *words;                 /* owns; the table's name, then the texts of the columns */
-    struct attn_column *columns; /* [n_column] owns; their words are in `words` */
+    char *words;                 /* owns; name of the table, followed by the texts of the columns */
+    struct attn_column *columns; /* [n_column] owns; their texts are in `words` */
     size_t n_column, n_row;
     struct stored *cells; /* [n_row * n_column] owns */
-    size_t capacity;      /* cells there is room for */
+    size_t capacity;      /* number of cells that fit */
     struct attn_buffer texts;
-    struct attn_buffer lists; /* whole int64_t and doubles, so each is aligned */
-    struct attn_table *about; /* owns; one row, or NULL */
+    struct attn_buffer lists; /* whole int64_t and doubles, so that each is aligned */
+    struct attn_table *about; /* owns; facts about the table, one row; or NULL */
 };
 
 static const char *type_name(enum attn_value_type type)
@@ -77,7 +77,7 @@ static enum attn_status check_column(const char *table, const struct attn_column
     return attn_rest_is_known(column->later, 1, "column", err) ? ATTN_OK : ATTN_INVALID;
 }
 
-/* Appends TEXT with its end to WORDS [*size], or only counts it when WORDS is NULL. */
+/* Appends TEXT with its NUL to WORDS [*size]; if WORDS is NULL, only adds to *SIZE. */
 static const char *append_word(char *words, size_t *size, const char *text)
 {
     const size_t n = strlen(text) + 1, begin = *size;
@@ -86,8 +86,8 @@ static const char *append_word(char *words, size_t *size, const char *text)
     return words ? memcpy(words + begin, text, n) : NULL;
 }
 
-/* Lays the table's name, and the texts of COLUMNS, into table->words; with no words there they are
- * counted. Returns their size. */
+/* Copies the table's name and the texts of COLUMNS to table->words; if that is NULL, only computes
+ * the size. Returns the size. */
 static size_t copy_words(struct attn_table *table, const char *name,
                          const struct attn_column *columns)
 {
@@ -364,7 +364,7 @@ struct attn_cell attn_table_cell(const struct attn_table *table, size_t row, siz
         return attn_cell_real(stored->as.real);
     case ATTN_VALUE_TEXT:
         return attn_cell_text(table->texts.data + stored->as.offset, stored->size);
-    case ATTN_VALUE_LIST: /* whole integers in memory that is aligned for anything */
+    case ATTN_VALUE_LIST: /* lists are whole integers in aligned memory */
         return attn_cell_list((const void *)(table->lists.data + stored->as.offset), stored->size);
     case ATTN_VALUE_REALS:
         return attn_cell_reals((const void *)(table->lists.data + stored->as.offset), stored->size);

@@ -1,4 +1,4 @@
-/* table_internal.h - what table.h declares for the library alone. */
+/* table_internal.h - declarations of table.h for use inside the library only. */
 #ifndef ATTN_BASE_TABLE_INTERNAL_H
 #define ATTN_BASE_TABLE_INTERNAL_H
 
@@ -6,25 +6,26 @@
 
 #include <string.h>
 
-/* Whether a cell of TYPE holds several numbers. */
+/* Returns true if cells of TYPE contain several numbers. */
 static inline bool attn_value_is_list(enum attn_value_type type)
 {
     return type == ATTN_VALUE_LIST || type == ATTN_VALUE_REALS;
 }
 
-/* TEXT, terminated, which is borrowed; NULL is no value. */
+/* Returns a cell with the null-terminated TEXT, borrowed; a missing cell if TEXT is NULL. */
 static inline struct attn_cell attn_cell_string(const char *text)
 {
     return attn_cell_text(text, text ? strlen(text) : 0);
 }
 
-/* Room for N_ROW rows: as many are appended with no more memory for numbers. */
+/* Allocates memory for N_ROW rows, so that they can be appended without allocating more for
+ * numbers. */
 enum attn_status attn_table_reserve(struct attn_table *table, size_t n_row, struct attn_error *err);
 
 /* Sets a cell in a column of reals to X. */
 void attn_table_set_real(struct attn_table *table, size_t row, size_t column, double x);
 
-/* Removes all rows and keeps the memory, for tables that are written part by part. */
+/* Removes all rows and keeps the memory, for tables that are written in parts. */
 void attn_table_reset(struct attn_table *table);
 
 /* The column NAME, which may be NULL, and the first column of a ROLE; SIZE_MAX if it is missing. */
@@ -35,27 +36,30 @@ size_t attn_table_find_role(const struct attn_table *table, enum attn_column_rol
 void attn_table_hint_renamed(const struct attn_table *table, const char *name,
                              struct attn_error *err);
 
-/* The column that has TRAIT of column C, its standard error for example; SIZE_MAX: none, or no
- * column C. */
+/* Returns the column that has TRAIT of column C, its standard error for example; SIZE_MAX if there
+ * is none. */
 size_t attn_table_find_spread(const struct attn_table *table, size_t c, unsigned trait);
 
-/* Which of the `totals` of the column of parts ROW is, from 0; SIZE_MAX: it is about a part. */
+/* Returns which of the `totals` of the column of parts ROW is, from 0; SIZE_MAX if the row is about
+ * a part. */
 size_t attn_table_total(const struct attn_table *table, size_t row);
 
-/* Whether A and B are one value; NaN is equal to NaN. */
+/* Returns true if A and B are equal; NaN equals NaN. */
 bool attn_cell_is_equal(const struct attn_cell *a, const struct attn_cell *b);
 
-/* The number of the text CELL in WORDS, separated by blanks, or NULL; SIZE_MAX if it is missing. */
+/* Returns the index of the text CELL in WORDS, separated by blanks (may be NULL); SIZE_MAX if it is
+ * missing. */
 size_t attn_cell_word(const struct attn_cell *cell, const char *words);
 
-/* Facts about all rows of TABLE: one row of CELLS [n] under COLUMNS [n], which are copied; JSON has
- * it beside the rows. attn_table_about returns it as a borrowed table of one row, or NULL. */
+/* Sets facts about the whole TABLE: one row CELLS [n] with COLUMNS [n], which are copied; JSON
+ * output contains it beside the rows. attn_table_about returns a borrowed table of one row, or
+ * NULL. */
 enum attn_status attn_table_set_about(struct attn_table *table, const struct attn_column *columns,
                                       const struct attn_cell *cells, size_t n,
                                       struct attn_error *err);
 const struct attn_table *attn_table_about(const struct attn_table *table);
 
-/* Gives COPY the facts about TABLE. */
+/* Copies the facts about TABLE to COPY. */
 enum attn_status attn_table_copy_about(const struct attn_table *table, struct attn_table *copy,
                                        struct attn_error *err);
 

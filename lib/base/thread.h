@@ -1,15 +1,15 @@
 /*
- * thread.h - a thread beside the caller's, and a place where threads wait for each other.
+ * thread.h - threads, and monitors in which threads wait for each other.
  *
  *     struct attn_thread thread;
  *     attn_thread_start(work, user, &thread);
  *     attn_thread_join(&thread);
  *
- * A monitor is a lock with conditions that threads wait for, by number:
+ * A monitor is a lock with numbered conditions for which threads wait:
  *
  *     attn_monitor_enter(monitor);
  *     while (!has_work(user))
- *         attn_monitor_wait(monitor, WORK);     // lets others in, and is woken by:
+ *         attn_monitor_wait(monitor, WORK);     // releases the lock; woken by:
  *     attn_monitor_leave(monitor);              // attn_monitor_wake(monitor, WORK)
  */
 #ifndef ATTN_BASE_THREAD_H
@@ -21,8 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether CANCEL is given and not 0. A signal handler sets it on any thread, and others look: they
- * read it as if it were atomic, which sig_atomic_t is within one thread alone. */
+/* Returns true if CANCEL is given and not 0. A signal handler may set it on any thread, so it is
+ * read atomically: sig_atomic_t alone is only safe within one thread. */
 static inline bool attn_is_canceled(const volatile sig_atomic_t *cancel)
 {
     return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED) != 0;
@@ -32,29 +32,29 @@ struct attn_thread {
     uintptr_t id; /* the system's identifier */
 };
 
-/* Runs WORK in a new thread, with signals blocked except those that the thread itself causes (a bus
- * error in a mapped file), so that the program's handlers run on its own threads. False if the
- * system cannot start a thread. */
+/* Runs WORK in a new thread. Signals are blocked in it, except those that the thread itself causes
+ * (a bus error in a mapped file), so that the program's handlers run on its own threads. Returns
+ * false if the system cannot start a thread. */
 bool attn_thread_start(void *(*work)(void *user), void *user, struct attn_thread *thread);
 void attn_thread_join(struct attn_thread *thread);
 
 struct attn_monitor;
 
-/* With N_CONDITION conditions, 1..8. Errors: ATTN_NO_MEMORY. */
+/* Creates a monitor with N_CONDITION conditions, 1..8. The only error is ATTN_NO_MEMORY. */
 enum attn_status attn_monitor_create(int n_condition, struct attn_monitor **monitor,
                                      struct attn_error *err);
-void attn_monitor_free(struct attn_monitor *monitor); /* no thread is inside; NULL is allowed */
+void attn_monitor_free(struct attn_monitor *monitor); /* no thread may be inside; NULL is allowed */
 
-/* One thread is inside at a time. */
+/* Locks the monitor: only one thread is inside at a time. */
 void attn_monitor_enter(struct attn_monitor *monitor);
 void attn_monitor_leave(struct attn_monitor *monitor);
 
-/* Waits for CONDITION, with the monitor held before and after. Check again: wakeups are
- * spurious. */
+/* Waits for CONDITION. Call with the monitor held; it is held on return. Wakeups may be spurious,
+ * so check again. */
 void attn_monitor_wait(struct attn_monitor *monitor, int condition);
 
-/* Wakes all threads that wait for CONDITION, or one of them. Call with the monitor held; free of
- * cost when no thread waits. */
+/* Wake all threads that wait for CONDITION, or one of them. Call with the monitor held. Costs
+ * nothing if no thread waits. */
 void attn_monitor_wake(struct attn_monitor *monitor, int condition);
 void attn_monitor_wake_one(struct attn_monitor *monitor, int condition);
 

@@ -26,7 +26,7 @@ static struct lead lead_of(unsigned char byte)
 
 size_t attn_utf8_decode(const char *text, size_t size, uint32_t *code_point)
 {
-    /* The bits of the code point in a first byte, by length. */
+    /* Mask of the code point bits in a first byte, by length of the character. */
     static const unsigned char lead_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
     const unsigned char *bytes = (const unsigned char *)text;
     struct lead lead = lead_of(bytes[0]);
@@ -78,10 +78,11 @@ size_t attn_utf8_valid_length(const char *text, size_t size)
     return at;
 }
 
-/* Not printable: controls (Cc), line and paragraph separators (Zl, Zp), interlinear annotation, and
- * Unicode's Default_Ignorable_Code_Point (bidi controls, zero-width characters, fillers, tags)
- * without the variation selectors U+FE00..FE0F, which are frequent in plain emoji and hide nothing.
- * Terminals show something for private use and unassigned characters, which are printable. */
+/* Ranges that are not printable: controls (Cc), line and paragraph separators (Zl, Zp), interlinear
+ * annotation, and Unicode's Default_Ignorable_Code_Point (bidi controls, zero-width characters,
+ * fillers, tags) without the variation selectors U+FE00..FE0F, which are frequent in plain emoji
+ * and hide nothing. Private use and unassigned characters count as printable, as terminals show
+ * something for them. */
 int attn_utf8_is_printable(uint32_t code_point)
 {
     static const struct {
@@ -140,7 +141,7 @@ static bool is_of_flag(uint32_t code_point)
     return code_point >= 0x1f1e6 && code_point <= 0x1f1ff;
 }
 
-/* Whether NEXT, after BEFORE, goes on with a cluster. */
+/* Returns true if NEXT continues the cluster in which BEFORE is. */
 static bool continues_cluster(uint32_t before, uint32_t next)
 {
     const bool is_skin = next >= 0x1f3fb && next <= 0x1f3ff;

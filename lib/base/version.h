@@ -1,5 +1,5 @@
 /*
- * version.h - which version this is.
+ * version.h - the version of the library.
  *
  *     if (strcmp(attn_version(), ATTN_VERSION) != 0)
  *         puts("compiled with the headers of another version");
@@ -16,12 +16,12 @@
  * (attn.h has the rule). The shared library is named after it: libattn.so.3. */
 #define ATTN_ABI 3
 
-/* The day of that version, printed in the manual page; change both together. */
+/* The date of that version, printed in the manual page; change both together. */
 #define ATTN_VERSION_DATE "2026-11-22"
 
-/* The version of Unicode whose letters, numbers and scripts patterns of tokenizers use, and those
- * of their other parts: each has the characters that the library tokenizers 0.23 knows there.
- * BERT's are accents, punctuation and controls. */
+/* Versions of Unicode: for letters, numbers and scripts in patterns of tokenizers, and for their
+ * other parts. Each matches what the library tokenizers 0.23 uses there. BERT's is for accents,
+ * punctuation and controls. */
 #define ATTN_UNICODE_VERSION "16.0.0"
 #define ATTN_UNICODE_NORMAL_FORMS "9.0.0"
 #define ATTN_UNICODE_LOWER_CASE "17.0.0"
@@ -30,6 +30,6 @@
     ATTN_UNICODE_VERSION " (normal forms " ATTN_UNICODE_NORMAL_FORMS                               \
                          ", lower case " ATTN_UNICODE_LOWER_CASE ", BERT " ATTN_UNICODE_BERT ")"
 
-ATTN_API const char *attn_version(void); /* version of the running library */
+ATTN_API const char *attn_version(void); /* version of the library at run time */
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * wasi.h - functions of Linux that wasi-libc lacks, which system_wasm.c has; `make wasm` includes
- * it before every source.
+ * wasi.h - functions of Linux that wasi-libc lacks, implemented in system_wasm.c; `make wasm`
+ * includes it before every source.
  *
- * Where WASI cannot serve one it fails with ENOSYS. There is no terminal, and no user.
+ * Functions that WASI cannot support fail with ENOSYS. There is no terminal, and no user.
  */
 #if !defined ATTN_BASE_WASI_H && !defined __ASSEMBLER__
 #define ATTN_BASE_WASI_H
