@@ -16,8 +16,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(float) == 4,
 
 enum { STAGE_FLOATS = 1 << 16 }; /* 256 KiB */
 
-/* Adds an array with name, dtype, rank and shape, and takes over its data; elements have ELEMENT
- * bytes. */
+/* Adds an array whose name, dtype, rank and shape are set, with elements of ELEMENT bytes. Takes
+ * ownership of its data. */
 static enum attn_status add(struct attn_arrays *arrays, struct attn_array array, size_t element,
                             struct attn_error *err)
 {
@@ -37,7 +37,7 @@ static enum attn_status add(struct attn_arrays *arrays, struct attn_array array,
 
 /* --- The small arrays ---------------------------------------------------------------------- */
 
-/* Adds [n] of int64, for the caller to fill; NULL on failure, with err set. */
+/* Adds an array of int64 [n], which the caller fills; NULL on failure, with ERR set. */
 static int64_t *add_integers(struct attn_arrays *arrays, const char *name, size_t n,
                              struct attn_error *err)
 {
@@ -50,7 +50,7 @@ static int64_t *add_integers(struct attn_arrays *arrays, const char *name, size_
     return (int64_t *)(void *)array.data;
 }
 
-/* Adds VALUES [n]. */
+/* Adds a copy of VALUES [n]. */
 static enum attn_status copy_integers(struct attn_arrays *arrays, const char *name,
                                       const int32_t *values, size_t n, struct attn_error *err)
 {
@@ -61,7 +61,8 @@ static enum attn_status copy_integers(struct attn_arrays *arrays, const char *na
     return integers ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Code points of TEXT as UTF-32 at OUT (NULL: only counted). Escaped text is valid UTF-8. */
+/* Writes TEXT as UTF-32 to OUT (NULL: only counts). Returns the number of code points. Escaped text
+ * is valid UTF-8. */
 static size_t put_code_points(const char *text, size_t size, uint32_t *out)
 {
     size_t n = 0;
@@ -77,12 +78,13 @@ static size_t put_code_points(const char *text, size_t size, uint32_t *out)
     return n;
 }
 
-/* [n] as numpy's unicode: each padded with zeros to the longest. */
+/* Adds the texts [n] as a numpy array of unicode, each padded with zeros to the length of the
+ * longest. */
 static enum attn_status add_texts(struct attn_arrays *arrays, const char *name,
                                   const struct attn_token_texts *texts, struct attn_error *err)
 {
     struct attn_array array = {.rank = 1, .shape = {texts->n}};
-    size_t width = 1, size; /* numpy knows no empty strings */
+    size_t width = 1, size; /* numpy has no strings of length 0 */
 
     if (texts->n == 0)
         return ATTN_OK;
@@ -105,7 +107,7 @@ static enum attn_status add_texts(struct attn_arrays *arrays, const char *name,
     return add(arrays, array, width * sizeof(uint32_t), err);
 }
 
-/* Whether a site with heads is wanted in the layer of AT. */
+/* Returns true if any site with heads is selected in the layer of AT. */
 static bool wants_heads(const struct attn_writer *writer, struct attn_location at)
 {
     for (at.site = 0; at.site < ATTN_N_SITE; at.site++)
@@ -115,7 +117,7 @@ static bool wants_heads(const struct attn_writer *writer, struct attn_location a
     return false;
 }
 
-/* Heads of one batch; all there are without batches. */
+/* Returns the number of heads per batch; all heads if there are no batches. */
 static size_t n_batch_head(const struct attn_writer *writer)
 {
     const size_t n_head = attn_selection_dims(writer->labels.selection)->n_head;
@@ -123,7 +125,8 @@ static size_t n_batch_head(const struct attn_writer *writer)
     return writer->labels.axes ? n_head / writer->labels.axes->n_batch : n_head;
 }
 
-/* Whether all batches keep the same heads, so that arrays can have an axis of batches. */
+/* Returns true if the same heads are selected in all batches, so that arrays can have an axis for
+ * batches. */
 static bool is_even(const struct attn_writer *writer)
 {
     const struct attn_selection *selection = writer->labels.selection;
@@ -136,7 +139,7 @@ static bool is_even(const struct attn_writer *writer)
     return true;
 }
 
-/* blocks.L.heads, or heads: which query heads the arrays of the layer of AT hold. */
+/* Adds blocks.L.heads, or heads: the query heads in the arrays of the layer of AT. */
 static enum attn_status add_layer_heads(struct attn_arrays *arrays,
                                         const struct attn_writer *writer, struct attn_location at,
                                         struct attn_error *err)
@@ -164,7 +167,7 @@ static enum attn_status add_layer_heads(struct attn_arrays *arrays,
     return ATTN_OK;
 }
 
-/* The same of the layers of both stacks, those of an encoder last. */
+/* Adds these arrays for the layers of both stacks, encoder layers last. */
 static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_writer *writer,
                                   struct attn_error *err)
 {
@@ -192,7 +195,7 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
 
 /* --- All of them --------------------------------------------------------------------------- */
 
-/* Sets name, rank and shape as the axes of the inputs have them. */
+/* Sets name, rank and shape to match the axes of the inputs. */
 static void name_by_axes(struct attn_array *array, const struct attn_writer *writer,
                          const struct attn_location *at)
 {
@@ -229,7 +232,7 @@ static enum attn_status add_site(struct attn_arrays *arrays, const struct attn_w
     return add(arrays, array, sizeof(float), err);
 }
 
-/* Whether some token has another type than 0. */
+/* Returns true if any token has a type other than 0. */
 static bool has_types(const struct attn_labels *labels, size_t n)
 {
     size_t p = 0;
@@ -239,7 +242,7 @@ static bool has_types(const struct attn_labels *labels, size_t n)
     return labels->types && p < n;
 }
 
-/* TEXTS are for the caller to release. */
+/* Adds all arrays. The caller releases TEXTS. */
 static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *writer,
                                 struct attn_token_texts texts[2], struct attn_error *err)
 {
@@ -257,7 +260,7 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
     ATTN_TRY(attn_token_texts_init(texts, &writer->labels, err));
     ATTN_TRY(add_texts(arrays, "tokens", &texts[0], err));
     ATTN_TRY(add_texts(arrays, "source_tokens", &texts[1], err));
-    if (!attn_selection_is_all_queries(labels->selection)) { /* which the rows of arrays are */
+    if (!attn_selection_is_all_queries(labels->selection)) { /* the queries of the rows of arrays */
         integers = add_integers(arrays, "queries", writer->n_query, err);
         if (!integers)
             return ATTN_NO_MEMORY;
@@ -335,7 +338,7 @@ enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
     return ATTN_OK;
 }
 
-/* Hands rows that are not scattered to PUT, in place or in pieces of 256 KiB or more. */
+/* Passes rows that are not scattered to PUT, in place or in pieces of at least 256 KiB. */
 static enum attn_status stream(struct attn_arrays *arrays, struct attn_writer *writer,
                                const struct attn_trace_event *event, const struct attn_place *place,
                                attn_array_put_fn put, struct attn_error *err)

@@ -1,12 +1,13 @@
 /*
- * csv_writer.c - one matrix a file: DIR/L00H03.pattern.csv, DIR/L00.resid_post.csv, DIR/logits.csv;
- * DIR/B00H03.pattern.csv of arrays. A single matrix may be one file, NAME.csv.
+ * csv_writer.c - one file per matrix: DIR/L00H03.pattern.csv, DIR/L00.resid_post.csv,
+ * DIR/logits.csv; for arrays DIR/B00H03.pattern.csv. A single matrix can be written to a file
+ * NAME.csv.
  *
- * A first row of column labels, then a row for each kept position. Tokens are labelled `3|eat`:
- * unique, and cells never begin with a character that a spreadsheet takes for a formula. RFC 4180
- * quoting, but \n ends a line. A file is open from its first row to its last, so a run fed in one
- * step has few open at a time; one fed in many steps has all of them open, as far as the system
- * allows.
+ * eat`: unique, and cells never begin with a character that a spreadsheet takes for a
+ * formula.|eat`: unique, and cells never begin with a character that a spreadsheet takes for a
+ * formula. RFC 4180 quoting, but \n ends a line. A file is open from its first row to its last. If
+ * a run is fed in one step, few files are open at a time; if it is fed in many steps, all are open,
+ * as far as the system allows.
  */
 #include "encode/quoting.h"
 #include "writers/row_text.h"
@@ -18,14 +19,14 @@
 #include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
-/* A matrix of which some rows are still to come. */
+/* A matrix with rows still to come. */
 struct csv_file {
     struct attn_location at;
     size_t n_row_left;
-    struct attn_sink *sink; /* owns, except the writer's own */
+    struct attn_sink *sink; /* owns, unless it is the writer's sink */
 };
 
-/* Labels of positions or keys, quoted where needed, one after the other. */
+/* The labels of positions or keys, concatenated, quoted where needed. */
 struct csv_labels {
     struct attn_buffer text;
     size_t *ends; /* [n] owns */
@@ -33,16 +34,16 @@ struct csv_labels {
 
 struct csv_writer {
     struct attn_writer base;
-    struct attn_token_texts tokens[2]; /* labels of the run, and of its source */
+    struct attn_token_texts tokens[2]; /* labels of the text, and of the source */
     struct csv_labels labels[2];
     struct csv_file *files; /* [n_file] owns */
     size_t n_file, capacity;
-    struct attn_buffer header; /* the first row of a file, being made */
+    struct attn_buffer header; /* buffer for the first row of a file */
 };
 
 /* --- Labels -------------------------------------------------------------------------------- */
 
-/* `3|eat` of each of N positions, or `3` without tokens. */
+/* Makes the label `3|eat` for each of N positions, or `3` without tokens. */
 static enum attn_status make_labels(struct csv_labels *labels, size_t n,
                                     const struct attn_token_texts *tokens, struct attn_error *err)
 {
@@ -65,7 +66,7 @@ static enum attn_status make_labels(struct csv_labels *labels, size_t n,
     return attn_buffer_check(&labels->text, err);
 }
 
-/* Appends the label of position I, or of the source that a layer attends to. */
+/* Appends the label of position I; if the layer attends to a source, of the source. */
 static void append_label(struct attn_buffer *text, const struct csv_writer *w, bool is_key,
                          const struct attn_location *at, size_t i)
 {
@@ -95,7 +96,8 @@ static enum attn_status list_files(struct attn_writer *writer, struct attn_error
     return ATTN_OK;
 }
 
-/* Opens the file of EVENT and writes its labels: tokens for matrices, numbers for vectors. */
+/* Opens the file of EVENT and writes the column labels: tokens for matrices, numbers for
+ * vectors. */
 static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_event *event,
                                   const struct attn_place *place, struct csv_file **file,
                                   struct attn_error *err)
@@ -126,7 +128,7 @@ static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_
 
 /* --- Rows ---------------------------------------------------------------------------------- */
 
-/* An attn_row_text_fn. */
+/* Appends row R (attn_row_text_fn). */
 static void append_row(const struct attn_writer *writer, const struct attn_trace_event *event,
                        const struct attn_place *place, size_t r, struct attn_buffer *text)
 {

@@ -1,4 +1,4 @@
-/* directory.c - see directory.h: the manifest first, then the directory that has it. */
+/* directory.c - see directory.h: first the manifest, then the directory that contains it. */
 #include "writers/directory.h"
 
 #include "base/escape.h"
@@ -23,27 +23,27 @@
 
 #define MANIFEST_NAME "run.json"
 
-enum { MANIFEST_MAX = 16 * 1024 * 1024 }; /* bytes; a larger one is refused */
+enum { MANIFEST_MAX = 16 * 1024 * 1024 }; /* maximum bytes; a larger manifest is an error */
 
 struct manifest {
-    struct attn_manifest_run **runs; /* [n] owns; the oldest first */
+    struct attn_manifest_run **runs; /* [n] owns; sorted from oldest to newest */
     size_t n, capacity;
 };
 
 struct attn_directory {
     char *path;        /* owns */
-    const char *title; /* borrowed; of the files, for messages */
-    int descriptor;    /* owns; has the lock; -1: the directory cannot be read */
+    const char *title; /* borrowed; what the files are called in messages */
+    int descriptor;    /* owns; holds the lock; -1: the directory cannot be read */
     struct stat info;  /* identifies the directory */
     struct manifest manifest;
-    struct attn_file_names others; /* files here that other outputs write */
-    bool is_new;                   /* it was made here */
-    bool is_synced;                /* files wait until the device has them */
-    bool is_locked;                /* as far as the file system has locks */
-    bool had_manifest;             /* before */
-    bool has_manifest;             /* it was written here, and is unchanged since */
-    bool wrote_manifest;           /* it was written here */
-    bool has_files;                /* one was committed */
+    struct attn_file_names others; /* names of files in this directory that other outputs write */
+    bool is_new;                   /* this process created the directory */
+    bool is_synced;                /* files are synced to the device */
+    bool is_locked;                /* locked, if the file system supports locks */
+    bool had_manifest;             /* a manifest existed before */
+    bool has_manifest;             /* this process wrote the manifest, and nothing changed since */
+    bool wrote_manifest;           /* this process wrote the manifest */
+    bool has_files;                /* a file was committed */
 };
 
 /* --- Names of files ------------------------------------------------------------------------ */
@@ -54,7 +54,7 @@ void attn_file_names_append(struct attn_file_names *names, const char *name)
     names->n++;
 }
 
-/* The name after NAME, or the first for NULL; NULL after the last. */
+/* Returns the name after NAME, the first one for NULL; NULL after the last. */
 static const char *next_name(const struct attn_file_names *names, const char *name)
 {
     const char *next = name ? name + strlen(name) + 1 : names->text.data;
@@ -78,7 +78,7 @@ static void free_run(struct attn_manifest_run *run)
     attn_free(run);
 }
 
-/* A run of FORMAT at the end of the list; NULL on failure, with err set. */
+/* Appends a run of FORMAT to the list; NULL on failure, with ERR set. */
 static struct attn_manifest_run *append_run(struct manifest *manifest, const char *format,
                                             struct attn_error *err)
 {
@@ -97,7 +97,7 @@ static struct attn_manifest_run *append_run(struct manifest *manifest, const cha
 
 /* --- Facts --------------------------------------------------------------------------------- */
 
-/* Begins the object of RUN, up to the value of its options. */
+/* Begins the JSON object of RUN, up to the value of `options`. */
 static struct attn_json_writer *begin_facts(struct attn_manifest_run *run, const char *version,
                                             const char *model)
 {
@@ -119,7 +119,7 @@ static enum attn_status refuse(const struct attn_json *json, const char *what,
                           attn_quote_string(attn_json_name(json)).text, what);
 }
 
-/* The facts again as they were written. */
+/* Recreates the facts of a run from the manifest. */
 static enum attn_status read_facts(struct attn_manifest_run *run, const struct attn_json *json,
                                    const struct attn_node *node, struct attn_error *err)
 {
@@ -163,7 +163,7 @@ static enum attn_status read_run(struct manifest *manifest, const struct attn_js
     for (const struct attn_node *file = attn_node_first(files); file; file = attn_node_next(file)) {
         const char *name = attn_node_string(file);
 
-        /* a file in the same directory that is not hidden, and not the manifest */
+        /* must be a file in the same directory, not hidden, and not the manifest */
         if (!name || *name == '\0' || *name == '.' || strchr(name, '/') ||
             strcmp(name, MANIFEST_NAME) == 0)
             return refuse(json, "names a file that is not one in its directory", err);
@@ -172,7 +172,7 @@ static enum attn_status read_run(struct manifest *manifest, const struct attn_js
     return attn_buffer_check(&run->files.text, err);
 }
 
-/* JSON is NULL, for the caller to free. */
+/* Reads the runs of a manifest. *JSON must be NULL; the caller frees it. */
 static enum attn_status read_runs(struct manifest *manifest, const struct attn_file *file,
                                   struct attn_json **json, struct attn_error *err)
 {
@@ -231,7 +231,7 @@ static void append_text(struct attn_buffer *text, const struct manifest *manifes
     attn_json_begin(attn_json_key(&json, "runs"), '[');
     for (size_t i = 0; i < manifest->n; i++) {
         const struct attn_manifest_run *run = manifest->runs[i];
-        struct attn_json_writer of_run = run->json; /* it goes on where the facts end */
+        struct attn_json_writer of_run = run->json; /* continues after the facts */
         const char *name = NULL;
 
         attn_json_line(&json);
@@ -251,7 +251,7 @@ static void append_text(struct attn_buffer *text, const struct manifest *manifes
     attn_buffer_append_char(text, '\n');
 }
 
-/* TEXT and *SINK are empty, for the caller to release. */
+/* Writes the manifest. TEXT and *SINK must be empty; the caller releases them. */
 static enum attn_status save(const struct attn_directory *directory, struct attn_buffer *text,
                              struct attn_sink **sink, struct attn_error *err)
 {
@@ -270,7 +270,7 @@ static enum attn_status save(const struct attn_directory *directory, struct attn
 
 /* --- Opening and locking ------------------------------------------------------------------- */
 
-/* Makes the directory if it is missing, and sets descriptor and info. */
+/* Creates the directory if it is missing, and sets descriptor and info. */
 static enum attn_status enter(struct attn_directory *directory, struct attn_error *err)
 {
     const char *path = directory->path;
@@ -318,7 +318,7 @@ int attn_directory_compare(const struct attn_directory *a, const struct attn_dir
     return (a->info.st_ino > b->info.st_ino) - (a->info.st_ino < b->info.st_ino);
 }
 
-/* Takes the lock, which may need to be waited for. */
+/* Locks the directory, waiting if WAITS. */
 static enum attn_status wait_for_lock(const struct attn_directory *directory, bool waits,
                                       const volatile sig_atomic_t *cancel, struct attn_error *err)
 {
@@ -328,7 +328,7 @@ static enum attn_status wait_for_lock(const struct attn_directory *directory, bo
         return ATTN_OK;
     while (flock(directory->descriptor, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR)
-            return ATTN_OK; /* no locks here */
+            return ATTN_OK; /* the file system has no locks */
         if (!waits)
             return attn_error_set(err, ATTN_IO, "another writer is writing into '%s'",
                                   attn_quote_string(directory->path).text);
@@ -339,7 +339,7 @@ static enum attn_status wait_for_lock(const struct attn_directory *directory, bo
     return ATTN_OK;
 }
 
-/* Whether PATH is still the directory, which another process may have removed. */
+/* Returns true if PATH still is the directory. Another process may have removed it. */
 static bool is_at(const struct attn_directory *directory, const char *path)
 {
     struct stat info;
@@ -468,7 +468,7 @@ enum attn_status attn_directory_commit_file(struct attn_directory *directory,
 
 /* --- Files of earlier runs ----------------------------------------------------------------- */
 
-/* The names of a run's files in order, for looking them up. */
+/* The names of a run's files, sorted for lookup. */
 struct sorted_names {
     const char **items; /* [n] owns */
     size_t n;
@@ -479,7 +479,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Removes a regular file of an earlier run, if its name is one of FORMAT. */
+/* Removes a regular file of an earlier run, if its name ends like files of FORMAT. */
 static enum attn_status remove_file(const struct attn_directory *directory,
                                     const struct attn_format *format, const char *name,
                                     struct attn_error *err)
@@ -499,8 +499,8 @@ static enum attn_status remove_file(const struct attn_directory *directory,
     return status;
 }
 
-/* Removes from an EARLIER run the names that are written anew and, unless OTHERS_STAY, all others
- * with their files. */
+/* Removes names from an EARLIER run: those that were written again and, unless OTHERS_STAY, all
+ * others together with their files. */
 static enum attn_status supersede(const struct attn_directory *directory,
                                   struct attn_manifest_run *earlier,
                                   const struct sorted_names *written, bool others_stay,
@@ -524,7 +524,7 @@ static enum attn_status supersede(const struct attn_directory *directory,
     return status == ATTN_OK ? attn_buffer_check(&earlier->files.text, err) : status;
 }
 
-/* Supersedes all earlier runs of RUN's format. WRITTEN is empty; the caller releases it. */
+/* Supersedes all earlier runs of RUN's format. WRITTEN must be empty; the caller releases it. */
 static enum attn_status supersede_all(struct attn_directory *directory,
                                       const struct attn_manifest_run *run,
                                       struct sorted_names *written, bool others_stay,
@@ -557,7 +557,7 @@ enum attn_status attn_directory_finish(struct attn_directory *directory,
     size_t n = 0;
 
     attn_free(written.items);
-    for (size_t i = 0; i < manifest->n; i++) /* without runs that have no files left */
+    for (size_t i = 0; i < manifest->n; i++) /* drops runs that have no files left */
         if (manifest->runs[i]->files.n > 0 || manifest->runs[i]->is_current)
             manifest->runs[n++] = manifest->runs[i];
         else
@@ -580,12 +580,12 @@ void attn_directory_free(struct attn_directory *directory)
         return;
     if (directory->path && !directory->has_files &&
         (directory->is_locked || wait_for_lock(directory, false, NULL, NULL) == ATTN_OK)) {
-        /* the directory is left as it was, or absent if it was absent */
+        /* leaves the directory as it was before, or removes it if it did not exist */
         if (directory->wrote_manifest && !directory->had_manifest &&
             path_of(directory, MANIFEST_NAME, &path, NULL) == ATTN_OK)
             unlink(path.data);
         if (directory->is_new)
-            rmdir(directory->path); /* fails, as it should, when it is not empty */
+            rmdir(directory->path); /* fails if it is not empty, as intended */
     }
     leave(directory);
     for (size_t i = 0; i < directory->manifest.n; i++)

@@ -1,6 +1,6 @@
 /*
- * directory.h - a directory that formats write many files into: made when absent, and removed again
- * if it stays empty.
+ * directory.h - an output directory into which formats write many files. It is created if it is
+ * missing, and removed again if it stays empty.
  *
  *     attn_directory_open("matrices", "CSV", &directory, &err);
  *     attn_directory_lock(directory, true, NULL, &err);
@@ -11,8 +11,8 @@
  *     attn_directory_finish(directory, run, false, &err);
  *     attn_directory_free(directory);
  *
- * Its manifest, run.json, lists the runs that wrote into it, and their files. The model is null for
- * runs without one:
+ * Its manifest, run.json, lists the runs that wrote files into it, and these files. The model is
+ * null for runs without a model:
  *
  *     {
  *     "runs": [
@@ -21,13 +21,14 @@
  *     ]
  *     }
  *
- * It comes from outside: a manifest of another form is refused by name, and no file is removed. A
- * run.json of another kind stays as it is. It names the files before the first of them appears, so
- * that however the process ends, the next run knows the files of this one. A run that finishes
- * removes the files that earlier runs wrote in the same format and that it did not write itself.
+ * A manifest may have been changed by others: if it is malformed, this is an error and no file is
+ * removed; a run.json that is not a manifest is not changed. The manifest is written before the
+ * first file, so that the next run knows the files even if this process crashes. A run that
+ * finishes removes the files that earlier runs wrote in the same format, except those that it wrote
+ * itself.
  *
- * A locked directory has one run at a time; others wait, or fail. The lock is the system's and ends
- * with the process, however that ends. File systems without locks are not locked.
+ * Only one run at a time can lock a directory; others wait, or fail. The lock (flock) is released
+ * when the process ends in any way. File systems without locks are not locked.
  */
 #ifndef ATTN_WRITERS_DIRECTORY_H
 #define ATTN_WRITERS_DIRECTORY_H
@@ -39,7 +40,7 @@
 
 #include <signal.h>
 
-/* Names of files, each terminated, one after the other. Initialize with = {0}. */
+/* File names, each null-terminated, concatenated. Initialize with = {0}. */
 struct attn_file_names {
     struct attn_buffer text;
     size_t n;
@@ -49,42 +50,44 @@ void attn_file_names_append(struct attn_file_names *names, const char *name);
 
 /* The files of one run in one format. */
 struct attn_manifest_run {
-    char *format;                 /* owns; the name of the format */
-    struct attn_buffer facts;     /* its object of JSON up to the files */
-    struct attn_json_writer json; /* of `facts`; the object is open */
+    char *format;                 /* owns; name of the format */
+    struct attn_buffer facts;     /* its JSON object up to the files */
+    struct attn_json_writer json; /* writes to `facts`; the object is open */
     struct attn_file_names files;
-    bool is_current; /* it was added, and not read */
+    bool is_current; /* this process added it; others were read from the manifest */
 };
 
 struct attn_directory;
 
-/* Makes or opens the directory PATH. TITLE names its files in messages: "CSV". */
+/* Creates or opens the directory PATH. TITLE is what its files are called in messages: "CSV". */
 enum attn_status attn_directory_open(const char *path, const char *title,
                                      struct attn_directory **directory, struct attn_error *err);
 
-/* Has all that is written from here on wait until the device has it (attn_sink_sync). */
+/* Makes all later files be synced to the device (attn_sink_sync). */
 void attn_directory_sync(struct attn_directory *directory);
 
-/* Compares two directories; 0: the same one. Locking several in this order avoids deadlocks. */
+/* Compares two directories; 0: they are the same. Locking several in this order avoids
+ * deadlocks. */
 int attn_directory_compare(const struct attn_directory *a, const struct attn_directory *b);
 
-/* Locks the directory, and reads its manifest. If it is locked, waits until *CANCEL (or NULL) is
- * set, or fails unless WAITS. */
+/* Locks the directory and reads its manifest. If it is locked by another run: if WAITS, waits until
+ * *CANCEL (which may be NULL) is set; otherwise fails. */
 enum attn_status attn_directory_lock(struct attn_directory *directory, bool waits,
                                      const volatile sig_atomic_t *cancel, struct attn_error *err);
 
-/* Adds a run to the manifest, without files. *RUN is borrowed. */
+/* Adds a run without files to the manifest. *RUN is borrowed. */
 enum attn_status attn_directory_begin(struct attn_directory *directory,
                                       const struct attn_format *format,
                                       const struct attn_labels *labels,
                                       struct attn_manifest_run **run, struct attn_error *err);
 
 /* Reserves the name of PATH, a file of another output, if it lies in the directory. ATTN_INVALID,
- * here or before the first file, if a file of a run has this name. */
+ * now or before the first file is created, if a file of a run has this name. */
 enum attn_status attn_directory_keep_off(struct attn_directory *directory, const char *path,
                                          struct attn_error *err);
 
-/* A file NAME, which is among the files of a run. The manifest is written before the first. */
+/* Creates the file NAME, which must be listed in a run. The manifest is written before the first
+ * file. */
 enum attn_status attn_directory_create_file(struct attn_directory *directory, const char *name,
                                             struct attn_sink **sink, struct attn_error *err);
 
@@ -92,7 +95,7 @@ enum attn_status attn_directory_create_file(struct attn_directory *directory, co
 enum attn_status attn_directory_commit_file(struct attn_directory *directory,
                                             struct attn_sink *sink, struct attn_error *err);
 
-/* Completes RUN. Files of earlier runs in its format are removed, unless IS_ADDITION. */
+/* Completes RUN. Removes files of earlier runs in its format, unless IS_ADDITION. */
 enum attn_status attn_directory_finish(struct attn_directory *directory,
                                        const struct attn_manifest_run *run, bool is_addition,
                                        struct attn_error *err);

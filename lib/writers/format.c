@@ -40,7 +40,7 @@ bool attn_format_is_directory(const struct attn_format *format, const char *path
         n >= n_suffix && strcmp(path + n - n_suffix, format->suffix ? format->suffix : "") == 0;
     struct stat info;
 
-    /* One that a stream can be is one file under the name of a file. */
+    /* A format that can be written to a stream can also be written to a single file. */
     if (format->is_directory && (format->needs_directory || !names_file))
         return true;
     if (!format->is_directory && !format->takes_directory)

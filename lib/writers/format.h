@@ -1,6 +1,6 @@
 /*
- * format.h - the formats that output is written in. A format is one row: its name, its option with
- * help, and its functions.
+ * format.h - the output formats. A format is defined by one struct: its name, its option with help,
+ * and its functions.
  *
  *     for (size_t i = 0; i < attn_n_format(); i++) {
  *         const struct attn_format *format = attn_format_at(i);
@@ -8,8 +8,8 @@
  *             printf("%s %s  %s\n", format->name, format->argument, format->help);
  *     }
  *
- * To add a format, write one file with its row, `const struct attn_format attn_NAME_format`, and
- * add NAME to the list in writer.h. Options, help, completions and refusals follow from the row.
+ * To add a format, write one file that defines `const struct attn_format attn_NAME_format`, and add
+ * NAME to the list in writer.h. Options, help, completions and error messages are derived from it.
  */
 #ifndef ATTN_WRITERS_FORMAT_H
 #define ATTN_WRITERS_FORMAT_H
@@ -18,49 +18,55 @@
 
 struct attn_writer_ops;
 
-/* An option that belongs to one format and has no meaning without it. Its value is a text. */
+/* An option that belongs to a format and is useless without it. Its value is a text. */
 struct attn_format_option {
-    const char *name;     /* without dashes; NULL: no option */
-    const char *argument; /* the placeholder of its value: "TEXT" */
-    const char *help;     /* a sentence for --help */
+    const char *name;     /* without dashes; NULL: the format has no such option */
+    const char *argument; /* placeholder of its value: "TEXT" */
+    const char *help;     /* one sentence for --help */
 };
 
 struct attn_format {
-    const char *name; /* the name of its option without dashes, "npz"; unique */
+    const char *name; /* name of the format's option without dashes, "npz"; unique */
     const char
         *argument;    /* the placeholder of the option's value, "FILE" or "DIR"; NULL: no option */
-    const char *help; /* a sentence for --help; NULL without an option */
-    const char *table_help; /* the same where it writes one table, into a FILE; NULL: no option */
-    unsigned medium;        /* enum attn_medium (base/medium.h): the kind of output that it is */
-    const char *title;      /* the name of its files in messages: "CSV" */
-    bool is_directory; /* a path is a directory of many files, or a file of one matrix if it ends in
-                          the suffix, unless needs_directory */
-    bool is_picture;   /* it shows numbers as colors, and does not hold them */
-    /* A picture that shows numbers of both signs, as --compare makes them. */
+    const char *help; /* one sentence for --help; NULL without an option */
+    /* the sentence for commands that write one table to a FILE; NULL: they have no such option */
+    const char *table_help;
+    unsigned medium;   /* enum attn_medium (base/medium.h): the kind of output */
+    const char *title; /* what its files are called in messages: "CSV" */
+    /* a path is a directory for many files; or, unless needs_directory, a file for one matrix if it
+     * ends with the suffix */
+    bool is_directory;
+    bool is_picture; /* shows numbers as colors, and does not contain the numbers */
+    /* A picture that can show numbers of both signs, which --compare produces. */
     bool draws_differences;
-    bool takes_directory; /* a path may be a directory, or end in '/', for many files */
-    const char *suffix;   /* the ending of the names of those files: ".csv" */
-    bool needs_directory; /* it cannot be written to a sink, as standard output is */
-    bool is_decimal;      /* its numbers are decimal text, with the writer's `precision` */
-    bool holds_arrays;    /* whole tensors; views of patterns (writers/view.h) are refused */
-    bool holds_stacks;    /* of a model with two; else it shows the decoder, or the encoder if that
-                             alone is selected */
-    bool joins_stacks;    /* if it shows both when both are selected */
-    bool is_suggested;    /* hints name it to those who want all numbers */
-    bool has_predictions; /* it has a place for attn_writer_predictions */
+    bool takes_directory; /* a path may be a directory for many files, or end with '/' */
+    const char *suffix;   /* suffix of the names of its files: ".csv" */
+    bool needs_directory; /* cannot be written to a sink such as standard output */
+    bool is_decimal;      /* writes numbers as decimal text, with the writer's `precision` */
+    /* contains whole tensors, so views of patterns (writers/view.h) are an error */
+    bool holds_arrays;
+    /* supports both stacks of a model; otherwise it shows the decoder, or the encoder if only that
+     * is selected */
+    bool holds_stacks;
+    bool joins_stacks;    /* if holds_stacks is false: shows both stacks if both are selected */
+    bool is_suggested;    /* hints suggest it for getting all numbers */
+    bool has_predictions; /* supports attn_writer_predictions */
     struct attn_format_option own;
 
-    const struct attn_writer_ops *tensors; /* writes the events of a trace; NULL: it cannot */
+    /* functions that write the events of a trace; NULL: not supported */
+    const struct attn_writer_ops *tensors;
 
-    bool has_tables;                 /* it writes tables */
-    enum attn_table_form table_form; /* in this form */
+    bool has_tables;                 /* supports tables */
+    enum attn_table_form table_form; /* form in which it writes tables */
 };
 
-/* All formats, in the order of their options: I below attn_n_format(), else NULL. */
+/* Return the number of formats, and format I in the order of their options; NULL if I is too
+ * large. */
 ATTN_API size_t attn_n_format(void);
 ATTN_API const struct attn_format *attn_format_at(size_t i);
 
-/* The format NAME ("csv"; terminated), or NULL. */
+/* Returns the format NAME, "csv"; NULL if it is unknown. */
 ATTN_API const struct attn_format *attn_format_find(const char *name);
 
 typedef bool (*attn_format_fn)(const struct attn_format *format);

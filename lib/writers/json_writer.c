@@ -29,8 +29,8 @@
 struct json_writer {
     struct attn_writer base;
     struct attn_arrays arrays;
-    struct attn_buffer text;      /* pending text; written and emptied row by row */
-    struct attn_json_writer json; /* of `text` */
+    struct attn_buffer text;      /* pending text, written and cleared row by row */
+    struct attn_json_writer json; /* writes to `text` */
 };
 
 /* Writes the pending text to the sink. */
@@ -42,7 +42,7 @@ static enum attn_status flush(struct json_writer *w, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Begins a line with the key of a member. */
+/* Begins a line with the key of a member, whose value the caller appends. */
 static struct attn_json_writer *begin_member(struct json_writer *w, const char *name)
 {
     attn_json_line(&w->json);
@@ -50,7 +50,7 @@ static struct attn_json_writer *begin_member(struct json_writer *w, const char *
     return &w->json;
 }
 
-/* The same: where its value is appended. */
+/* The same, for a value that is appended as text. */
 static struct attn_buffer *begin_value(struct json_writer *w, const char *name)
 {
     return attn_json_value(begin_member(w, name));
@@ -79,7 +79,8 @@ static void push_labels(struct json_writer *w)
     attn_json_append_offsets(begin_value(w, "offsets"), run, n);
     if (n_shared == 1)
         return;
-    attn_json_begin(begin_member(w, "kv_heads"), '['); /* which each head reads */
+    /* for each head, the key/value head that it reads */
+    attn_json_begin(begin_member(w, "kv_heads"), '[');
     for (size_t head = 0; head < dims->n_head / (run->axes ? run->axes->n_batch : 1); head++)
         attn_json_size(&w->json, head / n_shared);
     attn_json_end(&w->json);
@@ -87,7 +88,8 @@ static void push_labels(struct json_writer *w)
 
 /* --- Tensors ------------------------------------------------------------------------------- */
 
-/* Begins a line with ROW of GROUP (labels_json.h). Returns the buffer of its numbers. */
+/* Begins a line with ROW of GROUP (labels_json.h). Returns the buffer to which its numbers are
+ * appended. */
 static struct attn_buffer *begin_row(struct json_writer *w, const struct attn_array *array,
                                      size_t group, size_t row)
 {
@@ -98,7 +100,7 @@ static struct attn_buffer *begin_row(struct json_writer *w, const struct attn_ar
     return attn_json_value(&w->json);
 }
 
-/* An attn_row_text_fn; the text before the first row of an event was written already. */
+/* Appends row R (attn_row_text_fn). Text before the first row of the event was written already. */
 static void append_event_row(const struct attn_writer *writer, const struct attn_trace_event *event,
                              const struct attn_place *place, size_t r, struct attn_buffer *text)
 {
@@ -106,7 +108,8 @@ static void append_event_row(const struct attn_writer *writer, const struct attn
 
     attn_buffer_append_string(text, r > 0 ? ",\n" : "");
     begin = text->size;
-    if (attn_site_layout(event->at.site) == ATTN_LAYOUT_HEADS) { /* a number, without brackets */
+    /* a single number, without brackets */
+    if (attn_site_layout(event->at.site) == ATTN_LAYOUT_HEADS) {
         attn_row_append_text(text, attn_event_row(event, r), place->extent.n_col,
                              writer->options.precision, "null");
         if (!text->has_failed)
@@ -117,7 +120,7 @@ static void append_event_row(const struct attn_writer *writer, const struct attn
                          writer->options.precision);
 }
 
-/* An array that was put together in memory. */
+/* Writes an array that was collected in memory. */
 static enum attn_status write_gathered(struct json_writer *w, struct attn_array *array,
                                        struct attn_error *err)
 {
@@ -181,7 +184,7 @@ static enum attn_status predictions_json(struct attn_writer *writer,
     struct json_writer *w = (struct json_writer *)writer;
 
     attn_json_line(&w->json);
-    attn_json_end(&w->json); /* of the tensors */
+    attn_json_end(&w->json); /* ends the tensors */
     attn_json_append_predictions(begin_value(w, "predictions"), predictions,
                                  writer->options.precision, true);
     return flush(w, err);
@@ -191,7 +194,7 @@ static enum attn_status finish_json(struct attn_writer *writer, struct attn_erro
 {
     struct json_writer *w = (struct json_writer *)writer;
 
-    while (w->json.depth > 0) { /* the tensors, and the document */
+    while (w->json.depth > 0) { /* ends the tensors and the document */
         attn_json_line(&w->json);
         attn_json_end(&w->json);
     }
@@ -230,7 +233,7 @@ const struct attn_format attn_json_format = {
     .table_form = ATTN_TABLE_JSON,
 };
 
-/* Tables as an object a row (tables/table_writer.h). Tensors have no place in them. */
+/* Tables with one object per row (tables/table_writer.h). Tensors are not supported. */
 const struct attn_format attn_jsonl_format = {
     .name = "jsonl",
     .holds_stacks = true,

@@ -53,7 +53,7 @@ void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels 
 
 /* --- Predictions --------------------------------------------------------------------------- */
 
-/* Begins one of PREDICTIONS, with its position where positions were chosen. */
+/* Begins an entry of PREDICTIONS; if positions were chosen, with its position. */
 static void begin_prediction(struct attn_json_writer *json,
                              const struct attn_predictions *predictions, size_t position,
                              bool has_lines)

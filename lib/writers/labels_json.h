@@ -1,5 +1,5 @@
-/* labels_json.h - parts of a run as JSON: rows, options, tokens, predictions. Each function appends
- * one value. PRECISION is as in attn_number_text; NaN and infinity are null. */
+/* labels_json.h - writes parts of a run as JSON: rows, options, tokens, predictions. Each function
+ * appends one value. PRECISION is as in attn_number_text; NaN and infinity are null. */
 #ifndef ATTN_WRITERS_LABELS_JSON_H
 #define ATTN_WRITERS_LABELS_JSON_H
 
@@ -7,29 +7,30 @@
 #include "writers/arrays.h"
 #include "writers/output.h"
 
-/* {"heads": "0.1","sites": "z"} */
+/* Appends {"heads": "0.1","sites": "z"}. */
 void attn_json_append_options(struct attn_buffer *out, const struct attn_labels *labels);
 
-/* ["The"," keys"] of TOKENS [n] of SIZES [n] bytes; null where TOKENS is NULL. */
+/* Appends ["The"," keys"], the TOKENS [n] of SIZES [n] bytes; null if TOKENS is NULL. */
 void attn_json_append_tokens(struct attn_buffer *out, const char *const *tokens,
                              const size_t *sizes, size_t n);
 
-/* [804,5], and [[0,3],[3,8]]: the ids and offsets of the N positions of a run, or null. */
+/* Append [804,5] and [[0,3],[3,8]]: the ids and the offsets of the N positions of a run; null if
+ * unknown. */
 void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run, size_t n);
 void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels *run, size_t n);
 
-/* {"top": [{"id": 5, "token": " it", "probability": 0.25}],"next": [{"text": "a", "logprob": -1}]},
- * with HAS_LINES one entry per line. */
+/* Appends {"top": [{"id": 5, "token": " it", "probability": 0.25}],"next": [{"text": "a",
+ * "logprob": -1}]}. HAS_LINES: one entry per line. */
 void attn_json_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions, int precision,
                                   bool has_lines);
 
-/* Writes the member of a small ARRAY that tells which queries or heads the others hold: NAME and
- * [0,4]. The others are fields of their own, and are left out. */
+/* Writes a small ARRAY that lists the queries or heads in other arrays, as a member: NAME and
+ * [0,4]. Other small arrays are skipped, because they have fields of their own. */
 void attn_json_push_narrowed(struct attn_json_writer *json, const struct attn_array *array);
 
-/* Begins ROW of GROUP of ARRAY, a head or a position if its heads are grouped, whose numbers are
- * the next value; and ends all rows. */
+/* The first begins ROW of GROUP of ARRAY, whose numbers are appended next; a group is a head, or a
+ * position if heads are grouped. The second ends all rows. */
 void attn_json_begin_row(struct attn_json_writer *json, const struct attn_array *array,
                          size_t group, size_t row);
 void attn_json_end_rows(struct attn_json_writer *json, const struct attn_array *array);

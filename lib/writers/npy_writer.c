@@ -1,8 +1,8 @@
 /*
- * npy_writer.c - one array a file: DIR/blocks.0.attn.hook_pattern.npy, DIR/ids.npy.
+ * npy_writer.c - one file per array: DIR/blocks.0.attn.hook_pattern.npy, DIR/ids.npy.
  *
- * A file is open from the first rows of its array to the last, which go straight to their place.
- * Arrays whose rows are scattered ([T,H,E], emitted head by head) are put together in memory.
+ * A file is open from the first row of its array to the last; rows are written directly to their
+ * place. Arrays whose rows are scattered ([T,H,E], emitted head by head) are collected in memory.
  */
 #include "encode/numpy_file.h"
 #include "writers/arrays.h"
@@ -16,7 +16,7 @@
 struct npy_writer {
     struct attn_writer base;
     struct attn_arrays arrays;
-    struct attn_sink **files; /* [arrays.n] owns; those that are open, else NULL */
+    struct attn_sink **files; /* [arrays.n] owns; the open files; others are NULL */
 };
 
 static struct attn_sink **file_of(const struct npy_writer *w, const struct attn_array *array)
@@ -60,7 +60,7 @@ static enum attn_status close_file(struct npy_writer *w, struct attn_array *arra
     return attn_directory_commit_file(w->base.directory, sink, err);
 }
 
-/* An attn_array_put_fn. */
+/* Writes a piece to its place (attn_array_put_fn). */
 static void put_piece(struct attn_writer *writer, struct attn_array *array, size_t offset,
                       const void *bytes, size_t size)
 {

@@ -19,7 +19,7 @@ void attn_npz_release(struct attn_npz_archive *npz)
     attn_buffer_release(&npz->central);
 }
 
-/* Writes at OFFSET of the archive, or in order at the end of the sink. */
+/* Writes at OFFSET of the archive; unless the order is PLACED, appends to the sink. */
 static void emit(struct attn_npz_archive *npz, uint64_t offset, const void *bytes, size_t size)
 {
     if (npz->order == ATTN_NPZ_PLACED)
@@ -55,7 +55,7 @@ enum attn_status attn_npz_plan(struct attn_npz_archive *npz, const char *name,
     return ATTN_OK;
 }
 
-/* Writes the two headers before the data. */
+/* Writes the two headers that precede the data. */
 static void emit_headers(struct attn_npz_archive *npz, struct attn_npz_member *member)
 {
     const struct attn_array *array = member->array;
@@ -89,7 +89,7 @@ void attn_npz_complete(struct attn_npz_archive *npz, struct attn_npz_member *mem
 {
     unsigned char record[ATTN_ZIP_RECORD_SIZE];
 
-    if (!member->has_headers) /* PLACED, or an array without elements */
+    if (!member->has_headers) /* order PLACED, or an array without elements */
         emit_headers(npz, member);
     member->entry.crc = member->crc;
     if (member->entry.is_described)

@@ -1,11 +1,11 @@
 /*
- * npz_writer.c - one archive of NPY arrays, stored not compressed.
+ * npz_writer.c - one uncompressed archive of NPY arrays.
  *
- * All sizes follow from the selection, so all offsets are known before the first number. Where the
- * sink can seek, matrices and vectors go straight to their place, and their header, with the CRC,
- * is written when the last row has come. To a pipe everything goes out in order, the CRC after the
- * numbers. Arrays whose rows are scattered ([T,H,E], emitted head by head) are put together in
- * memory first, in both cases.
+ * All sizes follow from the selection, so all offsets are known before the first number. If the
+ * sink can seek, rows are written directly to their place, and the header of an array, which
+ * contains the CRC, is written after the last row. To a pipe everything is written in order, with
+ * the CRC after the numbers. In both cases, arrays whose rows are scattered ([T,H,E], emitted head
+ * by head) are collected in memory first.
  */
 #include "writers/arrays.h"
 #include "writers/npz_archive.h"
@@ -15,7 +15,8 @@
 #include "base/pool_internal.h"
 #include "base/sink_internal.h"
 
-enum { FEW_BYTES = 128 * 1024 }; /* the CRC of these takes less than to wake a thread */
+/* computing the CRC of so few bytes takes less time than waking a thread */
+enum { FEW_BYTES = 128 * 1024 };
 
 struct npz_writer {
     struct attn_writer base;
@@ -24,15 +25,15 @@ struct npz_writer {
     struct attn_npz_member *members; /* [arrays.n] owns */
 };
 
-/* Part of an array on its way. */
+/* A part of an array that is being written. */
 struct npz_part {
     struct npz_writer *writer;
     struct attn_npz_member *member;
-    size_t offset, size; /* in the array's data */
+    size_t offset, size; /* place in the array's data */
     const void *bytes;
 };
 
-/* An attn_task_fn: writes the part, or takes it into the CRC meanwhile. */
+/* Writes the part (task 0), or in parallel adds it to the CRC (task 1) (attn_task_fn). */
 static void write_part(void *context, size_t task, int worker)
 {
     static const attn_npz_part_fn parts[] = {attn_npz_write, attn_npz_sum};
@@ -42,7 +43,7 @@ static void write_part(void *context, size_t task, int worker)
     parts[task](&part->writer->npz, part->member, part->offset, part->bytes, part->size);
 }
 
-/* Part of an array to its place; an attn_array_put_fn. */
+/* Writes a part of an array to its place (attn_array_put_fn). */
 static void put_part(struct attn_writer *writer, struct attn_array *array, size_t offset,
                      const void *bytes, size_t size)
 {
@@ -52,7 +53,7 @@ static void put_part(struct attn_writer *writer, struct attn_array *array, size_
     attn_pool_run(size < FEW_BYTES ? NULL : writer->options.pool, 2, write_part, &part);
 }
 
-/* All of an array's numbers have come. */
+/* Completes an array whose numbers have all arrived. */
 static void complete_member(struct npz_writer *w, struct attn_array *array)
 {
     if (array->data)

@@ -1,4 +1,4 @@
-/* outputs.c - hands one trace to several writers; see outputs.h. */
+/* outputs.c - passes one trace to several writers; see outputs.h. */
 #include "writers/outputs_internal.h"
 
 #include "base/given.h"
@@ -17,20 +17,20 @@
 #include <string.h>
 #include <strings.h>
 
-/* An output that is open. */
+/* An open output. */
 struct open_output {
-    struct attn_writer *writer;       /* owns; NULL once its pipe was closed */
-    struct attn_sink *sink;           /* borrowed; NULL when the output has a path */
-    struct attn_directory *directory; /* borrowed; NULL when the output is one file */
+    struct attn_writer *writer;       /* owns; NULL after its pipe was closed */
+    struct attn_sink *sink;           /* borrowed; NULL if the output has a path */
+    struct attn_directory *directory; /* borrowed; NULL if the output is one file */
 };
 
 struct attn_outputs {
     struct open_output *items; /* [n] owns */
     size_t n;
-    struct attn_directory **directories; /* [n_directory] owns; all unlike */
+    struct attn_directory **directories; /* [n_directory] owns; all different */
     size_t n_directory;
-    const struct attn_labels *labels; /* borrowed; of the view, if there is one */
-    struct attn_view *view;           /* owns; NULL: events go to the writers as they come */
+    const struct attn_labels *labels; /* borrowed; those of the view, if there is one */
+    struct attn_view *view;           /* owns; NULL: events are passed to the writers unchanged */
     bool is_abandoned;
 };
 
@@ -92,7 +92,8 @@ static enum attn_status check_sinks(const struct attn_output *items, size_t n,
     return ATTN_INVALID;
 }
 
-/* The target of ITEM, which has a path; empty if not found, so that opening it fails. */
+/* Finds the target of ITEM, which has a path. If that fails, the target is empty; opening the
+ * output will report the error. */
 static enum attn_status find_target(const struct attn_output *item, struct attn_target *target,
                                     struct attn_error *err)
 {
@@ -122,7 +123,8 @@ static enum attn_status compare_targets(const struct attn_output *a, const struc
     return ATTN_OK;
 }
 
-/* Formats may share a directory; every other path is of one output. */
+/* Returns an error if A and B have the same path. Only formats that write directories may share
+ * one. */
 static enum attn_status check_two(const struct attn_output *a, const struct attn_output *b,
                                   struct attn_error *err)
 {
@@ -143,7 +145,7 @@ bool attn_output_is_given(const struct attn_output *output, struct attn_error *e
            attn_is_given(output->path || output->sink, "sink", err);
 }
 
-/* Refuses a picture whose name ends as another format does. */
+/* Returns an error for a picture whose file name has the ending of another format. */
 static enum attn_status check_name(const struct attn_output *item, struct attn_error *err)
 {
     const char *point = item->path ? strrchr(item->path, '.') : NULL;
@@ -169,7 +171,7 @@ static enum attn_status check_all(const struct attn_output *items, size_t n, str
     ATTN_TRY(check_sinks(items, n, err));
     for (size_t i = 0; i < n; i++)
         ATTN_TRY(check_name(&items[i], err));
-    for (size_t i = 0; i < n; i++) { /* the run has all that the format needs */
+    for (size_t i = 0; i < n; i++) { /* the run must have what the format needs */
         const struct attn_writer_ops *ops = items[i].format->tensors;
 
         snprintf(option, sizeof option, "`%s`", items[i].format->name);
@@ -201,7 +203,7 @@ static bool is_any_left(const struct attn_outputs *outputs)
     return false;
 }
 
-/* Returns the failure FOUND of OUTPUT, or drops the output if its pipe was closed. */
+/* Returns the failure FOUND of OUTPUT; if its pipe was closed, drops the output instead. */
 static enum attn_status judge(struct attn_outputs *outputs, struct open_output *output,
                               const struct attn_error *found, struct attn_error *err)
 {
@@ -220,7 +222,8 @@ static enum attn_status judge(struct attn_outputs *outputs, struct open_output *
 
 /* --- Directories --------------------------------------------------------------------------- */
 
-/* The directory of ITEM, which others may share; NULL if it has no directory, and on failure. */
+/* Opens the directory of ITEM, or finds it if another output has opened it; NULL if it has no
+ * directory, and on failure. */
 static enum attn_status open_directory(struct attn_outputs *outputs, const struct attn_output *item,
                                        struct attn_directory **directory, struct attn_error *err)
 {
@@ -250,7 +253,8 @@ static int compare_directories(const void *a, const void *b)
                                   *(struct attn_directory *const *)b);
 }
 
-/* Opens and locks the directories of all outputs in order, and reserves names of other outputs. */
+/* Opens and locks the directories of all outputs in a fixed order, and reserves the names of other
+ * outputs in them. */
 static enum attn_status open_directories(struct attn_outputs *outputs,
                                          const struct attn_output *items,
                                          const struct attn_writer_options *options,
@@ -325,7 +329,7 @@ static enum attn_status check_view(const struct attn_output *items, size_t n,
 
 /* --- Writing ------------------------------------------------------------------------------- */
 
-/* Each writer takes an event, which is one of a pair where EXACT is given; or predictions. */
+/* What is passed to each writer: an event; two events, if EXACT is set; or predictions. */
 struct delivery {
     const struct attn_trace_event *event, *exact;
     const struct attn_predictions *predictions;
@@ -342,7 +346,7 @@ static enum attn_status take(struct attn_writer *writer, struct delivery deliver
                           : attn_writer_event(writer, delivery.event, err);
 }
 
-/* Has each writer that is left take DELIVERY, until one fails. */
+/* Passes DELIVERY to each remaining writer, until one fails. */
 static enum attn_status each_writer(struct attn_outputs *outputs, struct delivery delivery,
                                     struct attn_error *err)
 {
@@ -356,7 +360,7 @@ static enum attn_status each_writer(struct attn_outputs *outputs, struct deliver
     return ATTN_OK;
 }
 
-/* An attn_trace_fn. */
+/* Passes an event to all writers (attn_trace_fn). */
 static enum attn_status write_event(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
 {
@@ -447,7 +451,7 @@ static enum attn_status open_all(struct attn_outputs *outputs, const struct attn
 {
     enum attn_status status;
 
-    if (attn_view_is_wanted(options->picture)) { /* it stands before the writers */
+    if (attn_view_is_wanted(options->picture)) { /* the view is between the trace and the writers */
         ATTN_TRY(attn_view_create(outputs->labels, options->picture, write_event, outputs,
                                   &outputs->view, err));
         outputs->labels = attn_view_labels(outputs->view);
@@ -462,7 +466,8 @@ static enum attn_status open_all(struct attn_outputs *outputs, const struct attn
                    : attn_error_at(status, ATTN_STAGE_OUTPUT, err);
     for (size_t i = 0; i < n; i++)
         ATTN_TRY(open_output(outputs, &outputs->items[i], &items[i], options, err));
-    outputs->is_abandoned = n > 0 && !is_any_left(outputs); /* until now others were to be opened */
+    /* before, there were other outputs to open */
+    outputs->is_abandoned = n > 0 && !is_any_left(outputs);
     return ATTN_OK;
 }
 
@@ -508,7 +513,7 @@ static struct attn_quote file_name(const struct attn_output *item,
     return name;
 }
 
-/* Opens and locks the directory of ITEM, for tables of LABELS. */
+/* Opens and locks the directory of ITEM, for tables of the run of LABELS. */
 static enum attn_status begin_tables(const struct attn_output *item,
                                      const struct attn_labels *labels,
                                      const volatile sig_atomic_t *cancel,

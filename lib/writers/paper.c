@@ -1,5 +1,5 @@
-/* paper.c - the formats latex and markdown: tables for papers (tables/table_writer.h). Tensors have
- * no place in them. */
+/* paper.c - the formats latex and markdown: tables for papers (tables/table_writer.h). Tensors are
+ * not supported. */
 #include "writers/writer.h"
 
 const struct attn_format attn_latex_format = {

@@ -14,14 +14,14 @@ static const char *const figures[] = {[ATTN_FIGURE_DEFAULT] = "",
 #undef FIGURE_NAME
 };
 
-enum { MOST_PATCHES = 1 << 16 }; /* a side: so R x C fits any size_t */
+enum { MOST_PATCHES = 1 << 16 }; /* maximum patches per side, so that R x C fits any size_t */
 
 const char *attn_figure_name(enum attn_figure figure)
 {
     return figures[figure];
 }
 
-/* "RxC" */
+/* Parses "RxC". */
 static bool read_patches(const char *text, struct attn_picture_options *options)
 {
     const char *x = strchr(text, 'x');
@@ -61,7 +61,7 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
 
 void attn_picture_name_fields(const struct attn_picture_options *options, struct attn_buffer *text)
 {
-    enum { LONGEST = 512 }; /* a line of a picture */
+    enum { LONGEST = 512 }; /* maximum length of a line of a picture */
     const char *string = attn_buffer_string(text);
     char named[LONGEST];
 
@@ -89,7 +89,7 @@ const struct attn_colormap *attn_picture_colormap(const struct attn_picture_opti
     return attn_colormap_find(scale->is_signed ? "diverging" : usual);
 }
 
-/* Whether a size is 0, for the usual one, or from LEAST to MOST. */
+/* Returns true if SIZE is 0, the default, or within LEAST and MOST. Otherwise sets the error. */
 static bool is_size(double size, double least, double most, const char *name,
                     struct attn_error *err)
 {

@@ -1,4 +1,4 @@
-/* picture_internal.h - declarations of picture.h that only the library uses. */
+/* picture_internal.h - declarations of picture.h for use inside the library only. */
 #ifndef ATTN_WRITERS_PICTURE_INTERNAL_H
 #define ATTN_WRITERS_PICTURE_INTERNAL_H
 
@@ -6,24 +6,26 @@
 #include "base/param.h"
 #include "writers/picture.h"
 
-/* What shapes the patterns of a picture, and the picture; of a struct attn_picture_options. */
+/* Parameters that change the patterns of a picture, and parameters of the picture itself; fields of
+ * struct attn_picture_options. */
 extern const struct attn_param_list attn_view_params, attn_picture_params;
 
-/* Replaces the fields that TEXT names by their names for the reader of OPTIONS' picture. */
+/* Replaces field names in TEXT by the names that readers of OPTIONS' picture use. */
 void attn_picture_name_fields(const struct attn_picture_options *options, struct attn_buffer *text);
 
-const char *attn_figure_name(enum attn_figure figure); /* "grid"; not of the default */
+const char *attn_figure_name(enum attn_figure figure); /* "grid"; "" for the default */
 
-/* The theme of text on the terminal: light or dark. */
+/* Returns the theme of text on the terminal: light or dark. */
 enum attn_theme attn_picture_terminal_theme(const struct attn_picture_options *options);
 
-/* The map for numbers of SCALE: OPTIONS' own, or diverging for both signs, or else USUAL. */
+/* Returns the colour map for numbers of SCALE: the one set in OPTIONS; otherwise a diverging one if
+ * numbers have both signs, or USUAL. */
 const struct attn_colormap *attn_picture_colormap(const struct attn_picture_options *options,
                                                   const struct attn_color_scale *scale,
                                                   const char *usual);
 
-/* Copies the caller's options, perhaps a shorter struct, over PICTURE. ATTN_INVALID for unknown
- * choices. */
+/* Copies the caller's options, whose struct may be shorter, over PICTURE. ATTN_INVALID for invalid
+ * enum values. */
 enum attn_status attn_picture_options_read(const struct attn_picture_options *given,
                                            struct attn_picture_options *picture,
                                            struct attn_error *err);

@@ -71,7 +71,7 @@ static enum attn_status read_color_scale(const struct attn_param *param, void *h
                          ATTN_STAGE_OPTIONS, err);
 }
 
-/* A length in points: "85mm". */
+/* Reads a length, "85mm", as points. */
 static enum attn_status read_length(const struct attn_param *param, void *home, const char *label,
                                     const char *text, struct attn_error *err)
 {

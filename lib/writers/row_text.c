@@ -14,7 +14,9 @@ static void append_cells(struct attn_buffer *text, const struct attn_cells *cell
     char *out = NULL;
 
     for (size_t i = 0; i < cells->n; i++) {
-        if (i % ATTN_NUMBERS_AT_ONCE == 0) /* room for several, as a call for each would show */
+        /* reserves memory for several numbers, because a call for each would be noticeably
+         * slower */
+        if (i % ATTN_NUMBERS_AT_ONCE == 0)
             out = attn_buffer_reserve(text,
                                       (size_t)ATTN_NUMBERS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
         if (!out)
@@ -62,6 +64,6 @@ void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t w
 
     attn_row_append_text(out, row, width, precision, "null");
     if (!out->has_failed)
-        out->data[begin] = '['; /* instead of the first comma */
+        out->data[begin] = '['; /* replaces the first comma */
     attn_buffer_append_char(out, ']');
 }

@@ -1,11 +1,12 @@
 /*
- * safetensors_writer.c - one file of tensors as Hugging Face's safetensors has it, under the names
- * and in the shapes of NPZ.
+ * safetensors_writer.c - one file of tensors in Hugging Face's safetensors format, with the names
+ * and shapes of NPZ.
  *
- * All sizes follow from the selection, so the header comes first. Where the sink can seek, rows go
- * straight to their place; to a pipe everything goes out in order. Arrays whose rows are scattered
- * ([T,H,E], emitted head by head) are put together in memory first, in both cases. The format has
- * no tensors of text: the metadata has version and model, and as JSON the options and the tokens.
+ * All sizes follow from the selection, so the header comes first. If the sink can seek, rows are
+ * written directly to their place; to a pipe everything is written in order. In both cases, arrays
+ * whose rows are scattered ([T,H,E], emitted head by head) are collected in memory first. The
+ * format has no text tensors, so tokens are in the metadata as JSON, like the options; version and
+ * model are there, too.
  */
 #include "writers/arrays.h"
 #include "writers/labels_json.h"
@@ -21,7 +22,7 @@
 struct safetensors_writer {
     struct attn_writer base;
     struct attn_arrays arrays;
-    uint64_t *offsets; /* [arrays.n] owns; where each begins in the data */
+    uint64_t *offsets; /* [arrays.n] owns; offset of each array in the data */
     uint64_t begin;    /* offset of the data in the sink */
 };
 
@@ -32,7 +33,7 @@ static bool is_text(const struct attn_array *array)
     return array->dtype[1] == 'U';
 }
 
-/* Lists the arrays that are tensors, and their offsets. Returns their number. */
+/* Lists the arrays that are tensors, with their offsets. Returns their number. */
 static size_t list_tensors(const struct safetensors_writer *w, struct attn_written_tensor *tensors)
 {
     uint64_t offset = 0;
@@ -54,7 +55,7 @@ static size_t list_tensors(const struct safetensors_writer *w, struct attn_writt
     return n;
 }
 
-/* A fact whose value is JSON. */
+/* Adds a fact whose value is JSON. */
 static void add_fact(struct attn_written_fact *facts, size_t *n, const char *key,
                      struct attn_buffer *text)
 {
@@ -94,7 +95,7 @@ static enum attn_status write_header(struct safetensors_writer *w,
 
 /* --- The format ---------------------------------------------------------------------------- */
 
-/* Part of an array to its place; an attn_array_put_fn. */
+/* Writes a part of an array to its place (attn_array_put_fn). */
 static void put_piece(struct attn_writer *writer, struct attn_array *array, size_t offset,
                       const void *bytes, size_t size)
 {
@@ -107,7 +108,7 @@ static void put_piece(struct attn_writer *writer, struct attn_array *array, size
                            bytes, size);
 }
 
-/* An array that was put together in memory is complete. */
+/* Writes an array that was collected in memory, and frees its data. */
 static void put_array(struct attn_writer *writer, struct attn_array *array)
 {
     if (array->data && !is_text(array))

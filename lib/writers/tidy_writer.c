@@ -1,11 +1,11 @@
 /*
- * tidy_writer.c - one long CSV of the patterns, a line for each cell that is not masked:
- * id,layer,head,query,key,query_token,key_token,weight; for a model with two stacks also `stack`,
+ * tidy_writer.c - one long CSV of the patterns, with a line for each cell that is not masked:
+ * id,layer,head,query,key,query_token,key_token,weight; for a model with two stacks `stack` comes
  * after the id.
  *
- * Tokens and the id are text that no spreadsheet runs (quoting.h). Other sites are passed over. A
- * line is put together from pieces that are made once: the beginning that all lines of a row share,
- * the key with the query's token, and the key's token.
+ * Tokens and the id are quoted so that spreadsheets do not evaluate them (quoting.h). Other sites
+ * are ignored. For speed, a line is assembled from pieces that are built once: the beginning shared
+ * by all lines of a row, the key with the query's token, and the key's token.
  */
 #include "encode/float_text.h"
 #include "encode/quoting.h"
@@ -24,29 +24,29 @@ static const char header[] = "layer,head,query,key,query_token,key_token,weight\
 
 enum { LINES_AT_ONCE = 64, COPY_SIZE = 16 };
 
-/* A part of the writer's texts. */
+/* A piece of the writer's texts. */
 struct tidy_piece {
     size_t begin, size;
 };
 
 struct tidy_writer {
     struct attn_writer base;
-    struct attn_buffer texts;          /* the pieces, with COPY_SIZE bytes of room after them */
-    struct attn_token_texts tokens[2]; /* texts of the run, and of its source */
-    struct tidy_piece *keys;           /* owns; "17", for positions and for rows of the source */
-    struct tidy_piece *pieces[2];      /* [n] own; ",token" of each; or NULL */
+    struct attn_buffer texts;          /* the pieces, followed by COPY_SIZE spare bytes */
+    struct attn_token_texts tokens[2]; /* tokens of the text, and of the source */
+    struct tidy_piece *keys;           /* owns; "17", for positions of the text and of the source */
+    struct tidy_piece *pieces[2];      /* [n] own; ",token" for each token; or NULL */
     struct tidy_piece no_token;        /* "," */
-    size_t longest;                    /* bytes of the longest token */
-    struct attn_buffer id;             /* quoted where needed */
+    size_t longest;                    /* bytes of the longest token piece */
+    struct attn_buffer id;             /* the id, quoted if needed */
 };
 
-/* The piece from BEGIN to the end of the texts so far. */
+/* Returns the piece from BEGIN to the current end of the texts. */
 static struct tidy_piece end_piece(const struct tidy_writer *w, size_t begin)
 {
     return (struct tidy_piece){begin, w->texts.size - begin};
 }
 
-/* ",token" of each of TEXTS, in *PIECES; the caller owns them. NULL without tokens. */
+/* Makes the pieces ",token" of TEXTS in *PIECES, which the caller owns; NULL without tokens. */
 static enum attn_status make_tokens(struct tidy_writer *w, const struct attn_token_texts *texts,
                                     struct tidy_piece **pieces, struct attn_error *err)
 {
@@ -88,7 +88,7 @@ static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error 
         attn_error_hint(err, "add it to `sites`; other tensors go into %s", formats);
         return ATTN_INVALID;
     }
-    attn_escape_append(&text, id, strlen(id)); /* printable, as tokens are */
+    attn_escape_append(&text, id, strlen(id)); /* escaped like tokens */
     attn_csv_text_append(&w->id, text.size > 0 ? text.data : "", text.size);
     w->id.has_failed |= text.has_failed;
     attn_buffer_release(&text);
@@ -114,7 +114,8 @@ static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error 
     return ATTN_OK;
 }
 
-/* Copies in steps of COPY_SIZE, which may exceed SIZE on both sides: most pieces are one step. */
+/* Copies in steps of COPY_SIZE bytes, reading and writing beyond SIZE: most pieces need one
+ * step. */
 static char *put_bytes(char *out, const char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i += COPY_SIZE)
@@ -133,14 +134,14 @@ static struct tidy_piece token_of(const struct tidy_writer *w, const struct tidy
     return tokens ? tokens[i] : w->no_token;
 }
 
-/* The parts that are equal in all lines of a row. */
+/* The pieces that all lines of a row share. */
 struct line_parts {
-    struct attn_buffer start; /* their beginning; with room like the texts */
+    struct attn_buffer start; /* beginning of the lines; also has COPY_SIZE spare bytes */
     struct tidy_piece query_token;
     const struct tidy_piece *key_tokens; /* or NULL */
 };
 
-/* The lines of some neighbouring keys that a query sees. */
+/* Appends the lines of some consecutive keys that a query sees. */
 static void append_lines(const struct tidy_writer *w, const struct line_parts *parts,
                          const struct attn_cells *cells, struct attn_buffer *text)
 {
@@ -150,7 +151,8 @@ static void append_lines(const struct tidy_writer *w, const struct line_parts *p
     for (size_t i = 0; i < cells->n; i++) {
         const size_t key = cells->first + i;
 
-        if (i % LINES_AT_ONCE == 0) /* room for several, as a call for each would show */
+        /* reserves memory for several lines, because a call for each would be noticeably slower */
+        if (i % LINES_AT_ONCE == 0)
             out = attn_buffer_reserve(text, LINES_AT_ONCE * longest + COPY_SIZE);
         if (!out)
             return;
@@ -165,7 +167,7 @@ static void append_lines(const struct tidy_writer *w, const struct line_parts *p
     }
 }
 
-/* An attn_row_text_fn. */
+/* Appends the lines of row R (attn_row_text_fn). */
 static void append_row(const struct attn_writer *writer, const struct attn_trace_event *event,
                        const struct attn_place *place, size_t r, struct attn_buffer *text)
 {

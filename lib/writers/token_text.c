@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Makes texts of N TOKENS; no texts without TOKENS. */
+/* Makes the texts of N TOKENS; no texts if TOKENS is NULL. */
 typedef enum attn_status (*make_fn)(struct attn_token_texts *texts, const char *const *tokens,
                                     const size_t *sizes, size_t n, struct attn_error *err);
 
@@ -129,7 +129,7 @@ enum attn_status attn_joined_tokens_init(struct attn_joined_tokens *joined, cons
         attn_buffer_append(&joined->bytes, tokens[i] + n_piece, sizes[i] - n_piece);
         joined->sizes[of_token[i]] += sizes[i] - n_piece;
     }
-    attn_buffer_append_char(&joined->bytes, '\0'); /* so that there are bytes */
+    attn_buffer_append_char(&joined->bytes, '\0'); /* ensures that `bytes` has memory */
     for (size_t w = 0; w < joined->n; begin += joined->sizes[w++])
         joined->texts[w] = joined->bytes.data + begin;
     return attn_buffer_check(&joined->bytes, err);
@@ -158,16 +158,16 @@ void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *
 
 /* --- Pieces of characters ------------------------------------------------------------------ */
 
-/* Bytes of tokens, one after the other. */
+/* A position in the bytes of consecutive tokens. */
 struct token_cursor {
     const char *const *tokens;
     const size_t *sizes;
-    size_t n, token, at; /* tokens; the one that is read, and where in it */
+    size_t n, token, at; /* number of tokens, index of the current one, and offset in it */
 };
 
-enum { MOST_BYTES = 64 }; /* of a character as readers see it */
+enum { MOST_BYTES = 64 }; /* maximum bytes of a grapheme cluster */
 
-/* Goes on to a token with bytes left; false at the end. */
+/* Advances to a token with bytes left. Returns false at the end. */
 static bool has_bytes(struct token_cursor *cursor)
 {
     while (cursor->token < cursor->n && cursor->at == cursor->sizes[cursor->token]) {
@@ -177,8 +177,8 @@ static bool has_bytes(struct token_cursor *cursor)
     return cursor->token < cursor->n;
 }
 
-/* Reads what readers see as one character, which may continue in the next tokens. Returns its
- * length, or 0 if malformed. */
+/* Reads one character as readers see it, which may continue in later tokens. Returns its length, or
+ * 0 if it is malformed. */
 static size_t read_character(struct token_cursor cursor, char bytes[MOST_BYTES])
 {
     uint32_t code_point;
@@ -189,8 +189,8 @@ static size_t read_character(struct token_cursor cursor, char bytes[MOST_BYTES])
     return attn_utf8_decode(bytes, n, &code_point) > 0 ? attn_utf8_cluster(bytes, n) : 0;
 }
 
-/* Appends the character of LENGTH bytes to the texts of its tokens, numbered if there are several.
- */
+/* Appends the character of LENGTH bytes to the texts of its tokens; if there are several, each gets
+ * its number. */
 static void append_character(struct attn_token_texts *texts, struct token_cursor *cursor,
                              const char *bytes, size_t length)
 {
@@ -234,12 +234,12 @@ enum attn_status attn_token_labels_of(struct attn_token_texts *texts, const char
         texts->ends[cursor.token] = texts->bytes.size;
         cursor.at++;
     }
-    for (size_t i = 0; i < texts->n; i++) /* tokens without bytes */
+    for (size_t i = 0; i < texts->n; i++) /* for tokens without bytes */
         texts->ends[i] = last = texts->ends[i] > last ? texts->ends[i] : last;
     return attn_buffer_check(&texts->bytes, err);
 }
 
-/* Puts its position after each of TEXTS that is a letter: K17. */
+/* Appends the position to each of TEXTS that is a single letter: K17. */
 static enum attn_status number_residues(struct attn_token_texts *texts, const size_t *sizes,
                                         struct attn_error *err)
 {

@@ -1,4 +1,4 @@
-/* view.c - see view.h. Each event becomes sparse rows: the cells that are left, with their keys. */
+/* view.c - see view.h. Each event becomes sparse rows: the remaining cells, with their keys. */
 #include "writers/view.h"
 
 #include "base/buffer.h"
@@ -9,19 +9,19 @@
 
 #include <string.h>
 
-/* The words of the positions, or of a source. */
+/* The words of the text, or of a source. */
 struct view_words {
-    const size_t *of_token;           /* [n_token]; NULL: tokens are not merged */
-    size_t n_token, n;                /* n: words, or tokens */
-    struct attn_joined_tokens joined; /* [n], or empty */
-    size_t *n_row;                    /* [n] owns; tokens of each whose rows come */
+    const size_t *of_token; /* [n_token] word of each token; NULL: tokens are not merged */
+    size_t n_token, n;      /* n: number of words, or of tokens if they are not merged */
+    struct attn_joined_tokens joined; /* [n] texts of the words, or empty */
+    size_t *n_row; /* [n] owns; for each word, the number of its tokens whose rows are selected */
 };
 
-/* A row of one head that is being made of the rows of a word. */
+/* A row of one head that is being averaged over the tokens of a word. */
 struct word_row {
-    size_t n_row;  /* rows that came; 0: no word is in progress */
+    size_t n_row;  /* rows added so far; 0: no word is in progress */
     double *sums;  /* [n_key] owns */
-    bool *is_seen; /* [n_key] owns; whether a cell counts */
+    bool *is_seen; /* [n_key] owns; true if the cell has a value */
 };
 
 struct attn_view {
@@ -29,17 +29,19 @@ struct attn_view {
     const struct attn_picture_options *picture;
     attn_trace_fn on_event;
     void *user;
-    struct attn_labels labels;        /* of the emitted events */
-    struct attn_selection *selection; /* owns; of words, or NULL */
-    struct attn_dims encoder;         /* of words, for the selection */
+    struct attn_labels labels;        /* labels of the emitted events */
+    struct attn_selection *selection; /* owns; selection with words as positions, or NULL */
+    struct attn_dims encoder;         /* sizes with words, used by the selection */
     struct view_words positions, source;
-    size_t *begin, *end;   /* [positions.n] owns; bytes in the text, or NULL */
-    size_t mask;           /* the word of an encoder's only mask token */
-    struct word_row *open; /* [n_open] owns: of each site, layer and head; NULL without words */
+    size_t *begin, *end; /* [positions.n] owns; begin and end of each word in the text, or NULL */
+    size_t mask;         /* the word that is the only mask token of an encoder */
+    /* [n_open] owns; rows in progress, for each site, layer and head; NULL if words are not
+     * merged */
+    struct word_row *open;
     size_t n_open;
-    float *values;  /* the rows of one event: owns */
-    int32_t *keys;  /* their columns: owns */
-    size_t *n_kept; /* [rows] cells of each: owns */
+    float *values;  /* owns; the rows of one event */
+    int32_t *keys;  /* owns; the columns of these rows */
+    size_t *n_kept; /* owns; [rows] number of cells per row */
     size_t cell_capacity, key_capacity, row_capacity;
 };
 
@@ -55,7 +57,8 @@ bool attn_view_divides(const struct attn_picture_options *picture, enum attn_sit
 
 /* --- Words --------------------------------------------------------------------------------- */
 
-/* Makes the words of N tokens, with texts if TOKENS; without OF_TOKEN each token is one. */
+/* Makes the words of N tokens; their texts only if TOKENS is given. Without OF_TOKEN each token is
+ * a word. */
 static enum attn_status make_words(struct view_words *words, const size_t *of_token, size_t n,
                                    const char *const *tokens, const size_t *sizes,
                                    struct attn_error *err)
@@ -79,7 +82,7 @@ static size_t word_of(const struct view_words *words, size_t token)
     return words->of_token ? words->of_token[token] : token;
 }
 
-/* How many rows each word has, and where it lies in the text. */
+/* Computes how many selected rows each word has, and where the word is in the text. */
 static enum attn_status find_rows(struct attn_view *view, struct attn_error *err)
 {
     const struct attn_labels *given = view->given;
@@ -111,7 +114,7 @@ static enum attn_status find_rows(struct attn_view *view, struct attn_error *err
     return ATTN_OK;
 }
 
-/* Selects of the queries of SELECTION, which are WORDS, those that GIVEN selects. */
+/* Selects those queries of SELECTION, whose positions are WORDS, whose tokens GIVEN selects. */
 static enum attn_status select_queries(struct attn_selection *selection,
                                        const struct view_words *words,
                                        const struct attn_selection *given, struct attn_error *err)
@@ -122,7 +125,7 @@ static enum attn_status select_queries(struct attn_selection *selection,
     return ATTN_OK;
 }
 
-/* Selects as given, with words for queries. */
+/* Creates the selection for words that corresponds to the given one. */
 static enum attn_status select_words(struct attn_view *view, struct attn_error *err)
 {
     const struct attn_selection *given = view->given->selection;
@@ -200,7 +203,8 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     return ATTN_ALLOC(view->open, view->n_open, err);
 }
 
-/* Refuses a change that no tensor which LABELS select has. */
+/* Returns an error if a change that PICTURE requests affects none of the tensors that LABELS
+ * select. */
 static enum attn_status check_keys(const struct attn_labels *labels,
                                    const struct attn_picture_options *picture,
                                    struct attn_error *err)
@@ -246,7 +250,7 @@ const struct attn_labels *attn_view_labels(const struct attn_view *view)
 
 /* --- Rows ---------------------------------------------------------------------------------- */
 
-/* Room for N_ROW rows of N_KEY cells. */
+/* Allocates memory for N_ROW rows of N_KEY cells. */
 static enum attn_status reserve(struct attn_view *view, size_t n_row, size_t n_key,
                                 struct attn_error *err)
 {
@@ -259,7 +263,8 @@ static enum attn_status reserve(struct attn_view *view, size_t n_row, size_t n_k
     return attn_grow(&view->n_kept, &view->row_capacity, n_row, sizeof *view->n_kept, err);
 }
 
-/* The remaining cells of a row: N at VALUES and KEYS, fewer afterwards. */
+/* Applies hide-first and renormalize to a row with N cells at VALUES and KEYS. Returns the number
+ * of remaining cells. */
 static size_t narrow(const struct attn_view *view, enum attn_site site, float *values,
                      int32_t *keys, size_t n)
 {
@@ -281,7 +286,7 @@ static size_t narrow(const struct attn_view *view, enum attn_site site, float *v
     return n;
 }
 
-/* Emits the first N_ROW rows made for EVENT. All projected keys count. */
+/* Emits the first N_ROW rows that were made for EVENT. For projected sites all keys count. */
 static enum attn_status emit(struct attn_view *view, struct attn_trace_event *event, size_t n_row,
                              size_t n_key, struct attn_error *err)
 {
@@ -339,7 +344,7 @@ static void add_row(struct word_row *open, const struct view_words *keys,
     open->n_row++;
 }
 
-/* Makes cells of the row, and empties it; returns their number. */
+/* Converts the averaged row to cells, and clears it. Returns the number of cells. */
 static size_t close_row(struct word_row *open, size_t n_key, float *values, int32_t *keys)
 {
     size_t n = 0;

@@ -1,7 +1,7 @@
 /*
- * view.h - other views of patterns: words instead of tokens, without the first key, renormalized. A
- * view stands between a trace and its writers: it has separate labels, and emits changed events
- * that fit them.
+ * view.h - modified views of patterns: words instead of tokens, without the first key,
+ * renormalized. A view is placed between a trace and its writers: it has its own labels, and emits
+ * modified events that match them.
  *
  *     struct attn_view *view;
  *     attn_view_create(&labels, picture, on_event, user, &view, &err);
@@ -9,10 +9,11 @@
  *     attn_view_event(view, event, &err);    // calls on_event
  *     attn_view_free(view);
  *
- * Words: columns of a word are summed, rows averaged, so that rows still sum to 1 (Clark et al.
- * 2019, section 4.1). Then the first key is left out as if it were masked, and then each row of a
- * site without negative numbers is divided by its sum; a row without remaining weight has no cells.
- * Memory: one row of words for each head in progress, and the rows of one event.
+ * Words come first: the columns of a word are summed and its rows averaged, so that rows still sum
+ * to 1 (Clark et al. 2019, section 4.1). Then the first key is left out as if it were masked.
+ * Finally each row of a site without negative numbers is divided by its sum; a row whose weights
+ * are all 0 has no cells. Memory: one row of words for each head in progress, and the rows of one
+ * event.
  */
 #ifndef ATTN_WRITERS_VIEW_H
 #define ATTN_WRITERS_VIEW_H
@@ -22,27 +23,29 @@
 
 struct attn_view;
 
-/* Whether PICTURE, which may be NULL, requests a view. */
+/* Returns true if PICTURE, which may be NULL, requests a view. */
 bool attn_view_is_wanted(const struct attn_picture_options *picture);
 
-/* Whether rows of SITE are divided by their sum, which is meaningless for both signs. */
+/* Returns true if rows of SITE are divided by their sum. With numbers of both signs this would be
+ * meaningless. */
 bool attn_view_divides(const struct attn_picture_options *picture, enum attn_site site);
 
-/* LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, if words are requested
- * without tokens or for other sites than patterns. */
+/* Creates a view. LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, if words
+ * are requested without tokens or for sites other than patterns. */
 enum attn_status attn_view_create(const struct attn_labels *labels,
                                   const struct attn_picture_options *picture,
                                   attn_trace_fn on_event, void *user, struct attn_view **view,
                                   struct attn_error *err);
 
-/* The labels of the emitted events. Borrowed. */
+/* Returns the labels of the emitted events. Borrowed. */
 const struct attn_labels *attn_view_labels(const struct attn_view *view);
 
-/* An attn_trace_fn, in the order of a trace; USER is the struct attn_view. */
+/* Processes an event (attn_trace_fn; USER is the struct attn_view). Events must come in the order
+ * of a trace. */
 enum attn_status attn_view_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err);
 
-/* The position that stands for POSITION of the run: its word, or itself. */
+/* Returns the view's position for POSITION of the run: its word, or POSITION itself. */
 size_t attn_view_position(const struct attn_view *view, size_t position);
 
 void attn_view_free(struct attn_view *view); /* NULL is allowed */

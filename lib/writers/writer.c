@@ -1,4 +1,4 @@
-/* writer.c - the frame around the formats; see writer.h. */
+/* writer.c - what all formats share; see writer.h. */
 #include "writers/writer.h"
 
 #include "base/given.h"
@@ -84,7 +84,7 @@ static int count_digits(size_t n) /* digits of the numbers below N, at least two
     return digits;
 }
 
-/* Appends the name of the file of HEAD in a directory; the caller releases NAME. */
+/* Appends the file name of the head AT in a directory. The caller releases NAME. */
 static enum attn_status append_file_name(const struct attn_writer *writer,
                                          const struct attn_location *at, struct attn_buffer *name,
                                          struct attn_error *err)
@@ -205,37 +205,39 @@ static enum attn_status rank_queries(struct attn_writer *writer, struct attn_err
 
 /* --- Events in order ----------------------------------------------------------------------- */
 
-/* Sorts the events of a run into the order of a document: by site, head, and row. A trace emits
- * large matrices in blocks whose sites follow one another. Rows that are next are passed on at
- * once; others wait as copies, without the masked cells: for a run fed in one step never more than
- * the matrices of one layer. Rows of one head come in order, so waiting rows are a list for each
- * head of each site. */
+/* Sorts the events of a run into document order: by site, head, and row. A trace emits large
+ * matrices in blocks of rows, alternating between sites. Rows that are next in order are passed on
+ * at once; others are copied and wait, without masked cells. If the run is fed in one step, at most
+ * the matrices of one layer wait. Rows of one head arrive in order, so waiting rows are a list per
+ * site and head. */
 
-enum { PIECE_FLOATS = 1 << 16 }; /* events are kept in pieces of 256 KiB and at most one row more */
+/* waiting events are split into pieces of at most 256 KiB plus one row */
+enum { PIECE_FLOATS = 1 << 16 };
 
-/* An event that waits, packed: of each row the cells that count, one row after the other. */
+/* A waiting event, packed: the visible cells of all rows, row by row. */
 struct waiting {
     struct waiting *next;
-    struct attn_trace_event event; /* data and keys lie after the counts */
+    struct attn_trace_event event; /* its data and keys are stored after `counts` */
     struct attn_place place;
-    size_t counts[]; /* [event.n_row] cells of each row */
+    size_t counts[]; /* [event.n_row] visible cells of each row */
 };
 
-/* The rows of one head of one site, or of a site without heads. */
+/* The rows of one head of a site, or of a site without heads. */
 struct lane {
-    size_t n_row, next_row;        /* all, and the first that has not gone through */
-    bool is_last;                  /* of its site */
-    struct waiting *first, **last; /* in order; NULL: empty, and where the next is linked */
+    size_t n_row, next_row; /* number of rows, and index of the first row that was not passed on */
+    bool is_last;           /* it is the last lane of its site */
+    /* waiting pieces in order, NULL if none; and where to link the next one */
+    struct waiting *first, **last;
 };
 
 struct attn_event_queue {
     struct attn_writer *writer;
-    struct lane *lanes;    /* [n_lane] owns; in the order of the document */
-    size_t n_lane, at;     /* all, and the one whose rows are due */
-    size_t *lanes_of_slot; /* [n_slot] owns; the first lane of a site */
+    struct lane *lanes;    /* [n_lane] owns; in document order */
+    size_t n_lane, at;     /* number of lanes, and index of the lane whose rows are next */
+    size_t *lanes_of_slot; /* [n_slot] owns; index of a site's first lane */
 };
 
-/* Sets the lanes of all sites; before there are lanes, their number. */
+/* Sets the lanes of all sites. Called twice: while queue->lanes is NULL, it only counts them. */
 static void set_lanes(struct attn_event_queue *queue)
 {
     queue->n_lane = 0;
@@ -254,7 +256,7 @@ static void set_lanes(struct attn_event_queue *queue)
     }
 }
 
-/* The queue of WRITER, which is released with it. */
+/* Creates the queue of WRITER, which is released with the writer. */
 static enum attn_status create_queue(struct attn_writer *writer, struct attn_error *err)
 {
     struct attn_event_queue *q = attn_alloc(1, sizeof *q, err);
@@ -270,7 +272,7 @@ static enum attn_status create_queue(struct attn_writer *writer, struct attn_err
     return ATTN_OK;
 }
 
-/* Keeps rows that fit a piece. */
+/* Stores a copy of rows that fit one piece. */
 static enum attn_status keep_piece(struct lane *lane, const struct attn_trace_event *event,
                                    const struct attn_place *place, struct attn_error *err)
 {
@@ -318,7 +320,7 @@ static enum attn_status keep(struct lane *lane, const struct attn_trace_event *e
     while (rest.n_row > 0) {
         struct attn_trace_event piece = rest;
 
-        piece.n_row = 0; /* as many rows as make a piece */
+        piece.n_row = 0; /* set to as many rows as fit one piece */
         for (size_t n = 0; piece.n_row < rest.n_row && n < PIECE_FLOATS; piece.n_row++)
             n += attn_event_row(&rest, piece.n_row).n;
         ATTN_TRY(keep_piece(lane, &piece, &at, err));
@@ -343,7 +345,8 @@ static enum attn_status deliver(struct attn_event_queue *queue, struct lane *lan
     return queue->writer->ops->event(queue->writer, event, &place, err);
 }
 
-/* The rows of a piece as they lie: rows of one length, which follow one another, are an event. */
+/* Delivers a piece without copying it: consecutive rows with equal numbers of cells form one
+ * event. */
 static enum attn_status deliver_piece(struct attn_event_queue *queue, struct lane *lane,
                                       const struct waiting *waiting, struct attn_error *err)
 {
@@ -379,7 +382,7 @@ static void drop_first(struct lane *lane)
     attn_free(waiting);
 }
 
-/* Passes the event and all that become due to the format, or keeps it. */
+/* Passes the event, and all waiting rows that become next, to the format; or stores it. */
 static enum attn_status queue_event(struct attn_event_queue *queue,
                                     const struct attn_trace_event *event,
                                     const struct attn_place *place, struct attn_error *err)
@@ -439,14 +442,14 @@ bool attn_writer_has_own_rows(const struct attn_writer *writer, const struct att
            at->stack != ATTN_STACK_ENCODER;
 }
 
-/* Whether the selection holds the event; *place is then its place. */
+/* Returns true if the selection contains the event; sets *PLACE. */
 static bool find_place(const struct attn_writer *writer, const struct attn_trace_event *event,
                        struct attn_place *place)
 {
     const struct attn_selection *selection = writer->labels.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
     const bool is_own = attn_writer_has_own_rows(writer, &event->at);
-    bool has_all_rows; /* queries do not narrow it */
+    bool has_all_rows; /* the selection of queries does not apply to the site */
     size_t n_row;
 
     if (event->at.site >= ATTN_N_SITE ||
@@ -480,7 +483,8 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
     return attn_writer_has_head(writer, &event->at, event->at.head);
 }
 
-/* Whether the keys of a sparse event can be columns, which formats rely on. */
+/* Returns true if the keys of a sparse event are valid columns in ascending order, which formats
+ * rely on. */
 static bool has_good_keys(const struct attn_trace_event *event)
 {
     if (!event->n_kept || !attn_site_has_keys(event->at.site))
@@ -502,14 +506,15 @@ static bool has_good_keys(const struct attn_trace_event *event)
     return true;
 }
 
-/* EXACT is NULL unless EVENT comes as one of a pair. */
+/* Passes an event to the format. EXACT is set for one of a pair, otherwise NULL. */
 static enum attn_status emit_event(struct attn_writer *writer, const struct attn_trace_event *event,
                                    const struct attn_trace_event *exact, struct attn_error *err)
 {
     struct attn_place place;
     size_t *rows_left;
 
-    if (attn_is_canceled(writer->options.cancel)) /* a layer takes seconds to write */
+    /* checked for each event, as writing a layer may take seconds */
+    if (attn_is_canceled(writer->options.cancel))
         return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
     if (!find_place(writer, event, &place))
         return attn_error_set(err, ATTN_INVALID,
@@ -541,17 +546,17 @@ static enum attn_status emit_event(struct attn_writer *writer, const struct attn
 
 /* --- Rows as text -------------------------------------------------------------------------- */
 
-enum { PIECE_CELLS = 1 << 13 }; /* a tenth of a millisecond, 100 KiB of numbers */
+enum { PIECE_CELLS = 1 << 13 }; /* cells of a piece: a tenth of a millisecond, 100 KiB of numbers */
 
 struct row_batch {
     const struct attn_writer *writer;
     const struct attn_trace_event *event;
     const struct attn_place *place;
     attn_row_text_fn append_row;
-    size_t n_at_once; /* rows of a piece */
+    size_t n_at_once; /* rows per piece */
 };
 
-/* An attn_piece_fn. */
+/* Appends the rows of piece I (attn_piece_fn). */
 static void append_rows(const void *context, size_t i, struct attn_buffer *text)
 {
     const struct row_batch *rows = context;
@@ -585,7 +590,7 @@ static enum attn_status check_rows(const struct attn_writer *writer, struct attn
         return attn_error_set(err, ATTN_INVALID, "the run ended with %zu selected rows missing",
                               writer->n_row_left);
     for (size_t i = 0; queue && i < queue->n_lane; i++)
-        if (queue->lanes[i].first) /* all rows came, and some wait */
+        if (queue->lanes[i].first) /* all rows arrived, and some still wait */
             return attn_error_set(err, ATTN_INVALID, "rows came out of order");
     return ATTN_OK;
 }
@@ -604,7 +609,7 @@ static enum attn_status finish(struct attn_writer *writer, struct attn_error *er
 
 /* --- The public calls ---------------------------------------------------------------------- */
 
-/* Keeps the first failure, so that no later call can make a broken file appear. */
+/* Stores the first failure, so that no later call can commit a broken file. */
 static enum attn_status keep_failure(struct attn_writer *writer, enum attn_status status,
                                      struct attn_error *err)
 {
@@ -614,7 +619,7 @@ static enum attn_status keep_failure(struct attn_writer *writer, enum attn_statu
     return status;
 }
 
-/* The first failure again, or ATTN_OK. */
+/* Returns the first failure again, or ATTN_OK. */
 static enum attn_status repeat_failure(const struct attn_writer *writer, struct attn_error *err)
 {
     if (writer->failure.status != ATTN_OK)
@@ -622,7 +627,7 @@ static enum attn_status repeat_failure(const struct attn_writer *writer, struct 
     return writer->failure.status;
 }
 
-/* Narrows the labels of W to one stack. */
+/* Restricts the labels of W to one stack, if the format shows only one. */
 static enum attn_status choose_stack(struct attn_writer *w, struct attn_error *err)
 {
     const struct attn_selection *selection = w->labels.selection;
@@ -647,7 +652,7 @@ static enum attn_status choose_stack(struct attn_writer *w, struct attn_error *e
     return ATTN_OK;
 }
 
-/* Whether EVENT is of the stack of W. */
+/* Returns true if EVENT belongs to the stack that W shows. */
 static bool is_shown(const struct attn_writer *w, const struct attn_trace_event *event)
 {
     return !w->stack || (event->at.stack == ATTN_STACK_ENCODER) == w->is_of_encoder;
