@@ -1,5 +1,5 @@
-/* batch.c - see batch.h: opens what a batch reads and writes, begins or resumes it, and ends it.
- * What comes between is in batch_work.c. */
+/* batch.c - see batch.h: opens the input and the outputs of a batch, begins or resumes it, and ends
+ * it. batch_work.c computes the records. */
 #include "batch/batch_internal.h"
 
 #include "base/escape.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N_EDGE = 3 }; /* keys of each query in `edges`, unless something else is said */
+enum { N_EDGE = 3 }; /* default number of keys per query in `edges` */
 
 /* --- Names ----------------------------------------------------------------------------------- */
 
@@ -49,7 +49,7 @@ static bool has_output(const struct attn_batch *batch, const char *format)
     return false;
 }
 
-/* Which of the fields csv holds: measures, or instead of them one other. */
+/* Chooses which field csv has: the measures, or one of the others. */
 static enum attn_status choose_table(struct attn_batch *batch, struct attn_error *err)
 {
     const attn_record_field_set fields = batch->options.fields;
@@ -69,7 +69,7 @@ static enum attn_status choose_table(struct attn_batch *batch, struct attn_error
                           "`fields` has predictions and surprisal, and csv holds one of them");
 }
 
-/* Whether what the options say goes together. */
+/* Checks that the options go together. */
 static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
 {
     const struct attn_batch_options *options = &batch->options;
@@ -185,7 +185,7 @@ void attn_batch_free(struct attn_batch *batch)
 
 /* --- Outputs --------------------------------------------------------------------------------- */
 
-/* What must be computed for the outputs, and no more. */
+/* Determines what must be computed for the outputs. */
 static void plan(struct attn_batch *batch, const struct attn_records_form *form,
                  struct attn_many_options *many)
 {
@@ -211,7 +211,7 @@ static void plan(struct attn_batch *batch, const struct attn_records_form *form,
     many->keeps_tensors = fields & ATTN_RECORD_FIELD_BIT(TENSORS) || has_output(batch, "npz");
 }
 
-/* Refuses outputs that are files of the model, or the input: they would be lost. */
+/* Returns an error for outputs that would overwrite the input or files of the model. */
 static enum attn_status check_outputs(const struct attn_batch *batch, const struct attn_host *host,
                                       struct attn_error *err)
 {
@@ -230,7 +230,7 @@ static enum attn_status check_outputs(const struct attn_batch *batch, const stru
     return ATTN_OK;
 }
 
-/* Reads the labels of the first record among the lines of TEXT [size]. */
+/* Reads the labels of the first record in the lines of TEXT [size]. */
 static enum attn_status read_first_labels(struct attn_batch *batch, const char *text, size_t size,
                                           struct attn_error *err)
 {
@@ -251,7 +251,7 @@ static enum attn_status read_first_labels(struct attn_batch *batch, const char *
     return status;
 }
 
-/* The columns of labels: those that were named, or those of the first record. */
+/* Determines the label columns: the requested ones, or those of the first record. */
 static enum attn_status find_columns(struct attn_batch *batch, struct attn_records_form *form,
                                      struct attn_error *err)
 {
@@ -275,7 +275,7 @@ static enum attn_status find_columns(struct attn_batch *batch, struct attn_recor
     return ATTN_OK;
 }
 
-/* What is written of each record, where MANY is asked. */
+/* Sets the contents of the outputs for the request MANY. */
 static enum attn_status fill_form(struct attn_batch *batch, const struct attn_host *host,
                                   struct attn_many_options *many, struct attn_records_form *form,
                                   struct attn_error *err)
@@ -316,7 +316,7 @@ static enum attn_status open_outputs(struct attn_batch *batch, struct attn_host 
 
 /* --- Beginning, or resuming ------------------------------------------------------------------ */
 
-/* Compares what is there with its manifest, if it is whole; else resumes it. */
+/* If an earlier run is complete, compares its outputs with the manifest; otherwise resumes it. */
 static enum attn_status resume(struct attn_batch *batch, struct attn_ledger_made *made,
                                struct attn_error *err)
 {
@@ -341,7 +341,7 @@ static enum attn_status prepare(struct attn_batch *batch, struct attn_host *host
 
 /* --- The end --------------------------------------------------------------------------------- */
 
-/* Everything is computed: gives the outputs their names. */
+/* Gives the outputs their final names, after everything was computed. */
 static enum attn_status finish(struct attn_batch *batch, const struct attn_host *host,
                                struct attn_error *err)
 {
@@ -353,7 +353,7 @@ static enum attn_status finish(struct attn_batch *batch, const struct attn_host 
     return attn_ledger_finish(ledger, host, err);
 }
 
-/* It ended early, by ERR: keeps what is done. */
+/* Ends early because of ERR, and keeps the finished records. */
 static void end_early(struct attn_batch *batch, const struct attn_error *err,
                       struct attn_batch_result *result)
 {
@@ -367,7 +367,7 @@ static void end_early(struct attn_batch *batch, const struct attn_error *err,
                                                            options->is_spoiled(options->user)));
 }
 
-/* All of it, with what it fails by in ERR. */
+/* Runs the whole batch. */
 static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
                             const struct attn_many_options *given, struct attn_batch_result *result,
                             struct attn_error *err)

@@ -1,7 +1,7 @@
 /*
- * batch.h - many records from a file or a pipe into files: in shards, with a journal from which a
- * run that ended early is resumed, and a manifest that says how the results were made. What
- * `attn-cli batch` does.
+ * batch.h - runs many records from a file or a pipe, and writes the results to files. It supports
+ * shards, a journal from which an interrupted run can be resumed, and a manifest that documents how
+ * the results were made. `attn-cli batch` uses it.
  *
  *     struct attn_records_item outputs[] = {{"jsonl", "results.jsonl"}, {"npy", "arrays"}};
  *     struct attn_batch_options options = ATTN_BATCH_OPTIONS_DEFAULT;
@@ -10,21 +10,22 @@
  *     options.path = "prompts.jsonl", options.is_resumed = true;
  *     options.outputs = outputs, options.n_output = 2, options.source = &source;
  *     many.request = &request, many.measures = ATTN_MEASURES_DEFAULT;
- *     attn_batch_open(&options, &batch, &err);                  // the input is there
+ *     attn_batch_open(&options, &batch, &err);                  // opens the input
  *     attn_host_create(&source, &host_options, &host, &err);
  *     attn_batch_run(batch, host, &many, &result, &err);        // results.jsonl, arrays
  *     attn_batch_free(batch);
  *
- * Files grow under names FILE.part and have their own when all is whole. Beside the first one,
- * which is a file, lies FILE.journal while it grows, with a line for each checkpoint, about one per
- * second; and then FILE.run.json: version, model files, options, input, counts and outputs with
- * their SHA-256. A batch that is opened with `is_resumed` continues after the last checkpoint that
- * the parts hold; where all is whole it compares input and outputs with the manifest; and where
- * there is nothing, it begins. Results do not depend on threads, shards or restarts.
+ * Outputs are written to FILE.part and get their final names when all are complete. If the first
+ * output is a file, FILE.journal is written beside it, with a line for each checkpoint, about one
+ * per second. At the end it is replaced by FILE.run.json with version, model files, options, input,
+ * counts and outputs, and their SHA-256. With `is_resumed`, a batch continues after the last
+ * checkpoint that the parts contain; if it is already complete, its input and outputs are compared
+ * with the manifest; if nothing exists, it begins. Results do not depend on threads, shards or
+ * restarts.
  *
  * Shard I of N has the lines that begin in the bytes [size*I/N, size*(I+1)/N) of a file. The names
- * of its outputs say so: results-00003-of-00008.jsonl. The records of all shards are those of the
- * file.
+ * of its outputs contain the shard: results-00003-of-00008.jsonl. Together, the shards have the
+ * records of the whole file.
  */
 #ifndef ATTN_BATCH_BATCH_H
 #define ATTN_BATCH_BATCH_H
@@ -33,104 +34,112 @@
 #include "batch/records.h"
 #include "run/many.h"
 
-/* How far a batch is. */
+/* The progress of a batch. */
 struct attn_batch_progress {
-    uint64_t n_record, n_failed; /* done, with those of earlier runs */
-    uint64_t n_before;           /* of these, done by earlier runs */
-    double seconds;              /* since records are computed */
-    double share;                /* of the input that is read, 0..1 */
-    double seconds_left; /* until its end, as far as that is known; 0: it is not, nor is share */
+    uint64_t n_record, n_failed; /* records done and failed, including earlier runs */
+    uint64_t n_before;           /* number of these that earlier runs computed */
+    double seconds;              /* time since records are being computed */
+    double share;                /* share of the input that was read, 0..1 */
+    double seconds_left;         /* estimated time until the end; 0: not known yet, like `share` */
 };
 
 struct attn_batch_options {
-    size_t size; /* of this struct */
+    size_t size; /* size of this struct */
 
-    const char *path; /* a file or a pipe; NULL or "-": standard input */
-    bool takes_texts; /* a line is a text, without a final \r; else an object of JSON with `text`
-                             or `ids`, and `id`, `source` and `next`, its own continuations, if
-                             it has them */
-    const char *text_key; /* what is called otherwise in that object; NULL: "text" */
-    const char *id_key;   /* NULL: "id" */
-    size_t max_line;      /* bytes; a longer line is a record that failed; 0: ATTN_MAX_LINE */
-    size_t shard;         /* of n_shard, from 0 */
-    size_t n_shard;       /* 0: all of the input, which can be a pipe then */
-    uint64_t max_record;  /* at most so many records; 0: all */
-    int64_t max_failed;   /* so many may fail, one more ends it; negative: all may */
+    const char *path; /* path of a file or a pipe; NULL or "-": standard input */
+    /* each line is a text, without a final \r; otherwise a JSON object with `text` or `ids`, and
+     * optionally `id`, `source` and `next`, its own continuations */
+    bool takes_texts;
+    const char *text_key; /* name of the key `text` in these objects; NULL: "text" */
+    const char *id_key;   /* name of the key `id`; NULL: "id" */
+    /* maximum bytes of a line; a longer line is a failed record; 0: ATTN_MAX_LINE */
+    size_t max_line;
+    size_t shard;        /* number of the shard, from 0 */
+    size_t n_shard;      /* number of shards; 0: the whole input, which may then be a pipe */
+    uint64_t max_record; /* maximum number of records; 0: all */
+    /* number of records that may fail before the batch ends; negative: any number */
+    int64_t max_failed;
 
-    const struct attn_records_item *outputs; /* [n_output] the first names journal and manifest */
+    /* [n_output] the first one gives journal and manifest their names */
+    const struct attn_records_item *outputs;
     size_t n_output;
-    attn_record_field_set fields; /* of jsonl; 0: ids, measures and, where asked for, predictions.
-                                     csv has the one among measures, predictions and surprisal, and
-                                     measures where it has these or none */
-    int precision; /* digits after the point of decimal numbers, 0..17; -1: the shortest text that
-                      reads back as the same number */
+    /* fields of jsonl; 0: ids, measures and, if requested, predictions. csv shows measures, unless
+     * `fields` has no measures but predictions or surprisal */
+    attn_record_field_set fields;
+    /* decimals of numbers, 0..17; -1: the shortest text that reads back as the same number */
+    int precision;
 
-    bool is_resumed; /* resume a run that ended early; the first output is a file */
-    bool is_synced;  /* wait for the disk at each checkpoint and at the end */
+    bool is_resumed; /* resumes a run that ended early; the first output must be a file */
+    bool is_synced;  /* syncs to disk at each checkpoint and at the end */
 
-    /* Where the first output is a file: what the host's model was opened from. */
+    /* The source of the host's model. Required if the first output is a file. */
     const struct attn_source *source;
 
-    /* An object of JSON on one line: what else shapes the results. A run is resumed only with the
-     * same text. NULL: "{}", and the caller vouches for the rest. */
+    /* The other options that affect the results, as a JSON object on one line. A run can only be
+     * resumed with the same text. NULL: "{}"; the caller then ensures that the options are the
+     * same. */
     const char *asked;
-    const char *const *files; /* [n_file] masks, archives that shape them: their SHA-256 is added */
+    /* [n_file] masks and archives that affect the results; their SHA-256 is added to the options */
+    const char *const *files;
     size_t n_file;
-    const char *const *command; /* [n_command] for the manifest: what the user typed */
+    const char *const *command; /* [n_command] the command line, recorded in the manifest */
     size_t n_command;
 
-    const volatile sig_atomic_t *cancel; /* the host's: not 0 ends it early; or NULL */
-    attn_note_fn on_note;                /* gets what continues and what is damaged; or NULL */
+    /* cancel flag of the host; nonzero ends the batch early; or NULL */
+    const volatile sig_atomic_t *cancel;
+    attn_note_fn on_note; /* receives notes about resumed and damaged outputs; or NULL */
 
-    /* Gets how far it is, once before the first record and after each: on any thread, one call at a
-     * time. Or NULL. */
+    /* Reports progress, before the first record and after each record. Called on any thread, one
+     * call at a time. May be NULL. */
     void (*on_progress)(void *user, const struct attn_batch_progress *progress);
 
-    /* Asked when it ends early: whether what was computed last cannot be trusted, so that no
-     * checkpoint is taken of it. Or NULL. */
+    /* Called when the batch ends early. Returns true if the last results may be wrong; they then
+     * get no checkpoint. May be NULL. */
     bool (*is_spoiled)(void *user);
-    void *user; /* for these */
+    void *user; /* passed to the functions above */
 
-    const char *labels; /* keys of a record that stand beside its results, "condition,verb"; or
-                           "all" that mean nothing else; NULL: none */
+    /* keys of a record to write beside its results, "condition,verb"; or "all" keys without another
+     * meaning; NULL: none */
+    const char *labels;
 };
 
 #define ATTN_BATCH_OPTIONS_DEFAULT                                                                 \
     ((struct attn_batch_options){                                                                  \
         .size = sizeof(struct attn_batch_options), .max_failed = -1, .precision = -1})
 
-/* What the row `batch` of attn_question_find is about (experiment/questions.h): a batch, and what
- * its records are asked. */
+/* The arguments of the question `batch` (attn_question_find in experiment/questions.h): a batch,
+ * and what is computed for its records. */
 struct attn_batch_args {
     struct attn_batch_options options;
     struct attn_many_options many;
 };
 
-/* What came of it. */
+/* The result of a batch. */
 struct attn_batch_result {
-    uint64_t n_record, n_failed; /* with those of earlier runs */
-    bool has_failed;             /* records failed, and max_failed is negative */
-    bool is_complete;            /* the outputs were whole before: nothing was computed */
-    bool can_resume;             /* it ended early, and can be resumed after n_record */
-    bool is_abandoned;           /* it ended early: nobody reads the pipes that it writes into */
-    double seconds;              /* of computing, with that of earlier runs */
+    uint64_t n_record, n_failed; /* includes earlier runs */
+    bool has_failed;             /* records failed, although max_failed is negative */
+    bool is_complete;            /* the outputs were complete before; nothing was computed */
+    bool can_resume;             /* the batch ended early, and can be resumed after n_record */
+    bool is_abandoned; /* the batch ended early because the readers of its pipes closed them */
+    double seconds;    /* computing time, including earlier runs */
 };
 
 struct attn_batch;
 
-/* Opens the input, and nothing else: before a large model is. OPTIONS and what they point to are
- * borrowed until the batch is freed. Input and options that do not go together are failures. */
+/* Opens only the input, so that errors are found before a large model is opened. OPTIONS and its
+ * pointers are borrowed until the batch is freed. Returns an error if input and options do not go
+ * together. */
 ATTN_API enum attn_status attn_batch_open(const struct attn_batch_options *options,
                                           struct attn_batch **batch, struct attn_error *err);
 
-/* Runs all of it, once: MANY says what is asked of every record. Measures, surprisals, edges and
- * tensors are computed where an output has them; measures are ATTN_MEASURES_DEFAULT and edges 3
- * where MANY does not say which. *result, if not NULL, is filled after a failure too. ATTN_INVALID
- * when it cannot be resumed: with another model, another input, other options or other outputs. */
+/* Runs the whole batch. Call once. MANY is what to compute for every record. Measures, surprisals,
+ * edges and tensors are computed if an output contains them; the defaults are ATTN_MEASURES_DEFAULT
+ * and 3 edges. *RESULT, unless NULL, is set after a failure, too. ATTN_INVALID if the run cannot be
+ * resumed because model, input, options or outputs differ. */
 ATTN_API enum attn_status attn_batch_run(struct attn_batch *batch, struct attn_host *host,
                                          const struct attn_many_options *many,
                                          struct attn_batch_result *result, struct attn_error *err);
 
-ATTN_API void attn_batch_free(struct attn_batch *batch); /* parts stay; NULL is allowed */
+ATTN_API void attn_batch_free(struct attn_batch *batch); /* keeps the parts; NULL is allowed */
 
 #endif

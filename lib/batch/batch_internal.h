@@ -2,10 +2,10 @@
  * batch_internal.h - the state of a batch.
  *
  *     batch.c           opens input and outputs, begins or resumes, and ends
- *     batch_work.c      takes records from lines through the model to the outputs, with a
- *                       checkpoint every second
+ *     batch_work.c      computes the records of the lines and writes them, with a checkpoint
+ *                       every second
  *
- * The ledger (ledger_internal.h) has what is on disk.
+ * The ledger (ledger_internal.h) manages the files on disk.
  */
 #ifndef ATTN_BATCH_BATCH_INTERNAL_H
 #define ATTN_BATCH_BATCH_INTERNAL_H
@@ -18,49 +18,50 @@
 
 struct attn_batch {
     struct attn_batch_options options;
-    struct attn_records_item *outputs; /* [options.n_output] owns; their paths name the shard */
-    struct attn_buffer *paths;         /* [options.n_output] owns; empty of sinks */
+    struct attn_records_item *outputs; /* [options.n_output] owns; their paths include the shard */
+    struct attn_buffer *paths;         /* [options.n_output] owns; empty for sinks */
     struct attn_ledger ledger;
-    bool is_run;      /* a batch runs once */
+    bool is_run;      /* attn_batch_run was called; a batch runs once */
     bool is_complete; /* an earlier run was complete */
 
-    struct attn_label_names labels;       /* owns; the requested labels */
-    bool *seen_labels;                    /* [labels.n] owns; labels that a record had */
-    struct attn_label_store first_labels; /* owns; of the first record, if all are requested */
-    const char **columns;                 /* [first_labels.n] owns; their names */
-    enum attn_record_field table;         /* of csv */
-    bool has_noted_text;                  /* a line that is not an object was noted */
-    bool needs_next;                      /* a record without `next` fails */
-    bool has_used_next;                   /* a record took the continuations for all */
-    size_t most_next;                     /* so does one with more continuations */
-    struct attn_batch_lines *lines;       /* owns; the input */
+    struct attn_label_names labels; /* owns; the requested labels */
+    bool *seen_labels;              /* [labels.n] owns; true for labels that some record had */
+    /* owns; labels of the first record, if all labels are requested */
+    struct attn_label_store first_labels;
+    const char **columns;           /* [first_labels.n] owns; names of these labels */
+    enum attn_record_field table;   /* field shown by csv */
+    bool has_noted_text;            /* a note about a line that is not an object was sent */
+    bool needs_next;                /* a record without `next` fails */
+    bool has_used_next;             /* some record used the continuations that are given for all */
+    size_t most_next;               /* a record with more continuations fails */
+    struct attn_batch_lines *lines; /* owns; the input */
 
-    struct attn_sha256 done_input; /* of the lines of written records */
-    uint64_t n_before;             /* records of earlier processes */
-    uint64_t first;                /* offset of the first line */
+    struct attn_sha256 done_input; /* digest of the lines of written records */
+    uint64_t n_before;             /* number of records of earlier processes */
+    uint64_t first;                /* offset of the first line in the input */
     uint64_t begin_of_work;        /* offset of the first line that this process reads */
-    uint64_t milliseconds_before;  /* of earlier processes */
-    double begun;                  /* start of computing, in seconds of a clock */
+    uint64_t milliseconds_before;  /* computing time of earlier processes */
+    double begun;                  /* start of computing, as a clock time in seconds */
     double checked;                /* last checkpoint, in seconds since `begun` */
 
-    struct attn_batch_line line; /* the current one */
-    struct attn_sha256 input;    /* of all lines so far */
-    uint64_t n_read;             /* lines */
-    uint64_t number_before;      /* lines before the shard */
-    bool has_numbers;            /* ... were counted */
-    bool needs_numbers;          /* records with ids need numbers, too */
-    atomic_bool has_ended;       /* no more records are needed */
-    struct attn_error read_err;  /* of reading */
+    struct attn_batch_line line; /* the current line */
+    struct attn_sha256 input;    /* digest of all lines so far */
+    uint64_t n_read;             /* number of lines read */
+    uint64_t number_before;      /* number of lines before the shard */
+    bool has_numbers;            /* number_before was counted */
+    bool needs_numbers;          /* records with ids need their number, too */
+    atomic_bool has_ended;       /* no further records are needed */
+    struct attn_error read_err;  /* error while reading */
 };
 
 /* --- The work -------------------------------------------------------------------------------- */
 
-/* Call it when the outputs are open. */
+/* Prepares the work. Call when the outputs are open. */
 enum attn_status attn_batch_work_init(struct attn_batch *batch, struct attn_error *err);
 void attn_batch_work_release(struct attn_batch *batch);
 
 /* Skips the input up to the ledger's checkpoint. ATTN_INVALID at the stage of the options if that
- * part, or the number of lines before it, has changed. */
+ * part of the input, or the number of lines before it, has changed. */
 enum attn_status attn_batch_work_resume(struct attn_batch *batch, struct attn_error *err);
 
 /* Compares the whole input with that of MADE. ATTN_INVALID at the stage of the options if it has
@@ -76,7 +77,7 @@ enum attn_status attn_batch_work_run(struct attn_batch *batch, struct attn_host 
 /* Updates the digest of the input and the time in the ledger. OWNER is the batch. */
 void attn_batch_work_measure(void *owner);
 
-/* Seconds since the start of computing; 0 before. */
+/* Returns the seconds since computing started; 0 before. */
 double attn_batch_work_seconds(const struct attn_batch *batch);
 
 #endif

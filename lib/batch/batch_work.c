@@ -1,5 +1,5 @@
-/* batch_work.c - the work of a batch: see batch_internal.h. Lines are read on one thread, and
- * results come on another: what both touch is has_ended. */
+/* batch_work.c - the work of a batch: see batch_internal.h. Lines are read on one thread and
+ * results are processed on another; both only share has_ended. */
 #include "batch/batch_internal.h"
 
 #include "base/clock.h"
@@ -17,14 +17,14 @@
 
 static const double checkpoint_seconds = 1;
 
-/* A record that is being computed, and what it points to. */
+/* A record that is being computed, with the memory that it refers to. */
 struct batch_slot {
     struct attn_record_store store;
     struct attn_label_store labels;
-    uint64_t begin, end;      /* of its line in the input */
+    uint64_t begin, end;      /* where its line begins and ends in the input */
     uint32_t crc;             /* of the line */
-    uint64_t n_line_before;   /* lines before the shard, if they were counted */
-    bool is_text;             /* the line does not begin like an object */
+    uint64_t n_line_before;   /* number of lines before the shard, if they were counted */
+    bool is_text;             /* the line does not begin like a JSON object */
     struct attn_sha256 input; /* digest of all lines up to this one */
 };
 
@@ -58,7 +58,8 @@ static enum attn_status count_before(struct attn_batch *batch, struct attn_error
     return attn_batch_lines_count_before(batch->lines, &batch->number_before, err);
 }
 
-/* Fails RECORD if its continuations, or those of all records, do not fit the outputs. */
+/* Marks RECORD as failed if its continuations, or those given for all records, do not fit the
+ * outputs. */
 static void check_next(const struct attn_batch *batch, struct attn_record *record)
 {
     if (record->failure != ATTN_RECORD_FAILURE_NONE)
@@ -120,8 +121,8 @@ static enum attn_status fill_record(struct attn_batch *batch, struct batch_slot 
     return input->text ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* An attn_next_fn. A failure to read is kept in read_err, and reported after the records before
- * it. */
+/* Reads the next record (attn_next_fn). A read error is stored in read_err, and reported after the
+ * records before it. */
 static enum attn_status next(void *user, struct attn_record *record, bool *is_over,
                              struct attn_error *err)
 {
@@ -183,8 +184,8 @@ static enum attn_status check_failures(const struct attn_batch *batch, struct at
                                      batch->options.max_failed, err);
 }
 
-/* Notes once that a line is not an object, and which option reads such a file. Lines of CSV are not
- * texts. */
+/* Sends one note that a line is not an object, with the option that reads such a file. For a CSV
+ * file it suggests other commands, as its lines are not texts. */
 static void note_text(struct attn_batch *batch, const struct attn_record *record)
 {
     const char *name = attn_batch_lines_name(batch->lines);
@@ -237,7 +238,7 @@ static enum attn_status take(struct attn_batch *batch, const struct attn_many_re
     return check_failures(batch, err);
 }
 
-/* An attn_done_fn. */
+/* Processes a result (attn_done_fn). */
 static enum attn_status take_result(void *user, const struct attn_many_result *result,
                                     struct attn_error *err)
 {
@@ -278,8 +279,8 @@ void attn_batch_work_release(struct attn_batch *batch)
     attn_batch_line_release(&batch->line);
 }
 
-/* Fails if another number of lines than N, which PATH recorded, is before the shard. N 0: they were
- * not counted. */
+/* Returns an error if the number of lines before the shard is not N, which is recorded in PATH. N
+ * 0: they were not counted. */
 static enum attn_status compare_lines_before(struct attn_batch *batch, uint64_t n, const char *path,
                                              struct attn_error *err)
 {
@@ -292,7 +293,7 @@ static enum attn_status compare_lines_before(struct attn_batch *batch, uint64_t 
                                           "has another number of lines before the shard", err);
 }
 
-/* Fails if the lines so far do not have the digest HEX that PATH recorded. */
+/* Returns an error if the lines so far do not have the digest HEX, which is recorded in PATH. */
 static enum attn_status compare_digest(const struct attn_batch *batch, const char *hex,
                                        const char *path, struct attn_error *err)
 {
@@ -312,7 +313,7 @@ enum attn_status attn_batch_work_resume(struct attn_batch *batch, struct attn_er
     const struct attn_ledger_done *done = &batch->ledger.done;
     const char *path = batch->ledger.journal_path.data;
 
-    if (batch->ledger.journal >= 0) { /* skips the input up to the checkpoint */
+    if (batch->ledger.journal >= 0) { /* the input up to the checkpoint must be skipped */
         ATTN_TRY(attn_batch_lines_skip(batch->lines, &batch->line, done->begin, done->end,
                                        (uint32_t)done->crc, err));
         ATTN_TRY(compare_digest(batch, done->input, path, err));
@@ -333,8 +334,8 @@ enum attn_status attn_batch_work_compare(struct attn_batch *batch,
     const uint64_t most = batch->options.max_record;
     bool is_over = true;
 
-    /* Compares the input up to the end that MADE recorded; it must end there, unless `max_record`
-     * ended it. */
+    /* Compares the input up to the end recorded in MADE. The input must end there, unless
+     * `max_record` stopped the run. */
     ATTN_TRY(attn_batch_lines_take(batch->lines, made->end, err));
     ATTN_TRY(compare_digest(batch, made->input, manifest_path, err));
     if (most == 0 || made->n_record < most)
@@ -349,8 +350,8 @@ enum attn_status attn_batch_work_compare(struct attn_batch *batch,
 
 /* --- All of it ------------------------------------------------------------------------------- */
 
-/* Notes labels that no record had, which may be misspelt, and continuations for all records that
- * every record replaced. */
+/* Sends notes about labels that no record had, which may be misspelt, and about continuations given
+ * for all records if every record had its own. */
 static void note_unseen(const struct attn_batch *batch, bool has_next)
 {
     const uint64_t n_record = batch->ledger.done.n_record;
@@ -382,7 +383,7 @@ enum attn_status attn_batch_work_run(struct attn_batch *batch, struct attn_host 
     batch->begun = attn_clock_seconds();
     emit_progress(batch);
     ATTN_TRY(attn_run_many(host, many, &calls, err));
-    if (is_canceled(batch)) /* then the lines ended early */
+    if (is_canceled(batch)) /* the lines ended early because of the cancel */
         return attn_report_stopped(err);
     ATTN_TRY(batch->read_err.status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &batch->read_err));
     note_unseen(batch,

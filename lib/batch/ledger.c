@@ -1,4 +1,4 @@
-/* ledger.c - names, checkpoints and the end: see ledger_internal.h. */
+/* ledger.c - names, checkpoints and the end of a ledger: see ledger_internal.h. */
 #include "batch/ledger_internal.h"
 
 #include "base/escape.h"
@@ -33,7 +33,7 @@ void attn_ledger_append_path(struct attn_buffer *out, const char *path, size_t s
     for (const char *at = end; at > last + 1 && dot == end;)
         if (*--at == '.')
             dot = at;
-    if (n_shard == 0 || attn_ledger_is_stream(path)) /* without the / at the end of a folder */
+    if (n_shard == 0 || attn_ledger_is_stream(path)) /* drops the / at the end of a folder */
         attn_buffer_append(out, path, (size_t)(end - path));
     else
         attn_buffer_append_format(out, "%.*s-%05zu-of-%05zu%.*s", (int)(dot - path), path, shard,
@@ -185,7 +185,7 @@ enum attn_status attn_ledger_checkpoint(struct attn_ledger *ledger, struct attn_
 
     ATTN_TRY(attn_records_flush(ledger->records, is_synced, err));
     if (!ledger->name || (ledger->journal < 0 && !attn_model_files_are_ready(ledger->model)))
-        return ATTN_OK; /* without the model's files nothing could be resumed */
+        return ATTN_OK; /* nothing can be resumed without the digests of the model's files */
     if (ledger->journal < 0) {
         ATTN_TRY(attn_model_files_wait(ledger->model, &ledger->identity.model, err));
         ATTN_TRY(attn_ledger_journal_create(ledger, err));
@@ -224,7 +224,7 @@ enum attn_status attn_ledger_finish(struct attn_ledger *ledger, const struct att
     return ATTN_OK;
 }
 
-/* Removes the parts, which hold nothing that could be resumed. */
+/* Removes the parts, from which nothing could be resumed. */
 static void remove_parts(const struct attn_ledger *ledger)
 {
     struct attn_records_part part;
@@ -246,7 +246,9 @@ bool attn_ledger_keep(struct attn_ledger *ledger, bool is_spoiled)
     const char *model;
 
     if (ledger->done.n_record > 0 && !ledger->is_finishing && !is_spoiled) {
-        if (ledger->model) /* nothing can be resumed without their digests, unless it is canceled */
+        /* without the digests of the model's files nothing can be resumed, so they are awaited
+         * unless canceled */
+        if (ledger->model)
             attn_model_files_wait(ledger->model, &model, NULL);
         attn_ledger_checkpoint(ledger, NULL);
     }

@@ -1,21 +1,21 @@
 /*
- * ledger_internal.h - results on disk while they are computed: files that grow, checkpoints of
- * them, and a manifest. A batch (batch.h) and the rows of items (each.h) each own a ledger.
+ * ledger_internal.h - manages results on disk while they are computed: growing files, their
+ * checkpoints, and a manifest. A batch (batch.h) and the rows of items (each.h) each own a ledger.
  *
  *     struct attn_ledger ledger = {.journal = -1, .unit = "record", .unit_key = "records"};
- *     attn_ledger_name(&ledger, "results.jsonl", &err);     // a file: it can be resumed
+ *     attn_ledger_name(&ledger, "results.jsonl", &err);     // a file, so it can be resumed
  *     attn_ledger_describe(&ledger, asked, files, n_file, &err);
  *     ledger.records = ...;                                 // opened
  *     attn_ledger_begin(&ledger, source, model, &err);
  *     attn_ledger_find(&ledger, &made, &err);               // to resume
  *     attn_ledger_cut(&ledger, &err);
- *     ... ledger.done grows with the records ...
+ *     ... update ledger.done for each record ...
  *     attn_ledger_checkpoint(&ledger, &err);                // about one per second
- *     attn_ledger_finish(&ledger, host, &err);              // all parts have their names
+ *     attn_ledger_finish(&ledger, host, &err);              // parts get their final names
  *     attn_ledger_release(&ledger);
  *
  *     ledger.c           names, checkpoints, the end
- *     ledger_journal.c   a line for each checkpoint; a killed process is resumed at the last one
+ *     ledger_journal.c   a line for each checkpoint, from which a killed process is resumed
  *     ledger_manifest.c  FILE.run.json: tool, model, options, input, counts and outputs of the
  *                        results, with the SHA-256 of each file
  */
@@ -31,74 +31,82 @@
 
 #include <time.h>
 
-/* Results with the same three texts have the same bytes. Each text is one line of JSON. Borrows. */
+/* The identity of results: equal identities give byte-identical results. Each text is one line of
+ * JSON. Borrowed. */
 struct attn_ledger_identity {
     const char *model;   /* files of the model with their SHA-256; NULL: not known yet */
-    const char *options; /* the options that shape the results, with their values */
-    const char *input;   /* its number of bytes */
+    const char *options; /* the options that affect the results, with their values */
+    const char *input;   /* size of the input in bytes */
 };
 
 /* The state at a checkpoint. */
 struct attn_ledger_done {
-    uint64_t n_record;   /* records whose results are in the files */
-    uint64_t begin, end; /* of the last record's line in the input; end 0: no record */
-    uint64_t crc;        /* CRC-32 of that line; 0: not known */
+    uint64_t n_record; /* number of records whose results are in the files */
+    /* where the last record's line begins and ends in the input; end 0: no record */
+    uint64_t begin, end;
+    uint64_t crc; /* CRC-32 of that line; 0: not known */
     uint64_t n_token;
-    uint64_t failures[ATTN_N_RECORD_FAILURE]; /* failed records by code */
-    uint64_t milliseconds;                    /* of work in all processes */
+    uint64_t failures[ATTN_N_RECORD_FAILURE]; /* number of failed records by code */
+    uint64_t milliseconds;                    /* working time of all processes */
     uint64_t n_restart;
-    uint64_t n_line_before;           /* lines before the shard, if its records needed them */
-    char input[ATTN_DIGEST_HEX_SIZE]; /* SHA-256 of the input, from the first line to that one */
+    uint64_t n_line_before; /* number of lines before the shard, if records needed their numbers */
+    /* SHA-256 of the input from the first line to the last record's line */
+    char input[ATTN_DIGEST_HEX_SIZE];
 };
 
-/* Initialize `journal` with -1, the fields up to `state`, and the rest with zeros. */
+/* Initialize `journal` with -1, set the fields up to `state`, and zero the rest. */
 struct attn_ledger {
-    const char *unit, *unit_key; /* "record", and "records" in the manifest */
+    const char *unit, *unit_key; /* "record", and the key "records" of the manifest */
     bool is_resumed, is_synced;
     const volatile sig_atomic_t *cancel; /* or NULL */
     attn_note_fn on_note;                /* or NULL */
-    void *user;                          /* for it */
+    void *user;                          /* passed to on_note */
     const char *const *command;          /* [n_command] */
     size_t n_command;
-    void (*measure)(void *owner); /* updates `done` and `state` before each checkpoint */
-    void *owner;                  /* for it */
+    void (*measure)(void *owner); /* called before each checkpoint to update `done` and `state` */
+    void *owner;                  /* passed to measure */
     bool has_state;
-    struct attn_buffer state; /* owns; the owner's state beside `done`: printable ASCII without
-                                 quotes and backslashes */
+    /* owns; further state of the owner: printable ASCII without quotes and backslashes */
+    struct attn_buffer state;
 
-    const char *name; /* of the first output, borrowed; NULL: not a file, cannot be resumed */
-    struct attn_buffer journal_path, manifest_path; /* terminated; data NULL without a name */
-    struct attn_buffer asked, input_size;           /* the identity's */
+    const char *name; /* name of the first output, borrowed; NULL: not a file, cannot be resumed */
+    /* null-terminated; data is NULL without a name */
+    struct attn_buffer journal_path, manifest_path;
+    struct attn_buffer asked, input_size; /* texts of the identity */
     struct attn_ledger_identity identity;
     time_t started;
-    const char *input_name;          /* for the manifest; set by the owner */
-    uint64_t input_begin, input_end; /* bytes that were read; set by the owner */
+    const char *input_name; /* name of the input for the manifest; set by the owner */
+    /* range of the input that was read, in bytes; set by the owner */
+    uint64_t input_begin, input_end;
 
-    struct attn_records *records;       /* owns; the outputs, opened by the owner */
-    struct attn_model_files *model;     /* owns; the journal waits for it; without a name this and
-                                           the next two are NULL */
-    struct attn_ledger_parts *parts;    /* owns; the files of the outputs */
-    struct attn_ledger_extent *extents; /* [n_file] owns: their contents at `done` */
+    struct attn_records *records; /* owns; the outputs; opened by the owner */
+    /* owns; digests of the model's files, which the journal needs. Without a name this and the next
+     * two are NULL */
+    struct attn_model_files *model;
+    struct attn_ledger_parts *parts; /* owns; the files of the outputs */
+    /* [n_file] owns: sizes and digests of these files at `done` */
+    struct attn_ledger_extent *extents;
     size_t n_file;
-    int journal;         /* owns; a descriptor; -1: not begun */
-    bool has_checkpoint; /* the journal has a line */
-    bool is_finishing;   /* the outputs have their ends, and cannot be resumed */
+    int journal;         /* owns; file descriptor; -1: not begun */
+    bool has_checkpoint; /* the journal has a checkpoint */
+    bool is_finishing;   /* the ends of the outputs are written, so they cannot be resumed */
 
-    struct attn_ledger_done done; /* all results that the outputs got */
+    struct attn_ledger_done done; /* state after all results so far */
     uint64_t n_failed;            /* failed records among them */
-    bool has_failed;              /* failures give an exit code; set by the owner */
+    bool has_failed;              /* failures cause an exit code; set by the owner */
 };
 
-/* Whole results, as their manifest describes them. Initialize with = {0}; end with
+/* Complete results, as described in their manifest. Initialize with = {0}; end with
  * attn_ledger_made_release. */
 struct attn_ledger_made {
-    bool is_there; /* a manifest was found; else all is 0 */
+    bool is_there; /* a manifest was found; otherwise all fields are 0 */
     bool has_failed;
     uint64_t n_record, n_failed;
-    uint64_t begin, end;                /* the range of the input, in bytes */
-    uint64_t n_line_before;             /* lines before the range, if records needed them */
-    char input[ATTN_DIGEST_HEX_SIZE];   /* SHA-256 of the range */
-    struct attn_ledger_extent *outputs; /* [n_output] owns; in the order of attn_records_part */
+    uint64_t begin, end;    /* range of the input, in bytes */
+    uint64_t n_line_before; /* number of lines before the range, if records needed their numbers */
+    char input[ATTN_DIGEST_HEX_SIZE]; /* SHA-256 of that range */
+    /* [n_output] owns; sizes and digests in the order of attn_records_part */
+    struct attn_ledger_extent *outputs;
     size_t n_output;
 };
 
@@ -106,20 +114,19 @@ void attn_ledger_made_release(struct attn_ledger_made *made);
 
 /* --- Beginning -------------------------------------------------------------------------------- */
 
-/* Whether PATH is a pipe or a device. */
+/* Returns true if PATH is a pipe or a device. */
 bool attn_ledger_is_stream(const char *path);
 
-/* Appends PATH with the shard in its last part, results-00003-of-00008.jsonl; unchanged if N_SHARD
- * is 0 or PATH is a stream. */
+/* Appends PATH with the shard in its last part, results-00003-of-00008.jsonl. PATH is unchanged if
+ * N_SHARD is 0 or PATH is a stream. */
 void attn_ledger_append_path(struct attn_buffer *out, const char *path, size_t shard,
                              size_t n_shard);
 
-/* Makes PATH, borrowed, the name of the results, unless it is NULL or a stream. */
+/* Sets the name of the results to PATH, which is borrowed, unless it is NULL or a stream. */
 enum attn_status attn_ledger_name(struct attn_ledger *ledger, const char *path,
                                   struct attn_error *err);
 
-/* Sets the options of the identity: ASKED, an object of JSON or NULL, and the digests of FILES
- * [n]. */
+/* Sets the options of the identity: ASKED, a JSON object or NULL, and the digests of FILES [n]. */
 enum attn_status attn_ledger_describe(struct attn_ledger *ledger, const char *asked,
                                       const char *const *files, size_t n, struct attn_error *err);
 
@@ -127,40 +134,43 @@ enum attn_status attn_ledger_describe(struct attn_ledger *ledger, const char *as
 enum attn_status attn_ledger_describe_input(struct attn_ledger *ledger, bool is_known,
                                             uint64_t size, struct attn_error *err);
 
-/* Call it when the outputs are open. Begins to read the files of MODEL, opened from SOURCE, on
- * another thread. */
+/* Call when the outputs are open. Starts to read the files of MODEL, which was opened from SOURCE,
+ * on another thread. */
 enum attn_status attn_ledger_begin(struct attn_ledger *ledger, const struct attn_source *source,
                                    const struct attn_model *model, struct attn_error *err);
 
-/* Finds earlier results, to resume them. If they are whole, *MADE describes them and their files
- * were compared with it; else ledger->done is the last checkpoint that the parts hold, or zeros.
- * ATTN_INVALID at the stage of the options if they have another model or another input, or were
- * changed. The owner compares the input up to that checkpoint. */
+/* Finds earlier results to resume. If they are complete, sets *MADE and compares their files with
+ * it; otherwise sets ledger->done to the last checkpoint that the parts contain, or to zeros.
+ * ATTN_INVALID at the stage of the options if they belong to another model or input, or were
+ * changed. The owner then compares the input up to that checkpoint. */
 enum attn_status attn_ledger_find(struct attn_ledger *ledger, struct attn_ledger_made *made,
                                   struct attn_error *err);
 
-/* Cuts the outputs to ledger->done, and notes what is resumed. */
+/* Truncates the outputs to ledger->done, and sends a note about what is resumed. */
 enum attn_status attn_ledger_cut(struct attn_ledger *ledger, struct attn_error *err);
 
-/* Fails because the file PATH is of a run with WHAT, "another model". REMEDY is the hint. */
+/* Sets the error that the file PATH belongs to a run with WHAT, "another model". REMEDY is the
+ * hint. */
 enum attn_status attn_ledger_report_other(const char *path, const char *what, const char *remedy,
                                           struct attn_error *err);
 
-/* Fails because the input WHAT, "has more lines", than the journal or manifest PATH recorded. */
+/* Sets the error that the input differs from the one recorded in the journal or manifest PATH. WHAT
+ * is the difference: "has more lines". */
 enum attn_status attn_ledger_report_input(const char *input, const char *path, const char *what,
                                           struct attn_error *err);
 
 /* --- Checkpoints and the end ------------------------------------------------------------------ */
 
-/* Flushes the outputs, and appends to the journal if the model's files are known. */
+/* Flushes the outputs, and appends a checkpoint to the journal if the digests of the model's files
+ * are known. */
 enum attn_status attn_ledger_checkpoint(struct attn_ledger *ledger, struct attn_error *err);
 
-/* Gives the complete outputs their names. */
+/* Gives the complete outputs their final names, and writes the manifest. */
 enum attn_status attn_ledger_finish(struct attn_ledger *ledger, const struct attn_host *host,
                                     struct attn_error *err);
 
-/* Ends early. Takes a checkpoint unless IS_SPOILED. Returns whether the run can be resumed; if not,
- * the parts are removed. */
+/* Ends early, after a checkpoint unless IS_SPOILED. Returns true if the run can be resumed;
+ * otherwise the parts are removed. */
 bool attn_ledger_keep(struct attn_ledger *ledger, bool is_spoiled);
 
 /* Removes the parts of the outputs if all are empty. */
@@ -170,32 +180,33 @@ void attn_ledger_release(struct attn_ledger *ledger);
 
 /* --- The journal ------------------------------------------------------------------------------ */
 
-/* Creates the journal; an old one is lost. */
+/* Creates the journal, replacing an old one. */
 enum attn_status attn_ledger_journal_create(struct attn_ledger *ledger, struct attn_error *err);
 
-/* Appends ledger->done with its extents and the state; waits for the disk if is_synced. */
+/* Appends ledger->done with its extents and the owner's state; syncs to disk if is_synced. */
 enum attn_status attn_ledger_journal_append(const struct attn_ledger *ledger,
                                             struct attn_error *err);
 
-/* Opens the journal to resume: stores the last checkpoint that the parts hold in ledger->done, and
- * cuts the journal after it. Without such a checkpoint ledger->journal stays -1. ATTN_INVALID at
- * the stage of the options if the journal has another identity. */
+/* Opens the journal to resume: sets ledger->done to the last checkpoint that the parts contain, and
+ * truncates the journal after it. Without such a checkpoint ledger->journal stays -1. ATTN_INVALID
+ * at the stage of the options if the journal has another identity. */
 enum attn_status attn_ledger_journal_resume(struct attn_ledger *ledger, struct attn_error *err);
 
 /* --- The manifest ----------------------------------------------------------------------------- */
 
-/* Writes the manifest of finished outputs. Manifests with the same identity differ in times,
- * threads and paths alone. The last member is the SHA-256 of all before it, to find changes. */
+/* Writes the manifest of finished outputs. Manifests with the same identity only differ in times,
+ * threads and paths. The last member is the SHA-256 of everything before it, which reveals
+ * changes. */
 enum attn_status attn_ledger_manifest_write(struct attn_ledger *ledger,
                                             const struct attn_host *host, struct attn_error *err);
 
-/* Reads the manifest, if there is one, and its state into the ledger. ATTN_INVALID at the stage of
- * the options if it has another identity, or was changed. */
+/* Reads the manifest, if it exists, and restores the owner's state in the ledger. ATTN_INVALID at
+ * the stage of the options if it has another identity, or was changed. */
 enum attn_status attn_ledger_manifest_read(struct attn_ledger *ledger,
                                            struct attn_ledger_made *made, struct attn_error *err);
 
-/* Compares the outputs, under their final names, with MADE: reads all of them. ATTN_INVALID at the
- * stage of the options if one differs. */
+/* Compares the outputs, under their final names, with MADE by reading them completely. ATTN_INVALID
+ * at the stage of the options if one differs. */
 enum attn_status attn_ledger_manifest_compare(const struct attn_ledger *ledger,
                                               const struct attn_ledger_made *made,
                                               struct attn_error *err);

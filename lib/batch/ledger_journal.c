@@ -1,7 +1,7 @@
-/* ledger_journal.c - the journal: see ledger_internal.h. The file is a table: four lines that say
- * what the results are of, one with the names of the columns, then whole numbers and digests, with
- * tabs between them, and what the owner keeps. The last column of each line is the CRC-32 of what
- * is before it, so a line that was cut does not count. */
+/* ledger_journal.c - the journal: see ledger_internal.h. The file is a table: four lines with the
+ * identity of the results, a line with column names, then lines of integers and digests, separated
+ * by tabs, with the owner's state at the end. The last column of each line is the CRC-32 of the
+ * text before it, so an incomplete line is ignored. */
 #include "batch/ledger_internal.h"
 
 #include "base/escape.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* Columns before those of failures, digests and sizes. X(name, field) */
+/* The first columns of a checkpoint; those of failures, digests and sizes follow. X(name, field) */
 #define CHECKPOINT_MAP(X)                                                                          \
     X("records", n_record)                                                                         \
     X("line", begin)                                                                               \
@@ -31,7 +31,7 @@
 
 /* --- Lines ----------------------------------------------------------------------------------- */
 
-/* Ends the line that begins at BEGIN in TEXT by its CRC. */
+/* Appends the CRC to the line that begins at BEGIN in TEXT. */
 static void end_line(struct attn_buffer *text, size_t begin)
 {
     uLong crc;
@@ -42,7 +42,7 @@ static void end_line(struct attn_buffer *text, size_t begin)
     attn_buffer_append_format(text, "\t%08lx\n", crc);
 }
 
-/* The lines that say what the results are of, and the names of the columns. */
+/* Appends the lines with the identity of the results, and the names of the columns. */
 static void append_facts(struct attn_buffer *text, const struct attn_ledger *ledger)
 {
     const char *const facts[][2] = {{"attn-cli", ATTN_VERSION},
@@ -71,7 +71,7 @@ static void append_facts(struct attn_buffer *text, const struct attn_ledger *led
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
-/* Writes TEXT, and releases it. */
+/* Writes TEXT to the journal, and releases it. */
 static enum attn_status write_all(const struct attn_ledger *ledger, struct attn_buffer *text,
                                   struct attn_error *err)
 {
@@ -97,7 +97,8 @@ static enum attn_status open_journal(struct attn_ledger *ledger, int flags, stru
     return ledger->journal < 0 ? attn_error_errno(err, "write", path, errno) : ATTN_OK;
 }
 
-/* Closes it after a failure: it is begun anew, or not resumed. */
+/* If STATUS is a failure, closes the journal: it will be recreated, or not be resumed. Returns
+ * STATUS. */
 static enum attn_status close_failed(enum attn_status status, struct attn_ledger *ledger)
 {
     if (status != ATTN_OK && ledger->journal >= 0) {
@@ -147,17 +148,17 @@ enum attn_status attn_ledger_journal_append(const struct attn_ledger *ledger,
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-/* A line without its CRC, which was right. */
+/* A line with a correct CRC, without the CRC. */
 struct journal_line {
     const char *text;
     size_t size;
-    size_t end; /* where the next one begins in the journal */
+    size_t end; /* where the next line begins in the journal */
 };
 
-/* The line at AT of TEXT. False where none ends, or its CRC is another. */
+/* Reads the line at AT in TEXT. Returns false if the line is incomplete or its CRC is wrong. */
 static bool next_line(const struct attn_buffer *text, size_t at, struct journal_line *line)
 {
-    enum { TAIL = 9 }; /* a tab and eight digits */
+    enum { TAIL = 9 }; /* a tab and the eight digits of the CRC */
     const char *begin = text->data + at;
     const char *end = at < text->size ? memchr(begin, '\n', text->size - at) : NULL;
     char expected[TAIL + 1];
@@ -171,7 +172,7 @@ static bool next_line(const struct attn_buffer *text, size_t at, struct journal_
     return memcmp(line->text + line->size, expected, TAIL) == 0;
 }
 
-/* Reads the column at *AT, which is then after it: a digest, or with HEX NULL a number. */
+/* Reads the column at *AT and advances *AT: a digest into HEX or, if HEX is NULL, a number. */
 static bool read_column(const struct journal_line *line, size_t *at, uint64_t *value,
                         char hex[ATTN_DIGEST_HEX_SIZE])
 {
@@ -212,7 +213,7 @@ static bool read_checkpoint(const struct journal_line *line, struct attn_ledger 
     for (size_t i = 0; i < ledger->n_file; i++)
         is_good = is_good && read_column(line, &at, &ledger->extents[i].size, NULL) &&
                   read_column(line, &at, NULL, ledger->extents[i].hex);
-    if (ledger->has_state && is_good && at <= line->size) { /* all that is left */
+    if (ledger->has_state && is_good && at <= line->size) { /* the rest of the line */
         attn_buffer_reset(&ledger->state);
         attn_buffer_append(&ledger->state, line->text + at, line->size - at);
         at = line->size + 1;
@@ -220,13 +221,15 @@ static bool read_checkpoint(const struct journal_line *line, struct attn_ledger 
     return is_good && at == line->size + 1;
 }
 
-/* Compares the lines that say what they are of: *other is what differs, or NULL. *at is then after
- * them; 0: they are not whole. */
+/* Compares the lines with the identity. *OTHER is what differs, or NULL. *AT is set to the end of
+ * these lines; 0: they are incomplete. */
 static enum attn_status compare_facts(const struct attn_buffer *text,
                                       const struct attn_ledger *ledger, const char **other,
                                       size_t *at, struct attn_error *err)
 {
-    enum { OUTPUTS = 4 }; /* an owner with a state has them by its version alone */
+    /* checked only without a state; an owner with a state has the same outputs for the same
+     * version */
+    enum { OUTPUTS = 4 };
     static const char *const names[] = {"another version of attn-cli", "another model",
                                         "other options",
                                         "another input", [OUTPUTS] = "other outputs"};
@@ -253,7 +256,8 @@ static enum attn_status compare_facts(const struct attn_buffer *text,
     return status;
 }
 
-/* Finds the last checkpoint after AT that the parts hold, and where it ends in TEXT, or 0. */
+/* Finds the last checkpoint after AT that the parts contain, and sets *END to its end in TEXT, or
+ * 0. */
 static enum attn_status find_last(struct attn_ledger *ledger, const struct attn_buffer *text,
                                   size_t at, size_t *end, struct attn_error *err)
 {
@@ -294,8 +298,8 @@ static enum attn_status read_whole(const char *path, struct attn_buffer *text,
     return n < 0 ? ATTN_IO : attn_buffer_check(text, err);
 }
 
-/* Reads the journal into TEXT and opens it, cut after the last checkpoint that the parts hold,
- * where there is one. */
+/* Reads the journal into TEXT, and opens it truncated after the last checkpoint that the parts
+ * contain, if there is one. */
 static enum attn_status resume(struct attn_ledger *ledger, struct attn_buffer *text,
                                struct attn_error *err)
 {

@@ -1,5 +1,5 @@
-/* ledger_manifest.c - the manifest: see ledger_internal.h. A member stands on a line of its own, so
- * that those which identify the results are compared as they are. */
+/* ledger_manifest.c - the manifest: see ledger_internal.h. Each member has its own line, so that
+ * those with the identity can be compared as text. */
 #include "batch/ledger_internal.h"
 
 #include "base/escape.h"
@@ -16,19 +16,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The ends of the line of an output. */
+/* What follows the name of an output on its line. */
 #define EXTENT_BYTES ", \"bytes\": "
 #define EXTENT_DIGEST ", \"sha256\": \""
 
-/* The last member, around the digest. */
+/* The last member, before and after the digest. */
 #define DIGEST_BEGIN ",\n\"manifest_sha256\": \""
 #define DIGEST_END "\"\n}\n"
 
-enum { EXIT_FAILED = 6 }; /* the exit code of attn-cli when records failed that may not */
+enum { EXIT_FAILED = 6 }; /* exit code of attn-cli if too many records failed */
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
-/* Begins a member on a line of its own. */
+/* Begins a member on a new line. */
 static void put_key(struct attn_json_writer *json, const char *name)
 {
     attn_json_line(json);
@@ -47,14 +47,14 @@ static void put_count(struct attn_json_writer *json, const char *name, uint64_t 
     attn_json_size(json, value);
 }
 
-/* A member whose value is JSON already. */
+/* Writes a member whose value is JSON text. */
 static void put_json(struct attn_json_writer *json, const char *name, const char *value)
 {
     put_key(json, name);
     attn_buffer_append_string(attn_json_value(json), value);
 }
 
-/* What the results are of, what was read, and what came of it. */
+/* Writes the identity of the results, the input that was read, and the counts. */
 static void put_input(struct attn_json_writer *json, struct attn_ledger *ledger,
                       const struct attn_host *host)
 {
@@ -170,7 +170,7 @@ enum attn_status attn_ledger_manifest_write(struct attn_ledger *ledger,
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-/* The value of the member NAME, which begins a line of TEXT; NULL where there is none. */
+/* Returns the value of the member NAME, which begins a line of TEXT; NULL if it is missing. */
 static const char *find_member(const char *text, const char *name)
 {
     char wanted[64];
@@ -181,7 +181,7 @@ static const char *find_member(const char *text, const char *name)
     return found ? found + strlen(wanted) : NULL;
 }
 
-/* Whether the member NAME of TEXT is VALUE. */
+/* Returns true if the member NAME of TEXT equals VALUE. */
 static bool has_member(const char *text, const char *name, const char *value)
 {
     const char *found = find_member(text, name);
@@ -206,7 +206,7 @@ static bool read_hex(const char *text, char hex[ATTN_DIGEST_HEX_SIZE])
     return size == ATTN_DIGEST_HEX_SIZE - 1;
 }
 
-/* The last occurrence of WANTED in LINE [size]. */
+/* Returns the end of the last occurrence of WANTED in LINE [size]; NULL if there is none. */
 static const char *find_last(const char *line, size_t size, const char *wanted)
 {
     const size_t n = strlen(wanted);
@@ -217,7 +217,7 @@ static const char *find_last(const char *line, size_t size, const char *wanted)
     return NULL;
 }
 
-/* The list of outputs, one per line. *is_good tells whether it is as it was written. */
+/* Reads the list of outputs, one per line. *IS_GOOD is false if it is malformed. */
 static enum attn_status read_outputs(const char *text, struct attn_ledger_made *made, bool *is_good,
                                      struct attn_error *err)
 {
@@ -241,7 +241,7 @@ static enum attn_status read_outputs(const char *text, struct attn_ledger_made *
     return ATTN_OK;
 }
 
-/* Takes over what the owner kept. */
+/* Restores the owner's state. */
 static bool read_state(const char *text, struct attn_ledger *ledger)
 {
     const char *state = find_member(text, "state");
@@ -254,7 +254,7 @@ static bool read_state(const char *text, struct attn_ledger *ledger)
     return state;
 }
 
-/* Counts and digest of the input. False when TEXT is not as it was written. */
+/* Reads counts and the digest of the input. Returns false if TEXT is malformed. */
 static bool read_members(const char *text, const char *unit_key, struct attn_ledger_made *made)
 {
     const char *range = find_member(text, "input_range");
@@ -269,7 +269,7 @@ static bool read_members(const char *text, const char *unit_key, struct attn_led
         !read_number(text, "exit", &exit_code))
         return false;
     made->has_failed = exit_code != 0;
-    /* For any reason: {"empty": 1, "too_long": 2} */
+    /* sums failures over all codes: {"empty": 1, "too_long": 2} */
     while (end && (failed = memchr(failed, ':', (size_t)(end - failed)))) {
         failed += 2;
         made->n_failed += attn_parse_uint(failed, strcspn(failed, ",}"), &n) ? n : 0;
@@ -285,7 +285,7 @@ void attn_ledger_made_release(struct attn_ledger_made *made)
     *made = (struct attn_ledger_made){0};
 }
 
-/* Reads the TEXT [size] of the manifest, which is terminated. */
+/* Reads the TEXT [size] of the manifest, which is null-terminated. */
 static enum attn_status read_text(struct attn_ledger *ledger, const char *text, size_t size,
                                   struct attn_ledger_made *made, struct attn_error *err)
 {
@@ -304,7 +304,7 @@ static enum attn_status read_text(struct attn_ledger *ledger, const char *text, 
     if (other)
         return attn_ledger_report_other(path, other,
                                         "without `is_resumed` the results are replaced", err);
-    if (size >= TAIL) { /* it ends with the digest of what is before */
+    if (size >= TAIL) { /* it ends with the digest of the text before */
         attn_digest_bytes(text, size - TAIL, hex);
         snprintf(expected, sizeof expected, DIGEST_BEGIN "%s" DIGEST_END, hex);
         is_good = memcmp(text + size - TAIL, expected, TAIL) == 0 &&
@@ -344,7 +344,7 @@ enum attn_status attn_ledger_manifest_read(struct attn_ledger *ledger,
 
 /* --- Comparing ------------------------------------------------------------------------------- */
 
-/* OUTPUT is not what the manifest PATH says: WHAT is found, and EXPECTED was. */
+/* Sets the error that OUTPUT differs from the manifest PATH. WHAT describes the difference. */
 static enum attn_status report_output(const char *output, const char *path, const char *what,
                                       struct attn_error *err)
 {
@@ -354,7 +354,7 @@ static enum attn_status report_output(const char *output, const char *path, cons
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Whether OUTPUT has the size of EXTENT, or with STOP its digest. */
+/* Compares the size of OUTPUT with EXTENT; with STOP, compares its digest instead. */
 static enum attn_status compare_output(const char *output, const char *path,
                                        const struct attn_ledger_extent *extent,
                                        const struct attn_stop *stop, struct attn_error *err)
@@ -391,10 +391,11 @@ enum attn_status attn_ledger_manifest_compare(const struct attn_ledger *ledger,
 
     for (size_t i = 0; attn_records_part(ledger->records, i, &part); i++)
         n_output += part.target != NULL;
-    if (ledger->has_state && n_output != made->n_output) /* other options were refused before */
+    /* without a state, other options were reported before */
+    if (ledger->has_state && n_output != made->n_output)
         return attn_ledger_report_other(path, "another version of attn-cli",
                                         "without `is_resumed` the results are replaced", err);
-    for (int pass = 0; pass < 2; pass++) { /* their sizes, then all of their bytes */
+    for (int pass = 0; pass < 2; pass++) { /* first compares all sizes, then all bytes */
         size_t n = 0;
 
         for (size_t i = 0; attn_records_part(ledger->records, i, &part); i++) {

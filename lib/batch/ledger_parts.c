@@ -13,16 +13,16 @@
 
 enum { PIECE = 1 << 18 };
 
-/* How far a file was read. */
+/* How far a file was read and hashed. */
 struct progress {
-    uint64_t size; /* bytes, those that are left out with them */
+    uint64_t size; /* bytes, including those that are left out */
     struct attn_sha256 context;
 };
 
 struct part {
     char *path;     /* owns */
     int descriptor; /* owns */
-    uint64_t begin; /* bytes before it are left out */
+    uint64_t begin; /* bytes at the beginning that are left out */
     struct progress now, held;
 };
 
@@ -31,8 +31,8 @@ struct attn_ledger_parts {
     size_t n;
     uint8_t *piece; /* [PIECE] owns */
     struct attn_stop stop;
-    size_t damaged;        /* index; n: none */
-    uint64_t damaged_size; /* it differs within so many bytes */
+    size_t damaged;        /* index of the damaged part; n: none */
+    uint64_t damaged_size; /* the damaged part differs within so many bytes */
 };
 
 /* --- Opening --------------------------------------------------------------------------------- */
@@ -105,8 +105,8 @@ size_t attn_ledger_parts_n(const struct attn_ledger_parts *parts)
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-/* Reads a part up to SIZE, unless STOP, which may be NULL, ends it; *has_all is false when the file
- * ends before. */
+/* Reads and hashes a part up to SIZE bytes, unless STOP, which may be NULL, ends it. *HAS_ALL is
+ * false if the file is shorter. */
 static enum attn_status advance(struct attn_ledger_parts *parts, struct part *part, uint64_t size,
                                 const struct attn_stop *stop, bool *has_all, struct attn_error *err)
 {
@@ -180,7 +180,7 @@ enum attn_status attn_ledger_parts_measure(struct attn_ledger_parts *parts,
         struct part *part = &parts->items[i];
         bool has_all = true;
 
-        if (are_finished && part->begin > 0) { /* nothing is left out now */
+        if (are_finished && part->begin > 0) { /* bytes that were left out are now hashed, too */
             part->begin = 0;
             part->now.size = 0;
             attn_sha256_init(&part->now.context);

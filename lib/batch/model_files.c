@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Of the file beside it: its bytes, and their digest once all are read. */
+/* Size of a file of the model, and its digest once it was read. */
 struct model_file {
     uint64_t n_byte;
     char hex[ATTN_DIGEST_HEX_SIZE];
@@ -21,12 +21,12 @@ struct attn_model_files {
     struct attn_model_parts parts;
     struct model_file *items; /* [parts.n] owns */
     const volatile sig_atomic_t *cancel;
-    atomic_bool is_unwanted; /* end early */
-    atomic_bool is_done;     /* all were looked at */
+    atomic_bool is_unwanted; /* set to end early */
+    atomic_bool is_done;     /* all files were read */
     struct attn_thread thread;
     bool has_thread;
-    struct attn_error err;   /* why it failed */
-    struct attn_buffer text; /* what they are */
+    struct attn_error err;   /* set if reading failed */
+    struct attn_buffer text; /* the result as JSON */
 };
 
 /* --- Reading them ---------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ enum attn_status attn_model_files_start(const struct attn_source *source,
         made->items = attn_alloc(made->parts.n, sizeof *made->items, err);
     if (!made->items) {
         attn_model_files_free(made);
-        return ATTN_NO_MEMORY; /* nothing else can fail */
+        return ATTN_NO_MEMORY; /* no other failure can happen here */
     }
     made->has_thread = attn_thread_start(read_all, made, &made->thread);
     if (!made->has_thread)

@@ -1,6 +1,6 @@
 /*
- * model_files.h - the files of a model with the SHA-256 of each, which Hugging Face's hub shows,
- * too. They are read on another thread.
+ * model_files.h - computes the SHA-256 of each file of a model, which Hugging Face's hub shows,
+ * too, on another thread.
  *
  *     attn_model_files_start(&source, model, cancel, &files, &err); // reads beside other work
  *     attn_model_files_wait(files, &text, &err);     // [{"name":"config.json","bytes":665,...},...
@@ -14,18 +14,18 @@
 
 struct attn_model_files;
 
-/* Begins to read the files of MODEL, which was opened from SOURCE. All is borrowed until
- * attn_model_files_free; CANCEL not 0 ends the reading. */
+/* Starts to read the files of MODEL, which was opened from SOURCE. All arguments are borrowed until
+ * attn_model_files_free. A nonzero CANCEL ends the reading. */
 enum attn_status attn_model_files_start(const struct attn_source *source,
                                         const struct attn_model *model,
                                         const volatile sig_atomic_t *cancel,
                                         struct attn_model_files **files, struct attn_error *err);
 
-/* Whether the reading has ended. */
+/* Returns true if the reading has ended. */
 bool attn_model_files_are_ready(const struct attn_model_files *files);
 
-/* Waits for the end. *text is a line of JSON, borrowed. ATTN_IO for a file that cannot be read,
- * ATTN_CANCELED after a cancel. Errors are at the stage of the model. */
+/* Waits until all files were read. *TEXT is a line of JSON, borrowed. ATTN_IO for a file that
+ * cannot be read, ATTN_CANCELED after a cancel. Errors have the stage of the model. */
 enum attn_status attn_model_files_wait(struct attn_model_files *files, const char **text,
                                        struct attn_error *err);
 

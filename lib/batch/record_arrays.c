@@ -1,32 +1,32 @@
-/* record_arrays.c - see record_arrays.h. A writer that writes nothing lists the arrays; where the
- * rows of one lie in the capture follows from the site. */
+/* record_arrays.c - see record_arrays.h. A dummy writer lists the arrays; the place of their rows
+ * in the capture follows from the site. */
 #include "batch/record_arrays.h"
 
 #include "base/memory.h"
 #include "capture/capture_internal.h"
 #include "writers/format.h"
 
-/* A writer that lists its arrays. */
+/* A dummy writer that only lists its arrays. */
 struct list {
     struct attn_writer base;
     struct attn_arrays arrays;
 };
 
-/* The tensor that an array is. */
+/* The captured tensor behind an array. */
 struct tensor {
     enum attn_site site;
     int layer;
-    bool is_scattered; /* [T, H, n], which the capture has as [H, T, n] */
+    bool is_scattered; /* stored as [T, H, n], but [H, T, n] in the capture */
 };
 
 struct attn_record_arrays {
     const struct attn_capture *capture;
     struct attn_writer *writer; /* owns; a struct list */
     struct tensor *tensors;     /* owns; [n - n_small] */
-    size_t n_tensor;            /* those that are listed so far */
-    int32_t *keys;              /* owns; [n_column] of the cells of a row that count */
-    float *values;              /* owns; [n_column] and their numbers */
-    size_t n_column;            /* of the widest tensor */
+    size_t n_tensor;            /* number of tensors listed so far */
+    int32_t *keys;              /* owns; [n_column] columns of the visible cells of a row */
+    float *values;              /* owns; [n_column] numbers in these cells */
+    size_t n_column;            /* columns of the widest tensor */
 };
 
 static enum attn_status open_list(struct attn_writer *writer, struct attn_error *err)
@@ -56,7 +56,7 @@ static const struct attn_arrays *arrays_of(const struct attn_record_arrays *arra
     return &((const struct list *)(const void *)arrays->writer)->arrays;
 }
 
-/* Lists the tensors, which have the order of the arrays. */
+/* Lists the tensors in the order of the arrays. */
 static void list_tensors(struct attn_record_arrays *arrays)
 {
     for (struct attn_selection_walk at = {0};
@@ -65,7 +65,7 @@ static void list_tensors(struct attn_record_arrays *arrays)
             &arrays_of(arrays)->items[arrays_of(arrays)->n_small + arrays->n_tensor];
         const size_t n_column = array->shape[array->rank - 1];
 
-        array->is_of_heads = false; /* a row has the numbers of all positions */
+        array->is_of_heads = false; /* a row has numbers of all positions */
         arrays->tensors[arrays->n_tensor++] =
             (struct tensor){at.at.site, attn_location_block(&at.at),
                             attn_array_is_scattered(arrays->writer, at.at.site)};
@@ -122,7 +122,7 @@ const struct attn_array *attn_record_array(const struct attn_record_arrays *arra
     return &arrays_of(arrays)->items[i];
 }
 
-/* Which number of the captured tensor row R of array I begins at. */
+/* Returns the index of the first number of row R of array I in the captured tensor. */
 static size_t find_row(const struct attn_record_arrays *arrays, size_t i, size_t r)
 {
     const size_t *shape = attn_record_array(arrays, i)->shape;

@@ -1,6 +1,6 @@
 /*
- * record_arrays.h - the tensors of a record as the arrays of a run (writers/arrays.h), read from
- * what was captured.
+ * record_arrays.h - provides the captured tensors of a record as the arrays of a run
+ * (writers/arrays.h).
  *
  *     struct attn_record_arrays *arrays;
  *     attn_record_arrays_create(outcome, &arrays, &err);
@@ -18,7 +18,7 @@
 
 struct attn_record_arrays;
 
-/* Borrows from OUTCOME, which has a capture. */
+/* Lists the arrays of OUTCOME, which must have a capture and is borrowed. */
 enum attn_status attn_record_arrays_create(const struct attn_record_outcome *outcome,
                                            struct attn_record_arrays **arrays,
                                            struct attn_error *err);
@@ -27,12 +27,12 @@ void attn_record_arrays_free(struct attn_record_arrays *arrays); /* NULL is allo
 size_t attn_record_arrays_n(const struct attn_record_arrays *arrays);
 const struct attn_array *attn_record_array(const struct attn_record_arrays *arrays, size_t i);
 
-/* Row R of array I, a tensor, in C order: all its numbers along the last axis. Borrowed. *n_row
- * rows lie one after the other in memory: all that are left, or one. */
+/* Returns row R of array I, a tensor, in C order: all numbers along the last axis. Borrowed. Sets
+ * *N_ROW to the number of rows that are contiguous from there on: all remaining ones, or one. */
 const float *attn_record_array_rows(const struct attn_record_arrays *arrays, size_t i, size_t r,
                                     size_t *n_row);
 
-/* The same with those cells that count, of a matrix. Borrowed until the next call. */
+/* Returns the visible cells of row R of array I, a matrix. Borrowed until the next call. */
 struct attn_row attn_record_array_cells(const struct attn_record_arrays *arrays, size_t i,
                                         size_t r);
 

@@ -1,6 +1,6 @@
-/* record_csv.c - two tables: `csv` has a line per selected head of a record with its measures, or
- * one per continuation, or one per word; `edges` a line per edge, the largest keys of each query,
- * the largest first, of equal ones the smaller key. */
+/* record_csv.c - two tables. `csv` has a line with measures for each selected head of a record, or
+ * a line per continuation, or a line per word. `edges` has a line per edge: the keys with the
+ * largest weights of each query, in descending order; in a tie the smaller key comes first. */
 #include "analysis/analysis_internal.h"
 #include "base/memory.h"
 #include "base/table_internal.h"
@@ -20,7 +20,7 @@ enum { MOST_COLUMNS = 4 + ATTN_N_MEASURE };
 
 struct csv_writer {
     struct attn_record_writer base;
-    struct attn_column columns[MOST_COLUMNS]; /* [n_column] after the labels */
+    struct attn_column columns[MOST_COLUMNS]; /* [n_column] columns after the labels */
     size_t n_column;
 };
 
@@ -29,7 +29,7 @@ static void add_column(struct csv_writer *w, const char *name, enum attn_value_t
     w->columns[w->n_column++] = (struct attn_column){.name = name, .type = type};
 }
 
-/* Appends CELLS of the columns from FIRST to END, each after a comma. Texts are not escaped. */
+/* Appends CELLS, those of the columns FIRST to END, each after a comma. Texts are not escaped. */
 static void append_cells(const struct csv_writer *w, size_t first, size_t end,
                          const struct attn_cell *cells, struct attn_buffer *out)
 {
@@ -45,7 +45,7 @@ static void append_cells(const struct csv_writer *w, size_t first, size_t end,
     }
 }
 
-/* Appends a line that begins with KEY: CELLS of the columns from FIRST on. */
+/* Appends a line: KEY, then CELLS of the columns from FIRST on. */
 static void append_row(struct csv_writer *w, const struct attn_buffer *key, size_t first,
                        const struct attn_cell *cells)
 {
@@ -60,7 +60,7 @@ static struct attn_cell number_cell(double value)
     return isfinite(value) ? attn_cell_real((double)(float)value) : attn_cell_missing();
 }
 
-/* Returns where the matrix of HEAD of BLOCK is. */
+/* Returns the location of the pattern of HEAD of BLOCK. */
 static struct attn_location location_of(const struct attn_record_outcome *outcome, int block,
                                         int head)
 {
@@ -68,7 +68,8 @@ static struct attn_location location_of(const struct attn_record_outcome *outcom
                                   ATTN_SITE_PATTERN, block, head);
 }
 
-/* Fills CELLS with the stack, of two, the layer and the head of AT; returns how many. */
+/* Fills CELLS with the stack (if there are two), the layer and the head of AT. Returns their
+ * number. */
 static size_t fill_head(const struct csv_writer *w, const struct attn_location *at,
                         struct attn_cell *cells)
 {
@@ -81,7 +82,7 @@ static size_t fill_head(const struct csv_writer *w, const struct attn_location *
     return n;
 }
 
-/* A line per selected head, with its measures. */
+/* Appends a line with measures for each selected head. */
 static void append_heads(struct csv_writer *w, const struct attn_record_outcome *outcome,
                          const struct attn_buffer *key)
 {
@@ -105,7 +106,7 @@ static void append_heads(struct csv_writer *w, const struct attn_record_outcome 
     }
 }
 
-/* A line per continuation. */
+/* Appends a line for each continuation. */
 static void append_continuations(struct csv_writer *w, const struct attn_record_outcome *outcome,
                                  const struct attn_buffer *key)
 {
@@ -123,15 +124,15 @@ static void append_continuations(struct csv_writer *w, const struct attn_record_
     }
 }
 
-/* A line per word: the sum over its tokens. The one with the first token, before which nothing
- * came, has none. */
+/* Appends a line for each word with the sum over its tokens. The first word has no sum, because its
+ * first token has no score. */
 static enum attn_status append_words(struct csv_writer *w,
                                      const struct attn_record_outcome *outcome,
                                      const struct attn_buffer *key, struct attn_error *err)
 {
     const struct attn_labels *labels = outcome->labels;
     struct attn_buffer word = {0};
-    bool *begins; /* a word, at each token */
+    bool *begins; /* true for each token that begins a word */
     int64_t n_word = 0;
 
     if (!outcome->surprisal || !labels->tokens || !labels->ids)
@@ -159,7 +160,7 @@ static enum attn_status append_words(struct csv_writer *w,
 
 /* --- One of them ----------------------------------------------------------------------------- */
 
-/* Lists the columns of a head: its stack, of two, its layer and number. */
+/* Adds the columns of a head: its stack (if there are two), its layer and its number. */
 static void add_head(struct csv_writer *w)
 {
     if (w->base.form->n_stack > 1)
@@ -244,7 +245,7 @@ static enum attn_status begin_edges(struct attn_record_writer *writer, struct at
     return begin_table(w, err);
 }
 
-/* A line per edge of the head AT. KEY begins each. */
+/* Appends a line for each edge of the head AT. Each line begins with KEY. */
 static void append_edges(struct csv_writer *w, const struct attn_record_outcome *outcome,
                          const struct attn_location *at, struct attn_buffer *key)
 {

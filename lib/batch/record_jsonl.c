@@ -1,5 +1,5 @@
-/* record_jsonl.c - a line of JSON a record, with the keys in one order: id, labels, n_token, the
- * fields that were chosen, error. */
+/* record_jsonl.c - one line of JSON per record, with the keys in a fixed order: id, labels,
+ * n_token, the selected fields, error. */
 #include "batch/record_arrays.h"
 #include "batch/records_internal.h"
 #include "encode/json_writer.h"
@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* {"entropy":[[0.41,...],...],...}, with two rows for each layer of two stacks:
- * [[[0.04,...],[0.78,...]],...] */
+/* Writes {"entropy":[[0.41,...],...],...}; with two stacks, each layer has two rows:
+ * [[[0.04,...],[0.78,...]],...]. */
 static void push_measures(struct attn_json_writer *json, const struct attn_records_form *form,
                           const float *values)
 {
@@ -43,8 +43,8 @@ static void push_surprisal(struct attn_json_writer *json, const struct attn_reco
     attn_json_end(json);
 }
 
-/* {"queries":[0,4],"blocks.0.attn.hook_pattern":[[[0.5,null],...],...],...}: as the JSON of a run
- * has them. */
+/* Writes {"queries":[0,4],"blocks.0.attn.hook_pattern":[[[0.5,null],...],...],...}, as in the JSON
+ * of a run. */
 static enum attn_status push_tensors(struct attn_json_writer *json,
                                      const struct attn_record_outcome *outcome, int precision,
                                      struct attn_error *err)
@@ -75,7 +75,7 @@ static enum attn_status push_tensors(struct attn_json_writer *json,
     return ATTN_OK;
 }
 
-/* Writes the value of a field; null where the outcome has no such thing. */
+/* Writes the value of a field; null if the outcome lacks it. */
 static enum attn_status push_field(struct attn_json_writer *json,
                                    const struct attn_records_form *form,
                                    enum attn_record_field field,
@@ -105,7 +105,7 @@ static enum attn_status push_field(struct attn_json_writer *json,
     return ATTN_OK;
 }
 
-/* "labels":{"condition":"a","n":3}: those that the record has. */
+/* Writes "labels":{"condition":"a","n":3} with the labels that the record has. */
 static void push_labels(struct attn_json_writer *json, const struct attn_record_outcome *outcome)
 {
     attn_json_begin(attn_json_key(json, "labels"), '{');
@@ -126,7 +126,7 @@ static void push_error(struct attn_json_writer *json, const struct attn_record_o
     attn_json_end(json);
 }
 
-/* The fields of a line: those of all, and predictions where only this record asks for some. */
+/* Returns the fields of a line: the common ones, and predictions if this record requests some. */
 static attn_record_field_set fields_of(const struct attn_records_form *form,
                                        const struct attn_record_outcome *outcome)
 {

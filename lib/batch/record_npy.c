@@ -1,6 +1,5 @@
-/* record_npy.c - arrays that grow: a folder with a file an array, and in each a row of fixed size a
- * record. The header leaves room for the number of rows, which is written at the end; until then it
- * says 0. */
+/* record_npy.c - a folder with one growing file per array; each record adds a row of fixed size to
+ * each file. The number of rows in the header is 0 until it is written at the end. */
 #include "batch/records_internal.h"
 #include "writers/arrays.h"
 
@@ -22,14 +21,15 @@ enum { MAX_ARRAYS = 4 + ATTN_N_MEASURE };
 
 struct npy_writer {
     struct attn_record_writer base;
-    struct attn_array arrays[MAX_ARRAYS]; /* [base.n_part] when all are open; [N, shape...], where N
-                                             is not known, and `size` is that of a row */
+    /* [base.n_part] when all are open: [N, shape...], where N is unknown and `size` is the size of
+     * a row */
+    struct attn_array arrays[MAX_ARRAYS];
     size_t n_array;
-    float *row;   /* owns; [n_row] numbers of a row */
-    size_t n_row; /* of the longest */
+    float *row;   /* owns; [n_row] buffer for a row */
+    size_t n_row; /* numbers of the longest row */
 };
 
-/* Adds an array whose rows have the sizes A and B; 0: there is no such axis. */
+/* Adds an array whose rows have shape [A, B]; an axis of size 0 is omitted. */
 static void add_array(struct npy_writer *w, const char *name, const char *dtype, size_t a, size_t b)
 {
     struct attn_array *array = &w->arrays[w->n_array++];
@@ -42,7 +42,7 @@ static void add_array(struct npy_writer *w, const char *name, const char *dtype,
     w->n_row = n > w->n_row ? n : w->n_row;
 }
 
-/* Adds that of a measure, [N, L, H], or [N, L, 2, H] of two stacks: decoder and cross. */
+/* Adds the array of a measure: [N, L, H], or with two stacks [N, L, 2, H] for decoder and cross. */
 static void add_measure(struct npy_writer *w, const char *name)
 {
     const struct attn_records_form *form = w->base.form;
@@ -57,7 +57,7 @@ static void add_measure(struct npy_writer *w, const char *name)
     }
 }
 
-/* Opens FOLDER/NAME.npy: only a regular file is replaced, and no link is followed. */
+/* Opens FOLDER/NAME.npy. Only a regular file is replaced, and no link is followed. */
 static enum attn_status open_array(struct npy_writer *w, const char *folder,
                                    const struct attn_array *array, bool is_resumed,
                                    struct attn_error *err)
@@ -76,7 +76,7 @@ static enum attn_status open_array(struct npy_writer *w, const char *folder,
     return status;
 }
 
-/* PATH is a folder, made unless there is one. */
+/* Opens the folder PATH, which is created if it is missing. */
 static enum attn_status open_npy(struct attn_record_writer *writer, const char *path,
                                  bool is_resumed, struct attn_error *err)
 {
@@ -103,7 +103,7 @@ static enum attn_status open_npy(struct attn_record_writer *writer, const char *
     return ATTN_OK;
 }
 
-/* The header of an array with N rows; it has one length for every N. */
+/* Makes the header of an array with N rows. Its length does not depend on N. */
 static size_t make_header(const struct attn_array *array, size_t n, char out[ATTN_NPY_HEADER_SIZE])
 {
     struct attn_array sized = *array;
@@ -134,8 +134,8 @@ static enum attn_status begin_npy(struct attn_record_writer *writer, struct attn
     return ATTN_OK;
 }
 
-/* The predictions after the last position for which there are some: K ids or probabilities, -1 and
- * NaN where there are fewer. */
+/* Fills the row with the predictions after the last position that has some: K ids or probabilities;
+ * -1 or NaN if there are fewer. */
 static void fill_top(struct npy_writer *w, const struct attn_predictions *found, bool is_id)
 {
     const size_t n = w->base.form->n_top;
@@ -155,8 +155,8 @@ static void fill_top(struct npy_writer *w, const struct attn_predictions *found,
     }
 }
 
-/* The log probability of each continuation after the last position, as many as all records are
- * asked; NaN where a record has fewer of its own. */
+/* Fills the row with the log probabilities of the continuations after the last position, as many as
+ * are requested for all records; NaN if a record has fewer. */
 static void fill_next(struct npy_writer *w, const struct attn_predictions *found)
 {
     size_t first = found ? found->n_next : 0;

@@ -1,11 +1,12 @@
 /*
- * record_npz.c - one archive of all records: members 000000007/blocks.0.attn.hook_pattern.npy and
- * so on, as many a record as the archive of a run has.
+ * record_npz.c - one archive of all records, with the members
+ * 000000007/blocks.0.attn.hook_pattern.npy and so on; each record has the members of a run's
+ * archive.
  *
- * A member is written whole, header first, since its numbers are there. What the end of the archive
- * lists, a central header a member, grows in a file beside it, NAME.members.part, and is copied
- * after the last member when all are there. So memory does not grow with the records, and a run
- * that is resumed needs to read that file once, to count.
+ * A member is written at once, header first. The end of an archive lists all members by their
+ * central headers. These are collected in a file, NAME.members.part, and copied after the last
+ * member at the end. So memory does not grow with the number of records, and a resumed run reads
+ * that file once to count the members.
  */
 #include "batch/record_arrays.h"
 #include "batch/records_internal.h"
@@ -18,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ARCHIVE, MEMBERS }; /* the parts */
+enum { ARCHIVE, MEMBERS }; /* indices of the parts */
 
 struct npz_writer {
     struct attn_record_writer base;
@@ -48,14 +49,14 @@ static enum attn_status open_npz(struct attn_record_writer *writer, const char *
     return status;
 }
 
-enum { CENTRAL_SIZE = 46, NAME_SIZE_AT = 28, EXTRA_SIZE_AT = 30 }; /* of a central header */
+enum { CENTRAL_SIZE = 46, NAME_SIZE_AT = 28, EXTRA_SIZE_AT = 30 }; /* layout of a central header */
 
 static size_t get_16(const unsigned char *at)
 {
     return (size_t)at[0] | (size_t)at[1] << 8;
 }
 
-/* Counts the central headers that are there. */
+/* Counts the central headers that earlier runs wrote. */
 static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn_error *err)
 {
     struct npz_writer *w = (struct npz_writer *)writer;
@@ -69,7 +70,8 @@ static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn
     for (; at < size; w->npz.n_listed++) {
         const unsigned char *header = block + (at - block_at);
 
-        if (at + CENTRAL_SIZE > block_at + n_block) { /* the block ends within the header */
+        /* the header is not completely in the block */
+        if (at + CENTRAL_SIZE > block_at + n_block) {
             block_at = at;
             n_block = size - at < sizeof block ? (size_t)(size - at) : sizeof block;
             header = block;
@@ -85,7 +87,7 @@ static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn
 
 /* --- Members --------------------------------------------------------------------------------- */
 
-/* Hands the data of MEMBER to TAKE in order: array I of ARRAYS, or without them data in memory. */
+/* Passes the data of MEMBER in order to TAKE: array I of ARRAYS, or data in memory. */
 static void take_data(struct npz_writer *w, struct attn_npz_member *member,
                       const struct attn_record_arrays *arrays, size_t i, attn_npz_part_fn take)
 {
@@ -104,7 +106,7 @@ static void take_data(struct npz_writer *w, struct attn_npz_member *member,
     }
 }
 
-/* Writes ARRAY of record NUMBER: array I of ARRAYS, or one with data. */
+/* Writes ARRAY of record NUMBER: array I of ARRAYS, or an array with data. */
 static enum attn_status write_member(struct npz_writer *w, size_t number,
                                      const struct attn_array *array,
                                      const struct attn_record_arrays *arrays, size_t i,

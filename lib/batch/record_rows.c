@@ -1,5 +1,6 @@
-/* record_rows.c - see record_rows.h. Lines of CSV wait until the first item succeeds, which
- * determines the columns; `state` are the same rows as bytes (study/kept_rows.h). */
+/* record_rows.c - see record_rows.h. Lines of CSV are held back until the first item succeeds and
+ * determines the columns. The format `state` has the same rows in binary form
+ * (study/kept_rows.h). */
 #include "batch/record_rows.h"
 
 #include "base/escape.h"
@@ -12,19 +13,20 @@
 #include <math.h>
 #include <string.h>
 
-/* Placeholders for unknown fields in lines that wait for the columns: bytes that no text
- * contains. */
+/* Placeholders in lines that are held back, for fields of columns that are not known yet. No text
+ * contains these bytes. */
 enum { MARK_LABELS = '\xfe', MARK_COLUMNS = '\xff' };
 
 static const char *written_name(const struct attn_column *column)
 {
-    return strcmp(column->name, "id") == 0 ? "token_id" : column->name; /* id is the item's */
+    /* `id` is the id of the item */
+    return strcmp(column->name, "id") == 0 ? "token_id" : column->name;
 }
 
 /* --- Lines ------------------------------------------------------------------------------------ */
 
-/* Whether a label NAME is written as item.NAME because a column has this name: in CSV a shown
- * column, in JSON any column. */
+/* Returns true if the label NAME must be written as item.NAME because a column has this name: in
+ * CSV a shown column, in JSON any column. */
 static bool is_taken(const struct attn_record_rows *rows, const char *name)
 {
     for (size_t i = 0; i < rows->n_all; i++)
@@ -35,8 +37,8 @@ static bool is_taken(const struct attn_record_rows *rows, const char *name)
     return strcmp(name, "id") == 0 || strcmp(name, "error") == 0;
 }
 
-/* Refuses two labels that would be written under one name. LABELS [n] are structs of STRIDE bytes
- * whose first member is the name. */
+/* Returns an error if two labels would be written with the same name. LABELS [n] are structs of
+ * STRIDE bytes whose first member is the name. */
 static enum attn_status check_names(const struct attn_record_rows *rows, const void *labels,
                                     size_t n, size_t stride, struct attn_error *err)
 {
@@ -69,7 +71,7 @@ static void push_key(struct attn_json_writer *json, const char *name, bool is_re
     attn_buffer_release(&full);
 }
 
-/* Appends id and labels. */
+/* Writes the id and the labels. */
 static void push_record(const struct attn_record_rows *rows, struct attn_json_writer *json,
                         const struct attn_record_outcome *outcome)
 {
@@ -82,7 +84,7 @@ static void push_record(const struct attn_record_rows *rows, struct attn_json_wr
     }
 }
 
-/* Appends the columns of ROW. */
+/* Writes the cells of ROW. */
 static void push_row(const struct attn_record_rows *rows, struct attn_json_writer *json,
                      const struct attn_table *table, size_t row)
 {
@@ -149,7 +151,7 @@ static void append_csv(const struct attn_record_rows *rows,
     attn_buffer_append_char(out, '\n');
 }
 
-/* Appends the header, and the lines that waited for it. */
+/* Appends the header, and the lines that were held back. */
 static enum attn_status append_header(struct attn_record_rows *rows,
                                       struct attn_record_writer *writer, struct attn_error *err)
 {
@@ -191,7 +193,7 @@ static void add_column(struct attn_record_rows *rows, size_t place)
     rows->places[rows->n++] = place;
 }
 
-/* Takes the columns of TABLE, the first, as those of all items. */
+/* Sets the columns of all items from TABLE, that of the first item. */
 static enum attn_status take_columns(struct attn_record_rows *rows, const struct attn_table *table,
                                      struct attn_error *err)
 {

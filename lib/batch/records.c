@@ -1,5 +1,5 @@
-/* records.c - see records.h: the frame of the formats, which opens, cuts, flushes and names
- * parts. */
+/* records.c - see records.h: the code that all formats share: it opens, truncates, flushes and
+ * renames parts. */
 #include "batch/records_internal.h"
 
 #include "base/escape.h"
@@ -22,13 +22,13 @@ static const struct attn_record_format *const formats[] = {
 #undef LIST
 };
 
-/* The columns of labels, found by their names. */
+/* The columns of labels, sorted by name for lookup. */
 struct attn_record_columns {
     struct named_column {
         const char *name; /* borrowed */
         size_t i;
     } * sorted;                            /* [n] owns */
-    const struct attn_item_label **values; /* [n] owns; of the record that is written */
+    const struct attn_item_label **values; /* [n] owns; labels of the current record */
     size_t n;
 };
 
@@ -37,8 +37,8 @@ struct attn_records {
     struct attn_record_writer **writers; /* [n] owns; in the order of the items */
     size_t n;
     struct attn_record_columns columns;
-    bool has_noted_formula, has_noted_label; /* form.on_note got one */
-    bool is_committed;                       /* nothing can be written any more */
+    bool has_noted_formula, has_noted_label; /* the note was sent */
+    bool is_committed;                       /* committed; nothing can be written any more */
 };
 
 /* --- Lists of fields ------------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ static const char *unit_of(const struct attn_records_form *form)
     return form->unit ? form->unit : "record";
 }
 
-/* Notes that the text of WHAT, "id", begins like a formula, once. */
+/* Sends a note, once, if the text of WHAT, "id", begins like a formula. */
 static void note_formula(struct attn_record_writer *writer, const char *what, const char *text,
                          size_t size, size_t number)
 {
@@ -139,7 +139,7 @@ static void release_columns(struct attn_record_columns *columns)
     *columns = (struct attn_record_columns){0};
 }
 
-/* Makes NAMES [n], borrowed, all of COLUMNS. */
+/* Sets COLUMNS to NAMES [n], borrowed. */
 static enum attn_status set_columns(struct attn_record_columns *columns, const char *const *names,
                                     size_t n, struct attn_error *err)
 {
@@ -153,7 +153,7 @@ static enum attn_status set_columns(struct attn_record_columns *columns, const c
     return ATTN_OK;
 }
 
-/* NULL: no label has that name. */
+/* Returns the column of a label; NULL if it has none. */
 static const struct named_column *find_column(const struct attn_record_columns *columns,
                                               const char *name)
 {
@@ -163,7 +163,7 @@ static const struct named_column *find_column(const struct attn_record_columns *
                           : NULL;
 }
 
-/* Notes the label NAME, which has no column, once. */
+/* Sends a note, once, that the label NAME has no column. */
 static void note_label(struct attn_record_writer *writer, const char *name, size_t number)
 {
     const struct attn_records_form *form = writer->form;
@@ -207,7 +207,7 @@ void attn_record_label_push(struct attn_json_writer *json, const struct attn_ite
         attn_buffer_append_string(attn_json_value(json), label->text);
 }
 
-/* The labels of OUTCOME that have a column; the others are noted. */
+/* Appends the labels of OUTCOME that have a column; sends a note about others. */
 static void append_labels(struct attn_record_writer *writer, struct attn_buffer *out,
                           const struct attn_record_outcome *outcome)
 {
@@ -289,19 +289,19 @@ enum attn_status attn_record_refuse_labels(const char *name, struct attn_error *
                           quote.text, quote.text, quote.text);
 }
 
-/* Where a text goes. */
+/* Returns the sink of a text format. */
 static struct attn_sink *sink_of(const struct attn_record_writer *writer)
 {
     return writer->n_part > 0 ? writer->parts[0] : writer->sink;
 }
 
-/* Whether nobody reads any more what goes into a pipe. */
+/* Returns true if the sink is a pipe whose reader closed it. */
 static bool is_closed(const struct attn_record_writer *writer)
 {
     return attn_sink_is_closed_pipe(sink_of(writer));
 }
 
-/* Hands the text that was made to where it goes. */
+/* Writes the text of the record to the sink, and clears it. */
 static enum attn_status write_text(struct attn_record_writer *writer, struct attn_error *err)
 {
     struct attn_sink *sink = sink_of(writer);
@@ -384,7 +384,7 @@ static enum attn_status begin(struct attn_records *records, size_t n_record, str
     return ATTN_OK;
 }
 
-/* Whether two outputs have one name. */
+/* Returns an error if two outputs have the same path. */
 static enum attn_status check_two(const char *a, const char *b, struct attn_error *err)
 {
     struct attn_target of_a = {0}, of_b = {0};
@@ -440,14 +440,14 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
-/* Where a part is found. */
+/* The location of a part. */
 struct part_place {
     const struct attn_record_writer *writer;
-    size_t i;      /* among its parts */
-    bool is_inner; /* it becomes part of another */
+    size_t i;      /* index among the writer's parts */
+    bool is_inner; /* it becomes part of another file */
 };
 
-/* Part I of all, those of the first item last. NULL: there are I. */
+/* Returns part I of all writers, those of the first item last; NULL if I is too large. */
 static struct attn_sink *find_part(const struct attn_records *records, size_t i,
                                    struct part_place *place)
 {
@@ -510,12 +510,12 @@ enum attn_status attn_records_set_labels(struct attn_records *records, const cha
     return set_columns(&records->columns, labels, n, err);
 }
 
-/* Something that is done to each writer. */
+/* An action that is applied to each writer. */
 typedef enum attn_status (*step_fn)(struct attn_record_writer *writer, const void *argument,
                                     struct attn_error *err);
 
-/* Takes STEP of all writers, but of those into pipes that nobody reads. That a pipe is closed is a
- * failure when nothing else is written. */
+/* Applies STEP to all writers, except those whose pipe was closed by the reader. If no other writer
+ * is left, that is a failure. */
 static enum attn_status take_step(struct attn_records *records, step_fn step, const void *argument,
                                   struct attn_error *err)
 {
@@ -540,7 +540,7 @@ static enum attn_status take_step(struct attn_records *records, step_fn step, co
     return ATTN_OK;
 }
 
-/* ARGUMENT is the outcome. */
+/* Writes an outcome (step_fn). ARGUMENT is the outcome. */
 static enum attn_status write_outcome(struct attn_record_writer *writer, const void *argument,
                                       struct attn_error *err)
 {
@@ -562,7 +562,7 @@ enum attn_status attn_records_write(struct attn_records *records,
     return status;
 }
 
-/* ARGUMENT says whether devices are waited for. */
+/* Flushes a writer (step_fn). ARGUMENT points to a bool: sync to the device. */
 static enum attn_status flush_writer(struct attn_record_writer *writer, const void *argument,
                                      struct attn_error *err)
 {

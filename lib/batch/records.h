@@ -1,9 +1,9 @@
 /*
- * records.h - what is written of many inputs (batch/batch.h): a line of JSON a record, and beside
- * it tables and arrays with a row a record. The formats are
+ * records.h - output formats for the results of many inputs (batch/batch.h): one line of JSON per
+ * record, tables, and arrays with a row per record. The formats are
  *
  *     jsonl   {"id":"p7","n_token":6,"ids":[804,...],"measures":{"entropy":[[0.41,...],...],...}}
- *             with "labels":{"condition":"a",...} after the id where they are wanted
+ *             with "labels":{"condition":"a",...} after the id if requested
  *             {"id":"p8","error":{"code":"too_long","message":"..."}}, a line a record
  *     csv     id,layer,head,n_token and the measures, a line a selected head of a record; or
  *             id,next,log_prob, a line a continuation; or id,word,text,bits,nats, a line a word
@@ -16,23 +16,23 @@
  *             a record that failed. Its list of members, some 120 bytes each, belongs to its end
  *             and grows in a file beside it, FILE.members.part
  *
- * Numbers are the shortest text that reads back, null or nothing where there is none. The bytes
- * depend on the outcomes alone.
+ * Numbers are written as the shortest text that reads back as the same number; missing numbers are
+ * null or empty. The bytes depend only on the outcomes.
  */
 #ifndef ATTN_BATCH_RECORDS_H
 #define ATTN_BATCH_RECORDS_H
 
 #include "base/sink.h"
 
-/* X(ID, name). What a line of JSON holds of a record, in this order. */
+/* X(ID, number, name). The fields of a line of JSON, in this order. */
 #define ATTN_RECORD_FIELD_MAP(X)                                                                   \
-    X(IDS, 0, "ids")                 /* of its tokens */                                           \
-    X(TOKENS, 1, "tokens")           /* their texts */                                             \
-    X(OFFSETS, 2, "offsets")         /* where each begins and ends in the text, in bytes */        \
-    X(MEASURES, 3, "measures")       /* of each head, [L, H] */                                    \
-    X(SURPRISAL, 4, "surprisal")     /* of each token, in nats */                                  \
-    X(PREDICTIONS, 5, "predictions") /* what comes next */                                         \
-    X(TENSORS, 6, "tensors")         /* under their names in archives */
+    X(IDS, 0, "ids")                 /* ids of its tokens */                                       \
+    X(TOKENS, 1, "tokens")           /* texts of its tokens */                                     \
+    X(OFFSETS, 2, "offsets")         /* begin and end of each token in the text, in bytes */       \
+    X(MEASURES, 3, "measures")       /* measures of each head, [L, H] */                           \
+    X(SURPRISAL, 4, "surprisal")     /* surprisal of each token, in nats */                        \
+    X(PREDICTIONS, 5, "predictions") /* predicted tokens and labels */                             \
+    X(TENSORS, 6, "tensors")         /* selected tensors, under their names in archives */
 
 enum attn_record_field {
 #define ATTN_RECORD_FIELD_ENUM(id, number, ...) ATTN_RECORD_FIELD_##id = (number),
@@ -41,22 +41,23 @@ enum attn_record_field {
         ATTN_N_RECORD_FIELD = 0 ATTN_RECORD_FIELD_MAP(ATTN_COUNT)
 };
 
-/* A set of fields, a bit for each. */
+/* A set of fields, one bit for each. */
 typedef uint64_t attn_record_field_set;
 #define ATTN_RECORD_FIELD_BIT(id) (UINT64_C(1) << ATTN_RECORD_FIELD_##id)
 
 ATTN_API const char *attn_record_field_name(enum attn_record_field field); /* "ids" */
 
-/* Reads a list like "ids,measures" into a set of bits. ATTN_INVALID for an unknown name. */
+/* Parses a list like "ids,measures" into a set. ATTN_INVALID for an unknown name. */
 ATTN_API enum attn_status attn_record_fields_parse(const char *list, attn_record_field_set *fields,
                                                    struct attn_error *err);
 
-/* An output: where records go in a format. */
+/* An output: a format, and where it is written. */
 struct attn_records_item {
-    const char *format;     /* "jsonl", "csv", "edges", "npy" or "npz" */
-    const char *path;       /* a file, of npy a folder; NULL: the sink */
-    struct attn_sink *sink; /* standard output, say; borrowed, and not committed. jsonl, csv and
-                               edges can go there */
+    const char *format; /* "jsonl", "csv", "edges", "npy" or "npz" */
+    const char *path;   /* path of a file, for npy of a folder; NULL: writes to the sink */
+    /* standard output, for example; borrowed and not committed. Only jsonl, csv and edges can be
+     * written to a sink */
+    struct attn_sink *sink;
 };
 
 #endif
