@@ -1,5 +1,5 @@
-/* explain.c - collects one row of a run, computes the numbers between its sites, and checks them.
- */
+/* explain.c - collects the tensors of one row of a run, computes the numbers in between, and checks
+ * them. */
 #include "explain/explain.h"
 
 #include "attention/attention_internal.h"
@@ -23,30 +23,30 @@ static const enum attn_site sites[] = {
     ATTN_SITE_K,
     ATTN_SITE_V,
     ATTN_SITE_ROT_Q,
-    ATTN_SITE_ROT_K, /* where positions are rotary */
+    ATTN_SITE_ROT_K, /* for rotary positions */
     ATTN_SITE_QK,
     ATTN_SITE_ATTN_SCORES,
     ATTN_SITE_PATTERN,
     ATTN_SITE_Z,
-    ATTN_SITE_PATTERN_DROPPED, /* where there is dropout */
+    ATTN_SITE_PATTERN_DROPPED, /* if there is dropout */
     ATTN_SITE_ATTN_OUT,
 };
 
 struct attn_explainer {
     struct attn_explanation row;
-    struct attn_attention attention;     /* of the layer */
-    struct attn_explained_key *keys;     /* [n_key] by key until attn_explainer_finish */
+    struct attn_attention attention;     /* attention of the layer */
+    struct attn_explained_key *keys;     /* [n_key] indexed by key until attn_explainer_finish */
     float *x, *q, *z;                    /* [D], [E], [Ev] */
     float *attn_out;                     /* [d_out] */
     float *projected_q, *normed_q;       /* [E] each */
     float *frequencies;                  /* [E/2] */
     float *k, *v;                        /* [n_key, E], [n_key, Ev] */
-    struct attn_arena arena;             /* owns all these */
-    enum attn_site query_site, key_site; /* of q and k in the form that scores are computed from */
-    double turn_factor;                  /* of cosines and sines */
+    struct attn_arena arena;             /* owns all of these */
+    enum attn_site query_site, key_site; /* the sites of q and k from which scores are computed */
+    double turn_factor;                  /* factor of cosines and sines */
     bool is_rotary;
-    const int32_t *key_mask;          /* [n_key] 0: the key is masked; or NULL */
-    bool may_round;                   /* the run may have multiplied in bfloat16 */
+    const int32_t *key_mask;          /* [n_key] keys with 0 are masked; or NULL */
+    bool may_round;                   /* the run possibly multiplied in bfloat16 */
     struct attn_selection *selection; /* owns */
     struct attn_trace trace;
 };
@@ -65,7 +65,7 @@ static bool is_hidden(const struct attn_explainer *explainer, size_t key)
     return explainer->key_mask && explainer->key_mask[key] == 0;
 }
 
-/* Stores the cells of a matrix row by key. */
+/* Stores the cells of a matrix row, indexed by key. */
 static void keep_cells(struct attn_explainer *explainer, const struct attn_trace_event *event)
 {
     const struct attn_row row = attn_event_row(event, 0);
@@ -96,7 +96,7 @@ static bool is_of_row(const struct attn_location *row, const struct attn_locatio
     return at->layer == row->layer && at->stack == row->stack;
 }
 
-/* An attn_trace_fn. */
+/* Copies what belongs to the row (attn_trace_fn). */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
@@ -128,14 +128,14 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 
 /* --- Creating --------------------------------------------------------------------------------- */
 
-/* The first head and the last query of a selection, and the numbers of heads and queries. */
+/* The first selected head and the last selected query, and how many are selected. */
 struct chosen_row {
     size_t n_head, n_query;
     struct attn_location at;
     size_t query;
 };
 
-/* The stack that is explained: the encoder if that alone is selected. */
+/* Returns the selection of the stack that is explained: the encoder if only that is selected. */
 static const struct attn_selection *find_stack(const struct attn_selection *selection)
 {
     return attn_selection_is_of_encoder(selection) ? attn_selection_encoder(selection) : selection;
@@ -167,7 +167,7 @@ static struct chosen_row find_row(const struct attn_selection *selection)
     return chosen;
 }
 
-/* Adds the options that select one of the selected rows. */
+/* Adds a hint with the options that select a single row. */
 static void hint_at_row(const struct attn_dims *dims, const struct chosen_row *chosen,
                         bool is_array, struct attn_error *err)
 {
@@ -218,7 +218,7 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
     return ATTN_OK;
 }
 
-/* Selects the row, with the sites of the explanation and those of the run. */
+/* Selects the row, with the sites that the explanation and the run need. */
 static enum attn_status select_row(struct attn_explainer *explainer,
                                    const struct attn_selection *of_run, struct attn_error *err)
 {
@@ -230,7 +230,7 @@ static enum attn_status select_row(struct attn_explainer *explainer,
 
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
         wanted |= ATTN_SITE_BIT(sites[i]) & attn_selection_dims(stack)->sites;
-    seen.lacking = NULL; /* the factors of scores are read, rotated or not */
+    seen.lacking = NULL; /* allows scores with and without rotation, whichever the model has */
     ATTN_TRY(attn_selection_create(&seen, &explainer->selection, err));
     explainer->trace = (struct attn_trace){explainer->selection, on_event, explainer};
     part = explainer->selection;
@@ -243,7 +243,7 @@ static enum attn_status select_row(struct attn_explainer *explainer,
     return attn_selection_add_queries(part, row->query, 1, err);
 }
 
-/* Lays out the memory of the row. Arrays have sizes of 0. */
+/* Assigns memory for the row from the arena. For arrays, sizes that do not apply are 0. */
 static void plan(struct attn_explainer *explainer)
 {
     const struct attn_explanation *row = &explainer->row;
@@ -261,7 +261,7 @@ static void plan(struct attn_explainer *explainer)
     explainer->keys = attn_arena_take(arena, row->n_key, sizeof *explainer->keys);
 }
 
-/* Copies q, k and v from the arrays, whose trace has no events for them. */
+/* Copies q, k and v from the arrays, because their trace has no events for these. */
 static void copy_arrays(struct attn_explainer *explainer, const struct attn_attend_args *arrays)
 {
     struct attn_explanation *row = &explainer->row;
@@ -280,7 +280,7 @@ static void copy_arrays(struct attn_explainer *explainer, const struct attn_atte
                row->n_key * row->d_value * sizeof(float));
 }
 
-/* Fills EXPLAINER for the row CHOSEN of ARGS. */
+/* Prepares EXPLAINER for the row CHOSEN of ARGS. */
 static enum attn_status prepare(struct attn_explainer *explainer,
                                 const struct attn_explain_args *args,
                                 const struct chosen_row *chosen, struct attn_error *err)
@@ -367,7 +367,7 @@ void attn_explainer_free(struct attn_explainer *explainer)
 
 /* --- Computing -------------------------------------------------------------------------------- */
 
-/* a.b [n]; the sum of the sizes of its terms goes to *size. */
+/* Returns a.b [n]. *SIZE is the sum of the absolute values of its terms. */
 static double dot(const float *a, const float *b, size_t n, double *size)
 {
     double sum = 0;
@@ -382,7 +382,7 @@ static double dot(const float *a, const float *b, size_t n, double *size)
     return sum;
 }
 
-/* |x| */
+/* Returns |x|. */
 static double length_of(const float *x, size_t n)
 {
     double size;
@@ -390,7 +390,7 @@ static double length_of(const float *x, size_t n)
     return sqrt(dot(x, x, n, &size));
 }
 
-/* q.k, or the cosine; the size of its terms goes to *size. */
+/* Returns q.k, or the cosine. *SIZE is the sum of the absolute values of its terms. */
 static double fit_of(const struct attn_explanation *row, const struct attn_explained_key *key,
                      double *size)
 {
@@ -402,7 +402,8 @@ static double fit_of(const struct attn_explanation *row, const struct attn_expla
     return row->q_length > 0 && key->k_length > 0 ? sum / row->q_length / key->k_length : 0;
 }
 
-/* The score of KEY from its fit. Computes q.k of hidden keys, which events may lack. */
+/* Computes the score of KEY from its fit. For hidden keys, also computes q.k, which events may
+ * lack. */
 static void find_score(const struct attn_explanation *row, struct attn_explained_key *key)
 {
     const struct attn_score_bias *bias = row->attention->bias;
@@ -416,8 +417,8 @@ static void find_score(const struct attn_explanation *row, struct attn_explained
     key->scaled = (double)key->fit * row->attention->factor / row->divisor + key->bias;
 }
 
-/* Moves the keys in the softmax to the front: all if the mask comes after it, else the visible
- * ones. */
+/* Moves the keys that take part in the softmax to the front: all keys if the mask is applied after
+ * it, otherwise the visible ones. */
 static void gather_keys(struct attn_explainer *explainer)
 {
     struct attn_explanation *row = &explainer->row;
@@ -438,10 +439,11 @@ static void gather_keys(struct attn_explainer *explainer)
         explainer->keys[row->n_cell++] = key;
     }
     if (!has_score)
-        row->n_cell = row->n_visible = 0; /* the given scores hide every key */
+        row->n_cell = row->n_visible = 0; /* the mask hides every key in the given scores */
 }
 
-/* Inverts the rotation of q. It keeps lengths except for the factor, which is divided out. */
+/* Inverts the rotation of q. The rotation only changes lengths by its factor, by which the result
+ * is divided. */
 static void turn_back(struct attn_explainer *explainer)
 {
     const struct attn_explanation *row = &explainer->row;
@@ -485,29 +487,32 @@ static void add_exponentials(struct attn_explainer *explainer)
 
 /* --- Checking --------------------------------------------------------------------------------- */
 
-/* Sums in double are compared with sums of the run in float32, and may differ by the rounding of
- * the latter. A sum of n products, rounded one after the other, is off by at most n u of the sum of
- * the sizes of its terms, u = 2^-24 (Jeannerod and Rump 2013, doi 10.1137/120894488); terms of one
- * size come near this bound, because all of them are rounded in the same direction. Products below
- * FLT_MIN may be lost, too. No tolerance is a fixed share of 1: weights over 100,000 keys are
- * smaller than that. */
+/* Sums in double precision are compared with sums of the run in float32, which are rounded. A sum
+ * of n products that are added one by one has an error of at most n u times the sum of the absolute
+ * values of its terms, u = 2^-24 (Jeannerod and Rump 2013, doi 10.1137/120894488). Terms of equal
+ * size come close to this bound, because all are rounded in the same direction. Products below
+ * FLT_MIN may be lost, too. A fixed absolute tolerance would not do: with 100,000 keys, weights are
+ * smaller than it. */
 static const double unit_roundoff = 0x1p-24;
 
-enum { OTHER_ROUNDINGS = 32 }; /* of scale, exponential, quotient, length and turn, with room */
+/* further roundings, with a margin: scale, exponential, quotient, length and rotation */
+enum { OTHER_ROUNDINGS = 32 };
 
-enum { LARGEST_DISTANCE = 104 }; /* of scores: beyond it an exponential is 0 in float32 */
+/* distance of a score from the largest beyond which its exponential is 0 in float32 */
+enum { LARGEST_DISTANCE = 104 };
 
-/* Whether SUM equals FOUND of the run. SIZE is the sum of absolute terms, rounded N_ROUNDED times.
- */
+/* Returns true if SUM equals FOUND, computed by the run, within rounding. SIZE is the sum of
+ * absolute terms; N_ROUNDED is the number of roundings. */
 static bool is_same(double sum, double size, double n_rounded, float found)
 {
     const double n = n_rounded + OTHER_ROUNDINGS;
 
     if (isfinite(found))
         return fabs(sum - (double)found) <= n * (unit_roundoff * size + (double)FLT_MIN);
-    if (isfinite(size) && size * (1 + n * unit_roundoff) > (double)FLT_MAX) /* overflowed */
+    if (isfinite(size) && size * (1 + n * unit_roundoff) > (double)FLT_MAX) /* the run overflowed */
         return true;
-    return isnan(found) ? isnan(sum) : sum == (double)found; /* as arrays may hold */
+    /* arrays may contain infinity and NaN */
+    return isnan(found) ? isnan(sum) : sum == (double)found;
 }
 
 static bool are_scores_right(const struct attn_explanation *row)
@@ -519,14 +524,15 @@ static bool are_scores_right(const struct attn_explanation *row)
         const double score = cap > 0 ? cap * attn_tanh(key->scaled / cap) : key->scaled;
         double size;
         const double fit = fit_of(row, key, &size);
-        double n_rounded = (double)row->d_head * (is_cosine ? 3 : 1); /* with both lengths */
+        /* the cosine includes both lengths */
+        double n_rounded = (double)row->d_head * (is_cosine ? 3 : 1);
 
         if (row->has_products && !is_same(fit, size, n_rounded, key->fit))
             return false;
         if (key->is_visible || !row->has_products) {
             size = fabs(key->scaled - key->bias) + fabs(key->bias);
             n_rounded = 0;
-        } else { /* its fit was computed here, not by the run */
+        } else { /* this fit was computed here, not by the run */
             size *= fabs(row->attention->factor / row->divisor);
         }
         if (!is_same(score, size, n_rounded, key->score))
@@ -535,9 +541,10 @@ static bool are_scores_right(const struct attn_explanation *row)
     return true;
 }
 
-/* From the largest score that is a number: the exponentials may be NaN. A score is off by half an
- * ulp of its distance from the largest, and its exponential by as much of itself. The sum is of all
- * keys, and where weights are divided anew, of the visible ones again. */
+/* Checks the weights. Distances are measured from the largest score that is a number, as
+ * exponentials may be NaN. The error of a score is half an ulp of its distance from the largest,
+ * which is the relative error of its exponential. The sum is over all keys; if weights are
+ * renormalized, there is a second sum over the visible keys. */
 static bool are_weights_right(const struct attn_explanation *row)
 {
     double largest = -(double)INFINITY, sum = 0, visible = 0;
@@ -592,7 +599,7 @@ static enum attn_status check_sums(const struct attn_explanation *row, struct at
                         : row->has_values && !is_context_right(row) ? "values of z"
                                                                     : NULL;
 
-    /* without a norm, the input of the rotation is the projection */
+    /* without a norm, the rotation is applied to the projection directly */
     for (size_t i = 0; i < row->d_head && row->normed_q && !row->has_qk_norm; i++)
         if (!is_same((double)row->normed_q[i], row->q_length, 0, row->projected_q[i]))
             wrong = "queries";
@@ -608,7 +615,7 @@ static enum attn_status check_sums(const struct attn_explanation *row, struct at
 
 /* --- Rounding --------------------------------------------------------------------------------- */
 
-/* Rounds X [n] to bfloat16; for cosine similarity divided by LENGTH, else 1. */
+/* Rounds X [n] to bfloat16, after a division by LENGTH, which is 1 except for cosine similarity. */
 static void round_vector(float *x, size_t n, double length)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);

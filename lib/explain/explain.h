@@ -13,8 +13,8 @@
  *     attn_explainer_finish(explainer, &row, &err);        // row->keys[3].exponential
  *     attn_explainer_free(explainer);
  *
- * Tensors come from the trace of the run. Numbers that no site has (products, exponentials, sums)
- * are computed here in double precision, and every sum is checked against the trace.
+ * Tensors come from the trace of the run. Numbers that are not a site (products, exponentials,
+ * sums) are computed here in double precision, and every sum is checked against the trace.
  *
  * Letters as in trace/site.h: D d_model, E d_head, Ev d_value.
  */
@@ -25,18 +25,21 @@
 #include "model/config.h"
 #include "trace/edit.h"
 
-/* The row, and its run. */
+/* The row to explain, and its run. */
 struct attn_explain_args {
-    size_t size;                            /* of this struct */
-    const struct attn_selection *selection; /* of the run; selects one head and one query */
-    const struct attn_attention *attention; /* [n_layer] of the decoder, or, if the selection is of
-                                               the encoder alone, of that; of arrays [1] */
-    const struct attn_attend_args *arrays;  /* attention on arrays; NULL: a model is run */
-    const struct attn_edit *edits;          /* [n_edit] those of the run */
+    size_t size; /* size of this struct */
+    /* selection of the run; it must select one head and one query */
+    const struct attn_selection *selection;
+    /* [n_layer] attention of the decoder or, if only the encoder is selected, of the encoder; for
+     * arrays [1] */
+    const struct attn_attention *attention;
+    const struct attn_attend_args *arrays; /* set for attention on arrays; NULL: a model is run */
+    const struct attn_edit *edits;         /* [n_edit] edits of the run */
     size_t n_edit;
-    const struct attn_config *config; /* of the same; NULL: attention on arrays */
-    enum attn_compute compute;        /* the type in which the run multiplies */
-    /* Borrowed; of the run's text and source: keys with 0 are masked and not shown. Or NULL. */
+    const struct attn_config *config; /* config of the same stack; NULL: attention on arrays */
+    enum attn_compute compute;        /* type in which the run multiplies */
+    /* Borrowed; masks for the keys of the text and of the source: keys with 0 are masked and not
+     * shown. Or NULL. */
     const int32_t *key_mask, *source_mask;
 };
 
@@ -45,73 +48,75 @@ struct attn_explain_args {
 
 /* A key that takes part in the softmax. */
 struct attn_explained_key {
-    size_t key;         /* its position */
+    size_t key;         /* position of the key */
     bool is_visible;    /* false: masked after the softmax, which sets the weight to 0 */
-    float fit;          /* q.k, or the cosine of q and k; if scores were given, the given score */
-    double bias;        /* added to the scaled fit, by the positions (ALiBi); 0 without it */
-    double scaled;      /* fit times the factor, divided by the divisor, and the bias */
+    float fit;          /* q.k, or the cosine of q and k, or the given score */
+    double bias;        /* bias for the positions that is added to the scaled fit (ALiBi); or 0 */
+    double scaled;      /* fit times factor / divisor, plus the bias */
     float score;        /* `scaled` after the soft cap, if any */
-    float weight;       /* of the pattern */
+    float weight;       /* weight in the pattern */
     float kept;         /* the weight after dropout */
     double exponential; /* exp(score - largest score) */
     double k_length;    /* |k| */
-    const float *k, *v; /* [E], as scores are made of it; [Ev] */
+    const float *k, *v; /* [E] as used for scores; [Ev] */
 };
 
 struct attn_explanation {
-    const struct attn_attention *attention; /* of the layer */
-    struct attn_location at;                /* the pattern of the head */
+    const struct attn_attention *attention; /* attention of the layer */
+    struct attn_location at;                /* location of the head's pattern */
     int kv_head;
     size_t query;
-    bool is_cross; /* the keys are those of a source */
+    bool is_cross; /* the keys are positions of a source */
     size_t d_model, d_head, d_value;
-    size_t d_out;          /* width of attn_out */
-    size_t n_key;          /* keys that the layer attends to */
-    size_t n_visible;      /* visible keys: not removed by the mask or the kind of attention */
+    size_t d_out; /* width of attn_out */
+    size_t n_key; /* number of keys to which the layer attends */
+    /* number of visible keys: neither masked nor excluded by the kind of attention */
+    size_t n_visible;
     bool has_products;     /* false: scores were given instead of q and k */
     bool has_values;       /* false: no v, and so no z */
-    const float *x;        /* [D] the block's input; zeros of arrays */
-    const float *q;        /* [E], as scores are made of it: after norm and turning */
+    const float *x;        /* [D] input of the block; zeros for arrays */
+    const float *q;        /* [E] as used for scores: after norm and rotation */
     const float *z;        /* [Ev] */
     const float *attn_out; /* [d_out] output of the layer from the z of all heads; or NULL */
     double q_length;       /* |q| */
     double divisor;        /* sqrt(E) + eps, or 1 */
 
-    /* Of rotary positions; otherwise NULL and 0. n_pair 0: this layer turns none. */
+    /* For rotary positions; otherwise NULL and 0. n_pair 0: this layer has no rotation. */
     const float *projected_q; /* [E] output of the projection */
     const float *normed_q;    /* [E] input of the rotation: normalized if the model does so */
-    const float *frequencies; /* [n_pair] component i turns with i + n_pair, by this a position */
+    /* [n_pair] component i is rotated with component i + n_pair, by this angle per position */
+    const float *frequencies;
     size_t n_pair;
-    bool has_qk_norm;      /* q and k are normalized before they are turned */
-    bool turns_neighbours; /* component 2i turns with 2i + 1 instead */
+    bool has_qk_norm;      /* q and k are normalized before the rotation */
+    bool turns_neighbours; /* component 2i is rotated with 2i + 1 instead */
 
-    const struct attn_explained_key *keys; /* [n_cell] ascending */
-    size_t n_cell;                         /* keys in the softmax; 0: every weight is 0 */
-    size_t largest;          /* index of the first key with the largest score; 0 when n_cell is 0 */
-    size_t strongest;        /* of the first key with the largest `kept`; 0 when n_cell is 0 */
-    double exponential_sum;  /* of all keys in the softmax, and of the sink */
-    const float *sink;       /* the score of the head's sink; NULL: no sink */
+    const struct attn_explained_key *keys; /* [n_cell] ascending by position */
+    size_t n_cell;                         /* number of keys in the softmax; 0: every weight is 0 */
+    size_t largest;         /* index of the first key with the largest score; 0 when n_cell is 0 */
+    size_t strongest;       /* index of the first key with the largest `kept`; 0 when n_cell is 0 */
+    double exponential_sum; /* sum over all keys in the softmax, including the sink */
+    const float *sink;      /* score of the head's sink; NULL: no sink */
     double sink_exponential; /* exp(sink - largest score); 0: no sink */
-    double visible_share;    /* sum of exponential / exponential_sum of visible keys */
+    double visible_share;    /* sum of exponential / exponential_sum over visible keys */
     bool is_rounded;         /* q, k, v and `kept` are rounded to bfloat16, as in the run */
 };
 
 struct attn_explainer; /* a trace that collects one row */
 
-/* ARGS are not used after the call. Errors: ATTN_INVALID at the stage ATTN_STAGE_OPTIONS if more
- * than one head or query is selected, if attention has no softmax over keys (linear, low-rank), or
- * if the head is edited; ATTN_NO_MEMORY. */
+/* Creates an explainer. ARGS are only used during the call. Errors: ATTN_INVALID at the stage
+ * ATTN_STAGE_OPTIONS if more than one head or query is selected, if the attention has no softmax
+ * over keys (linear, low-rank), or if the head is edited; ATTN_NO_MEMORY. */
 ATTN_API enum attn_status attn_explainer_create(const struct attn_explain_args *args,
                                                 struct attn_explainer **explainer,
                                                 struct attn_error *err);
 
-/* The trace for a session, attn_attend or attn_run_perform. Its selection has the sites of the
- * explanation and those of the run. Borrowed from the explainer. */
+/* Returns the trace to pass to a session, attn_attend or attn_run_perform. Its selection contains
+ * the sites that the explanation needs and those of the run. Borrowed from the explainer. */
 ATTN_API const struct attn_trace *attn_explainer_trace(const struct attn_explainer *explainer);
 
-/* Call once, after the run: computes the numbers between the sites. Errors: ATTN_INVALID at the
- * stage ATTN_STAGE_CHECK if a sum differs from the run's by more than the rounding of float32 over
- * its terms. *explanation is borrowed from the explainer. */
+/* Computes the numbers between the sites. Call once, after the run. *EXPLANATION is borrowed from
+ * the explainer. Errors: ATTN_INVALID at the stage ATTN_STAGE_CHECK if a sum differs from that of
+ * the run by more than float32 rounding of its terms can explain. */
 ATTN_API enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
                                                 const struct attn_explanation **explanation,
                                                 struct attn_error *err);

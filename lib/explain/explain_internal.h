@@ -1,12 +1,13 @@
 /*
  * explain_internal.h - the arithmetic of one row as tables (explain_table.c), as text
- * (explain_text.c) and as a picture (explain_picture.c). For the library and the tool alone.
+ * (explain_text.c) and as a picture (explain_picture.c). For use inside the library and the tool
+ * only.
  *
  *     if (attn_explanation_is_drawn(output.format))
  *         status = attn_explanation_draw(row, labels, &options, &output, &err);
  *
- * The text has one section per step, most with a table. The middle of long vectors and of many keys
- * is left out and replaced by one sum, so that the numbers that are shown add up.
+ * The text has one section per step, most with a table. In long vectors, and if there are many
+ * keys, the middle is replaced by a single sum, so that the numbers that are shown add up.
  *
  * The picture shows the query, and for each key its vector, score, weight and value, down to the
  * sum that is z. The strongest key has a frame. Vectors are strips of cells, blue below 0 and
@@ -21,40 +22,41 @@
 #include "writers/outputs.h"
 #include "writers/picture.h"
 
-/* The run of the row. */
+/* The run to which the row belongs. */
 struct attn_explained_run {
-    const struct attn_config *config;      /* of the stack; NULL: attention on arrays */
-    const struct attn_attend_args *arrays; /* those; NULL: a model is run */
+    const struct attn_config *config;      /* config of the stack; NULL: attention on arrays */
+    const struct attn_attend_args *arrays; /* the input arrays; NULL: a model is run */
     const struct attn_labels *labels;
 };
 
-/* Tables of a row. Lists are vectors. */
+/* The tables of a row. Vectors are lists. */
 enum attn_explained_table {
     ATTN_EXPLAINED_FITS,    /* q, then each key: k and its products with q */
     ATTN_EXPLAINED_WEIGHTS, /* each key: from the fit to the weight; sink and sum */
     ATTN_EXPLAINED_VALUES,  /* each key: weight w, v and their product; z */
     ATTN_EXPLAINED_LAYER,   /* x, the output of the layer, their sum */
-    ATTN_EXPLAINED_ROW,     /* for pictures, all of it: key, token, a mark of the strongest key, and
-                               vectors and numbers of each; with q and z */
+    /* for pictures, all of these: key, token, a mark of the strongest key, vectors and numbers of
+     * each key; also q and z */
+    ATTN_EXPLAINED_ROW,
     ATTN_N_EXPLAINED_TABLE
 };
 
-/* Makes a table of ROW of RUN. If ROW has more keys than LIMIT, the middle is left out except for
- * the strongest key: a row "... 7 more" has the sums over those between. The table of the layer
- * needs `config` and attn_out. */
+/* Creates a table of ROW of RUN. If ROW has more keys than LIMIT, the middle is left out except for
+ * the strongest key: a row "... 7 more" has the sums over those between. The table
+ * ATTN_EXPLAINED_LAYER needs `config` and attn_out. */
 enum attn_status attn_explanation_tabulate(const struct attn_explanation *row,
                                            const struct attn_explained_run *run,
                                            enum attn_explained_table which, size_t limit,
                                            struct attn_table **table, struct attn_error *err);
 
-/* Whether weights are dropped. */
+/* Returns true if the attention has dropout. */
 static inline bool attn_explanation_has_dropout(const struct attn_explanation *row)
 {
     return row->attention->dropout > 0 || row->attention->dropout_mask.cells;
 }
 
-/* The text of token I of the run, or of its source, without surrounding blanks; NULL without
- * tokens. */
+/* Returns the text of token I of the text or of its source, without surrounding blanks; NULL
+ * without tokens. */
 const char *attn_explained_token(const struct attn_labels *labels, bool is_source, size_t i,
                                  size_t *size);
 
@@ -63,12 +65,12 @@ enum attn_status attn_explanation_print(const struct attn_explanation *row,
                                         const struct attn_explained_run *run, struct attn_sink *out,
                                         struct attn_error *err);
 
-/* Whether FORMAT is one of figures, as svg. */
+/* Returns true if FORMAT is a format of figures, such as svg. */
 bool attn_explanation_is_drawn(const struct attn_format *format);
 
-/* Draws the table ATTN_EXPLAINED_ROW of ROW into OUTPUT: a file, or a sink. LABELS are those of the
+/* Draws the table ATTN_EXPLAINED_ROW of ROW to OUTPUT, a file or a sink. LABELS are those of the
  * run. ATTN_INVALID, at the stage ATTN_STAGE_OPTIONS, if the row has too many keys for a figure, or
- * the path is a directory. */
+ * if the path is a directory. */
 enum attn_status attn_explanation_draw(const struct attn_explanation *row,
                                        const struct attn_labels *labels,
                                        const struct attn_picture_options *options,

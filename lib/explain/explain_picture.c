@@ -1,5 +1,5 @@
-/* explain_picture.c - the picture of a row's table: k, score, exponential, weight, v and weight
- * times v of each key, with q above and z below. */
+/* explain_picture.c - draws the table of a row: k, score, exponential, weight, v, and weight times
+ * v of each key, with q above and z below. */
 #include "explain/explain_internal.h"
 
 #include "base/status_internal.h"
@@ -11,7 +11,7 @@
 #include "writers/format_internal.h"
 #include "writers/token_text.h"
 
-enum { MOST_KEYS = 700, LABEL_COLUMNS = 14 }; /* 16,384 units hold 744 */
+enum { MOST_KEYS = 700, LABEL_COLUMNS = 14 }; /* 744 keys would fit 16,384 units */
 
 /* Appends "3 eat", or "3" without tokens. */
 static void append_name(struct attn_buffer *out, const struct attn_token_texts *texts,
@@ -27,7 +27,7 @@ static void append_name(struct attn_buffer *out, const struct attn_token_texts *
     }
 }
 
-/* "fable, layer 2, head 5: one row, step by step" */
+/* Appends "fable, layer 2, head 5: one row, step by step". */
 static void append_title(struct attn_buffer *out, const struct attn_explanation *row,
                          const struct attn_labels *labels)
 {
@@ -38,7 +38,7 @@ static void append_title(struct attn_buffer *out, const struct attn_explanation 
                               stack[0] ? " " : "", row->at.layer, row->at.head);
 }
 
-/* "query 7 it; strongest key: 1 chicken, 53.1 %" */
+/* Appends "query 7 it; strongest key: 1 chicken, 53.1 %". */
 static enum attn_status append_note(struct attn_buffer *out, const struct attn_explanation *row,
                                     const struct attn_labels *labels, struct attn_error *err)
 {

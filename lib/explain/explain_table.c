@@ -1,4 +1,4 @@
-/* explain_table.c - one row of a run as tables: how well its keys fit, their weights and values. */
+/* explain_table.c - one row of a run as tables: fits of its keys, their weights, and values. */
 #include "explain/explain_internal.h"
 
 #include "base/buffer.h"
@@ -28,7 +28,7 @@ enum column {
     WEIGHT,
     KEPT,
     MARK,
-    FACTOR, /* of v: the weight after dropout */
+    FACTOR, /* factor of v: the weight after dropout */
     V,
     WEIGHTED,
     COMPONENTS,
@@ -76,13 +76,13 @@ static const struct attn_column columns[N_COLUMN] = {
 };
 
 enum {
-    N_LIST = 3,            /* in a table */
-    MOST_COMPONENTS = 512, /* of a vector that is drawn */
-    SCORE_DIGITS = 3,      /* in a picture, */
+    N_LIST = 3,            /* number of lists in a row of a table */
+    MOST_COMPONENTS = 512, /* maximum components of a vector that is drawn */
+    SCORE_DIGITS = 3,      /* decimals of scores in a picture */
     PERCENT_DIGITS = 1
 };
 
-/* The columns of each table, without those that a row may lack (has_column). */
+/* The columns of each table; has_column removes those that a row lacks. */
 static const enum column layouts[ATTN_N_EXPLAINED_TABLE][N_COLUMN] = {
     [ATTN_EXPLAINED_FITS] = {KEY, TOKEN, K, PRODUCTS, DOT, K_LENGTH, FIT},
     [ATTN_EXPLAINED_WEIGHTS] = {KEY, TOKEN, FIT, BIAS, SCALED, SCORE, LESS_MAX, EXPONENTIAL, SHARE,
@@ -92,20 +92,20 @@ static const enum column layouts[ATTN_N_EXPLAINED_TABLE][N_COLUMN] = {
     [ATTN_EXPLAINED_ROW] = {KEY, TOKEN, MARK, K, SCORE, EXPONENTIAL, FACTOR, V, WEIGHTED},
 };
 
-/* The keys FIRST .. LAST - 1 of the softmax, or a row with a name. */
+/* The keys FIRST .. LAST - 1 of the softmax, or a named row. */
 struct part {
     size_t first, last;
     const char *name;
-    bool has_sums;       /* of exponentials and weights, */
-    bool has_sink;       /* with those of the sink */
+    bool has_sums;       /* has the sums of exponentials and weights */
+    bool has_sink;       /* these sums include the sink */
     const float *score;  /* or NULL */
-    enum column of;      /* has the sum of the vectors below */
+    enum column of;      /* column that shows the sum of the two vectors below */
     const float *vector; /* [n] or NULL */
     const float *other;  /* [n] or NULL */
     size_t n;
 };
 
-/* A table that is being made. */
+/* State while a table is made. */
 struct making {
     const struct attn_explanation *row;
     const struct attn_labels *labels;
@@ -113,7 +113,7 @@ struct making {
     enum column columns[N_COLUMN];
     size_t n_column;
     bool is_picture;
-    struct attn_buffer items[N_LIST]; /* own; lists of the row that is appended: */
+    struct attn_buffer items[N_LIST]; /* own; lists of the current row */
     size_t n_list;
     char key[24], more[32];
 };
@@ -153,7 +153,7 @@ const char *attn_explained_token(const struct attn_labels *labels, bool is_sourc
 
 /* --- Cells ------------------------------------------------------------------------------------ */
 
-/* Room for the next list of N items; NULL when memory ran out. */
+/* Returns memory for the next list, of N items; NULL if memory ran out. */
 static double *next_list(struct making *making, size_t n)
 {
     struct attn_buffer *items = &making->items[making->n_list++];
@@ -162,17 +162,17 @@ static double *next_list(struct making *making, size_t n)
     return (void *)attn_buffer_reserve(items, n * sizeof(double));
 }
 
-/* X [n], times Y if it is not NULL. */
+/* Returns a cell with the list X [n], multiplied by Y if that is not NULL. */
 static struct attn_cell list_cell(struct making *making, const float *x, const float *y, size_t n)
 {
     double *items = next_list(making, n);
 
     for (size_t i = 0; items && i < n; i++)
-        items[i] = y ? (double)x[i] * (double)y[i] + 0.0 /* no -0 */ : (double)x[i];
+        items[i] = y ? (double)x[i] * (double)y[i] + 0.0 /* + 0.0 turns -0 into 0 */ : (double)x[i];
     return items ? attn_cell_reals(items, n) : attn_cell_missing();
 }
 
-/* The vectors of PART, added up. */
+/* Returns a cell with the sum of the vectors of PART. */
 static struct attn_cell vector_cell(struct making *making, const struct part *part)
 {
     double *items = next_list(making, part->n);
@@ -183,7 +183,7 @@ static struct attn_cell vector_cell(struct making *making, const struct part *pa
     return items ? attn_cell_reals(items, part->n) : attn_cell_missing();
 }
 
-/* The values of the keys of PART times their weights, added up. */
+/* Returns a cell with the sum over the keys of PART of weight times value. */
 static struct attn_cell weighted_cell(struct making *making, const struct part *part)
 {
     const struct attn_explanation *row = making->row;
@@ -214,7 +214,7 @@ static struct attn_cell sum_cell(const struct attn_explanation *row, enum column
                                                 : kept);
 }
 
-/* The cell of a row about KEY alone. */
+/* Returns the cell of a row that describes the single key KEY. */
 static struct attn_cell key_cell(struct making *making, enum column column,
                                  const struct attn_explained_key *key)
 {
@@ -298,7 +298,7 @@ static enum attn_status append(struct making *making, struct part part, struct a
     return attn_table_append(making->table, cells, making->n_column, err);
 }
 
-/* The input of the layer, its output and, with a residual stream between layers, their sum. */
+/* Appends the input of the layer, its output and, if there is a residual stream, their sum. */
 static enum attn_status append_layer(struct making *making, const struct attn_config *config,
                                      struct attn_error *err)
 {
@@ -342,7 +342,7 @@ static enum attn_status append_keys(struct making *making, enum attn_explained_t
                : ATTN_OK;
 }
 
-/* Makes a column of text one of a picture. */
+/* Adapts a column of the text for the picture. */
 static void adapt(const struct attn_explanation *row, enum column column, struct attn_column *made)
 {
     if (column == KEY) {

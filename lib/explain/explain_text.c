@@ -17,9 +17,10 @@
 #include <string.h>
 
 enum {
-    SHOWN_NUMBERS = 8, /* of a vector in brackets */
-    SHOWN_COLUMNS = 5, /* of a vector in a table; the first and last two of a longer one */
-    SHOWN_KEYS = 16,   /* in addition to the strongest key */
+    SHOWN_NUMBERS = 8, /* numbers of a vector in brackets */
+    /* numbers of a vector in a table: the first and the last two of a longer one */
+    SHOWN_COLUMNS = 5,
+    SHOWN_KEYS = 16, /* in addition to the strongest key */
     LABEL_WIDTH = 10
 };
 
@@ -32,7 +33,7 @@ static const struct attn_document_column shown[] = {
     {.name = "products", .heading = "q_#*k_#", .n_item = SHOWN_COLUMNS, .sign = "+", .end = "="},
     {.name = "dot", .heading = "q.k"},
     {.name = "k_length", .heading = "|k|"},
-    {.name = "fit"}, /* fit_name */
+    {.name = "fit"}, /* the heading is fit_name */
     {.name = "bias"},
     {.name = "scaled"},
     {.name = "score"},
@@ -49,18 +50,18 @@ static const struct attn_document_column shown[] = {
 
 enum { N_SHOWN = sizeof shown / sizeof *shown };
 
-/* An explanation while it is written. */
+/* State while an explanation is written. */
 struct explaining {
-    const struct attn_explained_run *run; /* where the row comes from */
+    const struct attn_explained_run *run; /* run of the row */
     const struct attn_explanation *row;
     struct attn_document document;
     struct attn_table *tables[ATTN_N_EXPLAINED_TABLE]; /* own; NULL: not shown */
     struct attn_document_column columns[ATTN_N_EXPLAINED_TABLE][N_SHOWN];
-    int n_step;     /* so far */
-    bool is_turned; /* whether q and k are turned by their positions */
+    int n_step;     /* number of the current step */
+    bool is_turned; /* q and k are rotated by their positions */
     bool is_cosine;
     bool is_capped;
-    bool is_masked_after; /* masked keys are in the softmax, too */
+    bool is_masked_after; /* masked keys take part in the softmax */
     bool has_dropout;
     double largest_score;
 };
@@ -76,9 +77,9 @@ static ATTN_PRINTF(2, 3) void say(struct explaining *e, const char *format, ...)
 
 /* --- Tokens and vectors ----------------------------------------------------------------------- */
 
-/* "[0.1794  1.8951  0.4954]" */
+/* A formatted vector: "[0.1794 1.8951 0.4954]". */
 struct vector_text {
-    char text[SHOWN_NUMBERS * 48]; /* a float32 with four digits takes 44 at most */
+    char text[SHOWN_NUMBERS * 48]; /* a float32 with four digits needs at most 44 bytes */
 };
 
 static struct vector_text vector_text(const float *x, size_t n)
@@ -117,7 +118,7 @@ static void add_title(struct explaining *e)
 
 /* --- Origin of q, k and v --------------------------------------------------------------------- */
 
-/* Whether attention reads the normalized input of the block. */
+/* Returns true if attention reads the normalized input of the block. */
 static bool has_norm_before(const struct explaining *e)
 {
     const struct attn_config *config = e->run->config;
@@ -128,7 +129,7 @@ static bool has_norm_before(const struct explaining *e)
            (config->norm_place == ATTN_NORM_PRE || config->norm_place == ATTN_NORM_AROUND);
 }
 
-/* "norm(x) W_Q + b_Q" */
+/* Adds "norm(x) W_Q + b_Q". */
 static void add_projection(struct explaining *e, const char *input, bool is_normed, char letter)
 {
     say(e, is_normed ? "norm(%s)" : "%s", input);
@@ -165,7 +166,7 @@ static void add_input(struct explaining *e)
     say(e, " = %s\n", vector_text(row->projected_q ? row->projected_q : row->q, row->d_head).text);
 }
 
-/* The same of q on its way to a product: normalized, and turned by its position. */
+/* Adds how q is prepared for the product: normalized, and rotated by its position. */
 static void add_turning(struct explaining *e)
 {
     const struct attn_explanation *row = e->row;
@@ -214,7 +215,7 @@ static void add_keys_and_values(struct explaining *e)
             first + n_shared - 1, row->kv_head);
 }
 
-/* The same for attention on arrays, which are given. */
+/* Adds the step for attention on arrays, in which q is given. */
 static void add_arrays(struct explaining *e)
 {
     const struct attn_attend_args *arrays = e->run->arrays;
@@ -255,7 +256,7 @@ static void add_visible(struct explaining *e)
 
 /* --- 1. How well each key fits ---------------------------------------------------------------- */
 
-/* The name of the number that a score is computed from. */
+/* Returns the name of the number from which a score is computed. */
 static const char *fit_name(const struct explaining *e)
 {
     if (!e->row->has_products)
@@ -304,14 +305,14 @@ static void add_scores(struct explaining *e)
 
 /* --- 2. The softmax --------------------------------------------------------------------------- */
 
-/* "score   q.k / (sqrt(2) + 0.1) = q.k / 1.5142" */
+/* Adds how a score is computed: "score q.k / (sqrt(2) + 0.1) = q.k / 1.5142". */
 static void add_scale(struct explaining *e)
 {
     const struct attn_explanation *row = e->row;
     const struct attn_attention *attention = row->attention;
     const double cap = attention->score_cap;
 
-    if (!row->has_products && attention->eps == 0) { /* d_head is 1 */
+    if (!row->has_products && attention->eps == 0) { /* then d_head is 1 */
         say(e, "   score   as given\n");
         return;
     }
@@ -347,7 +348,7 @@ static void add_weights(struct explaining *e)
     say(e, "\n%d. The weights: a softmax turns scores into shares of 1.\n", ++e->n_step);
     add_scale(e);
     say(e, "   exp     e to the power of score less the largest score, %.4f\n", e->largest_score);
-    if (e->is_masked_after) { /* the second and the third way of masking */
+    if (e->is_masked_after) { /* the mask is applied after the softmax */
         say(e, "   share   exp / sum of all exp, %.4f\n", row->exponential_sum);
         say(e, "   weight  0 where the mask hides the key, else share");
         if (row->attention->masking == ATTN_MASKING_RENORMALIZE)
@@ -355,7 +356,7 @@ static void add_weights(struct explaining *e)
         say(e, "\n");
     } else {
         say(e, "   weight  exp / sum of all exp, %.4f\n",
-            fabs(row->exponential_sum)); /* never "-nan" */
+            fabs(row->exponential_sum)); /* the absolute value avoids "-nan" */
     }
     if (row->sink)
         say(e, "   sink    a score of the head that has no key: its weight takes no value\n");
