@@ -18,31 +18,34 @@
 
 enum {
     BUFFER_SIZE = 1 << 18,
-    WAIT_MILLISECONDS = 100, /* between two questions whether to stop, while nothing comes */
-    KEPT_CAPACITY = 1 << 16, /* of a line, from one to the next */
+    WAIT_MILLISECONDS = 100, /* interval of checks whether to stop, while no input arrives */
+    /* a line's buffer that is larger than this is freed before the next line */
+    KEPT_CAPACITY = 1 << 16,
 };
 
-/* Where in a line of CSV, or of FASTA, the next byte is. */
+/* State of the scanner inside a line of CSV or FASTA. */
 enum field_state {
     FIELD_BEGIN,
     FIELD_PLAIN,
     FIELD_QUOTED,
-    FIELD_QUOTE,  /* in a quoted one, after a quote: its end, or one half of a quote */
-    FIELD_RECORD, /* of FASTA: where a record begins; FIELD_BEGIN is where any other line does */
+    /* after a quote in a quoted field: either its end, or the first half of a doubled quote */
+    FIELD_QUOTE,
+    /* FASTA: at the beginning of a record; FIELD_BEGIN: at the beginning of any other line */
+    FIELD_RECORD,
 };
 
 struct attn_batch_lines {
     struct attn_batch_lines_options options;
     int descriptor;
-    bool is_file;           /* it can be sought */
-    struct stat info;       /* of a file, as it was opened */
-    uint64_t first;         /* where the lines of the shard begin */
-    uint64_t limit;         /* lines that begin from here on are not of the shard */
-    uint64_t offset;        /* of buffer[at] in the input */
-    size_t at, filled;      /* of the buffer: what is read and not taken yet lies between */
-    bool is_before;         /* of FASTA: in the lines before the first record */
-    bool is_at_end;         /* nothing follows what is in the buffer */
-    enum field_state state; /* of CSV and FASTA, at the end of what was looked at */
+    bool is_file;           /* the input is seekable */
+    struct stat info;       /* of a file when it was opened */
+    uint64_t first;         /* offset of the shard's first line */
+    uint64_t limit;         /* lines that begin at or after this offset are not in the shard */
+    uint64_t offset;        /* offset of buffer[at] in the input */
+    size_t at, filled;      /* buffer[at, filled) was read but not consumed */
+    bool is_before;         /* FASTA: in the lines before the first record */
+    bool is_at_end;         /* no input follows after the buffer */
+    enum field_state state; /* for CSV and FASTA: the state at the end of the scanned bytes */
     char *buffer;           /* [BUFFER_SIZE] owns */
 };
 
@@ -77,8 +80,8 @@ static enum attn_status check_unchanged(const struct attn_batch_lines *lines,
                           attn_quantity_count((uint64_t)now.st_size, after));
 }
 
-/* Reads what comes next after what is in the buffer, which has room. A pipe is waited for until its
- * bytes have come, or its end. */
+/* Reads more input after the bytes in the buffer, which must have room. A pipe is awaited until it
+ * has bytes or ends. */
 static enum attn_status read_more(struct attn_batch_lines *lines, struct attn_error *err)
 {
     struct pollfd wanted = {.fd = lines->descriptor, .events = POLLIN};
@@ -112,10 +115,11 @@ static enum attn_status read_more(struct attn_batch_lines *lines, struct attn_er
     return ATTN_OK;
 }
 
-/* U+FEFF in UTF-8, with which a file may begin; a field or a record begins after it, too. */
+/* U+FEFF in UTF-8, a byte order mark with which a file may begin. A field or a record may follow it
+ * directly. */
 static const char file_mark[] = "\xef\xbb\xbf";
 
-/* Whether an input that may be FASTA is, by its beginning in the buffer. */
+/* Detects FASTA by the beginning of the input, if may_be_fasta. */
 static void find_form(struct attn_batch_lines *lines)
 {
     const size_t n = sizeof file_mark - 1;
@@ -128,7 +132,8 @@ static void find_form(struct attn_batch_lines *lines)
     lines->state = FIELD_RECORD;
 }
 
-/* Reads what comes next where all of the buffer was taken; it stays empty at the end. */
+/* Reads more input if the whole buffer was consumed. The buffer stays empty at the end of the
+ * input. */
 static enum attn_status fill(struct attn_batch_lines *lines, struct attn_error *err)
 {
     if (lines->at < lines->filled)
@@ -141,7 +146,7 @@ static enum attn_status fill(struct attn_batch_lines *lines, struct attn_error *
     return ATTN_OK;
 }
 
-/* The state after C; *is_end: a line of CSV ends with it. */
+/* Returns the state after C. *IS_END: C ends a line of CSV. */
 static enum field_state next_state(enum field_state state, char c, char separator, bool *is_end)
 {
     *is_end = false;
@@ -153,7 +158,7 @@ static enum field_state next_state(enum field_state state, char c, char separato
     return c == '"' && state != FIELD_PLAIN ? FIELD_QUOTED : FIELD_PLAIN;
 }
 
-/* The same as find_end of a line of CSV, in which *N_END times \n was found. */
+/* Like find_end, for a line of CSV. *N_END grows by the number of . */
 static size_t find_end_of_csv(struct attn_batch_lines *lines, bool *is_found, uint64_t *n_end)
 {
     size_t i = lines->at;
@@ -170,7 +175,7 @@ static size_t find_end_of_csv(struct attn_batch_lines *lines, bool *is_found, ui
     return *is_found ? i - 1 : i;
 }
 
-/* The same for a record of FASTA, which ends where the next one begins. */
+/* Like find_end, for a record of FASTA, which ends where the next one begins. */
 static size_t find_end_of_record(struct attn_batch_lines *lines, bool *is_found, uint64_t *n_end)
 {
     *is_found = false;
@@ -193,8 +198,8 @@ static size_t find_end_of_record(struct attn_batch_lines *lines, bool *is_found,
     return lines->filled;
 }
 
-/* Where the next end of a line is after buffer[at], or the end of what was read. Each byte is
- * looked at once. *N_END grows by \n that are found. */
+/* Returns the offset in the buffer after the next end of line, or the end of the buffer if
+ * *IS_FOUND is false. Each byte is scanned once. *N_END grows by the number of . */
 static size_t find_end(struct attn_batch_lines *lines, bool *is_found, uint64_t *n_end)
 {
     const char *end;
@@ -215,7 +220,7 @@ static void skip(struct attn_batch_lines *lines, size_t size)
     lines->offset += size;
 }
 
-/* The same of bytes of lines that are read. */
+/* Consumes SIZE bytes, and updates the digest of the bytes read. */
 static void take(struct attn_batch_lines *lines, size_t size)
 {
     if (lines->options.read)
@@ -230,7 +235,7 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Appends the letters of the lines TEXT [size]. */
+/* Appends the letters in the lines TEXT [size], leaving out blanks and comment lines. */
 static void append_letters(const char *text, size_t size, struct attn_buffer *letters)
 {
     bool is_note = false;
@@ -245,7 +250,7 @@ static void append_letters(const char *text, size_t size, struct attn_buffer *le
         letters->size--;
 }
 
-/* Makes TEXT, a record, the object of JSON that it stands for. */
+/* Replaces TEXT, a FASTA record, by the equivalent JSON object. */
 static enum attn_status write_object(struct attn_buffer *text, struct attn_error *err)
 {
     const char *mark = memchr(text->data, '>', text->size), *end = text->data + text->size;
@@ -280,7 +285,7 @@ static enum attn_status write_object(struct attn_buffer *text, struct attn_error
 
 /* --- Lines ----------------------------------------------------------------------------------- */
 
-/* Reads the line at the place where LINES are; *is_over when there is none. */
+/* Reads the line at the current offset. *IS_OVER: there is none. */
 static enum attn_status read_line(struct attn_batch_lines *lines, struct attn_batch_line *line,
                                   bool *is_over, struct attn_error *err)
 {
@@ -324,7 +329,7 @@ enum attn_status attn_batch_lines_next(struct attn_batch_lines *lines, struct at
                                        bool *is_over, struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
-    bool has_before = false; /* lines before the first record of FASTA */
+    bool has_before = false; /* FASTA: lines precede the first record */
 
     for (bool is_first = true; is_first || (status == ATTN_OK && lines->is_before);
          is_first = false) {
@@ -409,7 +414,7 @@ void attn_batch_lines_rewind(struct attn_batch_lines *lines)
     seek(lines, 0);
 }
 
-/* Counts \n in the bytes before END. */
+/* Counts the before offset END. */
 static enum attn_status count(struct attn_batch_lines *lines, uint64_t end, uint64_t *n,
                               struct attn_error *err)
 {
@@ -422,7 +427,7 @@ static enum attn_status count(struct attn_batch_lines *lines, uint64_t end, uint
         size_t size;
 
         ATTN_TRY(fill(lines, err));
-        if (attn_must_stop(&lines->options.stop)) /* a count of some would be wrong */
+        if (attn_must_stop(&lines->options.stop)) /* an incomplete count would be wrong */
             return attn_report_stopped(err);
         if (lines->filled == 0)
             return ATTN_OK;
@@ -498,7 +503,7 @@ uint64_t attn_batch_lines_share(uint64_t size, uint64_t i, uint64_t n)
     return size / n * i + size % n * i / n;
 }
 
-/* Finds where the lines of the shard begin and end. */
+/* Determines where the lines of the shard begin and end. */
 static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_error *err)
 {
     const struct attn_batch_lines_options *options = &lines->options;
@@ -517,8 +522,9 @@ static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_er
     }
     from = attn_batch_lines_share(size, options->shard, options->n_shard);
     lines->limit = attn_batch_lines_share(size, options->shard + 1, options->n_shard);
-    ATTN_TRY(fill(lines, err)); /* which finds whether it is FASTA */
-    /* The first line that begins at FROM or after it, so after a \n from the byte before on. */
+    ATTN_TRY(fill(lines, err)); /* also detects FASTA */
+    /* Finds the first line that begins at or after FROM, by searching from the byte before it
+     * on. */
     seek(lines, from > 0 ? from - 1 : 0);
     if (from > 0 && lines->options.is_fasta)
         lines->state = FIELD_PLAIN;
@@ -547,7 +553,8 @@ static enum attn_status open_input(struct attn_batch_lines *lines, struct attn_e
     }
     if (path && strcmp(path, "-") != 0) {
         do {
-            lines->descriptor = open(path, O_RDONLY | O_CLOEXEC); /* waits for a FIFO's writer */
+            /* opening a FIFO waits for its writer */
+            lines->descriptor = open(path, O_RDONLY | O_CLOEXEC);
         } while (lines->descriptor < 0 && errno == EINTR && !attn_must_stop(&lines->options.stop));
         if (lines->descriptor < 0)
             return attn_error_errno(err, "open", name, errno);

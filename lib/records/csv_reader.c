@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line, of which the bytes before AT are read. */
+/* A line; the bytes before `at` are parsed. */
 struct csv_line {
     const char *text; /* [size] */
     size_t size, at;
-    size_t n_field; /* that were read */
-    bool is_over;   /* there are no more */
+    size_t n_field; /* number of fields parsed */
+    bool is_over;   /* no more fields */
 };
 
-/* The name of the field that is read, for messages. */
+/* Returns the name of the current field, for messages. */
 static struct attn_quote name_of(const struct attn_csv_reader *csv, const struct csv_line *line)
 {
     char number[32];
@@ -30,7 +30,7 @@ static struct attn_quote name_of(const struct attn_csv_reader *csv, const struct
     return attn_quote_string(number);
 }
 
-/* Reads what is between quotes, from the byte after the first one on. */
+/* Parses a quoted field, from the byte after the opening quote on. */
 static enum attn_status read_quoted(struct attn_csv_reader *csv, struct csv_line *line,
                                     struct attn_error *err)
 {
@@ -52,7 +52,7 @@ static enum attn_status read_quoted(struct attn_csv_reader *csv, struct csv_line
     }
 }
 
-/* Reads the next field, which is appended to csv->text and begins there at *BEGIN. */
+/* Parses the next field and appends it to csv->text, where it begins at *BEGIN. */
 static enum attn_status read_field(struct attn_csv_reader *csv, struct csv_line *line,
                                    size_t *begin, struct attn_error *err)
 {
@@ -90,7 +90,7 @@ static enum attn_status read_field(struct attn_csv_reader *csv, struct csv_line 
     return ATTN_OK;
 }
 
-/* Begins with LINE. Its fields are shorter than it is, so they do not move. */
+/* Starts to parse a line. Memory for all fields is reserved at once, so that they do not move. */
 static enum attn_status begin_line(struct attn_csv_reader *csv, const char *text, size_t size,
                                    struct csv_line *line, struct attn_error *err)
 {
@@ -108,7 +108,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* Whether all names are different. */
+/* Checks that all names are different. */
 static enum attn_status check_names(const struct attn_csv_reader *csv, struct attn_error *err)
 {
     const struct attn_csv_column **sorted = attn_alloc(csv->n_column, sizeof *sorted, err);

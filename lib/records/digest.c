@@ -63,7 +63,7 @@ enum attn_status attn_digest_file(const char *path, const struct attn_stop *stop
         }
         if (n < 0 && errno != EINTR)
             status = attn_error_errno(err, "read", path, errno);
-        else if (attn_must_stop(stop)) /* it may lack its end */
+        else if (attn_must_stop(stop)) /* the bytes may be incomplete */
             status = attn_report_stopped(err);
     }
     attn_digest_hex(&context, hex);

@@ -18,24 +18,25 @@
 
 enum { ATTN_DIGEST_HEX_SIZE = 2 * ATTN_SHA256_SIZE + 1 };
 
-/* Flags that end long work. Borrowed; each may be NULL. */
+/* Flags that stop long operations. Borrowed; each may be NULL. */
 struct attn_stop {
-    const volatile sig_atomic_t *cancel; /* not 0: canceled */
-    const atomic_bool *is_unwanted;      /* the result is not needed any more */
+    const volatile sig_atomic_t *cancel; /* nonzero: canceled */
+    const atomic_bool *is_unwanted;      /* true: the result is not needed any more */
 };
 
 bool attn_must_stop(const struct attn_stop *stop);
 
-/* ATTN_CANCELED with its message. */
+/* Sets and returns ATTN_CANCELED. */
 enum attn_status attn_report_stopped(struct attn_error *err);
 
-/* Reads the file PATH to its end, *n_byte bytes. ATTN_CANCELED when STOP ended it. */
+/* Computes the digest of the file PATH, which has *N_BYTE bytes. ATTN_CANCELED if STOP ended it. */
 enum attn_status attn_digest_file(const char *path, const struct attn_stop *stop, uint64_t *n_byte,
                                   char hex[ATTN_DIGEST_HEX_SIZE], struct attn_error *err);
 
 void attn_digest_bytes(const void *bytes, size_t size, char hex[ATTN_DIGEST_HEX_SIZE]);
 
-/* The digest of the bytes in CONTEXT so far, in hexadecimal. CONTEXT can get more bytes. */
+/* Returns the digest of the bytes in CONTEXT so far, in hexadecimal. CONTEXT may be updated
+ * further. */
 void attn_digest_hex(const struct attn_sha256 *context, char hex[ATTN_DIGEST_HEX_SIZE]);
 
 #endif

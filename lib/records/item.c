@@ -1,4 +1,4 @@
-/* item.c - one item: see items.h. It is read from a line, then one of its inputs is chosen. */
+/* item.c - one item: see items.h. It is read from a line; then one of its inputs is selected. */
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -12,7 +12,7 @@
 
 static const char *const image_names[2] = {"image", "corrupted_image"};
 
-/* The names of both texts of each pair. */
+/* The names of the two texts of each kind of pair. */
 static const char *const pair_names[ATTN_N_ITEM_PAIR][2] = {
 #define NAMES(id, number, first, second) [ATTN_ITEM_##id] = {first, second},
     ATTN_ITEM_PAIR_MAP(NAMES)
@@ -40,7 +40,7 @@ static bool is_there(const struct attn_input *input)
     return input->text || input->ids || input->image || input->embeddings || input->pixels;
 }
 
-/* Makes pair P the input of the item, which has at least one half of it. */
+/* Selects pair P, of which the item has at least one text, as its input. */
 static void choose_pair(struct attn_item_made *made, size_t p)
 {
     struct attn_item *item = &made->item;
@@ -92,8 +92,8 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
     choose_pair(made, found);
 }
 
-/* Selects the first input that the item has, until attn_item_choose. Pictures are inputs of items
- * without a text, and all inputs share the second text, the types and the mask of keys. */
+/* Selects the first input that the item has, until attn_item_choose is called. Pictures are inputs
+ * of items without a text, and all inputs share the second text, the types and the mask of keys. */
 static void choose_first(struct attn_item_made *made)
 {
     struct attn_item *item = &made->item;
@@ -149,7 +149,7 @@ void attn_item_choose_only(struct attn_item_made *made)
 
 /* --- Marks ------------------------------------------------------------------------------------ */
 
-/* Adds the bytes BEGIN to END of the text as the place NAME [n_name]. */
+/* Adds bytes BEGIN to END of the text as the place NAME [n_name]. */
 static enum attn_status add_mark(struct attn_item_made *made, const char *name, size_t n_name,
                                  size_t begin, size_t end, struct attn_error *err)
 {
@@ -167,13 +167,13 @@ static enum attn_status add_mark(struct attn_item_made *made, const char *name, 
     return ATTN_OK;
 }
 
-/* Makes the text of INPUT one without marks; IS_FIRST: they become places. */
+/* Removes the marks from the text of INPUT. IS_FIRST: they become places. */
 static enum attn_status take_marks(struct attn_item_made *made, struct attn_input *input,
                                    bool is_first, struct attn_error *err)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
-    struct attn_buffer name = {0}; /* of the open mark */
+    struct attn_buffer name = {0}; /* name of the open mark */
     const size_t n = input->n_text;
     char *text = attn_record_store_copy(&made->store, input->text, n, err);
     enum attn_status status = text ? ATTN_OK : ATTN_NO_MEMORY;
@@ -205,7 +205,7 @@ static enum attn_status take_marks(struct attn_item_made *made, struct attn_inpu
     return status;
 }
 
-/* Takes the marks out of all texts. */
+/* Removes the marks from all texts. */
 static enum attn_status take_all_marks(struct attn_item_made *made, struct attn_error *err)
 {
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)

@@ -7,7 +7,7 @@
 #include "input/record.h"
 #include "predict/answer.h"
 
-/* What an item has two texts for. X(ID, number, first, second) */
+/* The kinds of pairs of texts. X(ID, number, first, second) */
 #define ATTN_ITEM_PAIR_MAP(X)                                                                      \
     X(SINGLE, 0, "text", NULL)                                                                     \
     X(CLEAN_CORRUPTED, 1, "clean", "corrupted")                                                    \
@@ -24,35 +24,37 @@ enum attn_item_pair {
 #define ATTN_ITEM_BIT(id) (1U << ATTN_ITEM_##id)
 
 struct attn_item_label {
-    const char *name;       /* terminated */
+    const char *name;       /* null-terminated */
     struct attn_cell value; /* a text, an integer, a real or a boolean */
-    const char *text; /* terminated; as it is in the input: groups go by it, outputs have it */
+    /* null-terminated, as written in the input; used for grouping and in outputs */
+    const char *text;
 };
 
-/* Owns what it points to. Fields that an item lacks are NULL, empty, or 0. */
+/* An item. It owns the memory to which it points. Fields that it lacks are NULL, empty, or 0. */
 struct attn_item {
-    struct attn_record record; /* number, id, why it failed; its source. Its input is the only text,
-                                  or the first of the pair */
-    size_t line;               /* of the input where it begins, from 1 */
+    /* number, id, failure, and source; its input is the only text, or the first of the pair */
+    struct attn_record record;
+    size_t line; /* number of its first line in the input, from 1 */
     enum attn_item_pair pair;
-    struct attn_input other;              /* the second of the pair */
-    struct attn_answer_args answer;       /* target, foil, their ids, and at */
-    const char *from, *to, *queries;      /* terminated */
+    struct attn_input other;              /* the second text of the pair */
+    struct attn_answer_args answer;       /* target, foil, their ids, and `at` */
+    const char *from, *to, *queries;      /* null-terminated */
     const struct attn_item_place *places; /* [n_place] */
     size_t n_place;
-    struct attn_places named; /* these, and those that the reader of the item has for all */
+    struct attn_places named; /* the item's places, and those that the reader adds to all items */
     const struct attn_item_label *labels; /* [n_label] in the order of the record */
     size_t n_label;
-    struct attn_word_texts words, source_words; /* of the text and the source */
-    struct attn_input corrupted_source; /* of the second of CLEAN_CORRUPTED; none: `source` */
-    struct attn_input baseline;         /* of ig; none: that of the arguments */
+    struct attn_word_texts words, source_words; /* words of the text and of the source */
+    /* source of `corrupted` in CLEAN_CORRUPTED; if missing, `source` is used */
+    struct attn_input corrupted_source;
+    struct attn_input baseline; /* baseline of ig; if missing, that of the arguments is used */
 };
 
 ATTN_API void attn_item_free(struct attn_item *item); /* NULL is allowed */
 
-/* Says which of PAIRS, bits ATTN_ITEM_BIT, is asked about: an item may have several, and has the
- * first of all until this is called. One that has not exactly one of PAIRS, and that whole, has
- * failed then. */
+/* Selects which of PAIRS, a set of ATTN_ITEM_BIT, is used. An item may have several pairs; before
+ * this call its first one is selected. The item fails unless it has exactly one of PAIRS, and both
+ * of its texts. */
 ATTN_API void attn_item_choose(struct attn_item *item, unsigned pairs);
 
 #endif

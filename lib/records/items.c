@@ -17,15 +17,15 @@ struct attn_items {
     char *path; /* owns; NULL: standard input, or bytes in memory */
     struct attn_batch_lines *lines;
     struct attn_batch_line line;
-    struct attn_sha256 read;    /* all bytes of lines that were read */
+    struct attn_sha256 read;    /* digest of all lines that were read */
     struct attn_csv_reader csv; /* separator 0: JSON Lines */
-    uint64_t from, limit;       /* items of the shard begin in these bytes */
-    size_t n_read;              /* items of the whole input, so far */
-    size_t line_number;         /* of the next line, from 1 */
+    uint64_t from, limit;       /* items of the shard begin in this range of bytes */
+    size_t n_read;              /* number of items read so far, counted in the whole input */
+    size_t line_number;         /* number of the next line, from 1 */
     bool has_labels;
     char **labels; /* [n_label] owns */
     size_t n_label, label_capacity;
-    struct attn_item **ahead; /* owns; [at_ahead, n_ahead) were read and not returned yet */
+    struct attn_item **ahead; /* owns; items [at_ahead, n_ahead) were read ahead */
     size_t at_ahead, n_ahead, ahead_capacity;
 };
 
@@ -42,13 +42,13 @@ static const char *text_of_line(const struct attn_items *items, size_t *size)
     return text->size > 0 ? text->data + (has_mark ? n : 0) : "";
 }
 
-/* Whether each line is an item that is only a text. */
+/* Returns true if each line is an item that consists of a text only. */
 static bool are_texts(const struct attn_items *items)
 {
     return items->options.form == ATTN_ITEMS_LINES || items->options.form == ATTN_ITEMS_TEXTS;
 }
 
-/* Reads the current line, which is a text, into MADE. */
+/* Reads the current line, a text, into MADE. */
 static enum attn_status read_text(const struct attn_items *items, struct attn_item_made *made,
                                   struct attn_error *err)
 {
@@ -68,7 +68,7 @@ static enum attn_status read_text(const struct attn_items *items, struct attn_it
     if (record->failure != ATTN_RECORD_FAILURE_NONE)
         return attn_error_set(err, ATTN_FORMAT, "line %zu of '%s': %s", made->item.line,
                               attn_quote_string(attn_items_name(items)).text, record->err.message);
-    record->source = (struct attn_input){.text = NULL}; /* one of the keys that are ignored */
+    record->source = (struct attn_input){.text = NULL}; /* ignored, like all other keys */
     attn_item_choose_only(made);
     return ATTN_OK;
 }
@@ -82,7 +82,7 @@ static enum attn_status add_label(struct attn_items *items, const char *name,
     return items->labels[items->n_label] ? (items->n_label++, ATTN_OK) : ATTN_NO_MEMORY;
 }
 
-/* Checks that the first line of a pipe, or of a file of an unknown kind, may be JSON: TEXT. */
+/* Checks whether the first line TEXT, of a pipe or of a file of unknown type, may be JSON. */
 static enum attn_status check_first(const struct attn_items *items, const char *text, size_t size,
                                     struct attn_error *err)
 {
@@ -101,8 +101,8 @@ static enum attn_status check_first(const struct attn_items *items, const char *
     return ATTN_FORMAT;
 }
 
-/* Reads the current line into MADE. A malformed line is a failure of the item. The labels of the
- * first readable item name those of all items. */
+/* Reads the current line into MADE. If the line is malformed, the item fails. The labels of the
+ * first readable item are used for all items. */
 static enum attn_status read_item(struct attn_items *items, struct attn_item_made *made,
                                   struct attn_error *err)
 {
@@ -153,7 +153,8 @@ bool attn_items_have_header(const struct attn_items *items)
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-/* Reads the next line, or the next one that is not blank. *line is its number. */
+/* Reads the next line; if blank lines do not count, the next one that is not blank. *LINE is its
+ * number. */
 static enum attn_status read_line(struct attn_items *items, size_t *line, bool *is_over,
                                   struct attn_error *err)
 {
@@ -179,7 +180,7 @@ static enum attn_status read_line(struct attn_items *items, size_t *line, bool *
     return ATTN_OK;
 }
 
-/* Makes the next item from an input in memory. */
+/* Creates the next item from an input in memory. */
 static enum attn_status take_input(struct attn_items *items, struct attn_item **item,
                                    struct attn_error *err)
 {
@@ -272,7 +273,7 @@ static void forget_ahead(struct attn_items *items)
 enum attn_status attn_items_next(struct attn_items *items, struct attn_item **item,
                                  struct attn_error *err)
 {
-    struct attn_error failure = {0}; /* a caller may have none */
+    struct attn_error failure = {0}; /* used because ERR may be NULL */
     enum attn_status status;
 
     if (!attn_is_given(items, "items", err) || !attn_is_given(item, "item", err))
@@ -287,7 +288,7 @@ enum attn_status attn_items_next(struct attn_items *items, struct attn_item **it
     return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
 }
 
-/* Reads the header, whose labels are those of all items. */
+/* Reads the header, which names the labels of all items. */
 static enum attn_status read_header(struct attn_items *items, struct attn_error *err)
 {
     const char *name = attn_items_name(items), *text;
@@ -369,7 +370,7 @@ char attn_items_separator_of(const char *path)
     return n >= 4 && strcmp(path + n - 4, ".tsv") == 0 ? '\t' : '\0';
 }
 
-/* Returns the usual separator of the form; 0 for JSON Lines. */
+/* Returns the default separator of the form; 0 for JSON Lines. */
 static char find_separator(const struct attn_items_options *options)
 {
     if (options->form == ATTN_ITEMS_BY_NAME)

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Parses the column names in TEXT, separated by SEPARATOR. *has_input: a column has inputs. */
+/* Parses the column names in TEXT, separated by SEPARATOR. *HAS_INPUT: some column contains
+ * inputs. */
 static enum attn_status read_names(struct attn_csv_reader *csv, const char *text, size_t size,
                                    char separator, bool *has_input, struct attn_error *err)
 {
@@ -26,8 +27,8 @@ static enum attn_status read_names(struct attn_csv_reader *csv, const char *text
     return ATTN_OK;
 }
 
-/* Parses the column names with the usual separator, or else with the first one that gives a column
- * of inputs. */
+/* Parses the column names with the default separator; if no column then contains inputs, tries
+ * other separators. */
 static enum attn_status find_names(struct attn_csv_reader *csv, const char *text, size_t size,
                                    bool *has_input, struct attn_error *err)
 {
@@ -61,7 +62,8 @@ static const char *find_meant(const char *word, size_t size)
     return NULL;
 }
 
-/* Refuses the header TEXT, which has no inputs. The hint names a column that probably has them. */
+/* Sets the error that the header TEXT has no inputs. The hint names the column that probably has
+ * them. */
 static enum attn_status refuse_names(const char *name, const char *text, size_t size,
                                      struct attn_error *err)
 {

@@ -1,5 +1,6 @@
-/* record_keys.c - the table of keys: see record_keys_internal.h. Those of the answer are its
- * parameters; `from`, `to` and `queries` are named like parameters of questions. */
+/* record_keys.c - the table of keys: see record_keys_internal.h. Keys about the answer are
+ * parameters of the answer; `from`, `to` and `queries` have the names of parameters of
+ * questions. */
 #include "records/record_keys_internal.h"
 
 #include "predict/answer_internal.h"
@@ -36,7 +37,8 @@ enum {
         IDS_KEY(word "_ids", BAD_IDS, ITEMS | INPUT, inputs[ATTN_ITEM_##pair][i])
 
 static const struct attn_record_key keys[] = {
-    BYTES_KEY("text", ALL | INPUT, item.record.input), /* these two may have other names */
+    /* the caller may rename this and the next key */
+    BYTES_KEY("text", ALL | INPUT, item.record.input),
     KEY("id", ID, BAD_JSON, ALL, AT(item.record.id), AT(item.record.n_id)),
     IDS_KEY("ids", BAD_IDS, ALL | INPUT, item.record.input),
     PAIR_KEYS("clean", CLEAN_CORRUPTED, 0),
@@ -45,7 +47,8 @@ static const struct attn_record_key keys[] = {
     PAIR_KEYS("b", A_B, 1),
     PAIR_KEYS("good", GOOD_BAD, 0),
     PAIR_KEYS("bad", GOOD_BAD, 1),
-    BYTES_KEY("sentence_good", ITEMS | INPUT, inputs[ATTN_ITEM_GOOD_BAD][0]), /* of BLiMP's files */
+    /* in files of BLiMP */
+    BYTES_KEY("sentence_good", ITEMS | INPUT, inputs[ATTN_ITEM_GOOD_BAD][0]),
     BYTES_KEY("sentence_bad", ITEMS | INPUT, inputs[ATTN_ITEM_GOOD_BAD][1]),
     VALUE_KEY("image", PICTURE, PLAIN, item.record.input.image),
     VALUE_KEY("image", IMAGE, ITEMS | INPUT, images[0]),
@@ -67,7 +70,7 @@ static const struct attn_record_key keys[] = {
     VALUE_KEY("queries", POSITION, ITEMS, item.queries),
 };
 
-/* Parameters that an item may have itself. */
+/* Parameters that can also be keys of an item. */
 static const struct attn_param_list *const answers[] = {&attn_target_params, &attn_foil_params,
                                                         &attn_at_params};
 
@@ -78,7 +81,7 @@ static bool is_name(const char *name, const char *text, size_t size)
     return strlen(name) == size && memcmp(name, text, size) == 0;
 }
 
-/* Makes KEY that of PARAM, one of the answer. */
+/* Sets KEY to that of PARAM, a parameter of the answer. */
 static void take_param(const struct attn_param *param, struct attn_record_key *key)
 {
     key->name = param->name;

@@ -1,11 +1,11 @@
 /*
- * record_keys_internal.h - the keys of records and items, and how their values are read: from
- * tokens of JSON and from fields of CSV in the same way.
+ * record_keys_internal.h - the keys of records and items, and readers for their values, which treat
+ * tokens of JSON and fields of CSV alike.
  *
  *     attn_record_find_key(&form, "foil", 4, &key);
  *     attn_record_set(&reading, &key, &value, &err);     // item.foil
  *
- * Adding a key is a row of the table in record_keys.c. For the files of this layer.
+ * To add a key, add a row to the table in record_keys.c. Private to lib/records.
  */
 #ifndef ATTN_RECORDS_RECORD_KEYS_INTERNAL_H
 #define ATTN_RECORDS_RECORD_KEYS_INTERNAL_H
@@ -16,85 +16,87 @@
 
 struct attn_cell;
 
-/* What values a key may have, and the fields at `at` and `second` that get them. */
+/* The type of a key's value, and of the fields at `at` and `second` in which it is stored. */
 enum attn_key_kind {
     ATTN_KEY_ID,       /* a text or an integer: the id of the record */
     ATTN_KEY_BYTES,    /* a text: const char *; second: size_t */
     ATTN_KEY_TEXT,     /* a text without NUL: const char * */
-    ATTN_KEY_POSITION, /* the same, or an integer: const char * */
-    ATTN_KEY_PLACE,    /* the same: a place of the item, named by the key after "pos." */
-    ATTN_KEY_TOKEN,    /* an integer from 0 on: const int32_t * */
-    ATTN_KEY_INTEGERS, /* a list of these: const int32_t *; second: size_t. In CSV "5 17 3" */
-    ATTN_KEY_SOURCE,   /* a text, or rows of numbers: struct attn_input */
-    ATTN_KEY_ROWS,     /* a text without NUL, the .npy file of such rows: struct attn_input */
-    ATTN_KEY_NEXT,     /* a text or a list of texts, without NUL: the continuations of the record */
-    ATTN_KEY_WORDS,    /* a list of texts without NUL: struct attn_word_texts; or a LABEL */
-    ATTN_KEY_PICTURE,  /* a text without NUL: const char *; anything else is ignored */
-    ATTN_KEY_IMAGE,    /* a LABEL, which is also a path if it is a text without NUL: const char * */
-    ATTN_KEY_LABEL     /* a text, a number or a boolean: a label of the item */
+    ATTN_KEY_POSITION, /* a text or an integer: const char ** */
+    ATTN_KEY_PLACE, /* a text or an integer: a place of the item, named by the key after "pos." */
+    ATTN_KEY_TOKEN, /* a nonnegative integer: const int32_t ** */
+    /* a list of nonnegative integers: const int32_t *; second: size_t. In CSV "5 17 3" */
+    ATTN_KEY_INTEGERS,
+    ATTN_KEY_SOURCE,  /* a text, or rows of numbers: struct attn_input */
+    ATTN_KEY_ROWS,    /* a text without NUL, the .npy file of such rows: struct attn_input */
+    ATTN_KEY_NEXT,    /* a text or a list of texts, without NUL: the continuations of the record */
+    ATTN_KEY_WORDS,   /* a list of texts without NUL: struct attn_word_texts; or a LABEL */
+    ATTN_KEY_PICTURE, /* a text without NUL: const char *; other types are ignored */
+    ATTN_KEY_IMAGE,   /* a LABEL, which is also a path if it is a text without NUL: const char * */
+    ATTN_KEY_LABEL    /* a text, a number or a boolean: a label of the item */
 };
 
 enum attn_key_trait {
-    ATTN_KEY_OF_TEXTS = 1, /* lines that are only texts have it */
-    ATTN_KEY_OF_BATCH = 2, /* records of a batch have it */
-    ATTN_KEY_OF_ITEMS = 4, /* items have it */
-    ATTN_KEY_IS_INPUT = 8  /* its value is an input, or a source, which may be the only one */
+    ATTN_KEY_OF_TEXTS = 1, /* allowed in lines that are only texts */
+    ATTN_KEY_OF_BATCH = 2, /* allowed in records of a batch */
+    ATTN_KEY_OF_ITEMS = 4, /* allowed in items */
+    ATTN_KEY_IS_INPUT = 8  /* its value is an input, or a source, which may be the only input */
 };
 
 struct attn_record_key {
-    const char *name; /* terminated */
+    const char *name; /* null-terminated */
     size_t n_name;
     enum attn_key_kind kind;
-    enum attn_record_failure failure; /* of other values */
+    enum attn_record_failure failure; /* failure code for values of another type */
     unsigned traits;
-    size_t at, second; /* in struct attn_item_made, which begins with the record */
+    size_t at, second; /* offsets in struct attn_item_made, which begins with the record */
 };
 
-/* Which keys a line may have. */
+/* The keys that a line may have. */
 struct attn_record_form {
     enum attn_key_trait reader; /* ATTN_KEY_OF_TEXTS, _OF_BATCH or _OF_ITEMS */
-    const char *text, *id;      /* other names of these two keys; or NULL */
+    const char *text, *id;      /* other names for these two keys; or NULL */
 };
 
-/* Finds the key NAME [size]. With items every other key is a PLACE or a LABEL, whose `name` is NULL
- * until the caller sets it; else returns false. */
+/* Finds the key NAME [size]. For items, every unknown key is a PLACE or a LABEL, whose `name` is
+ * NULL until the caller sets it; otherwise returns false for unknown keys. */
 bool attn_record_find_key(const struct attn_record_form *form, const char *name, size_t size,
                           struct attn_record_key *key);
 
-/* Whether an item may have the values of KEY as a label. */
+/* Returns true if values of KEY may also be labels of an item. */
 bool attn_record_key_is_label(const struct attn_record_key *key);
 
-/* The state of reading one line. */
+/* The state while one line is read. */
 struct attn_record_reading {
-    struct attn_record *record; /* of items that of a struct attn_item_made */
+    struct attn_record *record; /* for items, the record of a struct attn_item_made */
     struct attn_record_store *store;
 };
 
 /* A value. */
 struct attn_record_value {
-    struct attn_json_token token;  /* its first one, or all of it */
-    struct attn_json_reader *json; /* which has the rest of a list; NULL: a field of CSV */
-    size_t at;                     /* bytes of a list of CSV that were read */
+    struct attn_json_token token;  /* its first token, or the only one */
+    struct attn_json_reader *json; /* provides the rest of a list; NULL: a field of CSV */
+    size_t at;                     /* bytes of a list in CSV that were read */
 };
 
-/* The field TEXT [size] of CSV, as a value of KEY. It is a number or a boolean if JSON would read
- * one and KEY may have one. */
+/* Returns the CSV field TEXT [size] as a value of KEY: a number or a boolean if JSON would read it
+ * as such and KEY allows that type; otherwise a text. */
 struct attn_record_value attn_record_field(const struct attn_record_key *key, const char *text,
                                            size_t size);
 
-/* Reads VALUE, which is not null, as that of KEY. A wrong one fails the record, unless it failed
- * before. A list may be left in its middle. ATTN_NO_MEMORY is the only error. */
+/* Reads VALUE, which is not null, as the value of KEY. If it is invalid, marks the record as
+ * failed, unless it failed before; a list may then be read only in part. ATTN_NO_MEMORY is the only
+ * error. */
 enum attn_status attn_record_set(const struct attn_record_reading *reading,
                                  const struct attn_record_key *key, struct attn_record_value *value,
                                  struct attn_error *err);
 
-/* Fails the record because NAME has VALUE, unless it failed before. */
+/* Marks the record as failed because NAME has VALUE, unless it failed before. */
 void attn_record_refuse(const struct attn_record_reading *reading, enum attn_record_failure failure,
                         const char *name, const struct attn_record_value *value,
                         const char *expected);
 
-/* Reads the boolean or the finite number TOKEN: an integer, or a real if it does not fit 64 bits.
- * False for other tokens. */
+/* Reads TOKEN, a boolean or a finite number: as an integer, or as a real if it does not fit into 64
+ * bits. Returns false for other tokens. */
 bool attn_label_read_value(const struct attn_json_token *token, struct attn_cell *value);
 
 #endif

@@ -56,10 +56,11 @@ void attn_label_names_release(struct attn_label_names *names)
 
 struct label_reading {
     struct attn_label_store *store;
-    struct attn_error failure; /* of the first label that is none */
+    struct attn_error failure; /* failure of the first invalid label */
 };
 
-/* Appends the string of TOKEN, terminated, to the text of the store, which has room for all. */
+/* Appends the string of TOKEN with a NUL to the text of the store, which has room for all. Returns
+ * it. */
 static const char *keep(struct label_reading *labels, const struct attn_json_token *token,
                         size_t *size)
 {
@@ -72,7 +73,7 @@ static const char *keep(struct label_reading *labels, const struct attn_json_tok
     return text->data + begin;
 }
 
-/* The label of KEY, without a value; NULL where it is none. */
+/* Returns the label for KEY, without a value; NULL if KEY is not a label. */
 static struct attn_item_label *find_label(struct label_reading *labels,
                                           const struct attn_json_token *key, bool is_taken)
 {
@@ -91,7 +92,7 @@ static struct attn_item_label *find_label(struct label_reading *labels,
     return &store->labels[store->n++];
 }
 
-/* The `see` function of struct attn_record_keys: reads VALUE, if KEY is a label. */
+/* Reads VALUE if KEY is a label (`see` of struct attn_record_keys). */
 static enum attn_status see(void *user, const struct attn_json_token *key, bool is_taken,
                             const struct attn_json_token *value, struct attn_error *err)
 {
@@ -136,7 +137,7 @@ enum attn_status attn_record_labels_read(const char *line, size_t size,
     keys.user = &reading;
     attn_buffer_reset(&labels->text);
     ATTN_TRY(attn_grow(&labels->labels, &labels->capacity, names->n, sizeof *labels->labels, err));
-    /* Names and texts are shorter without their quotes, so nothing moves. */
+    /* Names and texts are shorter than the line, so the buffer does not move. */
     if (!attn_buffer_reserve(&labels->text, size + 1))
         return attn_error_no_memory(err);
     for (; labels->n < names->n; labels->n++)

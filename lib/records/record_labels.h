@@ -1,6 +1,6 @@
 /*
- * record_labels.h - the labels of a record: keys of its line that say which condition it belongs
- * to, and stand beside what it came to.
+ * record_labels.h - the labels of a record: keys of its line that state its condition, and are
+ * written beside its result.
  *
  *     struct attn_label_names names = {0};
  *     struct attn_label_store labels = {.names = &names};
@@ -10,7 +10,8 @@
  *     attn_label_store_release(&labels);
  *     attn_label_names_release(&names);
  *
- * A label is a text, a number or a boolean; null is no value. Anything else fails the record.
+ * A label is a text, a number or a boolean; null is no value. With any other value the record
+ * fails.
  */
 #ifndef ATTN_RECORDS_RECORD_LABELS_H
 #define ATTN_RECORDS_RECORD_LABELS_H
@@ -18,16 +19,17 @@
 #include "records/items.h"
 #include "records/record_reader.h"
 
-/* Which keys are labels. Initialize with = {0} but for the first. */
+/* Which keys are labels. Set `keys`, and zero the rest. */
 struct attn_label_names {
-    struct attn_record_keys keys; /* with which records are read; they are no labels of all */
-    bool is_all;                  /* all that mean nothing else */
-    struct attn_buffer text;      /* the names, each terminated; owns */
-    const char **names;           /* [n] owns; in the order of their list */
+    /* names with which records are read; with is_all, these keys are not labels */
+    struct attn_record_keys keys;
+    bool is_all;             /* all keys without another meaning are labels */
+    struct attn_buffer text; /* owns; the names, each null-terminated */
+    const char **names;      /* [n] owns; in the order of the list */
     size_t n, capacity;
 };
 
-/* Reads a list of keys, or "all". ATTN_INVALID for one that is empty or comes twice. */
+/* Parses a list of keys, or "all". ATTN_INVALID for an empty or repeated name. */
 enum attn_status attn_label_names_parse(const char *list, struct attn_label_names *names,
                                         struct attn_error *err);
 void attn_label_names_release(struct attn_label_names *names);
@@ -35,15 +37,16 @@ void attn_label_names_release(struct attn_label_names *names);
 /* The labels of one line. Initialize with = {.names = &names}. */
 struct attn_label_store {
     const struct attn_label_names *names; /* borrowed */
-    struct attn_buffer text;              /* names and texts, each terminated; owns */
-    struct attn_item_label *labels; /* [n] owns; of all keys in the order of the line, else one for
-                                       each name, without a value where the line does not have it */
+    struct attn_buffer text;              /* owns; names and texts, each null-terminated */
+    /* [n] owns; with is_all all labels, in the order of the line; otherwise one for each name,
+     * without a value if the line lacks it */
+    struct attn_item_label *labels;
     size_t n, capacity;
 };
 
-/* Reads LINE [size bytes] into RECORD by the keys of its names, as attn_record_read does, and its
- * labels into LABELS. A label that is none is the failure of RECORD, if that has no other;
- * ATTN_NO_MEMORY is the only failure here. LABELS are empty after a line that is no such object. */
+/* Reads LINE [size] into RECORD, as attn_record_read does with the keys of LABELS, and reads its
+ * labels into LABELS. An invalid label makes RECORD fail, unless it failed before; ATTN_NO_MEMORY
+ * is the only error. LABELS are empty if the line is not an object. */
 enum attn_status attn_record_labels_read(const char *line, size_t size,
                                          struct attn_label_store *labels,
                                          struct attn_record_store *store,

@@ -1,6 +1,6 @@
-/* record_reader.c - see record_reader.h. The strict reader goes over a line of JSON twice: once for
- * its grammar and its keys, then to read the values. No tree is made, so a line of a million ids
- * costs no more than its ids. */
+/* record_reader.c - see record_reader.h. A line of JSON is scanned twice: first its grammar and its
+ * keys are checked, then the values are read. No tree is built, so a line with a million ids needs
+ * no more memory than the ids. */
 #include "records/record_reader.h"
 
 #include "base/escape.h"
@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-enum { MEMBER_DEPTH = 1 }; /* of the reader before and after the value of a member */
+enum { MEMBER_DEPTH = 1 }; /* depth of the reader before and after the value of a member */
 
-/* A line of JSON that is read. */
+/* State while a line of JSON is read. */
 struct line_reading {
     struct attn_record_reading values;
     struct attn_json_reader json;
@@ -21,7 +21,7 @@ struct line_reading {
 
 /* --- A record --------------------------------------------------------------------------------- */
 
-/* With a source, the mask is for its keys. */
+/* If there is a source, the mask applies to its keys. */
 static void place_key_mask(struct attn_record *record)
 {
     struct attn_input *input = &record->input, *source = &record->source;
@@ -34,7 +34,7 @@ static void place_key_mask(struct attn_record *record)
     input->n_key_mask = 0;
 }
 
-/* What all values together mean. */
+/* Checks values that depend on each other. */
 static void check_values(struct attn_record *record)
 {
     place_key_mask(record);
@@ -63,7 +63,7 @@ static void check_input(struct attn_record *record, const char *text_key)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* Finds the key of TOKEN. Its name is terminated. False if it means nothing. */
+/* Finds the key of TOKEN, with a null-terminated name. *IS_KNOWN is false if the key is ignored. */
 static enum attn_status find_key(const struct line_reading *reading,
                                  const struct attn_json_token *token, struct attn_record_key *key,
                                  bool *is_known, struct attn_error *err)
@@ -88,7 +88,7 @@ static enum attn_status find_key(const struct line_reading *reading,
     return !*is_known || key->name ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Reads or skips the value of KEY. */
+/* Reads or skips the value of the key TOKEN. */
 static enum attn_status read_member(struct line_reading *reading,
                                     const struct attn_json_token *token, struct attn_error *err)
 {
@@ -115,7 +115,7 @@ static enum attn_status read_member(struct line_reading *reading,
     return ATTN_OK;
 }
 
-/* Checks that the line is one well-formed object; the first error is the record's. */
+/* Checks that the line is one well-formed object. The first error makes the record fail. */
 static enum attn_status check_line(const struct line_reading *reading, struct attn_error *err)
 {
     struct attn_record *record = reading->values.record;
@@ -179,7 +179,7 @@ enum attn_status attn_record_read(const char *line, size_t size,
         .form = form_of(keys),
         .keys = keys,
     };
-    struct attn_error failure = {0}; /* a caller may have none */
+    struct attn_error failure = {0}; /* used because ERR may be NULL */
 
     *record = (struct attn_record){.number = record->number, .mine = record->mine};
     attn_record_store_release(store);

@@ -7,7 +7,7 @@
 
 struct attn_record_block {
     struct attn_record_block *next;
-    size_t size, used; /* bytes at data */
+    size_t size, used; /* bytes of `data`, and bytes in use */
     char data[];
 };
 

@@ -1,6 +1,5 @@
-/* record_values.c - values of keys: see record_keys_internal.h. Lists are read twice: counted, then
- * stored.
- */
+/* record_values.c - reads the values of keys: see record_keys_internal.h. Lists are scanned twice:
+ * first counted, then stored. */
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -14,7 +13,7 @@
 
 /* --- Tokens ----------------------------------------------------------------------------------- */
 
-/* Whether TEXT is an integer as JSON has it. */
+/* Returns true if TEXT is an integer in JSON's grammar. */
 static bool is_integer(const char *text, size_t size)
 {
     const size_t sign = size > 0 && text[0] == '-';
@@ -25,10 +24,10 @@ static bool is_integer(const char *text, size_t size)
     return n == size && n > sign && (text[sign] != '0' || n == sign + 1);
 }
 
-/* Returns what JSON would read in TEXT without quotes; a string if nothing. */
+/* Returns the type that JSON would read for the unquoted TEXT; otherwise the type of a string. */
 static enum attn_json_type find_type(const char *text, size_t size)
 {
-    enum { FINITE = 300 }; /* an integer of so many digits is a finite double */
+    enum { FINITE = 300 }; /* an integer with so many digits surely is a finite double */
     double value;
 
     if ((size <= FINITE && is_integer(text, size)) || attn_parse_double(text, size, &value))
@@ -54,7 +53,7 @@ struct attn_record_value attn_record_field(const struct attn_record_key *key, co
     return value;
 }
 
-/* Pulls the next token of a list. */
+/* Reads the next token of a list. */
 static enum attn_status pull(struct attn_record_value *list, struct attn_json_token *token,
                              struct attn_error *err)
 {
@@ -76,7 +75,7 @@ static enum attn_status pull(struct attn_record_value *list, struct attn_json_to
     return ATTN_OK;
 }
 
-/* Counts the tokens of type ITEM in the rest of LIST, and their bytes. Stays where it is. */
+/* Counts the tokens of type ITEM in the rest of LIST, and their bytes, without consuming them. */
 static enum attn_status count(const struct attn_record_value *list, enum attn_json_type item,
                               size_t *n, size_t *n_byte, struct attn_error *err)
 {
@@ -169,15 +168,15 @@ void attn_record_refuse(const struct attn_record_reading *reading, enum attn_rec
     refuse(reading, failure, name, &value->token, value->json != NULL, expected);
 }
 
-/* A value that is read: all that its functions need. */
+/* The state while a value is read. */
 struct setting {
     const struct attn_record_reading *reading;
     const struct attn_record_key *key;
     struct attn_record_value *value;
-    void *at, *second; /* the fields */
+    void *at, *second; /* pointers to the fields */
 };
 
-/* Fails the record because of FOUND. */
+/* Marks the record as failed because of the token FOUND. */
 static enum attn_status fail(const struct setting *setting, const struct attn_json_token *found,
                              const char *expected)
 {
@@ -188,7 +187,7 @@ static enum attn_status fail(const struct setting *setting, const struct attn_js
 
 /* --- Texts ------------------------------------------------------------------------------------ */
 
-/* Returns a terminated copy of a string, or of a number as it is written; NULL on failure. */
+/* Returns a null-terminated copy of a string, or of a number as written; NULL on failure. */
 static const char *keep(const struct setting *setting, size_t *size, struct attn_error *err)
 {
     const struct attn_json_token *token = &setting->value->token;
@@ -223,7 +222,7 @@ static enum attn_status set_bytes(const struct setting *setting, struct attn_err
     return *text ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Sets *TEXT to a text without NUL, or to an integer if IS_POSITION. */
+/* Sets *TEXT to a text without NUL or, if IS_POSITION, also to an integer. */
 static enum attn_status set_text(const struct setting *setting, bool is_position, const char **text,
                                  struct attn_error *err)
 {
@@ -262,7 +261,7 @@ static enum attn_status set_place(const struct setting *setting, struct attn_err
     return ATTN_OK;
 }
 
-/* Appends a label. Its text is a path, too, if the key is an IMAGE. */
+/* Appends a label. If the key is an IMAGE, its text is also stored as a path. */
 static enum attn_status set_label(const struct setting *setting, struct attn_error *err)
 {
     struct attn_item_made *made = (struct attn_item_made *)(void *)setting->reading->record;
@@ -326,7 +325,7 @@ static enum attn_status set_integers(const struct setting *setting, struct attn_
     return ATTN_OK;
 }
 
-/* Reads the numbers of a row to ROW and advances *n. False: TOKEN is not a number. */
+/* Reads the numbers of a row to ROW and advances *N. *IS_GOOD is false if TOKEN is not a number. */
 static enum attn_status read_row(const struct setting *setting, float *row, size_t *n,
                                  struct attn_json_token *token, bool *is_good,
                                  struct attn_error *err)
@@ -368,7 +367,7 @@ static bool is_second_source(const struct setting *setting)
     return is_second;
 }
 
-/* A source: a text, or rows of numbers that are equally long. */
+/* Reads a source: a text, or rows of numbers with equal lengths. */
 static enum attn_status set_source(const struct setting *setting, struct attn_error *err)
 {
     static const char expected[] = "a string, or rows of numbers that are equally long";
@@ -442,8 +441,8 @@ static enum attn_status set_rows(const struct setting *setting, struct attn_erro
 
 /* --- Lists of texts --------------------------------------------------------------------------- */
 
-/* Reads the strings of a list, or one that is no list: *texts has N of them, at least LEAST, each
- * terminated. NULL if the record failed. */
+/* Reads a string, or a list of at least LEAST strings, as N null-terminated strings at *TEXTS; NULL
+ * if the record failed. */
 static enum attn_status read_strings(const struct setting *setting, size_t least,
                                      const char *expected, const char **texts, size_t *n,
                                      struct attn_error *err)
@@ -494,7 +493,7 @@ static enum attn_status set_next(const struct setting *setting, struct attn_erro
     return ATTN_OK;
 }
 
-/* A list of words; other values are labels. */
+/* Reads a list of words; values of other types are labels. */
 static enum attn_status set_words(const struct setting *setting, struct attn_error *err)
 {
     struct attn_word_texts *words = setting->at;

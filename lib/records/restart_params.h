@@ -1,11 +1,11 @@
-/* restart_params.h - parameters of a run over many records, which is cut into shards and resumed.
- * A struct of options has a row for each. */
+/* restart_params.h - parameters about shards and resuming, shared by all runs over many records.
+ * Lists of parameters include them as rows. */
 #ifndef ATTN_RECORDS_RESTART_PARAMS_H
 #define ATTN_RECORDS_RESTART_PARAMS_H
 
 #include "base/param.h"
 
-/* An attn_param.read: "3/8" into two size_t. */
+/* Reads "3/8" into two size_t (`read` of struct attn_param). */
 enum attn_status attn_shard_read(const struct attn_param *param, void *home, const char *label,
                                  const char *text, struct attn_error *err);
 
@@ -15,7 +15,7 @@ enum attn_status attn_shard_read(const struct attn_param *param, void *home, con
                "rows-00003-of-00008.jsonl",                                                        \
                .second = offsetof(structure, n_shard_member), .read = attn_shard_read)
 
-/* MEMBER is an int64_t, negative by default. */
+/* The parameter max_failed. MEMBER is an int64_t, negative by default. */
 #define ATTN_FAILED_PARAM(structure, member)                                                       \
     ATTN_PARAM(SEED, "max_failed", "N", structure, member,                                         \
                "number of records or items that may fail; one more ends the run. Default: any "    \
