@@ -1,10 +1,10 @@
 /*
- * compare.c - compares the exact run with the chosen attention of each layer, then with a run of
- * it, and the predictions of both runs.
+ * compare.c - compares the exact run with the chosen attention of each layer, then with a whole run
+ * of the chosen attention, and compares the predictions of both runs.
  *
- * The exact run comes first. q, k, v and z of its layers are kept, but not its pattern. For each
- * event with rows of one head, the same rows of the exact pattern are computed again from q and k
- * of that head, and compared.
+ * The exact run comes first. q, k, v and z of its layers are recorded, but not its patterns. For
+ * each event with rows of a head, the same rows of the exact pattern are recomputed from q and k of
+ * that head, and compared.
  */
 #include "compare/compare.h"
 
@@ -32,22 +32,22 @@
 
 /* The state of a comparison. */
 struct comparing {
-    const struct attn_run *run;             /* of a model or of arrays */
-    const struct attn_config *config;       /* of the model; NULL: arrays */
-    const struct attn_attention *attention; /* [n_layer] as the run has it */
+    const struct attn_run *run;             /* a run of a model or of arrays */
+    const struct attn_config *config;       /* config of the model; NULL: arrays */
+    const struct attn_attention *attention; /* [n_layer] attention of the run */
     struct attn_metric_settings settings;
-    struct attn_dims dims;                       /* of run or arrays */
-    struct attn_attention *chosen, *exact;       /* owns; [n_layer] each, strides resolved */
+    struct attn_dims dims;                       /* sizes of the run */
+    struct attn_attention *chosen, *exact;       /* own; [n_layer] each, with strides resolved */
     struct attn_selection *kept;                 /* owns; sites q, k, v and z */
-    struct attn_capture *capture;                /* owns; of the exact run */
-    struct attn_session *exact_run, *chosen_run; /* owns; of a model */
+    struct attn_capture *capture;                /* owns; tensors of the exact run */
+    struct attn_session *exact_run, *chosen_run; /* own; only for a model */
     struct attn_measurement *local, *propagated; /* owns */
-    struct attn_outputs *outputs; /* receive differences of local patterns; or NULL */
+    struct attn_outputs *outputs; /* receive the differences of local patterns; or NULL */
 };
 
 /* --- Inputs of a layer ------------------------------------------------------------------------ */
 
-/* The arrays from which LAYER computes the chosen or the exact attention, for all heads. */
+/* Returns the inputs from which LAYER computes the chosen or the exact attention, for all heads. */
 static struct attn_attend_args layer_inputs(const struct comparing *comparing, int layer,
                                             bool is_chosen)
 {
@@ -57,7 +57,8 @@ static struct attn_attend_args layer_inputs(const struct comparing *comparing, i
     struct attn_attend_args inputs = run->arrays;
     uint64_t n_drawn = 0;
 
-    for (int i = 0; i < layer; i++) /* a run draws the numbers of all layers from one stream */
+    /* a run draws the random numbers of all layers from one stream */
+    for (int i = 0; i < layer; i++)
         if (comparing->chosen[i].dropout > 0 && !comparing->chosen[i].dropout_mask.cells)
             n_drawn += (uint64_t)dims->n_head * dims->n_position * attn_site_n_key(dims, i);
     if (config)
@@ -88,11 +89,11 @@ static struct attn_attend_args layer_inputs(const struct comparing *comparing, i
         return inputs;
     inputs.attention.dropout_seed = comparing->chosen[0].dropout_seed; /* as in a session */
     if (config->is_cross[layer] && inputs.attention.mask == ATTN_MASK_CAUSAL)
-        inputs.attention.mask = ATTN_MASK_NONE; /* as in a session, too: a source has no order */
+        inputs.attention.mask = ATTN_MASK_NONE; /* like a session: a source has no order */
     return inputs;
 }
 
-/* Reduces INPUTS to those of the pattern of one head. */
+/* Restricts INPUTS to those of the pattern of one head. */
 static void narrow(struct attn_attend_args *inputs, size_t head)
 {
     struct attn_mask_matrix *matrix = &inputs->attention.matrix;
@@ -127,14 +128,14 @@ static enum attn_status attend(const struct attn_attend_args *inputs,
 
 /* --- Rows of a head --------------------------------------------------------------------------- */
 
-/* The destination of a run's events. */
+/* The context of a run's events. */
 struct pass {
     struct comparing *comparing;
-    int layer; /* of the events; ATTN_ALL_LAYERS: each event has its own */
+    int layer; /* layer of the events; ATTN_ALL_LAYERS: each event has its layer */
     struct attn_measurement *measurement;
 };
 
-/* Rows of one head, and their destinations. */
+/* Chosen rows of one head that will be compared. */
 struct rows {
     struct attn_measurement *measurement;
     const struct attn_trace_event *event;
@@ -146,7 +147,7 @@ static size_t key_of(const struct attn_row *row, size_t i)
     return row->keys ? (size_t)row->keys[i] : i;
 }
 
-/* Merges two rows by key into VALUES and KEYS; returns the number of cells. */
+/* Subtracts two rows by key into VALUES and KEYS. Returns the number of cells. */
 static size_t subtract(const struct attn_row *chosen, const struct attn_row *exact, float *values,
                        int32_t *keys)
 {
@@ -166,8 +167,8 @@ static size_t subtract(const struct attn_row *chosen, const struct attn_row *exa
     return n;
 }
 
-/* Writes the rows CHOSEN, the same rows of EXACT attention, and their difference, chosen minus
- * exact weights, to OUTPUTS. A cell that is in one of them has weight 0 in the other. */
+/* Passes the rows CHOSEN and the same rows of EXACT attention, and their difference (chosen minus
+ * exact), to OUTPUTS. A cell that only one of them has counts as 0 in the other. */
 static enum attn_status draw(struct attn_outputs *outputs, const struct attn_trace_event *chosen,
                              const struct attn_trace_event *exact, struct attn_error *err)
 {
@@ -202,7 +203,8 @@ static enum attn_status draw(struct attn_outputs *outputs, const struct attn_tra
     return status;
 }
 
-/* An attn_trace_fn: EXACT has some rows of the event. Both get the same layer and head. */
+/* Compares some rows with EXACT (attn_trace_fn). Both get the layer and head of the chosen
+ * event. */
 static enum attn_status on_exact_rows(void *user, const struct attn_trace_event *exact,
                                       struct attn_error *err)
 {
@@ -224,7 +226,7 @@ static enum attn_status on_exact_rows(void *user, const struct attn_trace_event 
     return draw(rows->outputs, &part, &named, err);
 }
 
-/* Computes the rows of exact attention for EVENT, and compares them. */
+/* Computes the exact rows for EVENT, and compares them. */
 static enum attn_status compare_pattern(const struct pass *pass,
                                         const struct attn_trace_event *event,
                                         struct attn_error *err)
@@ -250,7 +252,7 @@ static enum attn_status compare_pattern(const struct pass *pass,
     return status;
 }
 
-/* An attn_trace_fn for patterns and z. */
+/* Compares rows of patterns and z (attn_trace_fn). */
 static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
@@ -297,7 +299,7 @@ static enum attn_status compare_locally(struct comparing *comparing, int layer,
 
 /* --- Cost of attention ------------------------------------------------------------------------ */
 
-/* Floats of one head between q, k, v and z. */
+/* Returns the number of floats that one head needs between q, k, v and z. */
 static uint64_t n_float(const struct attn_attend_args *inputs, uint64_t n_pair)
 {
     const struct attn_attention *attention = &inputs->attention;
@@ -341,8 +343,8 @@ static enum attn_status measure(const struct attn_attend_args *inputs, double *s
     return status;
 }
 
-/* Finds the cost of the chosen or the exact attention in LAYER: pairs are counted, bytes follow
- * from them, time is measured. */
+/* Determines the cost of the chosen or the exact attention in LAYER: pairs are counted, bytes are
+ * derived from them, time is measured. */
 static enum attn_status find_cost(const struct comparing *comparing, int layer, bool is_chosen,
                                   struct attn_attention_cost *cost, struct attn_error *err)
 {
@@ -362,7 +364,7 @@ static enum attn_status find_cost(const struct comparing *comparing, int layer, 
 
 /* --- Next tokens ------------------------------------------------------------------------------ */
 
-/* Neighbouring positions, and the logits of both runs after them. */
+/* A block of consecutive positions, and the logits of both runs at them. */
 struct block {
     struct attn_logit_rows exact;
     float *chosen; /* [exact.n, n_vocab] owns */
@@ -398,8 +400,8 @@ static enum attn_status compare_block(const struct comparing *comparing, struct 
     return ATTN_OK;
 }
 
-/* Compares the logits of the two runs after the selected queries: LOGITS has one row per query. A
- * classifier of pictures has one row, for the picture. */
+/* Compares the logits of the two runs after the selected queries. LOGITS has one row per query; for
+ * a classifier of pictures, one row for the picture. */
 static enum attn_status compare_logits(struct comparing *comparing,
                                        struct attn_compared_logits *logits, struct attn_error *err)
 {
@@ -424,7 +426,8 @@ static enum attn_status compare_logits(struct comparing *comparing,
 
 /* --- The runs --------------------------------------------------------------------------------- */
 
-/* Full attention, or the window that the model's own layer has. */
+/* Returns the exact attention of a layer: full attention, or the window if the model's own layer
+ * has one. */
 static struct attn_attention find_exact_kind(const struct comparing *comparing, size_t layer)
 {
     if (comparing->config && comparing->config->attention[layer].kind == ATTN_ATTENTION_WINDOW)
@@ -432,7 +435,7 @@ static struct attn_attention find_exact_kind(const struct comparing *comparing, 
     return ATTN_ATTENTION_DEFAULT;
 }
 
-/* Whether anything differs from exact attention of the same scores. */
+/* Returns true if any layer differs from exact attention with the same scores. */
 static bool is_other(const struct comparing *comparing)
 {
     if (comparing->config && attn_model_compute(comparing->run->model) != ATTN_COMPUTE_F32)
@@ -481,7 +484,7 @@ static enum attn_status check(const struct comparing *comparing, struct attn_err
                                 "`algorithm blockwise`");
 }
 
-/* Finds the chosen attention, and the exact one of the same scores. */
+/* Sets the chosen attention, and the exact attention with the same scores. */
 static enum attn_status prepare(struct comparing *comparing, struct attn_error *err)
 {
     const size_t n_layer = comparing->dims.n_layer;
@@ -511,7 +514,7 @@ static enum attn_status prepare(struct comparing *comparing, struct attn_error *
                                    comparing->run->host->pool, &comparing->propagated, err);
 }
 
-/* Feeds a new session with the chosen or with exact attention. */
+/* Feeds a new session with the chosen or the exact attention. */
 static enum attn_status feed(const struct comparing *comparing, bool is_chosen,
                              const struct attn_trace *trace, struct attn_session **session,
                              struct attn_error *err)
@@ -537,7 +540,7 @@ static void add_cost(struct attn_attention_cost *sum, const struct attn_attentio
     sum->seconds += cost->seconds;
 }
 
-/* Finds error and cost of each layer by itself. */
+/* Computes local error and cost of each layer. */
 static enum attn_status compare_layers(struct comparing *comparing,
                                        struct attn_comparison *comparison, struct attn_error *err)
 {
@@ -555,8 +558,8 @@ static enum attn_status compare_layers(struct comparing *comparing,
     return ATTN_OK;
 }
 
-/* Runs exact attention, and keeps q, k, v and z of layers with selected heads, q and k in the form
- * that scores are computed from. Compares each layer, then runs the chosen attention. */
+/* Runs exact attention and records q, k, v and z of layers with selected heads; q and k in the form
+ * from which scores are computed. Compares each layer, then runs the chosen attention. */
 static enum attn_status compare_run(struct comparing *comparing, struct attn_comparison *comparison,
                                     struct attn_error *err)
 {
@@ -587,7 +590,7 @@ static enum attn_status compare_run(struct comparing *comparing, struct attn_com
     return ATTN_OK;
 }
 
-/* For arrays only z of exact attention is kept. */
+/* Compares attention on arrays; only z of exact attention is recorded. */
 static enum attn_status compare_arrays(struct comparing *comparing,
                                        struct attn_comparison *comparison, struct attn_error *err)
 {
@@ -607,7 +610,7 @@ static enum attn_status compare_arrays(struct comparing *comparing,
 
 /* --- Outputs ---------------------------------------------------------------------------------- */
 
-/* Fills *COMPARISON, which the caller owns also after a failure. */
+/* Fills *COMPARISON, which the caller owns even after a failure. */
 static enum attn_status work(struct comparing *comparing, struct attn_comparison **comparison,
                              struct attn_error *err)
 {
@@ -622,7 +625,7 @@ static enum attn_status work(struct comparing *comparing, struct attn_comparison
     return ATTN_OK;
 }
 
-/* Compares, and writes differences to OUTPUTS, which may be NULL. */
+/* Compares, and passes differences to OUTPUTS, which may be NULL. */
 static enum attn_status compare(const struct attn_run *run, size_t n_recalled,
                                 struct attn_outputs *outputs, struct attn_comparison **comparison,
                                 struct attn_error *err)
@@ -637,7 +640,8 @@ static enum attn_status compare(const struct attn_run *run, size_t n_recalled,
         comparing.config = attn_model_config(run->model);
         comparing.attention = run->attention.layers;
         comparing.dims = attn_config_dims(comparing.config, run->text.n);
-        comparing.dims.lacking = NULL; /* the factors of scores are kept, rotated or not */
+        /* allows scores with and without rotation, whichever the model has */
+        comparing.dims.lacking = NULL;
         comparing.dims.n_source = run->source.n;
     } else {
         comparing.dims = attn_attend_dims(&run->arrays);
@@ -656,7 +660,7 @@ static enum attn_status compare(const struct attn_run *run, size_t n_recalled,
                            : status == ATTN_INVALID ? ATTN_STAGE_INPUT
                                                     : ATTN_STAGE_MODEL,
                            err));
-    /* The flag may have been set after the last check. */
+    /* The cancel flag may have been set after the last check. */
     return attn_error_at(attn_host_check_canceled(run->host, err), ATTN_STAGE_MODEL, err);
 }
 
@@ -686,7 +690,7 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
     return status == ATTN_OK || is_abandoned ? ATTN_OK : attn_error_copy(err, &failure);
 }
 
-/* Compares, and draws with labels that have the patterns of RUN alone. */
+/* Compares, and draws the differences with labels that select only the patterns of RUN. */
 static enum attn_status compare_and_draw(const struct attn_run *run, size_t n_recalled,
                                          struct attn_comparison **comparison,
                                          struct attn_error *err)

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Seconds are small: they keep their digits whatever the precision of a file is. */
+/* Seconds may be small, so they have 7 significant digits whatever the precision of the file is. */
 #define COLUMN_SECONDS(label)                                                                      \
     {                                                                                              \
         .name = (label), .type = ATTN_VALUE_REAL, .unit = "s", .notation = ATTN_NOTATION_FIGURES,  \
@@ -93,7 +93,7 @@ static const struct attn_column cost_columns[] = {
 enum { NAME_SIZE = 32, N_COST = sizeof cost_columns / sizeof *cost_columns };
 enum { MAX_COLUMN = 3 + 2 * ATTN_N_DIFFERENCE + N_COST };
 
-/* Forms that name heads, layers, or both, by text or by numbers. */
+/* Groups of forms: those with heads, with layers, as text, with both errors. */
 enum {
     OF_HEADS = ATTN_COMPARED_ERRORS | ATTN_COMPARED_HEADS,
     OF_LAYERS = ATTN_COMPARED_COSTS | ATTN_COMPARED_LAYERS,
@@ -106,12 +106,12 @@ struct filled_row {
     enum attn_compared_form form;
     struct attn_column columns[MAX_COLUMN];
     struct attn_cell cells[MAX_COLUMN];
-    char names[MAX_COLUMN][NAME_SIZE]; /* of columns with a prefix */
+    char names[MAX_COLUMN][NAME_SIZE]; /* names of columns with a prefix */
     char head[NAME_SIZE];
     size_t n;
 };
 
-/* Appends CELL in COLUMN if the row's form is one of FORMS. */
+/* Appends COLUMN with CELL if the row's form is in FORMS. */
 static void put(struct filled_row *to, unsigned forms, struct attn_column column,
                 struct attn_cell cell)
 {
@@ -121,7 +121,7 @@ static void put(struct filled_row *to, unsigned forms, struct attn_column column
     to->cells[to->n++] = cell;
 }
 
-/* The same for the values of DIFFERENCE. Text has no number of rows. */
+/* The same for the columns of a DIFFERENCE. Text does not show the number of rows. */
 static void put_difference(struct filled_row *to, unsigned forms, const char *prefix,
                            const struct attn_difference *difference)
 {
@@ -138,7 +138,7 @@ static void put_difference(struct filled_row *to, unsigned forms, const char *pr
     }
 }
 
-/* The number of a head of arrays among those of all batches: its batch, and the head there. */
+/* Splits the number of a head of arrays into its batch (quot) and its head in the batch (rem). */
 static div_t batch_of(const struct attn_compared_row *row, const struct attn_labels *labels)
 {
     const size_t n_head = attn_selection_dims(labels->selection)->n_head;
@@ -146,8 +146,8 @@ static div_t batch_of(const struct attn_compared_row *row, const struct attn_lab
     return div(row->at.head, (int)(labels->axes ? n_head / labels->axes->n_batch : n_head));
 }
 
-/* The name in a selection: 5.1 for models, 3 for arrays, B1H3 for batches, 5.* and all for means.
- */
+/* Writes the name of a row as in a selection: 5.1 for a model, 3 for arrays, B1H3 for batches; 5.*
+ * and `all` for means. */
 static void write_name(const struct attn_compared_row *row, const struct attn_labels *labels,
                        char name[NAME_SIZE])
 {
@@ -179,7 +179,7 @@ static void put_costs(struct filled_row *to, const struct attn_compared_row *row
         put(to, OF_LAYERS, cost_columns[i], cells[i]);
 }
 
-/* Fills *TO, whose form is set; IS_LOCAL chooses the error of forms with one. */
+/* Fills *TO, whose form is set. IS_LOCAL selects the error in forms that have one. */
 static void fill_row(struct filled_row *to, const struct attn_compared_row *row, bool is_local,
                      const struct attn_labels *labels)
 {
@@ -218,7 +218,7 @@ static enum attn_status append(const struct attn_compared_run *comparison,
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 
-/* Sorts the rows of *TABLE, heads, if an order was given. */
+/* Sorts *TABLE, a table of heads, if an order was given. */
 static enum attn_status sort_heads(const struct attn_compared_run *comparison,
                                    struct attn_table **table, struct attn_error *err)
 {
@@ -232,8 +232,8 @@ static enum attn_status sort_heads(const struct attn_compared_run *comparison,
     return ATTN_OK;
 }
 
-/* Appends the rows of text: each layer's mean after its heads, or all means after sorted heads.
- * Means of one row are left out. */
+/* Appends the rows of the text: the heads of a layer and their mean; if heads are sorted, all heads
+ * and then all means. A mean over a single row is left out. */
 static enum attn_status append_text(const struct attn_compared_run *comparison,
                                     enum attn_compared_form form, struct attn_table **table,
                                     struct attn_error *err)
@@ -258,7 +258,7 @@ static enum attn_status append_text(const struct attn_compared_run *comparison,
     return ATTN_OK;
 }
 
-/* Makes *TABLE, which is the caller's, also after a failure; so does tabulate_logits. */
+/* Makes *TABLE, which the caller owns even after a failure; likewise tabulate_logits. */
 static enum attn_status tabulate_rows(const struct attn_compared_run *comparison,
                                       enum attn_compared_form form, struct attn_table **table,
                                       struct attn_error *err)

@@ -2,8 +2,8 @@
  * comparison_forms.c - a comparison as text, CSV and JSON.
  *
  * Text has a line for each head, with its name in selections, then means over layers and over
- * everything, the costs, and the next tokens. JSON is one object that begins with the settings.
- * All show the tables of comparison.c.
+ * everything, the costs, and the next tokens. JSON is one object that begins with the settings. All
+ * of them show the tables of comparison.c.
  */
 #include "compare/comparison_internal.h"
 
@@ -24,7 +24,7 @@
 struct compared_document {
     const struct attn_compared_run *comparison;
     struct attn_table *tables[4];             /* own */
-    char attention[ATTN_ATTENTION_TEXT_SIZE]; /* of JSON */
+    char attention[ATTN_ATTENTION_TEXT_SIZE]; /* text of the attention, for JSON */
     struct attn_document document;
 };
 
@@ -61,7 +61,7 @@ static void add_costs(struct attn_document *document, const struct attn_comparis
         attn_text_table_format(lines, "%.6f", costs[k]->seconds);
 }
 
-/* Appends a first choice: its text, or its id. */
+/* Appends the most probable token: its text, or its id. */
 static void add_token(struct compared_document *text, int32_t id)
 {
     const struct attn_tokenizer *tokenizer = text->comparison->tokenizer;
@@ -164,7 +164,7 @@ enum attn_status attn_comparison_print(const struct attn_compared_run *compariso
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
-/* An attn_output_fn: the table of the heads. */
+/* Writes the table of heads (attn_output_fn). */
 static enum attn_status write_heads(void *user, struct attn_sink *sink, struct attn_error *err)
 {
     const struct attn_output_table *heads = user;
@@ -172,7 +172,8 @@ static enum attn_status write_heads(void *user, struct attn_sink *sink, struct a
     return attn_table_write(heads->table, ATTN_TABLE_CSV, heads->precision, sink, err);
 }
 
-/* Writes the table of each part to a file, or the heads alone if the path is not a directory. */
+/* Writes the table of each part to a file; if the path is not a directory, only the table of
+ * heads. */
 static enum attn_status write_tables(struct compared_document *to, const struct attn_output *item,
                                      int precision, struct attn_error *err)
 {
@@ -243,7 +244,7 @@ static enum attn_status fill_document(struct compared_document *to, struct attn_
     return ATTN_OK;
 }
 
-/* An attn_output_fn. */
+/* Writes the document as JSON (attn_output_fn). */
 static enum attn_status write_json(void *user, struct attn_sink *sink, struct attn_error *err)
 {
     return attn_document_write(user, ATTN_FORM_JSON, sink, err);
