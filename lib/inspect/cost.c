@@ -52,7 +52,8 @@ static void count_linear(struct extent *extent, const struct attn_linear *linear
     count_vector(extent, &linear->bias);
 }
 
-/* With N_EXPERT experts of a layer that has some: all are of one size. */
+/* Counts the weights of MODEL. N_EXPERT: number of experts to count in layers that have some; all
+ * experts have equal sizes. */
 static struct inventory take_inventory(const struct attn_model *model, size_t n_expert)
 {
     const struct attn_weights *weights = &model->weights;
@@ -88,7 +89,7 @@ static struct inventory take_inventory(const struct attn_model *model, size_t n_
     count_norm(&found.norms, &weights->ln_final);
     count_norm(&found.norms, &weights->ln_head);
     if (model->config.norm == ATTN_NORM_LAYERNORM_NO_WEIGHT)
-        found.norms = (struct extent){0}; /* they are ones that no file holds */
+        found.norms = (struct extent){0}; /* these norms are all ones, which no file contains */
     count_linear(&found.output, &weights->head);
     count_linear(&found.output, &weights->projection);
     count_tensor(&found.output, &weights->logit_scale);
@@ -97,7 +98,7 @@ static struct inventory take_inventory(const struct attn_model *model, size_t n_
     return found;
 }
 
-/* Whether both stacks of MODEL have one table of tokens. */
+/* Returns true if both stacks of MODEL share one table of tokens. */
 static bool shares_embedding(const struct attn_model *model)
 {
     return model->encoder->weights.embed.data == model->weights.embed.data;
@@ -136,7 +137,7 @@ uint64_t attn_encoder_parameters(const struct attn_model *model)
     return n.total - (shares_embedding(model) ? n.embedding : 0);
 }
 
-/* Bytes of TABLE [n_row, d] that a run reads, which reads at most N rows. */
+/* Returns the bytes of TABLE [n_row, d] that a run reads, if it reads at most N rows. */
 static uint64_t row_bytes(const struct attn_tensor *table, size_t n)
 {
     const size_t n_row = !table->data ? 0 : table->shape[0];
@@ -147,10 +148,11 @@ static uint64_t row_bytes(const struct attn_tensor *table, size_t n)
 
 static uint64_t find_weights(const struct attn_model *model, size_t n, size_t n_source)
 {
-    const size_t n_chosen = attn_size_mul(n, model->config.n_expert_used); /* if none is shared */
+    /* if no expert is chosen by two tokens */
+    const size_t n_chosen = attn_size_mul(n, model->config.n_expert_used);
     const size_t n_expert = model->config.n_expert;
     const struct inventory found = take_inventory(model, n_chosen < n_expert ? n_chosen : n_expert);
-    const bool is_whole = /* otherwise only rows of it are read */
+    const bool is_whole = /* otherwise only some rows are read */
         model->config.output == ATTN_OUTPUT_TIED || model->config.image.patch_height > 0;
 
     return (is_whole ? found.embedding.n_byte : row_bytes(&model->weights.embed, n)) +
@@ -159,13 +161,13 @@ static uint64_t find_weights(const struct attn_model *model, size_t n, size_t n_
            found.mlp.n_byte + found.norms.n_byte + found.output.n_byte;
 }
 
-/* SUM += A * B, saturated. */
+/* *SUM += A * B, saturated. */
 static void add_product(uint64_t *sum, uint64_t a, uint64_t b)
 {
     *sum = attn_saturated_add(*sum, attn_saturated_mul(a, b));
 }
 
-/* Adds the linear maps, pairs and matrices of one layer, whose keys are N_KEY rows. */
+/* Adds the linear maps, pairs and matrix products of one layer, which has N_KEY keys. */
 static void add_layer(const struct attn_model *model, size_t layer, uint64_t n_key,
                       struct attn_cost *cost)
 {
@@ -173,7 +175,7 @@ static void add_layer(const struct attn_model *model, size_t layer, uint64_t n_k
     const struct attn_block_weights *block = &model->weights.blocks[layer];
     const struct attn_attention *attention = &c->attention[layer];
     const uint64_t n = cost->n_position, d_qk = c->n_head * c->d_head, d_z = c->n_head * c->d_value;
-    uint64_t n_pair, width = n; /* pairs of a query and a key, in one head */
+    uint64_t n_pair, width = n; /* number of pairs of a query and a key in one head */
 
     for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
         const struct attn_linear *linear = &block->linears[i];
@@ -183,10 +185,10 @@ static void add_layer(const struct attn_model *model, size_t layer, uint64_t n_k
             add_product(attn_block_linear_is_mlp(i) ? &cost->mlp : &cost->projections,
                         is_of_key ? n_key : n, linear->weight.n_row * linear->weight.n_col);
     }
-    if (block->experts) /* the chosen ones */
+    if (block->experts) /* only the chosen experts */
         add_product(&cost->mlp, 3 * n * c->n_expert_used, c->d_model * c->d_expert);
     if (attention->kind == ATTN_ATTENTION_WINDOW && attention->window < n)
-        width = attention->window; /* the first width queries see fewer */
+        width = attention->window; /* the first `width` queries see fewer keys */
     n_pair = c->is_cross[layer] || attention->mask != ATTN_MASK_CAUSAL
                  ? attn_saturated_mul(n, n_key)
                  : attn_saturated_mul(width, 2 * n - width + 1) / 2;
@@ -194,7 +196,7 @@ static void add_layer(const struct attn_model *model, size_t layer, uint64_t n_k
     add_product(&cost->matrices, n_pair, d_qk + d_z);
 }
 
-/* Multiply-adds, and the bytes of caches. */
+/* Computes the multiply-adds, and the bytes of caches. */
 static void find_work(const struct attn_model *model, struct attn_cost *cost)
 {
     const struct attn_config *c = &model->config;
@@ -215,7 +217,7 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
     if (weights->patches.weight.data)
         add_product(&cost->projections, n > n_front ? n - n_front : 0,
                     attn_saturated_mul(weights->patches.weight.n_row, d));
-    for (size_t i = 0; i < 2; i++) /* the first map has two rows for each of the second */
+    for (size_t i = 0; i < 2; i++) /* the first map has twice as many rows as the second */
         if (weights->sound[i].weight.data)
             add_product(
                 &cost->projections, (2 - i) * n,
@@ -232,8 +234,8 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
     cost->keys_values_multi_query = one;
 }
 
-/* Adds what the encoder of MODEL does with the source, once; before find_work of the decoder, whose
- * caches stay. */
+/* Adds the work of the encoder of MODEL, which reads the source once. Call before find_work of the
+ * decoder, which then overwrites the bytes of caches. */
 static void add_encoder(const struct attn_model *model, struct attn_cost *cost)
 {
     const size_t n = cost->n_position;
@@ -244,7 +246,8 @@ static void add_encoder(const struct attn_model *model, struct attn_cost *cost)
     find_work(model->encoder, cost);
     cost->n_position = n;
     cost->weights += find_weights(model->encoder, cost->n_source, 0);
-    if (shares_embedding(model) && model->config.output == ATTN_OUTPUT_TIED) /* read as a whole */
+    /* the whole table is read */
+    if (shares_embedding(model) && model->config.output == ATTN_OUTPUT_TIED)
         cost->weights -= row_bytes(&model->encoder->weights.embed, cost->n_source);
 }
 
@@ -270,7 +273,7 @@ static void find_sites(const struct attn_selection *selection, struct attn_cost 
     }
 }
 
-/* Never called: the session is measured and not run. */
+/* Never called, as the session is only measured. */
 static enum attn_status ignore(void *user, const struct attn_trace_event *event,
                                struct attn_error *err)
 {
@@ -292,7 +295,7 @@ enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t
 
     dims.n_source = found.n_source;
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    trace.selection = selection; /* the default sites of `run` */
+    trace.selection = selection; /* the default sites of the command `run` */
     options.n_max = n;
     options.n_source = found.n_source;
     options.cache = ATTN_CACHE_ONE_LAYER;
@@ -321,9 +324,10 @@ static void add_kind(const struct attn_config *c, const struct attn_attention *a
         attn_attention_n_pair(attention, attn_size_of(n), attn_size_of(n_key), 0, 0);
     uint64_t work = attn_saturated_mul(n_pair, width * c->n_head);
 
-    if (attention->kind == ATTN_ATTENTION_LINEAR) /* a state takes every key, a query reads it */
+    /* each key is added to a state, which each query reads */
+    if (attention->kind == ATTN_ATTENTION_LINEAR)
         work = attn_saturated_mul(n * c->n_head + n_key * c->n_kv_head, d_qk * (d_v + 1));
-    else if (attention->kind == ATTN_ATTENTION_LOWRANK) /* and keys and values are mixed */
+    else if (attention->kind == ATTN_ATTENTION_LOWRANK) /* keys and values are also projected */
         add_product(&work, attention->count * n_key, width * c->n_kv_head);
     add_product(&cost->n_pair, n_pair, c->n_head);
     cost->matrices = attn_saturated_add(cost->matrices, work);
@@ -361,7 +365,7 @@ enum attn_status attn_cost_find_kind(const struct attn_model *model, const struc
                                      struct attn_error *err)
 {
     const struct attn_config *c = &model->config;
-    struct attn_kind_cost sum = {0}, self = {0}; /* self: a layer without a source */
+    struct attn_kind_cost sum = {0}, self = {0}; /* self: cost of a layer without a source */
 
     for (size_t layer = 0; layer < c->n_layer; layer++) {
         const size_t n = cost->n_position, n_key = c->is_cross[layer] ? cost->n_source : n;
@@ -377,7 +381,7 @@ enum attn_status attn_cost_find_kind(const struct attn_model *model, const struc
         if (c->is_cross[layer] || self.matrices == 0)
             add_kind(c, &attention, n, n_key, &one);
         else
-            one = self; /* the layers of a model have one mask */
+            one = self; /* all layers of a model have the same mask */
         if (!c->is_cross[layer])
             self = one;
         sum.n_pair = attn_saturated_add(sum.n_pair, one.n_pair);

@@ -1,5 +1,5 @@
-/* inspection.c - see inspection.h. The columns of each table precede the function that appends its
- * rows; the columns of a config are its fields. */
+/* inspection.c - see inspection.h. The columns of each table are defined before the function that
+ * appends its rows; those of `config` are its fields. */
 #include "inspect/inspection.h"
 
 #include "attention/attention_internal.h"
@@ -27,7 +27,7 @@
 
 #define N(list) (sizeof(list) / sizeof *(list))
 
-/* Columns. */
+/* Initializers of columns. */
 #define TEXT(column) .name = (column), .type = ATTN_VALUE_TEXT
 #define FLAG(column) .name = (column), .type = ATTN_VALUE_BOOLEAN
 #define LIST(column) .name = (column), .type = ATTN_VALUE_LIST
@@ -51,7 +51,7 @@ static struct attn_cell shape_cell(const size_t *shape, int rank, int64_t list[A
     return attn_cell_list(list, (size_t)rank);
 }
 
-/* A table that is filled. */
+/* State while a table is filled. */
 struct filling {
     struct attn_inspection given;
     struct attn_table *table;
@@ -82,14 +82,15 @@ static enum attn_status append_amounts(struct filling *to, const uint64_t *amoun
 
 enum { MAX_FIELDS = 60 };
 
-/* A row of fields and its columns, while it is filled. */
+/* A row of fields with their columns, for a table with one row. */
 struct table_record {
     struct attn_column columns[MAX_FIELDS];
     struct attn_cell cells[MAX_FIELDS];
     size_t n;
 };
 
-static const struct attn_column config_columns[] = {{.name = NULL}}; /* made by find_config */
+/* the columns are created by find_config */
+static const struct attn_column config_columns[] = {{.name = NULL}};
 
 static void add_field(struct table_record *record, const struct attn_config *config,
                       const struct attn_config_field *field)
@@ -105,7 +106,7 @@ static void add_field(struct table_record *record, const struct attn_config *con
         break;
     case ATTN_CONFIG_SIZE:
         column.type = ATTN_VALUE_INTEGER;
-        if (*(const size_t *)at != SIZE_MAX) /* nothing limits it */
+        if (*(const size_t *)at != SIZE_MAX) /* SIZE_MAX: unlimited */
             cell = count_cell(*(const size_t *)at);
         break;
     case ATTN_CONFIG_WORD:
@@ -215,7 +216,7 @@ static enum attn_status append_tower(struct filling *to, const char *name,
                   count_cell(n_parameter));
 }
 
-/* The encoder and the decoder; a table of tokens that both have is the decoder's. */
+/* Appends the encoder and the decoder. A table of tokens that both share counts for the decoder. */
 static enum attn_status append_stacks(struct filling *to)
 {
     const struct attn_model *model = to->given.model;
@@ -333,7 +334,7 @@ static enum attn_status find_prompts(struct filling *to)
 
 /* --- Of the files ----------------------------------------------------------------------------- */
 
-/* The name of a file of weights, without its folder. */
+/* Returns the name of a file of weights, without its folder. */
 static const char *shard_name(const struct attn_tensor_files *weights, int shard)
 {
     const char *path = attn_tensor_files_path(weights, shard);
@@ -363,13 +364,13 @@ static enum attn_status find_tensors(struct filling *to)
     return ATTN_OK;
 }
 
-/* The tensors of one type. */
+/* The sum over the tensors of one type. */
 struct type_sum {
     enum attn_dtype dtype;
     uint64_t n_tensor, n_value, n_byte;
 };
 
-/* Orders types by values, most first. */
+/* Orders types by number of values, descending. */
 static int compare_types(const void *a, const void *b)
 {
     const struct type_sum *x = a, *y = b;
@@ -453,7 +454,7 @@ static enum attn_status find_conversion(struct filling *to)
     return attn_gguf_conversion_append(to->given.gguf, &family->gguf, to->table, to->err);
 }
 
-/* The size of part NAME of a model; false if the model lacks it. */
+/* Finds the size of part NAME of a model. Returns false if the model lacks it. */
 static bool find_part(const struct attn_source *source, const char *name, uint64_t *size)
 {
     const char *path = attn_source_override(source, name);
@@ -567,7 +568,7 @@ static enum attn_status find_memory(struct filling *to)
 static const struct attn_column outputs_columns[] = {
     {TEXT("site")}, {COUNT("n_layer")}, {LIST("shape")}, {BYTES("bytes")}};
 
-/* Appends a row for each site of ALL; the shape is missing if layers differ. */
+/* Appends a row for each site of ALL. The shape is missing if layers differ. */
 static enum attn_status find_sites(struct filling *to, const struct attn_selection *all)
 {
     const struct attn_dims *dims = attn_selection_dims(all);
@@ -618,7 +619,7 @@ static enum attn_status find_kinds(struct filling *to)
         bool has_width;
     } kinds[] = {{"full", false},  {"window", true}, {"strided", true}, {"block", true},
                  {"random", true}, {"log", false},   {"lowrank", true}, {"linear", false}};
-    struct attn_kind_cost full = {0}, cost; /* full: of exact attention */
+    struct attn_kind_cost full = {0}, cost; /* full: cost of exact attention */
     size_t width = 1;
 
     while (width * width < to->given.cost->n_position)
@@ -632,7 +633,7 @@ static enum attn_status find_kinds(struct filling *to)
         else
             snprintf(kind, sizeof kind, "%s", kinds[i].name);
         status = attn_cost_find_kind(to->given.model, to->given.cost, kind, &cost, NULL);
-        if (status == ATTN_INVALID) /* the model cannot have it */
+        if (status == ATTN_INVALID) /* the model does not support it */
             continue;
         ATTN_TRY(status);
         if (full.matrices == 0)
@@ -646,7 +647,7 @@ static enum attn_status find_kinds(struct filling *to)
 
 /* --- All of them ------------------------------------------------------------------------------ */
 
-/* The subject of a table. */
+/* What a table is about. */
 enum subject {
     SUBJECT_MODEL,
     SUBJECT_WEIGHTS,
@@ -656,7 +657,7 @@ enum subject {
     SUBJECT_COST
 };
 
-/* FIND appends the rows; the one of `config` also makes the table. */
+/* FIND appends the rows. For the table `config` it also creates the table. */
 static const struct {
     const char *name;
     enum subject subject;

@@ -8,8 +8,8 @@
  *     attn_table_write(tensors, ATTN_TABLE_ALIGNED, -1, sink, &err);
  *     attn_table_free(tensors);
  *
- * Nothing runs. Weights are read for ATTN_INSPECTED_NON_FINITE alone. Counts that do not fit an
- * int64_t are INT64_MAX.
+ * The model is not run. Weights are only read for ATTN_INSPECTED_NON_FINITE. Counts that do not fit
+ * an int64_t are INT64_MAX.
  */
 #ifndef ATTN_INSPECT_INSPECTION_H
 #define ATTN_INSPECT_INSPECTION_H
@@ -76,24 +76,25 @@ enum attn_inspected {
         ATTN_N_INSPECTED
 };
 
-/* The subject of an inspection; all borrowed. */
+/* What to inspect. All pointers are borrowed. */
 struct attn_inspection {
-    size_t size;                             /* of this struct */
-    const struct attn_model *model;          /* NULL: a file of tensors alone */
-    const struct attn_tensor_files *weights; /* the model's weights, or that file */
+    size_t size;                             /* size of this struct */
+    const struct attn_model *model;          /* NULL: only a file of tensors */
+    const struct attn_tensor_files *weights; /* the weights of the model, or the file of tensors */
     const struct attn_tokenizer *tokenizer;  /* NULL if missing */
-    const struct attn_source *source;        /* where the model's other files are; NULL: unknown */
-    const struct attn_cost *cost; /* the cost of a run of that model (attn_cost_find), or NULL */
-    const volatile sig_atomic_t *cancel; /* not 0: ATTN_CANCELED; NULL: never canceled */
-    const struct attn_gguf *gguf;        /* the file of the weights; NULL: another format */
+    const struct attn_source *source; /* location of the model's other files; NULL: unknown */
+    const struct attn_cost *cost;     /* cost of a run of the model (attn_cost_find), or NULL */
+    /* nonzero: stops with ATTN_CANCELED; NULL: never canceled */
+    const volatile sig_atomic_t *cancel;
+    const struct attn_gguf *gguf; /* the file of the weights, if it is GGUF; otherwise NULL */
 };
 
 #define ATTN_INSPECTION_DEFAULT ((struct attn_inspection){.size = sizeof(struct attn_inspection)})
 
-/* Whether GIVEN has the subject of PART's table. */
+/* Returns true if GIVEN has what the table of PART is about. */
 bool attn_inspection_has(const struct attn_inspection *given, enum attn_inspected part);
 
-/* ATTN_INVALID if GIVEN lacks the subject of the table. */
+/* Creates the table of PART. ATTN_INVALID if GIVEN lacks what the table is about. */
 enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_inspected part,
                               struct attn_table **table, struct attn_error *err);
 

@@ -18,10 +18,10 @@
 
 enum { WORDS_SIZE = 256, MAX_GROUP = 4 };
 
-/* Appends to `words`, of which `used` bytes are. */
+/* Appends to `words`, of which `used` bytes are in use. */
 #define say(...) attn_fixed_text_append(words, WORDS_SIZE, &used, __VA_ARGS__)
 
-/* The table, while it is filled, and the first failure. */
+/* State while the table is filled, with the first failure. */
 struct difference_list {
     const struct attn_config *config;
     struct attn_table *table;
@@ -52,11 +52,12 @@ static ATTN_PRINTF(3, 4) void add(struct difference_list *list, const char *part
 
 /* --- Differences by layer --------------------------------------------------------------------- */
 
-/* Writes in words how LAYER differs from GPT-2; nothing if it does not. Parts of layers that attend
- * to the source of an encoder are not described. */
+/* Describes how LAYER differs from GPT-2; writes nothing if it does not. Parts of layers that
+ * attend to the source of an encoder are not described. */
 typedef void (*describe_fn)(const struct attn_config *config, size_t layer, char words[WORDS_SIZE]);
 
-/* Appends a row for the layers with these WORDS, "layers 0-4, 6: ..." unless all have them. */
+/* Appends a row for the layers with these WORDS: "layers 0-4, 6: ...", or without numbers if all
+ * layers have them. */
 static void add_by_words(struct difference_list *list, const char *part, describe_fn describe,
                          const char *words)
 {
@@ -91,7 +92,7 @@ static void add_by_words(struct difference_list *list, const char *part, describ
     attn_buffer_release(&text);
 }
 
-/* Appends one row for all layers with the same words. */
+/* Appends a row for each group of layers with the same description. */
 static void add_by_layer(struct difference_list *list, const char *part, describe_fn describe)
 {
     const size_t n_part = attn_config_n_part(list->config);
@@ -197,7 +198,8 @@ static void describe_dense(const struct attn_config *config, size_t layer, char 
     snprintf(words, WORDS_SIZE, "%s", config->is_dense[layer] ? "dense, without experts" : "");
 }
 
-/* "full, causal, scores / sqrt(d_head)": of all models, not in comparison with GPT-2. */
+/* Describes the attention of a layer, not compared with GPT-2: "full, causal, scores /
+ * sqrt(d_head)". */
 static void describe_attention(const struct attn_config *config, size_t layer,
                                char words[WORDS_SIZE])
 {
@@ -219,7 +221,7 @@ static void describe_attention(const struct attn_config *config, size_t layer,
         say(" * %g", attention->factor);
 }
 
-/* Whether two layers have the same attention and positions. */
+/* Returns true if two layers have the same attention and positions. */
 static bool is_same_layer(const struct attn_config *config, size_t one, size_t other)
 {
     static const describe_fn parts[] = {describe_attention, describe_scores, describe_rope};
@@ -315,7 +317,7 @@ static void add_heads(struct difference_list *list)
         add(list, "q, k and v", "kept within %.15g", config->qkv_clip);
 }
 
-/* Names the maps of a block that have a bias, unless all have one. */
+/* Adds which maps of a block have a bias, unless all have one. */
 static void add_biases(struct difference_list *list)
 {
     const struct attn_config *config = list->config;
@@ -348,7 +350,7 @@ static bool is_factor(double factor)
     return factor > 0 && (factor < 1 || factor > 1);
 }
 
-/* The block as a whole, its MLP, and the output layer. */
+/* Adds differences of the block as a whole, its MLP, and the output layer. */
 static void add_block(struct difference_list *list)
 {
     const struct attn_config *config = list->config;
@@ -409,7 +411,7 @@ static void add_block(struct difference_list *list)
             config->logits_cap);
 }
 
-/* The embedding and positions of a picture. */
+/* Adds the embedding and positions of a picture. */
 static void add_image(struct difference_list *list)
 {
     const struct attn_image_config *image = &list->config->image;
@@ -428,7 +430,7 @@ static void add_image(struct difference_list *list)
                                               : "resampled for other pictures");
 }
 
-/* The slopes of the first heads, as "1/4 1/16". */
+/* Adds the slopes of the first heads, "1/4 1/16". */
 static void add_slopes(struct difference_list *list)
 {
     const size_t n_head = list->config->n_head, n = n_head < 8 ? n_head : 8;

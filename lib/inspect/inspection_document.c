@@ -13,7 +13,7 @@
 
 enum {
     SETTING_WIDTH = 21,
-    MAX_VALUE = 60 /* bytes of one of the metadata in text */
+    MAX_VALUE = 60 /* maximum bytes of a metadata value in text */
 };
 
 enum attn_status attn_shown_inspection_find(struct attn_shown_inspection *shown,
@@ -42,7 +42,7 @@ static size_t n_row_of(const struct attn_shown_inspection *shown, enum attn_insp
     return shown->tables[part] ? attn_table_n_row(shown->tables[part]) : 0;
 }
 
-/* The cell of COLUMN, by its name, which the table of PART has. */
+/* Returns the cell of COLUMN (its name) in the table of PART. */
 static struct attn_cell find_cell(const struct attn_shown_inspection *shown,
                                   enum attn_inspected part, size_t row, const char *column)
 {
@@ -57,8 +57,8 @@ static struct attn_cell find_cell(const struct attn_shown_inspection *shown,
 
 /* --- How each table is shown ------------------------------------------------------------------ */
 
-/* Names of more than 60 columns do not widen the column. The last column is for weights in several
- * files. */
+/* Names of more than 60 columns do not widen the column. The last column is shown only for weights
+ * in several files. */
 static const struct attn_document_column tensor_columns[] = {
     {.name = "name", .limit = 60},
     {.name = "dtype"},
@@ -105,7 +105,7 @@ static const char *const memory_labels[] = {"weights read", "working memory of '
 #define AMOUNTS(list) .text = ATTN_TEXT_AMOUNTS, .labels = (list)
 #define HEADED .has_headings = true
 
-/* The name of each is that of its table. */
+/* How each table is shown, under its name. */
 static const struct attn_document_view views[ATTN_N_INSPECTED] = {
     [ATTN_INSPECTED_CONFIG] = {JSON(MEMBERS), SETTINGS},
     [ATTN_INSPECTED_TOWERS] = {JSON(LINES), COLUMNS(tower_columns), HEADED},
@@ -129,7 +129,7 @@ static const struct attn_document_view views[ATTN_N_INSPECTED] = {
     [ATTN_INSPECTED_NON_FINITE] = {JSON(LINES), .is_joined = true},
 };
 
-/* Lines above the tables in text. */
+/* Headings above the tables in text. */
 static const char *const headings[ATTN_N_INSPECTED] = {
     [ATTN_INSPECTED_CONFIG] = "Config",
     [ATTN_INSPECTED_DIFFERENCES] = "Unlike GPT-2",
@@ -208,13 +208,13 @@ static void add_value(struct attn_document *document, const struct attn_cell *va
 
     if (n > MAX_VALUE)
         for (n = MAX_VALUE; n > 0 && ((unsigned char)value->text[n] & 0xC0) == 0x80;)
-            n--; /* never inside a character */
+            n--; /* cuts before a whole character */
     attn_document_escaped(document, value->text, n);
     if (n < value->size)
         attn_document_text(document, "...");
 }
 
-/* The metadata of a GGUF file; in text only with --verbose, or if there is no model. */
+/* Adds the metadata of a GGUF file; in text only with --verbose, or if there is no model. */
 static void add_metadata(struct attn_document *document, const struct attn_shown_inspection *shown)
 {
     const size_t n = N_ROW(METADATA);
@@ -341,7 +341,7 @@ static void add_run(struct attn_document *document, const struct attn_shown_insp
     }
     add(document, shown, ATTN_INSPECTED_MEMORY);
     add(document, shown, ATTN_INSPECTED_OUTPUTS);
-    if (shown->has_kinds) /* JSON has them last */
+    if (shown->has_kinds) /* in JSON they come last */
         add_as(document, shown, ATTN_INSPECTED_KINDS,
                (struct attn_document_view){.json = ATTN_JSON_LINES});
     attn_document_end(document);
@@ -349,7 +349,7 @@ static void add_run(struct attn_document *document, const struct attn_shown_insp
 
 /* --- All -------------------------------------------------------------------------------------- */
 
-/* ", Q4_K_M: 4.83 bits a weight", and "Q4_K 71 %, Q6_K 28 %, F32 < 1 %" */
+/* Adds ", Q4_K_M: 4.83 bits a weight", and "Q4_K 71 %, Q6_K 28 %, F32 < 1 %". */
 static void add_precision(struct attn_document *document, const struct attn_shown_inspection *shown)
 {
     const struct attn_cell mixture = CELL(PRECISION, 0, "mixture");

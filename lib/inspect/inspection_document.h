@@ -18,22 +18,22 @@
 #include "tables/document.h"
 
 struct attn_shown_inspection {
-    const char *name;                            /* of the model or file, as it was typed */
-    struct attn_inspection given;                /* its weights at least */
-    const char *no_tokenizer;                    /* why a model has none; or NULL */
-    const char *with_prompt;                     /* what puts a prompt in front of a text */
-    bool has_kinds;                              /* other kinds of attention are counted, too */
-    bool has_check;                              /* weights are read for what is not finite */
-    bool is_verbose;                             /* text has the metadata of a model, too */
-    struct attn_table *tables[ATTN_N_INSPECTED]; /* own; NULL: without subject, or not wanted */
+    const char *name;             /* name of the model or file, as the user typed it */
+    struct attn_inspection given; /* must have at least the weights */
+    const char *no_tokenizer;     /* why a model has no tokenizer; or NULL */
+    const char *with_prompt;      /* option that puts a prompt before a text */
+    bool has_kinds;               /* also counts other kinds of attention */
+    bool has_check;               /* reads the weights to find NaN and infinity */
+    bool is_verbose;              /* text also shows the metadata of a model */
+    struct attn_table *tables[ATTN_N_INSPECTED]; /* own; NULL: not available, or not requested */
 };
 
-/* Makes the tables. Release them also after a failure. */
+/* Creates the tables. Release them after a failure, too. */
 enum attn_status attn_shown_inspection_find(struct attn_shown_inspection *shown,
                                             struct attn_error *err);
 void attn_shown_inspection_release(struct attn_shown_inspection *shown);
 
-/* Fills DOCUMENT with everything, or with the text of the check alone. */
+/* Fill DOCUMENT with everything, or only with the text of the check for NaN and infinity. */
 void attn_shown_inspection_fill(const struct attn_shown_inspection *shown,
                                 struct attn_document *document);
 void attn_shown_inspection_fill_check(const struct attn_shown_inspection *shown,

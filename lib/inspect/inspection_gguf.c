@@ -1,5 +1,5 @@
-/* inspection_gguf.c - the mixture of types of a GGUF file, its metadata, its converter's
- * changes. */
+/* inspection_gguf.c - the mixture of types of a GGUF file, its metadata, and what its converter
+ * changed. */
 #include "inspect/inspection_internal.h"
 
 #include "base/buffer.h"
@@ -14,8 +14,8 @@
 
 /* --- The name of the mixture ------------------------------------------------------------------ */
 
-/* By the number in `general.file_type` (llama.h `llama_ftype`): the name, and the type of most of
- * its matrices. A mixture with two such types has two rows. */
+/* Mixtures by their number in `general.file_type` (llama.h `llama_ftype`): the name, and the type
+ * of most of its matrices. A mixture with two such types has two rows. */
 static const struct mixture {
     size_t file_type;
     const char *name;
@@ -41,7 +41,8 @@ static const struct mixture {
     {38, "MXFP4", ATTN_DTYPE_MXFP4},     {39, "NVFP4", ATTN_DTYPE_NVFP4},
 };
 
-/* Whether TENSOR has DTYPE, or the type that replaces it if rows are not whole blocks of 256. */
+/* Returns true if TENSOR has DTYPE, or the type that replaces it if rows are not whole blocks of
+ * 256. */
 static bool is_of(const struct attn_tensor *tensor, enum attn_dtype dtype)
 {
     if (tensor->dtype == dtype)
@@ -60,7 +61,7 @@ static bool is_of(const struct attn_tensor *tensor, enum attn_dtype dtype)
     }
 }
 
-/* Whether TENSOR has a type of the mixture FILE_TYPE. */
+/* Returns true if TENSOR has a type of the mixture FILE_TYPE. */
 static bool is_of_mixture(const struct attn_tensor *tensor, size_t file_type)
 {
     for (size_t i = 0; i < N(mixtures); i++)
@@ -142,10 +143,10 @@ static const char *const architecture_keys[] = {
     "rope.scaling.yarn_ext_factor",
     "rope.scaling.yarn_log_multiplier",
     "use_parallel_residual",
-    "vocab_size", /* the embedding has as many rows */
+    "vocab_size", /* equals the number of rows of the embedding */
 };
 
-/* The keys that tokenizer_gguf.c reads, after "tokenizer.", and keys of tokens that end texts. */
+/* The keys that tokenizer_gguf.c reads, after "tokenizer.", and those of tokens that end texts. */
 static const char *const tokenizer_keys[] = {
     "ggml.add_bos_token", "ggml.add_eos_token", "ggml.add_space_prefix", "ggml.bos_token_id",
     "ggml.eom_token_id",  "ggml.eos_token_id",  "ggml.eot_token_id",     "ggml.merges",
@@ -177,7 +178,7 @@ static bool is_known(const struct attn_gguf *gguf, const char *key)
            key[size] == '.' && is_in(key + size + 1, architecture_keys, N(architecture_keys));
 }
 
-/* Appends the next item of PAIR as text; false after the last item. */
+/* Appends the next item of PAIR as text. Returns false after the last item. */
 static bool write_item(struct attn_gguf_pair *pair, struct attn_buffer *text)
 {
     const bool is_real = pair->type == ATTN_GGUF_F32 || pair->type == ATTN_GGUF_F64;
@@ -212,7 +213,7 @@ static enum attn_status write_value(struct attn_gguf_pair pair, struct attn_buff
         comma = ", ";
     } while (write_item(&pair, text));
     if (!text->has_failed)
-        text->size = size; /* without the last comma */
+        text->size = size; /* removes the last comma */
     return attn_buffer_check(text, err);
 }
 
@@ -224,7 +225,7 @@ enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct 
         ATTN_GGUF_TYPE_MAP(TYPE_WORD)
 #undef TYPE_WORD
     };
-    const uint64_t most = 16; /* items of an array that are shown */
+    const uint64_t most = 16; /* maximum items of an array that are shown */
     enum attn_status status = ATTN_OK;
 
     for (size_t i = 0; status == ATTN_OK && i < attn_gguf_n_pair(gguf); i++) {

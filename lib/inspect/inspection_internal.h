@@ -1,6 +1,6 @@
 /*
- * inspection_internal.h - tables of an inspection with separate sources: differences from GPT-2
- * (inspection_differences.c), and GGUF files (inspection_gguf.c).
+ * inspection_internal.h - tables of an inspection that have their own source files: differences
+ * from GPT-2 (inspection_differences.c), and GGUF files (inspection_gguf.c).
  *
  *     puts(attn_gguf_mixture(gguf));                         // "Q4_K_M"
  *     attn_gguf_metadata_append(gguf, table, &err);          // llama.block_count, u32, 1, "22"
@@ -22,13 +22,13 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
 enum attn_status attn_layers_append(const struct attn_config *config, struct attn_table *table,
                                     struct attn_error *err);
 
-/* The name of the mixture with the number `general.file_type`, static; NULL if it has no name or
- * contradicts the tensors: more than half of the values in matrices of blocks must have the type in
- * its name, or the type that replaces it if rows are not whole blocks. */
+/* Returns the static name of the mixture with the number `general.file_type`. NULL if it has no
+ * name, or if it contradicts the tensors: more than half of the values in matrices of blocks must
+ * have the type in its name, or the type that replaces it if rows are not whole blocks. */
 const char *attn_gguf_mixture(const struct attn_gguf *gguf);
 
-/* Appends a row for each pair: key, type, n, value (missing for long arrays), is_known: it is read,
- * or it describes the file. */
+/* Appends a row for each pair: key, type, n, value (missing for long arrays), and is_known: it is
+ * read, or describes the file. */
 enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct attn_table *table,
                                            struct attn_error *err);
 
