@@ -17,17 +17,17 @@ enum block_kind { WORDS, GRID, VALUE, JSON, BEGIN, END, TABLE };
 struct attn_document_block {
     struct attn_document_block *next;
     enum block_kind kind;
-    const char *name;            /* of a member of JSON */
-    struct attn_buffer words;    /* owns; WORDS, or the value of JSON */
+    const char *name;            /* JSON: the member's name */
+    struct attn_buffer words;    /* owned; the text of WORDS, or the JSON of the value */
     struct attn_text_table grid; /* owns */
-    struct attn_cell cell;       /* VALUE */
+    struct attn_cell cell;       /* of VALUE */
     const struct attn_table *table;
     struct attn_document_view view;
 };
 
 /* --- Filling ---------------------------------------------------------------------------------- */
 
-/* A new block at the end; NULL when memory ran out. */
+/* Appends a new block to DOCUMENT and returns it; NULL if there is no memory. */
 static struct attn_document_block *add(struct attn_document *document, enum block_kind kind,
                                        const char *name)
 {
@@ -47,7 +47,8 @@ static struct attn_document_block *add(struct attn_document *document, enum bloc
     return block;
 }
 
-/* Where words go: those of the last block go on. */
+/* Returns the lines that words are added to: those of the last block if it has words, or of a new
+ * block. */
 static struct attn_buffer *words_of(struct attn_document *document)
 {
     struct attn_document_block *block = document->last;
@@ -170,7 +171,8 @@ bool attn_slot_next(struct attn_slot *slot)
     return slot->first < slot->n;
 }
 
-/* Puts CELL of COLUMN into LINES, numbers in STYLE, at most MOST columns of it; 0: all. */
+/* Puts CELL of COLUMN into LINES; STYLE is that of numbers. A text has at most MOST columns; 0: no
+ * limit. */
 static void put_cell(struct attn_text_table *lines, const struct attn_column *column,
                      const struct attn_cell *cell, enum attn_number_style style, size_t most)
 {
@@ -197,7 +199,8 @@ static void put_cell(struct attn_text_table *lines, const struct attn_column *co
     }
 }
 
-/* One line a column; a number that is missing is no limit, or no factor. */
+/* Puts the row of TABLE into LINES, a line per column: its name and its value. A missing number
+ * means that there is no limit, or no factor. */
 static void put_settings(struct attn_text_table *lines, const struct attn_table *table,
                          const struct attn_document_view *view)
 {
@@ -215,7 +218,7 @@ static void put_settings(struct attn_text_table *lines, const struct attn_table 
         if (cell.type == ATTN_VALUE_MISSING)
             attn_text_table_string(lines,
                                    column->type == ATTN_VALUE_INTEGER ? "unlimited" : "none");
-        else if (cell.type == ATTN_VALUE_REAL) /* whatever digits programs get */
+        else if (cell.type == ATTN_VALUE_REAL) /* whatever the number of digits in JSON and CSV */
             attn_text_table_cell(lines, number, attn_format_float((float)cell.real, number));
         else
             put_cell(lines, column, &cell, ATTN_NUMBER_QUANTITY, 0);
@@ -249,7 +252,7 @@ static struct attn_slot items_of(const struct attn_document_column *shown, size_
     return (struct attn_slot){.n = n, .limit = shown->n_item, .extra = SIZE_MAX};
 }
 
-/* The items of CELL, a list, in N columns. */
+/* Puts the items of the list CELL into N columns of LINES. */
 static void put_items(struct attn_text_table *lines, const struct attn_column *column,
                       const struct attn_cell *cell, const struct attn_document_column *shown,
                       size_t n)
@@ -270,7 +273,7 @@ static void put_items(struct attn_text_table *lines, const struct attn_column *c
         attn_text_table_string(lines, "");
 }
 
-/* The headings of a list of N items. */
+/* Puts the headings of a list into LINES; N is the number of its items. */
 static void put_item_headings(struct attn_text_table *lines,
                               const struct attn_document_column *shown, size_t n)
 {
@@ -294,14 +297,15 @@ static void put_item_headings(struct attn_text_table *lines,
     attn_buffer_release(&text);
 }
 
-/* A table as columns of text. */
+/* A table that is written as columns of text. */
 struct columns {
     const struct attn_table *table;
     const struct attn_document_view *view;
-    size_t *longest; /* [view->n_column] items of the longest list; owns */
+    /* owned; [view->n_column] the number of items of the longest list in each column */
+    size_t *longest;
 };
 
-/* The columns of text that column I of the view takes. */
+/* Returns the number of text columns that column I of the view takes. */
 static size_t width_of(const struct columns *columns, size_t i)
 {
     const struct attn_document_column *shown = &columns->view->columns[i];
@@ -343,7 +347,7 @@ static void put_headings(struct attn_text_table *lines, const struct columns *co
     }
 }
 
-/* Finds the longest lists, and sets LINES up. */
+/* Finds the longest list of each column, and prepares LINES for the columns. */
 static void begin_columns(struct attn_text_table *lines, struct columns *columns)
 {
     const struct attn_table *table = columns->table;
@@ -379,7 +383,7 @@ static void begin_columns(struct attn_text_table *lines, struct columns *columns
     }
 }
 
-/* Writes all rows, which may be as many as tensors in a file, without keeping them. */
+/* Writes all rows. There may be as many as a file has tensors, so that none are stored. */
 static enum attn_status write_rows(struct attn_text_table *lines, struct columns *columns,
                                    struct attn_sink *sink, struct attn_error *err)
 {
@@ -457,16 +461,16 @@ static enum attn_status write_text(struct attn_document *document, struct attn_s
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* A document of JSON in the making. */
+/* A JSON document that is being written. */
 struct json_form {
     struct attn_sink *sink;
-    struct attn_buffer text;      /* handed to the sink row by row */
-    struct attn_json_writer json; /* of that */
-    int margin;                   /* of the line that was begun last */
-    int precision;                /* of reals */
+    struct attn_buffer text; /* the bytes that wait for the sink, which gets them after each row */
+    struct attn_json_writer json; /* writes to `text` */
+    int margin;                   /* indentation of the line that was begun last */
+    int precision;                /* digits of reals */
 };
 
-/* Begins the member NAME, on a line of its own unless IS_JOINED. */
+/* Begins the member NAME: on a line of its own, or on the current line if IS_JOINED. */
 static void push_name(struct json_form *form, const char *name, bool is_joined)
 {
     if (!is_joined) {
@@ -476,7 +480,8 @@ static void push_name(struct json_form *form, const char *name, bool is_joined)
     attn_json_key(&form->json, name);
 }
 
-/* The name of COLUMN as a member of OBJECT; NULL if it is no member. */
+/* Returns the name that COLUMN has as a member of OBJECT, which is the rest of its name after
+ * "OBJECT_"; NULL if it is not a member. */
 static const char *member_of(const char *object, const struct attn_column *column)
 {
     const size_t size = strlen(object);
@@ -486,7 +491,7 @@ static const char *member_of(const char *object, const struct attn_column *colum
                : NULL;
 }
 
-/* Pushes the cells of ROW that are members of no object. */
+/* Writes those cells of ROW that belong to no object. */
 static void push_plain(struct json_form *form, const struct attn_document_block *block, size_t row)
 {
     for (size_t c = 0; c < attn_table_n_column(block->table); c++) {
@@ -530,7 +535,8 @@ static void push_members(struct json_form *form, const struct attn_document_bloc
     }
 }
 
-/* All rows; of ATTN_JSON_LINES each begins two blanks further in than the line before. */
+/* Writes all rows. For ATTN_JSON_LINES each row is on a line, two blanks deeper than the line
+ * before the rows. */
 static void push_rows(struct json_form *form, const struct attn_document_block *block)
 {
     const bool has_lines = block->view.json == ATTN_JSON_LINES;

@@ -10,11 +10,11 @@
 #include <float.h>
 #include <math.h>
 
-/* From here on fixed digits give way to the magnitude in aligned text. */
+/* Aligned text shows a number of at least this size by its magnitude, not with fixed decimals. */
 static const double large = 1e5;
 
-/* Appends CELL, which is no text, no list and not missing. A real is as COLUMN's notation has it
- * for programs, nan, inf or -inf; a boolean is 1 or 0. */
+/* Appends CELL, which is a boolean, an integer or a real. A boolean is 1 or 0, or true or false in
+ * a label; a real follows COLUMN's notation for programs, or is nan, inf or -inf. */
 static void append_number(struct attn_buffer *out, int precision, const struct attn_column *column,
                           const struct attn_cell *cell)
 {
@@ -39,7 +39,7 @@ static void append_number(struct attn_buffer *out, int precision, const struct a
     }
 }
 
-/* Appends "[1, 2]". A real that JSON does not have is null if IS_JSON. */
+/* Appends a list such as "[1, 2]". If IS_JSON, nan and infinities are null. */
 static void append_list(struct attn_buffer *out, int precision, const struct attn_column *column,
                         const struct attn_cell *cell, bool is_json)
 {
@@ -58,8 +58,9 @@ static void append_list(struct attn_buffer *out, int precision, const struct att
     attn_buffer_append_char(out, ']');
 }
 
-/* For a reader: of aligned text and of lines with tabs, where what is missing is empty. Reals have
- * fixed digits; in aligned text the magnitude where these say nothing, and 0 is exactly 0. */
+/* Appends CELL as aligned text or as a field between tabs, where a missing value is empty. Reals
+ * have fixed decimals; aligned text shows 0 as "0", and by its magnitude a number for which these
+ * decimals are too few. */
 static void append_plain(struct attn_buffer *out, struct attn_table_style style,
                          const struct attn_column *column, const struct attn_cell *cell)
 {
@@ -112,7 +113,7 @@ static void append_csv(struct attn_buffer *out, struct attn_table_style style,
         append_number(out, style.precision, column, cell);
         return;
     }
-    attn_buffer_append_string(out, cell->size > 1 ? "\"" : ""); /* it holds commas */
+    attn_buffer_append_string(out, cell->size > 1 ? "\"" : ""); /* the list has commas */
     append_list(out, style.precision, column, cell, false);
     attn_buffer_append_string(out, cell->size > 1 ? "\"" : "");
 }

@@ -1,9 +1,10 @@
 /*
- * table_lines.c - tables in lines with columns that line up (tables/table_writer.h): aligned text,
- * and LaTeX and Markdown for papers.
+ * table_lines.c - writes tables with aligned columns (tables/table_writer.h): as plain text, and as
+ * LaTeX and Markdown for papers.
  *
- * In LaTeX a column of numbers is a column S of siunitx, whose table-format comes from its numbers;
- * other texts in it, and powers of ten, are in braces. Standard errors are a column in parentheses.
+ * In LaTeX a column of numbers has the type S of siunitx; its table-format is computed from the
+ * numbers. Texts and powers of ten in such a column are put in braces. Standard errors are a column
+ * in parentheses.
  */
 #include "tables/table_writer_internal.h"
 
@@ -18,23 +19,24 @@
 /* A table that is being written. */
 struct lines {
     const struct attn_table *table;
-    bool is_latex, is_markdown; /* neither: aligned text */
+    bool is_latex, is_markdown; /* if neither is set: aligned text */
     const struct attn_table_style *style;
     struct attn_text_table grid; /* owns */
-    struct attn_buffer plain;    /* owns; a text before it is escaped */
-    struct attn_buffer text;     /* owns; a cell, or words around the lines */
+    struct attn_buffer plain;    /* owned; a cell's text before it is escaped */
+    struct attn_buffer text;     /* owned; the text of a cell, or of the lines around the table */
 };
 
 /* --- Texts ------------------------------------------------------------------------------------ */
 
-/* Whether TEXT [n] has a blank at I that LaTeX and Markdown would drop. */
+/* Returns true if TEXT [n] has a blank at I that LaTeX and Markdown would drop. */
 static bool is_lost_blank(const char *text, size_t n, size_t i)
 {
     return text[i] == ' ' && (i == 0 || i + 1 == n || text[i - 1] == ' ');
 }
 
-/* An empty group keeps signs apart that TeX would join, and those that would belong to the end of
- * the row before. */
+/* Appends TEXT [n] escaped for LaTeX. An empty group "{}" separates characters that TeX would join
+ * to a ligature, and those that it would read as an argument of the \\ at the end of the row
+ * before. */
 static void append_latex(struct attn_buffer *out, const char *text, size_t n)
 {
     static const char *const escapes[128] = {['\\'] = "\\textbackslash{}",
@@ -73,13 +75,13 @@ static void append_markdown(struct attn_buffer *out, const char *text, size_t n)
     for (size_t i = 0; i < n; i++) {
         attn_buffer_append_string(out, strchr("\\\x60*_[]<>|~&$", text[i]) ? "\\" : "");
         if (is_lost_blank(text, n, i))
-            attn_buffer_append_string(out, "\xe2\x90\xa3"); /* U+2423, a visible blank */
+            attn_buffer_append_string(out, "\xe2\x90\xa3"); /* U+2423, which shows a blank */
         else
             attn_buffer_append_char(out, text[i]);
     }
 }
 
-/* Appends TEXT [n], which is printable. */
+/* Appends TEXT [n], which is printable, escaped for the form. */
 static void append_text(struct lines *lines, const char *text, size_t n)
 {
     if (lines->is_latex)
@@ -90,7 +92,8 @@ static void append_text(struct lines *lines, const char *text, size_t n)
         attn_buffer_append(&lines->text, text, n);
 }
 
-/* Appends the name of column C, which may be that of a label, from a file. */
+/* Appends the name of column C. It may be the name of a label in a user's file, so it is
+ * escaped. */
 static void append_name(struct lines *lines, size_t c)
 {
     const char *name = attn_table_column(lines->table, c)->name;
@@ -109,8 +112,8 @@ static bool is_number(const struct lines *lines, size_t c)
     return type == ATTN_VALUE_INTEGER || type == ATTN_VALUE_REAL;
 }
 
-/* Whether column C has standard errors after numbers and their deviations, in LaTeX and Markdown.
- */
+/* Returns true if column C has standard errors that are shown in parentheses: in LaTeX and
+ * Markdown, if the two columns before it are the number and its standard deviation. */
 static bool is_error(const struct lines *lines, size_t c)
 {
     return (lines->is_latex || lines->is_markdown) && c > 1 &&
@@ -118,7 +121,8 @@ static bool is_error(const struct lines *lines, size_t c)
            attn_table_find_spread(lines->table, c - 2, ATTN_TRAIT_SE) == c;
 }
 
-/* Whether column C is X_sd before such a column, and not asked for. */
+/* Returns true if column C is not shown: it has standard deviations, followed by standard errors in
+ * parentheses, and the style doesn't keep it. */
 static bool is_left_out(const struct lines *lines, size_t c)
 {
     const char *kept = lines->style->kept;
@@ -129,7 +133,7 @@ static bool is_left_out(const struct lines *lines, size_t c)
 
 /* --- Cells ------------------------------------------------------------------------------------ */
 
-/* The cell as aligned text shows it, terminated, until the next call. */
+/* Returns the text of a cell in aligned form. It is valid until the next call. */
 static const char *read_cell(struct lines *lines, size_t row, size_t c)
 {
     const struct attn_cell cell = attn_table_cell(lines->table, row, c);
@@ -142,7 +146,7 @@ static const char *read_cell(struct lines *lines, size_t row, size_t c)
     return text ? text : "";
 }
 
-/* Whether ROW belongs to the group of the row before. */
+/* Returns true if ROW is in the same group as the row before. */
 static bool is_repeated(const struct lines *lines, size_t row)
 {
     bool is_same = row > 0 && row < attn_table_n_row(lines->table);
@@ -156,7 +160,7 @@ static bool is_repeated(const struct lines *lines, size_t row)
     return is_same;
 }
 
-/* Appends the heading of column C to the text, or its cell in ROW. */
+/* These append to `text` the heading of column C, and its cell in ROW. */
 static void append_heading(struct lines *lines, size_t c)
 {
     attn_buffer_append_string(&lines->text, is_error(lines, c) ? "(se"
@@ -171,7 +175,7 @@ static void append_cell(struct lines *lines, size_t row, size_t c)
 {
     const char *text = read_cell(lines, row, c), *before = "", *after = "";
     const bool is_missing = strcmp(text, "-") == 0;
-    const bool is_word = lines->is_latex && (is_missing || strchr(text, 'n')); /* inf, nan */
+    const bool is_word = lines->is_latex && (is_missing || strchr(text, 'n')); /* inf or nan */
 
     if (!is_number(lines, c)) {
         if (!lines->is_latex || c >= lines->style->n_group || !is_repeated(lines, row))
@@ -189,7 +193,8 @@ static void append_cell(struct lines *lines, size_t row, size_t c)
                               after);
 }
 
-/* Appends a line to the grid: the headings, in Markdown the line below them, or a row. */
+/* Adds a line to the grid: line 0 has the headings; then come, in Markdown, the line of dashes, and
+ * the rows. */
 static void add_line(struct lines *lines, size_t line)
 {
     for (size_t c = 0; c < attn_table_n_column(lines->table); c++) {
@@ -206,7 +211,7 @@ static void add_line(struct lines *lines, size_t line)
     }
 }
 
-/* Fills the grid, and hides the columns that do not fit. */
+/* Fills the grid, and hides the columns that are too many for the width. */
 static enum attn_status fill(struct lines *lines, struct attn_error *err)
 {
     struct attn_text_table *grid = &lines->grid;
@@ -240,7 +245,7 @@ static enum attn_status fill(struct lines *lines, struct attn_error *err)
 
 /* --- Around the lines ------------------------------------------------------------------------- */
 
-/* Appends the type of column C, as wide as its numbers: "S[table-format=-1.4]". */
+/* Appends the LaTeX type of column C, wide enough for its numbers: "S[table-format=-1.4]". */
 static void append_type(struct lines *lines, size_t c)
 {
     static const char digits[] = "0123456789";
@@ -263,7 +268,7 @@ static void append_type(struct lines *lines, size_t c)
                               n_decimal);
 }
 
-/* Appends the words before the headings. */
+/* Appends what comes before the headings: the caption, and in LaTeX the begin of the table. */
 static void append_head(struct lines *lines)
 {
     const char *name = attn_table_name(lines->table);
@@ -293,7 +298,7 @@ static void append_head(struct lines *lines)
     attn_buffer_append_string(&lines->text, "}\n\\toprule\n");
 }
 
-/* Appends a line with the names of the hidden columns. */
+/* Appends a line that names the hidden columns. */
 static void append_hidden(struct lines *lines)
 {
     const char *before = lines->is_latex      ? "% not shown: "
@@ -313,8 +318,8 @@ static void append_hidden(struct lines *lines)
                               lines->is_markdown ? " -->" : "");
 }
 
-/* Whether LaTeX has a rule above ROW: below the headings, between groups of several rows, and
- * between totals and the rows they are of. */
+/* Returns true if LaTeX has a rule above ROW: below the headings, next to a group with several
+ * rows, and between totals and the rows that they sum. */
 static bool is_ruled_off(const struct lines *lines, size_t row)
 {
     if (row == 0 || row == attn_table_n_row(lines->table))
@@ -325,7 +330,7 @@ static bool is_ruled_off(const struct lines *lines, size_t row)
            (attn_table_total(lines->table, row - 1) < SIZE_MAX);
 }
 
-/* Writes `text`, and empties it. */
+/* Writes `text` to SINK and empties it. */
 static enum attn_status flush(struct lines *lines, struct attn_sink *sink, struct attn_error *err)
 {
     ATTN_TRY(attn_buffer_check(&lines->text, err));

@@ -1,4 +1,5 @@
-/* table_order.c - see table_order.h. A group's rows are sorted by keys around its fixed rows. */
+/* table_order.c - see table_order.h. The rows of each group are sorted by their keys; fixed rows
+ * keep their places. */
 #include "tables/table_order_internal.h"
 
 #include "base/buffer.h"
@@ -21,34 +22,35 @@ static const struct attn_param params[] = {
 
 const struct attn_param_list attn_table_order_params = ATTN_PARAM_LIST("Rows", params);
 
-/* A row and its key. */
+/* The sort key of a row. */
 struct key {
-    struct attn_cell cell; /* missing for NaN; perhaps a magnitude */
-    int stack; /* number of the stack, with the sign if the stacks are sorted; 0 of other columns */
-    size_t row; /* of its group, from 0 */
-    int sign;   /* 1: the smallest first; -1: the largest; 0: rows keep their order */
+    struct attn_cell cell; /* missing for NaN; with ATTN_RANGE_SIGNED perhaps a magnitude */
+    /* number of the stack, times `sign` if the column itself holds stacks; 0: no stacks */
+    int stack;
+    size_t row; /* index in its group, from 0 */
+    int sign;   /* 1: smallest first; -1: largest first; 0: rows stay in their order */
 };
 
 struct ordering {
     const struct attn_table *table;
     struct attn_table_order order;
-    struct key *keys; /* [n_row] owns; of the group */
-    size_t column;    /* of the keys */
-    int sign;         /* of each */
+    struct key *keys; /* owned; [n_row] the keys of a group */
+    size_t column;    /* the column to sort by */
+    int sign;         /* `sign` of each key */
     bool has_magnitudes;
-    struct attn_cell *cells;   /* [n_column] owns; of the row */
+    struct attn_cell *cells;   /* owned; [n_column] the cells of one row */
     struct attn_table *sorted; /* owns */
 };
 
 /* --- The column ------------------------------------------------------------------------------- */
 
-/* Whether ROW is one that others are compared with. */
+/* Returns true if ROW is a total. Totals are for comparison: they are not sorted. */
 static bool is_fixed(const struct ordering *ordering, size_t row)
 {
     return attn_table_total(ordering->table, row) != SIZE_MAX;
 }
 
-/* The value of ROW in COLUMN, missing for NaN. */
+/* Returns the value of ROW in COLUMN; missing if it is NaN. */
 static struct attn_cell value_of(const struct ordering *ordering, size_t row, size_t column)
 {
     const struct attn_cell cell = attn_table_cell(ordering->table, row, column);
@@ -56,7 +58,7 @@ static struct attn_cell value_of(const struct ordering *ordering, size_t row, si
     return cell.type == ATTN_VALUE_REAL && isnan(cell.real) ? attn_cell_missing() : cell;
 }
 
-/* Whether COLUMN has a value, or the table is empty. */
+/* Returns true if COLUMN has a value in some row that is sorted, or if there is no such row. */
 static bool has_values(const struct ordering *ordering, size_t column)
 {
     const size_t n_row = attn_table_n_row(ordering->table);
@@ -72,11 +74,12 @@ static bool has_values(const struct ordering *ordering, size_t column)
     return !has_rows;
 }
 
-/* Refuses the column EMPTY, which has no values, or if NULL, an unknown one. Names the others. */
+/* Sets the error for a sort column that has no values (EMPTY), or that doesn't exist (EMPTY is
+ * NULL). The message lists the columns that can be used. */
 static enum attn_status refuse_column(const struct ordering *ordering, const char *empty,
                                       struct attn_error *err)
 {
-    const char *number = NULL; /* the first column of reals */
+    const char *number = NULL; /* the first column with reals */
     struct attn_buffer names = {0};
     enum attn_status status;
 
@@ -102,7 +105,7 @@ static enum attn_status refuse_column(const struct ordering *ordering, const cha
     return status;
 }
 
-/* Reads "NAME", "NAME:up" and "NAME:down". */
+/* Parses the option `sort`: "NAME", "NAME:up" or "NAME:down". */
 static enum attn_status read_sort(struct ordering *ordering, struct attn_error *err)
 {
     const struct attn_table *table = ordering->table;
@@ -140,7 +143,7 @@ static enum attn_status read_sort(struct ordering *ordering, struct attn_error *
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-/* The row after the group that ROW is the first of. */
+/* Returns the first row after the group that begins at ROW. */
 static size_t group_end(const struct ordering *ordering, size_t row)
 {
     const size_t n_row = attn_table_n_row(ordering->table), first = row;
@@ -156,7 +159,7 @@ static size_t group_end(const struct ordering *ordering, size_t row)
     return row;
 }
 
-/* Whether COLUMN has the names of stacks. */
+/* Returns true if COLUMN holds names of stacks. */
 static bool has_stacks(const struct attn_table *table, size_t column)
 {
     return attn_table_column(table, column)->role == ATTN_ROLE_STACK;
@@ -178,13 +181,13 @@ static struct key key_of(const struct ordering *ordering, size_t row)
     }
     if (ordering->has_magnitudes) {
         key.cell.real = fabs(key.cell.real);
-        if (key.cell.integer < 0) /* INT64_MIN has no magnitude; the next will do */
+        if (key.cell.integer < 0) /* INT64_MIN has no magnitude: use INT64_MAX */
             key.cell.integer = -(key.cell.integer + (key.cell.integer == INT64_MIN));
     }
     return key;
 }
 
-/* Below, at or above 0, as of two values of one column. */
+/* Compares two values of the same column: negative, 0 or positive, as for qsort. */
 static int compare_values(const struct attn_cell *a, const struct attn_cell *b)
 {
     if (a->type == ATTN_VALUE_TEXT) {
@@ -197,7 +200,7 @@ static int compare_values(const struct attn_cell *a, const struct attn_cell *b)
                                       : (a->integer > b->integer) - (a->integer < b->integer);
 }
 
-/* By value alone; those without a value come last. */
+/* Compares two keys by value; a missing value comes last. */
 static int compare_keys(const struct key *x, const struct key *y)
 {
     const bool x_is_missing = x->cell.type == ATTN_VALUE_MISSING;
@@ -227,8 +230,8 @@ static enum attn_status append_row(const struct ordering *ordering, size_t row,
     return attn_table_append(ordering->sorted, ordering->cells, n, err);
 }
 
-/* Sorts the keys of a group, FIRST to END; in joint groups the first key of each row in any group.
- */
+/* Fills and sorts the keys of the group FIRST to END (exclusive). With is_joint, all groups share
+ * the keys, and a row's key is its first value in any group. */
 static void sort_keys(const struct ordering *ordering, size_t first, size_t end)
 {
     const size_t n_row = ordering->order.is_joint ? attn_table_n_row(ordering->table) : end;
@@ -253,7 +256,8 @@ static void sort_keys(const struct ordering *ordering, size_t first, size_t end)
         qsort(ordering->keys, n, sizeof *ordering->keys, by_key);
 }
 
-/* Appends the rows FIRST to END, a group, in the order of the keys. */
+/* Appends the rows of the group FIRST to END (exclusive) to the result: sorted by keys, at most
+ * `n_most`. */
 static enum attn_status append_group(const struct ordering *ordering, size_t first, size_t end,
                                      struct attn_error *err)
 {
@@ -268,7 +272,7 @@ static enum attn_status append_group(const struct ordering *ordering, size_t fir
     return ATTN_OK;
 }
 
-/* Appends all groups. */
+/* Appends all groups to the result. */
 static enum attn_status append_groups(const struct ordering *ordering, struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(ordering->table);

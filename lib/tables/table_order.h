@@ -1,18 +1,18 @@
 /*
- * table_order.h - in which order the rows of a table stand, and how many of them are kept.
+ * table_order.h - sorts the rows of a table and keeps the first of them.
  *
  *     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
  *     struct attn_table *sorted;
  *     order.sort = "change", order.n_most = 10;  // the ten rows whose change is the largest
  *     attn_table_sort(table, &order, &sorted, &err);
  *
- * A column by its name alone puts the largest first: numbers that may have both signs
- * (ATTN_RANGE_SIGNED) by their magnitude, `true` before `false`, texts from a to z by their bytes.
- * "NAME:up" is by value, the smallest first, "NAME:down" the largest first. Equal values keep their
- * order; rows without a value, and with NaN, come last.
+ * With a column's name alone, the largest value comes first: numbers that can be negative
+ * (ATTN_RANGE_SIGNED) are compared by magnitude, `true` comes before `false`, texts are sorted from
+ * a to z by their bytes. "NAME:up" sorts by value, smallest first; "NAME:down" by value, largest
+ * first. Rows with equal values keep their order; rows with NaN or without a value come last.
  *
- * Rows that are totals (`totals` of a column of parts) are there for comparison: they keep
- * their places and are not counted.
+ * Rows with totals (`totals` of a column of parts) are for comparison: they are not sorted, and
+ * don't count as kept rows.
  */
 #ifndef ATTN_TABLES_TABLE_ORDER_H
 #define ATTN_TABLES_TABLE_ORDER_H
@@ -20,21 +20,23 @@
 #include "base/table.h"
 
 struct attn_table_order {
-    size_t size;      /* of this struct */
-    const char *sort; /* a column, with ":up" or ":down" after it or not; NULL: rows keep their
-                         order. A column that has all of this as its name is meant first */
-    size_t n_most;    /* rows that are kept, of each group; 0: all */
-    size_t n_group;   /* leading columns that name a group: rows one after the other with equal
-                         values of these are one, and are sorted among themselves; 0: all are one */
-    /* All groups have the same rows, which are sorted once, each by its first value in any group:
-     * each group keeps the same `n_most` rows, in the same order. */
+    size_t size; /* sizeof this struct */
+    /* name of the column to sort by, which ":up" or ":down" may follow; NULL: no sorting. A column
+     * whose name is the whole string has precedence */
+    const char *sort;
+    size_t n_most; /* how many rows of each group are kept; 0: all */
+    /* the first N columns name a group: consecutive rows that have equal values in them form a
+     * group, which is sorted on its own; 0: the table is one group */
+    size_t n_group;
+    /* All groups have the same rows. They are sorted once, each by its first value in any group, so
+     * that every group keeps the same `n_most` rows in the same order. */
     bool is_joint;
 };
 
 #define ATTN_TABLE_ORDER_DEFAULT                                                                   \
     ((struct attn_table_order){.size = sizeof(struct attn_table_order)})
 
-/* A new table of the rows of TABLE that ORDER keeps, in its order. The caller owns *sorted.
+/* Sets *sorted to a new table with the rows of TABLE that ORDER keeps, sorted. The caller frees it.
  * ATTN_INVALID, with the stage of options, if the column does not exist, holds lists, or has no
  * ATTN_INVALID, with the stage of options, if the column does not exist, holds lists, or has no
  * value in any row that may move, or if `is_joint` and groups have different numbers of rows. */

@@ -1,4 +1,5 @@
-/* table_writer.c - see table_writer.h. The bytes around cells. */
+/* table_writer.c - see table_writer.h. Writes what stands around the cells: separators, headings,
+ * JSON. */
 #include "tables/table_writer_internal.h"
 
 #include "base/buffer.h"
@@ -15,13 +16,13 @@ struct table_page {
     const struct attn_table *table;
     struct attn_table_style style;
     struct attn_sink *sink;
-    struct attn_buffer text;      /* the bytes so far; handed to the sink and emptied row by row */
-    struct attn_json_writer json; /* of `text` */
+    struct attn_buffer text;      /* bytes that wait for the sink, which gets them after each row */
+    struct attn_json_writer json; /* writes to `text` */
 };
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-/* Row ROW of any form but aligned text: a line, or in a document of JSON an object alone. */
+/* Appends row ROW in any form but aligned text: a line, or in a JSON document the bare object. */
 static void append_row(struct table_page *page, size_t row)
 {
     const enum attn_table_form form = page->style.form;
@@ -47,7 +48,7 @@ static void append_row(struct table_page *page, size_t row)
         attn_buffer_append_char(&page->text, '\n');
 }
 
-/* Hands the bytes so far to the sink. */
+/* Writes the bytes so far to the sink. */
 static enum attn_status flush(struct table_page *page, struct attn_error *err)
 {
     ATTN_TRY(attn_buffer_check(&page->text, err));
@@ -58,7 +59,7 @@ static enum attn_status flush(struct table_page *page, struct attn_error *err)
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 
-/* The members of JSON before its rows. */
+/* Appends the members of the JSON document that come before "rows". */
 static void push_about(struct table_page *page)
 {
     const struct attn_table *about = attn_table_about(page->table);
@@ -113,7 +114,7 @@ static enum attn_status write_rows(struct table_page *page, struct attn_error *e
     return flush(page, err);
 }
 
-/* Writes all of the page, or the one row *ROW. */
+/* Writes the whole table or, if ROW is not NULL, only the row *ROW. */
 static enum attn_status write_rows_of(struct table_page *page, const size_t *row,
                                       struct attn_error *err)
 {

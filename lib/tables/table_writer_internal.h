@@ -1,4 +1,4 @@
-/* table_writer_internal.h - the part of table_writer.h for the library alone. */
+/* table_writer_internal.h - functions of the table writer that are private to the library. */
 #ifndef ATTN_TABLES_TABLE_WRITER_INTERNAL_H
 #define ATTN_TABLES_TABLE_WRITER_INTERNAL_H
 
@@ -6,37 +6,37 @@
 #include "encode/json_writer.h"
 #include "tables/table_writer.h"
 
-/* Writes one row as it stands in FORM: a line, or in JSON an object without the end of a line, for
- * a document that the caller makes around it. Rows can be written as they come: CSV of a table
- * without rows is its line of names. ATTN_INVALID for aligned text, whose columns are as wide as
+/* Writes one row in FORM: a line, or in JSON an object without a line end, for a document that the
+ * caller writes. A caller can so write rows as they are computed; for the line of names in CSV it
+ * writes a table without rows. Returns ATTN_INVALID for aligned text, whose column widths depend on
  * all rows. */
 enum attn_status attn_table_write_row(const struct attn_table *table, size_t row,
                                       enum attn_table_form form, int precision,
                                       struct attn_sink *sink, struct attn_error *err);
 
-/* Writes TABLE as STYLE has it. */
+/* Writes TABLE in STYLE. */
 enum attn_status attn_table_write_styled(const struct attn_table *table,
                                          const struct attn_table_style *style,
                                          struct attn_sink *sink, struct attn_error *err);
 
-/* The same for aligned text, LaTeX and Markdown. */
+/* The same, only for aligned text, LaTeX and Markdown. */
 enum attn_status attn_table_write_lines(const struct attn_table *table,
                                         const struct attn_table_style *style,
                                         struct attn_sink *sink, struct attn_error *err);
 
-/* Appends CELL of COLUMN to OUT as aligned text shows it: for values inside a sentence. */
+/* Appends CELL of COLUMN to OUT in the form of aligned text, for a value inside a sentence. */
 void attn_table_append_cell(struct attn_buffer *out, int precision,
                             const struct attn_column *column, const struct attn_cell *cell);
 
-/* Appends CELL of COLUMN to OUT in the form of STYLE, which is no JSON. */
+/* Appends CELL of COLUMN to OUT in the form of STYLE, which must not be JSON. */
 void attn_table_append_styled(struct attn_buffer *out, struct attn_table_style style,
                               const struct attn_column *column, const struct attn_cell *cell);
 
-/* CELL of COLUMN as a value of JSON; null if missing or not finite. */
+/* Writes CELL of COLUMN as a JSON value; null if it is missing or not finite. */
 void attn_table_push_cell(struct attn_json_writer *json, const struct attn_column *column,
                           const struct attn_cell *cell, int precision);
 
-/* CELLS [n] of COLUMNS [n] as members of the object that JSON is in. */
+/* Writes CELLS [n] of COLUMNS [n] as members of the object that JSON is in. */
 void attn_table_push_cells(struct attn_json_writer *json, const struct attn_column *columns,
                            const struct attn_cell *cells, size_t n, int precision);
 
