@@ -21,7 +21,8 @@ struct attn_ink attn_ink_nearest(struct attn_rgb color)
     for (int index = TERMINAL_BLACK; index < ATTN_N_COLOR; index++) {
         const struct attn_rgb other = attn_terminal_color(index);
         const int r = other.r - color.r, g = other.g - color.g, b = other.b - color.b;
-        const int distance = 2 * r * r + 4 * g * g + 3 * b * b; /* as eyes weigh them */
+        /* weighted as the eye sees differences */
+        const int distance = 2 * r * r + 4 * g * g + 3 * b * b;
 
         if (distance < least) {
             least = distance;
@@ -74,7 +75,8 @@ void attn_paint_append(struct attn_buffer *out, struct attn_paint paint,
         attn_buffer_append_string(out, "\033[0m");
 }
 
-/* Emits the paint, if it is another than before. Only a reset takes something away. */
+/* Emits the escape sequences that change the last paint into the current one. An attribute can only
+ * be removed by a reset of all. */
 static void emit_paint(struct attn_color_line *line)
 {
     const struct attn_paint paint = line->paint;

@@ -1,12 +1,12 @@
 /*
- * color_line.h - lines of text with coloured ground and letters, for terminals: SGR sequences where
- * a colour changes, and a reset at the end of each line that has any.
+ * color_line.h - lines of text with coloured letters and background, for terminals. An SGR sequence
+ * is written where a colour changes, and a reset at the end of a line with colours.
  *
  *     struct attn_color_line line = {.depth = ATTN_DEPTH_256};
  *     attn_color_line_paint(&line, attn_paint_behind(attn_ink_of(map, theme, level), line.depth));
  *     attn_color_line_append(&line, " 48", 3);
  *     attn_color_line_paint(&line, ATTN_PAINT_NONE);
- *     attn_color_line_write(&line, sink, &err);       // ends the line
+ *     attn_color_line_write(&line, sink, &err);       // with a line end
  *     attn_color_line_release(&line);
  */
 #ifndef ATTN_ENCODE_COLOR_LINE_H
@@ -16,14 +16,14 @@
 #include "base/sink.h"
 #include "encode/colormap.h"
 
-/* A colour of a map, as all depths need it. */
+/* One colour, in the forms that the colour depths of terminals need. */
 struct attn_ink {
-    bool is_set;         /* false: the terminal's own */
-    struct attn_rgb rgb; /* for 24 bits */
-    int index;           /* for 256 colours */
+    bool is_set;         /* false: the terminal's default colour */
+    struct attn_rgb rgb; /* for a depth of 24 bits */
+    int index;           /* for a depth of 256 colours */
 };
 
-/* The colours and attributes of characters. */
+/* The colours of characters, and whether they are underlined. */
 struct attn_paint {
     struct attn_ink text, ground;
     bool is_underlined;
@@ -33,23 +33,25 @@ struct attn_paint {
 
 struct attn_ink attn_ink_of(const struct attn_colormap *map, enum attn_theme theme, int level);
 
-/* Any colour, and the nearest of 256. */
+/* Returns COLOR as an ink, with the nearest of the 256 colours of a terminal. */
 struct attn_ink attn_ink_nearest(struct attn_rgb color);
 
-/* The ink as ground, with readable black or white text. */
+/* Returns a paint with INK as background, and with black or white letters, whichever can be read on
+ * it. */
 struct attn_paint attn_paint_behind(struct attn_ink ink, enum attn_color_depth depth);
 
-/* Appends TEXT [size] with its paint and a reset to a plain line. */
+/* Appends TEXT [size] to OUT in its paint, followed by a reset. OUT is a line that has no other
+ * paint. */
 void attn_paint_append(struct attn_buffer *out, struct attn_paint paint,
                        enum attn_color_depth depth, const char *text, size_t size);
 
-/* Initialize with the depth; may be used again after a write. */
+/* Initialize with the depth. Can be used again after a write. */
 struct attn_color_line {
     enum attn_color_depth depth;
     struct attn_buffer text;
-    struct attn_paint paint; /* of the text that is appended */
-    struct attn_paint last;  /* that was emitted */
-    bool is_colored;         /* the line has any paint */
+    struct attn_paint paint; /* for the text that is appended next */
+    struct attn_paint last;  /* that the last escape sequence set */
+    bool is_colored;         /* the line has coloured or underlined characters */
 };
 
 void attn_color_line_paint(struct attn_color_line *line, struct attn_paint paint);
@@ -57,8 +59,8 @@ void attn_color_line_append(struct attn_color_line *line, const char *text, size
 void attn_color_line_string(struct attn_color_line *line, const char *text);
 void attn_color_line_blanks(struct attn_color_line *line, size_t n);
 
-/* Ends the line, without the blanks at its end that have no ground, and writes it; without a SINK
- * it is dropped. */
+/* Ends the line and writes it to SINK, without the blanks at its end that have no background. If
+ * SINK is NULL, the line is dropped. */
 enum attn_status attn_color_line_write(struct attn_color_line *line, struct attn_sink *sink,
                                        struct attn_error *err);
 

@@ -12,10 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The colours of a map on one ground, and the embedded table of them (colormap_tables.S). */
+/* The colours of a map for one theme, as in the embedded table (colormap_tables.S). */
 struct ramp {
-    uint32_t colors[ATTN_N_COLOR];  /* 0xRRGGBB */
-    uint8_t terminal[ATTN_N_COLOR]; /* the colour of a terminal with 256, 16 to 255 */
+    uint32_t colors[ATTN_N_COLOR]; /* 0xRRGGBB of each level */
+    /* of each level, the nearest colour of a terminal with 256 colours, 16 to 255 */
+    uint8_t terminal[ATTN_N_COLOR];
 };
 extern const struct ramp attn_colormap_ramps[];
 enum { BLUES, VIRIDIS, CIVIDIS, MAGMA, GREYS, DIVERGING, DIVERGING_DARK };
@@ -100,7 +101,8 @@ int attn_colormap_terminal(const struct attn_colormap *map, enum attn_theme them
     return ramp_of(map, theme)->terminal[level];
 }
 
-/* 16 to 231 are a cube of 6 x 6 x 6, the rest are greys; so xterm has them, and all others. */
+/* Colours 16 to 231 of a terminal are a cube of 6 x 6 x 6 colours, the rest are greys, as in
+ * xterm. */
 struct attn_rgb attn_terminal_color(int index)
 {
     static const uint8_t steps[] = {0, 95, 135, 175, 215, 255};
@@ -113,7 +115,7 @@ struct attn_rgb attn_terminal_color(int index)
 
 /* --- Text ------------------------------------------------------------------------------------ */
 
-/* The share of light of one channel: sRGB without its curve. */
+/* Returns the linear intensity, 0 to 1, of one sRGB channel. */
 static double linear(uint8_t channel)
 {
     const double c = channel / 255.0;
@@ -141,7 +143,7 @@ struct attn_rgb attn_rgb_mix(uint32_t hue, double share, enum attn_theme theme)
 
 struct attn_rgb attn_hue_color(uint32_t hue, double place, enum attn_theme theme)
 {
-    const double least = 0.15; /* so that it is seen to have a hue */
+    const double least = 0.15; /* so that the hue of the smallest number is visible */
 
     return attn_rgb_mix(hue, least + (1 - least) * place, theme);
 }
@@ -162,13 +164,15 @@ struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme t
 
 /* --- Scales ---------------------------------------------------------------------------------- */
 
-/* The place of a number is where its curve lies between the curves of the ends. */
+/* The place of a number is where its value on the curve lies between the curve's values at the ends
+ * of the range. */
 
-static const double decades = 4; /* that a log scale covers */
+static const double decades = 4; /* the number of decades that a log scale covers */
 
-enum { THOUSAND = 1000, LARGE = 1000000 }; /* between them ticks are whole numbers */
+/* ticks between THOUSAND and LARGE are written as integers */
+enum { THOUSAND = 1000, LARGE = 1000000 };
 
-/* The index of TEXT [size] among N words, or 0. */
+/* Returns the index of TEXT [size] among N words; 0 if it is none of them. */
 static int find_word(const char *const *words, int n, const char *text, size_t size)
 {
     for (int i = 1; i < n; i++)
@@ -177,7 +181,7 @@ static int find_word(const char *const *words, int n, const char *text, size_t s
     return 0;
 }
 
-/* Reads a curve. */
+/* Parses the name of a curve into SCALE. Returns false if it is unknown. */
 static bool read_curve(const char *text, size_t size, struct attn_color_scale *scale)
 {
     static const char *const curves[] = {
@@ -187,7 +191,7 @@ static bool read_curve(const char *text, size_t size, struct attn_color_scale *s
     return scale->curve != ATTN_CURVE_DEFAULT;
 }
 
-/* Reads a span: a word, or LO..HI. */
+/* Parses a span into SCALE: a word, or LO..HI. Returns false if it is wrong. */
 static bool read_span(const char *text, size_t size, struct attn_color_scale *scale)
 {
     static const char *const spans[] = {
@@ -267,13 +271,13 @@ struct attn_color_range attn_color_range(const struct attn_color_scale *scale, d
     if (fmin(least, 0) < most)
         return (struct attn_color_range){fmin(least, 0), most};
     return (struct attn_color_range){scale->is_signed ? -1 : fmin(least, 0),
-                                     fmin(least, 0) < 0 ? 0 : 1}; /* all are 0, or all below */
+                                     fmin(least, 0) < 0 ? 0 : 1}; /* there is no number above 0 */
 }
 
 static double curve_of(const struct attn_color_scale *scale, struct attn_color_range range,
                        double value)
 {
-    const double end = fmax(fabs(range.low), fabs(range.high)); /* where a log scale ends */
+    const double end = fmax(fabs(range.low), fabs(range.high)); /* the upper end of a log scale */
 
     switch (scale->curve) {
     case ATTN_CURVE_SQRT:
@@ -306,7 +310,7 @@ int attn_color_level(const struct attn_color_scale *scale, struct attn_color_ran
 size_t attn_color_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
                         double ticks[ATTN_MOST_TICKS])
 {
-    /* ticks of the upper half as shares of the range, without 0 */
+    /* ticks of the upper half, as fractions of its length, without 0 */
     static const double of_sqrt[] = {.01, .04, .1, .25, .5, 1};
     static const double of_log[] = {1e-4, 1e-3, .01, .1, 1};
     static const double of_linear[] = {.25, .5, .75, 1};
@@ -328,7 +332,7 @@ size_t attn_color_ticks(const struct attn_color_scale *scale, struct attn_color_
     return n;
 }
 
-/* Without the 0 before the point, and without that of an exponent. */
+/* Drops the 0 before the decimal point, and the leading 0 of an exponent. */
 size_t attn_color_tick_text(double tick, char text[ATTN_TICK_TEXT_SIZE])
 {
     const bool is_small = tick != 0 && fabs(tick) < 1e-3;

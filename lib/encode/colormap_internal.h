@@ -1,4 +1,4 @@
-/* colormap_internal.h - declarations of colormap.h that only the library uses. */
+/* colormap_internal.h - the part of colormap.h that is private to the library. */
 #ifndef ATTN_ENCODE_COLORMAP_INTERNAL_H
 #define ATTN_ENCODE_COLORMAP_INTERNAL_H
 
@@ -6,88 +6,91 @@
 
 struct attn_buffer;
 
-static inline uint32_t attn_rgb_number(struct attn_rgb color) /* 0xRRGGBB */
+static inline uint32_t attn_rgb_number(struct attn_rgb color) /* returns 0xRRGGBB */
 {
     return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
 }
 
-/* The nearest of a terminal's colours, 16 .. 255, for LEVEL, with monotonic lightness. */
+/* Returns the terminal colour, 16 .. 255, that is nearest to LEVEL of the map. The lightness of
+ * these colours is monotonic in LEVEL. */
 int attn_colormap_terminal(const struct attn_colormap *map, enum attn_theme theme, int level);
 
-/* The same colour as the terminal shows it; INDEX 16 .. 255. */
+/* Returns the colour that a terminal shows for INDEX, 16 .. 255. */
 struct attn_rgb attn_terminal_color(int index);
 
-/* Whether black text on COLOR has more contrast than white: its luminance (WCAG 2) is above 0.179.
- */
+/* Returns true if black text has more contrast on COLOR than white text: if its luminance (WCAG 2)
+ * is above 0.179. */
 bool attn_rgb_takes_black(struct attn_rgb color);
 
-/* HUE, 0xRRGGBB, mixed with the ground: SHARE of it, 0..1. */
+/* Mixes HUE, 0xRRGGBB, with the theme's background; SHARE, 0..1, is the part of HUE. */
 struct attn_rgb attn_rgb_mix(uint32_t hue, double share, enum attn_theme theme);
 
-/* HUE for a number at PLACE, 0..1, of a scale: the hue itself at 1, nearly the ground at 0. */
+/* Returns HUE as the colour of a number at PLACE, 0..1, of a scale: HUE itself at 1, nearly the
+ * background at 0. */
 struct attn_rgb attn_hue_color(uint32_t hue, double place, enum attn_theme theme);
 
-/* The kind of a cell. All but a value look the same in every map. */
+/* The kinds of cells. All but ATTN_CELL_VALUE look the same in every map. */
 enum attn_cell_kind {
-    ATTN_CELL_VALUE,     /* a number, which may be 0 */
-    ATTN_CELL_MASKED,    /* masked, or left out by a kind of attention: grey, hatched */
-    ATTN_CELL_HIDDEN,    /* the first key under --hide-first: the ground, hatched grey */
-    ATTN_CELL_NOT_FINITE /* NaN or infinity: the ground, hatched red */
+    ATTN_CELL_VALUE,     /* a number, possibly 0 */
+    ATTN_CELL_MASKED,    /* masked, or outside of the attention's window: grey, hatched */
+    ATTN_CELL_HIDDEN,    /* the first key under --hide-first: background, hatched grey */
+    ATTN_CELL_NOT_FINITE /* NaN or infinity: background, hatched red */
 };
 
-/* The background of a cell that has no value, and the lines that hatch it. */
+/* The background of a cell without a value, and the colour of its hatching. */
 struct attn_cell_look {
     uint32_t ground, hatch; /* 0xRRGGBB */
 };
 struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme theme);
 
-/* Completes ASKED for the numbers of COLUMN. */
+/* Returns ASKED with its defaults replaced by what suits the numbers of COLUMN. */
 struct attn_color_scale attn_color_scale_of_column(struct attn_color_scale asked,
                                                    const struct attn_column *column);
 
-/* Completes ASKED for numbers of RANGE, or for differences. */
+/* Returns ASKED with its defaults replaced by what suits numbers of RANGE, or differences of such
+ * numbers. */
 struct attn_color_scale attn_color_scale_of(struct attn_color_scale asked,
                                             enum attn_value_range range, bool is_difference);
 
-/* The numbers that the first and the last colour stand for. */
+/* The numbers at the first and at the last colour. */
 struct attn_color_range {
     double low, high; /* low < high */
 };
 
-/* The range of SCALE for a matrix or row of finite numbers LEAST to MOST. Without numbers (LEAST >
- * MOST) it is that of :unit. */
+/* Returns the range of SCALE for a matrix or a row whose finite numbers lie between LEAST and MOST.
+ * If there are none (LEAST > MOST), returns that of :unit. */
 struct attn_color_range attn_color_range(const struct attn_color_scale *scale, double least,
                                          double most);
 
-/* The place of a finite VALUE in the map, 0..1, clamped to the range. */
+/* Returns the place of a finite VALUE in the map, 0..1; values outside the range get its ends. */
 double attn_color_place(const struct attn_color_scale *scale, struct attn_color_range range,
                         double value);
 
-/* The same as a level of the map, 0 .. 255: round(255 place). */
+/* The same as a level of the map, 0 .. 255: round(255 * place). */
 int attn_color_level(const struct attn_color_scale *scale, struct attn_color_range range,
                      double value);
 
 enum { ATTN_MOST_TICKS = 16 };
 
-/* The ascending ticks of a legend, for sqrt:unit 0, .01, .04, .1, .25, .5, 1; returns their number.
- */
+/* Sets `ticks` to the ticks of a legend, ascending, and returns their number. For sqrt:unit they
+ * are 0, .01, .04, .1, .25, .5, 1. */
 size_t attn_color_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
                         double ticks[ATTN_MOST_TICKS]);
 
-/* A tick as it is written in a legend: "0", ".25", "1e-4", "-3.5". */
+/* The size of a tick's text in a legend, such as "0", ".25", "1e-4", "-3.5". */
 enum { ATTN_TICK_TEXT_SIZE = 24 };
 size_t attn_color_tick_text(double tick, char text[ATTN_TICK_TEXT_SIZE]);
 
-/* Appends the name of SCALE: "square root", "linear, each matrix to its largest", "log, 0.001 to
- * 1". */
+/* Appends the name of SCALE, such as "square root" or "linear, each matrix to its largest" or "log,
+ * 0.001 to 1". */
 void attn_color_scale_append(const struct attn_color_scale *scale, struct attn_buffer *out);
 
-const char *attn_colormap_help(const struct attn_colormap *map); /* a phrase for help */
+const char *attn_colormap_help(const struct attn_colormap *map); /* a phrase for --help */
 
-/* Whether its middle is 0 and its two halves are two signs. */
+/* Returns true if the middle of the map stands for 0, and its halves for the two signs. */
 bool attn_colormap_is_diverging(const struct attn_colormap *map);
 
-/* The colour of LEVEL, 0 .. 255. Only diverging maps depend on the theme. */
+/* Returns the colour of LEVEL, 0 .. 255. Only diverging maps differ between themes. */
 struct attn_rgb attn_colormap_color(const struct attn_colormap *map, enum attn_theme theme,
                                     int level);
 

@@ -1,5 +1,5 @@
 /*
- * float_text.c - float32, and below it doubles, as decimal text.
+ * float_text.c - float32 as decimal text, and at the end of the file doubles.
  *
  * Shortest: Schubfach (Raffaello Giulietti, "The Schubfach way to render doubles", 2020). All reals
  * that round to v = c * 2^q form an interval. With the right k it is so wide that it always holds a
@@ -27,11 +27,13 @@ __extension__ typedef unsigned __int128 uint128;
 
 enum { FRACTION_BITS = 23, EXPONENT_MAX = 255, EXPONENT_BIAS = 127 + FRACTION_BITS };
 
-/* The finite value c * 2^q. */
+/* The finite number c * 2^q. */
 struct binary {
     uint32_t c;
     int q;
-    bool is_edge; /* a power of two: its neighbour below is only half as far as the one above */
+    /* c * 2^q is a power of two: the next number below is only half as far away as the next one
+     * above */
+    bool is_edge;
 };
 
 /* digits * 10^exponent */
@@ -52,7 +54,7 @@ static struct binary split_float(uint32_t bits)
                            .is_edge = fraction == 0 && exponent > 1};
 }
 
-/* The high 32 bits of power * x / 2^64, with a sticky last bit. */
+/* Returns the high 32 bits of power * x / 2^64; the last bit is set if any lower bit is. */
 static uint32_t multiply_sticky(uint64_t power, uint32_t x)
 {
     uint64_t product = (power >> 32) * x + ((power & UINT32_MAX) * x >> 32);
@@ -60,20 +62,22 @@ static uint32_t multiply_sticky(uint64_t power, uint32_t x)
     return (uint32_t)(product >> 32) | ((uint32_t)product > 1);
 }
 
-/* Without a branch: the processor could not predict it. */
+/* Returns FIRST or SECOND without a branch, since the processor could not predict it. */
 static uint32_t choose(bool is_first, uint32_t first, uint32_t second)
 {
     return second ^ ((first ^ second) & -(uint32_t)is_first);
 }
 
-/* The shortest, then nearest, decimal in the rounding interval of V, which is not 0. */
+/* Returns the shortest decimal in the rounding interval of V, and of those the nearest. V is not
+ * 0. */
 static struct decimal shortest(struct binary v)
 {
-    /* floor(log10(2^q)) or, at an edge, floor(log10(3/4 * 2^q)); floor(log2(10^-k)) */
+    /* k = floor(log10(2^q)) or, at an edge, floor(log10(3/4 * 2^q)); shift contains
+     * floor(log2(10^-k)) */
     int k = (v.q * 1262611 - (v.is_edge ? 524031 : 0)) >> 22;
     int shift = v.q + (-k * 1741647 >> 19) + 1;
     uint64_t power = powers[-k - POWER_FIRST];
-    /* in quarters of 10^k: the interval's ends, made inclusive, and the value */
+    /* the ends of the interval, made inclusive, and the value itself, in quarters of 10^k */
     uint32_t is_odd = v.c & 1;
     uint32_t low = multiply_sticky(power, (4 * v.c - 2 + v.is_edge) << shift) + is_odd;
     uint32_t high = multiply_sticky(power, (4 * v.c + 2) << shift) - is_odd;
@@ -99,7 +103,7 @@ static const uint32_t powers_of_ten[] = {
     1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
 };
 
-/* Digits of X, 0 < X < 10^9: 1233 / 4096 is a little more than log10(2). */
+/* Returns the number of digits of X, 0 < X < 10^9. 1233 / 4096 is slightly more than log10(2). */
 static int count_digits(uint32_t x)
 {
     int n = ((32 - __builtin_clz(x)) * 1233) >> 12;
@@ -109,9 +113,10 @@ static int count_digits(uint32_t x)
 
 enum { DIGITS_MAX = 9, TEXT_SIZE = sizeof(uint128) };
 
-/* The last N digits of X < 10^9, the first in the lowest byte; other bytes are 0. Eight of them are
- * made at once: a number in two lanes of four digits, then four of two, then eight of one, where a
- * lane is divided by multiplying with 5243 / 2^19 (1/100) and 103 / 2^10 (1/10), rounded down. */
+/* Returns the last N digits of X < 10^9 as characters, the first in the lowest byte; other bytes
+ * are 0. Eight digits are computed at once: two lanes of four digits are split into four lanes of
+ * two, and these into eight of one. Lanes are divided by 100 and 10 with multiplications by 5243 /
+ * 2^19 and 103 / 2^10, rounded down. */
 static uint128 spell(uint32_t x, int n)
 {
     uint32_t first = x / 100000000, rest = x % 100000000;
@@ -129,7 +134,7 @@ static void put_text(char *out, uint128 text)
     memcpy(out, &text, TEXT_SIZE);
 }
 
-/* d.ddde-xx from N digits */
+/* Writes N digits as d.ddde-xx. */
 static size_t write_scientific(char *out, uint128 digits, int n, int exponent)
 {
     char *at = out + n + (n > 1);
@@ -146,10 +151,12 @@ static size_t write_scientific(char *out, uint128 digits, int n, int exponent)
     return (size_t)(at - out);
 }
 
-/* Always writes TEXT_SIZE bytes, so that no branch depends on the number of digits. */
+/* Writes D to OUT and returns its length. All TEXT_SIZE bytes are written, so that no branch
+ * depends on the number of digits. */
 static size_t write_decimal(char *out, struct decimal d)
 {
-    enum { FIXED_FROM = -4, FIXED_BELOW = 16 }; /* as Python's repr: 1e-4 <= x < 1e16 */
+    /* the range of Python's repr without exponent: 1e-4 <= x < 1e16 */
+    enum { FIXED_FROM = -4, FIXED_BELOW = 16 };
     uint128 digits;
     uint64_t rest;
     int n, point;
@@ -157,7 +164,7 @@ static size_t write_decimal(char *out, struct decimal d)
     while (d.digits % 10 == 0)
         d.digits /= 10, d.exponent++;
     n = count_digits(d.digits);
-    point = n + d.exponent; /* digits before the decimal point */
+    point = n + d.exponent; /* number of digits before the decimal point */
     digits = spell(d.digits, n);
     if (point <= FIXED_FROM || point > FIXED_BELOW)
         return write_scientific(out, digits, n, point - 1);
@@ -177,7 +184,7 @@ static size_t write_decimal(char *out, struct decimal d)
     return (size_t)n + 1;
 }
 
-/* Infinities and NaN; VALUE is not finite. */
+/* Writes VALUE, which is infinite or NaN. */
 static size_t write_special(float value, char *out)
 {
     const char *text = isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
@@ -197,13 +204,14 @@ size_t attn_format_float(float value, char out[ATTN_FLOAT_TEXT_SIZE])
         return write_special(value, out);
     memcpy(&bits, &value, sizeof bits);
     sign = bits >> 31;
-    out[0] = '-'; /* overwritten when positive */
+    out[0] = '-'; /* overwritten if the number is positive */
     v = split_float(bits);
     if (v.c == 0) {
         out[sign] = '0';
         return sign + 1;
     }
-    /* the interval of a small integer may hold a shorter number that is not it: 2^24 is exact */
+    /* not with shortest(): the interval of an integer may hold a shorter number, but 2^24 must be
+     * exact */
     if (is_integer(v))
         return sign + write_decimal(out + sign, (struct decimal){v.c >> -v.q, 0});
     return sign + write_decimal(out + sign, shortest(v));
@@ -225,7 +233,7 @@ static size_t write_integer(char *out, uint128 x, int min_digits)
     return (size_t)n;
 }
 
-/* x / 2^shift, ties to even; x < 2^82. */
+/* Returns x / 2^shift, ties to even; x < 2^82. */
 static uint128 divide_rounded(uint128 x, int shift)
 {
     uint128 quotient, rest, half;
@@ -244,7 +252,7 @@ static size_t write_digits(char *out, uint32_t x, int n)
     return (size_t)n;
 }
 
-/* |v| < 2^24 with at most nine digits after the point: all fits 64 bits. */
+/* Writes |v| < 2^24 with at most nine decimals, so that 64 bits are enough. */
 static size_t write_small(char *out, struct binary v, int precision)
 {
     uint32_t unit = powers_of_ten[precision], whole;
@@ -296,7 +304,7 @@ size_t attn_float_text_fixed(float value, int precision, char out[ATTN_FIXED_TEX
     memcpy(&bits, &value, sizeof bits);
     v = split_float(bits);
     sign = bits >> 31;
-    out[0] = '-'; /* overwritten when positive */
+    out[0] = '-'; /* overwritten if the number is positive */
     if (precision <= DIGITS_MAX && v.q < 0 && v.q > -64)
         return sign + write_small(out + sign, v, precision);
     return sign + write_large(out + sign, v, precision);
@@ -304,14 +312,14 @@ size_t attn_float_text_fixed(float value, int precision, char out[ATTN_FIXED_TEX
 
 /* --- Doubles --------------------------------------------------------------------------------- */
 
-enum { DOUBLE_TEXT_SIZE = 352 }; /* a sign, 309 digits of the largest, a point, 17 digits */
+enum { DOUBLE_TEXT_SIZE = 352 }; /* a sign, 309 digits of the largest double, a point, 17 digits */
 
 static bool is_part_of_number(char c)
 {
     return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == 'e';
 }
 
-/* Appends a number as printf has it; the decimal separator of the locale becomes a point. */
+/* Appends a number that printf wrote; the locale's decimal separator becomes a point. */
 static void append_number(struct attn_buffer *out, const char *text)
 {
     for (const char *at = text; *at != '\0'; at++)
@@ -321,15 +329,15 @@ static void append_number(struct attn_buffer *out, const char *text)
             attn_buffer_append_char(out, '.');
 }
 
-/* Writes VALUE with DIGITS significant digits; returns whether it reads back. */
+/* Writes VALUE to TEXT with DIGITS significant digits. Returns true if TEXT reads back as VALUE. */
 static bool reads_back(double value, int digits, char text[DOUBLE_TEXT_SIZE])
 {
     snprintf(text, DOUBLE_TEXT_SIZE, "%.*g", digits, value);
     return !(strtod(text, NULL) < value || strtod(text, NULL) > value);
 }
 
-/* Tries digits upwards, as more digits read back, too. Most numbers need 16 or 17, most others few.
- */
+/* Tries more and more digits: if some number of digits reads back, so does any larger one. Most
+ * numbers need 16 or 17 digits, most others need few, so it begins at 1 or at 16. */
 void attn_double_append(struct attn_buffer *out, double value)
 {
     char text[DOUBLE_TEXT_SIZE];
@@ -337,7 +345,8 @@ void attn_double_append(struct attn_buffer *out, double value)
 
     while (!reads_back(value, digits, text) && digits < DBL_DECIMAL_DIG)
         digits++;
-    if (fabs(value) < 1e16 && strstr(text, "e+")) /* 870, which two digits write as 8.7e+02 */
+    /* 870, which %g writes as 8.7e+02 with two digits */
+    if (fabs(value) < 1e16 && strstr(text, "e+"))
         snprintf(text, sizeof text, "%.0f", value);
     append_number(out, text);
 }

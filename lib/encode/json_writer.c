@@ -17,7 +17,8 @@ static void append_line(struct attn_json_writer *json)
     json->has_line = false;
 }
 
-/* Writes the separator before a member, a value of an array, or the value of a key. */
+/* Writes the comma before a member or a value; nothing before the first, and nothing between a key
+ * and its value. */
 static void separate(struct attn_json_writer *json)
 {
     bool *has_member = json->depth > 0 ? &json->has_member[json->depth - 1] : NULL;

@@ -1,4 +1,4 @@
-/* numpy_file.c - see numpy_file.h. Numbers in the records of archives are little-endian. */
+/* numpy_file.c - see numpy_file.h. Numbers in archives are little-endian. */
 #include "encode/numpy_file.h"
 
 #include "base/fixed_text.h"
@@ -15,7 +15,7 @@ enum {
     DATE = 1 << 5 | 1, /* 1980-01-01 */
     MODE = 0100644,    /* mode of the unpacked file: regular, rw-r--r-- */
     ZIP64_EXTRA = 1,
-    IS_DESCRIBED = 1 << 3, /* general purpose flag */
+    IS_DESCRIBED = 1 << 3, /* general purpose flag 3: CRC and size come after the content */
 };
 
 static unsigned char *put(unsigned char *out, uint64_t value, int n_byte)
@@ -33,7 +33,8 @@ static unsigned char *put_name(unsigned char *out, const char *name)
     return out + n;
 }
 
-/* A field of 32 bits: all ones mean that the number is in the zip64 extra field. */
+/* Puts a field of 32 bits. If VALUE doesn't fit, all bits are set: the number is in the zip64 extra
+ * field. */
 static unsigned char *put_capped(unsigned char *out, uint64_t value)
 {
     return put(out, value < UINT32_MAX ? value : UINT32_MAX, 4);
@@ -44,7 +45,8 @@ static bool is_large(uint64_t value)
     return value >= UINT32_MAX;
 }
 
-/* Puts the fields that local and central headers share: version to the name's length. */
+/* Puts the fields that local and central headers share, from the version to the length of the
+ * name. */
 static unsigned char *put_common_fields(unsigned char *out, const struct attn_zip_entry *entry,
                                         bool is_zip64)
 {
@@ -127,7 +129,7 @@ static unsigned char *put_zip64_end(unsigned char *out, uint64_t n_entry, uint64
                                     uint64_t size)
 {
     out = put(out, 0x06064b50, 4);
-    out = put(out, 44, 8); /* bytes of this record that follow */
+    out = put(out, 44, 8); /* size of the rest of this record */
     out = put(out, MADE_ON_UNIX | VERSION_ZIP64, 2);
     out = put(out, VERSION_ZIP64, 2);
     out = put(out, 0, 4); /* this disk */
@@ -136,10 +138,10 @@ static unsigned char *put_zip64_end(unsigned char *out, uint64_t n_entry, uint64
     out = put(out, n_entry, 8);
     out = put(out, size, 8);
     out = put(out, offset, 8);
-    out = put(out, 0x07064b50, 4); /* where that record is */
+    out = put(out, 0x07064b50, 4); /* the locator of that record */
     out = put(out, 0, 4);
     out = put(out, offset + size, 8);
-    return put(out, 1, 4); /* disks */
+    return put(out, 1, 4); /* number of disks */
 }
 
 size_t attn_zip_end(uint64_t n_entry, uint64_t offset, uint64_t size,
@@ -164,12 +166,12 @@ size_t attn_zip_end(uint64_t n_entry, uint64_t offset, uint64_t size,
 /* --- Checksums ------------------------------------------------------------------------------- */
 
 /*
- * Sixteen table look-ups a step ("slicing", Kounavis and Berry 2005) for the bytes; multiplication
- * by a power of x modulo the polynomial for the zeros after them. Where the processor multiplies
- * polynomials, long pieces are first folded into 16 bytes with the same CRC (Gopal et al., "Fast
- * CRC Computation for Generic Polynomials Using PCLMULQDQ", 2009).
+ * The sum of the bytes is computed with sixteen table look-ups per step ("slicing", Kounavis and
+ * Berry 2005). The zeros after them are a multiplication by a power of x modulo the polynomial.
+ * Where the processor multiplies polynomials, long pieces are first folded into 16 bytes with the
+ * same CRC (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", 2009).
  *
- * Polynomials are kept bit-reversed, as the CRC is: the highest bit is the coefficient of x^0.
+ * Polynomials are stored bit-reversed, like the CRC: the highest bit is the coefficient of x^0.
  */
 typedef long long block __attribute__((vector_size(16)));
 
@@ -190,14 +192,14 @@ static block load(const unsigned char *at)
     return value;
 }
 
-/* Multiplies the halves of X by the two powers of x in BY, and adds the block THERE. */
+/* Multiplies the two halves of X by the two powers of x in BY, and adds all to THERE. */
 __attribute__((target("pclmul"))) static block fold(block x, block by, block there)
 {
     return __builtin_ia32_pclmulqdq128(x, by, 0x00) ^ __builtin_ia32_pclmulqdq128(x, by, 0x11) ^
            there;
 }
 
-/* Folds the first bytes of AT [n >= FOLD_STRIDE] into one block; returns how many. */
+/* Folds the first bytes of AT [n >= FOLD_STRIDE] into the block *folded. Returns their number. */
 __attribute__((target("pclmul"))) static size_t fold_all(const unsigned char *at, size_t n,
                                                          block *folded)
 {
@@ -266,7 +268,8 @@ static uint32_t multiply(uint32_t a, uint32_t b)
     return product;
 }
 
-/* SUM after N more bytes of zeros: sum * x^(8n), by squaring. */
+/* Returns SUM continued over N zero bytes: sum * x^(8n), where the power is computed by
+ * squaring. */
 static uint32_t shift(uint32_t sum, uint64_t n)
 {
     for (uint32_t power = x_to_8; n > 0; n >>= 1, power = multiply(power, power))
@@ -280,7 +283,7 @@ uint32_t attn_crc32_begin(uint64_t total)
     return shift(UINT32_MAX, total) ^ UINT32_MAX;
 }
 
-/* SUM, continued over N bytes. */
+/* Returns SUM continued over the bytes AT [n]. */
 static uint32_t look_up(const struct attn_crc32 *crc, uint32_t sum, const unsigned char *at,
                         size_t n)
 {
@@ -289,7 +292,7 @@ static uint32_t look_up(const struct attn_crc32 *crc, uint32_t sum, const unsign
     for (; n >= ATTN_CRC32_STRIDE; n -= ATTN_CRC32_STRIDE, at += ATTN_CRC32_STRIDE) {
         uint32_t word[4], next = 0;
 
-        memcpy(word, at, sizeof word); /* little-endian, as all our targets */
+        memcpy(word, at, sizeof word); /* little-endian, like all targets of this library */
         word[0] ^= sum;
         for (int i = 0; i < 4; i++)
             next ^= table[15 - 4 * i][word[i] & 255] ^ table[14 - 4 * i][word[i] >> 8 & 255] ^
@@ -319,19 +322,21 @@ uint32_t attn_crc32_piece(const struct attn_crc32 *crc, const void *bytes, size_
 
 /* --- Arrays ---------------------------------------------------------------------------------- */
 
-enum { PREFIX_SIZE = 10, ALIGNMENT = 64 }; /* magic, version, length */
+/* sizes of the magic, the version and the length together; the header's alignment */
+enum { PREFIX_SIZE = 10, ALIGNMENT = 64 };
 
 size_t attn_npy_header(const char *dtype, const size_t *shape, int rank, size_t least,
                        char out[ATTN_NPY_HEADER_SIZE])
 {
-    char sizes[ATTN_NPY_RANK_MAX * 22 + 1] = ""; /* 20 digits, a comma and a blank each */
+    /* each size has up to 20 digits, a comma and a blank */
+    char sizes[ATTN_NPY_RANK_MAX * 22 + 1] = "";
     size_t n = 0, text, total;
 
     assert(rank >= 1 && rank <= ATTN_NPY_RANK_MAX);
     for (int i = 0; i < rank; i++)
         attn_fixed_text_append(sizes, sizeof sizes, &n, i > 0 ? " %zu," : "%zu,", shape[i]);
     if (rank > 1)
-        sizes[n - 1] = '\0'; /* the comma after the only size makes it a tuple */
+        sizes[n - 1] = '\0'; /* cut the blank; a single size keeps its comma */
     text =
         (size_t)snprintf(out + PREFIX_SIZE, ATTN_NPY_HEADER_SIZE - PREFIX_SIZE,
                          "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", dtype, sizes);

@@ -1,4 +1,4 @@
-/* png_file.c - see png_file.h. Writes the container by hand (ISO 15948); zlib deflates. */
+/* png_file.c - see png_file.h. Writes the chunks (ISO 15948) itself; zlib compresses. */
 #include "encode/png_file.h"
 
 #include "base/memory.h"
@@ -11,16 +11,16 @@
 #include <zlib.h>
 
 enum {
-    LEVEL = 1,           /* of deflate: 6 takes twice the time for half of the bytes */
+    LEVEL = 1,           /* compression level; 6 takes twice the time for half of the bytes */
     OUT_SIZE = 64 << 10, /* bytes of an IDAT chunk */
-    DEPTH = 8,           /* bits a sample */
+    DEPTH = 8,           /* bits per sample */
     TYPE_RGB = 2,
     TYPE_PALETTE = 3,
 };
 
 static const double points_per_metre = 72 / 0.0254;
 
-/* Numbers have their highest byte first. */
+/* Appends NUMBER with its highest byte first. */
 static void append_number(struct attn_buffer *out, uint32_t number)
 {
     number = htonl(number);
@@ -33,7 +33,7 @@ static void write_number(struct attn_sink *sink, uint32_t number)
     attn_sink_write(sink, &number, sizeof number);
 }
 
-/* NAME has four letters. */
+/* Writes a chunk; NAME has four letters. */
 static void write_chunk(struct attn_sink *sink, const char *name, const void *data, size_t size)
 {
     uLong sum = crc32(0, (const Bytef *)name, 4);
@@ -41,7 +41,7 @@ static void write_chunk(struct attn_sink *sink, const char *name, const void *da
     write_number(sink, (uint32_t)size);
     attn_sink_write(sink, name, 4);
     attn_sink_write(sink, data, size);
-    if (size > 0) /* crc32() takes no bytes at NULL for a reset */
+    if (size > 0) /* crc32() with NULL would reset the sum */
         sum = crc32(sum, data, (uInt)size);
     write_number(sink, (uint32_t)sum);
 }
@@ -54,7 +54,7 @@ static bool is_ascii(const struct attn_png_text *text)
     return true;
 }
 
-/* All chunks before the pixels. */
+/* Writes all chunks before the pixels. */
 static enum attn_status write_head(const struct attn_png_image *image, struct attn_sink *sink,
                                    struct attn_error *err)
 {
@@ -82,7 +82,7 @@ static enum attn_status write_head(const struct attn_png_image *image, struct at
         data.size = 0;
         append_number(&data, density);
         append_number(&data, density);
-        attn_buffer_append_char(&data, 1); /* the unit is a metre */
+        attn_buffer_append_char(&data, 1); /* the unit is the metre */
         write_chunk(sink, "pHYs", data.data, data.size);
     }
     for (size_t i = 0; i < image->n_text; i++) {
@@ -100,7 +100,7 @@ static enum attn_status write_head(const struct attn_png_image *image, struct at
     return status;
 }
 
-/* zlib's memory comes through our door. */
+/* The allocator that zlib uses, so that its memory counts as the library's. */
 static voidpf allocate(voidpf user, uInt count, uInt size)
 {
     (void)user;
@@ -115,7 +115,7 @@ static void release(voidpf user, voidpf block)
 
 struct pixels {
     z_stream stream;
-    unsigned char *row; /* [1 + bytes of a row] owns; begins with filter 0 */
+    unsigned char *row; /* owned; [1 + bytes of a row] begins with the filter type 0 */
     unsigned char *out; /* [OUT_SIZE] owns */
     struct attn_sink *sink;
 };

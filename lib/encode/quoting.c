@@ -11,7 +11,7 @@ static bool needs_quotes(const char *text, size_t size)
     return false;
 }
 
-/* The field START, which needs no quotes, with TEXT after it. */
+/* Appends a CSV field: START, which needs no quotes, followed by TEXT. */
 static void append(struct attn_buffer *out, const char *start, const char *text, size_t size)
 {
     const bool is_quoted = needs_quotes(text, size);

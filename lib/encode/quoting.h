@@ -1,4 +1,5 @@
-/* quoting.h - fields of CSV, text of markup, base64. The buffer keeps a failure of memory. */
+/* quoting.h - CSV fields, text of markup, base64. If memory runs out, attn_buffer_check of the
+ * buffer reports it. */
 #ifndef ATTN_ENCODE_QUOTING_H
 #define ATTN_ENCODE_QUOTING_H
 
@@ -6,17 +7,18 @@
 
 #include <stdbool.h>
 
-/* Appends a field of CSV, quoted by RFC 4180 if needed. */
+/* Appends a CSV field, with quotes if RFC 4180 needs them. */
 void attn_csv_field_append(struct attn_buffer *out, const char *text, size_t size);
 
-/* The same for escaped text from outside (base/escape.h). A first = + - or @, which a spreadsheet
- * would run, is escaped, too: \x3d, \x2b, \x2d, \x40. */
+/* The same for text from outside, which is escaped (base/escape.h). If it begins with = + - or @,
+ * which a spreadsheet would run as a formula, that character is escaped too: \x3d, \x2b, \x2d,
+ * \x40. */
 void attn_csv_text_append(struct attn_buffer *out, const char *text, size_t size);
 
-/* Appends text of XML or HTML, with references for & < > and, if IS_QUOTED, ". */
+/* Appends text of XML or HTML, with entities for & < > and, if IS_QUOTED, for ". */
 void attn_markup_append(struct attn_buffer *out, const char *text, size_t size, bool is_quoted);
 
-/* BYTES [n] as base64 (RFC 4648, section 4), padded with '=' unless N is a multiple of 3. */
+/* Appends BYTES [n] as base64 (RFC 4648, section 4), padded with '='. */
 void attn_base64_append(struct attn_buffer *out, const void *bytes, size_t n);
 
 #endif

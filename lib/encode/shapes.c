@@ -9,12 +9,13 @@
 #include <string.h>
 
 enum {
-    MAX_CELLS = 250000,  /* that are drawn one by one */
-    LONGEST_SIDE = 128,  /* of a matrix that is */
-    IMAGE_PIXELS = 1024, /* of the longer side of an image, at least */
+    MAX_CELLS = 250000,  /* a cluster with more cells is drawn as an image */
+    LONGEST_SIDE = 128,  /* as is one that has a matrix with a longer side */
+    IMAGE_PIXELS = 1024, /* minimum length of the longer side of an image */
 };
 
-static const double overlap = 0.02; /* of a cell, by which a run is longer */
+/* a run of cells is longer by this part of a cell, to hide seams */
+static const double overlap = 0.02;
 
 void attn_shapes_set_palette(struct attn_shapes *shapes, const uint32_t *palette, size_t n)
 {
@@ -46,7 +47,8 @@ void attn_shapes_add_picture(struct attn_shapes *shapes, struct attn_shape_pictu
     add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_PICTURE, .picture = picture});
 }
 
-/* How much of pixel I of N_FROM lies in pixel AT of N_TO that are as long together. */
+/* Returns the part of pixel I that lies in pixel AT, where N_FROM pixels are as long together as
+ * N_TO. */
 static double share_of(size_t i, size_t n_from, size_t at, size_t n_to)
 {
     const double scale = (double)n_from / (double)n_to;
@@ -56,7 +58,8 @@ static double share_of(size_t i, size_t n_from, size_t at, size_t n_to)
     return fmax(0, end - begin);
 }
 
-/* The mean of the pixels of the picture that pixel Y, X of HEIGHT x WIDTH covers. */
+/* Returns the mean colour of the part of the picture that is below pixel (Y, X) of a picture of
+ * HEIGHT x WIDTH. */
 static uint32_t mean_pixel(const struct attn_shapes *shapes, size_t height, size_t width, size_t y,
                            size_t x)
 {
@@ -164,7 +167,8 @@ void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const ch
         return;
     note->name = name;
     note->first = shapes->text.size;
-    /* controls, and bytes that are no UTF-8, as \xNN; a backslash stays one: it is for reading */
+    /* write controls and invalid UTF-8 as \xNN, but leave backslashes as they are, since people
+     * read this */
     for (size_t at = 0, length; at < n; at += length + 1) {
         const char *backslash = memchr(value + at, '\\', n - at);
 
@@ -187,7 +191,8 @@ const char *attn_shapes_note(const struct attn_shapes *shapes, const char *name,
     return NULL;
 }
 
-/* The next run of CELLS from cell *AT on; false at the end. */
+/* Sets *run to the run of CELLS that begins at cell *AT, and advances *at. Returns false at the
+ * end. */
 static bool next_run(const struct attn_shapes *shapes, const struct attn_shape_cells *cells,
                      size_t *at, struct attn_shape_run *run)
 {
@@ -210,7 +215,8 @@ static bool next_run(const struct attn_shapes *shapes, const struct attn_shape_c
     return true;
 }
 
-/* Counts the runs of each color into N or, with RUNS, puts those of color i from n[i] on. */
+/* If RUNS is NULL, counts the runs of each color i in n[i]. Else stores them in RUNS, those of
+ * color i from n[i] on. */
 static void sort_runs(const struct attn_shapes *shapes, const struct attn_shape_cluster *cluster,
                       size_t *n, struct attn_shape_run *runs)
 {
@@ -257,7 +263,7 @@ const char *attn_shapes_families(const struct attn_shapes *shapes)
 
 void attn_shapes_crop(struct attn_shapes *shapes, double n, double parts)
 {
-    /* the numbers that each kind begins with: places (x), which move, and sizes (s) */
+    /* the numbers that the struct of each kind begins with: coordinates (x) and sizes (s) */
     static const char *const numbers[] = {
         [ATTN_SHAPE_CELLS] = "xxss",  [ATTN_SHAPE_BOX] = "xxss", [ATTN_SHAPE_PICTURE] = "xxss",
         [ATTN_SHAPE_LINE] = "xxxxs",  [ATTN_SHAPE_DOT] = "xxs",  [ATTN_SHAPE_TEXT] = "xxs",
@@ -280,7 +286,7 @@ void attn_shapes_crop(struct attn_shapes *shapes, double n, double parts)
 
 double attn_shapes_pixels(const struct attn_shapes *shapes)
 {
-    enum { MANY = 8 }; /* pixels of a cell, from which one more or less is not seen */
+    enum { MANY = 8 }; /* if a cell has so many pixels, one pixel more or less isn't visible */
     const double dpi = shapes->dpi > 0 ? shapes->dpi : ATTN_SHAPES_DPI;
     const double scale = (shapes->points > 0 ? shapes->points : ATTN_SHAPES_POINTS) * dpi / 72;
     const double side = shapes->cell * scale;
@@ -302,7 +308,7 @@ struct attn_shape_cluster attn_shapes_cluster_of(const struct attn_shape *shapes
 {
     struct attn_shape_cluster cluster = {.shapes = shapes, .x = HUGE_VAL, .y = HUGE_VAL};
     double right = 0, bottom = 0;
-    size_t longest = 0; /* rows or columns of the longest side */
+    size_t longest = 0; /* the largest number of rows or columns of a matrix */
 
     cluster.is_veil = shapes[0].cells.is_veil;
     for (; cluster.n < n && shapes[cluster.n].kind == ATTN_SHAPE_CELLS; cluster.n++) {
@@ -326,7 +332,7 @@ struct attn_shape_cluster attn_shapes_cluster_of(const struct attn_shape *shapes
     return cluster;
 }
 
-/* Row Y of the shapes, from X on, as far as CELLS have it. */
+/* Fills row Y of the image, which begins at X, as far as CELLS cover it. */
 static void fill_from_cells(const struct attn_shapes *shapes, const struct attn_shape_cells *cells,
                             double x, double y, uint32_t *row)
 {

@@ -1,6 +1,6 @@
 /*
- * shapes.h - a picture as a list of shapes: cells, boxes, text, lines and dots. It knows no font
- * and no file: figure_svg.c and figure_cairo.c write it.
+ * shapes.h - a picture as a list of shapes: cells, boxes, text, lines and dots. It doesn't depend
+ * on fonts or file formats: figure_svg.c and figure_cairo.c write it to files.
  *
  *     struct attn_shapes shapes = {.width = 400, .height = 300, .paper = 0xffffff};
  *     attn_shapes_set_palette(&shapes, palette, n_color);
@@ -8,13 +8,13 @@
  *     ... colors[r * cells.n_col + c] = 17 ...
  *     attn_shapes_add_string(&shapes, &(struct attn_shape_text){.x = 10, .y = 8, .size = 13.5},
  *                            "query");
- *     status = attn_shapes_check(&shapes, &err);      // the first failure sticks
+ *     status = attn_shapes_check(&shapes, &err);      // reports any failure above
  *     attn_shapes_release(&shapes);
  *
- * A unit of length is usually two thirds of a point, 4/3 pixels of a PNG of 144 dpi, so that all
- * files are laid out alike. x goes right and y down from the top left corner; of text y is the
- * baseline. A column of text takes ATTN_SHAPES_EM of the size of its font, as in monospaced fonts.
- * Colors are 0xRRGGBB.
+ * A unit of length is usually two thirds of a point, which is 4/3 pixels in a PNG of 144 dpi. So
+ * files of all formats have the same layout. x goes right and y down from the top left corner; of
+ * text y is the baseline. A column of text is as wide as ATTN_SHAPES_EM times the font size, as in
+ * monospaced fonts. Colors are 0xRRGGBB.
  */
 #ifndef ATTN_ENCODE_SHAPES_H
 #define ATTN_ENCODE_SHAPES_H
@@ -23,9 +23,9 @@
 
 #include <stdint.h>
 
-#define ATTN_SHAPES_EM 0.6           /* the width of a column, in sizes of the font */
-#define ATTN_SHAPES_POINTS (2.0 / 3) /* points a unit, by default */
-#define ATTN_SHAPES_DPI 144.0        /* pixels an inch of a PNG, by default */
+#define ATTN_SHAPES_EM 0.6           /* width of a column / font size */
+#define ATTN_SHAPES_POINTS (2.0 / 3) /* points per unit, by default */
+#define ATTN_SHAPES_DPI 144.0        /* pixels per inch of a PNG, by default */
 
 enum attn_shape_kind {
     ATTN_SHAPE_CELLS, /* a matrix of squares */
@@ -34,20 +34,20 @@ enum attn_shape_kind {
     ATTN_SHAPE_LINE,
     ATTN_SHAPE_DOT,
     ATTN_SHAPE_BAND,
-    ATTN_SHAPE_PICTURE, /* the picture of the list */
+    ATTN_SHAPE_PICTURE, /* the list's picture */
 };
 
 enum attn_text_anchor { ATTN_ANCHOR_START, ATTN_ANCHOR_MIDDLE, ATTN_ANCHOR_END };
 
-/* All kinds begin with numbers of attn_shapes_crop. */
+/* In the structs of all kinds, the numbers that attn_shapes_crop changes come first. */
 struct attn_shape_cells {
-    double x, y, width, height; /* of one cell is width by height; whole numbers */
+    double x, y, width, height; /* x, y: of the matrix; width, height: of one cell; integers */
     size_t n_row, n_col;
-    bool is_veil; /* transparent, with the opacities of the palette */
-    size_t first; /* its colors begin here in `colors` */
+    bool is_veil; /* transparent: drawn with the opacities of the palette */
+    size_t first; /* index of its first color in `colors` */
 };
 
-/* The list has one picture, which may be drawn in many places. */
+/* A list has at most one picture, which may be drawn at many places. */
 struct attn_shape_picture {
     double x, y, width, height;
 };
@@ -57,10 +57,10 @@ struct attn_shape_box {
     uint32_t color;
 };
 
-/* A straight line. Similar neighbours are drawn as one. */
+/* A straight line. Similar lines that follow each other are drawn together. */
 struct attn_shape_line {
     double x, y, x2, y2;
-    double width, opacity; /* opacity 0..1 */
+    double width, opacity; /* opacity is 0..1 */
     uint32_t color;
 };
 
@@ -69,7 +69,8 @@ struct attn_shape_dot {
     uint32_t color;
 };
 
-/* The area between two lines from X to X2. Similar neighbours are drawn as one. */
+/* The area between two lines, from X to X2. Similar bands that follow each other are drawn
+ * together. */
 struct attn_shape_band {
     double x, top, bottom, x2, top2, bottom2;
     double opacity; /* 0..1 */
@@ -78,17 +79,18 @@ struct attn_shape_band {
 
 struct attn_shape_text {
     double x, y; /* of the anchor, on the baseline */
-    double size; /* of the font */
+    double size; /* font size */
     uint32_t color;
     enum attn_text_anchor anchor;
-    bool is_turned; /* by 90 degrees: it is read upwards */
+    bool is_turned; /* turned by 90 degrees, read from bottom to top */
     bool is_bold;
-    size_t first, n; /* its bytes in `text`, UTF-8 without controls; set by _add_text */
+    size_t first, n; /* range of its bytes in `text`, UTF-8 without controls; set by _add_text */
 };
 
 struct attn_shape {
     enum attn_shape_kind kind;
-    size_t tag; /* of a line or a dot: 0, or it is drawn alone, in SVG as the element "row-TAG-1" */
+    /* of a line or dot: if not 0, it is drawn alone, in SVG as the element "row-TAG-1" */
+    size_t tag;
     union {
         struct attn_shape_cells cells;
         struct attn_shape_box box;
@@ -100,50 +102,52 @@ struct attn_shape {
     };
 };
 
-/* Something that is said of the picture in the file, and not drawn: "model", "fable". */
+/* A note about the picture that is stored in the file but not drawn, such as "model": "fable". */
 struct attn_shape_note {
     const char *name; /* borrowed; terminated */
-    size_t first, n;  /* its value in `text` */
+    size_t first, n;  /* range of its value in `text` */
 };
 
 enum { ATTN_SHAPES_COLORS = 272, ATTN_SHAPES_NOTES = 12 };
 
-/* Initialize with = {0}; end with attn_shapes_release. */
+/* Initialize with = {0}; free with attn_shapes_release. */
 struct attn_shapes {
-    double width, height; /* units, whole numbers */
-    double points;        /* points a unit; 0: ATTN_SHAPES_POINTS */
-    double dpi;           /* pixels an inch of a PNG; 0: ATTN_SHAPES_DPI */
-    double cell;          /* the side of the smallest cells, which get whole pixels; or 0 */
-    double label;         /* the size of the smallest labels, in units; 0: unknown */
-    const char *font;     /* a family that goes before the usual ones, borrowed; or NULL */
-    bool is_proportional; /* these are proportional, and not monospaced */
-    uint32_t paper;       /* the colour of the ground */
-    size_t tag;           /* of the lines and dots that are added next */
+    double width, height; /* in units; integers */
+    double points;        /* points per unit; 0: ATTN_SHAPES_POINTS */
+    double dpi;           /* pixels per inch of a PNG; 0: ATTN_SHAPES_DPI */
+    double cell;          /* side of the smallest cells, which must be whole pixels; or 0 */
+    double label;         /* size of the smallest labels in units; 0: unknown */
+    const char *font;     /* a font family to try before the usual ones, borrowed; or NULL */
+    bool is_proportional; /* `font` is proportional, not monospaced */
+    uint32_t paper;       /* background colour */
+    size_t tag;           /* tag of the lines and dots that are added next */
     uint32_t palette[ATTN_SHAPES_COLORS];
-    uint8_t opacities[ATTN_SHAPES_COLORS]; /* of veils, 255: opaque */
+    uint8_t opacities[ATTN_SHAPES_COLORS]; /* opacity of each color in veils; 255: opaque */
     size_t n_color;
     struct attn_buffer pixels;            /* [picture_height, picture_width, 3] of the picture */
-    size_t picture_height, picture_width; /* or 0 */
-    struct attn_buffer shapes;            /* struct attn_shape, in the order of drawing */
-    struct attn_buffer colors;            /* uint16_t, indices of the palette, of all cells */
-    struct attn_buffer text;              /* bytes of all texts */
+    size_t picture_height, picture_width; /* 0: no picture */
+    struct attn_buffer shapes; /* struct attn_shape, in the order in which they are drawn */
+    struct attn_buffer colors; /* uint16_t: indices of the palette, for all cells */
+    struct attn_buffer text;   /* the bytes of all texts */
     struct attn_shape_note notes[ATTN_SHAPES_NOTES];
     size_t n_note;
 };
 
-/* Copies N colors, at most ATTN_SHAPES_COLORS. */
+/* Copies the N colors of PALETTE; N is at most ATTN_SHAPES_COLORS. */
 void attn_shapes_set_palette(struct attn_shapes *shapes, const uint32_t *palette, size_t n);
 
-/* Room for the pixels [height, width, 3], for the caller to fill; NULL after a failure. */
+/* Returns memory for the pixels [height, width, 3], which the caller fills; NULL after a
+ * failure. */
 unsigned char *attn_shapes_set_picture(struct attn_shapes *shapes, size_t height, size_t width);
 void attn_shapes_add_picture(struct attn_shapes *shapes, struct attn_shape_picture picture);
 
-/* Row Y of the picture in HEIGHT rows of WIDTH pixels, 0xRRGGBB, each a mean. */
+/* Fills ROW with row Y of the picture, scaled to HEIGHT rows of WIDTH pixels, 0xRRGGBB. Each pixel
+ * is a mean. */
 void attn_shapes_picture_row(const struct attn_shapes *shapes, size_t height, size_t width,
                              size_t y, uint32_t *row);
 
-/* Room for the colors [n_row, n_col] of CELLS, filled before other cells are added; NULL after a
- * failure. */
+/* Adds CELLS and returns memory for their colors [n_row, n_col]; NULL after a failure. The caller
+ * fills it before it adds other cells. */
 uint16_t *attn_shapes_add_cells(struct attn_shapes *shapes, const struct attn_shape_cells *cells);
 
 void attn_shapes_add_box(struct attn_shapes *shapes, struct attn_shape_box box);
@@ -151,7 +155,7 @@ void attn_shapes_add_line(struct attn_shapes *shapes, struct attn_shape_line lin
 void attn_shapes_add_dot(struct attn_shapes *shapes, struct attn_shape_dot dot);
 void attn_shapes_add_band(struct attn_shapes *shapes, struct attn_shape_band band);
 
-/* Copies N bytes of BYTES. Empty text is not added. */
+/* These add a text and copy its N bytes. An empty text isn't added. */
 void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_text *text,
                           const char *bytes, size_t n);
 void attn_shapes_add_string(struct attn_shapes *shapes, const struct attn_shape_text *text,
@@ -159,57 +163,60 @@ void attn_shapes_add_string(struct attn_shapes *shapes, const struct attn_shape_
 void attn_shapes_add_number(struct attn_shapes *shapes, const struct attn_shape_text *text,
                             size_t number);
 
-/* Copies the value, made printable: title, description, model, ... NAME is borrowed. */
+/* Adds a note: title, description, model, ... Copies VALUE, made printable; borrows NAME. */
 void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const char *value,
                           size_t n);
 
-/* The value of a note [*n bytes], borrowed until more is added; NULL without it. */
+/* Returns the value of a note [*n bytes], valid until something is added; NULL if there is no such
+ * note. */
 const char *attn_shapes_note(const struct attn_shapes *shapes, const char *name, size_t *n);
 
-/* Cells that follow one another in the list, drawn together; veils only with veils. */
+/* Cells that follow each other in the list and are drawn together. Either all are veils or none
+ * is. */
 struct attn_shape_cluster {
     const struct attn_shape *shapes; /* [n] */
     size_t n;
-    size_t n_cell;              /* in all */
+    size_t n_cell;              /* the number of cells of all shapes */
     double x, y, width, height; /* the rectangle around them */
     bool is_veil;
-    bool is_image; /* there are too many to be drawn one by one: they are an image then; no veil */
-    size_t scale;  /* pixels per unit of the image, so that viewers do not smooth it */
+    /* drawn as an image, since the cells are too many to be drawn one by one; never for veils */
+    bool is_image;
+    size_t scale; /* pixels per unit of the image, so many that viewers don't smooth it */
 };
 
-/* The cluster that begins at SHAPES [n], whose first is cells. */
+/* Returns the cluster that begins at SHAPES [n]. The first of these must be cells. */
 struct attn_shape_cluster attn_shapes_cluster_of(const struct attn_shape *shapes, size_t n);
 
-/* The color of each unit [width] of row Y of the rectangle, PAPER between. Veils have their opacity
- * in the upper 8 bits, and 0 between. */
+/* Fills ROW [width] with the color of each unit in row Y of the rectangle, or PAPER where there is
+ * no cell. For veils the upper 8 bits are the opacity, 0 where there is no cell. */
 void attn_shapes_cluster_row(const struct attn_shapes *shapes,
                              const struct attn_shape_cluster *cluster, size_t y, uint32_t *row);
 
-/* Neighbouring cells of one color in a row. */
+/* Neighbouring cells of a row that have the same color. */
 struct attn_shape_run {
     double x, y, width,
-        height;     /* longer and higher by an overlap that hides seams, except for veils */
-    uint16_t color; /* in the palette */
+        height;     /* width and height include an overlap that hides seams, except for veils */
+    uint16_t color; /* index in the palette */
 };
 
-/* All visible runs [*n] of a cluster by color; the caller frees them. */
+/* Sets *runs to all visible runs [*n] of a cluster, sorted by color. The caller frees them. */
 enum attn_status attn_shapes_runs(const struct attn_shapes *shapes,
                                   const struct attn_shape_cluster *cluster,
                                   struct attn_shape_run **runs, size_t *n, struct attn_error *err);
 
-/* The usual families, a list as in CSS. */
+/* Returns the font families to use, as a CSS list. */
 const char *attn_shapes_families(const struct attn_shapes *shapes);
 
-/* Takes N units off each side, and divides each unit by PARTS. */
+/* Cuts N units off each side, and then multiplies all lengths by PARTS. */
 void attn_shapes_crop(struct attn_shapes *shapes, double n, double parts);
 
-/* Pixels a unit of a PNG. */
+/* Returns the number of pixels per unit in a PNG. */
 double attn_shapes_pixels(const struct attn_shapes *shapes);
 
-/* The shapes [*n], borrowed until more is added. */
+/* Returns the shapes [*n], valid until something is added. */
 const struct attn_shape *attn_shapes_list(const struct attn_shapes *shapes, size_t *n);
 
-/* ATTN_OK, or ATTN_NO_MEMORY when a shape could not be added. */
+/* Returns ATTN_NO_MEMORY if a shape could not be added, else ATTN_OK. */
 enum attn_status attn_shapes_check(const struct attn_shapes *shapes, struct attn_error *err);
 
 void attn_shapes_release(struct attn_shapes *shapes);

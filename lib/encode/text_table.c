@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A grapheme cluster is as wide as its first character. */
+/* Reads the grapheme cluster at TEXT: returns its length and sets *width, which is that of its
+ * first character. */
 static size_t next_character(const char *text, size_t size, size_t *width)
 {
     uint32_t code_point;
@@ -78,7 +79,8 @@ void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size
 void attn_text_append_label(struct attn_buffer *out, const char *text, size_t size, size_t width,
                             const char *ellipsis)
 {
-    const size_t n_blank = size < 8 ? size : 8; /* shown if the text is all blanks */
+    /* the number of blanks that stand for a text of blanks */
+    const size_t n_blank = size < 8 ? size : 8;
 
     text = attn_text_trim(text, &size);
     if (size == 0 && n_blank > 0)
@@ -87,7 +89,7 @@ void attn_text_append_label(struct attn_buffer *out, const char *text, size_t si
         attn_text_append_cut(out, text, size, width, ellipsis);
 }
 
-/* The columns, or NULL if memory ran out. */
+/* Returns the columns; NULL if memory ran out. */
 static struct attn_text_column *columns_of(struct attn_text_table *table)
 {
     return table->columns.has_failed ? NULL : (void *)table->columns.data;
@@ -192,7 +194,7 @@ static void append_blanks(struct attn_buffer *line, size_t n)
         attn_buffer_append_char(line, ' ');
 }
 
-/* Blanks before COLUMN: two, or one on either side of a sign. */
+/* Returns the number of blanks before COLUMN: two, or one on either side of a sign. */
 static size_t gap_before(const struct attn_text_table *table, const struct attn_text_column *column,
                          size_t c)
 {
@@ -203,12 +205,12 @@ static size_t gap_before(const struct attn_text_table *table, const struct attn_
     return column->is_sign || column[-1].is_sign ? 1 : 2;
 }
 
-/* One row as a line, from its first cell; BEGIN is where that cell's text begins. */
+/* Appends a row as a line. CELLS is its first cell, whose text begins at BEGIN. */
 static void append_row(struct attn_text_table *table, const struct attn_text_cell *cells,
                        size_t begin)
 {
     const struct attn_text_column *columns = columns_of(table);
-    size_t used = 0; /* up to the last byte that is no padding */
+    size_t used = 0; /* length of the line without padding at its end */
 
     attn_buffer_reset(&table->line);
     for (size_t c = 0; c < table->n_column; begin = cells[c++].end) {
@@ -241,7 +243,8 @@ static void append_row(struct attn_text_table *table, const struct attn_text_cel
 enum attn_status attn_text_table_measure(struct attn_text_table *table, struct attn_error *err)
 {
     struct attn_text_column *columns = columns_of(table);
-    const struct attn_text_cell *cells = (const void *)table->cells.data; /* as in columns_of */
+    /* aligned, like the columns */
+    const struct attn_text_cell *cells = (const void *)table->cells.data;
 
     ATTN_TRY(attn_buffer_check(&table->text, err));
     ATTN_TRY(attn_buffer_check(&table->cells, err));
@@ -302,7 +305,7 @@ enum attn_status attn_text_table_write(struct attn_text_table *table, struct att
 
 void attn_text_table_clear(struct attn_text_table *table)
 {
-    table->text.size = 0; /* unlike a reset these keep a failure */
+    table->text.size = 0; /* a reset would clear has_failed */
     table->cells.size = 0;
 }
 
