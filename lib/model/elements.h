@@ -4,8 +4,7 @@
  *
  *     const struct attn_non_finite found = attn_tensor_find_non_finite(&entry->tensor);
  *     if (found.n_nan + found.n_infinite > 0)
- *         printf("%s, the first at %zu
- * ", entry->name, found.first);
+ *         printf("%s, the first at %zu\n", entry->name, found.first);
  */
 #ifndef ATTN_MODEL_ELEMENTS_H
 #define ATTN_MODEL_ELEMENTS_H

@@ -3,8 +3,7 @@
  *
  *     struct attn_result result = {0};
  *     if (attn_run_request(host, &request, &result, &err) != ATTN_OK)
- *         fprintf(stderr, "%s: %s\
- * ", attn_request_stage_text(err.stage), err.message);
+ *         fprintf(stderr, "%s: %s\n", attn_request_stage_text(err.stage), err.message);
  *     attn_result_release(&result);
  *
  * The same in two steps, to get the tokens before the run, or to observe tensors:
