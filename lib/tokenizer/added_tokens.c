@@ -51,17 +51,18 @@ enum attn_status attn_added_mark_foreign(struct attn_tokenizer *tokenizer, struc
 
 /* --- The stage -------------------------------------------------------------------------------- */
 
-/* The \w of Rust, which has no numbers but digits and letters, and has ZERO WIDTH (NON-)JOINER. */
+/* The \w of Rust. Its only numbers are digits and letters, and it includes ZERO WIDTH (NON-)JOINER.
+ */
 static const char word_pattern[] =
     "[\\p{L}\\p{M}\\p{Nl}\\p{Nd}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"
     "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}]";
 
 struct added_stage {
     const struct attn_added *added; /* borrows */
-    size_t *indices;                /* owns; [n] the tokens of this stage */
+    size_t *indices;                /* owns; [n] indices of the tokens of this stage */
     size_t n;
-    struct attn_search search; /* words of `indices` */
-    struct attn_regex *letter; /* owns; NULL if no token needs it */
+    struct attn_search search; /* finds the words of `indices` */
+    struct attn_regex *letter; /* owns; matches a word character; NULL if no token needs it */
 };
 
 struct added_scratch {
@@ -100,7 +101,7 @@ static enum attn_status begin_scratch(const void *data, size_t n, void **out,
     return stage->letter ? attn_match_create(stage->letter, n, &scratch->letter, err) : ATTN_OK;
 }
 
-/* Where the character before AT begins, not before BEGIN. */
+/* Returns where the character before AT begins, but not before BEGIN. */
 static size_t step_back(const char *text, size_t begin, size_t at)
 {
     do
@@ -109,9 +110,9 @@ static size_t step_back(const char *text, size_t begin, size_t at)
     return at;
 }
 
-/* Sets *is_alone to false when the character at AT < END is one of a word. */
-static enum attn_status look_beside(struct added_scratch *scratch, const char *text, size_t at,
-                                    size_t end, bool *is_alone, struct attn_error *err)
+/* Sets *is_alone to false if the character at AT, which is before END, is part of a word. */
+static enum attn_status check_neighbor(struct added_scratch *scratch, const char *text, size_t at,
+                                       size_t end, bool *is_alone, struct attn_error *err)
 {
     uint32_t code_point;
     size_t length = attn_utf8_decode(text + at, end - at, &code_point);
@@ -124,7 +125,7 @@ static enum attn_status look_beside(struct added_scratch *scratch, const char *t
     return ATTN_OK;
 }
 
-/* Where the white space begins that ends at END, not before BEGIN. */
+/* Returns where the white space that ends at END begins, but not before BEGIN. */
 static size_t strip_left(const char *text, size_t begin, size_t end)
 {
     while (end > begin) {
@@ -139,7 +140,7 @@ static size_t strip_left(const char *text, size_t begin, size_t end)
     return end;
 }
 
-/* Where the white space ends that begins at BEGIN. */
+/* Returns where the white space that begins at BEGIN ends. */
 static size_t strip_right(const char *text, size_t begin, size_t end)
 {
     while (begin < end) {
@@ -153,10 +154,10 @@ static size_t strip_right(const char *text, size_t begin, size_t end)
     return begin;
 }
 
-/* A token that was found, and the rest of the slice, which was not passed on yet. */
+/* A token that was found in a slice, and how much of the slice was passed on. */
 struct found_token {
     size_t begin, end;
-    size_t done; /* passed on */
+    size_t done; /* end of the part that was passed on */
 };
 
 /* Passes the text before TOKEN, which is FOUND in SLICE, to the next stage, and appends TOKEN. */
@@ -167,8 +168,8 @@ static enum attn_status append_token(struct attn_walk *walk, size_t at, struct a
     const char *text = slice.layer->text;
     size_t begin = found->begin, end = found->end;
 
-    /* A token may begin in white space that the previous token stripped: it is still found, but
-     * cannot strip that white space again. */
+    /* A token may begin in white space that the previous token stripped. It is still found, but
+     * does not strip that white space again. */
     if (token->strips_left)
         begin = begin < found->done ? found->done : strip_left(text, found->done, begin);
     if (token->strips_right)
@@ -192,21 +193,21 @@ static enum attn_status run_added(struct attn_walk *walk, size_t at, struct attn
 
     ATTN_TRY(attn_search_find(&stage->search, attn_slice_text(slice), attn_slice_size(slice),
                               &scratch->hits, err));
-    /* The stages after it find no added tokens of this one, so the list of hits stays. */
+    /* Later stages do not run this stage again, so the list of hits stays valid. */
     for (size_t i = scratch->hits.n; i-- > 0;) {
         const struct attn_search_hit hit = scratch->hits.list[i];
         const struct attn_added_token *token = &stage->added->tokens[stage->indices[hit.word]];
         bool is_wanted = !(token->is_special && walk->options->special == ATTN_SPECIAL_TEXT);
 
         if (slice.begin + hit.at < found.end)
-            continue; /* within the one before */
+            continue; /* overlaps the previous token */
         found.begin = slice.begin + hit.at;
         found.end = found.begin + stage->search.sizes[hit.word];
         if (is_wanted && token->is_single_word && found.begin > slice.begin)
-            ATTN_TRY(look_beside(scratch, text, step_back(text, slice.begin, found.begin),
-                                 found.begin, &is_wanted, err));
+            ATTN_TRY(check_neighbor(scratch, text, step_back(text, slice.begin, found.begin),
+                                    found.begin, &is_wanted, err));
         if (is_wanted && token->is_single_word && found.end < slice.end)
-            ATTN_TRY(look_beside(scratch, text, found.end, slice.end, &is_wanted, err));
+            ATTN_TRY(check_neighbor(scratch, text, found.end, slice.end, &is_wanted, err));
         if (is_wanted)
             ATTN_TRY(append_token(walk, at, slice, token, &found, err));
     }
@@ -216,11 +217,12 @@ static enum attn_status run_added(struct attn_walk *walk, size_t at, struct attn
 static const struct attn_text_stage_kind kind = {
     .run = run_added, .begin = begin_scratch, .end = end_scratch, .free = free_stage};
 
-/* --- Building it ------------------------------------------------------------------------------ */
+/* --- Building the stage ----------------------------------------------------------------------- */
 
-/* A stage after the normalizers that records the normalized content of a token. */
-static enum attn_status run_taking_down(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                                        struct attn_error *err)
+/* Implements a stage after the normalizers that copies the normalized content of a token to its
+ * data. */
+static enum attn_status run_recorder(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                     struct attn_error *err)
 {
     struct attn_buffer *out = walk->pipeline->stages[at].data;
 
@@ -228,18 +230,19 @@ static enum attn_status run_taking_down(struct attn_walk *walk, size_t at, struc
     return attn_buffer_check(out, err);
 }
 
-static const struct attn_text_stage_kind taking_down = {.run = run_taking_down};
+static const struct attn_text_stage_kind recorder = {.run = run_recorder};
 
 /* The state of building a stage. */
 struct stage_builder {
     struct added_stage *stage;
-    struct attn_search_word *words; /* owns */
+    struct attn_search_word *words; /* owns; the words to search for */
     struct attn_buffer bytes;       /* the words, concatenated */
 };
 
-/* Chooses the tokens of the stage, special ones first: of equal words the last is found. */
-static enum attn_status choose(struct added_stage *stage, bool is_normalized,
-                               struct attn_error *err)
+/* Selects the tokens of the stage, special ones first, because of equal words the last one is
+ * found. */
+static enum attn_status select_tokens(struct added_stage *stage, bool is_normalized,
+                                      struct attn_error *err)
 {
     const struct attn_added *added = stage->added;
     bool needs_letters = false;
@@ -261,7 +264,8 @@ static enum attn_status choose(struct added_stage *stage, bool is_normalized,
                              &stage->letter, err);
 }
 
-/* Collects the tokens' contents after the last N_NORMALIZER stages, and builds the search. */
+/* Normalizes the contents of the tokens by the last N_NORMALIZER stages, and builds the search for
+ * them. */
 static enum attn_status build(struct stage_builder *builder, const struct attn_pipeline *pipeline,
                               size_t n_normalizer, struct attn_error *err)
 {
@@ -273,7 +277,7 @@ static enum attn_status build(struct stage_builder *builder, const struct attn_p
     ATTN_TRY(ATTN_ALLOC(builder->words, stage->n, err));
     memcpy(normalizers.stages, pipeline->stages + pipeline->n - n_normalizer,
            n_normalizer * sizeof *pipeline->stages);
-    normalizers.stages[normalizers.n++] = (struct attn_text_stage){&taking_down, &builder->bytes};
+    normalizers.stages[normalizers.n++] = (struct attn_text_stage){&recorder, &builder->bytes};
     for (size_t i = 0; i < stage->n; i++) {
         const char *content = attn_added_content(stage->added, stage->indices[i]);
         const size_t size = stage->added->tokens[stage->indices[i]].size;
@@ -303,7 +307,7 @@ enum attn_status attn_added_add_stage(struct attn_pipeline *pipeline,
     if (!builder.stage)
         return ATTN_NO_MEMORY;
     builder.stage->added = added;
-    status = choose(builder.stage, is_normalized, err);
+    status = select_tokens(builder.stage, is_normalized, err);
     if (status == ATTN_OK && builder.stage->n > 0)
         status = build(&builder, pipeline, is_normalized ? n_normalizer : 0, err);
     attn_buffer_release(&builder.bytes);
@@ -316,30 +320,31 @@ enum attn_status attn_added_add_stage(struct attn_pipeline *pipeline,
 
 /* --- `added_tokens` of tokenizer.json --------------------------------------------------------- */
 
-/* So few bytes of JSON have so few tokens that they are looked up without an index. */
+/* Files with fewer bytes have so few tokens that they are looked up without an index. */
 enum { FEW = 2048 };
 
-static const char file_name[] = "tokenizer.json"; /* in messages */
+static const char file_name[] = "tokenizer.json"; /* for messages */
 
-/* New tokens are numbered from the number of keys in the vocabulary on. Before 0.23 the library
- * continued after any added token with a higher id, which a vocabulary with holes may have. */
+/* The numbering of new tokens, which starts at the number of keys in the vocabulary. Before version
+ * 0.23 the library continued after the highest id of an added token, which differs if the
+ * vocabulary has holes. */
 struct numbering {
-    uint64_t next; /* the number of keys, and of new tokens so far */
-    uint64_t old;  /* as before 0.23 */
+    uint64_t next; /* the next id: the number of keys plus that of new tokens so far */
+    uint64_t old;  /* the next id before version 0.23 */
     bool has_new;
 };
 
-/* The list as it is read. */
+/* The state of reading the list. */
 struct added_reader {
     struct attn_json_reader json;
     struct attn_tokenizer *tokenizer;
     struct numbering numbering;
     size_t index; /* index of the token in the list */
-    /* The token. */
+    /* The current token: */
     struct attn_added_token token;
     struct attn_buffer content;
     uint64_t id;
-    unsigned seen; /* bit i: member i of `members` came */
+    unsigned seen; /* bit i is set if member i of `members` was read */
 };
 
 #define FLAG(field) "true or false", offsetof(struct added_reader, token.field)
@@ -347,7 +352,7 @@ struct added_reader {
 /* The members that a token must have. */
 static const struct {
     const char *key, *expected;
-    size_t offset; /* offset of the flag; 0: not a flag */
+    size_t offset; /* offset of the flag; 0: the member is not a flag */
 } members[] = {
     {"id", "an integer from 0", 0},        {"content", "a string that is not empty", 0},
     {"single_word", FLAG(is_single_word)}, {"lstrip", FLAG(strips_left)},
@@ -390,7 +395,7 @@ static enum attn_status read_member(struct added_reader *reader, const struct at
     return attn_buffer_check(&reader->content, err);
 }
 
-/* Reads the rest of an object. */
+/* Reads the members of a token, whose object was entered. */
 static enum attn_status read_token(struct added_reader *reader, struct attn_error *err)
 {
     struct attn_json_token key;
@@ -411,7 +416,7 @@ static enum attn_status read_token(struct added_reader *reader, struct attn_erro
     return ATTN_OK;
 }
 
-/* Gives the token the id that the library gives it, and appends it. */
+/* Gives the token the id that the library would give it, and appends it. */
 static enum attn_status place_token(struct added_reader *reader, struct attn_error *err)
 {
     struct attn_vocabulary *vocabulary = &reader->tokenizer->vocabulary;

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 
-/* --- A text made of another ------------------------------------------------------------------- */
+/* --- Layers: changed texts -------------------------------------------------------------------- */
 
 void attn_layer_begin(struct attn_layer *layer, struct attn_slice slice)
 {
@@ -15,8 +15,8 @@ void attn_layer_begin(struct attn_layer *layer, struct attn_slice slice)
     layer->has_failed = layer->is_too_long = false;
 }
 
-/* Whether SIZE more bytes may be held, which are then taken. */
-static bool take(struct attn_layer *layer, size_t size)
+/* Reserves SIZE bytes of the layer's limit. Returns false if they exceed it. */
+static bool reserve(struct attn_layer *layer, size_t size)
 {
     layer->is_too_long = layer->is_too_long || size > layer->n_left;
     layer->n_left -= layer->is_too_long ? 0 : size;
@@ -36,9 +36,9 @@ void attn_layer_keep(struct attn_layer *layer, size_t from, size_t size)
 {
     const struct attn_splice *last =
         layer->n_splice > 0 ? &layer->splices[layer->n_splice - 1] : NULL;
-    size_t next = layer->copy.size; /* the default place in the slice */
+    size_t next = layer->copy.size; /* the place that follows without a splice */
 
-    if (size == 0 || !take(layer, size))
+    if (size == 0 || !reserve(layer, size))
         return;
     if (last)
         next = last->from + last->count * last->from_size +
@@ -54,7 +54,7 @@ void attn_layer_put(struct attn_layer *layer, const char *text, size_t size, siz
     struct attn_splice *last = layer->n_splice > 0 ? &layer->splices[layer->n_splice - 1] : NULL;
     const size_t at = layer->copy.size;
 
-    if (!take(layer, size))
+    if (!reserve(layer, size))
         return;
     if (last && last->size == size && last->from_size == from_size &&
         last->at + last->count * size == at && last->from + last->count * from_size == from)
@@ -64,8 +64,8 @@ void attn_layer_put(struct attn_layer *layer, const char *text, size_t size, siz
     attn_buffer_append(&layer->copy, text, size);
 }
 
-/* The last splice that begins before LIMIT, or NULL. *HINT is the index of the one found before,
- * plus one: offsets mostly ascend. */
+/* Returns the last splice that begins before LIMIT, or NULL. *HINT is the index, plus one, of the
+ * splice found before, because offsets mostly ascend. */
 static const struct attn_splice *find_splice(const struct attn_layer *layer, size_t limit,
                                              size_t *hint)
 {
@@ -88,8 +88,8 @@ static const struct attn_splice *find_splice(const struct attn_layer *layer, siz
     return low > 0 ? &splices[low - 1] : NULL;
 }
 
-/* The offset in the slice that corresponds to OFFSET, which is after the beginning of LAST or, if
- * LAST is NULL, before any splice. Within a splice, the beginning of the splice, or its end if
+/* Returns the offset in the slice that corresponds to OFFSET. LAST is the last splice that begins
+ * before OFFSET, or NULL. Offsets within a splice correspond to its beginning, or to its end if
  * IS_END. */
 static size_t slice_offset(const struct attn_splice *last, size_t offset, bool is_end)
 {
@@ -141,7 +141,7 @@ void attn_pipeline_release(struct attn_pipeline *pipeline)
     *pipeline = (struct attn_pipeline){0};
 }
 
-/* Sends GIVEN through the stages; WALK owns their scratch memory. */
+/* Runs the stages on GIVEN. WALK owns their scratch memory. */
 static enum attn_status run_stages(struct attn_walk *walk, const struct attn_layer *given,
                                    struct attn_error *err)
 {

@@ -12,43 +12,44 @@
 #include <pcre2.h>
 #include <string.h>
 
-/* Limits the time of a walk. PCRE2's match limit counts branches, not the characters that a
- * repetition passes over, and no branches of a*+X|b. So a match sees a window of the text, and
- * costs at most its limit times the window, since each branch passes over the window once. The
- * first window has a few words and the first limit a few branches: such a match costs little, and
- * the next one continues where it ended. A larger window, or more branches, are paid from a
- * budget. */
+/* Limits for the time of a walk. PCRE2's match limit counts branches, but not the characters that a
+ * repetition passes over, and no branches in a*+X|b. So each match sees only a window of the text,
+ * and its cost is at most its limit times the window, because each branch passes over the window
+ * once. The first window has a few words, and the first limit is a few branches: such a match is
+ * cheap, and the next one continues where it ended. Larger windows and more branches are paid from
+ * a budget. */
 enum {
     FIRST_WINDOW = 64, /* bytes */
     WINDOW_FACTOR = 8,
     FIRST_LIMIT = 256, /* branches */
     LIMIT_FACTOR = 4,
-    BRANCH_COST = 256, /* cost of a branch itself, in characters */
+    BRANCH_COST = 256, /* cost of a branch, in characters */
     WALK_COST_PER_BYTE = 4 << 10,
     DEPTH_LIMIT = 100000,
     HEAP_LIMIT = 64 << 10,    /* KiB */
-    COMPILE_LIMIT = 32 << 20, /* bytes that PCRE2 may take to compile a pattern */
-    LOOKBEHIND_LIMIT = 255,   /* characters: each match may look at them again */
-    CANCELED = -10000,        /* beside PCRE2's error codes */
+    COMPILE_LIMIT = 32 << 20, /* bytes that PCRE2 may allocate to compile a pattern */
+    LOOKBEHIND_LIMIT = 255,   /* number of characters that each match may look behind */
+    CANCELED = -10000,        /* in addition to PCRE2's error codes */
 };
 
-static const uint64_t walk_cost = UINT64_C(1) << 31; /* characters: some seconds */
-static const uint64_t match_cost = UINT64_C(1)
-                                   << 32; /* cost of one try with more than the first limit */
+/* Budget of a walk in characters: some seconds. */
+static const uint64_t walk_cost = UINT64_C(1) << 31;
+static const uint64_t match_cost =
+    UINT64_C(1) << 32; /* maximum cost of one attempt with more than the first limit */
 
 struct attn_regex {
     pcre2_general_context *memory; /* owns */
     pcre2_code *code;              /* owns */
     bool is_machine_code;
-    size_t n_left; /* bytes that may still be allocated while it is compiled; then SIZE_MAX */
+    size_t n_left; /* bytes that may still be allocated while it is compiled; afterwards SIZE_MAX */
 };
 
 struct attn_match {
     const struct attn_regex *pattern;    /* borrows */
     pcre2_match_data *data;              /* owns */
     pcre2_match_context *context;        /* owns */
-    uint64_t budget;                     /* the budget that is left for the walk */
-    const volatile sig_atomic_t *cancel; /* borrowed; NULL: nothing can cancel */
+    uint64_t budget;                     /* the rest of the budget of the walk */
+    const volatile sig_atomic_t *cancel; /* borrowed; NULL: cannot be canceled */
 };
 
 static void *allocate(size_t size, void *context)
@@ -71,16 +72,17 @@ static void release(void *block, void *context)
 
 static bool is_lack_of_memory(int code)
 {
-    return code == PCRE2_ERROR_NOMEMORY || code == 121; /* pcre2_compile's own number for it */
+    /* Pcre2_compile has a separate code for it. */
+    return code == PCRE2_ERROR_NOMEMORY || code == 121;
 }
 
-/* A pattern as a file has it, and what PCRE2 gets. */
+/* A pattern as it is in a file, and as it is passed to PCRE2. */
 struct pattern_source {
     const char *name; /* name of the file, for messages */
     const char *text; /* [size] */
     size_t size;
     bool is_literal, is_ours;
-    struct attn_buffer rewritten; /* owns; what PCRE2 gets; not of a literal */
+    struct attn_buffer rewritten; /* owns; the pattern for PCRE2, unless it is literal */
 };
 
 static enum attn_status compile(struct attn_regex *pattern, struct pattern_source *source,
@@ -129,7 +131,8 @@ static enum attn_status compile(struct attn_regex *pattern, struct pattern_sourc
             "the pattern '%s' in '%s' looks back at %u characters, at most %d are supported",
             attn_quote(source->text, source->size).text, attn_quote_string(source->name).text,
             (unsigned)look_behind, LOOKBEHIND_LIMIT);
-    /* Without machine code pcre2_match interprets the pattern: slower, same pieces. */
+    /* Without machine code, pcre2_match interprets the pattern, which is slower and gives the same
+     * pieces. */
     pattern->is_machine_code =
         pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD) == 0;
     pattern->n_left = SIZE_MAX;
@@ -229,8 +232,9 @@ static uint64_t cost(uint64_t limit, size_t window)
     return limit * (window + BRANCH_COST);
 }
 
-/* Takes COST from the budget: PCRE2_ERROR_MATCHLIMIT when there is less. */
-static int spend(struct attn_match *match, uint64_t cost)
+/* Subtracts COST from the budget. Returns PCRE2_ERROR_MATCHLIMIT if the budget is exhausted,
+ * CANCELED if the walk is canceled, else 0. */
+static int spend_budget(struct attn_match *match, uint64_t cost)
 {
     if (attn_is_canceled(match->cancel))
         return CANCELED;
@@ -240,11 +244,11 @@ static int spend(struct attn_match *match, uint64_t cost)
     return 0;
 }
 
-/* Finds with the first limit, then with ever more. */
+/* Searches with the first limit, and then with larger ones. */
 static int find_with_limits(struct attn_match *match, const char *text, size_t size, size_t from,
                             uint32_t options)
 {
-    /* The stack of machine code is small; the interpreter has a separate one, with limits. */
+    /* The stack of machine code is small; the interpreter uses the heap, which is limited. */
     bool is_interpreted = false;
     uint64_t limit = FIRST_LIMIT;
     int code = try(match, text, size, from, options);
@@ -256,7 +260,7 @@ static int find_with_limits(struct attn_match *match, const char *text, size_t s
 
         limit *= LIMIT_FACTOR;
         if (cost(limit, size - from) <= match_cost)
-            problem = spend(match, cost(limit, size - from));
+            problem = spend_budget(match, cost(limit, size - from));
         if (problem != 0) {
             code = problem;
             break;
@@ -270,7 +274,7 @@ static int find_with_limits(struct attn_match *match, const char *text, size_t s
     return code;
 }
 
-/* Where the first character begins that does not begin before AT. */
+/* Returns the begin of the first character that begins at or after AT. */
 static size_t find_character(const char *text, size_t size, size_t at)
 {
     while (at < size && ((unsigned char)text[at] & 0xc0) == 0x80)
@@ -278,8 +282,9 @@ static size_t find_character(const char *text, size_t size, size_t at)
     return at;
 }
 
-/* In the first window a match may begin anywhere, in a larger one only at FROM, where a smaller one
- * was too small: so each window costs no more than was taken for it. */
+/* Searches in windows. In the first window a match may begin anywhere; in a larger one only at
+ * FROM, where a smaller window ended too early. So the cost of each window is bounded by what was
+ * subtracted for it. */
 static int find(struct attn_match *match, const char *text, size_t size, size_t from)
 {
     size_t window = FIRST_WINDOW;
@@ -292,17 +297,19 @@ static int find(struct attn_match *match, const char *text, size_t size, size_t 
 
         pcre2_set_offset_limit(match->context, is_first ? PCRE2_UNSET : from);
         code = find_with_limits(match, text, end, from, end < size ? PCRE2_PARTIAL_HARD : 0);
-        if (code == PCRE2_ERROR_PARTIAL) { /* it needs the text after the window */
+        if (code == PCRE2_ERROR_PARTIAL) { /* the match needs text after the window */
             from = pcre2_get_ovector_pointer(match->data)[0];
             window *= WINDOW_FACTOR;
-            problem = spend(match, cost(FIRST_LIMIT, window < size - from ? window : size - from));
+            problem =
+                spend_budget(match, cost(FIRST_LIMIT, window < size - from ? window : size - from));
         } else if (code == PCRE2_ERROR_NOMATCH && !is_first && from < size) {
             from = find_character(text, size, from + 1);
             window = FIRST_WINDOW;
         } else if (end < size && is_first &&
                    (code == PCRE2_ERROR_NOMATCH ||
                     (code >= 0 && pcre2_get_ovector_pointer(match->data)[0] == end))) {
-            from = end; /* no match begins before, and one there has seen nothing */
+            /* No match begins before END, and one that begins there has not been tried. */
+            from = end;
         } else {
             return code;
         }

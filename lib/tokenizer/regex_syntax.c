@@ -42,29 +42,33 @@
 #define WORD                                                                                       \
     "\\p{l}\\p{m}\\p{nl}\\p{nd}\\p{pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-"         \
     "\\x{1f169}\\x{1f170}-\\x{1f189}"
-/* Outside of sets Oniguruma takes small numbers and fractions of Latin-1 for parts of words. */
+/* Outside of sets, Oniguruma also counts small numbers and fractions of Latin-1 as word characters.
+ */
 #define WORD_ALONE WORD "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
 #define HEXADECIMAL "0-9A-Fa-f"
 
 enum {
-    MAX_BYTES = 64 << 10,    /* limit of a pattern; published tokenizers have a few KiB */
-    MAX_REWRITTEN = 1 << 20, /* limit of the rewritten pattern: \b becomes a thousand bytes */
-    MAX_LEVELS = 100         /* of groups, options too; PCRE2 takes 250 */
+    /* Maximum size of a pattern; those of published tokenizers have a few KiB. */
+    MAX_BYTES = 64 << 10,
+    /* Maximum size of the rewritten pattern: \b is replaced by a thousand bytes. */
+    MAX_REWRITTEN = 1 << 20,
+    MAX_LEVELS = 100 /* maximum nesting of groups and options; PCRE2 allows 250 */
 };
 
 static const char repeated[] = "a repetition that is repeated";
 static const char foreign_escape[] = "an escape that means something else to PCRE2";
 static const char cased[] = "letters beyond ASCII where case does not matter";
 
-/* The element that a repetition would repeat. A place has no characters: ^, a look ahead. */
+/* The kind of the last element, which a repetition would repeat. A PLACE matches no characters, as
+ * ^ or a look-ahead does. */
 enum target { TARGET_NOTHING, TARGET_PLACE, TARGET_ATOM, TARGET_REPETITION };
 
 struct level {
-    bool ignores_case; /* outside of the group */
-    bool is_look;      /* the match is a place */
-    bool has_matter;   /* the alternative so far cannot match the empty string */
-    bool may_be_empty; /* an alternative before it may */
-    int n_option;      /* groups opened by options without a group, within this group */
+    bool ignores_case; /* case is ignored outside of the group */
+    bool is_look;      /* the group is a look-ahead or look-behind, which matches no characters */
+    bool has_matter;   /* the current alternative cannot match the empty string */
+    bool may_be_empty; /* an earlier alternative may match it */
+    int n_option;      /* number of groups opened for options like (?i), within this group */
 };
 
 struct rewriting {
@@ -72,16 +76,16 @@ struct rewriting {
     size_t size, at;
     struct attn_buffer *out;
     enum target target;
-    bool is_solid; /* the target, an atom, cannot match nothing */
+    bool is_solid; /* the target, an atom, cannot match the empty string */
     bool ignores_case;
-    uint32_t last_letter; /* the one that ends a string where case does not matter, or 0 */
+    uint32_t last_letter; /* the last letter of the current string if case is ignored, or 0 */
     int n_capture;
     bool has_name, has_reference;
     enum attn_property_form form;
-    struct level levels[MAX_LEVELS + 1]; /* the first is the pattern */
-    int n_level;                         /* groups around */
-    int n_open;                          /* these, and options */
-    const char *problem;                 /* the part that cannot be rewritten, or NULL */
+    struct level levels[MAX_LEVELS + 1]; /* levels[0] is the whole pattern */
+    int n_level;                         /* number of groups around the current place */
+    int n_open;                          /* the same, including those opened for options */
+    const char *problem;                 /* names the part that cannot be rewritten; or NULL */
 };
 
 /* --- Reading ---------------------------------------------------------------------------------- */
@@ -105,14 +109,14 @@ static bool begins(const struct rewriting *r, const char *text)
     return size <= r->size - r->at && memcmp(r->text + r->at, text, size) == 0;
 }
 
-/* Copies SIZE bytes. */
+/* Copies SIZE bytes of the pattern. */
 static void copy(struct rewriting *r, size_t size)
 {
     attn_buffer_append(r->out, r->text + r->at, size);
     r->at += size;
 }
 
-/* Reads at most MOST digits of BASE at OFFSET; how many. */
+/* Reads at most MOST digits of BASE at OFFSET. Returns their number. */
 static size_t read_digits(const struct rewriting *r, size_t offset, size_t most, uint32_t base,
                           uint32_t *value)
 {
@@ -138,7 +142,7 @@ static bool is_ascii_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Whether some character is FIRST and SECOND when case does not matter: ß, and ligatures. */
+/* Whether the two letters match a single character if case is ignored: ß, and ligatures. */
 static bool has_ligature(uint32_t first, uint32_t second)
 {
     static const char pairs[][2] = {{'s', 's'}, {'s', 't'}, {'f', 'f'}, {'f', 'i'}, {'f', 'l'}};
@@ -149,7 +153,7 @@ static bool has_ligature(uint32_t first, uint32_t second)
     return false;
 }
 
-/* Takes note of a character of the pattern, which may be one that cannot be where it is. */
+/* Records a character of the pattern, and sets a problem if it is not supported in its context. */
 static void note_character(struct rewriting *r, uint32_t code_point, bool is_in_set)
 {
     const bool is_punctuation = code_point >= 0x2000 && code_point <= 0x206f; /* has no case */
@@ -173,7 +177,7 @@ static void rewrite_character(struct rewriting *r, bool is_in_set)
     copy(r, size > 0 ? size : 1);
 }
 
-/* Writes the character whose SIZE bytes are read by its number. */
+/* Writes a character, whose notation has SIZE bytes, as its number. */
 static void write_number(struct rewriting *r, uint32_t code_point, size_t size, bool is_in_set)
 {
     note_character(r, code_point, is_in_set);
@@ -181,7 +185,7 @@ static void write_number(struct rewriting *r, uint32_t code_point, size_t size, 
     r->at += size;
 }
 
-/* \x{20}, \x20, \u0020, \040 */
+/* Rewrites a character given by its number: \x{20}, \x20, \u0020, \040. */
 static void rewrite_number(struct rewriting *r, bool is_in_set)
 {
     const char letter = peek(r, 1);
@@ -204,7 +208,7 @@ static void rewrite_number(struct rewriting *r, bool is_in_set)
 
 static void append_range(struct rewriting *r, uint32_t first, uint32_t last)
 {
-    const bool is_high = first >= 0xd800 && first <= 0xdfff; /* surrogates are no characters */
+    const bool is_high = first >= 0xd800 && first <= 0xdfff; /* surrogates are not characters */
     const bool is_low = last >= 0xd800 && last <= 0xdfff;
 
     first = is_high ? 0xe000 : first;
@@ -213,7 +217,7 @@ static void append_range(struct rewriting *r, uint32_t first, uint32_t last)
         attn_buffer_append_format(r->out, "\\x{%x}-\\x{%x}", (unsigned)first, (unsigned)last);
 }
 
-/* Appends the ranges BEGIN to END, or those between them. */
+/* Appends the ranges BEGIN to END-1, or, if IS_NOT, the gaps between them. */
 static void append_ranges(struct rewriting *r, uint32_t begin, uint32_t end, bool is_not)
 {
     uint32_t next = 0;
@@ -231,11 +235,11 @@ static void append_ranges(struct rewriting *r, uint32_t begin, uint32_t end, boo
         append_range(r, next, 0x10ffff);
 }
 
-/* The characters that have PROPERTY, or if IS_NOT have not. */
+/* Appends the characters that have PROPERTY, or, if IS_NOT, those that do not have it. */
 static void append_property(struct rewriting *r, const struct attn_unicode_property *property,
                             bool is_not, bool is_in_set)
 {
-    /* A set can add the later characters, and not take them away. */
+    /* In a set, later characters can be added but not removed. */
     const bool adds_later =
         r->form == ATTN_PROPERTY_NAME_AND_LATER && property->has_later && !(is_in_set && is_not);
 
@@ -258,7 +262,7 @@ static void append_property(struct rewriting *r, const struct attn_unicode_prope
         attn_buffer_append_string(r->out, "]");
 }
 
-/* Appends TEXT, an escape as PCRE2 has it, with its properties. */
+/* Appends TEXT, an escape in PCRE2's syntax, and writes its properties in the form of R. */
 static void append_escape(struct rewriting *r, const char *text, bool is_in_set)
 {
     for (const char *at = text; *at;) {
@@ -276,7 +280,8 @@ static void append_escape(struct rewriting *r, const char *text, bool is_in_set)
     }
 }
 
-/* \p{L}, \P{L}, \p{^L}, \p{Han}. A name is read in lower case and without '_', '-' and ' '. */
+/* Rewrites a property: \p{L}, \P{L}, \p{^L}, \p{Han}. Its name is compared in lower case and
+ * without '_', '-' and ' '. */
 static void rewrite_property(struct rewriting *r, bool is_in_set)
 {
     const bool is_not = peek(r, 2) == '{' && peek(r, 3) == '^';
@@ -305,7 +310,7 @@ static void rewrite_property(struct rewriting *r, bool is_in_set)
         r->problem = "a property that is not known";
         return;
     }
-    /* Oniguruma takes \p{Lu} as it is, so do only some versions of PCRE2. */
+    /* Oniguruma does not ignore case in \p{Lu}; neither do some versions of PCRE2. */
     attn_buffer_append_string(r->out, r->ignores_case ? "(?-i:" : "");
     append_property(r, property, is_not != (peek(r, 1) == 'P'), is_in_set);
     attn_buffer_append_string(r->out, r->ignores_case ? ")" : "");
@@ -314,12 +319,12 @@ static void rewrite_property(struct rewriting *r, bool is_in_set)
 
 /* --- Escapes ---------------------------------------------------------------------------------- */
 
-/* The meaning of an escaped letter, in a set and outside. */
+/* How an escaped letter is written, in a set and outside. */
 struct escape {
     char letter;
-    const char *in_set; /* NULL: cannot be written */
+    const char *in_set; /* NULL: not possible */
     const char *alone;
-    bool is_class; /* else a place */
+    bool is_class; /* otherwise it matches no characters */
 };
 
 static const struct escape escapes[] = {
@@ -351,7 +356,7 @@ static const struct escape *find_escape(char letter)
     return NULL;
 }
 
-/* Returns false when the escape is one that only stands outside of sets, or is not known. */
+/* Rewrites an escape that is valid inside and outside of sets. Returns false for other escapes. */
 static bool rewrite_common_escape(struct rewriting *r, bool is_in_set)
 {
     const char letter = peek(r, 1);
@@ -367,11 +372,12 @@ static bool rewrite_common_escape(struct rewriting *r, bool is_in_set)
         copy(r, 2);
     else if (is_ascii_letter(letter) || (letter >= '1' && letter <= '9'))
         return false;
-    else if (r->size - r->at > 1) { /* a character that may have a meaning by itself */
+    /* An escaped character, which may be special without the backslash. */
+    else if (r->size - r->at > 1) {
         copy(r, 1);
         rewrite_character(r, is_in_set);
     } else {
-        copy(r, 1); /* the pattern ends: PCRE2 reports it */
+        copy(r, 1); /* the pattern ends here, which PCRE2 reports */
     }
     return true;
 }
@@ -387,7 +393,7 @@ static void rewrite_escape(struct rewriting *r)
         r->last_letter = 0;
         r->at += 2;
     } else if (letter >= '1' && letter <= '9') {
-        /* A reference to an earlier group; Oniguruma counts them differently in patterns with
+        /* A reference to an earlier group. Oniguruma counts groups differently in patterns with
          * names. */
         const char next = peek(r, 2);
 
@@ -409,7 +415,7 @@ static void rewrite_escape(struct rewriting *r)
 
 /* --- Sets ------------------------------------------------------------------------------------- */
 
-/* One element of a set; *is_class: it was a class, *is_range: it is the minus of a range. */
+/* Rewrites one element of a set. *is_class is set if it is a class. */
 static void rewrite_element(struct rewriting *r, bool *is_class)
 {
     const char letter = peek(r, 1);
@@ -422,7 +428,7 @@ static void rewrite_element(struct rewriting *r, bool *is_class)
         r->problem = "an intersection of sets";
     } else if (peek(r, 0) != '\\') {
         rewrite_character(r, true);
-    } else if (escape) { /* not an end of a range, although its rewritten form might be */
+    } else if (escape) { /* it cannot be the end of a range, although its rewritten form could be */
         if (!escape->in_set)
             r->problem = "a complement in a set";
         else if (r->ignores_case && strchr("SwD", escape->letter))
@@ -470,7 +476,7 @@ static void open_group(struct rewriting *r, size_t size, bool is_look)
     r->n_open++;
 }
 
-/* Ends the groups that options have begun in this one. */
+/* Closes the groups that were opened for options within the current group. */
 static void close_options(struct rewriting *r)
 {
     struct level *level = &r->levels[r->n_level];
@@ -489,14 +495,14 @@ static void close_group(struct rewriting *r)
     close_options(r);
     copy(r, 1);
     if (r->n_level == 0)
-        return; /* PCRE2 reports it */
+        return; /* unmatched, which PCRE2 reports */
     r->ignores_case = level->ignores_case;
     r->n_level--;
     r->n_open--;
     set_target(r, level->is_look ? TARGET_PLACE : TARGET_ATOM, is_solid);
 }
 
-/* (?i:a), and (?i)a|b, which is (?i:a|b) to the end of the group around. */
+/* Rewrites (?i:a), and (?i)a|b, which means (?i:a|b) up to the end of the surrounding group. */
 static void rewrite_option(struct rewriting *r)
 {
     bool is_off = false, ignores_case = r->ignores_case;
@@ -527,7 +533,8 @@ static void rewrite_group(struct rewriting *r)
 {
     const char *end = NULL;
 
-    if (begins(r, "(?#")) { /* it is left out: the element before it may be repeated after it */
+    /* Comments are dropped: a repetition after one applies to the element before it. */
+    if (begins(r, "(?#")) {
         while (r->at < r->size && peek(r, 0) != ')')
             r->at += peek(r, 0) == '\\' && r->size - r->at > 1 ? 2 : 1;
         if (r->at == r->size)
@@ -559,7 +566,8 @@ static void rewrite_group(struct rewriting *r)
 
 /* --- Repetitions ------------------------------------------------------------------------------ */
 
-/* How many bytes {2}, {2,}, {2,3} or {,3} has at the place; 0: it is a brace. */
+/* Returns the size of an interval {2}, {2,}, {2,3} or {,3}; 0 if the brace is an ordinary
+ * character. */
 static size_t interval_size(const struct rewriting *r, bool *is_exact)
 {
     uint32_t value = 0;
@@ -574,7 +582,7 @@ static size_t interval_size(const struct rewriting *r, bool *is_exact)
     return first + second > 0 && peek(r, at) == '}' ? at + 1 : 0;
 }
 
-/* A repetition, of SIZE bytes and, unless it IS_PLAIN, with a mark for how it is tried. */
+/* Rewrites a repetition of SIZE bytes, with the mark that may follow, ? or +. */
 static void rewrite_repetition(struct rewriting *r, size_t size, bool is_exact)
 {
     const bool is_interval = peek(r, 0) == '{', is_up_to = begins(r, "{,");
@@ -601,7 +609,7 @@ static void rewrite_repetition(struct rewriting *r, size_t size, bool is_exact)
     r->last_letter = 0;
 }
 
-/* --- All -------------------------------------------------------------------------------------- */
+/* --- The whole pattern ------------------------------------------------------------------------ */
 
 static void rewrite_next(struct rewriting *r)
 {

@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
-/* The slot where the edge of NODE and BYTE is, or the free one where it would go. */
+/* Returns the slot of the edge from NODE by BYTE, or the free slot where it would be. */
 static struct attn_search_edge *find_edge(const struct attn_search *search, uint32_t node,
                                           unsigned char byte)
 {
@@ -16,13 +16,13 @@ static struct attn_search_edge *find_edge(const struct attn_search *search, uint
     return &search->edges[slot];
 }
 
-/* The node after NODE by BYTE, or 0. */
+/* Returns the node after NODE by BYTE, or 0. */
 static uint32_t child_of(const struct attn_search *search, uint32_t node, unsigned char byte)
 {
     return node == 0 ? search->root[byte] : find_edge(search, node, byte)->child;
 }
 
-/* Where the automaton goes from NODE when it reads BYTE. */
+/* Returns the node that the automaton reaches from NODE when it reads BYTE. */
 static uint32_t step(const struct attn_search *search, uint32_t node, unsigned char byte)
 {
     uint32_t child;
@@ -64,8 +64,9 @@ static void add_word(struct attn_search *search, const struct attn_search_word *
 static enum attn_status link_nodes(struct attn_search *search, const struct attn_search_word *words,
                                    size_t n, struct attn_error *err)
 {
-    uint32_t *at = attn_alloc(n, sizeof *at, err);   /* where each word has come to */
-    size_t *open = attn_alloc(n, sizeof *open, err); /* the words that are longer */
+    uint32_t *at = attn_alloc(n, sizeof *at, err); /* the current node of each word */
+    /* Indices of words that are longer than the current depth. */
+    size_t *open = attn_alloc(n, sizeof *open, err);
     size_t n_open = n;
 
     if (!at || !open) {
@@ -144,7 +145,7 @@ enum attn_status attn_search_find(const struct attn_search *search, const char *
 
     hits->n = 0;
     for (size_t at = size; at-- > 0;) {
-        if (node == 0) /* by far the most */
+        if (node == 0) /* by far the most frequent case */
             node = search->root[(unsigned char)text[at]];
         else
             node = step(search, node, (unsigned char)text[at]);

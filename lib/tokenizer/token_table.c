@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Columns of tokens. The last ones are left out if all their cells are empty. */
+/* Columns of tokens. The last ones are left out if all their cells would be empty. */
 enum { ADDED = 5, TYPE, TEXT, N_COLUMN };
 
 static enum attn_status append_tokens(struct attn_table *table,
@@ -81,7 +81,7 @@ enum attn_status attn_pair_table(struct attn_table **table, struct attn_error *e
     return attn_table_create("pairs", columns, sizeof columns / sizeof *columns, table, err);
 }
 
-/* A row of the table, as it is made. */
+/* The texts of one row while it is appended. */
 struct pair {
     int64_t *list; /* owns; [n] */
     char *input;   /* owns */

@@ -1,5 +1,5 @@
 /*
- * token_table.h - the tokens of a text, and the training set of a model, as tables (base/table.h).
+ * token_table.h - the tokens of a text, and training pairs of a model, as tables (base/table.h).
  *
  *     struct attn_table *tokens;
  *     attn_tokenizer_encode(tokenizer, text, size, &ATTN_ENCODE_DEFAULT, &encoding, &err);
@@ -12,10 +12,10 @@
 #include "base/table.h"
 #include "tokenizer/tokenizer.h"
 
-/* A row per token: position, id, begin and end (its bytes in its text, half open), token; if the
- * tokenizer added tokens, `added`, which is "added" for these and missing for others; for two
- * texts, and if not all types are 0, `type`, and `text`, which is "text" or "pair" and missing for
- * added tokens. */
+/* Creates a table with a row for each token: position, id, begin and end (byte offsets in its text,
+ * half open) and token. If the tokenizer added tokens, also `added`, which is "added" for these and
+ * missing for others. For two texts, or if some types are not 0, also `type`, and `text`, which is
+ * "text" or "pair" and missing for added tokens. */
 enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
                                   const struct attn_encoding *encoding, struct attn_table **table,
                                   struct attn_error *err);
@@ -23,10 +23,10 @@ enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
 /* Whether ENCODING has tokens of two texts, or of types other than 0. */
 bool attn_encoding_has_types(const struct attn_encoding *encoding);
 
-/* A table for the pairs below, without rows: input_ids, target_id, input, target. */
+/* Creates an empty table for training pairs: input_ids, target_id, input, target. */
 enum attn_status attn_pair_table(struct attn_table **table, struct attn_error *err);
 
-/* Appends the first N of IDS [n + 1], N > 0, and the one that comes next, with their texts.
+/* Appends a training pair: the first N > 0 of IDS [n + 1], the next id, and their texts. Returns
  * ATTN_INVALID for an id that the vocabulary lacks. */
 enum attn_status attn_pair_table_append(struct attn_table *table,
                                         const struct attn_tokenizer *tokenizer, const int32_t *ids,

@@ -12,8 +12,8 @@
 
 /* --- Data that only encoding needs ------------------------------------------------------------ */
 
-/* The bytes of a piece that each token covers: a key of a byte-level vocabulary has a character for
- * each. */
+/* Computes the number of bytes of a piece that each token covers. A key of a byte-level vocabulary
+ * has one character for each. */
 static enum attn_status measure_tokens(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
@@ -61,7 +61,8 @@ static bool is_temporary(enum attn_status status)
     return status == ATTN_NO_MEMORY || status == ATTN_CANCELED;
 }
 
-/* Reads the rest unless another thread has; again after memory ran out or CANCEL was set. */
+/* Reads the data that only encoding needs, unless another thread has read it. Tries again if memory
+ * ran out or CANCEL was set. */
 static enum attn_status read_once(struct attn_unread *unread, const volatile sig_atomic_t *cancel,
                                   bool *is_mine, struct attn_error *err)
 {
@@ -89,7 +90,7 @@ static enum attn_status read_once(struct attn_unread *unread, const volatile sig
     return status;
 }
 
-/* Makes TOKENIZER fit to encode. */
+/* Makes TOKENIZER ready to encode. */
 static enum attn_status read_rest(const struct attn_tokenizer *tokenizer,
                                   const volatile sig_atomic_t *cancel, struct attn_error *err)
 {
@@ -112,7 +113,7 @@ static enum attn_status read_rest(const struct attn_tokenizer *tokenizer,
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
-/* Reports the missing files; files of SentencePiece are not supported. */
+/* Reports missing files, or that the SentencePiece files found are not supported. */
 static enum attn_status report_missing(const struct attn_source *source, struct attn_error *err)
 {
     static const char *const pieces[] = {"sentencepiece.bpe.model", "spiece.model",
@@ -130,7 +131,7 @@ static enum attn_status report_missing(const struct attn_source *source, struct 
     return ATTN_IO;
 }
 
-/* Whether SOURCE has T5's file of pieces; other models have files of that name. */
+/* Whether SOURCE has the piece file of T5. Other models have files of the same name. */
 static bool is_t5(const struct attn_source *source)
 {
     static const char *const names[] = {"model_type", NULL};
@@ -147,22 +148,22 @@ static bool is_t5(const struct attn_source *source)
     return is_t5;
 }
 
-/* Sets up TOKENIZER from the files of SOURCE. */
+/* Reads TOKENIZER from the files of SOURCE. */
 static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                                    const struct attn_source *source, struct attn_error *err)
 {
     const bool is_json_given = attn_source_override(source, "tokenizer.json");
     const bool is_vocab_given =
         attn_source_override(source, "vocab.json") || attn_source_override(source, "vocab.txt");
-    /* tokenizer.json comes first, unless another vocabulary was requested. */
+    /* tokenizer.json takes precedence, unless another vocabulary was requested. */
     const bool is_json =
         attn_source_has_part(source, "tokenizer.json") && (is_json_given || !is_vocab_given);
     const bool is_bert =
         attn_source_override(source, "vocab.txt") ||
         (attn_source_has_part(source, "vocab.txt") && !attn_source_has_part(source, "vocab.json"));
 
-    /* Files beside a GGUF file may belong to another model: only requested ones come before its
-     * own. */
+    /* Files next to a GGUF file may belong to another model, so only requested files take
+     * precedence over its own tokenizer. */
     if (!is_json_given && !is_vocab_given && attn_gguf_is_source(source)) {
         ATTN_TRY(attn_tokenizer_gguf_read(tokenizer, source, err));
         return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
@@ -171,7 +172,7 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
     if (!is_json_given && (attn_tokenizer_spm_is_marian(source) ||
                            (!is_json && !is_bert && !is_vocab_given && is_t5(source))))
         return attn_tokenizer_spm_read(tokenizer, source, err);
-    /* A file that was named and is missing is reported as such. */
+    /* A requested file that is missing is reported by its reader. */
     if (!is_json && !is_bert && !attn_source_has_part(source, "vocab.json") && !is_vocab_given &&
         !is_json_given)
         return report_missing(source, err);
@@ -294,7 +295,7 @@ const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer)
 struct given_text {
     const char *text; /* [size] */
     size_t size;
-    const char *name; /* in messages */
+    const char *name; /* name in messages */
 };
 
 /* Checks that the text is UTF-8, or that OPTIONS allow malformed bytes. */
@@ -303,7 +304,7 @@ static enum attn_status check_text(const struct attn_tokenizer *tokenizer,
                                    struct attn_encode_options *options, struct attn_error *err)
 {
     const size_t size = given->size, n_valid = attn_utf8_valid_length(given->text, size);
-    /* Every text has tokens, so bytes that are not UTF-8 have some, too. */
+    /* In byte-level BPE every byte has a token. */
     const bool takes_bytes = tokenizer->kind == ATTN_TOKENIZER_BPE && tokenizer->bpe.is_by_byte;
 
     if (n_valid == size)
@@ -319,7 +320,7 @@ static enum attn_status check_text(const struct attn_tokenizer *tokenizer,
     return ATTN_OK;
 }
 
-/* Appends the tokens of a text, with places in it. */
+/* Appends the tokens of a text, with offsets in it. */
 static enum attn_status encode_text(const struct attn_tokenizer *tokenizer,
                                     const struct given_text *given,
                                     const struct attn_encode_options *options,
@@ -439,7 +440,7 @@ bool attn_tokenizer_is_unknown(const struct attn_tokenizer *tokenizer, int32_t i
     return id == tokenizer->words.unk;
 }
 
-/* Makes STRINGS of N ids the one that is their text. */
+/* Decodes N ids. STRINGS receives their text as a single string. */
 static enum attn_status decode(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
                                struct attn_strings *strings, struct attn_error *err)
 {

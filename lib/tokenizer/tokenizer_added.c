@@ -1,12 +1,12 @@
 /*
- * tokenizer_added.c - the tokens that the files beside vocab.txt add or name, as transformers 5
- * reads them: the tokens of `added_tokens_decoder` in tokenizer_config.json, or without that key in
- * added_tokens.json; then those with a role, like `mask_token`; then `extra_special_tokens`, which
- * were `additional_special_tokens`. special_tokens_map.json counts only where there is no
- * `added_tokens_decoder`, and goes before tokenizer_config.json then.
+ * tokenizer_added.c - the tokens that other files add to vocab.txt or name in it, read as by
+ * transformers 5: first the tokens of `added_tokens_decoder` in tokenizer_config.json or, without
+ * that key, in added_tokens.json; then those with a role, like `mask_token`; then
+ * `extra_special_tokens`, formerly `additional_special_tokens`. special_tokens_map.json is read
+ * only if there is no `added_tokens_decoder`, and then takes precedence over tokenizer_config.json.
  *
  * A token without an id in these files gets its flags from the last file that names it. A token
- * that vocab.txt lacks gets the next id; a file with another id is refused.
+ * that vocab.txt lacks gets the next id; a file that gives it another id is refused.
  */
 #include "tokenizer/tokenizer_internal.h"
 
@@ -17,14 +17,14 @@
 
 #include <string.h>
 
-/* A token as a file has it. */
+/* A token as a file describes it. */
 struct entry {
     const char *content; /* [size, not 0] borrows */
     size_t size;
-    struct attn_added_token token; /* its id is the id in the file, if the file has ids */
-    struct attn_token_role *role;  /* borrows; NULL: no role */
-    bool is_of_class;              /* no file names it for its role */
-    bool says_normalized;          /* the file has that flag */
+    struct attn_added_token token; /* its id is the one in the file, if the file has ids */
+    struct attn_token_role *role;  /* borrows; NULL: the token has no role */
+    bool is_of_class;              /* the default token of the class: no file names it */
+    bool says_normalized;          /* the file has the flag `normalized` */
     size_t at;                     /* index among the added tokens */
 };
 
@@ -32,19 +32,19 @@ struct added_files {
     struct attn_tokenizer *tokenizer; /* borrows */
     const struct attn_source *source; /* borrows */
     const struct attn_json *config;   /* borrows; tokenizer_config.json, or NULL */
-    const struct attn_node *decoder;  /* borrows; its `added_tokens_decoder`, or NULL */
+    const struct attn_node *decoder;  /* borrows; `added_tokens_decoder` of config, or NULL */
     struct attn_json *map;            /* owns; special_tokens_map.json, or NULL */
     struct attn_file file;            /* owns; added_tokens.json */
-    struct attn_vocabulary added;     /* owns; its added tokens */
+    struct attn_vocabulary added;     /* owns; the tokens of added_tokens.json */
     struct entry *entries;            /* owns; [n] */
     size_t n, capacity;
-    size_t n_listed; /* the first of them, which have ids */
-    size_t n_role;   /* where those with a role end, which come next */
-    size_t n_config; /* end of the config's tokens */
-    size_t n_extra;  /* where those end that can make listed ones special: all but the last of the
-                        map, which has `additional_special_tokens` */
-    struct entry **by_id; /* owns; which of them a token is, or NULL: no added one */
-    bool has_new;         /* a file names one that has no id */
+    size_t n_listed; /* number of entries that have ids, which come first */
+    size_t n_role;   /* end of the entries with a role, which come next */
+    size_t n_config; /* end of the entries of tokenizer_config.json */
+    size_t n_extra;  /* end of the entries that can make listed ones special: all except those of
+                        `additional_special_tokens` in the map, which come last */
+    struct entry **by_id; /* owns; the entry of each id; NULL: not an added token */
+    bool has_new;         /* a file names a token that has no id */
 };
 
 static enum attn_status append(struct added_files *files, struct entry entry,
@@ -58,8 +58,8 @@ static enum attn_status append(struct added_files *files, struct entry entry,
 
 /* --- Reading the files ------------------------------------------------------------------------ */
 
-/* Reads NODE of JSON, called KEY: a string, or an object with "content" and flags. It IS_SPECIAL by
- * default; an object may have its own flag. */
+/* Reads NODE of JSON, named KEY: a string, or an object with "content" and flags. IS_SPECIAL is the
+ * default of its flag. */
 static enum attn_status read_entry(const struct attn_json *json, const struct attn_node *node,
                                    const char *key, bool is_special, struct entry *entry,
                                    struct attn_error *err)
@@ -132,7 +132,7 @@ static enum attn_status read_list(struct added_files *files, struct attn_error *
     return ATTN_OK;
 }
 
-/* Reads the token that has ROLE. A null in a file means no token. */
+/* Reads the token with ROLE. A null in a file means that there is no such token. */
 static enum attn_status read_role(struct added_files *files, struct attn_token_role *role,
                                   struct attn_error *err)
 {
@@ -159,7 +159,7 @@ static enum attn_status read_role(struct added_files *files, struct attn_token_r
     return append(files, entry, err);
 }
 
-/* Reads KEY of JSON, which may be NULL: a list of tokens, or an object whose values they are. */
+/* Reads KEY of JSON, which may be NULL: a list of tokens, or an object whose values are tokens. */
 static enum attn_status read_extras(struct added_files *files, const struct attn_json *json,
                                     const char *key, struct attn_error *err)
 {
@@ -184,7 +184,7 @@ static bool has(const struct attn_json *json, const char *key)
     return json && attn_node_find(attn_json_root(json), key);
 }
 
-/* Reads all, in the order in which new tokens get their ids. */
+/* Reads all entries, in the order in which new tokens get their ids. */
 static enum attn_status read_entries(struct added_files *files, struct attn_token_role *roles,
                                      size_t n, struct attn_error *err)
 {
@@ -210,14 +210,14 @@ static enum attn_status read_entries(struct added_files *files, struct attn_toke
     return read_extras(files, map, old, err);
 }
 
-/* --- Their ids -------------------------------------------------------------------------------- */
+/* --- Ids -------------------------------------------------------------------------------------- */
 
 static int32_t find(const struct added_files *files, const struct entry *entry)
 {
     return attn_vocabulary_find(&files->tokenizer->vocabulary, entry->content, entry->size);
 }
 
-/* Indexes the tokens that the file PATH added since the vocabulary had N tokens. */
+/* Indexes the tokens added by the file PATH, if the vocabulary has more than N tokens. */
 static enum attn_status index_new(struct added_files *files, size_t n, const char *path,
                                   struct attn_error *err)
 {
@@ -229,7 +229,8 @@ static enum attn_status index_new(struct added_files *files, size_t n, const cha
     return attn_vocabulary_index(vocabulary, path, err);
 }
 
-/* Adds the listed tokens that are new to the vocabulary, with the next ids. PATH is the file's. */
+/* Adds listed tokens that are new to the vocabulary, with the next ids. PATH is the file, for
+ * messages. */
 static enum attn_status add_listed(struct added_files *files, const char *path,
                                    struct attn_error *err)
 {
@@ -258,7 +259,7 @@ static enum attn_status add_listed(struct added_files *files, const char *path,
     return index_new(files, n, path, err);
 }
 
-/* Finds which listed token an id is, and marks those that are special by another file. */
+/* Sets by_id for listed tokens, and marks those that another file makes special. */
 static enum attn_status mark_listed(struct added_files *files, struct attn_error *err)
 {
     const size_t n_id = files->tokenizer->vocabulary.n + files->n - files->n_listed;
@@ -280,7 +281,8 @@ static enum attn_status mark_listed(struct added_files *files, struct attn_error
     return ATTN_OK;
 }
 
-static enum attn_status take(struct added_files *files, struct entry *entry, struct attn_error *err)
+static enum attn_status list_entry(struct added_files *files, struct entry *entry,
+                                   struct attn_error *err)
 {
     struct attn_added *added = &files->tokenizer->added;
 
@@ -289,8 +291,8 @@ static enum attn_status take(struct added_files *files, struct entry *entry, str
     return attn_added_append(added, entry->token, entry->content, entry->size, err);
 }
 
-/* Gives the flags of ENTRY to the token that is there as OLD. */
-static void change(struct added_files *files, const struct entry *old, struct entry *entry)
+/* Moves the flags of ENTRY to the token that is listed as OLD. */
+static void replace_flags(struct added_files *files, const struct entry *old, struct entry *entry)
 {
     struct attn_added_token *token = &files->tokenizer->added.tokens[old->at];
 
@@ -302,7 +304,7 @@ static void change(struct added_files *files, const struct entry *old, struct en
     *token = entry->token;
 }
 
-/* Lists the entries BEGIN to END - 1, named by the file PATH, that are not listed yet. */
+/* Lists the entries BEGIN to END-1, which the file PATH names, unless they are listed. */
 static enum attn_status list_named(struct added_files *files, size_t begin, size_t end,
                                    const char *path, struct attn_error *err)
 {
@@ -315,7 +317,7 @@ static enum attn_status list_named(struct added_files *files, size_t begin, size
         const struct entry *old = known >= 0 ? files->by_id[known] : NULL;
 
         if (old && old >= files->entries + files->n_listed)
-            change(files, old, entry);
+            replace_flags(files, old, entry);
         if (old)
             continue;
         entry->token.is_new = known < 0;
@@ -323,7 +325,7 @@ static enum attn_status list_named(struct added_files *files, size_t begin, size
         if (known < 0)
             ATTN_TRY(
                 attn_vocabulary_add(vocabulary, entry->content, entry->size, entry->token.id, err));
-        ATTN_TRY(take(files, entry, err));
+        ATTN_TRY(list_entry(files, entry, err));
     }
     return index_new(files, n, path, err);
 }
@@ -337,8 +339,8 @@ static bool has_new(const struct added_files *files)
     return false;
 }
 
-/* Takes the token of a role, which two may share. Where no file names it, and the vocabulary lacks
- * it, it only counts in the ids of others: models have no row for it. */
+/* Lists the token of role I; two roles may share a token. A token that no file names and the
+ * vocabulary lacks only affects the ids of others, because models have no row for it. */
 static enum attn_status list_role(struct added_files *files, size_t i, const char *path,
                                   struct attn_error *err)
 {
@@ -356,7 +358,7 @@ static enum attn_status list_role(struct added_files *files, size_t i, const cha
     return ATTN_OK;
 }
 
-/* Reads all, and takes all in the order in which new tokens get their ids. */
+/* Reads all entries and lists them in the order in which new tokens get their ids. */
 static enum attn_status read_all(struct added_files *files, struct attn_token_role *roles, size_t n,
                                  struct attn_error *err)
 {
@@ -375,7 +377,7 @@ static enum attn_status read_all(struct added_files *files, struct attn_token_ro
     n_id = files->tokenizer->vocabulary.n;
     for (size_t id = 0; id < n_id; id++)
         if (files->by_id[id])
-            ATTN_TRY(take(files, files->by_id[id], err));
+            ATTN_TRY(list_entry(files, files->by_id[id], err));
     for (size_t i = files->n_listed; i < files->n_role; i++)
         ATTN_TRY(list_role(files, i, config, err));
     ATTN_TRY(list_named(files, files->n_role, files->n_config, config, err));

@@ -1,5 +1,5 @@
-/* tokenizer_mask.c - the mask token of a tokenizer: `mask_token` in tokenizer_config.json or, of
- * older directories, special_tokens_map.json: a string, or an object with "content". */
+/* tokenizer_mask.c - finds the mask token of a tokenizer: `mask_token` in tokenizer_config.json or,
+ * in older directories, special_tokens_map.json. It is a string, or an object with "content". */
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/escape.h"
@@ -10,7 +10,7 @@
 
 static const char mask_key[] = "mask_token";
 
-/* *token, borrowed from JSON, stays NULL where that names none. */
+/* Reads the mask token of JSON into *token, borrowed; *token stays NULL if there is none. */
 static enum attn_status find_token(const struct attn_json *json, const char **token,
                                    struct attn_error *err)
 {
@@ -27,7 +27,8 @@ static enum attn_status find_token(const struct attn_json *json, const char **to
                           attn_quote_string(attn_json_name(json)).text);
 }
 
-/* The id of TOKEN, or -1. Nothing is indexed yet: a mask is mostly among the added tokens. */
+/* Returns the id of TOKEN, or -1. Searches the added tokens first, where a mask token usually is,
+ * because the vocabulary is not indexed yet. */
 static int32_t find_id(const struct attn_tokenizer *tokenizer, const char *token)
 {
     const struct attn_added *added = &tokenizer->added;

@@ -1,8 +1,9 @@
 /*
  * vocabulary.c - see vocabulary.h.
  *
- * The file is pulled token by token: a tree of GPT-2's 50,257 members would take longer than all
- * the rest of opening. Duplicate keys turn up when the hash table is filled.
+ * The file is read as a stream of JSON tokens: building a tree of GPT-2's 50,257 members would take
+ * longer than everything else about opening. Duplicate keys are detected when the hash table is
+ * filled.
  */
 #include "tokenizer/vocabulary.h"
 
@@ -15,10 +16,11 @@
 
 enum {
     MAX_HOLES = 1000000,
-    MEMBER_SIZE = 16 /* bytes of JSON; half are the key's: few members take less */
+    /* Estimated bytes of JSON per member, half of them the key's; few members have less. */
+    MEMBER_SIZE = 16
 };
 
-/* Makes room for N more entries, and SIZE more bytes of keys. */
+/* Allocates memory for N more entries and SIZE more bytes of keys. */
 static enum attn_status reserve(struct attn_vocabulary *vocabulary, size_t n, size_t size,
                                 struct attn_error *err)
 {
@@ -38,7 +40,7 @@ static enum attn_status reserve(struct attn_vocabulary *vocabulary, size_t n, si
     return attn_buffer_check(&vocabulary->keys, err);
 }
 
-/* Adds the key whose SIZE bytes are there after the others. */
+/* Adds an entry whose key of SIZE bytes has been written after the other keys. */
 static void add_entry(struct attn_vocabulary *vocabulary, size_t size, int32_t id)
 {
     const uint32_t begin = (uint32_t)vocabulary->keys.size;
@@ -77,7 +79,7 @@ enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
         size_t size;
         char *key;
 
-        /* Those that come next and are written plainly, while there is room. */
+        /* Read consecutive members without escapes, while there is memory. */
         while (vocabulary->n < vocabulary->capacity &&
                attn_json_read_count(reader, keys->data + keys->size, capacity - keys->size, &size,
                                     &plain_id))
@@ -109,10 +111,10 @@ enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
     struct attn_json_token token;
 
     ATTN_TRY(attn_vocabulary_read_object(vocabulary, &reader, file->size, err));
-    return attn_json_next(&reader, &token, err); /* the end */
+    return attn_json_next(&reader, &token, err); /* the end of the file */
 }
 
-/* Moves every entry to the place of its id, below N; others stay out. */
+/* Moves each entry whose id is below N to the index of its id. Other entries are left out. */
 static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, size_t n, const char *name,
                                      struct attn_error *err)
 {
@@ -159,7 +161,7 @@ static bool is_key(const struct attn_vocabulary *vocabulary,
     return entry->size == size && memcmp(vocabulary->keys.data + entry->begin, key, size) == 0;
 }
 
-/* The slot where KEY is, or the free one where it would go. */
+/* Returns the slot of KEY, or the free slot where it would be. */
 static size_t find_slot(const struct attn_vocabulary *vocabulary, const char *key, size_t size)
 {
     const int32_t *slots = vocabulary->slots;
@@ -215,7 +217,7 @@ enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, cons
                                         bool may_have_holes, struct attn_error *err)
 {
     const size_t n = vocabulary->n, largest = 2 * n + MAX_HOLES;
-    size_t n_id = may_have_holes ? 0 : n; /* ids, the highest and one more */
+    size_t n_id = may_have_holes ? 0 : n; /* n_id: the highest id plus one */
 
     drop_index(vocabulary);
     if (n == 0)
@@ -239,7 +241,7 @@ enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, cons
         vocabulary->n_key++;
     }
     ATTN_TRY(sort_entries(vocabulary, n_id, name, err));
-    /* n different ids below n leave no gap; an entry that stays out leaves one. */
+    /* If n ids below n are distinct, there is no gap; an entry that was left out makes one. */
     for (size_t i = 0; i < n && !may_have_holes; i++)
         if (vocabulary->entries[i].id < 0)
             return attn_error_set(err, ATTN_FORMAT,
@@ -311,7 +313,7 @@ bool attn_alphabet_to_bytes(const struct attn_alphabet *alphabet, const char *ke
     for (size_t at = 0; at < size; at++) {
         unsigned code_point = (unsigned char)key[at];
 
-        if (code_point >= 0x80) { /* index of two bytes: the alphabet ends at U+0143 */
+        if (code_point >= 0x80) { /* two bytes in UTF-8: the alphabet ends at U+0143 */
             if (code_point < 0xc2 || code_point > 0xc5 || ++at == size ||
                 ((unsigned char)key[at] & 0xc0) != 0x80)
                 return false;

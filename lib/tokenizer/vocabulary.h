@@ -1,8 +1,8 @@
 /*
  * vocabulary.h - the tokens of a tokenizer, by id and by key.
  *
- * Add every key with its id, then finish: no id may be there twice. Index it before many keys are
- * looked up: no key may be there twice.
+ * Add all keys with their ids, and then finish the vocabulary, which refuses duplicate ids. Index
+ * it before many keys are looked up; that refuses duplicate keys.
  */
 #ifndef ATTN_TOKENIZER_VOCABULARY_H
 #define ATTN_TOKENIZER_VOCABULARY_H
@@ -16,21 +16,21 @@
 #include <stdint.h>
 
 struct attn_vocabulary_entry {
-    uint32_t begin, size; /* begin of the key in `keys`, bytes */
-    int32_t id;           /* -1 without a key */
+    uint32_t begin, size; /* offset of the key in `keys`, and its bytes */
+    int32_t id;           /* -1: the id has no key */
 };
 
 /* Initialize with = {0}; end with attn_vocabulary_release. */
 struct attn_vocabulary {
-    struct attn_buffer keys;               /* the keys one after another */
+    struct attn_buffer keys;               /* all keys, concatenated */
     struct attn_vocabulary_entry *entries; /* owns; [n], by id once finished */
-    size_t n;                              /* ids, once finished: the highest and one more */
-    size_t n_key;                          /* number of ids that have a key */
-    size_t n_finished; /* entries that are sorted: later entries are not found */
+    size_t n;          /* number of ids, once finished: the highest id plus one */
+    size_t n_key;      /* number of ids that have a key */
+    size_t n_finished; /* number of sorted entries; later entries are not found */
     size_t capacity;
-    int32_t *slots; /* owns; [n_slot] ids by hash of the key, -1 where free; NULL: not indexed */
+    int32_t *slots; /* owns; [n_slot] hash table of ids by key, -1: free; NULL: not indexed */
     size_t n_slot;  /* power of two, at least 2 n */
-    uint64_t seed;  /* seed of the hashes */
+    uint64_t seed;  /* seed of the hash function */
 };
 
 /* Adds the members of FILE, a JSON object {"key": id}. */
@@ -40,27 +40,30 @@ enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
 enum attn_status attn_vocabulary_add(struct attn_vocabulary *vocabulary, const char *key,
                                      size_t size, int32_t id, struct attn_error *err);
 
-/* Adds the members of the object that READER is about to enter, which has about N_BYTE bytes. */
+/* Adds the members of the object that READER is about to enter. N_BYTE is its approximate size. */
 enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
                                              struct attn_json_reader *reader, size_t n_byte,
                                              struct attn_error *err);
 
-/* Sorts the entries, whose ids must be 0..n-1, or if it MAY_HAVE_HOLES at most twice their number
- * and a million; NAME is the file, for messages. May be called again after more entries. */
+/* Sorts the entries. Their ids must be 0..n-1, or, if MAY_HAVE_HOLES, at most twice their number
+ * plus a million. NAME is the file, for messages. May be called again after more entries were
+ * added. */
 enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
                                         bool may_have_holes, struct attn_error *err);
 
-/* Indexes the keys of a finished vocabulary, from the file NAME, unless it is indexed. */
+/* Indexes the keys of a finished vocabulary, unless it is indexed. NAME is the file, for messages.
+ */
 enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const char *name,
                                        struct attn_error *err);
 
 void attn_vocabulary_release(struct attn_vocabulary *vocabulary);
 
-/* The id of KEY in a finished vocabulary, or -1. Looks at every key unless they are indexed. */
+/* Returns the id of KEY in a finished vocabulary, or -1. If it is not indexed, compares every key.
+ */
 int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const char *key,
                              size_t size);
 
-/* The same, but -1 for a key whose id IS_FOREIGN, which may be NULL, is set for. */
+/* The same, but returns -1 for ids that are marked in IS_FOREIGN, which may be NULL. */
 static inline int32_t attn_vocabulary_find_own(const struct attn_vocabulary *vocabulary,
                                                const bool *is_foreign, const char *key, size_t size)
 {
@@ -69,22 +72,22 @@ static inline int32_t attn_vocabulary_find_own(const struct attn_vocabulary *voc
     return id >= 0 && is_foreign && is_foreign[id] ? -1 : id;
 }
 
-/* How many bytes of keys a model may look up for a text of N bytes, before it fails for taking too
- * long: published vocabularies need a few hundred per byte. */
+/* Returns how many bytes of keys a model may look up for a text of N bytes before it fails because
+ * it takes too long. Published vocabularies need a few hundred per byte. */
 static inline uint64_t attn_lookup_budget(size_t n)
 {
     return ((uint64_t)n << 12) + (UINT64_C(1) << 31);
 }
 
-/* The scratch of a stage whose model looks up parts of one text. */
+/* The scratch of a stage whose model looks up parts of a text. */
 struct attn_lookup {
     const void *model; /* borrows */
     void *memory;      /* owns; grown by the model */
-    size_t n_memory;   /* elements of it */
+    size_t n_memory;   /* number of elements */
     uint64_t budget;   /* bytes that may still be looked up */
 };
 
-/* The `begin` and `end` of such a stage (pipeline.h). */
+/* The functions `begin` and `end` of such a stage (pipeline.h). */
 enum attn_status attn_lookup_begin(const void *model, size_t n, void **lookup,
                                    struct attn_error *err);
 void attn_lookup_end(void *lookup);
@@ -94,7 +97,8 @@ static inline bool attn_vocabulary_has(const struct attn_vocabulary *vocabulary,
     return id >= 0 && (size_t)id < vocabulary->n && vocabulary->entries[id].id >= 0;
 }
 
-/* The key of ID, 0 <= ID < n; not terminated; of size 0 if ID has no key. Borrowed. */
+/* Returns the key of ID, 0 <= ID < n. It is not terminated, and has size 0 if ID has no key.
+ * Borrowed. */
 static inline const char *attn_vocabulary_key(const struct attn_vocabulary *vocabulary, int32_t id,
                                               size_t *size)
 {
@@ -104,7 +108,7 @@ static inline const char *attn_vocabulary_key(const struct attn_vocabulary *voca
 
 /* --- GPT-2's alphabet ------------------------------------------------------------------------- */
 
-/* Both ways; fill with attn_alphabet_init. */
+/* The mapping in both directions. Fill it with attn_alphabet_init. */
 struct attn_alphabet {
     uint16_t code_point[256]; /* code point of a byte */
     int16_t byte[0x144];      /* byte of a code point, -1 for code points without a byte */
@@ -112,13 +116,13 @@ struct attn_alphabet {
 
 void attn_alphabet_init(struct attn_alphabet *alphabet);
 
-/* Writes the bytes that KEY [size bytes of UTF-8] stands for to OUT, which has room for SIZE, and
- * stores their number. False when a character of KEY stands for no byte. */
+/* Decodes KEY, [size] bytes of UTF-8, to OUT, which has room for SIZE bytes, and stores their
+ * number. Returns false if a character of KEY is not in the alphabet. */
 bool attn_alphabet_to_bytes(const struct attn_alphabet *alphabet, const char *key, size_t size,
                             char *out, size_t *n_byte);
 
-/* Writes the alphabet's text for BYTES [size] to OUT, which has room for 2 SIZE; returns its
- * size. */
+/* Encodes BYTES [size] in the alphabet to OUT, which has room for 2 SIZE bytes. Returns the size of
+ * the text. */
 size_t attn_alphabet_from_bytes(const struct attn_alphabet *alphabet, const char *bytes,
                                 size_t size, char *out);
 

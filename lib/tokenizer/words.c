@@ -1,5 +1,6 @@
-/* words.c - see words.h; the model WordLevel; and the tokenizers of toy models, whose tokens are
- * words between white space, or single characters, without the characters that the config drops. */
+/* words.c - see words.h. Also the model WordLevel, and the tokenizers of toy models, whose tokens
+ * are words between white space, or single characters, without the characters that the config
+ * drops. */
 #include "tokenizer/words.h"
 
 #include "base/edit_distance.h"
@@ -17,14 +18,15 @@ enum { MAX_SUGGESTED = 3 };
 
 /* --- Word by word ----------------------------------------------------------------------------- */
 
-/* Initialize the first three; end with attn_buffer_release(&walk.kept). */
+/* The state of reading a text word by word. Initialize the first three fields; end with
+ * attn_buffer_release(&walk.kept). */
 struct word_walk {
     struct attn_word_rule rule;
     const char *text; /* borrows; [size], valid UTF-8 */
     size_t size;
-    size_t at;               /* where to go on */
-    size_t begin, end;       /* the word: from its first to its last kept character */
-    struct attn_buffer kept; /* the word without the dropped characters */
+    size_t at;               /* where the next word is searched */
+    size_t begin, end;       /* the current word: from its first to its last kept character */
+    struct attn_buffer kept; /* the current word, without the dropped characters */
 };
 
 static bool is_dropped(const struct attn_word_rule *rule, uint32_t code_point)
@@ -35,7 +37,8 @@ static bool is_dropped(const struct attn_word_rule *rule, uint32_t code_point)
     return false;
 }
 
-/* Finds the next word. False at the end of the text, and when memory ran out: see walk->kept. */
+/* Finds the next word. Returns false at the end of the text, and if memory ran out: see walk->kept.
+ */
 static bool next_word(struct word_walk *walk)
 {
     const bool is_by_character = walk->rule.is_by_character;
@@ -67,7 +70,7 @@ static bool next_word(struct word_walk *walk)
 
 struct suggestion {
     int32_t id;
-    size_t folded, exact; /* distances without and with regard to case */
+    size_t folded, exact; /* distances ignoring and respecting case */
 };
 
 static void fold(struct attn_letters *word)
@@ -77,7 +80,8 @@ static void fold(struct attn_letters *word)
             word->letter[i] += 'a' - 'A';
 }
 
-/* Keeps the closest, earlier ids first among equals. Returns how many there are. */
+/* Inserts NEW if it is among the closest; of equal ones, earlier ids come first. Returns the number
+ * of suggestions. */
 static size_t insert(struct suggestion *best, size_t n, const struct suggestion *new)
 {
     size_t at = n;
@@ -97,7 +101,7 @@ static size_t find_nearest(const struct attn_vocabulary *vocabulary,
                            const struct attn_letters *word, struct suggestion *best)
 {
     struct attn_letters folded = *word;
-    size_t limit = (word->n + 2) / 3; /* farther words would be no help */
+    size_t limit = (word->n + 2) / 3; /* words at larger distances would not help */
     size_t n = 0;
 
     fold(&folded);
@@ -119,10 +123,10 @@ static size_t find_nearest(const struct attn_vocabulary *vocabulary,
     return n;
 }
 
-/* Adds a hint to ERR with up to three words of VOCABULARY. Distance is Damerau and Levenshtein's
- * (neighbours may swap, no part is edited twice) over characters, first without regard to case
- * (A-Z), then with; equal words keep the order of their ids. Without near words, the hint names the
- * words of the vocabulary. */
+/* Adds a hint to ERR with up to three words of VOCABULARY. The distance is Damerau-Levenshtein's
+ * (neighbours may be swapped, and no part is edited twice) over characters, first ignoring case
+ * (A-Z), then respecting it; words at equal distances are sorted by id. If no word is near, the
+ * hint lists words of the vocabulary. */
 static void hint_nearest(const struct attn_vocabulary *vocabulary, const char *word, size_t size,
                          struct attn_error *err)
 {
@@ -152,7 +156,7 @@ static void hint_nearest(const struct attn_vocabulary *vocabulary, const char *w
 
 /* --- The stage -------------------------------------------------------------------------------- */
 
-/* Appends the token of WORD [size], which is PLACE. */
+/* Appends the token of WORD [size], whose place in the text is PLACE. */
 static enum attn_status encode_word(const struct attn_word_level *words, const char *word,
                                     size_t size, struct attn_slice place,
                                     struct attn_encoding *encoding, struct attn_error *err)
@@ -166,12 +170,12 @@ static enum attn_status encode_word(const struct attn_word_level *words, const c
     (void)attn_error_set(err, ATTN_INVALID, "unknown %s '%s' (%s %zu, byte %zu)", what,
                          attn_quote(word, size).text, what, encoding->n,
                          attn_layer_origin(place.layer, place.begin));
-    if (!words->rule.is_by_character) /* every character is near every other */
+    if (!words->rule.is_by_character) /* all characters are at the same distance */
         hint_nearest(words->vocabulary, word, size, err);
     return ATTN_INVALID;
 }
 
-/* Encodes what WALK has of LAYER. */
+/* Encodes the words of WALK, which are in LAYER. */
 static enum attn_status encode_words(const struct attn_word_level *words, struct word_walk *walk,
                                      const struct attn_layer *layer, struct attn_encoding *encoding,
                                      struct attn_error *err)
@@ -204,7 +208,7 @@ static enum attn_status run_whole_word(struct attn_walk *walk, size_t at, struct
 const struct attn_text_stage_kind attn_word_stage = {.run = run_words};
 const struct attn_text_stage_kind attn_whole_word_stage = {.run = run_whole_word};
 
-/* --- The vocabulary that a text makes --------------------------------------------------------- */
+/* --- The vocabulary of a text ----------------------------------------------------------------- */
 
 static enum attn_status check_utf8(const char *what, const char *text, size_t size,
                                    struct attn_error *err)
@@ -217,7 +221,7 @@ static enum attn_status check_utf8(const char *what, const char *text, size_t si
                           n_valid, attn_quote(text + n_valid, 1).text);
 }
 
-/* UTF-8 sorts by its bytes as its code points do. */
+/* Compares two words. The order of UTF-8 bytes is that of code points. */
 static int compare(const void *left, const void *right)
 {
     const struct attn_listed_word *a = left, *b = right;
@@ -227,8 +231,8 @@ static int compare(const void *left, const void *right)
     return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
 }
 
-/* Fills LIST with what WALK finds without the characters in DROP, whose code points are DROPPED:
- * sorted, and each word once. */
+/* Fills LIST with the words of WALK without the characters in DROP, whose code points are stored in
+ * DROPPED. The words are sorted, without duplicates. */
 static enum attn_status read_words(struct attn_word_list *list, struct word_walk *walk,
                                    const char *drop, uint32_t **dropped, struct attn_error *err)
 {
@@ -319,7 +323,7 @@ static struct token_edge edge_of(const struct attn_tokenizer *tokenizer, int32_t
     return edge;
 }
 
-/* Whether ID goes on with the word before it: of WordPiece, one with the prefix. */
+/* Whether ID continues the preceding word: in WordPiece, if it has the prefix. */
 static bool is_part(const struct attn_tokenizer *tokenizer, int32_t id)
 {
     const struct attn_wordpiece_model *model = &tokenizer->wordpiece;

@@ -1,5 +1,5 @@
 /*
- * words.h - the words of a text: the vocabulary that they make, and which tokens begin one.
+ * words.h - the words of a text: the vocabulary that they form, and which tokens begin a word.
  *
  *     struct attn_word_list list = {0};
  *     attn_word_list_read(&list, text, size, ATTN_TOKENIZER_WORD, ",", &err);
@@ -17,8 +17,9 @@ struct attn_listed_word {
     size_t size;
 };
 
-/* The vocabulary of a text: its different words, by code points ("Life" comes before "dessert");
- * the number of a word is its id. Initialize with = {0}; end with attn_word_list_release. */
+/* The vocabulary of a text: its distinct words, sorted by code points ("Life" comes before
+ * "dessert"). The index of a word is its id. Initialize with = {0}; end with
+ * attn_word_list_release. */
 struct attn_word_list {
     enum attn_tokenizer_kind kind;  /* words, or characters */
     char *drop;                     /* owns; the characters that were dropped */
@@ -27,23 +28,25 @@ struct attn_word_list {
     char *bytes; /* owns; texts of the words */
 };
 
-/* Fills LIST with the words of TEXT, or with its characters when KIND is ATTN_TOKENIZER_CHARACTER,
- * without the characters in DROP. ATTN_INVALID for a text that is not UTF-8 or has no words. */
+/* Fills LIST with the words of TEXT, or if KIND is ATTN_TOKENIZER_CHARACTER with its characters,
+ * without the characters in DROP. Returns ATTN_INVALID for a text that is not UTF-8 or has no
+ * words. */
 enum attn_status attn_word_list_read(struct attn_word_list *list, const char *text, size_t size,
                                      enum attn_tokenizer_kind kind, const char *drop,
                                      struct attn_error *err);
 void attn_word_list_release(struct attn_word_list *list);
 
-/* Sets begins[i] of IDS [n] to whether a word begins there: with a token that begins with white
- * space, or comes after white space, or is the first. Tokens of white space only, special tokens,
- * and ids without text are separate words. A token without a space before it (the full stop of
- * "table.", Chinese) belongs to the word before it. For a word level tokenizer every token is a
- * word, for WordPiece each token without "##". (Clark et al. 2019, section 4.1, merge words in the
- * same way.) */
+/* Sets begins[i] to whether a word begins at token i of IDS [n]: it begins at the first token, and
+ * at a token that begins with white space or follows white space. Tokens of white space only,
+ * special tokens, and ids without text are separate words. A token without a space before it (the
+ * full stop of "table.", Chinese) belongs to the preceding word. For a word-level tokenizer every
+ * token is a word, for WordPiece each token without "##". (Clark et al. 2019, section 4.1, merge
+ * words in the same way.) */
 void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
                      bool *begins);
 
-/* The prefix of tokens that continue a word ("##"), or NULL; borrowed. TOKENIZER may be NULL. */
+/* Returns the prefix of tokens that continue a word ("##"), or NULL. Borrowed. TOKENIZER may be
+ * NULL. */
 const char *attn_words_piece(const struct attn_tokenizer *tokenizer);
 
 #endif

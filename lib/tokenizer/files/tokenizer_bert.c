@@ -1,9 +1,10 @@
 /*
- * tokenizer_bert.c - tokenizers from vocab.txt, the file of BERT: a token per line, whose number is
- * its id. tokenizer_config.json defines normalization and special tokens; defaults are BERT's.
+ * tokenizer_bert.c - tokenizers from vocab.txt, the file of BERT, which has one token per line; the
+ * line number is the id. tokenizer_config.json defines normalization and special tokens, with
+ * BERT's defaults.
  *
- * ESM has the same file for the letters of proteins. Every line of it is found in the text as it
- * is, the longest first; each piece of what lies between, cut at white space, is one unknown token.
+ * ESM uses the same file for the letters of proteins. There each line is searched in the text, the
+ * longest first; every other piece, cut at white space, is one unknown token.
  */
 #include "tokenizer/tokenizer_internal.h"
 
@@ -17,7 +18,7 @@
 
 static const char config_name[] = "tokenizer_config.json";
 
-/* The order in which transformers adds them. */
+/* In the order in which transformers adds them. */
 enum { BOS, EOS, UNK, SEP, PAD, CLS, MASK, N_ROLE };
 
 /* The settings in tokenizer_config.json. */
@@ -29,7 +30,7 @@ struct config {
 
 /* --- Lines ------------------------------------------------------------------------------------ */
 
-/* The fault of a token, or NULL. */
+/* Returns what is wrong with the token LINE [size], or NULL. */
 static const char *find_problem(const char *line, size_t size)
 {
     if (size == 0)
@@ -77,7 +78,8 @@ static enum attn_status read_flag(const struct config *config, const char *key, 
     return attn_json_get_bool(config->json, attn_json_root(config->json), key, flag, err);
 }
 
-/* Refuses settings of the class for Japanese: words found by MeCab, or characters. */
+/* Refuses settings of the tokenizer class for Japanese, which splits words by MeCab or into
+ * characters. */
 static enum attn_status refuse_variants(const struct config *config, struct attn_error *err)
 {
     static const char *const keys[][2] = {{"word_tokenizer_type", "basic"},
@@ -107,7 +109,8 @@ static enum attn_status read_config(struct config *config, struct attn_error *er
     return read_flag(config, "strip_accents", &normalizer->strips_accents, err);
 }
 
-/* Stores in *is_esm whether KEY of the part NAME, a class or a type, is one of ESM. */
+/* Sets *is_esm if the value of KEY in part NAME, a tokenizer class or a model type, is that of ESM.
+ */
 static enum attn_status read_class(const struct attn_source *source, const char *name,
                                    const char *key, bool *is_esm, struct attn_error *err)
 {
@@ -126,7 +129,7 @@ static enum attn_status read_class(const struct attn_source *source, const char 
     return status;
 }
 
-/* Parses the file, if there is one. */
+/* Parses tokenizer_config.json, if it exists. */
 static enum attn_status parse_config(struct config *config, const struct attn_source *source,
                                      struct attn_error *err)
 {
@@ -141,7 +144,7 @@ static enum attn_status parse_config(struct config *config, const struct attn_so
 
 /* --- The tokenizer ---------------------------------------------------------------------------- */
 
-/* Sets up the model and the post-processing. */
+/* Adds the model and the post-processing. */
 static enum attn_status add_model(struct attn_tokenizer *tokenizer,
                                   const struct attn_token_role *roles, bool is_esm,
                                   struct attn_error *err)
@@ -183,7 +186,8 @@ static enum attn_status add_stages(struct attn_tokenizer *tokenizer, const struc
     return attn_pipeline_add(pipeline, &attn_split_bert, NULL, err);
 }
 
-/* Makes every token of the vocabulary one that is found in the text as it is. */
+/* Makes every token of the vocabulary an added token, so that it is searched in the original text.
+ */
 static enum attn_status add_letters(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     struct attn_added *added = &tokenizer->added;
@@ -223,7 +227,8 @@ static enum attn_status read_all(struct attn_tokenizer *tokenizer, const struct 
     if (config->is_esm)
         memcpy(roles, esm_roles, sizeof roles);
     ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, config->json, roles, N_ROLE, err));
-    ATTN_TRY(attn_tokenizer_mark(tokenizer, err)); /* the letters are not among the added tokens */
+    /* The letters are added below, so they are not marked. */
+    ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     if (config->is_esm)
         ATTN_TRY(add_letters(tokenizer, err));
     ATTN_TRY(add_stages(tokenizer, config, err));

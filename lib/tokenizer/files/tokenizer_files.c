@@ -1,15 +1,15 @@
 /*
- * tokenizer_files.c - tokenizers from vocab.json and the files beside it: byte-level BPE with
- * merges.txt, words, characters.
+ * tokenizer_files.c - tokenizers from vocab.json and related files: byte-level BPE with merges.txt,
+ * words, characters.
  *
- * These tokens of a byte-level vocabulary are found in a text before it is split (added_tokens.h):
- * `<|endoftext|>` when the vocabulary has it; all of added_tokens.json ({"token": id}); those that
- * special_tokens_map.json names (strings, objects with "content" and flags, lists of both) when the
- * vocabulary has them.
+ * In a byte-level vocabulary, these tokens are found in a text before it is split (added_tokens.h):
+ * `<|endoftext|>` if the vocabulary has it; all tokens of added_tokens.json ({"token": id}); and
+ * those that special_tokens_map.json names (strings, objects with "content" and flags, lists of
+ * both) if the vocabulary has them.
  *
- * The tokenizer of RoBERTa and BART has the same two files; its class, `tokenizer_class` of
- * tokenizer_config.json or of config.json, else the type of the model, implies that it puts <s> and
- * </s> around a text.
+ * The tokenizers of RoBERTa and BART use the same files, but add <s> and </s> around a text. They
+ * are recognized by `tokenizer_class` in tokenizer_config.json or config.json, else by the type of
+ * the model.
  */
 #include "tokenizer/tokenizer_internal.h"
 
@@ -40,7 +40,7 @@ static enum attn_status read_drop(struct attn_settings *settings, const struct a
     return ATTN_OK;
 }
 
-/* Reads "tokenizer" of JSON, the config, if it is there. */
+/* Reads the object "tokenizer" of JSON, the config, if it exists. */
 static enum attn_status read_settings_of(struct attn_settings *settings,
                                          const struct attn_json *json, struct attn_error *err)
 {
@@ -52,7 +52,7 @@ static enum attn_status read_settings_of(struct attn_settings *settings,
     if (!attn_node_is_object(object))
         return attn_error_set(err, ATTN_FORMAT, "'tokenizer' in '%s' is not an object",
                               attn_quote_string(attn_json_name(json)).text);
-    /* A misspelt key would silently give other ids. */
+    /* Unknown keys are refused, because a misspelt key would silently change ids. */
     for (const struct attn_node *node = attn_node_first(object); node;
          node = attn_node_next(node)) {
         const char *key = attn_node_key(node);
@@ -82,7 +82,7 @@ static enum attn_status read_settings_of(struct attn_settings *settings,
     return unk && !settings->unk ? ATTN_NO_MEMORY : ATTN_OK;
 }
 
-/* Stores in *is_roberta whether KEY of JSON, a class or a type, is one of RoBERTa, or of BART. */
+/* Sets *is_roberta if the value of KEY in JSON, a class or a type, is that of RoBERTa or BART. */
 static enum attn_status read_class(const struct attn_json *json, const char *key, bool *is_roberta,
                                    struct attn_error *err)
 {
@@ -115,7 +115,7 @@ static enum attn_status read_settings(struct attn_settings *settings,
     return status;
 }
 
-/* Reads "add_prefix_space" and the class in tokenizer_config.json, if it exists, for BPE. */
+/* Reads "add_prefix_space" and the class from tokenizer_config.json, if it exists, for BPE. */
 static enum attn_status read_bpe_config(const struct attn_source *source, bool *prefix,
                                         bool *is_roberta, struct attn_error *err)
 {
@@ -142,16 +142,18 @@ static const char *const roberta[N_SPECIAL] = {"<s>", "</s>", "<pad>", "<unk>", 
 struct specials {
     const struct attn_source *source;   /* borrows */
     struct attn_vocabulary *vocabulary; /* borrows */
-    struct attn_vocabulary added;       /* owns; what added_tokens.json has */
+    struct attn_vocabulary added;       /* owns; the tokens of added_tokens.json */
     struct attn_file added_file;
     struct attn_json *map;           /* owns */
-    struct attn_added_token *tokens; /* owns; by id; the flags of special tokens */
-    const char *const *names; /* borrows; [n_name] that are special when the vocabulary has them */
+    struct attn_added_token *tokens; /* owns; [vocabulary] flags of special tokens, by id */
+    const char *const
+        *names; /* borrows; [n_name] tokens that are special if the vocabulary has them */
     size_t n_name;
-    const char *wide; /* the same, one that takes the white space to its left; or NULL */
+    const char *wide; /* one more such token, which includes the white space to its left; or NULL */
 };
 
-/* Marks KEY if the vocabulary has it, and returns its flags, else NULL, also for an empty token. */
+/* Marks KEY as special if the vocabulary has it, and returns its flags. Returns NULL otherwise, and
+ * for an empty token. */
 static struct attn_added_token *mark(struct specials *specials, const char *key, size_t size)
 {
     int32_t id = size > 0 ? attn_vocabulary_find(specials->vocabulary, key, size) : -1;
@@ -162,7 +164,7 @@ static struct attn_added_token *mark(struct specials *specials, const char *key,
     return &specials->tokens[id];
 }
 
-/* Reads added_tokens.json and adds the keys that are new to the vocabulary. */
+/* Reads added_tokens.json and adds its new keys to the vocabulary. */
 static enum attn_status read_added(struct specials *specials, struct attn_error *err)
 {
     struct attn_file *file = &specials->added_file;
@@ -226,7 +228,7 @@ static enum attn_status read_map(struct specials *specials, struct attn_error *e
     return ATTN_OK;
 }
 
-/* Finds the special tokens of SPECIALS and appends them to FOUND. */
+/* Reads the special tokens and appends them to FOUND. */
 static enum attn_status find_specials(struct specials *specials, struct attn_added *found,
                                       struct attn_error *err)
 {
@@ -256,8 +258,8 @@ static enum attn_status find_specials(struct specials *specials, struct attn_add
     return ATTN_OK;
 }
 
-/* Appends NAMES [n] and the tokens in the files of SOURCE to the tokens that TOKENIZER finds in
- * texts. Adds those in added_tokens.json to its vocabulary, which is final afterwards. */
+/* Adds NAMES [n], and the special tokens in the files of SOURCE, to the tokens that TOKENIZER finds
+ * in texts. Also adds the tokens of added_tokens.json to its vocabulary, which is then final. */
 static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
                                       const struct attn_source *source, const char *const *names,
                                       size_t n, struct attn_error *err)
@@ -276,7 +278,7 @@ static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
     return status;
 }
 
-/* --- Tokens that nothing makes ---------------------------------------------------------------- */
+/* --- Tokens that no merge makes --------------------------------------------------------------- */
 
 /*
  * Tokens of a byte-level vocabulary that no text can have: neither a byte, nor the result of a
@@ -292,25 +294,27 @@ static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
  */
 enum { N_NAMED = 3, MAX_WHOLE = 2 };
 
-/* Those of one kind. */
+/* The unmade tokens of one kind. */
 struct unmade {
     size_t n;
-    int32_t ids[N_NAMED]; /* the first */
+    int32_t ids[N_NAMED]; /* the first few */
 };
 
-/* The state of looking for them. */
+/* The state of searching for unmade tokens. */
 struct unmade_search {
     const struct attn_vocabulary *vocabulary; /* borrows */
     struct attn_alphabet alphabet;
     struct attn_match *match; /* owns */
     struct attn_buffer bytes; /* scratch: the text of a key */
     bool *is_made;            /* owns; by id */
-    struct unmade whole;      /* tokens of one piece, or of a part of a character */
+    struct unmade whole;      /* tokens that are one piece, or a part of a character */
     struct unmade added;
 };
 
-/* Classifies token ID, which no merge makes, by whether its text is one piece. */
-static enum attn_status sort_out(struct unmade_search *search, int32_t id, struct attn_error *err)
+/* Adds token ID, which no merge makes, to `whole` or `added`, depending on whether its text is one
+ * piece. */
+static enum attn_status classify_unmade(struct unmade_search *search, int32_t id,
+                                        struct attn_error *err)
 {
     size_t size, n = 0;
     const char *key = attn_vocabulary_key(search->vocabulary, id, &size);
@@ -353,11 +357,11 @@ static enum attn_status find_unmade(struct unmade_search *search,
     attn_alphabet_init(&search->alphabet);
     for (size_t i = 0; i < n; i++)
         if (!search->is_made[i])
-            ATTN_TRY(sort_out(search, (int32_t)i, err));
+            ATTN_TRY(classify_unmade(search, (int32_t)i, err));
     return ATTN_OK;
 }
 
-/* "'he' (id 257), 'hee' (id 258), 'heed' (id 259) and 4 more" */
+/* Appends the names of tokens: "'he' (id 257), 'hee' (id 258), 'heed' (id 259) and 4 more". */
 static void append_names(struct attn_buffer *out, const struct attn_vocabulary *vocabulary,
                          const struct unmade *unmade)
 {
@@ -372,7 +376,8 @@ static void append_names(struct attn_buffer *out, const struct attn_vocabulary *
         attn_buffer_append_format(out, " and %zu more", unmade->n - N_NAMED);
 }
 
-/* Refuses the file PATH for the tokens that were found, or stores a line for the user in *note. */
+/* Fails and names the file PATH if unmade tokens mean that it was cut; otherwise stores a note for
+ * the user in *note. */
 static enum attn_status report_unmade(const struct unmade_search *search, const char *path,
                                       char **note, struct attn_error *err)
 {
@@ -407,7 +412,8 @@ static enum attn_status report_unmade(const struct unmade_search *search, const 
     return status;
 }
 
-/* Finds such tokens in TOKENIZER, whose merges are in the file PATH; PATTERN splits texts. */
+/* Searches TOKENIZER for unmade tokens. Its merges are from the file PATH, and PATTERN splits texts
+ * into pieces. */
 static enum attn_status check_unmade(struct attn_tokenizer *tokenizer,
                                      const struct attn_regex *pattern, const char *path,
                                      struct attn_error *err)
@@ -426,7 +432,7 @@ static enum attn_status check_unmade(struct attn_tokenizer *tokenizer,
 
 /* --- Byte-level BPE --------------------------------------------------------------------------- */
 
-/* Adds the stages and reads the merges, which only encoding takes. */
+/* Adds the stages and reads the merges, which only encoding needs. */
 static enum attn_status add_stages(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     static const char rule[] = ATTN_GPT2_REGEX;
@@ -455,7 +461,7 @@ static enum attn_status read_rest(struct attn_tokenizer *tokenizer, struct attn_
     return status;
 }
 
-/* Puts tokens around a text, and between two, as RoBERTa has them. */
+/* Adds tokens around a text and between two texts, as RoBERTa does. */
 static enum attn_status add_ends(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     int32_t ids[2];
@@ -504,7 +510,8 @@ static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn
     const bool is_by_character = tokenizer->kind == ATTN_TOKENIZER_CHARACTER;
     const struct attn_decode_step join = {.run = attn_decode_join, .n_a = is_by_character ? 0 : 1};
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
-    static const char space[] = "\xc4\xa0"; /* U+0120 stands for a space in byte-level ones */
+    /* U+0120 represents a space in byte-level vocabularies. */
+    static const char space[] = "\xc4\xa0";
     size_t n_space = 0;
 
     for (size_t i = 0; i < vocabulary->n && !tokenizer->settings.has_kind; i++) {
@@ -513,7 +520,7 @@ static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn
 
         n_space += size >= sizeof space - 1 && memcmp(key, space, sizeof space - 1) == 0;
     }
-    if (n_space > vocabulary->n / 32) { /* words rarely begin with that letter */
+    if (n_space > vocabulary->n / 32) { /* words rarely begin with this letter */
         attn_error_set(err, ATTN_FORMAT,
                        "the vocabulary is one of byte-level BPE (%zu of its %zu tokens begin with "
                        "'%s'), but 'merges.txt' is missing",
@@ -540,9 +547,9 @@ static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn
     return ATTN_OK;
 }
 
-/* --- Both ------------------------------------------------------------------------------------- */
+/* --- All kinds -------------------------------------------------------------------------------- */
 
-/* Reads vocab.json, which FILE holds then. */
+/* Reads vocab.json into FILE and into the vocabulary of TOKENIZER. */
 static enum attn_status read_vocabulary(struct attn_tokenizer *tokenizer,
                                         const struct attn_source *source, struct attn_file *file,
                                         struct attn_error *err)
@@ -553,7 +560,8 @@ static enum attn_status read_vocabulary(struct attn_tokenizer *tokenizer,
     ATTN_TRY(attn_file_read_part(source, "vocab.json", file, err));
     ATTN_TRY(attn_vocabulary_read(vocabulary, file, err));
     ATTN_TRY(attn_vocabulary_finish(vocabulary, file->path, false, err));
-    /* Unless keys are looked up before a text is encoded, that indexes them. */
+    /* Index the keys now only if they are looked up before a text is encoded; encoding indexes them
+     * otherwise. */
     if (!is_bpe || attn_source_has_part(source, "added_tokens.json") ||
         attn_source_has_part(source, "special_tokens_map.json"))
         ATTN_TRY(attn_vocabulary_index(vocabulary, file->path, err));

@@ -1,13 +1,14 @@
 /*
  * tokenizer_gguf.c - the tokenizer in the metadata of a GGUF file.
  *
- * `gpt2` is byte-level BPE; the file names a split rule, and the rules are here, as the library
- * tokenizers writes them. `llama` is SentencePiece's BPE without merges: among neighbours that make
- * a token, the pair with the highest score is joined first, the leftmost of equals.
+ * Type `gpt2` is byte-level BPE. The file names a split rule; the rules are defined here in the
+ * form of the library tokenizers. Type `llama` is SentencePiece's BPE without a list of merges: of
+ * all adjacent pairs that make a token, the one with the highest score is merged first, and the
+ * leftmost of equal ones.
  *
- * Traps: llama.cpp leaves out the normal form NFC, and so gives decomposed texts other ids than the
- * model's own tokenizer; it is done here. Files that were converted without tokenizer.model have
- * the same score in every token.
+ * Traps: llama.cpp omits the normal form NFC, so that decomposed texts get other ids than from the
+ * model's own tokenizer; here NFC is applied. Files converted without tokenizer.model have the same
+ * score for every token.
  */
 #include "tokenizer/tokenizer_internal.h"
 
@@ -27,7 +28,7 @@
 /* Types of tokens (llama.h `llama_token_type`). */
 enum token_type { TYPE_NORMAL = 1, TYPE_UNKNOWN, TYPE_CONTROL, TYPE_USER, TYPE_UNUSED, TYPE_BYTE };
 
-/* --- Parts, as tokenizer.json has them -------------------------------------------------------- */
+/* --- Parts in the form of tokenizer.json ------------------------------------------------------ */
 
 #define NFC "{\"type\": \"NFC\"}"
 #define SEQUENCE(list) "{\"type\": \"Sequence\", \"pretokenizers\": [" list "]}"
@@ -39,7 +40,8 @@ enum token_type { TYPE_NORMAL = 1, TYPE_UNKNOWN, TYPE_CONTROL, TYPE_USER, TYPE_U
     "\"}, \"behavior\": \"Isolated\", "                                                            \
     "\"invert\": false}"
 
-/* The pattern of tiktoken's cl100k_base, with DIGITS, LETTER and OTHER of its variants. */
+/* The pattern of tiktoken's cl100k_base. DIGITS, LETTER and OTHER are the parts in which its
+ * variants differ. */
 #define PATTERN(digits, letter, other)                                                             \
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?" letter "+|" digits "| ?" other   \
     "+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
@@ -52,12 +54,12 @@ enum token_type { TYPE_NORMAL = 1, TYPE_UNKNOWN, TYPE_CONTROL, TYPE_USER, TYPE_U
                            "[^\\\\s\\\\p{L}\\\\p{M}\\\\p{N}]")) ", " BYTE_LEVEL("false"))
 #define DIGITS SEQUENCE("{\"type\": \"Digits\", \"individual_digits\": true}, " BYTE_LEVEL("true"))
 
-/* How texts are split, by the name in `tokenizer.ggml.pre`. */
+/* The rules for splitting texts, by the name in `tokenizer.ggml.pre`. */
 static const struct split_rule {
     const char *name;
     const char *normalizer; /* or NULL */
     const char *pre_tokenizer;
-    bool takes_whole_pieces, has_bos; /* bos is added by default */
+    bool takes_whole_pieces, has_bos; /* by default, BOS is added */
 } split_rules[] = {
     {.name = "gpt-2", .pre_tokenizer = BYTE_LEVEL("true")},
     {.name = "phi-2", .pre_tokenizer = BYTE_LEVEL("true")},
@@ -102,7 +104,7 @@ struct gguf_reader {
     struct attn_tokenizer *tokenizer;
     const struct attn_gguf *gguf;
     const char *path; /* quoted, for messages */
-    size_t n;         /* tokens */
+    size_t n;         /* number of tokens */
 };
 
 static enum attn_status hint_vocab(enum attn_status status, struct attn_error *err)
@@ -111,7 +113,7 @@ static enum attn_status hint_vocab(enum attn_status status, struct attn_error *e
     return status;
 }
 
-/* The array KEY of TYPE, with as many items as tokens, or without any if it is optional. */
+/* Gets the array KEY of TYPE, which must have one item per token, or may be missing. */
 static enum attn_status get_list(const struct gguf_reader *reader, const char *key,
                                  enum attn_gguf_type type, struct attn_gguf_pair *list,
                                  struct attn_error *err)
@@ -129,7 +131,7 @@ static bool equals(const char *text, size_t size, const char *word)
     return strlen(word) == size && memcmp(text, word, size) == 0;
 }
 
-/* Adds all tokens, and finds the type of each. */
+/* Adds all tokens to the vocabulary, and reads their types. */
 static enum attn_status read_tokens(struct gguf_reader *reader, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = reader->tokenizer;
@@ -214,7 +216,7 @@ static enum attn_status read_merges(struct attn_tokenizer *tokenizer, struct att
     return status;
 }
 
-/* A token that pairs are joined to. */
+/* A token that merges can make, with its score. */
 struct scored {
     float score;
     int32_t id;
@@ -233,10 +235,10 @@ static int compare_scored(const void *a, const void *b)
 struct scoring {
     struct attn_bpe_model *model;
     const struct attn_unread *unread;
-    uint64_t budget;           /* bytes that may still be looked up */
-    struct scored *tokens;     /* owns; [n] of type NORMAL, the highest score first */
-    struct attn_merge *merges; /* owns; [n_merge], in that order */
-    uint32_t *orders;          /* owns; [n_merge] the number of their score */
+    uint64_t budget;           /* number of bytes that may still be looked up */
+    struct scored *tokens;     /* owns; [n] tokens of type NORMAL, by descending score */
+    struct attn_merge *merges; /* owns; [n_merge] merges, in that order */
+    uint32_t *orders;          /* owns; [n_merge] the rank of the token's score among all scores */
     size_t n, n_merge, merge_capacity, order_capacity, character_capacity;
 };
 
@@ -247,7 +249,7 @@ static int compare_code_points(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Finds the tokens of type NORMAL, and their characters that are no tokens themselves. */
+/* Collects the tokens of type NORMAL, and those of their characters that are not tokens. */
 static enum attn_status find_tokens(struct scoring *scoring, const struct attn_gguf *gguf,
                                     struct attn_error *err)
 {
@@ -274,7 +276,7 @@ static enum attn_status find_tokens(struct scoring *scoring, const struct attn_g
 
             length = attn_utf8_decode(key + at, size - at, &code_point);
             if (length == 0)
-                break; /* no text has it */
+                break; /* not UTF-8: no text contains this token */
             if (attn_bpe_model_symbol(model, key + at, length) >= 0)
                 continue;
             ATTN_TRY(attn_grow(&model->characters, &scoring->character_capacity, n_character + 1,
@@ -291,7 +293,7 @@ static enum attn_status find_tokens(struct scoring *scoring, const struct attn_g
     return ATTN_OK;
 }
 
-/* Adds each way of making TOKEN of two symbols. */
+/* Adds a merge for each way in which TOKEN consists of two symbols. */
 static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint32_t order,
                                    struct attn_error *err)
 {
@@ -349,7 +351,8 @@ static enum attn_status make_merges(struct scoring *scoring, const struct attn_g
     return ATTN_OK;
 }
 
-/* Every split of a token in two is a merge, in the order of the token's score. */
+/* Derives merges from scores: every split of a token in two is a merge, ranked by the token's
+ * score. */
 static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     struct scoring scoring = {.model = &tokenizer->bpe,
@@ -363,7 +366,7 @@ static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct att
     return status;
 }
 
-/* Scores must be finite, and not all equal. */
+/* Checks that scores are finite, and not all equal. */
 static enum attn_status check_scores(const struct gguf_reader *reader, struct attn_error *err)
 {
     struct attn_gguf_pair scores, types;
@@ -397,7 +400,8 @@ static enum attn_status check_scores(const struct gguf_reader *reader, struct at
 
 /* --- The parts -------------------------------------------------------------------------------- */
 
-/* Adds the token that KEY names before the text or after it, when IS_ADDED. */
+/* Adds the token whose id KEY gives, before the text if IS_FRONT, else after it. IS_ADDED is the
+ * default of the flag at ADD_KEY. */
 static enum attn_status add_end(const struct gguf_reader *reader, const char *id_key,
                                 const char *add_key, bool is_added, bool is_front,
                                 struct attn_error *err)
@@ -425,7 +429,7 @@ static enum attn_status read_part(const struct gguf_reader *reader, enum attn_to
     return attn_tokenizer_read_part(reader->tokenizer, role, text, text ? strlen(text) : 0, err);
 }
 
-/* Adds the stages of a text, which PRE_TOKENIZER may split, and the decoder. */
+/* Adds the stages that a text passes through, and the decoder. PRE_TOKENIZER may be NULL. */
 static enum attn_status add_stages(const struct gguf_reader *reader, const char *normalizer,
                                    const char *pre_tokenizer, const char *decoder,
                                    struct attn_error *err)
@@ -500,7 +504,7 @@ static enum attn_status read_llama(struct gguf_reader *reader, struct attn_error
     tokenizer->unread->read = read_scores;
     ATTN_TRY(add_stages(reader, has_prefix ? prefixed_normalizer : sentence_normalizer, NULL,
                         has_prefix ? prefixed_decoder : sentence_decoder, err));
-    /* Tokens are any bytes. */
+    /* Tokens may contain any bytes. */
     ATTN_TRY(attn_decode_add(&tokenizer->decoder,
                              (struct attn_decode_step){.run = attn_decode_valid}, NULL, NULL, err));
     return add_end(reader, KEY("bos_token_id"), KEY("add_bos_token"), true, true, err);

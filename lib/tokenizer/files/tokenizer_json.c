@@ -1,9 +1,9 @@
 /*
  * tokenizer_json.c - tokenizers from tokenizer.json, the file of the library tokenizers.
  *
- * The file has up to 33 MB, nearly all of it vocabulary and merges. So it is pulled once, front to
- * end; the other parts are only located, and read as trees (tokenizer_parts.c) after the
- * vocabulary.
+ * The file has up to 33 MB, nearly all of it vocabulary and merges. So it is read once as a stream
+ * of tokens. The other parts are only located in it; they are parsed as trees (tokenizer_parts.c)
+ * after the vocabulary.
  */
 #include "tokenizer/tokenizer_internal.h"
 
@@ -18,55 +18,56 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char file_name[] = "tokenizer.json"; /* in messages */
+static const char file_name[] = "tokenizer.json"; /* for messages */
 
-/* A value in the file, not read yet. */
+/* The place of a value in the file that is read later. */
 struct extent {
-    const char *text; /* [size]; NULL when it is absent or null */
+    const char *text; /* [size]; NULL if it is absent or null */
     size_t size;
 };
 
 struct key_reader;
 
 struct model_text {
-    char *text; /* owns; [size] and a NUL; NULL when it is absent or null */
+    char *text; /* owns; [size] and a NUL; NULL if it is absent or null */
     size_t size;
 };
 
-/* The members of the model, until its type is known. */
+/* The members of the model, stored until its type is known. */
 struct model_values {
     bool has_type;
     enum attn_tokenizer_kind kind;
     struct model_text unk, prefix, suffix;
     uint64_t max_character, unk_id;
     bool has_unk_id;
-    bool is_list;   /* the vocabulary is one, of pieces with scores */
-    bool is_object; /* it is an object of ids */
+    bool is_list;   /* the vocabulary is a list of pieces with scores */
+    bool is_object; /* the vocabulary is an object with ids */
 };
 
 struct json_reader {
     struct attn_tokenizer *tokenizer;
-    const struct key_reader *row;           /* row of the value that is read */
-    struct attn_json_reader reader, before; /* before: where the value that is read begins */
-    const char *path;                       /* path of the file */
+    const struct key_reader *row; /* the row of the current value */
+    /* Before: the state at the begin of the current value. */
+    struct attn_json_reader reader, before;
+    const char *path; /* path of the file */
     struct extent added, parts[ATTN_TOKENIZER_N_ROLE];
-    unsigned seen_top, seen_model; /* bit i: the key of row i came */
+    unsigned seen_top, seen_model; /* bit i is set if the key of row i was read */
     struct model_values model;
 };
 
-/* Types of values that the reader lacks. */
+/* Types of values in addition to those of the JSON reader. */
 enum { ANY_VALUE = ATTN_JSON_END + 1, BOOL_VALUE };
 
-/* How the value of a key is read: READ is called after its first token, TOKEN. */
+/* How the value of a key is read. READ is called after the first token of the value, TOKEN. */
 struct key_reader {
     const char *key;
     enum attn_status (*read)(struct json_reader *reading, const struct attn_json_token *token,
                              struct attn_error *err);
-    int type; /* type of the token; may be null if is_nullable */
+    int type; /* type of that token; null is also accepted if is_nullable */
     bool is_nullable;
     const char *expected;
-    size_t offset; /* of where it is stored in struct json_reader, or of flags in struct
-                      attn_bpe_model; 0: nowhere */
+    size_t offset; /* where the value is stored: in struct json_reader, or for flags in struct
+                      attn_bpe_model; 0: not stored */
 };
 
 static enum attn_status refuse_type(const char *key, bool is_of_model,
@@ -84,7 +85,8 @@ static enum attn_status refuse_type(const char *key, bool is_of_model,
                           expected);
 }
 
-/* Reads the members of the object that was entered by ROWS [n]; *seen gets a bit for each. */
+/* Reads the members of the current object according to ROWS [n]. Sets bit i of *seen for the key of
+ * row i. */
 static enum attn_status read_members(struct json_reader *reading, const struct key_reader *rows,
                                      size_t n, unsigned *seen, struct attn_error *err)
 {
@@ -148,7 +150,7 @@ static enum attn_status read_type(struct json_reader *reading, const struct attn
                           attn_quote(token->text, token->size).text, file_name);
 }
 
-/* Dropout: only values without effect are supported. */
+/* Reads dropout, which is refused unless it has no effect. */
 static enum attn_status read_dropout(struct json_reader *reading,
                                      const struct attn_json_token *token, struct attn_error *err)
 {
@@ -198,7 +200,7 @@ static enum attn_status read_bool(struct json_reader *reading, const struct attn
     return ATTN_OK;
 }
 
-/* Reads one of the pieces ["the", -3.2], whose first token is TOKEN, into KEY and *SCORE. */
+/* Reads a piece ["the", -3.2], whose first token is TOKEN, into KEY and *SCORE. */
 static enum attn_status read_piece(struct json_reader *reading, const struct attn_json_token *token,
                                    struct attn_buffer *key, double *score, struct attn_error *err)
 {
@@ -259,7 +261,8 @@ static enum attn_status read_vocabulary(struct json_reader *reading,
                                         const struct attn_json_token *token, struct attn_error *err)
 {
     struct attn_vocabulary *vocabulary = &reading->tokenizer->vocabulary;
-    /* Where merges are short it is two thirds of the rest; room that is not used costs nothing. */
+    /* If merges are short, the vocabulary is two thirds of the rest. Memory that is not used costs
+     * nothing. */
     const size_t n_byte = (reading->reader.size - reading->reader.offset) / 3 * 2;
     struct attn_buffer key = {0};
     enum attn_status status;
@@ -278,13 +281,13 @@ static enum attn_status read_vocabulary(struct json_reader *reading,
     return attn_vocabulary_finish(vocabulary, reading->path, true, err);
 }
 
-/* Notes where the list of merges is, and counts them: they are read later. */
+/* Records the place of the list of merges and counts them. They are read later. */
 static enum attn_status note_merges(struct json_reader *reading,
                                     const struct attn_json_token *token, struct attn_error *err)
 {
     struct attn_unread *unread = reading->tokenizer->unread;
     struct attn_json_reader *reader = &reading->reader;
-    const int depth = reader->depth; /* within the list */
+    const int depth = reader->depth; /* depth inside the list */
     struct attn_json_token next;
 
     unread->merges = reader->text + token->offset;
@@ -313,7 +316,7 @@ static enum attn_status read_version(struct json_reader *reading,
         attn_quote(token->text, token->size).text, file_name, reading->row->expected);
 }
 
-/* Records the place of the value. Truncation and padding have no place: they change ids. */
+/* Records the place of a part. Truncation and padding are skipped: they would change ids. */
 static enum attn_status note_part(struct json_reader *reading, const struct attn_json_token *token,
                                   struct attn_error *err)
 {
@@ -322,14 +325,14 @@ static enum attn_status note_part(struct json_reader *reading, const struct attn
 
     reading->reader = reading->before;
     ATTN_TRY(attn_json_skip(&reading->reader, err));
-    if (row->offset == 0) /* transformers cuts and pads only when it is called so */
+    if (row->offset == 0) /* transformers truncates and pads only on request */
         return ATTN_OK;
     part->text = reading->reader.text + token->offset;
     part->size = reading->reader.offset - token->offset;
     return ATTN_OK;
 }
 
-/* The keys of a model; the last two must be there. */
+/* The keys of a model. The last two are required. */
 #define FLAG(key, field)                                                                           \
     {                                                                                              \
         key, read_bool, BOOL_VALUE, true, "true or false", offsetof(struct attn_bpe_model, field)  \
@@ -364,7 +367,7 @@ static bool has_row(const struct json_reader *reading, int row)
     return reading->seen_model >> row & 1;
 }
 
-/* Hands the text of FROM on. */
+/* Moves the text of FROM to *TO and *SIZE. */
 static void move_text(struct model_text *from, char **to, size_t *size)
 {
     *to = from->text;
@@ -444,8 +447,8 @@ static enum attn_status set_words(struct json_reader *reading, struct attn_error
     return ATTN_OK;
 }
 
-/* Sets up the model that has these values. Old files lack its type; the library then takes the
- * first model that has all members it needs. */
+/* Sets up the model from its members. If old files lack the type, the first model is chosen for
+ * which the file has all required members, as in the library. */
 static enum attn_status set_model(struct json_reader *reading, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = reading->tokenizer;
@@ -508,7 +511,7 @@ static enum attn_status read_top(struct json_reader *reading, struct attn_error 
         return attn_error_set(err, ATTN_FORMAT, "'%s' is not an object",
                               attn_quote_string(reading->path).text);
     ATTN_TRY(read_members(reading, rows, N, &reading->seen_top, err));
-    ATTN_TRY(attn_json_next(&reading->reader, &token, err)); /* the end */
+    ATTN_TRY(attn_json_next(&reading->reader, &token, err)); /* the end of the file */
     if (!(reading->seen_top >> (N - 1) & 1))
         return attn_error_set(err, ATTN_FORMAT, "'%s' has no 'model'", file_name);
     return ATTN_OK;
@@ -516,17 +519,17 @@ static enum attn_status read_top(struct json_reader *reading, struct attn_error 
 
 /* --- Merges ----------------------------------------------------------------------------------- */
 
-/* A merge, and the state of reading it. */
+/* The state of reading merges, and the current merge. */
 struct merge_reader {
     struct attn_json_reader json;
-    struct attn_buffer keys[2]; /* scratch: those with escapes */
+    struct attn_buffer keys[2]; /* scratch: keys with escapes */
     struct attn_buffer joined;  /* scratch */
-    size_t index;               /* index of the merge in the list */
+    size_t index;               /* index of the current merge in the list */
     struct attn_merge_keys found;
-    struct attn_merge merge; /* the last one */
+    struct attn_merge merge; /* the previous merge */
 };
 
-/* The text of TOKEN, which is in the file where it can be, else in SCRATCH. */
+/* Returns the text of TOKEN: in the file if it has no escapes, else unescaped in SCRATCH. */
 static const char *key_of(const struct attn_json_token *token, struct attn_buffer *scratch,
                           size_t *size)
 {
@@ -539,7 +542,8 @@ static const char *key_of(const struct attn_json_token *token, struct attn_buffe
     return scratch->data;
 }
 
-/* Splits a merge "a b"; *is_header: the line is the file's version. */
+/* Splits a merge of the form "a b". *is_header is set if the line is instead the version of the
+ * file. */
 static enum attn_status split_line(struct merge_reader *reader, const struct attn_json_token *token,
                                    bool *is_header, struct attn_error *err)
 {
@@ -563,7 +567,7 @@ static enum attn_status split_line(struct merge_reader *reader, const struct att
     return ATTN_OK;
 }
 
-/* Reads the rest of a merge ["a", "b"]. */
+/* Reads the rest of a merge of the form ["a", "b"]. */
 static enum attn_status read_list(struct merge_reader *reader, struct attn_error *err)
 {
     struct attn_json_token tokens[3];
@@ -610,14 +614,14 @@ static enum attn_status read_merge(struct merge_reader *reader, const struct att
     return ATTN_OK;
 }
 
-/* Reads the list: all are strings, or all are lists. */
+/* Reads the list of merges, which must all have the same form. */
 static enum attn_status read_all_merges(struct merge_reader *reader,
                                         struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     enum attn_json_type type = ATTN_JSON_END; /* type of all merges */
     struct attn_json_token token;
 
-    ATTN_TRY(attn_json_next(&reader->json, &token, err)); /* the bracket */
+    ATTN_TRY(attn_json_next(&reader->json, &token, err)); /* the opening bracket */
     ATTN_TRY(
         attn_merges_allocate(&tokenizer->bpe.merges, tokenizer->unread->n_merge, file_name, err));
     for (;; reader->index++) {
@@ -670,7 +674,7 @@ static enum attn_status add_model(struct attn_tokenizer *tokenizer, struct attn_
     return attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err);
 }
 
-/* Reads the file once, and then the parts that were noted. */
+/* Reads the file once, and then the parts whose places were recorded. */
 static enum attn_status read_file(struct json_reader *reading, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = reading->tokenizer;
@@ -693,8 +697,8 @@ static enum attn_status read_file(struct json_reader *reading, struct attn_error
     return read_part(reading, ATTN_ROLE_POST_PROCESSOR, err);
 }
 
-/* Notes where JSON, tokenizer_config.json, has other settings than BertNormalizer of
- * tokenizer.json: AutoTokenizer of transformers takes those. */
+/* Stores a note if JSON, which is tokenizer_config.json, has other settings than BertNormalizer in
+ * tokenizer.json, because AutoTokenizer of transformers uses those of tokenizer_config.json. */
 static enum attn_status compare_settings(struct attn_tokenizer *tokenizer,
                                          const struct attn_json *json, struct attn_error *err)
 {
@@ -748,7 +752,7 @@ enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
         attn_file_release(&file);
         return status;
     }
-    tokenizer->unread->file = file; /* that has the merges, which are read later */
+    tokenizer->unread->file = file; /* it contains the merges, which are read later */
     tokenizer->skips_unknown_ids = true;
     tokenizer->bpe.vocabulary = &tokenizer->vocabulary;
     if (attn_source_has_part(source, "vocab.json"))

@@ -1,5 +1,6 @@
-/* tokenizer_parts.c - the parts of tokenizer.json except the model: a table for each role lists its
- * types, their members, and the functions that add them. Every other type is refused by name. */
+/* tokenizer_parts.c - the parts of tokenizer.json other than the model. A table for each role lists
+ * the supported types, their members, and the functions that add them. Other types are refused by
+ * name. */
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/escape.h"
@@ -14,15 +15,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char file_name[] = "tokenizer.json"; /* in messages */
+static const char file_name[] = "tokenizer.json"; /* for messages */
 
-/* The values of members, for all types together. */
+/* The values of the members of all types. */
 struct values {
     bool add_prefix_space, trim_offsets, use_regex, individual_digits, strip_left, strip_right;
     bool invert, split, clean_text, handle_chinese_chars, lowercase, cleanup;
     const char *precompiled_charsmap, *prefix;
     const char *prepend, *content, *behavior, *replacement, *prepend_scheme;
-    const char *pattern; /* what {"String": ...} or {"Regex": ...} has */
+    const char *pattern; /* the text in {"String": ...} or {"Regex": ...} */
     bool is_regex;
     size_t start, stop;
 };
@@ -30,7 +31,7 @@ struct values {
 enum member_type {
     MEMBER_BOOL,
     MEMBER_TEXT,
-    MEMBER_CHARACTER, /* a string of one */
+    MEMBER_CHARACTER, /* a string of one character */
     MEMBER_SCHEME,
     MEMBER_COUNT,
     MEMBER_PATTERN,
@@ -42,7 +43,7 @@ struct member {
     const char *key;
     enum member_type type;
     size_t offset;    /* offset of its value in struct values */
-    bool is_optional; /* it may be absent, but not null */
+    bool is_optional; /* it may be absent, but null is refused */
 };
 
 struct part;
@@ -51,24 +52,24 @@ struct part;
 struct part_row {
     const char *type;
     enum attn_status (*add)(const struct part *part, struct attn_error *err);
-    struct member members[5]; /* in the order in which they are looked at; ended by NULL */
+    struct member members[5]; /* in the order in which they are checked; ends with NULL */
     const struct attn_text_stage_kind *stage;
     attn_decode_fn step;
 };
 
-/* One part, or one of a list of them. */
+/* A part, or an element of a list of parts. */
 struct part {
     struct attn_tokenizer *tokenizer;
     const char *role;            /* "normalizer" */
-    const struct part_row *rows; /* rows of the role; ended by NULL */
-    const struct part_row *row;  /* its own */
+    const struct part_row *rows; /* the types of the role; ends with NULL */
+    const struct part_row *row;  /* the type of this part */
     const struct attn_node *node;
     struct values values;
 };
 
 /* --- Members ---------------------------------------------------------------------------------- */
 
-/* Reports the wrong value of the member KEY. */
+/* Reports a wrong value of the member KEY. */
 static enum attn_status refuse_member(const struct part *part, const char *key,
                                       const char *expected, struct attn_error *err)
 {
@@ -99,7 +100,8 @@ static enum attn_status refuse_value(const struct part *part, const char *key, c
                           value, part->role, part->row->type, file_name);
 }
 
-/* Whether PATTERN is {"String": TEXT} or {"Regex": TEXT}, which is stored. */
+/* Reads PATTERN, {"String": TEXT} or {"Regex": TEXT}, into VALUES. Returns false if it has another
+ * form. */
 static bool read_pattern(struct values *values, const struct attn_node *pattern)
 {
     const struct attn_node *value =
@@ -112,7 +114,8 @@ static bool read_pattern(struct values *values, const struct attn_node *pattern)
     return values->is_regex || strcmp(attn_node_key(value), "String") == 0;
 }
 
-/* Whether SCHEME is one that goes with `add_prefix_space` of old files. */
+/* Whether SCHEME is a valid prepend_scheme that agrees with `add_prefix_space`, the key of older
+ * files. */
 static bool is_scheme(const struct part *part, const char *scheme)
 {
     static const char *const schemes[] = {"never", "always", "first"};
@@ -124,7 +127,8 @@ static bool is_scheme(const struct part *part, const char *scheme)
     return false;
 }
 
-/* Stores the value of MEMBER, which is NODE or missing; false if it has a wrong type. */
+/* Stores the value NODE of MEMBER; NULL means that it is missing. Returns false if it has a wrong
+ * type. */
 static bool store(struct part *part, const struct member *member, const struct attn_node *node)
 {
     void *to = (char *)&part->values + member->offset;
@@ -191,7 +195,7 @@ static enum attn_status read_members(struct part *part, struct attn_error *err)
 
 /* --- Types ------------------------------------------------------------------------------------ */
 
-/* Reads NODE, which has the role of PART. */
+/* Reads NODE, a part with the same role as PART. */
 static enum attn_status read_typed(const struct part *part, const struct attn_node *node,
                                    struct attn_error *err)
 {
@@ -220,7 +224,7 @@ static enum attn_status read_typed(const struct part *part, const struct attn_no
     return typed.row->add(&typed, err);
 }
 
-/* Adds the elements of the list that the one member of a sequence is. */
+/* Adds the elements of a sequence, which are in a list, its only member. */
 static enum attn_status add_sequence(const struct part *part, struct attn_error *err)
 {
     const struct attn_node *list = attn_node_find(part->node, part->row->members[0].key);
@@ -230,7 +234,7 @@ static enum attn_status add_sequence(const struct part *part, struct attn_error 
     return ATTN_OK;
 }
 
-/* Adds the stage of the row, which needs no data. */
+/* Adds the stage of the row, which has no data. */
 static enum attn_status add_plain(const struct part *part, struct attn_error *err)
 {
     return attn_pipeline_add(&part->tokenizer->pipeline, part->row->stage, NULL, err);
@@ -285,13 +289,13 @@ static enum attn_status add_strip(const struct part *part, struct attn_error *er
                                  part->values.strip_right, err);
 }
 
-/* BERT's steps, each of which may be switched off. */
+/* Adds the steps of BERT's normalizer, each of which may be switched off. */
 static enum attn_status add_bert_normalizer(const struct part *part, struct attn_error *err)
 {
     struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
     const struct attn_node *accents = attn_node_find(part->node, "strip_accents");
     struct attn_settings *settings = &part->tokenizer->settings;
-    bool strips = part->values.lowercase; /* by default */
+    bool strips = part->values.lowercase; /* the default */
 
     if (accents && !attn_node_is_null(accents) && !attn_node_is_bool(accents, &strips))
         return refuse_member(part, "strip_accents", "true, false or null", err);
@@ -333,7 +337,7 @@ static const struct part_row normalizers[] = {
 
 /* --- Pre-tokenizers --------------------------------------------------------------------------- */
 
-/* Adds a stage of KIND that splits by TEXT. */
+/* Adds a stage of KIND, which splits texts by the pattern TEXT. */
 static enum attn_status add_pattern(const struct part *part,
                                     const struct attn_text_stage_kind *kind, const char *text,
                                     bool is_regex, struct attn_error *err)
@@ -344,7 +348,7 @@ static enum attn_status add_pattern(const struct part *part,
     return attn_pipeline_add(&part->tokenizer->pipeline, kind, pattern, err);
 }
 
-/* GPT-2's three steps in one: a space in front, its pattern, its alphabet. */
+/* Adds the three steps of GPT-2: a space in front, its pattern, its alphabet. */
 static enum attn_status add_byte_level(const struct part *part, struct attn_error *err)
 {
     struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
@@ -372,7 +376,7 @@ static enum attn_status add_split(const struct part *part, struct attn_error *er
     return refuse_value(part, "behavior", attn_quote_string(values->behavior).text, err);
 }
 
-/* The numbers of patterns, and those of Unicode 17: U+11DE0 to U+11DE9, U+16FF4 to U+16FF6. */
+/* Matches numbers, including new ones of Unicode 17: U+11DE0 to U+11DE9, U+16FF4 to U+16FF6. */
 #define NUMBER "[\\p{N}\xf0\x91\xb7\xa0-\xf0\x91\xb7\xa9\xf0\x96\xbf\xb4-\xf0\x96\xbf\xb6]"
 
 static enum attn_status add_digits(const struct part *part, struct attn_error *err)
@@ -381,7 +385,7 @@ static enum attn_status add_digits(const struct part *part, struct attn_error *e
                        part->values.individual_digits ? NUMBER : NUMBER "+", true, err);
 }
 
-/* The letters of the library tokenizers are those of \w and the joiners U+200C and U+200D. */
+/* Adds the pattern of words. The library's letters are \w and the joiners U+200C and U+200D. */
 static enum attn_status add_whitespace(const struct part *part, struct attn_error *err)
 {
 #define LETTER "\\w\xe2\x80\x8c\xe2\x80\x8d"
@@ -424,7 +428,8 @@ static const struct part_row pre_tokenizers[] = {
 
 /* --- Decoders --------------------------------------------------------------------------------- */
 
-/* Adds the step of the row. It searches for the pattern, the replacement or the content. */
+/* Adds the step of the row. Depending on the type, it searches for the pattern, the replacement or
+ * the content. */
 static enum attn_status add_step(const struct part *part, struct attn_error *err)
 {
     const struct values *values = &part->values;
@@ -455,7 +460,8 @@ static enum attn_status add_wordpiece(const struct part *part, struct attn_error
 }
 
 static const struct part_row decoders[] = {
-    /* Its settings repeat the pre-tokenizer's and have no effect here, but they are required. */
+    /* The settings repeat those of the pre-tokenizer and have no effect here, but they are
+       required. */
     {"ByteLevel", add_step,
      .members = {BOOL(add_prefix_space), BOOL(trim_offsets), OPTIONAL_BOOL(use_regex)},
      .step = attn_decode_byte_level},
@@ -486,7 +492,7 @@ static enum attn_status add_trimming(const struct part *part, struct attn_error 
     return ATTN_OK;
 }
 
-/* Appends the special token NODE, an id, of TYPE to TO. */
+/* Appends the special token whose id is NODE, with TYPE, to TO. */
 static enum attn_status append_special(const struct part *part, const struct attn_node *node,
                                        uint8_t type, struct attn_template *to,
                                        struct attn_error *err)
@@ -501,7 +507,7 @@ static enum attn_status append_special(const struct part *part, const struct att
     return attn_template_append(to, (struct attn_template_item){(int32_t)id, type}, err);
 }
 
-/* Appends the ids that `special_tokens` has for NAME. */
+/* Appends the ids that `special_tokens` gives for NAME. */
 static enum attn_status append_named(const struct part *part, const char *name, uint8_t type,
                                      struct attn_template *to, struct attn_error *err)
 {
@@ -519,7 +525,7 @@ static enum attn_status append_named(const struct part *part, const char *name, 
     return ATTN_OK;
 }
 
-/* Appends PIECE of the list KEY, {"Sequence" or "SpecialToken": {"id": "A", "type_id": 0}}. */
+/* Appends PIECE of the list KEY: {"Sequence" or "SpecialToken": {"id": "A", "type_id": 0}}. */
 static enum attn_status append_piece(const struct part *part, const char *key,
                                      const struct attn_node *piece, struct attn_template *to,
                                      struct attn_error *err)
@@ -547,7 +553,7 @@ static enum attn_status append_piece(const struct part *part, const char *key,
     return attn_template_append(to, item, err);
 }
 
-/* Reads the list KEY, which has one A and, for a pair, one B. */
+/* Reads the template KEY, which must have one A and N_PAIR times B. */
 static enum attn_status read_template(const struct part *part, const char *key, size_t n_pair,
                                       struct attn_template *out, struct attn_error *err)
 {
@@ -580,7 +586,7 @@ static enum attn_status add_template(const struct part *part, struct attn_error 
     return attn_post_process_take(&part->tokenizer->post, &single, &pair, err);
 }
 
-/* The id of `cls`, ["<s>", 1], or `sep`. */
+/* Reads the id of `cls` or `sep`, which have the form ["<s>", 1]. */
 static enum attn_status find_end(const struct part *part, const char *key,
                                  struct attn_template *out, struct attn_error *err)
 {
@@ -593,7 +599,7 @@ static enum attn_status find_end(const struct part *part, const char *key,
     return append_special(part, id, 0, out, err);
 }
 
-/* Adds the tokens of `cls` and `sep`. */
+/* Adds the tokens `cls` and `sep` around a text. */
 static enum attn_status add_ends(const struct part *part, bool is_roberta, struct attn_error *err)
 {
     struct attn_template ends = {.n = 0};
@@ -629,7 +635,7 @@ static const struct part_row post_processors[] = {
     {.type = NULL},
 };
 
-/* --- All -------------------------------------------------------------------------------------- */
+/* --- All roles -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *role;
@@ -641,7 +647,7 @@ static const struct {
     [ATTN_ROLE_POST_PROCESSOR] = {"post_processor", post_processors},
 };
 
-/* Reads TEXT [size], the part of ROLE. */
+/* Reads TEXT [size], the part with the role ROLE. */
 static enum attn_status read_text(struct attn_tokenizer *tokenizer, enum attn_tokenizer_role role,
                                   const char *text, size_t size, struct attn_error *err)
 {
@@ -655,7 +661,7 @@ static enum attn_status read_text(struct attn_tokenizer *tokenizer, enum attn_to
     if (text[0] != '{')
         return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not an object", part.role,
                               file_name);
-    /* Quoted in messages: 'normalizer' in 'tokenizer.json' has the key ... */
+    /* In messages this becomes: 'normalizer' in 'tokenizer.json' has the key ... */
     snprintf(name, sizeof name, "%s' in '%s", part.role, file_name);
     ATTN_TRY(attn_json_parse(&file, &json, err));
     status = read_typed(&part, attn_json_root(json), err);
@@ -677,7 +683,8 @@ enum attn_status attn_tokenizer_read_part(struct attn_tokenizer *tokenizer,
         tokenizer->post.takes_pair = true;
     if (text)
         ATTN_TRY(read_text(tokenizer, role, text, size, err));
-    /* When nothing looks at the alphabet but the model, the model reads bytes: the same tokens. */
+    /* If only the model reads GPT-2's alphabet, the stage is dropped and the model reads bytes,
+     * which gives the same tokens. */
     if (role == ATTN_ROLE_PRE_TOKENIZER && pipeline->n > n &&
         tokenizer->kind == ATTN_TOKENIZER_BPE &&
         pipeline->stages[pipeline->n - 1].kind == &attn_change_alphabet) {
@@ -687,8 +694,7 @@ enum attn_status attn_tokenizer_read_part(struct attn_tokenizer *tokenizer,
     return ATTN_OK;
 }
 
-/* --- The tokenizer that files are read into ------------------------------------------------------
- */
+/* --- Shared by all readers of tokenizer files ------------------------------------------------- */
 
 enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, const char *path,
                                            struct attn_error *err)

@@ -1,10 +1,11 @@
 /*
  * tokenizer_spm.c - tokenizers from SentencePiece's own files, which are protobufs: Marian's
- * source.spm and target.spm, whose pieces have their ids in vocab.json, and T5's spiece.model,
- * where the id of a piece is its number.
+ * source.spm and target.spm, whose pieces have ids in vocab.json, and T5's spiece.model, in which
+ * the id of a piece is its number.
  *
- * As SentencePiece (github.com/google/sentencepiece): only normal pieces and those of users are
- * made of a text; one of a user is not normalized, and has a score with which it is always taken.
+ * As in SentencePiece (github.com/google/sentencepiece), texts are split only into normal and
+ * user-defined pieces. A user-defined piece is not normalized, and has a score with which it is
+ * always chosen.
  */
 #include "tokenizer/tokenizer_internal.h"
 
@@ -24,17 +25,17 @@ static const char config_name[] = "tokenizer_config.json", space[] = "\xe2\x96\x
 
 enum wire { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
 
-/* A message, and how far it is read. */
+/* A message, and the position up to which it was read. */
 struct message {
-    const unsigned char *at, *end; /* in the bytes of `file` */
+    const unsigned char *at, *end; /* pointers into the bytes of `file` */
     const struct attn_file *file;
 };
 
 struct field {
     uint64_t number;
     enum wire wire;
-    uint64_t value;             /* of a varint; of others their size in bytes */
-    const unsigned char *bytes; /* of others */
+    uint64_t value;             /* the value of a varint; for other types the size in bytes */
+    const unsigned char *bytes; /* the bytes, for other types */
 };
 
 static enum attn_status refuse(const struct message *message, const unsigned char *at,
@@ -58,7 +59,7 @@ static bool read_varint(struct message *message, uint64_t *value)
     return false;
 }
 
-/* Reads the next field of MESSAGE, which is not at its end. */
+/* Reads the next field of MESSAGE, which must not be at its end. */
 static enum attn_status next_field(struct message *message, struct field *field,
                                    struct attn_error *err)
 {
@@ -98,22 +99,24 @@ static struct message message_of(const struct field *field, const struct attn_fi
 
 enum piece_type { PIECE_NORMAL = 1, PIECE_UNKNOWN, PIECE_USER = 4 };
 
-/* Settings of a model file. */
+/* Settings in a model file. */
 enum { TYPE, SUFFIX, BYTES, DUMMY_PREFIX, EXTRA_SPACES, ESCAPES, N_SETTING };
 
-enum { USER_MAX = 256 }; /* bytes of a user's piece: each is looked for at each place of a text */
+/* Maximum bytes of a user-defined piece, because each is searched at each place of a text. */
+enum { USER_MAX = 256 };
 
-/* One side of a tokenizer, while it is read: Marian's has two, each with its file, T5's has one. */
+/* One side of a tokenizer while it is read. Marian has two, each with a file; T5 has one. */
 struct side {
     struct attn_tokenizer *tokenizer;
     const struct attn_source *source;
     const struct attn_json *config; /* tokenizer_config.json, or NULL */
-    const char *name, *vocabulary;  /* the files of pieces and of ids; NULL: numbers of pieces */
-    struct attn_file file, ids;     /* owns */
+    /* The files of pieces and of ids; vocabulary NULL: ids are the numbers of pieces. */
+    const char *name, *vocabulary;
+    struct attn_file file, ids; /* owns */
     struct field charsmap;
     struct attn_sentence_rule rule;
     uint64_t settings[N_SETTING];
-    float least, most; /* scores of normal pieces */
+    float least, most; /* least and largest score of normal pieces */
 };
 
 struct piece {
@@ -143,7 +146,7 @@ static enum attn_status read_piece(struct message message, struct piece *piece,
     return ATTN_OK;
 }
 
-/* The fault of PIECE, or NULL. */
+/* Returns what is wrong with PIECE, or NULL. */
 static const char *find_problem(const struct side *side, const struct piece *piece)
 {
     if (piece->size == 0)
@@ -159,7 +162,7 @@ static const char *find_problem(const struct side *side, const struct piece *pie
                                                                : NULL;
 }
 
-/* Adds PIECE. The score of a user's piece depends on all scores, and is set later. */
+/* Adds PIECE. The score of a user-defined piece depends on all scores, and is set later. */
 static enum attn_status add_piece(struct side *side, const struct piece *piece,
                                   struct attn_error *err)
 {
@@ -192,7 +195,8 @@ static enum attn_status add_piece(struct side *side, const struct piece *piece,
     return attn_vocabulary_add(&tokenizer->pieces, piece->key, piece->size, id, err);
 }
 
-/* Reads the settings of the trainer (field 2 of the file) or of the normalizer (field 3). */
+/* Reads the settings of the trainer (field 2 of the file) or of the normalizer (field 3) from OF.
+ */
 static enum attn_status read_settings(struct side *side, const struct field *of,
                                       struct attn_error *err)
 {
@@ -253,7 +257,7 @@ static enum attn_status check_model(const struct side *side, struct attn_error *
     return ATTN_OK;
 }
 
-/* Reads the file into the model and the pieces of the tokenizer. */
+/* Reads the model file into the model and the pieces of the tokenizer. */
 static enum attn_status read_model(struct side *side, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = side->tokenizer;
@@ -286,7 +290,7 @@ static enum attn_status read_model(struct side *side, struct attn_error *err)
 
 /* --- Language tokens -------------------------------------------------------------------------- */
 
-/* A slice that begins with `>>fra<<` has that as one token. */
+/* Implements the stage that finds a language token, `>>fra<<`, at the beginning of a slice. */
 static enum attn_status run_language(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                      struct attn_error *err)
 {
@@ -313,7 +317,7 @@ static const struct attn_text_stage_kind language_stage = {.run = run_language};
 
 /* --- The tokenizer ---------------------------------------------------------------------------- */
 
-/* Reads vocab.json, or adds the tokens that T5 has after the pieces. */
+/* Reads vocab.json, or for T5 adds the tokens that follow the pieces. */
 static enum attn_status read_ids(struct side *side, struct attn_error *err)
 {
     struct attn_vocabulary *vocabulary = &side->tokenizer->vocabulary;
@@ -340,7 +344,7 @@ static enum attn_status read_ids(struct side *side, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Adds the stages, and EOS after a text, or after both. */
+/* Adds the stages, and EOS after a text or a pair of texts. */
 static enum attn_status add_stages(struct side *side, int32_t eos, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = side->tokenizer;
@@ -360,10 +364,10 @@ static enum attn_status add_stages(struct side *side, int32_t eos, struct attn_e
     return attn_pipeline_add(pipeline, &attn_unigram_stage, &tokenizer->unigram, err);
 }
 
-/* Adds the steps back to text: Marian joins the runs between special tokens. */
+/* Adds the decoding steps. Marian joins the runs between special tokens. */
 static enum attn_status add_decoder(struct side *side, struct attn_error *err)
 {
-    static const char special[] = "<unk>\0</s>\0<pad>"; /* no published one has others */
+    static const char special[] = "<unk>\0</s>\0<pad>"; /* all published tokenizers use these */
     struct attn_decode_steps *decoder = &side->tokenizer->decoder;
     const struct attn_decode_step bytes = {.run = attn_decode_byte_fallback};
     const struct attn_decode_step replace = {
@@ -393,7 +397,7 @@ static enum attn_status read_side(struct side *side, struct attn_error *err)
     ATTN_TRY(read_model(side, err));
     ATTN_TRY(read_ids(side, err));
     ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, roles, N_ROLE, err));
-    for (size_t i = 0; i < tokenizer->added.n; i++) /* all are found in the text as it is */
+    for (size_t i = 0; i < tokenizer->added.n; i++) /* all are searched in the original text */
         tokenizer->added.tokens[i].is_normalized = false;
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     unigram->ids_unk = roles[UNK].id;
@@ -429,7 +433,7 @@ static enum attn_status read_sides(struct attn_tokenizer *tokenizer,
                                                   : "vocab.json",
             .settings = {[TYPE] = 1, [DUMMY_PREFIX] = 1, [EXTRA_SPACES] = 1, [ESCAPES] = 1},
             .least = INFINITY,
-            .most = FLT_MIN}; /* as there: scores are mostly negative */
+            .most = FLT_MIN}; /* as in SentencePiece; scores are mostly negative */
         const enum attn_status status = read_side(&side, err);
 
         attn_file_release(&side.file);

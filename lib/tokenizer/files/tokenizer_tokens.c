@@ -1,9 +1,10 @@
 /*
  * tokenizer_tokens.c - the text of each single token of a tokenizer, as bytes.
  *
- * A run shows few tokens, so the bytes of a token are computed on first use, with its neighbours',
- * on the calling thread. They are stored at the place of their key among the keys, since they are
- * never longer, unless a decoder replaces parts of tokens; then all are computed at once.
+ * A run shows few tokens, so the bytes of a block of neighbouring tokens are computed when one of
+ * them is first used, on the calling thread. They are never longer than the key, so they are stored
+ * at the same offsets as the keys. Only if a decoder replaces parts of tokens, all tokens are
+ * computed at once.
  */
 #include "tokenizer/tokenizer_internal.h"
 
@@ -11,17 +12,17 @@
 
 #include <string.h>
 
-enum { BLOCK_SIZE = 64 }; /* ids */
+enum { BLOCK_SIZE = 64 }; /* ids in a block */
 
-/* Whether token ID stands for its key. */
+/* Whether the text of token ID is its key. */
 static bool is_literal(const struct attn_tokenizer *tokenizer, size_t id)
 {
     return tokenizer->is_added[id] ||
            (tokenizer->kind != ATTN_TOKENIZER_BPE && tokenizer->kind != ATTN_TOKENIZER_UNIGRAM);
 }
 
-/* Stores what KEY stands for, if that is bytes in GPT-2's alphabet, or one named byte, at TO, which
- * has room for SIZE, and how many. */
+/* Decodes KEY if it is written in GPT-2's alphabet or names one byte. Writes the bytes to TO, which
+ * has room for SIZE, and their number to *n. Returns false otherwise. */
 static bool find_alphabet_bytes(const struct attn_tokenizer *tokenizer,
                                 const struct attn_alphabet *alphabet, const char *key, size_t size,
                                 char *to, size_t *n)
@@ -38,8 +39,7 @@ static bool find_alphabet_bytes(const struct attn_tokenizer *tokenizer,
     return true;
 }
 
-/* --- Blocks on demand
- * --------------------------------------------------------------------------- */
+/* --- Blocks on demand ------------------------------------------------------------------------- */
 
 static void find_block(const struct attn_tokenizer *tokenizer, size_t block)
 {
@@ -66,7 +66,7 @@ static void find_block(const struct attn_tokenizer *tokenizer, size_t block)
 
 /* --- All at once, by the decoder -------------------------------------------------------------- */
 
-/* Appends the text of KEY by itself: the key, or the result of the decoder's steps. */
+/* Appends the text of a single token KEY: the key itself, or the result of the decoder's steps. */
 static void append_bytes(const struct attn_tokenizer *tokenizer,
                          const struct attn_alphabet *alphabet, const char *key, size_t size,
                          struct attn_strings *one, struct attn_buffer *out)
@@ -87,14 +87,14 @@ static void append_bytes(const struct attn_tokenizer *tokenizer,
     for (size_t i = 0; i < decoder->n; i++) {
         struct attn_decode_step step = decoder->steps[i];
 
-        step.start = 0; /* a token that is not the first */
+        step.start = 0; /* decode it like a token that is not the first */
         if (step.run == attn_decode_replace && attn_strings_check(one, NULL) == ATTN_OK)
             attn_decode_run_step(&step, one);
     }
     attn_buffer_append(out, one->bytes.data, one->bytes.size);
 }
 
-/* Appends the texts of all tokens to OUT; ONE is scratch. */
+/* Appends the texts of all tokens to OUT. ONE is scratch. */
 static enum attn_status append_all(const struct attn_tokenizer *tokenizer, size_t *begin,
                                    struct attn_strings *one, struct attn_buffer *out,
                                    struct attn_error *err)
@@ -103,7 +103,7 @@ static enum attn_status append_all(const struct attn_tokenizer *tokenizer, size_
     struct attn_alphabet alphabet;
 
     attn_alphabet_init(&alphabet);
-    (void)attn_buffer_reserve(out, vocabulary->keys.size); /* few need more */
+    (void)attn_buffer_reserve(out, vocabulary->keys.size); /* few tokens need more */
     for (size_t i = 0; i < vocabulary->n; i++) {
         size_t size;
         const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
@@ -124,8 +124,8 @@ static enum attn_status find_all(struct attn_decoded *decoded,
 {
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
     struct attn_buffer all = {0};
-    /* The results of the steps for all tokens have one limit. Steps that never lengthen a token
-     * cannot reach it: there are fewer than 64. */
+    /* The results of the steps have a common limit for all tokens. Steps that never lengthen a
+     * token cannot reach it, because there are fewer than 64. */
     struct attn_strings one = {.n_left = attn_layer_limit(vocabulary->keys.size)};
     enum attn_status status;
 
@@ -146,7 +146,8 @@ enum attn_status attn_decoded_prepare(struct attn_decoded *decoded,
     const struct attn_decode_steps *decoder = &tokenizer->decoder;
 
     for (size_t i = 0; i < decoder->n && tokenizer->kind != ATTN_TOKENIZER_WORDPIECE; i++)
-        if (decoder->steps[i].run == attn_decode_replace) /* that changes a token by itself */
+        /* It may change the text of a single token. */
+        if (decoder->steps[i].run == attn_decode_replace)
             return find_all(decoded, tokenizer, err);
     decoded->bytes = attn_alloc_uninitialized(vocabulary->keys.size, 1, err);
     decoded->sizes = attn_alloc_uninitialized(vocabulary->n, sizeof *decoded->sizes, err);

@@ -1,10 +1,10 @@
 /*
  * bpe.c - byte pair encoding.
  *
- * One pair is merged at a time, the leftmost of the lowest rank, as in the library tokenizers. A
- * heap holds the candidates, so n bytes take O(n log n). encoder.py merges all places of a pair
- * before it looks for the next one, which gives other tokens only if a merge makes a pair of lower
- * rank: no training writes such a list.
+ * One pair is merged at a time: the leftmost one with the lowest rank, as in the library
+ * tokenizers. A heap contains the candidates, so n bytes take O(n log n). GPT-2's encoder.py merges
+ * all occurrences of a pair before it searches for the next pair. That gives other tokens only if a
+ * merge creates a pair of lower rank, which no training produces.
  */
 #include "tokenizer/models/models_internal.h"
 
@@ -20,7 +20,7 @@
 
 /* --- The merges ------------------------------------------------------------------------------- */
 
-/* One line of the file, without its end. */
+/* One line of the file, without its line end. */
 struct merge_line {
     const char *text;
     size_t size;
@@ -94,8 +94,8 @@ bool attn_merges_add(struct attn_merges *merges, const struct attn_merge *merge,
     return is_new;
 }
 
-/* Finds the tokens of LINE, which follows the line of MERGE; JOINED is scratch. Stores the fault of
- * the line in *problem, or NULL. */
+/* Looks up the tokens of LINE, which follows the line of MERGE. JOINED is scratch. *problem
+ * describes what is wrong with the line; NULL if nothing is. */
 static enum attn_status parse_line(const struct merge_line *line,
                                    const struct attn_vocabulary *vocabulary,
                                    struct attn_buffer *joined, struct attn_merge *merge,
@@ -127,7 +127,7 @@ static enum attn_status read_lines(struct attn_merges *merges, const struct attn
     const char *text = (const char *)file->data, *end = text + file->size, *problem;
     struct merge_line line = {0};
     struct attn_merge merge = {.merged = -1};
-    /* How many lines can be merges: three bytes and the end of the line. */
+    /* The largest possible number of merges: each has at least three bytes and a line end. */
     const size_t largest = file->size / 4 + 1;
     size_t n = 1;
 
@@ -176,7 +176,7 @@ void attn_merges_release(struct attn_merges *merges)
 
 /* --- Merging ---------------------------------------------------------------------------------- */
 
-enum { CANCEL_INTERVAL = 1 << 12 }; /* pairs: a fraction of a millisecond */
+enum { CANCEL_INTERVAL = 1 << 12 }; /* number of pairs: a fraction of a millisecond */
 
 enum attn_status attn_bpe_begin(struct attn_bpe_work *work, size_t n, struct attn_error *err)
 {
@@ -193,7 +193,8 @@ enum attn_status attn_bpe_begin(struct attn_bpe_work *work, size_t n, struct att
         capacity *= 2;
     attn_bpe_release(work);
     work->symbols = attn_alloc_uninitialized(capacity, sizeof *work->symbols, err);
-    /* At most n - 1 candidates to begin with; each of at most n - 1 merges adds at most two. */
+    /* There are at most n - 1 candidates at the start, and each of at most n - 1 merges adds at
+     * most two. */
     work->heap = attn_alloc_uninitialized(capacity * 3, sizeof *work->heap, err);
     if (!work->symbols || !work->heap) {
         attn_bpe_release(work);
@@ -210,7 +211,7 @@ void attn_bpe_release(struct attn_bpe_work *work)
     *work = (struct attn_bpe_work){0};
 }
 
-/* Moves VALUE from the hole at AT up to its place. */
+/* Inserts VALUE into the heap at the hole AT, or above it. */
 static void sift_up(uint64_t *heap, size_t at, uint64_t value)
 {
     while (at > 0 && heap[(at - 1) / 2] > value) {
@@ -220,7 +221,7 @@ static void sift_up(uint64_t *heap, size_t at, uint64_t value)
     heap[at] = value;
 }
 
-/* Moves VALUE from the hole at AT down to its place. */
+/* Inserts VALUE into the heap at the hole AT, or below it. */
 static void sift_down(uint64_t *heap, size_t n, size_t at, uint64_t value)
 {
     for (size_t child; (child = 2 * at + 1) < n; at = child) {
@@ -232,13 +233,14 @@ static void sift_down(uint64_t *heap, size_t n, size_t at, uint64_t value)
     heap[at] = value;
 }
 
-/* When a merge of RANK is done. */
+/* Returns the order in which a merge of RANK is done. */
 static uint32_t order_of(const struct attn_merges *merges, uint32_t rank)
 {
     return merges->orders && rank != ATTN_NO_RANK ? merges->orders[rank] : rank;
 }
 
-/* Looks up the pair at AT anew; stores the candidate that it is, and returns whether it is one. */
+/* Updates the rank of the pair at AT, and stores it as *candidate. Returns whether the pair can be
+ * merged. */
 static bool rank_pair(struct attn_bpe_symbol *symbols, size_t n, uint32_t at,
                       const struct attn_merges *merges, uint64_t *candidate)
 {
@@ -250,7 +252,7 @@ static bool rank_pair(struct attn_bpe_symbol *symbols, size_t n, uint32_t at,
     return symbols[at].rank != ATTN_NO_RANK;
 }
 
-/* Merges the pair at AT and pushes the pairs that its neighbours now make with it. */
+/* Merges the pair at AT, and pushes the new pairs that it forms with its neighbours. */
 static void merge_pair(struct attn_bpe_work *work, size_t n, uint32_t at,
                        const struct attn_merges *merges)
 {
@@ -260,7 +262,7 @@ static void merge_pair(struct attn_bpe_work *work, size_t n, uint32_t at,
 
     symbols[at].id = merges->merged[symbols[at].rank];
     symbols[at].next = next;
-    symbols[gone].rank = ATTN_NO_RANK; /* its candidate is void */
+    symbols[gone].rank = ATTN_NO_RANK; /* makes its candidate in the heap invalid */
     if (next < n)
         symbols[next].previous = at;
     if (rank_pair(symbols, n, at, merges, &candidate))
@@ -269,7 +271,8 @@ static void merge_pair(struct attn_bpe_work *work, size_t n, uint32_t at,
         sift_up(work->heap, work->n_heap++, candidate);
 }
 
-/* Whether merging is canceled: called for each pair I, but checks the flag only for some. */
+/* Whether merging is canceled. Called for each pair I, but checks the flag only every
+ * CANCEL_INTERVAL pairs. */
 static bool is_canceled(const struct attn_bpe_work *work, size_t i)
 {
     return i % CANCEL_INTERVAL == 0 && attn_is_canceled(work->cancel);
@@ -281,7 +284,8 @@ bool attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merg
 
     work->n_heap = 0;
     for (uint32_t i = 0; i < n; i++) {
-        symbols[i].previous = i - 1; /* slot of the first symbol: never used */
+        /* The first symbol has no previous one, and this is not used. */
+        symbols[i].previous = i - 1;
         symbols[i].next = i + 1;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -300,35 +304,37 @@ bool attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merg
             return false;
         work->n_heap--;
         sift_down(work->heap, work->n_heap, 0, work->heap[work->n_heap]);
-        if (order_of(merges, symbols[at].rank) == order) /* else a part of it was merged */
+        /* Otherwise a part of the pair was merged already. */
+        if (order_of(merges, symbols[at].rank) == order)
             merge_pair(work, n, at, merges);
     }
     return true;
 }
 
-/* --- Pieces that were encoded before ---------------------------------------------------------- */
+/* --- Cache of encoded pieces ------------------------------------------------------------------ */
 
 enum {
-    LONG_PIECE = 1 << 16, /* bytes; its tokens are counted before there is room for them */
+    LONG_PIECE = 1 << 16, /* bytes from which the tokens are counted before memory is allocated */
     MAX_PIECE_BYTES = 16,
     MAX_CACHED = 1 << 14
 };
 
 struct cached_piece {
-    uint64_t words[2]; /* the bytes of the piece, zeros after them */
-    size_t first;      /* where its tokens begin in the encoding */
-    uint32_t size;     /* 1 .. MAX_PIECE_BYTES; 0 where the entry is free */
+    uint64_t words[2]; /* the bytes of the piece, padded with zeros */
+    size_t first;      /* index of its first token in the encoding */
+    uint32_t size;     /* 1 .. MAX_PIECE_BYTES; 0: the entry is free */
     uint32_t n;        /* tokens */
 };
 
-/* Initialize with = {0}: an empty cache that keeps nothing. */
+/* Initialize with = {0}: a cache that stores nothing. */
 struct piece_cache {
     struct cached_piece *pieces; /* owns; [mask + 1] */
     size_t mask;
 };
 
-/* The only entry where PIECE may be; *found is true if it is there. If not, the caller may store it
- * by setting `first` and `n` after encoding the piece. NULL for pieces that are not cached. */
+/* Returns the cache entry for PIECE, and sets *found if it contains the piece. If not, the caller
+ * may store the piece by setting `first` and `n` after encoding it. Returns NULL for pieces that
+ * are not cached. */
 static struct cached_piece *find_piece(struct piece_cache *cache, const char *piece, size_t size,
                                        bool *found)
 {
@@ -349,7 +355,7 @@ static struct cached_piece *find_piece(struct piece_cache *cache, const char *pi
 
 /* --- The model -------------------------------------------------------------------------------- */
 
-/* The token KEY of the model, or -1. */
+/* Returns the token KEY of the model, or -1. */
 static int32_t find_token(const struct attn_bpe_model *model, const char *key, size_t size)
 {
     return attn_vocabulary_find_own(model->vocabulary, model->is_foreign, key, size);
@@ -407,7 +413,7 @@ void attn_bpe_model_release(struct attn_bpe_model *model)
 
 /* --- The parts of a piece --------------------------------------------------------------------- */
 
-/* Bytes of the piece. */
+/* A range of bytes of the piece. */
 struct part_range {
     uint32_t begin, end;
 };
@@ -416,11 +422,11 @@ struct bpe_scratch {
     const struct attn_bpe_model *model;
     struct attn_bpe_work work;
     struct piece_cache cache;
-    struct attn_buffer key;    /* a piece, in the alphabet */
+    struct attn_buffer key;    /* a piece, written in the alphabet */
     size_t n;                  /* parts of the piece so far */
-    struct part_range *ranges; /* owns; [n_range] of the parts, or NULL: part i is byte i */
+    struct part_range *ranges; /* owns; [n_range] the bytes of each part; NULL: part i is byte i */
     size_t n_range;
-    struct part_range unk; /* unknown parts that are not added yet */
+    struct part_range unk; /* adjacent unknown parts that were not added yet */
     bool has_unk;
     bool is_plain; /* every part of the piece is a token */
 };
@@ -440,20 +446,21 @@ static void add_unk(struct bpe_scratch *scratch)
     scratch->has_unk = false;
 }
 
-/* A part that the vocabulary lacks. */
+/* A part that is not in the vocabulary. */
 struct unknown {
     const char *key; /* [size] */
     size_t size;
     size_t begin, end; /* its bytes in the piece */
 };
 
-/* Adds PART of the piece SLICE. */
+/* Adds PART of the piece SLICE, which has no token, as byte tokens or as the unknown token. */
 static enum attn_status add_unknown(struct bpe_scratch *scratch, struct attn_slice slice,
                                     const struct unknown *part, struct attn_error *err)
 {
     const struct attn_bpe_model *model = scratch->model;
     const int32_t *ids = model->fallback_ids;
-    const bool is_own = part->size == part->end - part->begin; /* the key is bytes of the piece */
+    /* The key consists of bytes of the piece. */
+    const bool is_own = part->size == part->end - part->begin;
     const size_t at = slice.begin + part->begin;
     size_t n = 0;
 
@@ -488,7 +495,7 @@ static enum attn_status add_unknown(struct bpe_scratch *scratch, struct attn_sli
     return ATTN_OK;
 }
 
-/* Writes the key of the last part of a piece, PART [size], to KEY; returns its bytes. */
+/* Writes the key of the last part of a piece, which has the suffix, to KEY. Returns its size. */
 static size_t write_last(const struct attn_bpe_model *model, const char *part, size_t size,
                          char *key)
 {
@@ -500,7 +507,7 @@ static size_t write_last(const struct attn_bpe_model *model, const char *part, s
     return size + model->n_suffix;
 }
 
-/* Adds the last part of the piece SLICE, from BEGIN on, whose key has the suffix. */
+/* Adds the last part of the piece SLICE, which begins at BEGIN. Its key has the suffix. */
 static enum attn_status add_last(struct bpe_scratch *scratch, struct attn_slice slice, size_t begin,
                                  struct attn_error *err)
 {
@@ -548,7 +555,8 @@ static enum attn_status find_parts(struct bpe_scratch *scratch, struct attn_slic
         }
         unknown.size = length;
         unknown.end = i + length;
-        if (model->spells_after) { /* one that no token has is a symbol that joins with none */
+        /* A character without a token becomes a symbol that no merge joins. */
+        if (model->spells_after) {
             id = attn_bpe_model_symbol(model, piece + i, length);
             add(scratch, id >= 0 ? id : INT32_MAX, i, i + length);
             scratch->is_plain = false;
@@ -566,8 +574,8 @@ static enum attn_status find_parts(struct bpe_scratch *scratch, struct attn_slic
 
 /* --- Pieces ----------------------------------------------------------------------------------- */
 
-/* Appends tokens for a character without a token, the bytes RANGE of the piece SLICE: the tokens of
- * its bytes, or the unknown token, which is shared with a preceding unknown character. */
+/* Appends tokens for a character without a token, which is the bytes RANGE of the piece SLICE: the
+ * tokens of its bytes, or the unknown token, which covers adjacent unknown characters, too. */
 static enum attn_status spell(struct attn_walk *walk, const struct attn_bpe_model *model,
                               struct attn_slice slice, struct part_range range, size_t first,
                               struct attn_error *err)
@@ -598,12 +606,13 @@ static enum attn_status spell(struct attn_walk *walk, const struct attn_bpe_mode
                               slice.begin + range.end, err);
 }
 
-/* Appends the tokens of the piece, found by merging. */
+/* Appends the tokens of the piece SLICE, by merging its parts. */
 static enum attn_status merge_piece(struct attn_walk *walk, struct bpe_scratch *scratch,
                                     struct attn_slice slice, struct attn_error *err)
 {
     const size_t size = attn_slice_size(slice), begin = slice.begin;
-    /* A byte without a token may become the two of its character, and the last one the suffix. */
+    /* A byte without a token may become two byte tokens, those of its character; and the last part
+     * may be followed by the suffix. */
     const size_t n_part =
         (scratch->model->has_byte_fallback ? 2 * size : size) + scratch->model->n_suffix;
     const struct attn_bpe_symbol *symbols;
@@ -649,7 +658,7 @@ static enum attn_status encode_piece(struct attn_walk *walk, struct bpe_scratch 
     const struct attn_bpe_model *model = scratch->model;
     const char *key = attn_slice_text(slice);
     size_t size = attn_slice_size(slice);
-    int32_t id = -1; /* id of the token that is the whole piece */
+    int32_t id = -1; /* the token that is the whole piece */
 
     scratch->is_plain = true;
     if (model->takes_whole_pieces && model->is_by_byte) {
@@ -687,7 +696,8 @@ static enum attn_status run_bpe(struct attn_walk *walk, size_t at, struct attn_s
             piece->first = first;
             piece->n = (uint32_t)(encoding->n - first);
             if (!scratch->is_plain || status != ATTN_OK)
-                piece->size = 0; /* not cached: its tokens do not show where they end */
+                piece->size = 0; /* do not cache it: the ends of its tokens cannot be derived from
+                                    their ids */
         }
         return status;
     }
@@ -711,7 +721,7 @@ static enum attn_status begin_scratch(const void *data, size_t n, void **out,
     if (!scratch)
         return ATTN_NO_MEMORY;
     scratch->model = data;
-    if (n < 256) /* short texts do without a cache */
+    if (n < 256) /* short texts are encoded without a cache */
         return ATTN_OK;
     while (n_piece < MAX_CACHED && n_piece < n / 16)
         n_piece *= 2;

@@ -1,8 +1,8 @@
 /*
  * unigram.c - SentencePiece's unigram model.
  *
- * One pass from left to right: for each place where a token may end, `nodes` has the best path
- * there (Viterbi). Tokens are looked up by their keys, up to the longest.
+ * In one pass from left to right, `nodes` stores the best path to each place where a token may end
+ * (Viterbi). Tokens are looked up by their keys, up to the longest.
  */
 #include "tokenizer/models/models_internal.h"
 
@@ -16,15 +16,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CANCEL_INTERVAL = 1 << 12 }; /* characters: some milliseconds */
+enum { CANCEL_INTERVAL = 1 << 12 }; /* number of characters: some milliseconds */
 
 static const double unk_penalty = 10;
 
-/* The best way to a place of the piece: its last token. */
+/* The best path to a place in the piece: its last token. */
 struct node {
     double score;
-    size_t begin; /* begin of the token; NOWHERE: not reachable */
-    size_t next;  /* where the token ends that begins here, on the best way of all */
+    size_t begin; /* where the token begins; NOWHERE: the place is not reachable */
+    size_t next;  /* where the token that begins here ends, on the best path through the piece */
     int32_t id;
 };
 
@@ -38,7 +38,7 @@ void attn_unigram_model_finish(struct attn_unigram_model *model)
 
     for (size_t i = 0; i < model->n; i++)
         least = model->scores[i] < least ? model->scores[i] : least;
-    for (size_t i = 0; i < vocabulary->n; i++) /* of .spm files these are fewer */
+    for (size_t i = 0; i < vocabulary->n; i++) /* .spm files have fewer pieces than ids */
         if (vocabulary->entries[i].size > model->n_longest)
             model->n_longest = vocabulary->entries[i].size;
     model->unk_score = least - unk_penalty;
@@ -58,7 +58,7 @@ void attn_unigram_model_release(struct attn_unigram_model *model)
 
 /* --- Scores ----------------------------------------------------------------------------------- */
 
-/* 10 to the N, 0 to 308. */
+/* Returns 10 to the power N, for N in 0 to 308. */
 static double power_of_ten(int n)
 {
     static const double exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -74,7 +74,8 @@ static double power_of_ten(int n)
     return power;
 }
 
-/* SIGNIFICAND times 10 to the EXPONENT, rounded as often as serde_json does. */
+/* Returns SIGNIFICAND times 10 to the power EXPONENT, rounded as many times as serde_json rounds
+ * it. */
 static double scale(uint64_t significand, int64_t exponent)
 {
     double value = (double)significand;
@@ -103,7 +104,8 @@ bool attn_unigram_parse_score(const char *text, size_t size, double *score)
         is_fraction = is_fraction || text[i] == '.';
         if (text[i] == '.')
             continue;
-        is_full = is_full || significand > (UINT64_MAX - digit) / 10; /* the rest is ignored */
+        /* Further digits are ignored. */
+        is_full = is_full || significand > (UINT64_MAX - digit) / 10;
         if (!is_full)
             significand = significand * 10 + digit;
         exponent += is_full && !is_fraction ? 1 : !is_full && is_fraction ? -1 : 0;
@@ -118,11 +120,12 @@ bool attn_unigram_parse_score(const char *text, size_t size, double *score)
     return isfinite(*score);
 }
 
-/* --- The best way ----------------------------------------------------------------------------- */
+/* --- The best path ---------------------------------------------------------------------------- */
 
-/* Takes the way to END by token ID from BEGIN, if it is better than that which is there. */
-static void take(const struct attn_unigram_model *model, struct node *nodes, size_t begin,
-                 size_t end, int32_t id, double score)
+/* Stores the path to END through token ID from BEGIN, if it is better than the path stored there.
+ */
+static void store_if_better(const struct attn_unigram_model *model, struct node *nodes,
+                            size_t begin, size_t end, int32_t id, double score)
 {
     struct node *node = &nodes[end];
 
@@ -144,7 +147,7 @@ static size_t character_size(const char *text, size_t size)
     return length > 0 ? length : 1;
 }
 
-/* Takes all tokens that begin at AT of PIECE. */
+/* Tries all tokens that begin at AT of PIECE. */
 static enum attn_status add_edges(struct attn_lookup *lookup, const char *piece, size_t size,
                                   size_t at, struct attn_error *err)
 {
@@ -163,14 +166,14 @@ static enum attn_status add_edges(struct attn_lookup *lookup, const char *piece,
                                   "the tokenizer takes too long to find the tokens of the text");
         lookup->budget -= end - at;
         if (id >= 0) {
-            take(model, nodes, at, end, id, model->scores[id]);
+            store_if_better(model, nodes, at, end, id, model->scores[id]);
             has_first = has_first || end - at == first;
         }
         if (end == size)
             break;
     }
     if (!has_first)
-        take(model, nodes, at, at + first, model->unk_id, model->unk_score);
+        store_if_better(model, nodes, at, at + first, model->unk_id, model->unk_score);
     if (nodes[at + first].id < 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the vocabulary has no token for '%s', and no unknown token",
@@ -178,9 +181,9 @@ static enum attn_status add_edges(struct attn_lookup *lookup, const char *piece,
     return ATTN_OK;
 }
 
-/* Finds the best way through PIECE. */
-static enum attn_status find_way(struct attn_walk *walk, struct attn_lookup *lookup,
-                                 const char *piece, size_t size, struct attn_error *err)
+/* Finds the best path through PIECE. */
+static enum attn_status find_best_path(struct attn_walk *walk, struct attn_lookup *lookup,
+                                       const char *piece, size_t size, struct attn_error *err)
 {
     struct node *nodes;
     size_t n_passed = 0;
@@ -201,8 +204,9 @@ static enum attn_status find_way(struct attn_walk *walk, struct attn_lookup *loo
 
 /* --- The stage -------------------------------------------------------------------------------- */
 
-/* Appends tokens for the bytes of SLICE, which are unknown: the token with exactly this text, the
- * tokens of the bytes (SentencePiece: also if some are unknown), or the unknown token. */
+/* Appends tokens for the bytes of SLICE, which are unknown: the token with exactly this text, else
+ * the tokens of the bytes (in SentencePiece even if some of these are unknown), else the unknown
+ * token. */
 static enum attn_status push_unknown(struct attn_walk *walk, const struct attn_unigram_model *model,
                                      struct attn_slice slice, struct attn_error *err)
 {
@@ -236,7 +240,7 @@ static enum attn_status run_unigram(struct attn_walk *walk, size_t at, struct at
     const size_t size = attn_slice_size(slice), begin = slice.begin;
     const struct node *nodes;
 
-    ATTN_TRY(find_way(walk, lookup, text, size, err));
+    ATTN_TRY(find_best_path(walk, lookup, text, size, err));
     nodes = lookup->memory;
     for (size_t from = 0, end; from < size; from = end) {
         int32_t id = nodes[nodes[from].next].id;

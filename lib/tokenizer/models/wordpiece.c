@@ -25,13 +25,13 @@ void attn_wordpiece_model_release(struct attn_wordpiece_model *model)
     *model = (struct attn_wordpiece_model){0};
 }
 
-/* The longest token at AT of the word [n], which is in `memory` after the room for a prefix, or -1.
- * *END is where it ends in the word. */
+/* Returns the longest token at AT of the word [n], or -1. The word is in `memory`, after the memory
+ * for a prefix. *END is where the token ends in the word. */
 static int32_t find_longest(struct attn_lookup *lookup, size_t n, size_t at, size_t *end)
 {
     const struct attn_wordpiece_model *model = lookup->model;
     const size_t n_prefix = at > 0 ? model->n_prefix : 0;
-    /* The bytes before AT were consumed already: the prefix goes there. */
+    /* The bytes before AT are not needed any more, so the prefix is written there. */
     char *key = (char *)lookup->memory + model->n_prefix + at - n_prefix;
     const size_t left = n - at + n_prefix;
     size_t size = left < model->n_longest ? left : model->n_longest;
@@ -56,7 +56,7 @@ static int32_t find_longest(struct attn_lookup *lookup, size_t n, size_t at, siz
     return -1;
 }
 
-/* Whether the word has more characters than the model takes. */
+/* Whether the word has more characters than the model accepts. */
 static bool is_too_long(const struct attn_wordpiece_model *model, const char *word, size_t size)
 {
     size_t n = 0;
@@ -66,7 +66,7 @@ static bool is_too_long(const struct attn_wordpiece_model *model, const char *wo
     return n > model->max_character;
 }
 
-/* Makes the word one unknown token; those after FIRST are taken back. */
+/* Replaces the tokens of the word, from token FIRST on, by one unknown token. */
 static enum attn_status append_unknown(struct attn_walk *walk,
                                        const struct attn_wordpiece_model *model,
                                        struct attn_slice slice, size_t first,

@@ -4,10 +4,10 @@
 #include "base/utf8.h"
 #include "tokenizer/unicode/unicode_internal.h"
 
-/* The treatment of the characters of a class. */
+/* What happens to the characters of a class. */
 enum change { LEFT_OUT, BLANK, SET_APART };
 
-/* Appends the replacement of the character at AT of the slice, LENGTH bytes, to which it maps. */
+/* Appends the replacement of the character at AT of the slice, which has LENGTH bytes. */
 static void put(struct attn_layer *layer, enum change change, size_t at, size_t length)
 {
     if (change == LEFT_OUT)

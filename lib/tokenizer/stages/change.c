@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* Reads the character at AT of SLICE; each malformed byte counts as a character. */
+/* Reads the character at AT of TEXT and returns its size. A malformed byte counts as a character.
+ */
 static size_t next_character(const char *text, size_t size, size_t at, uint32_t *code_point)
 {
     size_t length = attn_utf8_decode(text + at, size - at, code_point);
@@ -179,7 +180,8 @@ enum attn_status attn_change_add_strip(struct attn_pipeline *pipeline, bool is_l
 
 struct replace {
     size_t n_pattern, n_content;
-    size_t last;  /* where in the pattern its last character begins: the content stands for that */
+    size_t last;  /* offset of the last character of the pattern: the content corresponds to that
+                     character */
     char bytes[]; /* pattern, then content */
 };
 
@@ -242,8 +244,8 @@ struct replace_matches {
     char content[];
 };
 
-/* Replaces FOUND in TEXT by the content, which gets the offsets of the last matched character or,
- * for an empty match, of the character before it. */
+/* Replaces FOUND in TEXT by the content, which corresponds to the last matched character or, for an
+ * empty match, to the character before it. */
 static void replace_match(const struct replace_matches *replace, struct attn_layer *layer,
                           const char *text, const struct attn_match_range *found)
 {
@@ -263,7 +265,7 @@ static enum attn_status run_replace_matches(struct attn_walk *walk, size_t at,
     struct attn_match_scratch *scratch = walk->scratch[at];
     const char *text = attn_slice_text(slice);
     const size_t size = attn_slice_size(slice);
-    size_t kept = 0, from = 0, last = SIZE_MAX; /* last: end of the match before */
+    size_t kept = 0, from = 0, last = SIZE_MAX; /* last: end of the previous match */
     bool is_changed = false;
 
     if (!attn_match_scratch_begin(scratch, walk, slice))
@@ -276,7 +278,7 @@ static enum attn_status run_replace_matches(struct attn_walk *walk, size_t at,
         if (found.begin > size)
             break;
         from = found.end;
-        if (found.begin == found.end) /* look further on */
+        if (found.begin == found.end) /* an empty match: continue with the next character */
             from += from < size ? next_character(text, size, from, &code_point) : 1;
         if (found.begin == found.end && found.begin == last)
             continue;
@@ -338,7 +340,8 @@ struct prefix {
     char text[];
 };
 
-/* Whether SLICE begins with the first character of the text; a piece may be a byte of it. */
+/* Whether SLICE begins with the first character of the original text. A slice may be a single byte
+ * of it. */
 static bool is_at_start(struct attn_slice slice)
 {
     const struct attn_layer *given = slice.layer;

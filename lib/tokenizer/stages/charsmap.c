@@ -1,10 +1,11 @@
 /*
- * charsmap.c - the charsmaps of SentencePiece, as the library tokenizers applies them, and
- * SentencePiece's own normalizer, which also turns spaces into U+2581.
+ * charsmap.c - SentencePiece's charsmaps, as the library tokenizers applies them; and
+ * SentencePiece's own normalizer, which also replaces spaces by U+2581.
  *
- * The trie is a double array of darts-clone (github.com/s-yata/darts-clone): unit u has the label
- * u & 0x800000ff, the child by byte c is the unit at its own place ^ offset ^ c if that has the
- * label c, and when bit 8 is set a string ends here, whose place the unit at place ^ offset has.
+ * The trie is a double array of darts-clone (github.com/s-yata/darts-clone). Unit u has the label u
+ * & 0x800000ff. Its child for byte c is the unit at place ^ offset ^ c, where place is that of u,
+ * if that unit has the label c. If bit 8 of u is set, a string ends here, and the unit at place ^
+ * offset contains its place.
  */
 #include "tokenizer/stages/stages_internal.h"
 
@@ -16,28 +17,29 @@
 
 #include <string.h>
 
-enum { CLUSTER_MAX = 5 }; /* bytes of one that is replaced whole */
+enum { CLUSTER_MAX = 5 }; /* maximum bytes of a cluster that is replaced as a whole */
 
 #define VALUE_BIT UINT32_C(0x80000000)
 
 struct charsmap {
     struct attn_regex *cluster; /* owns; NULL: SentencePiece's own normalizer */
-    unsigned char *bytes;       /* owns; [n_byte] all of it */
+    unsigned char *bytes;       /* owns; [n_byte] the whole charsmap */
     size_t n_byte;
     uint32_t *units; /* owns; [n_unit] */
     size_t n_unit;
     const char *strings; /* [n_string], within `bytes`; the last byte is NUL */
     size_t n_string;
-    struct attn_sentence_rule rule; /* of SentencePiece's own normalizer */
+    struct attn_sentence_rule rule; /* for SentencePiece's own normalizer */
 };
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-/* Decodes base64 TEXT [size] to OUT, which has room for SIZE; false if it is malformed. */
+/* Decodes base64 TEXT [size] to OUT, which has room for SIZE bytes. Returns false if it is
+ * malformed. */
 static bool decode_base64(const char *text, size_t size, unsigned char *out, size_t *n)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    unsigned char values[256] = {0}; /* one more than that of the digit; 0: it is none */
+    unsigned char values[256] = {0}; /* the value of each digit plus one; 0: not a digit */
     size_t n_pad = 0;
     uint32_t group = 0;
 
@@ -73,7 +75,7 @@ static bool has_leaf(uint32_t unit)
     return (unit >> 8 & 1) != 0;
 }
 
-/* Whether every unit leads to others, and every string begins with a character. */
+/* Whether all units lead to existing units, and all strings begin with a character. */
 static bool is_closed(const struct charsmap *map)
 {
     for (size_t i = 0; i < map->n_unit; i++) {
@@ -94,7 +96,7 @@ static bool is_closed(const struct charsmap *map)
     return true;
 }
 
-/* Parses `bytes`; *problem is the fault. */
+/* Parses `bytes`. *problem describes what is wrong; NULL if nothing is. */
 static enum attn_status read_units(struct charsmap *map, const char **problem,
                                    struct attn_error *err)
 {
@@ -121,7 +123,7 @@ static enum attn_status read_units(struct charsmap *map, const char **problem,
     return ATTN_OK;
 }
 
-/* Reads the map whose bytes are in TEXT [size], base64 unless it has a rule. */
+/* Reads the charsmap in TEXT [size], which is base64, or bytes if the map has a rule. */
 static enum attn_status read_map(struct charsmap *map, const char *text, size_t size,
                                  const char *name, struct attn_error *err)
 {
@@ -151,8 +153,8 @@ static void free_map(void *data)
 
 /* --- The stage -------------------------------------------------------------------------------- */
 
-/* The replacement of the shortest prefix of TEXT [size] in the trie, or with LENGTH of the longest,
- * whose bytes it gets; terminated; or NULL. */
+/* Returns the replacement, which is terminated, for the shortest prefix of TEXT [size] in the trie,
+ * or NULL. If LENGTH is given, uses the longest prefix instead, and stores its size. */
 static const char *find(const struct charsmap *map, const char *text, size_t size, size_t *length)
 {
     const char *found = NULL;
@@ -178,7 +180,8 @@ static const char *find(const struct charsmap *map, const char *text, size_t siz
     return found;
 }
 
-/* Characters that are not written yet: the last of them may leave out more. */
+/* The last character, which is not written yet, because the deletion of later characters may be
+ * added to it. */
 struct pending {
     struct attn_rewrite *rewrite;
     uint32_t code_point;
@@ -204,10 +207,10 @@ static int count(const char *text, size_t size)
     return n;
 }
 
-/* Writes STRING for N_OLD characters, as the library does: if it has more characters, the last ones
- * are insertions; if it has fewer, the last character written, perhaps of another string, takes the
- * deletion of the rest; a deletion before any character is forgotten, and all later ones correspond
- * to the text before it. */
+/* Writes STRING for N_OLD characters, as the library does. If it has more characters, the last ones
+ * count as inserted. If it has fewer, the deletion of the rest is added to the last character
+ * written, which may belong to another string. A deletion before any character is lost, and all
+ * later characters correspond to text before them. */
 static void replace(struct pending *last, const char *string, int n_old)
 {
     const size_t size = strlen(string);
@@ -224,7 +227,7 @@ static void replace(struct pending *last, const char *string, int n_old)
         last->change -= n_old - n_new;
 }
 
-/* Where the cluster at AT ends. */
+/* Finds the end of the cluster at AT. */
 static enum attn_status find_cluster(struct attn_match_scratch *scratch, const char *text,
                                      size_t size, size_t at, size_t *end, struct attn_error *err)
 {
@@ -239,7 +242,7 @@ static enum attn_status find_cluster(struct attn_match_scratch *scratch, const c
     return ATTN_OK;
 }
 
-/* Writes the cluster TEXT [size]; whether the trie has something of it. */
+/* Writes the cluster TEXT [size]. Returns whether the trie replaced anything. */
 static bool write_cluster(const struct charsmap *map, struct pending *last, const char *text,
                           size_t size)
 {
@@ -299,19 +302,20 @@ static enum attn_status begin_scratch(const void *data, size_t n, void **out,
 
 /* --- SentencePiece's own normalizer ----------------------------------------------------------- */
 
-/* Text that replaces some bytes of the slice, the first FROM_SIZE of those that are left. */
+/* Text that replaces the next FROM_SIZE bytes of the slice. */
 struct unit {
     const char *text; /* [size] */
     size_t size, from_size;
 };
 
-/* The last character that was written: it covers the slice up to the next one. */
+/* The last character, which is not written yet: it corresponds to the slice up to the next one. */
 struct held {
     const char *text; /* [size] */
     size_t size, from;
 };
 
-/* The first unit of TEXT [size, not 0]: a user's token, the longest match, or a character. */
+/* Returns the first unit of TEXT [size], which is not empty: a user-defined token, the longest
+ * match, or a character. */
 static struct unit next_unit(const struct charsmap *map, const char *text, size_t size)
 {
     const struct attn_sentence_rule *rule = &map->rule;
@@ -330,7 +334,8 @@ static struct unit next_unit(const struct charsmap *map, const char *text, size_
     return (struct unit){text, n, n};
 }
 
-/* Writes the character that is held, up to AT of the slice, and holds TEXT [size] then. */
+/* Writes the held character, which corresponds to the slice up to AT, and then holds TEXT [size].
+ */
 static void hold(struct attn_layer *layer, struct held *held, const char *text, size_t size,
                  size_t at)
 {
@@ -339,7 +344,7 @@ static void hold(struct attn_layer *layer, struct held *held, const char *text, 
     *held = (struct held){text, size, at};
 }
 
-/* Writes the characters of UNIT, which begins at AT of the slice, with U+2581 for spaces. */
+/* Writes the characters of UNIT, which begins at AT of the slice. Spaces become U+2581. */
 static void write_unit(const struct charsmap *map, struct attn_layer *layer, struct held *held,
                        const struct unit *unit, size_t at)
 {
@@ -373,7 +378,7 @@ static enum attn_status run_sentence(struct attn_walk *walk, size_t at, struct a
         struct unit unit = next_unit(map, text + i, size - i);
 
         if (!has_text && rule->drops_spaces && unit.size == 1 && *unit.text == ' ') {
-            i += unit.from_size; /* before any text */
+            i += unit.from_size; /* a space before any text */
             continue;
         }
         if (!has_text && rule->has_prefix && walk->options->place != ATTN_TEXT_CONTINUES)

@@ -1,4 +1,4 @@
-/* decode.c - from tokens to text. */
+/* decode.c - decodes tokens to text. */
 #include "tokenizer/stages/stages_internal.h"
 
 #include "base/memory.h"
@@ -13,7 +13,7 @@ static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
 /* --- Strings ---------------------------------------------------------------------------------- */
 
-/* Ends a string whose bytes are appended. */
+/* Ends a string whose bytes have been appended. */
 static void end_string(struct attn_strings *strings)
 {
     if (attn_grow((void **)&strings->ends, &strings->capacity, strings->n + 1,
@@ -68,7 +68,7 @@ enum attn_status attn_decode_add(struct attn_decode_steps *decoder, struct attn_
     *added = step;
     added->a = a ? attn_strndup(a, step.n_a, err) : NULL;
     added->b = b ? attn_strndup(b, step.n_b, err) : NULL;
-    decoder->n++; /* released with the others also when half of it is there */
+    decoder->n++; /* counted even if allocating failed, so that it is released */
     return (a && !added->a) || (b && !added->b) ? ATTN_NO_MEMORY : ATTN_OK;
 }
 
@@ -105,7 +105,7 @@ enum attn_status attn_decode_run(const struct attn_decode_steps *decoder,
 
 /* --- The steps -------------------------------------------------------------------------------- */
 
-/* Appends SIZE bytes if as many are left. */
+/* Appends TEXT [size] if the limit allows it. */
 static void put(struct attn_strings *out, const char *text, size_t size)
 {
     out->is_too_long = out->is_too_long || size > out->n_left;
@@ -158,7 +158,7 @@ int attn_decode_named_byte(const char *text, size_t size)
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-/* Ends the run of bytes that BYTES holds. */
+/* Decodes the bytes collected in BYTES, and empties it. */
 static void end_run(struct attn_buffer *bytes, struct attn_strings *out)
 {
     out->has_failed = out->has_failed || bytes->has_failed;
@@ -215,7 +215,7 @@ void attn_decode_strip(const struct attn_decode_step *step, const struct attn_st
     }
 }
 
-/* Removes the spaces between BERT's tokens from TEXT. SCRATCH is scratch. */
+/* Removes the spaces that BERT's decoder has put between tokens from TEXT. */
 static void clean_up(struct attn_buffer *text, struct attn_buffer *scratch)
 {
     static const char *const pairs[][2] = {{" .", "."},     {" ?", "?"},           {" !", "!"},
@@ -268,7 +268,7 @@ void attn_decode_wordpiece(const struct attn_decode_step *step, const struct att
     attn_buffer_release(&scratch);
 }
 
-/* Appends BYTES with U+FFFD for each maximal subpart of malformed UTF-8. */
+/* Appends BYTES, with U+FFFD for each maximal subpart of malformed UTF-8. */
 static void append_valid(const struct attn_buffer *bytes, struct attn_strings *out)
 {
     for (size_t at = 0; at < bytes->size;) {
@@ -334,7 +334,7 @@ void attn_decode_runs(const struct attn_decode_step *step, const struct attn_str
                       struct attn_strings *out)
 {
     struct attn_buffer *bytes = &out->bytes;
-    size_t n_left = SIZE_MAX; /* spaces that the run may still lose */
+    size_t n_left = SIZE_MAX; /* number of spaces that may still be removed from the run */
 
     for (size_t i = 0; i < in->n; i++) {
         size_t size;

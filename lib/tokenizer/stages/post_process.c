@@ -82,7 +82,7 @@ static bool is_space(uint32_t code_point)
     return code_point == ALPHABET_SPACE || attn_utf8_is_white_space(code_point);
 }
 
-/* How many characters at the begin of KEY are white space. */
+/* Returns the number of white space characters at the beginning of KEY. */
 static size_t count_leading(const char *key, size_t size)
 {
     size_t n = 0;
@@ -129,13 +129,14 @@ void attn_post_process_trim(const struct attn_post_process *post,
         size_t size = 0, begin = encoding->begin[i], end = encoding->end[i], n;
         const char *key = attn_tokenizer_key(tokenizer, encoding->ids[i], &size);
 
-        if (tokenizer->is_wide[encoding->ids[i]]) { /* including the white space that it took */
+        /* Include the white space that the token stripped. */
+        if (tokenizer->is_wide[encoding->ids[i]]) {
             key = text + begin;
             size = end - begin;
         }
         n = count_leading(key, size);
         if (n == 1 && post->has_prefix && (i == first || begin == 0))
-            n = 0; /* that space is not one of the text */
+            n = 0; /* this space was inserted and is not in the text */
         for (; n > 0 && begin < end; n--)
             do
                 begin++;

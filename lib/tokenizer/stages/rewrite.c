@@ -1,4 +1,5 @@
-/* rewrite.c - helpers of stages that change texts: the way back, and scratch. */
+/* rewrite.c - helpers for stages that change texts: mapping characters back to the slice, and
+ * scratch memory. */
 #include "tokenizer/stages/stages_internal.h"
 
 #include "base/memory.h"
@@ -7,8 +8,8 @@
 
 #include <string.h>
 
-/* Passes a character of the slice; returns its bytes, 0 at the end. */
-static size_t pass(struct attn_rewrite *rewrite)
+/* Passes over one character of the slice. Returns its size, or 0 at the end. */
+static size_t skip_character(struct attn_rewrite *rewrite)
 {
     const size_t left = rewrite->size - rewrite->at;
     uint32_t code_point;
@@ -33,13 +34,13 @@ void attn_rewrite_put(struct attn_rewrite *rewrite, uint32_t code_point, int cha
         return;
     }
     from = rewrite->at;
-    length = pass(rewrite);
+    length = skip_character(rewrite);
     if (length == size && memcmp(out, rewrite->text + from, size) == 0)
         attn_layer_keep(rewrite->layer, from, size);
     else
         attn_layer_put(rewrite->layer, out, size, from, length);
     for (int i = change; i < 0; i++)
-        (void)pass(rewrite);
+        (void)skip_character(rewrite);
 }
 
 enum attn_status attn_match_scratch_create(const struct attn_regex *pattern, size_t n, void **out,

@@ -6,24 +6,25 @@
 
 /* --- By a pattern ----------------------------------------------------------------------------- */
 
-/* The rule that makes pieces of matches and of the text between them. */
+/* How matches, and the text between them, are joined into pieces. */
 enum split_rule {
-    SPLIT_ISOLATED, /* none */
-    SPLIT_AFTER,    /* a match and the text before it */
-    SPLIT_BEFORE,   /* a match and the text after it */
-    SPLIT_REMOVED,  /* none, and a match is left out */
-    SPLIT_MATCHES   /* matches only; other text is left out */
+    SPLIT_ISOLATED, /* each is a separate piece */
+    SPLIT_AFTER,    /* a match is joined to the text before it */
+    SPLIT_BEFORE,   /* a match is joined to the text after it */
+    SPLIT_REMOVED,  /* text is a piece, and matches are dropped */
+    SPLIT_MATCHES   /* matches are pieces, and text is dropped */
 };
 
 struct splitter {
     struct attn_walk *walk;
-    size_t at; /* data of the stage */
+    size_t at; /* index of the stage */
     enum split_rule rule;
-    struct attn_slice piece; /* that was not passed on yet; empty: none */
-    bool is_match;           /* whether the part before was one */
+    /* The current piece, which was not passed on yet; layer NULL or empty: none. */
+    struct attn_slice piece;
+    bool is_match; /* whether the previous part was a match */
 };
 
-/* Hands on the piece that was held, and holds PART. */
+/* Passes on the current piece, and starts a new one with PART. */
 static enum attn_status hold(struct splitter *splitter, struct attn_slice part,
                              struct attn_error *err)
 {
@@ -33,7 +34,7 @@ static enum attn_status hold(struct splitter *splitter, struct attn_slice part,
     return attn_walk_next(splitter->walk, splitter->at, piece, err);
 }
 
-/* Takes the next part: it joins the piece that is held, or that is complete. */
+/* Adds the next part: joins it to the current piece, or passes that on first. */
 static enum attn_status add_part(struct splitter *splitter, struct attn_slice part, bool is_match,
                                  struct attn_error *err)
 {
@@ -45,7 +46,7 @@ static enum attn_status add_part(struct splitter *splitter, struct attn_slice pa
     if (splitter->rule != SPLIT_AFTER && splitter->rule != SPLIT_BEFORE)
         return attn_walk_next(splitter->walk, splitter->at, part, err);
     splitter->is_match = is_match;
-    /* No piece is held at the beginning, and after bytes that are not UTF-8. */
+    /* There is no current piece at the beginning, and after bytes that are not UTF-8. */
     if (!splitter->piece.layer ||
         (splitter->rule == SPLIT_AFTER ? !is_match || was_match : is_match || !was_match))
         return hold(splitter, part, err);
@@ -53,14 +54,14 @@ static enum attn_status add_part(struct splitter *splitter, struct attn_slice pa
     return ATTN_OK;
 }
 
-/* Adds the parts of SLICE, which is UTF-8. Nothing is matched across its ends. */
+/* Adds the parts of SLICE, which is valid UTF-8. Matches do not extend beyond it. */
 static enum attn_status split_valid(struct splitter *splitter, struct attn_slice slice,
                                     struct attn_error *err)
 {
     struct attn_match *match = splitter->walk->scratch[splitter->at];
     const char *text = attn_slice_text(slice);
     const size_t size = attn_slice_size(slice), begin = slice.begin;
-    size_t from = 0, done = 0, last = SIZE_MAX; /* last: end of the match before */
+    size_t from = 0, done = 0, last = SIZE_MAX; /* last: end of the previous match */
     struct attn_match_range found;
 
     attn_match_watch(match, splitter->walk->options->cancel);
@@ -70,7 +71,8 @@ static enum attn_status split_valid(struct splitter *splitter, struct attn_slice
             break;
         from = found.end;
         if (found.begin == found.end &&
-            found.begin == last) { /* empty, where a match ended: look further on */
+            found.begin == last) { /* an empty match at the end of the previous one: continue with
+                                      the next character */
             uint32_t code_point;
 
             from += from < size ? attn_utf8_decode(text + from, size - from, &code_point) : 1;
@@ -91,7 +93,7 @@ static enum attn_status split_valid(struct splitter *splitter, struct attn_slice
     return done < size ? add_part(splitter, slice, false, err) : ATTN_OK;
 }
 
-/* Adds the parts of SLICE; bytes that are not UTF-8 go to the model. */
+/* Splits SLICE. Bytes that are not UTF-8 go to the model. */
 static enum attn_status run_split(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                   struct attn_error *err)
 {
@@ -170,14 +172,14 @@ static enum attn_status run_bert(struct attn_walk *walk, size_t at, struct attn_
     return split_characters(walk, at, slice, BY_PUNCTUATION, err);
 }
 
-/* As str.split of Python, which takes U+001C to U+001F for white space. */
+/* Splits like str.split of Python, for which U+001C to U+001F are white space. */
 static enum attn_status run_letters(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                     struct attn_error *err)
 {
     return split_characters(walk, at, slice, BY_SEPARATOR, err);
 }
 
-/* --- The rows --------------------------------------------------------------------------------- */
+/* --- The kinds -------------------------------------------------------------------------------- */
 
 static enum attn_status begin_match(const void *data, size_t n, void **scratch,
                                     struct attn_error *err)

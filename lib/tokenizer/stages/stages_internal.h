@@ -1,4 +1,4 @@
-/* stages_internal.h - the stages of tokenizers, for the files of this room. */
+/* stages_internal.h - the stages of tokenizers. */
 #ifndef ATTN_TOKENIZER_STAGES_STAGES_INTERNAL_H
 #define ATTN_TOKENIZER_STAGES_STAGES_INTERNAL_H
 
@@ -12,55 +12,57 @@
 
 /* --- Stages that change a text ---------------------------------------------------------------- */
 
-/* Each makes a layer over its slice, or passes the slice on if it has nothing to change. A stage
- * without data is a kind; other stages have a function that adds them. */
+/* Each of these makes a layer over its slice, or passes the slice on if nothing changes. A stage
+ * without data is a struct attn_text_stage_kind; for others, a function adds them. */
 
-/* U+FFFD for each maximal subpart of malformed UTF-8. No data. */
+/* Replaces each maximal subpart of malformed UTF-8 by U+FFFD. No data. */
 extern const struct attn_text_stage_kind attn_change_invalid;
 
-/* Unicode's normal forms. No data. */
+/* Convert to Unicode's normal forms. No data. */
 extern const struct attn_text_stage_kind attn_change_nfc, attn_change_nfd, attn_change_nfkc,
     attn_change_nfkd;
 
-/* The lower case of each character by itself, also of a final sigma. No data. */
+/* Lowercases each character separately, also a final sigma. No data. */
 extern const struct attn_text_stage_kind attn_change_lowercase;
 
-/* Every byte becomes the character of GPT-2's alphabet that stands for it. No data. */
+/* Replaces each byte by its character in GPT-2's alphabet. No data. */
 extern const struct attn_text_stage_kind attn_change_alphabet;
 
-/* White space goes from the begin, the end, or both. */
+/* Adds a stage that removes white space at the beginning (IS_LEFT), the end (IS_RIGHT), or both. */
 enum attn_status attn_change_add_strip(struct attn_pipeline *pipeline, bool is_left, bool is_right,
                                        struct attn_error *err);
 
-/* Each PATTERN, which is not empty, becomes CONTENT, from left to right. */
+/* Adds a stage that replaces each PATTERN, which is not empty, by CONTENT, from left to right. */
 enum attn_status attn_change_add_replace(struct attn_pipeline *pipeline, const char *pattern,
                                          const char *content, struct attn_error *err);
 
-/* The same for each match of PATTERN, which the stage owns, also after a failure. */
+/* Adds a stage that replaces each match of the regular expression PATTERN, which the stage owns,
+ * also after a failure. */
 enum attn_status attn_change_add_replace_matches(struct attn_pipeline *pipeline,
                                                  struct attn_regex *pattern, const char *content,
                                                  struct attn_error *err);
 
-/* When text is put in front of a slice. The last is for slices that are words between white space:
- * if a text continues another, only its first word gets none. */
+/* When text is inserted in front of a slice. ATTN_PREFIX_OF_WORD is for slices that are words
+ * between white space: if the text continues another, only its first word gets no prefix. */
 enum attn_prefix {
     ATTN_PREFIX_ALWAYS,
     ATTN_PREFIX_UNLESS_THERE,     /* unless the slice begins with the text */
-    ATTN_PREFIX_AT_START_OF_TEXT, /* the same, and only where the whole text begins */
+    ATTN_PREFIX_AT_START_OF_TEXT, /* the same, and only at the beginning of the whole text */
     ATTN_PREFIX_OF_WORD,          /* unless the slice begins with the text */
 };
 
-/* Puts TEXT in front, unless the whole text continues another, but see above. Like the first
- * character of the slice, it stands for that character. */
+/* Adds a stage that inserts TEXT in front of slices. Does nothing if the whole text continues
+ * another, except as described above. The inserted text corresponds to the first character of the
+ * slice. */
 enum attn_status attn_change_add_prefix(struct attn_pipeline *pipeline, const char *text,
                                         enum attn_prefix when, struct attn_error *err);
 
 /* --- BERT ------------------------------------------------------------------------------------- */
 
-/* Which steps are taken. */
+/* The steps of BERT's normalizer to apply. */
 struct attn_bert_normalizer {
-    bool cleans;     /* controls are left out, white space becomes spaces */
-    bool sets_apart; /* spaces around ideographs */
+    bool cleans;     /* drops control characters, and replaces white space by spaces */
+    bool sets_apart; /* inserts spaces around ideographs */
     bool strips_accents;
     bool lowers;
 };
@@ -70,71 +72,74 @@ enum attn_status attn_bert_add_normalizer(struct attn_pipeline *pipeline,
                                           const struct attn_bert_normalizer *normalizer,
                                           struct attn_error *err);
 
-/* Controls are left out. */
+/* Drops control characters. */
 extern const struct attn_text_stage_kind attn_bert_clean;
 
-/* Each white space becomes a space. */
+/* Replaces each white space character by a space. */
 extern const struct attn_text_stage_kind attn_bert_blank;
 
-/* A space is put on each side of ideographs. */
+/* Inserts a space on each side of ideographs. */
 extern const struct attn_text_stage_kind attn_bert_set_apart;
 
-/* Accents are left out: after the normal form D that leaves letters without them. */
+/* Drops accents. After the normal form D, letters are then without accents. */
 extern const struct attn_text_stage_kind attn_bert_strip_accents;
 
-/* Marks of all kinds are left out. */
+/* Drops marks of all kinds. */
 extern const struct attn_text_stage_kind attn_bert_strip_marks;
 
 /* --- Charsmaps -------------------------------------------------------------------------------- */
 
-/* As in the library tokenizers (`Precompiled`). A charsmap maps characters to replacements: a trie,
- * and the strings that it leads to. The text is processed in grapheme clusters. A cluster of less
- * than 6 bytes that begins with a prefix in the trie is replaced whole by the replacement of its
- * shortest such prefix, so marks after it are lost; in other clusters each character is replaced.
- * SentencePiece itself takes the longest prefix and continues after it. */
+/* As in the library tokenizers (`Precompiled`). A charsmap maps characters to replacements; it is a
+ * trie and the strings that it leads to. The text is processed in grapheme clusters. A cluster of
+ * less than 6 bytes that begins with a prefix in the trie is replaced as a whole by the replacement
+ * of its shortest such prefix, so that marks after it are lost; in other clusters each character is
+ * replaced. SentencePiece itself replaces the longest prefix and continues after it. */
 
-/* The normalizer of a model file of SentencePiece: the longest prefix in the charsmap is replaced,
- * and the text goes on after it. */
+/* The rule of the normalizer in a SentencePiece model file: the longest prefix in the charsmap is
+ * replaced, and the text continues after it. */
 struct attn_sentence_rule {
-    const struct attn_vocabulary *users; /* borrows; tokens that stay as they are; or NULL */
-    size_t n_longest;                    /* bytes of the longest of them; 0: none */
-    const char *space;                   /* borrows; what a space becomes: U+2581 */
-    bool has_prefix;                     /* a space goes in front, unless a text continues */
-    bool drops_spaces;                   /* at both ends, and after another space */
+    const struct attn_vocabulary *users; /* borrows; tokens that are not changed; or NULL */
+    size_t n_longest;  /* bytes of the longest of these tokens; 0: there are none */
+    const char *space; /* borrows; the replacement of a space: U+2581 */
+    bool has_prefix;   /* a space is inserted in front, unless the text continues another */
+    bool drops_spaces; /* spaces are dropped at both ends, and after another space */
 };
 
-/* Adds a stage of the charsmap in TEXT [size], base64: the bytes of the trie (u32), the trie, and
- * strings that end with NUL; or with a RULE that normalizer, whose charsmap is bytes, or none where
- * SIZE is 0. ATTN_FORMAT, naming NAME, for malformed base64, wrong sizes, a trie with offsets out
- * of range, and strings that are not UTF-8. */
+/* Adds a stage for the charsmap in TEXT [size], which is base64: the size of the trie (u32), the
+ * trie, and strings that end with NUL. With a RULE, adds SentencePiece's normalizer instead; its
+ * charsmap is bytes, and is missing if SIZE is 0. Returns ATTN_FORMAT, naming NAME, for malformed
+ * base64, wrong sizes, a trie with offsets out of range, and strings that are not UTF-8. */
 enum attn_status attn_charsmap_add(struct attn_pipeline *pipeline,
                                    const struct attn_sentence_rule *rule, const char *text,
                                    size_t size, const char *name, struct attn_error *err);
 
 /* --- Texts that are rewritten character by character ------------------------------------------ */
 
-/* The library does not record the origin of a new character. Each carries `change`: the number of
- * characters that it adds (1: inserted) or removes (-n: n after it were deleted). The way back
- * counts along, so it is the same even where that is wrong, as when marks have changed places. */
+/* The library does not record which character a new character came from. Each has a `change`
+ * instead: the number of characters that it adds (1: it was inserted) or removes (-n: n characters
+ * after it were deleted). Mapping back counts these, and so gives the same result as the library
+ * even where that is wrong, for example if marks have changed places. */
 
-/* The state of the way back. Set the first four; `before` begins the character before `at`. */
+/* The state of mapping back. Set the first four fields. `before` is where the character before `at`
+ * begins. */
 struct attn_rewrite {
     struct attn_layer *layer;
-    const char *text; /* [size] of the slice that the layer is made of */
+    const char *text; /* [size] the slice that the layer is made from */
     size_t size, at, before;
 };
 
 /* Appends CODE_POINT to the layer. */
 void attn_rewrite_put(struct attn_rewrite *rewrite, uint32_t code_point, int change);
 
-/* The scratch of a stage that changes a text where a pattern matches. */
+/* The scratch of a stage that changes text where a pattern matches. */
 struct attn_match_scratch {
     struct attn_layer layer;
     struct attn_match *match;
 };
 
-/* Makes the scratch of PATTERN for texts of N bytes; the function that frees it; and the begin of a
- * walk over SLICE, which returns false if the slice is not UTF-8 and so passed on as it is. */
+/* The first allocates the scratch for PATTERN and texts of N bytes, the second frees it. The third
+ * starts a walk over SLICE; it returns false if the slice is not UTF-8, which is then passed on
+ * unchanged. */
 enum attn_status attn_match_scratch_create(const struct attn_regex *pattern, size_t n, void **out,
                                            struct attn_error *err);
 void attn_match_scratch_free(void *data);
@@ -143,59 +148,60 @@ bool attn_match_scratch_begin(struct attn_match_scratch *scratch, const struct a
 
 /* --- Splits ----------------------------------------------------------------------------------- */
 
-/* Each match is a piece, and so is the text between two matches (Isolated). The data is a struct
- * attn_regex, which the stage owns. Malformed bytes are separate pieces, which go to the model. */
+/* Splits into the matches and the text between them (Isolated). The data is a struct attn_regex,
+ * which the stage owns. Malformed bytes become separate pieces, which go to the model. */
 extern const struct attn_text_stage_kind attn_split_isolated;
 
-/* A match ends the piece before it, and after another match is a piece (MergedWithPrevious). */
+/* A match ends the piece before it; if it follows another match, it is a piece
+ * (MergedWithPrevious). */
 extern const struct attn_text_stage_kind attn_split_after;
 
-/* The same from right to left: a match begins the piece after it (MergedWithNext). */
+/* A match begins the piece after it; if another match follows, it is a piece (MergedWithNext). */
 extern const struct attn_text_stage_kind attn_split_before;
 
-/* The text between two matches is a piece; the matches are left out (Removed). */
+/* Splits into the text between matches, and drops the matches (Removed). */
 extern const struct attn_text_stage_kind attn_split_removed;
 
-/* Each match is a piece; the text between two matches is left out (Removed, inverted). */
+/* Splits into the matches, and drops the text between them (Removed, inverted). */
 extern const struct attn_text_stage_kind attn_split_matches;
 
-/* The text between white space is a piece. No data. */
+/* Splits at white space, which is dropped. No data. */
 extern const struct attn_text_stage_kind attn_split_white_space;
 
-/* The same, and each punctuation character is one by itself, as BERT has it. No
- * data. */
+/* Splits at white space, and makes each punctuation character a piece, as in BERT. No data. */
 extern const struct attn_text_stage_kind attn_split_bert;
 extern const struct attn_text_stage_kind attn_split_letters;
 
 /* --- Decoding --------------------------------------------------------------------------------- */
 
 /*
- * A list of steps, each of which changes a list of strings. At the end the strings are joined.
+ * A decoder is a list of steps, each of which changes a list of strings. At the end the strings are
+ * joined.
  *
  *     attn_decode_add(&decoder, (struct attn_decode_step){attn_decode_join}, NULL, NULL, &err);
- *     attn_strings_append(&strings, token, size);    // of each id
+ *     attn_strings_append(&strings, token, size);  // for each id
  *     attn_decode_run(&decoder, &strings, &err);
  */
 
-/* Strings one after another. Initialize with = {0}; end with attn_strings_release. */
+/* A list of strings. Initialize with = {0}; end with attn_strings_release. */
 struct attn_strings {
     struct attn_buffer bytes;
-    size_t *ends; /* owns; [n] where in `bytes` each one ends */
+    size_t *ends; /* owns; [n] the end of each string in `bytes` */
     size_t n, capacity;
-    size_t n_left;    /* bytes that a step may still put here where it replaces something */
+    size_t n_left;    /* bytes that steps may still insert */
     bool has_failed;  /* an allocation failed */
-    bool is_too_long; /* there were no bytes left */
+    bool is_too_long; /* the limit was exceeded */
 };
 
 void attn_strings_append(struct attn_strings *strings, const char *text, size_t size);
 void attn_strings_release(struct attn_strings *strings);
 
-/* ATTN_OK, or the first failure of an append or a step. */
+/* Returns ATTN_OK, or the first failure of an append or a step. */
 enum attn_status attn_strings_check(const struct attn_strings *strings, struct attn_error *err);
 
 struct attn_decode_step;
 
-/* Appends the result of the step for IN to OUT, which is empty. */
+/* Applies the step to IN and appends the result to OUT, which is empty. */
 typedef void (*attn_decode_fn)(const struct attn_decode_step *step, const struct attn_strings *in,
                                struct attn_strings *out);
 
@@ -205,12 +211,12 @@ struct attn_decode_step {
     size_t n_a;
     char *b; /* owns; [n_b], or NULL: the replacement */
     size_t n_b;
-    size_t start, stop; /* at most so many at the ends */
+    size_t start, stop; /* maximum numbers of changes at the beginning and at the end */
 };
 
 enum { ATTN_DECODE_MAX = 32 }; /* steps; published tokenizers have at most four */
 
-/* Initialize with = {0}: strings are joined as they are. End with attn_decode_release. */
+/* Initialize with = {0}: strings are joined unchanged. End with attn_decode_release. */
 struct attn_decode_steps {
     struct attn_decode_step steps[ATTN_DECODE_MAX];
     size_t n;
@@ -221,58 +227,62 @@ enum attn_status attn_decode_add(struct attn_decode_steps *decoder, struct attn_
                                  const char *a, const char *b, struct attn_error *err);
 void attn_decode_release(struct attn_decode_steps *decoder);
 
-/* Applies STEP to STRINGS; what it puts in is at most `n_left` bytes, and is taken from that. */
+/* Applies STEP to STRINGS. The bytes that it inserts are limited to `n_left`, and subtracted from
+ * it. */
 void attn_decode_run_step(const struct attn_decode_step *step, struct attn_strings *strings);
 
-/* Runs all steps over STRINGS; each may put in as much as a stage (pipeline.h). */
+/* Applies all steps to STRINGS. The limit for inserted bytes is that of a stage (pipeline.h). */
 enum attn_status attn_decode_run(const struct attn_decode_steps *decoder,
                                  struct attn_strings *strings, struct attn_error *err);
 
 /* --- The steps -------------------------------------------------------------------------------- */
 
-/* Each A becomes B; in the first string it is left out, unless START is 0. */
+/* Replaces each A by B; in the first string, A is dropped if START is not 0. */
 void attn_decode_replace(const struct attn_decode_step *step, const struct attn_strings *in,
                          struct attn_strings *out);
-/* Neighbours <0xHH> become the characters of these bytes; if they are not UTF-8, U+FFFD each. */
+/* Replaces runs of <0xHH> by the characters of these bytes, or if they are not UTF-8, by one U+FFFD
+ * per byte. */
 void attn_decode_byte_fallback(const struct attn_decode_step *step, const struct attn_strings *in,
                                struct attn_strings *out);
-/* At most START times A goes from the begin of each string, at most STOP times from its end. */
+/* Removes A up to START times from the beginning of each string, and up to STOP times from its end.
+ */
 void attn_decode_strip(const struct attn_decode_step *step, const struct attn_strings *in,
                        struct attn_strings *out);
-/* GPT-2's alphabet becomes bytes, all in one string; malformed UTF-8 in it becomes U+FFFD. */
+/* Joins all strings and decodes GPT-2's alphabet to bytes. Malformed UTF-8 becomes U+FFFD. */
 void attn_decode_byte_level(const struct attn_decode_step *step, const struct attn_strings *in,
                             struct attn_strings *out);
-/* Puts a space before each string but the first, unless it begins with A, which is dropped. If
- * START is not 0, each string then loses the space before . ? ! , n't 'm 's 've 're, and both
- * beside '. */
+/* Inserts a space before each string except the first, unless it begins with A, which is dropped.
+ * If START is not 0, also removes from each string the spaces before . ? ! , n't 'm 's 've 're, and
+ * on both sides of '. */
 void attn_decode_wordpiece(const struct attn_decode_step *step, const struct attn_strings *in,
                            struct attn_strings *out);
 /* Joins all strings; malformed UTF-8 in the result becomes U+FFFD. */
 void attn_decode_valid(const struct attn_decode_step *step, const struct attn_strings *in,
                        struct attn_strings *out);
-/* One string of all, with A, if there is one, between. */
+/* Joins all strings into one, with A between them unless it is NULL. */
 void attn_decode_join(const struct attn_decode_step *step, const struct attn_strings *in,
                       struct attn_strings *out);
 
-/* One string, as Marian joins them: A is a list of special tokens, each with a NUL after it, around
- * which the text is in runs. A run loses at most START spaces at its begin; a special token gets
- * one after it; the text loses those at both ends. */
+/* Joins all strings into one, as Marian does. A is a list of special tokens, each followed by a
+ * NUL; they separate the text into runs. At most START spaces are removed at the beginning of a
+ * run, a space is inserted after each special token, and spaces at both ends of the text are
+ * removed. */
 void attn_decode_runs(const struct attn_decode_step *step, const struct attn_strings *in,
                       struct attn_strings *out);
 
-/* The byte that TEXT, "<0x0A>", names, or -1. */
+/* Returns the byte that TEXT names in the form "<0x0A>", or -1. */
 int attn_decode_named_byte(const char *text, size_t size);
 
 /* --- Special tokens --------------------------------------------------------------------------- */
 
-/* The last step over the tokens of a text: adds special tokens around them, and between two texts;
- * sets the type of each token; trims white space off ranges. */
+/* The last step over the tokens of a text: adds special tokens around them and between two texts,
+ * sets the type of each token, and trims white space from byte ranges. */
 
 /* An item of a template: an added token, or the tokens of a text. */
 enum { ATTN_TEMPLATE_TEXT = -1, ATTN_TEMPLATE_PAIR = -2 };
 
 struct attn_template_item {
-    int32_t id;   /* or one of these */
+    int32_t id;   /* id of an added token, or one of the constants above */
     uint8_t type; /* type of the tokens */
 };
 
@@ -280,41 +290,44 @@ enum { ATTN_TEMPLATE_MAX = 66 }; /* items; published tokenizers have at most sev
 
 struct attn_template {
     struct attn_template_item items[ATTN_TEMPLATE_MAX];
-    size_t n; /* 0: the tokens of the text, or of both texts, with the types 0 and 1 */
+    size_t n; /* 0: the tokens of the text, or of both texts with the types 0 and 1 */
 };
 
 /* Initialize with = {0}: no tokens are added, and pairs are not supported. */
 struct attn_post_process {
     struct attn_template single, pair;
     bool takes_pair;
-    bool trims;      /* white space off the ranges of the text's tokens */
-    bool has_prefix; /* a space was put in front of the text: it has no place to be trimmed */
+    bool trims;      /* trims white space from the ranges of the text's tokens */
+    bool has_prefix; /* a space was inserted in front of the text, which cannot be trimmed */
 };
 
-/* Appends ITEM; ATTN_UNSUPPORTED when there are too many. */
+/* Appends ITEM. Returns ATTN_UNSUPPORTED if there are too many items. */
 enum attn_status attn_template_append(struct attn_template *to, struct attn_template_item item,
                                       struct attn_error *err);
 
-/* Replaces the single text's template by OUTER, whose text stands for the old template. */
+/* Replaces the template for one text by OUTER, in which the old template takes the place of the
+ * text. */
 enum attn_status attn_post_process_wrap(struct attn_post_process *post,
                                         const struct attn_template *outer, struct attn_error *err);
 
-/* Adds the template of one text, as above, and of two texts, which cannot be combined. */
+/* Adds the templates for one text, as attn_post_process_wrap does, and for two texts. If a template
+ * was added before, pairs are not supported. */
 enum attn_status attn_post_process_take(struct attn_post_process *post,
                                         const struct attn_template *single,
                                         const struct attn_template *pair, struct attn_error *err);
 
-/* The same with CLS before and SEP after a text, and between two as BERT or RoBERTa has it. */
+/* Adds CLS before and SEP after a text, and both between two texts as in BERT or, if IS_ROBERTA, in
+ * RoBERTa. */
 enum attn_status attn_post_process_set_ends(struct attn_post_process *post, int32_t cls,
                                             int32_t sep, bool is_roberta, struct attn_error *err);
 
-/* The template of one text, or of two. */
+/* Returns the template for one text, or for two if IS_PAIR. */
 const struct attn_template *attn_post_process_template(const struct attn_post_process *post,
                                                        bool is_pair);
 
-/* Trims the range of each token of TEXT, in ENCODING from FIRST on, by as many characters at both
- * ends as its key has white space there, in GPT-2's alphabet or itself; an added token that strips
- * keeps the white space that it took. */
+/* Trims the range of each token of TEXT, in ENCODING from FIRST on, by the number of white space
+ * characters at both ends of its key, in GPT-2's alphabet or in the text. An added token that
+ * strips white space keeps it. */
 void attn_post_process_trim(const struct attn_post_process *post,
                             const struct attn_tokenizer *tokenizer, const char *text, size_t first,
                             struct attn_encoding *encoding);

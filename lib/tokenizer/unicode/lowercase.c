@@ -6,7 +6,8 @@ size_t attn_lowercase(uint32_t code_point, uint32_t lower[2])
     const struct attn_character_range *range;
 
     lower[0] = code_point;
-    if (code_point == 0x130) { /* I with a dot: the only one that becomes two */
+    /* I with a dot, the only character whose lower case is two characters. */
+    if (code_point == 0x130) {
         lower[0] = 'i';
         lower[1] = 0x307;
         return 2;

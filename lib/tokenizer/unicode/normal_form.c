@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Hangul syllables are made of a lead, a vowel and perhaps a tail (Unicode 3.12). */
+/* Hangul syllables consist of a lead, a vowel and an optional tail (Unicode 3.12). */
 enum {
     S_BASE = 0xac00,
     L_BASE = 0x1100,
@@ -26,7 +26,7 @@ enum {
     N_S = N_L * N_V * N_T
 };
 
-/* The elements of a table. */
+/* The number of elements of a table. */
 #define N_OF(table) ((size_t)(table##_end - (table)))
 
 static bool is_doubtful(uint32_t code_point)
@@ -35,7 +35,7 @@ static bool is_doubtful(uint32_t code_point)
            attn_character_range_find(attn_nf_doubtful, attn_nf_doubtful_end, code_point);
 }
 
-/* The canonical combining class, 0 for most characters. */
+/* Returns the canonical combining class, which is 0 for most characters. */
 static uint32_t class_of(uint32_t code_point)
 {
     const struct attn_character_range *range =
@@ -51,7 +51,7 @@ static bool is_compatible(enum attn_normal_form form)
 
 bool attn_normal_form_is_given(enum attn_normal_form form, const char *text, size_t size)
 {
-    const unsigned char first = form == ATTN_NFC ? 0xcc /* below U+0300 every character is stable */
+    const unsigned char first = form == ATTN_NFC ? 0xcc /* all characters below U+0300 are stable */
                                                  : 0x80;
 
     for (size_t i = 0; i < size;) {
@@ -75,7 +75,7 @@ bool attn_normal_form_is_given(enum attn_normal_form form, const char *text, siz
 struct character {
     uint32_t code_point;
     uint32_t class;
-    int change; /* as in rewrite.c */
+    int change; /* as in stages_internal.h */
 };
 
 /* The characters of a run. */
@@ -85,7 +85,7 @@ struct run {
     bool has_failed;
 };
 
-/* For rows that begin with the whole. */
+/* Compares the character KEY with the first member of ROW. */
 static int compare_whole(const void *key, const void *row)
 {
     const uint32_t *whole = key, other = *(const uint32_t *)row;
@@ -93,7 +93,7 @@ static int compare_whole(const void *key, const void *row)
     return (*whole > other) - (*whole < other);
 }
 
-/* By left, then by right. */
+/* Compares decompositions by left, then by right. */
 static int compare_parts(const void *key, const void *index)
 {
     const struct attn_nf_decomposition *a = key;
@@ -103,14 +103,15 @@ static int compare_parts(const void *key, const void *index)
                               : (a->right > b->right) - (a->right < b->right);
 }
 
-/* The characters that replace CODE_POINT in the forms of compatibility, or NULL. */
+/* Returns the characters that replace CODE_POINT in the compatibility forms, or NULL. */
 static const struct attn_nf_plain *find_plain(uint32_t code_point)
 {
     return bsearch(&code_point, attn_nf_plain, N_OF(attn_nf_plain), sizeof *attn_nf_plain,
                    compare_whole);
 }
 
-/* Stores the last decomposition of CODE_POINT in PARTS and returns its length, at most 4. */
+/* Stores the complete canonical decomposition of CODE_POINT in PARTS. Returns its length, at
+ * most 4. */
 static size_t decompose_canonically(uint32_t code_point, uint32_t *parts)
 {
     const struct attn_nf_decomposition *found;
@@ -130,7 +131,7 @@ static size_t decompose_canonically(uint32_t code_point, uint32_t *parts)
         parts[0] = code_point;
         return 1;
     }
-    /* Only the left part is made of others again. */
+    /* Only the left part may have a decomposition. */
     n = decompose_canonically(found->left, parts);
     if (found->right)
         parts[n++] = found->right;
@@ -149,7 +150,7 @@ static size_t decompose(enum attn_normal_form form, uint32_t code_point,
     return plain->n;
 }
 
-/* The composition of A and B, or 0. */
+/* Returns the composition of A and B, or 0. */
 static uint32_t compose(uint32_t a, uint32_t b)
 {
     const struct attn_nf_decomposition key = {.left = a, .right = b};
@@ -167,7 +168,7 @@ static uint32_t compose(uint32_t a, uint32_t b)
 
 /* --- Runs ------------------------------------------------------------------------------------- */
 
-/* Sorts the N marks at MARKS by class; equal ones keep their order. COPY has room for them. */
+/* Sorts N marks at MARKS by class; equal ones keep their order. COPY has room for N marks. */
 static void sort_by_class(struct character *marks, size_t n, struct character *copy)
 {
     size_t first[257] = {0};
@@ -181,7 +182,7 @@ static void sort_by_class(struct character *marks, size_t n, struct character *c
         marks[first[copy[i].class]++] = copy[i];
 }
 
-/* Sorts marks that follow each other. */
+/* Sorts each sequence of consecutive marks. */
 static void sort_marks(struct run *run)
 {
     struct character *copy = NULL;
@@ -203,15 +204,15 @@ static void sort_marks(struct run *run)
     attn_free(copy);
 }
 
-/* Composes pairs; the remaining characters move to the front. */
+/* Composes pairs, and moves the remaining characters to the front. */
 static void compose_run(struct run *run)
 {
     size_t n = 0, starter = SIZE_MAX;
 
     for (size_t i = 0; i < run->n; i++) {
         struct character next = run->list[i];
-        /* A mark is hidden from the starter by one between them that is of its class or higher, and
-         * another starter by any. */
+        /* A mark cannot combine with the starter if a mark of the same or a higher class is between
+         * them; another starter cannot if any mark is between them. */
         const bool is_next_to = starter != SIZE_MAX && starter + 1 == n;
         const bool is_seen =
             is_next_to || (starter != SIZE_MAX && run->list[n - 1].class < next.class);
@@ -229,13 +230,14 @@ static void compose_run(struct run *run)
     run->n = n;
 }
 
-/* Whether the character may have to do with those before it, or becomes others. */
+/* Whether the character may interact with those before it, or has a decomposition. */
 static bool is_of_run(enum attn_normal_form form, uint32_t code_point)
 {
     return is_doubtful(code_point) || (is_compatible(form) && find_plain(code_point));
 }
 
-/* The end of the run that begins at BEGIN: before a stable character, or a malformed byte. */
+/* Reads the run that begins at BEGIN, and returns its end: before a stable character or a malformed
+ * byte. */
 static size_t find_end(enum attn_normal_form form, const char *text, size_t size, size_t begin,
                        struct run *run)
 {
@@ -270,7 +272,7 @@ enum attn_status attn_normal_form_apply(enum attn_normal_form form, struct attn_
         size_t end = find_end(form, text, size, at, &run);
         struct attn_rewrite rewrite = {layer, text, end, at, at};
 
-        if (end == at) { /* no character */
+        if (end == at) { /* a malformed byte */
             attn_layer_keep(layer, at, 1);
             at++;
             continue;
