@@ -476,7 +476,7 @@ check-wheel: wheel ## test that wheel in Debian's SUITES, default trixie: needs 
 .PHONY: completions wheel wheel-any check-targets check-wheel check-module
 
 bench: all $(BENCH_PARTS) ## attn-cli beside PyTorch, ONNX Runtime, llama.cpp and numpy, as ratios (PYTHON names the python)
-	@$(or $(PYTHON),python3) tests/bench/peers.py $(BUILD)/attn-cli $(BUILD)/bench $(BENCH_ARGS)
+	@$(or $(PYTHON),python3) tests/bench/peers.py $(BUILD)/attn-cli $(or $(BENCH_FOLDER),$(BUILD)/bench) $(BENCH_ARGS)
 
 bench-parts: $(BENCH_PARTS) ## the parts of a model, as shares of what the machine can do: BENCH_ARGS='--model DIR --parts product,write'
 	@$< $(BENCH_ARGS)
@@ -489,7 +489,7 @@ bench-wasm: deps-node ## attn.wasm under node beside the binary without FMA, as 
 	@$(MAKE) $(BUILD)/attn-cli
 	@node tests/bench/wasm.mjs $(WASM_MODULE) $(BUILD)/attn-cli $(BENCH_ARGS)
 
-check-bench: deps-node ## every script of tests/bench once, small: that it still runs (PYTHON names the python)
+check-bench: deps-node ## every target bench* and script of tests/bench once, small: that it still runs (PYTHON names the python)
 	@$(MAKE) wasm
 	@$(MAKE) all $(BENCH_COLD) $(BENCH_PARTS)
 	@tests/bench/small.sh $(PYTHON)

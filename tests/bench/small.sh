@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# small.sh - runs every script of tests/bench once, on models so small that each takes seconds: a name that was removed is
-# an error here, long before somebody wants to know how fast the tool is (make check-bench).
+# small.sh - runs every script of tests/bench once, and each target bench* of the Makefile, on models so small that each takes
+# seconds: a name that was removed is an error here, long before somebody wants to know how fast the tool is (make check-bench).
 #
 #   small.sh [PYTHON [PART]]
 #
@@ -12,19 +12,22 @@ python=$(command -v "${1:-python3}") || { echo "small.sh: no ${1:-python3}" >&2 
 here=tests/bench
 only=${2-}
 cli=$PWD/$build/attn-cli
+unset MAKEFLAGS MAKEOVERRIDES # of check-bench
+make=(make --no-print-directory "BUILD=$build")
 export BENCH_SMALL=yes PYTHONPATH=$PWD/lib/python LIBATTN=$PWD/$build/libattn.so
 
 # Runs COMMAND, whose output must have LINE. What an import did not find is skipped.
 try() { # NAME LINE COMMAND...
-    local name=$1 line=$2 start=$SECONDS status
+    local name=$1 line=$2 start=$SECONDS status last
     [ "${only:-$name}" = "$name" ] || return
     local missing="missing: |ModuleNotFoundError|there is no transformer_lens"
     shift 2
     timeout 600 "$@" >"$scratch/out" 2>&1 </dev/null
     status=$?
+    last=$(grep -v '^make' "$scratch/out" | tail -n 1)
     grep -E "^left out: .*($missing)" "$scratch/out" | sed "s|^left out: |skipped bench: $name: |"
-    if [ $status -ne 0 ] && tail -n 1 "$scratch/out" | grep -qE "$missing"; then
-        echo "skipped bench: $name: $(tail -n 1 "$scratch/out")"
+    if [ $status -ne 0 ] && grep -qE "$missing" <<<"$last"; then
+        echo "skipped bench: $name: $last"
     elif [ $status -ne 0 ] || { [ -n "$line" ] && ! grep -qE "$line" "$scratch/out"; } || grep '^left out: ' "$scratch/out" | grep -qvE "$missing"; then
         sed 's/^/    /' "$scratch/out"
         fail "tests/bench/small.sh ${python@Q} ${name@Q} # status $status"
@@ -42,7 +45,7 @@ try gpt2.py '' "$python" $here/peers/gpt2.py "$model"
 beside() { # NAME LINE OPTION...
     local name=$1 line=$2
     shift 2
-    try "peers.py, $name" "$line" "$python" $here/peers.py "$cli" "$scratch/models" --rounds 1 "$@"
+    try "peers.py, $name" "$line" "${make[@]}" bench "PYTHON=$python" "BENCH_FOLDER=$scratch/models" "BENCH_ARGS=--rounds 1 $*"
 }
 
 beside prefill '^prefill, 6 tokens ' --parts prefill,feed,gradients,decode --lengths 6
@@ -56,16 +59,19 @@ try families.py '^tiny-llama decode ' "$python" $here/families.py --models tiny-
 try fable_graph.py '' "$python" $here/peers/fable_graph.py "$scratch/fable.onnx"
 try random_gguf.py '' "$python" $here/random_gguf.py "$scratch/random.gguf" Q4_K 1
 [ ! -e "$scratch/random.gguf" ] || only= try 'bench of random_gguf.py' '^decode' "$cli" bench -m "$scratch/random.gguf" --parts decode --seconds 0
-try cold_products.c '^3072 x  768, 128 rows' "$build/tests/bench/cold_products" 0 1
-try bench_parts '^write,"?json, ' "$build/tests/bench/bench_parts" --model models/tiny-gpt2 --seconds 0
+try cold_products.c '^3072 x  768, 128 rows' "${make[@]}" bench-cold BENCH_ARGS='0 1'
+try bench_parts '^write,"?json, ' "${make[@]}" bench-parts BENCH_ARGS='--model models/tiny-gpt2 --seconds 0'
 if command -v node >/dev/null; then
-    try wasm.mjs '^each later one, 200 tokens' node $here/wasm.mjs "${WASM_MODULE:-build/wasm/attn.wasm}" "$cli" 1
+    try wasm.mjs '^each later one, 200 tokens' "${make[@]}" bench-wasm BENCH_ARGS=1
 else
     echo 'skipped bench: wasm.mjs: node is missing'
 fi
 [ -z "$only" ] || finish bench
 echo 'skipped bench: onnx_runtime_web.mjs: it needs ONNX Runtime Web, which nothing here installs'
 
+for target in $(sed -nE 's/^(bench[a-z-]*):.*/\1/p' Makefile); do
+    grep -qE "make\[@\]\}\" $target( |$)" $here/small.sh || fail "tests/bench/small.sh # make $target is not run"
+done
 # All scripts are above, or read by one of those.
 for file in $here/*.* $here/peers/*.*; do
     name=$(basename "$file")
